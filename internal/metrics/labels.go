@@ -1,0 +1,88 @@
+package metrics
+
+import "slices"
+
+// label is one label name with the values it may take.
+type label struct {
+	name   string
+	values []string
+}
+
+// other is what every unlisted value is counted as.
+const other = "other"
+
+// of returns v when it is listed, else other.
+func (l label) of(v string) string {
+	if slices.Contains(l.values, v) {
+		return v
+	}
+	return other
+}
+
+// The closed sets. Classes, rules and surfaces are the words of the read gate;
+// outcomes those of the store and of the write policy.
+func classLabel() label {
+	return label{"class", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", other}}
+}
+
+func outcomeLabel() label {
+	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused", "invalid", "failed", other}}
+}
+
+func surfaceLabel() label {
+	return label{"surface", []string{"req", "count", "live", "search", "query", "http_count", "history", other}}
+}
+
+func ruleLabel() label {
+	return label{"rule", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", "wildcard", "mixed", other}}
+}
+
+func decisionLabel() label {
+	return label{"decision", []string{"granted", "auth-required", "restricted", "withheld", other}}
+}
+
+func frameLabel() label {
+	return label{"label", []string{"EVENT", "REQ", "COUNT", "CLOSE", "AUTH", other}}
+}
+
+func frameReasonLabel() label {
+	return label{"reason", []string{"invalid", "too_large", "rate", "subscriptions", "filters", other}}
+}
+
+func refusedLabel() label {
+	return label{"reason", []string{"total", "address", "draining", "handshake", other}}
+}
+
+func slowLabel() label {
+	return label{"reason", []string{"stalled", "overflow", "ping", other}}
+}
+
+func queryLabel() label {
+	return label{"operation", []string{"query", "search", "count", "history", "export", other}}
+}
+
+func failureLabel() label {
+	return label{"reason", []string{"timeout", "canceled", "error", other}}
+}
+
+func queueLabel() label {
+	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", "live", other}}
+}
+
+func removedLabel() label {
+	return label{"reason", []string{"deletion", "expiry", "vanish", "history", other}}
+}
+
+// each calls fn with every combination of the labels' values but other.
+func each(labels []label, prefix []string, fn func([]string)) {
+	if len(labels) == 0 {
+		fn(prefix)
+		return
+	}
+	for _, v := range labels[0].values {
+		if v == other {
+			continue // made when something unlisted turns up
+		}
+		each(labels[1:], append(slices.Clone(prefix), v), fn)
+	}
+}

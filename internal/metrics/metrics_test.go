@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// TestNilMetricsCountNothing calls every method on nil: packages are tested
+// without a registry.
+func TestNilMetricsCountNothing(t *testing.T) {
+	var m *Metrics
+	v := reflect.ValueOf(m)
+	for i := range v.NumMethod() {
+		name := v.Type().Method(i).Name
+		if name == "Handler" || name == "Server" {
+			continue // the listener exists only where a registry does
+		}
+		args := make([]reflect.Value, v.Method(i).Type().NumIn())
+		for j := range args {
+			args[j] = reflect.Zero(v.Method(i).Type().In(j))
+		}
+		v.Method(i).Call(args)
+	}
+}
+
+func TestUnlistedLabelValuesBecomeOther(t *testing.T) {
+	m := New("test")
+	key := strings.Repeat("ab", 32)
+	m.EventDone(key, "stored")
+	m.EventDone("engram", key)
+	m.GateDecision(key, key, key)
+	m.FrameRead("BOGUS")
+	m.FrameRefused(key)
+	m.ConnectionRefused(key)
+	m.SlowReaderCut(key)
+	m.QueryDone(key, time.Millisecond, key)
+	m.Removed(key, 2)
+	m.QueueAdd(key, 1)
+	m.HTTPDone("/"+key, 200)
+	if got := testutil.ToFloat64(m.events.WithLabelValues("other", "stored")); got != 1 {
+		t.Errorf("events other/stored = %v, want 1", got)
+	}
+	if got := testutil.ToFloat64(m.frames.WithLabelValues("other")); got != 1 {
+		t.Errorf("frames other = %v, want 1", got)
+	}
+	if body := scrape(t, m); strings.Contains(body, key) || strings.Contains(body, "BOGUS") {
+		t.Error("a value from outside became a label")
+	}
+}
+
+func TestCountersStartAtZero(t *testing.T) {
+	body := scrape(t, New("test"))
+	for _, want := range []string{
+		`engramd_events_total{class="engram",outcome="stored"} 0`,
+		`engramd_gate_decisions_total{decision="restricted",rule="engram",surface="req"} 0`,
+		`engramd_slow_readers_cut_total{reason="stalled"} 0`,
+		`engramd_query_failures_total{operation="search",reason="timeout"} 0`,
+		`engramd_build_info{goversion=`,
+		`go_goroutines `,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("scrape lacks %q", want)
+		}
+	}
+}
+
+func TestMethodsCount(t *testing.T) {
+	m := New("test")
+	m.ConnectionOpened()
+	m.ConnectionOpened()
+	m.ConnectionClosed()
+	m.SubscriptionsAdd(3)
+	m.SubscriptionsAdd(-1)
+	m.FrameRefused("rate")
+	m.ReadPaused()
+	m.AuthDone(true)
+	m.AuthDone(false)
+	m.StoredSent(500)
+	m.LiveSent(2)
+	m.EventDone("engram", "stored")
+	m.GateDecision("req", "engram", "restricted")
+	m.HTTPDone("healthz", 200)
+	m.HTTPDone("healthz", 0)
+	m.QueryDone("count", time.Millisecond, "")
+	m.QueryDone("count", time.Second, "timeout")
+	m.CommitDone(2*time.Millisecond, 40, true)
+	m.CommitDone(2*time.Millisecond, 40, false)
+	m.Removed("expiry", 7)
+	m.QueueAdd("store_writer", 5)
+	m.QueueAdd("store_writer", -2)
+	m.SetReady(true)
+	m.ReloadDone(false)
+	m.WatchSizes(Sizes{Database: func() int64 { return 4096 }})
+	body := scrape(t, m)
+	for _, want := range []string{
+		"engramd_connections 1", "engramd_connections_total 2", "engramd_subscriptions 2",
+		`engramd_frames_refused_total{reason="rate"} 1`, "engramd_reads_paused_total 1",
+		`engramd_auth_total{outcome="ok"} 1`, `engramd_auth_total{outcome="refused"} 1`,
+		`engramd_events_sent_total{source="stored"} 500`, `engramd_events_sent_total{source="live"} 2`,
+		`engramd_events_total{class="engram",outcome="stored"} 1`,
+		`engramd_gate_decisions_total{decision="restricted",rule="engram",surface="req"} 1`,
+		`engramd_http_requests_total{endpoint="healthz",status="2xx"} 1`,
+		`engramd_http_requests_total{endpoint="healthz",status="5xx"} 1`,
+		`engramd_query_duration_seconds_count{operation="count"} 2`,
+		`engramd_query_failures_total{operation="count",reason="timeout"} 1`,
+		"engramd_commit_duration_seconds_count 1", "engramd_commit_batch_events_sum 40",
+		"engramd_commit_failures_total 1", `engramd_events_removed_total{reason="expiry"} 7`,
+		`engramd_queue_depth{queue="store_writer"} 3`, "engramd_ready 1",
+		`engramd_config_reloads_total{outcome="refused"} 1`, "engramd_database_bytes 4096", "engramd_wal_bytes 0",
+	} {
+		if !strings.Contains(body, want+"\n") {
+			t.Errorf("scrape lacks %q", want)
+		}
+	}
+}
+
+func TestPprofOnlyByOption(t *testing.T) {
+	m := New("test")
+	for _, c := range []struct {
+		pprof bool
+		path  string
+		want  int
+	}{
+		{false, "/metrics", 200}, {false, "/debug/pprof/", 404}, {false, "/debug/pprof/heap", 404},
+		{true, "/metrics", 200}, {true, "/debug/pprof/", 200}, {true, "/debug/pprof/heap", 200}, {true, "/", 404},
+	} {
+		rec := httptest.NewRecorder()
+		m.Handler(c.pprof).ServeHTTP(rec, httptest.NewRequest("GET", c.path, nil))
+		if rec.Code != c.want {
+			t.Errorf("pprof=%v GET %s: %d, want %d", c.pprof, c.path, rec.Code, c.want)
+		}
+	}
+	rec := httptest.NewRecorder()
+	m.Handler(false).ServeHTTP(rec, httptest.NewRequest("POST", "/metrics", nil))
+	if rec.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST /metrics: %d, want 405", rec.Code)
+	}
+}
+
+func scrape(t *testing.T, m *Metrics) string {
+	t.Helper()
+	srv := httptest.NewServer(m.Handler(false))
+	defer srv.Close()
+	resp, err := http.Get(srv.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

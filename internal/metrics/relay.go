@@ -1,0 +1,57 @@
+package metrics
+
+import "strconv"
+
+// defineRelay makes what the relay, its gate, the HTTP port and the daemon count.
+func (m *Metrics) defineRelay() {
+	m.events = m.counterVec("engramd_events_total",
+		"Events submitted, by gate class of their kind and outcome.", classLabel(), outcomeLabel())
+	m.gate = m.counterVec("engramd_gate_decisions_total",
+		"Decisions of the read gate, by surface and rule.", surfaceLabel(), ruleLabel(), decisionLabel())
+	m.http = m.counterVec("engramd_http_requests_total", "HTTP requests on the relay's port, by endpoint and status class.",
+		endpointLabel(), label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}})
+	m.ready = m.gauge("engramd_ready", "1 while the database is writable and the daemon is not draining.")
+	m.reloads = m.counterVec("engramd_config_reloads_total",
+		"Configuration reloads (SIGHUP), by outcome.", label{"outcome", []string{"ok", "refused"}})
+}
+
+func endpointLabel() label {
+	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", other}}
+}
+
+// EventDone counts one submitted event, EVENT frames and HTTP alike. class is
+// the gate class of its kind ("open", "engram", "contract", "sealed", "wrap",
+// "direct", "deletion", "approval", "configured"); outcome one of "stored",
+// "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused" (policy),
+// "invalid" (shape, id, signature) and "failed".
+func (m *Metrics) EventDone(class, outcome string) {
+	if m == nil {
+		return
+	}
+	m.events.WithLabelValues(classLabel().of(class), outcomeLabel().of(outcome)).Inc()
+}
+
+// GateDecision counts one decision of the read gate. surface is where the
+// question came from ("req", "count", "search", "live", "query", "http_count",
+// "history"), rule the rule that decided (a class name, "wildcard" or "mixed"),
+// decision "granted", "auth-required" or "restricted" for the first check and
+// "withheld" for an event that the second check kept back.
+func (m *Metrics) GateDecision(surface, rule, decision string) {
+	if m == nil {
+		return
+	}
+	m.gate.WithLabelValues(surfaceLabel().of(surface), ruleLabel().of(rule), decisionLabel().of(decision)).Inc()
+}
+
+// HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
+// "healthz", "readyz", "events", "query", "count" or "history"; status the
+// code that was sent.
+func (m *Metrics) HTTPDone(endpoint string, status int) {
+	if m == nil {
+		return
+	}
+	if status < 100 || status > 599 {
+		status = 500
+	}
+	m.http.WithLabelValues(endpointLabel().of(endpoint), strconv.Itoa(status/100)+"xx").Inc()
+}

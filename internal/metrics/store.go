@@ -1,0 +1,108 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// defineStore makes what the database counts.
+func (m *Metrics) defineStore() {
+	m.queries = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "engramd_query_duration_seconds",
+		Help:    "Time of one read of the database (one page of a paced query), by operation.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"operation"})
+	m.registry.MustRegister(m.queries)
+	each([]label{queryLabel()}, nil, func(op []string) { m.queries.WithLabelValues(op...) })
+	m.queryErrs = m.counterVec("engramd_query_failures_total",
+		"Reads of the database that failed, by operation and reason.", queryLabel(), failureLabel())
+	m.commits = m.histogram("engramd_commit_duration_seconds",
+		"Time of one durable commit, from its first event to the end of its fsync.",
+		[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10})
+	m.commitErrs = m.counter("engramd_commit_failures_total", "Commits that failed; none of their events was acknowledged.")
+	m.batchEvents = m.histogram("engramd_commit_batch_events",
+		"Events that shared one commit.", prometheus.ExponentialBuckets(1, 2, 13))
+	m.removed = m.counterVec("engramd_events_removed_total",
+		"Events and superseded versions removed from the database, by reason.", removedLabel())
+	m.queues = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "engramd_queue_depth",
+		Help: "What waits in the daemon's queues, in items unless the name says bytes.",
+	}, []string{"queue"})
+	m.registry.MustRegister(m.queues)
+	each([]label{queueLabel()}, nil, func(q []string) { m.queues.WithLabelValues(q...) })
+}
+
+// QueryDone records one read of the database: operation "query", "search",
+// "count", "history" or "export", its time, and how it failed: "" (it did not),
+// "timeout", "canceled" or "error".
+func (m *Metrics) QueryDone(operation string, took time.Duration, failure string) {
+	if m == nil {
+		return
+	}
+	op := queryLabel().of(operation)
+	m.queries.WithLabelValues(op).Observe(seconds(took))
+	if failure != "" {
+		m.queryErrs.WithLabelValues(op, failureLabel().of(failure)).Inc()
+	}
+}
+
+// CommitDone records one transaction of the writer: its time up to the end of
+// the fsync, the events that shared it, and whether it was made durable.
+func (m *Metrics) CommitDone(took time.Duration, events int, ok bool) {
+	if m == nil {
+		return
+	}
+	if !ok {
+		m.commitErrs.Inc()
+		return
+	}
+	m.commits.Observe(seconds(took))
+	m.batchEvents.Observe(float64(events))
+}
+
+// Removed counts n events or versions removed: "deletion" (NIP-09), "expiry"
+// (NIP-40), "vanish" (NIP-62) or "history" (pruned versions).
+func (m *Metrics) Removed(reason string, n int) {
+	if m == nil || n <= 0 {
+		return
+	}
+	m.removed.WithLabelValues(removedLabel().of(reason)).Add(float64(n))
+}
+
+// QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for
+// the writer), "verify" (signatures waiting for a worker),
+// "connections_out_bytes" (bytes queued for clients) or "live" (committed
+// events waiting for dispatch).
+func (m *Metrics) QueueAdd(queue string, n int) {
+	if m == nil {
+		return
+	}
+	m.queues.WithLabelValues(queueLabel().of(queue)).Add(float64(n))
+}
+
+// Sizes are read when the metrics are scraped, in bytes. A nil function leaves
+// its metric at zero.
+type Sizes struct {
+	Database func() int64 // main database file
+	WAL      func() int64 // write-ahead log
+	Free     func() int64 // free space of the file system the data folder is on
+}
+
+// WatchSizes registers the size metrics. Call it once.
+func (m *Metrics) WatchSizes(s Sizes) {
+	if m == nil {
+		return
+	}
+	size := func(name, help string, fn func() int64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			if fn == nil {
+				return 0
+			}
+			return float64(fn())
+		}))
+	}
+	size("engramd_database_bytes", "Size of the database file.", s.Database)
+	size("engramd_wal_bytes", "Size of the write-ahead log.", s.WAL)
+	size("engramd_disk_free_bytes", "Free space of the file system that holds the data folder.", s.Free)
+}
