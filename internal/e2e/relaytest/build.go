@@ -1,0 +1,127 @@
+package relaytest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Tags are the build tags the daemon is shipped with (see the Makefile).
+const Tags = "sqlite_fts5 libsecp256k1"
+
+// Build says which binary a test wants.
+type Build struct {
+	Race bool   // with the race detector: what it finds fails the test
+	Tags string // instead of Tags; "none" for no tag at all
+}
+
+type built struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+// builds holds one entry for each Build of this process; the binaries lie in a
+// folder that Clean removes.
+type builds struct {
+	mu  sync.Mutex
+	dir string
+	all map[Build]*built
+}
+
+var binaries = builds{all: map[Build]*built{}}
+
+// Binary returns the path of the engramd binary, building it on first use in
+// this process. ENGRAMD_BIN names a ready one and is used as it is.
+func Binary(b Build) (string, error) {
+	if path := os.Getenv("ENGRAMD_BIN"); path != "" {
+		return path, nil
+	}
+	binaries.mu.Lock()
+	one := binaries.all[b]
+	if one == nil {
+		one = &built{}
+		binaries.all[b] = one
+	}
+	binaries.mu.Unlock()
+	one.once.Do(func() { one.path, one.err = compile(b) })
+	return one.path, one.err
+}
+
+// Clean removes what Binary built. Call it at the end of TestMain.
+func Clean() error {
+	binaries.mu.Lock()
+	defer binaries.mu.Unlock()
+	if binaries.dir == "" {
+		return nil
+	}
+	dir := binaries.dir
+	binaries.dir = ""
+	binaries.all = map[Build]*built{}
+	return os.RemoveAll(dir)
+}
+
+func compile(b Build) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir, err := buildDir()
+	if err != nil {
+		return "", err
+	}
+	tags, name := b.Tags, "engramd"
+	switch tags {
+	case "":
+		tags = Tags
+	case "none":
+		tags, name = "", "engramd-plain"
+	default:
+		name += "-" + strings.NewReplacer(" ", "-", ",", "-").Replace(tags)
+	}
+	args := []string{"build", "-tags", tags}
+	if b.Race {
+		args, name = append(args, "-race"), name+"-race"
+	}
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("go", append(args, "-o", path, "./cmd/engramd")...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build engramd: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+func buildDir() (string, error) {
+	binaries.mu.Lock()
+	defer binaries.mu.Unlock()
+	if binaries.dir == "" {
+		dir, err := os.MkdirTemp("", "engramd-e2e-")
+		if err != nil {
+			return "", fmt.Errorf("folder for the binaries: %w", err)
+		}
+		binaries.dir = dir
+	}
+	return binaries.dir, nil
+}
+
+// Root returns the folder of the module, found upwards from the working folder.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working folder: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", fmt.Errorf("no go.mod above the working folder")
+		}
+		dir = up
+	}
+}
