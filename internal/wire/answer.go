@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The functions below append one relay message each (NIP-01, NIP-42, NIP-45,
+// NIP-67). What they are given by clients or by errors is escaped, and made
+// valid UTF-8, because a text message of a websocket must be.
+
+// AppendEventFrame appends ["EVENT", subID, event], where event is JSON as
+// AppendEvent writes it.
+func AppendEventFrame(dst []byte, subID string, eventJSON []byte) []byte {
+	dst = append(dst, `["EVENT",`...)
+	dst = appendText(dst, subID)
+	dst = append(dst, ',')
+	dst = append(dst, eventJSON...)
+	return append(dst, ']')
+}
+
+// AppendOK appends ["OK", eventID, ok, message].
+func AppendOK(dst []byte, eventID string, ok bool, message string) []byte {
+	dst = append(dst, `["OK",`...)
+	dst = appendText(dst, eventID)
+	dst = append(dst, ',')
+	dst = strconv.AppendBool(dst, ok)
+	dst = append(dst, ',')
+	dst = appendText(dst, message)
+	return append(dst, ']')
+}
+
+// AppendEOSE appends ["EOSE", subID], with the hints as a third element if
+// there are any (NIP-67: "finish" or "more").
+func AppendEOSE(dst []byte, subID string, hints ...string) []byte {
+	dst = append(dst, `["EOSE",`...)
+	dst = appendText(dst, subID)
+	for i, hint := range hints {
+		if i == 0 {
+			dst = append(dst, ",["...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = appendText(dst, hint)
+	}
+	if len(hints) > 0 {
+		dst = append(dst, ']')
+	}
+	return append(dst, ']')
+}
+
+// AppendClosed appends ["CLOSED", subID, message].
+func AppendClosed(dst []byte, subID, message string) []byte {
+	dst = append(dst, `["CLOSED",`...)
+	dst = appendText(dst, subID)
+	dst = append(dst, ',')
+	dst = appendText(dst, message)
+	return append(dst, ']')
+}
+
+// AppendNotice appends ["NOTICE", message].
+func AppendNotice(dst []byte, message string) []byte {
+	dst = append(dst, `["NOTICE",`...)
+	dst = appendText(dst, message)
+	return append(dst, ']')
+}
+
+// AppendCount appends ["COUNT", subID, {"count": n}].
+func AppendCount(dst []byte, subID string, n int64) []byte {
+	dst = append(dst, `["COUNT",`...)
+	dst = appendText(dst, subID)
+	dst = append(dst, `,{"count":`...)
+	dst = strconv.AppendInt(dst, n, 10)
+	return append(dst, "}]"...)
+}
+
+// AppendAuthChallenge appends ["AUTH", challenge].
+func AppendAuthChallenge(dst []byte, challenge string) []byte {
+	dst = append(dst, `["AUTH",`...)
+	dst = appendText(dst, challenge)
+	return append(dst, ']')
+}
+
+func appendText(dst []byte, s string) []byte {
+	return appendString(dst, strings.ToValidUTF8(s, "\uFFFD"))
+}

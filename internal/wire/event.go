@@ -1,0 +1,283 @@
+package wire
+
+import (
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// maxKind is the greatest event kind (NIP-01: an integer between 0 and 65535).
+const maxKind = 65535
+
+// maxEchoedID bounds what ShapeError.ID repeats of a client's words.
+const maxEchoedID = 128
+
+// The seven members of an event, as bits of the set that has been seen.
+const (
+	seenID = 1 << iota
+	seenPubKey
+	seenCreatedAt
+	seenKind
+	seenTags
+	seenContent
+	seenSig
+	seenAll = 1<<iota - 1
+)
+
+var memberNames = [...]string{"id", "pubkey", "created_at", "kind", "tags", "content", "sig"}
+
+// ParseEvent reads one event object (NIP-01), and nothing beside it, in its
+// strict shape: every one of the seven members exactly once; id and pubkey 64
+// and sig 128 lower-case hex digits; kind 0–65535 and created_at 0–2⁶³-1, both
+// in plain digits; tags an array of non-empty arrays of strings, in which a
+// tag named d has a second element; valid UTF-8 and no lone surrogate.
+// Negative times are refused: NIP-01 counts seconds since 1970, and a filter
+// could not name them. Members of other names are dropped, whatever they
+// hold, but not when a name comes twice.
+//
+// Neither id nor signature is verified; see Verify. The error is a *ShapeError.
+// The event shares one copy of b and none of b itself.
+func ParseEvent(b []byte) (*nostr.Event, error) {
+	s := newScanner(b)
+	ev, err := s.event()
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nil, &ShapeError{ID: findID(s.src), Reason: err.Error()}
+	}
+	return ev, nil
+}
+
+// event reads the event object at the present byte.
+func (s *scanner) event() (*nostr.Event, error) {
+	if s.peek() != '{' {
+		return nil, reason("an event must be a JSON object")
+	}
+	s.pos++
+	ev := new(nostr.Event)
+	var seen int
+	var unknown map[string]struct{}
+	for first := true; ; first = false {
+		name, ok, err := s.member(first)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		bit, err := s.eventMember(ev, name, seen)
+		if err != nil {
+			return nil, err
+		}
+		if bit != 0 {
+			seen |= bit
+			continue
+		}
+		if _, dup := unknown[name]; dup {
+			return nil, duplicate(name)
+		}
+		if unknown == nil {
+			unknown = make(map[string]struct{})
+		}
+		unknown[name] = struct{}{}
+		if err := s.skip(1); err != nil {
+			return nil, err
+		}
+	}
+	if seen != seenAll {
+		for i, name := range memberNames {
+			if seen&(1<<i) == 0 {
+				return nil, reason("member " + quoted(name) + " is missing")
+			}
+		}
+	}
+	return ev, nil
+}
+
+// eventMember reads the value of the member called name into ev and returns
+// its bit; 0 when the name is none of an event's, and the value is unread.
+func (s *scanner) eventMember(ev *nostr.Event, name string, seen int) (bit int, err error) {
+	switch name {
+	case "id":
+		bit = seenID
+	case "pubkey":
+		bit = seenPubKey
+	case "created_at":
+		bit = seenCreatedAt
+	case "kind":
+		bit = seenKind
+	case "tags":
+		bit = seenTags
+	case "content":
+		bit = seenContent
+	case "sig":
+		bit = seenSig
+	default:
+		return 0, nil
+	}
+	if seen&bit != 0 {
+		return 0, duplicate(name)
+	}
+	switch bit {
+	case seenID:
+		ev.ID, err = s.hexMember(64)
+	case seenPubKey:
+		ev.PubKey, err = s.hexMember(64)
+	case seenSig:
+		ev.Sig, err = s.hexMember(128)
+	case seenContent:
+		ev.Content, err = s.strMember()
+	case seenTags:
+		// Its messages name the tags themselves.
+		ev.Tags, err = s.tags()
+		return bit, err
+	case seenCreatedAt:
+		var n int64
+		n, err = s.integer()
+		ev.CreatedAt = nostr.Timestamp(n)
+	case seenKind:
+		ev.Kind, err = s.kind()
+	}
+	if err != nil {
+		return 0, reason("member " + quoted(name) + ": " + err.Error())
+	}
+	return bit, nil
+}
+
+func (s *scanner) strMember() (string, error) {
+	if s.peek() != '"' {
+		return "", reason("must be a string")
+	}
+	return s.str()
+}
+
+func (s *scanner) hexMember(digits int) (string, error) {
+	v, err := s.strMember()
+	if err != nil {
+		return "", err
+	}
+	if !lowerHex(v, digits) {
+		return "", reason("must be " + strconv.Itoa(digits) + " lower-case hex digits")
+	}
+	return v, nil
+}
+
+func (s *scanner) kind() (int, error) {
+	n, err := s.integer()
+	if err != nil {
+		return 0, err
+	}
+	if n > maxKind {
+		return 0, reason("must be between 0 and 65535")
+	}
+	return int(n), nil
+}
+
+// tags reads an array of non-empty arrays of strings. The strings of all tags
+// share one backing array; the scratch space of ordinary events is on the
+// stack.
+func (s *scanner) tags() (nostr.Tags, error) {
+	var itemSpace [48]string
+	var endSpace [24]int
+	items, ends := itemSpace[:0], endSpace[:0]
+	if s.peek() != '[' {
+		return nil, reason(`member "tags": must be an array`)
+	}
+	s.pos++
+	for first := true; ; first = false {
+		ok, err := s.element(first)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		start := len(items)
+		if items, err = s.tag(items); err != nil {
+			return nil, err
+		}
+		switch n := len(items) - start; {
+		case n == 0:
+			return nil, reason("a tag must not be empty")
+		case n == 1 && items[start] == "d":
+			// Else an addressable event's address would be a matter of taste;
+			// khatru indexes past the end of such a tag.
+			return nil, reason("a d tag must have a value (it may be empty)")
+		}
+		ends = append(ends, len(items))
+	}
+	tags, backing := make(nostr.Tags, len(ends)), make([]string, len(items))
+	copy(backing, items)
+	start := 0
+	for i, end := range ends {
+		tags[i] = backing[start:end:end]
+		start = end
+	}
+	return tags, nil
+}
+
+// tag appends the strings of the array at the present byte.
+func (s *scanner) tag(items []string) ([]string, error) {
+	if s.peek() != '[' {
+		return items, reason("a tag must be an array")
+	}
+	s.pos++
+	for first := true; ; first = false {
+		ok, err := s.element(first)
+		if err != nil || !ok {
+			return items, err
+		}
+		if s.peek() != '"' {
+			return items, reason("a tag must hold strings only")
+		}
+		item, err := s.str()
+		if err != nil {
+			return items, err
+		}
+		items = append(items, item)
+	}
+}
+
+// findID looks for an "id" member in an event that was refused, so that the
+// refusal can name it. It runs on the way out only, and reads what is there up
+// to the first fault of grammar.
+func findID(src string) string {
+	s := scanner{src: src, unclean: true}
+	if s.peek() != '{' {
+		return ""
+	}
+	s.pos++
+	for first := true; ; first = false {
+		name, ok, err := s.member(first)
+		if err != nil || !ok {
+			return ""
+		}
+		if name == "id" && s.peek() == '"' {
+			id, err := s.str()
+			if err != nil || len(id) > maxEchoedID {
+				return ""
+			}
+			return id
+		}
+		if s.skip(1) != nil {
+			return ""
+		}
+	}
+}
+
+func duplicate(name string) error { return reason("duplicate member " + quoted(name)) }
+
+// quoted wraps a name of the client's for a message, cut to a length that fits
+// in one. Escaping is the writer's business.
+func quoted(name string) string {
+	const most = 64
+	if len(name) > most {
+		cut := most
+		for cut > 0 && name[cut]&0xC0 == 0x80 {
+			cut--
+		}
+		name = name[:cut] + "…"
+	}
+	return `"` + name + `"`
+}

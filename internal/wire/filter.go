@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Limits bounds what one request may ask for. Zero means no bound.
+type Limits struct {
+	// FilterValues is how many values all the lists of one filter may hold
+	// together.
+	FilterValues int
+	// Filters is how many filters a REQ or COUNT may have.
+	Filters int
+}
+
+// ParseFilter reads one filter object (NIP-01, NIP-50), and nothing beside it.
+// What lenient relays overlook is an error that names the key: an unknown or
+// misspelt key, null, a wrong type, a key that comes twice.
+//
+//   - ids and authors are lists of 64 lower-case hex digits, kinds of integers
+//     0–65535, "#x" (one ASCII letter) of any strings. An empty list is a
+//     non-nil empty slice: it matches nothing.
+//   - since, until and limit are integers from 0 on, in plain digits.
+//     "limit": 0 sets LimitZero.
+//   - search holds what is left once NIP-50 extensions (key:value) are dropped
+//     and white space is made single; nothing left is an error.
+//
+// Error texts have no prefix. The filter shares one copy of b.
+func ParseFilter(b []byte, lim Limits) (nostr.Filter, error) {
+	s := newScanner(b)
+	f, err := s.filter(lim)
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nostr.Filter{}, err
+	}
+	return f, nil
+}
+
+// Keys of a filter other than tags, as bits of the set that has been seen.
+const (
+	seenIDs = 1 << iota
+	seenAuthors
+	seenKinds
+	seenSince
+	seenUntil
+	seenLimit
+	seenSearch
+)
+
+// filterReader holds what is known while one filter is read.
+type filterReader struct {
+	*scanner
+	filter nostr.Filter
+	seen   int
+	// values counts list entries so far, most is their bound (0: none).
+	values, most int
+}
+
+// filter reads the filter object at the present byte.
+func (s *scanner) filter(lim Limits) (nostr.Filter, error) {
+	if s.peek() != '{' {
+		return nostr.Filter{}, reason("a filter must be a JSON object")
+	}
+	s.pos++
+	r := filterReader{scanner: s, most: lim.FilterValues}
+	for first := true; ; first = false {
+		key, ok, err := s.member(first)
+		if err != nil {
+			return nostr.Filter{}, err
+		}
+		if !ok {
+			return r.filter, nil
+		}
+		if err := r.key(key); err != nil {
+			return nostr.Filter{}, reason("filter key " + quoted(key) + ": " + err.Error())
+		}
+	}
+}
+
+// key reads the value of one key.
+func (r *filterReader) key(key string) (err error) {
+	f := &r.filter
+	switch key {
+	case "ids":
+		if err = r.once(seenIDs); err == nil {
+			f.IDs, err = r.texts(true)
+		}
+	case "authors":
+		if err = r.once(seenAuthors); err == nil {
+			f.Authors, err = r.texts(true)
+		}
+	case "kinds":
+		if err = r.once(seenKinds); err == nil {
+			f.Kinds, err = r.kinds()
+		}
+	case "since":
+		if err = r.once(seenSince); err == nil {
+			f.Since, err = r.time()
+		}
+	case "until":
+		if err = r.once(seenUntil); err == nil {
+			f.Until, err = r.time()
+		}
+	case "limit":
+		if err = r.once(seenLimit); err == nil {
+			var n int64
+			n, err = r.integer()
+			f.Limit, f.LimitZero = int(n), n == 0
+		}
+	case "search":
+		if err = r.once(seenSearch); err == nil {
+			f.Search, err = r.search()
+		}
+	default:
+		if len(key) != 2 || key[0] != '#' || !letter(key[1]) {
+			return reason("unknown")
+		}
+		name := key[1:]
+		if _, dup := f.Tags[name]; dup {
+			return reason("given twice")
+		}
+		if f.Tags == nil {
+			f.Tags = make(nostr.TagMap, 2)
+		}
+		f.Tags[name], err = r.texts(false)
+	}
+	return err
+}
+
+func (r *filterReader) once(bit int) error {
+	if r.seen&bit != 0 {
+		return reason("given twice")
+	}
+	r.seen |= bit
+	return nil
+}
+
+// list moves through the array at the present byte and calls read for each
+// element.
+func (r *filterReader) list(read func() error) error {
+	if r.peek() != '[' {
+		return reason("must be a list")
+	}
+	r.pos++
+	for first := true; ; first = false {
+		ok, err := r.element(first)
+		if err != nil || !ok {
+			return err
+		}
+		if r.values++; r.most > 0 && r.values > r.most {
+			return reason("too many values in one filter (at most " + strconv.Itoa(r.most) + ")")
+		}
+		if err := read(); err != nil {
+			return err
+		}
+	}
+}
+
+// texts reads a list of strings, which is never nil.
+func (r *filterReader) texts(hex bool) ([]string, error) {
+	out := []string{}
+	err := r.list(func() error {
+		if r.peek() != '"' {
+			return reason("must hold strings only")
+		}
+		v, err := r.str()
+		if err != nil {
+			return err
+		}
+		if hex && !lowerHex(v, 64) {
+			return reason("must hold 64 lower-case hex digits each (prefixes are not supported)")
+		}
+		out = append(out, v)
+		return nil
+	})
+	return out, err
+}
+
+func (r *filterReader) kinds() ([]int, error) {
+	out := []int{}
+	err := r.list(func() error {
+		k, err := r.kind()
+		if err != nil {
+			return reason("each kind " + err.Error())
+		}
+		out = append(out, k)
+		return nil
+	})
+	return out, err
+}
+
+func (r *filterReader) time() (*nostr.Timestamp, error) {
+	n, err := r.integer()
+	if err != nil {
+		return nil, err
+	}
+	t := nostr.Timestamp(n)
+	return &t, nil
+}
+
+func (r *filterReader) search() (string, error) {
+	raw, err := r.strMember()
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(raw)
+	kept := words[:0]
+	for _, w := range words {
+		if !searchExtension(w) {
+			kept = append(kept, w)
+		}
+	}
+	if len(kept) == 0 {
+		return "", reason("holds no words to search for")
+	}
+	return strings.Join(kept, " "), nil
+}
+
+// searchExtension reports whether a word of a search is a NIP-50 extension,
+// like language:en. A URL is not one: people search for URLs.
+func searchExtension(word string) bool {
+	name, value, ok := strings.Cut(word, ":")
+	if !ok || name == "" || value == "" || strings.HasPrefix(value, "//") {
+		return false
+	}
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; !letter(c) && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

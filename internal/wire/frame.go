@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// The labels of the client frames that the relay knows (NIP-01, NIP-42, NIP-45).
+const (
+	LabelEvent = "EVENT"
+	LabelReq   = "REQ"
+	LabelCount = "COUNT"
+	LabelClose = "CLOSE"
+	LabelAuth  = "AUTH"
+)
+
+// maxSubID is the length in bytes of the longest subscription id (NIP-01).
+const maxSubID = 64
+
+// Frame is one message of a client.
+type Frame struct {
+	// Label is EVENT, REQ, COUNT, CLOSE or AUTH.
+	Label string
+	// SubID is set for REQ, COUNT and CLOSE: 1–64 bytes of UTF-8, unescaped.
+	SubID string
+	// Event is set for EVENT and AUTH; its shape is checked, nothing else.
+	Event *nostr.Event
+	// Filters is set for REQ and COUNT; there is at least one.
+	Filters []nostr.Filter
+}
+
+// ParseFrame reads one client frame:
+//
+//	["EVENT", event]  ["AUTH", event]  ["CLOSE", sub]
+//	["REQ", sub, filter, …]  ["COUNT", sub, filter, …]
+//
+// with exactly these elements. Events and filters are read as by ParseEvent
+// and ParseFilter. The error is a *FrameError, with what could be read of the
+// frame before the fault.
+func ParseFrame(b []byte, lim Limits) (Frame, error) {
+	s := newScanner(b)
+	var f Frame
+	err := s.frame(&f, lim)
+	if err == nil {
+		err = s.end()
+	}
+	if err == nil {
+		return f, nil
+	}
+	fault := &FrameError{Label: f.Label, SubID: f.SubID, Reason: err.Error()}
+	var shape *ShapeError
+	switch {
+	case errors.As(err, &shape):
+		fault.EventID = shape.ID
+	case f.Event != nil:
+		fault.EventID = f.Event.ID
+	}
+	return Frame{}, fault
+}
+
+// frame fills f from front to back, so that it holds what precedes a fault.
+func (s *scanner) frame(f *Frame, lim Limits) error {
+	if s.peek() != '[' {
+		return reason("a message must be a JSON array")
+	}
+	s.pos++
+	ok, err := s.element(true)
+	if err != nil {
+		return err
+	}
+	if !ok || s.peek() != '"' {
+		return reason("a message must start with its label, a string")
+	}
+	label, err := s.str()
+	if err != nil {
+		return err
+	}
+	switch label {
+	case LabelEvent, LabelAuth:
+		f.Label = label
+		return s.eventFrame(f)
+	case LabelReq, LabelCount, LabelClose:
+		f.Label = label
+	default:
+		return reason("unknown message " + quoted(label) + "; this relay knows EVENT, REQ, COUNT, CLOSE and AUTH")
+	}
+	if err := s.subID(f); err != nil {
+		return err
+	}
+	if label == LabelClose {
+		return s.lastElement(label + " takes a subscription id and nothing else")
+	}
+	return s.filters(f, lim)
+}
+
+// eventFrame reads the rest of an EVENT or AUTH.
+func (s *scanner) eventFrame(f *Frame) error {
+	ok, err := s.element(false)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return reason(f.Label + " needs an event")
+	}
+	s.peek()
+	start := s.pos
+	if f.Event, err = s.event(); err != nil {
+		return &ShapeError{ID: findID(s.src[start:]), Reason: err.Error()}
+	}
+	return s.lastElement(f.Label + " takes one event and nothing else")
+}
+
+// subID reads the subscription id of a REQ, COUNT or CLOSE.
+func (s *scanner) subID(f *Frame) error {
+	ok, err := s.element(false)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return reason(f.Label + " needs a subscription id")
+	}
+	if s.peek() != '"' {
+		return reason("a subscription id must be a string")
+	}
+	id, err := s.str()
+	if err != nil {
+		return err
+	}
+	if len(id) == 0 || len(id) > maxSubID {
+		return reason("a subscription id must have 1 to 64 bytes")
+	}
+	f.SubID = id
+	return nil
+}
+
+// filters reads the rest of a REQ or COUNT.
+func (s *scanner) filters(f *Frame, lim Limits) error {
+	for {
+		ok, err := s.element(false)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if lim.Filters > 0 && len(f.Filters) == lim.Filters {
+			return reason("too many filters (at most " + strconv.Itoa(lim.Filters) + ")")
+		}
+		filter, err := s.filter(lim)
+		if err != nil {
+			return err
+		}
+		f.Filters = append(f.Filters, filter)
+	}
+	if len(f.Filters) == 0 {
+		return reason(f.Label + " needs a filter")
+	}
+	return nil
+}
+
+// lastElement accepts the end of the frame's array, or says text.
+func (s *scanner) lastElement(text string) error {
+	ok, err := s.element(false)
+	if err != nil {
+		return err
+	}
+	if ok {
+		return reason(text)
+	}
+	return nil
+}
