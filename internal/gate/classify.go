@@ -1,0 +1,114 @@
+package gate
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// The kinds with built-in rules.
+const (
+	kindDirect      = 4
+	kindDeletion    = 5
+	kindGiftWrap    = 1059
+	kindEngram      = 30174
+	kindEntry       = 30090
+	kindState       = 30091
+	kindTurnMetrics = 44200
+	kindAppData     = 30078
+)
+
+// ApprovalD is the d tag of the kind 30078 event (NIP-78) in which an owner
+// names the agents he approved, in p tags.
+const ApprovalD = "engramd/agents"
+
+func builtinGated(kind int) bool {
+	switch kind {
+	case kindEngram, kindEntry, kindState, kindGiftWrap, kindTurnMetrics, kindDirect:
+		return true
+	}
+	return false
+}
+
+// Classify says under which rule the event is read. It depends on the event
+// and on [Options.Rules] only, so that changing another option needs no work
+// on what is stored. Where an event leaves room for doubt, it gets the
+// stricter class.
+func (t *Table) Classify(ev *nostr.Event) Class {
+	switch ev.Kind {
+	case kindEngram:
+		return Engram
+	case kindState:
+		return Contract
+	case kindEntry:
+		if isPlain(ev.Content) {
+			return Contract
+		}
+		return Sealed
+	case kindGiftWrap, kindTurnMetrics:
+		return Wrap
+	case kindDirect:
+		return Direct
+	case kindDeletion:
+		if t.namesGated(ev.Tags) {
+			return Deletion
+		}
+		return Open
+	case kindAppData:
+		if ev.Tags.GetD() == ApprovalD {
+			return Approval
+		}
+	}
+	return t.rules[ev.Kind] // Open where there is none
+}
+
+// isPlain reports whether the content of a contract entry is meant to be read
+// as it stands: a JSON object. A NIP-44 payload is none, and neither is
+// anything else that may have come in by a way around the write policy, which
+// therefore counts as sealed.
+func isPlain(content string) bool {
+	text := strings.TrimLeft(content, " \t\r\n")
+	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
+}
+
+// namesGated reports whether a deletion request says that it is about gated
+// events: by a k tag, or by the address in an a tag.
+func (t *Table) namesGated(tags nostr.Tags) bool {
+	for _, tag := range tags {
+		if len(tag) < 2 {
+			continue
+		}
+		switch tag[0] {
+		case "k":
+			if t.gatedName(tag[1]) {
+				return true
+			}
+		case "a":
+			kind, rest, _ := strings.Cut(tag[1], ":")
+			if t.gatedName(kind) {
+				return true
+			}
+			if _, d, _ := strings.Cut(rest, ":"); d == ApprovalD && kindOf(kind) == kindAppData {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *Table) gatedName(text string) bool {
+	kind := kindOf(text)
+	return kind >= 0 && t.Gated(kind)
+}
+
+// kindOf reads a kind generously, " +030174" too: what a careless client meant
+// to keep among the parties stays there. It returns -1 for what is no number.
+func kindOf(text string) int {
+	kind, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return -1
+	}
+	return kind
+}

@@ -1,0 +1,34 @@
+// Package gate decides who may read what. It is pure: no I/O, no clock, no
+// global state; the same table, reader, filter and event always give the same
+// decision.
+//
+// There are two checks, and both are needed.
+//
+// The first looks at a filter before anything is read: [Table.ScopeFor] either
+// returns a [Scope] or a [*Refusal] that says what would work. It knows the
+// filter and the reader only, so a refusal cannot tell anything about what is
+// stored.
+//
+// The second looks at each event that is about to leave: [Scope.CanRead]. The
+// Scope is what that very filter was granted: the reader's own keys, the ids
+// the filter named, the contracts it named. The store has the same grant as
+// [Scope.Clauses] and puts it in WHERE, so that counts, limits and paging know
+// nothing of what the reader must not learn.
+//
+// The built-in rules, which configuration can extend but not weaken:
+//
+//	kind                     class     readers    ids  #d
+//	30174                    Engram    author, p  yes  no
+//	30090 plain, 30091       Contract  author, p  yes  yes
+//	30090 NIP-44             Sealed    author, p  yes  no
+//	1059, 44200              Wrap      p          no   no
+//	4                        Direct    author, p  no   no
+//	5 that names a gated     Deletion  author     no   no   by the event alone
+//	30078 d=engramd/agents   Approval  author     no   no   by the event alone
+//
+// Lists in filters: a nil list is no constraint. A list that is present and
+// empty matches nothing, so it satisfies no rule either: a filter that needs
+// authors, #p, #d or ids to be let through is refused when that list is empty,
+// exactly as if it were absent. A filter that needs none (only open kinds, or
+// an empty kinds list) is served, and matches nothing.
+package gate

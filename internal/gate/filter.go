@@ -1,0 +1,102 @@
+package gate
+
+import "github.com/nbd-wtf/go-nostr"
+
+// ScopeFor is the first check: may this reader ask this filter? It returns
+// what the filter is granted, for the store and for the second check, or a
+// *[Refusal]. A request is refused as a whole when one of its filters is.
+//
+// For every gated kind that the filter names it must have one of: ids or #d
+// where the kind's rule takes them for a key, or authors or #p naming nobody
+// but the reader where the rule lets those read. A filter without kinds must
+// have ids, or authors or #p naming nobody but the reader, unless
+// [WildcardExclude] is set.
+//
+// Naming an id or a contract is a key only to the kinds whose rule says so, in
+// any filter that names it. Contracts count only in a filter that names kinds:
+// one without kinds shows, apart from ids, what the reader is a party to.
+func (t *Table) ScopeFor(r Reader, f nostr.Filter) (Scope, error) {
+	if f.Kinds == nil {
+		return t.wildcardScope(r, f)
+	}
+	s := Scope{table: t, reader: r}
+	met := satisfied(r, f)
+	for _, kind := range f.Kinds {
+		rule, classes := t.kindRule(kind)
+		ways := t.rightsOf(rule)
+		if ways&(met|byAnyone) == 0 {
+			return Scope{}, refuse(r, kind, rule, ways)
+		}
+		if s.rule == Open {
+			s.rule = rule
+		}
+		s.classes |= classes
+	}
+	if len(f.Kinds) == 0 {
+		// Matches nothing. Should a reader of the scope take the empty list
+		// for none at all, the scope must hold all the same.
+		s.classes = gatedClasses
+	}
+	if s.classes != 0 {
+		s.ids, s.ds = newKeySet(f.IDs), newKeySet(f.Tags["d"])
+	}
+	return s, nil
+}
+
+func (t *Table) wildcardScope(r Reader, f nostr.Filter) (Scope, error) {
+	if !t.exclude && satisfied(r, f)&(byID|byAuthor|byTag) == 0 {
+		return Scope{}, refuseWildcard(r)
+	}
+	return Scope{
+		table: t, reader: r, classes: gatedClasses, wildcard: true,
+		ids: newKeySet(f.IDs),
+	}, nil
+}
+
+// satisfied says which of the ways to a gated event the filter goes.
+func satisfied(r Reader, f nostr.Filter) rights {
+	var met rights
+	if len(f.IDs) > 0 {
+		met |= byID
+	}
+	if len(f.Tags["d"]) > 0 {
+		met |= byD
+	}
+	if r.hasAll(f.Authors) {
+		met |= byAuthor
+	}
+	if r.hasAll(f.Tags["p"]) {
+		met |= byTag
+	}
+	return met
+}
+
+// kindRule returns the class whose rule a filter for the kind must satisfy and
+// the gated classes that events of the kind may have. They differ where single
+// events are judged by themselves: no filter is refused for deletion requests
+// or the list of approved agents, and one for contract entries is judged by
+// the rule of the plain ones.
+func (t *Table) kindRule(kind int) (rule Class, classes classSet) {
+	switch kind {
+	case kindEngram:
+		return Engram, setOf(Engram)
+	case kindEntry:
+		return Contract, setOf(Contract, Sealed)
+	case kindState:
+		return Contract, setOf(Contract)
+	case kindGiftWrap, kindTurnMetrics:
+		return Wrap, setOf(Wrap)
+	case kindDirect:
+		return Direct, setOf(Direct)
+	case kindDeletion:
+		return Open, setOf(Deletion)
+	}
+	rule = t.rules[kind]
+	if rule != Open {
+		classes = setOf(rule)
+	}
+	if kind == kindAppData {
+		classes |= setOf(Approval)
+	}
+	return rule, classes
+}

@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Prefixes of a [Refusal], as NIP-01 and NIP-42 name them.
+const (
+	PrefixAuthRequired = "auth-required" // nothing is proved yet; HTTP 401
+	PrefixRestricted   = "restricted"    // what is proved does not suffice; HTTP 403
+)
+
+// RuleWildcard is the Rule of decisions about filters without kinds.
+const RuleWildcard = "wildcard"
+
+// Refusal is the answer to a filter that the first check does not let through.
+// It is made of the filter and the reader alone and says nothing about what is
+// stored.
+type Refusal struct {
+	Prefix string // PrefixAuthRequired or PrefixRestricted
+	Rule   string // metric label: a Class's String, or RuleWildcard
+	Text   string // what would work, for a person
+}
+
+// Error is the text for CLOSED and for an HTTP error body: "prefix: text".
+func (r *Refusal) Error() string { return r.Prefix + ": " + r.Text }
+
+// refuse makes the refusal of a filter that names a kind of the class.
+func refuse(r Reader, kind int, class Class, ways rights) *Refusal {
+	text := fmt.Sprintf("a filter for kind %d needs %s", kind, waysText(class, ways))
+	return refusal(r, class.String(), text)
+}
+
+// refuseWildcard makes the refusal of a filter without kinds.
+func refuseWildcard(r Reader) *Refusal {
+	text := "a filter without kinds needs " + waysText(Engram, byID|byAuthor|byTag)
+	return refusal(r, RuleWildcard, text+"; or let it name the kinds")
+}
+
+func refusal(r Reader, rule, text string) *Refusal {
+	if r.Empty() {
+		return &Refusal{PrefixAuthRequired, rule, text + "; authenticate first"}
+	}
+	return &Refusal{PrefixRestricted, rule, text}
+}
+
+// waysText lists what satisfies a rule: "ids, or authors or #p naming only
+// keys you have proved".
+func waysText(class Class, ways rights) string {
+	var named, own []string
+	if ways&byID != 0 {
+		named = append(named, "ids")
+	}
+	if ways&byD != 0 {
+		if class == Contract {
+			named = append(named, "#d with the contract's id")
+		} else {
+			named = append(named, "#d")
+		}
+	}
+	if ways&byAuthor != 0 {
+		own = append(own, "authors")
+	}
+	if ways&byTag != 0 {
+		own = append(own, "#p")
+	}
+	text := strings.Join(named, ", ")
+	if len(own) > 0 {
+		if text != "" {
+			text += ", or "
+		}
+		text += strings.Join(own, " or ") + " naming only keys you have proved"
+	}
+	return text
+}
