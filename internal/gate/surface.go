@@ -1,49 +1,51 @@
 package gate
 
 // Surface is a way by which events, or a number of them, leave the relay. The
-// gate's table test needs a driver for every surface: its drivers stand in an
-// array of SurfaceCount elements, so that a surface added here without one
-// does not compile there. Metrics count the gate's decisions by surface.
+// relay's read calls take one, metrics count the gate's decisions by it, and
+// the gate's table over real sockets has a driver for each: the drivers are an
+// array of NumSurfaces elements, which does not compile while one is missing
+// at its end.
 //
-// To add a way of reading: name it here, pass it where the relay asks for the
-// surface, write its driver in internal/e2e/gate_surface_test.go.
+// To add a way of reading: name it here, pass it where the relay is asked, and
+// write its driver in internal/e2e/gate_surfaces_test.go.
 type Surface uint8
 
 // The surfaces. The zero Surface is none.
 const (
-	_         Surface = iota
-	ReqStored         // stored events in answer to a REQ
-	ReqLive           // events delivered to an open subscription
-	Count             // COUNT (NIP-45)
-	Search            // search hits in answer to a REQ (NIP-50)
+	_             Surface = iota
+	SurfaceReq            // stored events in answer to a REQ
+	SurfaceLive           // events delivered to an open subscription
+	SurfaceCount          // COUNT (NIP-45)
+	SurfaceSearch         // search hits in answer to a REQ (NIP-50)
 
 	surfaceEnd
 )
 
-// SurfaceCount is one more than the greatest Surface: the length of an array
+// NumSurfaces is one more than the greatest Surface: the length of an array
 // that is indexed by Surface.
-const SurfaceCount = int(surfaceEnd)
+const NumSurfaces = int(surfaceEnd)
+
+// surfaceNames are metric labels.
+var surfaceNames = [NumSurfaces]string{
+	SurfaceReq:    "req",
+	SurfaceLive:   "live",
+	SurfaceCount:  "count",
+	SurfaceSearch: "search",
+}
 
 // Surfaces returns every surface.
 func Surfaces() []Surface {
-	all := make([]Surface, 0, SurfaceCount-1)
-	for s := ReqStored; s < surfaceEnd; s++ {
+	all := make([]Surface, 0, NumSurfaces-1)
+	for s := SurfaceReq; s < surfaceEnd; s++ {
 		all = append(all, s)
 	}
 	return all
 }
 
-// String is the metric label of the surface.
+// String is the metric label of the surface, "unknown" for none of them.
 func (s Surface) String() string {
-	switch s {
-	case ReqStored:
-		return "req-stored"
-	case ReqLive:
-		return "req-live"
-	case Count:
-		return "count"
-	case Search:
-		return "search"
+	if s == 0 || s >= surfaceEnd {
+		return "unknown"
 	}
-	return "unknown"
+	return surfaceNames[s]
 }
