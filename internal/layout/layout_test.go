@@ -1,0 +1,108 @@
+package layout
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed lists, for every package of the module, which others it may import
+// outside of its tests. A package that is not listed fails the test: decide
+// where it stands. A trailing "/..." on the left means everything below.
+var allowed = map[string][]string{
+	"nips/nipae":       {},
+	"nips/niptemp":     {"nips/nipae"},
+	"migrations":       {},
+	"internal/config":  {},
+	"internal/metrics": {},
+	"internal/layout":  {},
+	"internal/wire":    {},
+	"internal/gate":    {"nips/nipae", "nips/niptemp"},
+	"internal/policy":  {"nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
+	"internal/store":   {"nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire"},
+	"internal/relay":   {"nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/session": {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/bridge":  {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"cmd/engramd": {"internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
+		"internal/gate", "internal/store", "internal/wire"},
+}
+
+// support packages are imported by tests only, and may import anything.
+var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest"}
+
+// only says who may import a foreign package outside of tests.
+var only = map[string][]string{
+	"database/sql":                                            {},
+	"database/sql/driver":                                     {"internal/store"},
+	"github.com/mattn/go-sqlite3":                             {"internal/store"},
+	"github.com/fiatjaf/khatru":                               {"internal/relay"},
+	"github.com/gorilla/websocket":                            {"internal/session"},
+	"github.com/BurntSushi/toml":                              {"internal/config"},
+	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
+	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImportsGoDownwards(t *testing.T) {
+	for _, pkg := range list(t) {
+		name := strings.TrimPrefix(pkg.ImportPath, "engramd/")
+		if isSupport(name) {
+			continue
+		}
+		may, known := allowed[name]
+		if !known {
+			t.Errorf("package %s has no place in the layout: add it to allowed and to ARCHITECTURE.md", name)
+			continue
+		}
+		for _, imported := range pkg.Imports {
+			if own, ours := strings.CutPrefix(imported, "engramd/"); ours {
+				if !slices.Contains(may, own) {
+					t.Errorf("%s imports %s, which is not below it", name, own)
+				}
+				continue
+			}
+			if who, limited := only[imported]; limited && !slices.Contains(who, name) {
+				t.Errorf("%s imports %s, which is for %v only", name, imported, who)
+			}
+		}
+	}
+}
+
+func isSupport(name string) bool {
+	return slices.ContainsFunc(support, func(s string) bool {
+		return name == s || strings.HasPrefix(name, s+"/")
+	})
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-tags", "sqlite_fts5 libsecp256k1", "-json=ImportPath,Imports", "engramd/...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var pkg listed
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pkg)
+	}
+	if len(all) < 5 {
+		t.Fatalf("go list named %d packages only", len(all))
+	}
+	return all
+}
