@@ -1,0 +1,84 @@
+package nipae
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// ErrRelayURL is what every error of CanonicalRelayURL is.
+var ErrRelayURL = errors.New("not a relay URL")
+
+// CanonicalRelayURL returns the form in which two URLs of the same relay are
+// equal text (NIP-AE, "Configured relays"; used for AUTH and NIP-62 too):
+// scheme and host in lower case, an IP address in its shortest form, the
+// default port and the slash of an otherwise empty path dropped. Path and
+// query are kept as written. It is for comparing; connect to a URL as it was
+// written.
+//
+// Only ws and wss URLs with a host are relay URLs; user names and fragments
+// have no place in them (RFC 6455, section 3). The error is ErrRelayURL and
+// does not repeat the URL.
+func CanonicalRelayURL(raw string) (string, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", fmt.Errorf("%w: it does not parse", ErrRelayURL)
+	}
+	scheme := strings.ToLower(u.Scheme)
+	defaultPort := ""
+	switch scheme {
+	case "ws":
+		defaultPort = "80"
+	case "wss":
+		defaultPort = "443"
+	default:
+		return "", fmt.Errorf("%w: the scheme must be ws or wss", ErrRelayURL)
+	}
+	host := canonicalHost(u.Hostname())
+	switch {
+	case host == "":
+		return "", fmt.Errorf("%w: it names no host", ErrRelayURL)
+	case u.User != nil:
+		return "", fmt.Errorf("%w: it must not hold a user name", ErrRelayURL)
+	case u.Fragment != "" || strings.Contains(raw, "#"):
+		return "", fmt.Errorf("%w: it must not hold a fragment", ErrRelayURL)
+	}
+	port := u.Port()
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return "", fmt.Errorf("%w: the port must be 1 to 65535", ErrRelayURL)
+		}
+		port = strconv.FormatUint(n, 10)
+	}
+	var b strings.Builder
+	b.WriteString(scheme + "://")
+	switch {
+	case port != "" && port != defaultPort:
+		b.WriteString(net.JoinHostPort(host, port))
+	case strings.Contains(host, ":"):
+		b.WriteString("[" + host + "]")
+	default:
+		b.WriteString(host)
+	}
+	if path := u.EscapedPath(); path != "/" {
+		b.WriteString(path)
+	}
+	if u.RawQuery != "" {
+		b.WriteString("?" + u.RawQuery)
+	}
+	return b.String(), nil
+}
+
+// canonicalHost lowers a host name, and writes an address its one way.
+func canonicalHost(host string) string {
+	host = strings.ToLower(host)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.String()
+	}
+	return host
+}

@@ -1,0 +1,140 @@
+package niptemp
+
+import "github.com/nbd-wtf/go-nostr"
+
+// State is where one contract stands between one pair of keys (NIP-TEMP,
+// "Whose word counts"). A contract id may have several states, one per pair
+// {author, p}: a stranger's events concern only his own.
+type State struct {
+	// Contract is the contract id.
+	Contract string
+	// Poster is the pubkey of the author of the first open, in hex.
+	Poster string
+	// Worker is the pubkey of the other party; empty while the open is
+	// addressed to the poster himself.
+	Worker string
+	// Status is the current status.
+	Status Status
+	// CreatedAt is that of the event which led here, in Unix seconds.
+	CreatedAt int64
+	// EventID is the id of that event.
+	EventID string
+}
+
+// CheckEntry judges whether an entry may be written while its pair is in s
+// (NIP-TEMP, "Lifecycle"): while open, by the poster; in a final state, only
+// if it is no younger than the final event (it arrives late); else by both.
+// A nil s, of a pair the relay knows nothing of, accepts everything. The entry
+// is one of this contract and pair, or, for the open a poster addressed to
+// himself, to or by him. Errors are "blocked".
+func (s *State) CheckEntry(ev *nostr.Event) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Status.Final():
+		if int64(ev.CreatedAt) > s.CreatedAt {
+			return blocked("contract %s is %s", s.Contract, s.Status)
+		}
+		return nil
+	case ev.PubKey == s.Poster:
+		return nil
+	case s.Status == Open:
+		return blocked("contract %s is open: only its poster writes until it is accepted", s.Contract)
+	case ev.PubKey != s.Worker:
+		return blocked("contract %s is between others", s.Contract)
+	}
+	return nil
+}
+
+// Next applies one kind-30091 event to the state of its pair and returns the
+// state it leads to, or a refusal that is "invalid".
+//
+// current is the pair's state; if the pair {author, p} has none and the event
+// is not addressed to its own author, it is the state of the open that either
+// of the two addressed to himself, under the same contract id; nil if there is
+// none either. The state returned belongs to the pair {author, p}: the open a
+// poster addressed to himself stays as it is, for others to accept.
+func Next(current *State, ev *nostr.Event) (State, error) {
+	t, err := parseTransition(ev)
+	if err != nil {
+		return State{}, err
+	}
+	if current == nil {
+		if t.status != Open || t.previous != "" {
+			return State{}, invalid("no state of contract %s is known between these keys: it begins with an open", t.contract)
+		}
+		return t.begin(ev), nil
+	}
+	if t.contract != current.Contract {
+		return State{}, invalid("the event is about another contract")
+	}
+	if int64(ev.CreatedAt) <= current.CreatedAt {
+		return State{}, invalid("created_at must be later than that of the contract's current state")
+	}
+	if current.offeredTo(t) {
+		return t.begin(ev), nil
+	}
+	if t.previous != current.Status {
+		return State{}, invalid("previous_status is not the contract's current status, %s", current.Status)
+	}
+	allowed := mover(current.Status, t.status)
+	if allowed == 0 {
+		return State{}, invalid("a contract does not go from %s to %s", current.Status, t.status)
+	}
+	acting, worker, err := current.roleOf(t)
+	if err != nil {
+		return State{}, err
+	}
+	if allowed&acting == 0 {
+		return State{}, invalid("only %s moves a contract from %s to %s", allowed, current.Status, t.status)
+	}
+	return State{
+		Contract: t.contract, Poster: current.Poster, Worker: worker,
+		Status: t.status, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID,
+	}, nil
+}
+
+// begin is the state that an open leads to.
+func (t transition) begin(ev *nostr.Event) State {
+	s := State{
+		Contract: t.contract, Poster: t.author,
+		Status: t.status, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID,
+	}
+	if t.to != t.author {
+		s.Worker = t.to
+	}
+	return s
+}
+
+// offeredTo reports whether t is the poster's naming of a worker for the open
+// that he had addressed to himself: the same contract, open, offered to a key.
+func (s *State) offeredTo(t transition) bool {
+	return s.Worker == "" && s.Status == Open && t.status == Open && (t.previous == "" || t.previous == Open) &&
+		t.author == s.Poster && t.to != t.author
+}
+
+// roleOf returns what the author of t is in s, and who the worker is after t.
+func (s *State) roleOf(t transition) (acting role, workerAfter string, err error) {
+	switch {
+	case s.Worker != "":
+		switch {
+		case t.author == s.Poster && t.to == s.Worker:
+			return poster, s.Worker, nil
+		case t.author == s.Worker && t.to == s.Poster:
+			return worker, s.Worker, nil
+		}
+	case t.author == s.Poster:
+		if t.to == s.Poster {
+			return poster, "", nil
+		}
+		return poster, t.to, nil
+	case t.to == s.Poster:
+		// Nobody yet: by accepting he becomes the worker, and nothing else is
+		// his to do.
+		if t.status != Accepted {
+			return 0, "", invalid("an offer that names no worker can only be accepted")
+		}
+		return worker, t.author, nil
+	}
+	return 0, "", invalid("the event is between other keys than the contract")
+}
