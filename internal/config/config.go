@@ -1,0 +1,147 @@
+// Package config declares every option of the daemon once: its TOML key, from
+// which its flag and environment variable follow, its default, its help and
+// whether it can change while the daemon runs.
+//
+// An option is set by, in this order, its flag, its environment variable, the
+// file and its default. An unknown key or a bad value is an error that names
+// itself. The package imports no other package of the daemon: what a gate rule
+// or a quota means is decided where it is used.
+package config
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Config is the effective configuration. Sizes are bytes, rates are per
+// second, pubkeys are 64 lower-case hex digits. Make one with Load or Default.
+type Config struct {
+	Listen        string   // HOST:PORT of websocket and HTTP; port 0 picks a free one
+	Data          string   // data folder
+	PublicURL     []string // ws:// or wss:// names of the relay
+	MetricsListen string   // HOST:PORT of /metrics; "" is off
+	MetricsPprof  bool     // /debug/pprof/ on the metrics listener
+	Compression   bool     // offer permessage-deflate
+
+	Log      Log
+	Info     Info
+	Gate     Gate
+	Write    Write
+	Limits   Limits
+	Timeouts Timeouts
+	Auth     Auth
+	Req      Req
+	History  History
+	Proxy    Proxy
+	Store    Store
+
+	origins map[string]string // key → where its value came from; absent: default
+}
+
+// Log says what is logged, and how.
+type Log struct {
+	Level  string // debug, info, warn, error
+	Format string // text, json
+}
+
+// Info is what the relay says of itself (NIP-11).
+type Info struct {
+	Name, Description, Icon, Contact string
+	Pubkey                           string // "" when none
+}
+
+// Gate configures the read gate.
+type Gate struct {
+	Wildcard  string   // reject, exclude
+	IDs       string   // event, party
+	Contracts string   // contract, parties, public
+	Rules     []string // further gated kinds: "KIND READERS [ids]"
+}
+
+// Write says who may write what.
+type Write struct {
+	Authors, Owners []string // pubkeys
+	Kinds           []int
+	BanAuthors      []string // pubkeys
+	BanKinds        []int
+}
+
+// Limits bounds what clients can make the relay do. Zero turns off those that
+// say so in their help.
+type Limits struct {
+	MessageBytes          int
+	Subscriptions         int
+	Filters               int
+	FilterValues          int
+	FramesBurst           int
+	FramesRate            float64
+	QueueFrames           int
+	InflightBytes         int
+	QueueBytes            int
+	LiveBytes             int
+	Connections           int
+	ConnectionsPerAddress int
+	EventsPerKey          float64
+	EventsPerKeyBurst     int
+	EventsPerAddress      float64
+	EventsPerAddressBurst int
+	AuthorBytes           int64
+	AuthorEvents          int64
+	DefaultLimit          int
+	MaxLimit              int
+	QueryTimeout          time.Duration
+	Future                time.Duration
+}
+
+// Timeouts bounds how long the relay waits for others.
+type Timeouts struct {
+	Handshake, WriteStall, Ping, Shutdown time.Duration
+}
+
+// Auth configures NIP-42.
+type Auth struct {
+	Window time.Duration // |now − created_at| of an AUTH event
+}
+
+// Req configures answers to REQ.
+type Req struct {
+	EOSEHints bool // NIP-67
+}
+
+// History says how many superseded versions of gated kinds are kept.
+type History struct {
+	Versions     int // per address
+	Days         int // since superseded; 0 = no limit
+	ContractDays int // since the contract's final state; 0 = for ever
+}
+
+// Proxy says whose word on client addresses is taken.
+type Proxy struct {
+	Trusted []netip.Prefix
+	Header  string
+}
+
+// Store configures the database.
+type Store struct {
+	MaxBytes int64 // 0 = no limit
+	Readers  int   // connections for reading
+	MaxBatch int   // events per commit
+}
+
+// Default returns the configuration with every option at its default.
+func Default() *Config {
+	c := &Config{origins: map[string]string{}}
+	for _, o := range c.options() {
+		o.value.reset()
+	}
+	return c
+}
+
+// Origin says where the value of a key came from: "default", "environment
+// NAME", "flag --name" or "file PATH".
+func (c *Config) Origin(key string) string {
+	if from, ok := c.origins[key]; ok {
+		return from
+	}
+	return "default"
+}

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestDiffAndKeepFixed(t *testing.T) {
+	old, err := load(t, "", nil, "--write-authors", key1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := load(t, "", nil, "--write-authors", key1+","+key2, "--store-readers", "9", "--limits-filters", "3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Change{{"write.authors", true}, {"limits.filters", true}, {"store.readers", false}}
+	if got := Diff(old, next); !reflect.DeepEqual(got, want) {
+		t.Errorf("diff %v, want %v", got, want)
+	}
+	kept := KeepFixed(old, next)
+	if kept.Store.Readers != old.Store.Readers || kept.Limits.Filters != 3 || len(kept.Write.Authors) != 2 {
+		t.Errorf("kept readers %d filters %d authors %d", kept.Store.Readers, kept.Limits.Filters, len(kept.Write.Authors))
+	}
+	if kept.Origin("store.readers") != "default" || kept.Origin("limits.filters") != "flag --limits-filters" {
+		t.Errorf("origins %q %q", kept.Origin("store.readers"), kept.Origin("limits.filters"))
+	}
+	// What is kept shares nothing with where it came from.
+	kept.Write.Authors[0] = "changed"
+	if next.Write.Authors[0] == "changed" {
+		t.Error("KeepFixed shares a list with its source")
+	}
+}
+
+const (
+	key1 = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
+	key2 = "3bf0c63fcb93463407af97a5e5ee64fa883d107ef9e558472c4eb9aaaefa459d"
+)
+
+func TestDecodeNpub(t *testing.T) {
+	good := map[string]string{ // NIP-19's own example, and one more published key
+		"npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg": key1,
+		"npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6": key2,
+		"NPUB180CVV07TJDRRGPA0J7J7TMNYL2YR6YR7L8J4S3EVF6U64TH6GKWSYJH6W6": key2,
+	}
+	for in, want := range good {
+		if got, err := decodeNpub(in); err != nil || got != want {
+			t.Errorf("%s: %s, %v", in, got, err)
+		}
+	}
+	for _, bad := range []string{
+		"", "npub1", "npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w",
+		"npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w7",
+		"npub1b0cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6",
+		"Npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6",
+		"note180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6",
+	} {
+		if got, err := decodeNpub(bad); err == nil {
+			t.Errorf("%s: accepted as %s", bad, got)
+		}
+	}
+}

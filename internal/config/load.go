@@ -1,0 +1,114 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+const (
+	envPrefix = "ENGRAMD_"
+	fileEnv   = "ENGRAMD_CONFIG" // stands for --config
+)
+
+// Sources are where a configuration comes from. Loading the same sources again
+// (SIGHUP) reads the file anew; flags and environment stay what they were.
+type Sources struct {
+	Flags *Flags   // nil: none
+	Env   []string // "NAME=value", as os.Environ gives it
+	File  string   // TOML file; "" takes --config, then ENGRAMD_CONFIG, then none
+}
+
+// Path is the file that Load reads: "" is none.
+func (s Sources) Path() string {
+	if s.File != "" {
+		return s.File
+	}
+	if s.Flags != nil && s.Flags.File != "" {
+		return s.Flags.File
+	}
+	for _, kv := range s.Env {
+		if v, ok := strings.CutPrefix(kv, fileEnv+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Load reads and checks a configuration. The error joins all that is wrong,
+// each with the name of its key, flag or variable.
+func Load(s Sources) (*Config, error) {
+	c := Default()
+	opts := c.options()
+	var errs []error
+	if path := s.Path(); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		errs = append(errs, c.setFile(opts, path, string(text))...)
+	}
+	errs = append(errs, c.setEnv(opts, s.Env)...)
+	if s.Flags != nil {
+		errs = append(errs, c.setFlags(opts, s.Flags)...)
+	}
+	if len(errs) == 0 {
+		errs = c.check()
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return c, nil
+}
+
+func (c *Config) setEnv(opts []*Option, env []string) []error {
+	var errs []error
+	env = slices.Clone(env)
+	slices.Sort(env) // errors in an order that does not change
+	for _, kv := range env {
+		name, text, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, envPrefix) || name == fileEnv || kubernetes(name) {
+			continue
+		}
+		i := slices.IndexFunc(opts, func(o *Option) bool { return o.Env() == name })
+		if i < 0 {
+			errs = append(errs, unknown("environment variable", name, names(opts, (*Option).Env)))
+			continue
+		}
+		if err := opts[i].value.setText([]string{text}); err != nil {
+			errs = append(errs, fmt.Errorf("%s (environment variable for %s): %w", name, opts[i].Key, err))
+		}
+		c.origins[opts[i].Key] = "environment " + name
+	}
+	return errs
+}
+
+// kubernetes sets these by itself in pods beside a service called "engramd".
+func kubernetes(name string) bool {
+	return name == "ENGRAMD_PORT" || strings.HasPrefix(name, "ENGRAMD_PORT_") || strings.HasPrefix(name, "ENGRAMD_SERVICE_")
+}
+
+func (c *Config) setFlags(opts []*Option, flags *Flags) []error {
+	var errs []error
+	for _, o := range opts {
+		texts, ok := flags.texts[o.Key]
+		if !ok {
+			continue
+		}
+		if err := o.value.setText(texts); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", o.Flag(), err))
+		}
+		c.origins[o.Key] = "flag --" + o.Flag()
+	}
+	return errs
+}
+
+func names(opts []*Option, of func(*Option) string) []string {
+	out := make([]string, len(opts))
+	for i, o := range opts {
+		out[i] = of(o)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"math"
+	"net/netip"
+	"time"
+)
+
+// section describes a TOML table for the example file and the docs.
+type section struct{ name, help string }
+
+func sections() []section {
+	return []section{
+		{"", "Where the relay listens and what it is called."},
+		{"log", "Logging. Keys, ids and contents are logged at level debug only."},
+		{"info", "What the relay says of itself (NIP-11 document and landing page)."},
+		{"gate", "Who may read what."},
+		{"write", "Who may write what. Pubkeys are 64 hex digits or npub."},
+		{"limits", "What clients can make the relay do."},
+		{"timeouts", "How long the relay waits for others."},
+		{"auth", "Proving keys (NIP-42)."},
+		{"req", "Answers to REQ."},
+		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
+		{"proxy", "Client addresses behind a reverse proxy."},
+		{"store", "The database."},
+	}
+}
+
+const maxInt = math.MaxInt32
+
+func one[T any](at *T, def T, e elem[T]) value { return scalar[T]{at, def, e} }
+func many[T any](at *[]T, e elem[T]) value     { return list[T]{at, ",", e} }
+func lines(at *[]string, e elem[string]) value { return list[string]{at, ";", e} }
+func str(at *string, def string) value         { return one(at, def, text(nil)) }
+func onOff(at *bool, def bool) value           { return one(at, def, boolean()) }
+func num(at *int, def, low, high int) value    { return one(at, def, whole(low, high)) }
+func sizeOf(at *int, def, low int) value       { return one(at, def, size(low, maxInt)) }
+func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
+	return one(at, def, duration(low, high))
+}
+
+// options binds every declaration to its place in c. It is the only place
+// where an option is declared.
+func (c *Config) options() []*Option {
+	return append(c.generalOptions(), append(c.limitOptions(), c.storeOptions()...)...)
+}
+
+func (c *Config) generalOptions() []*Option {
+	return []*Option{
+		{"listen", "HOST:PORT for websocket and HTTP. Port 0 picks a free one. Any host but a loopback address needs public_url.", false,
+			one(&c.Listen, "127.0.0.1:7447", listenAddr(false))},
+		{"data", "Data folder, created with mode 0700. One daemon owns it at a time.", false,
+			one(&c.Data, "./engramd-data", text(func(s string) error {
+				if s == "" {
+					return errEmpty
+				}
+				return nil
+			}))},
+		{"public_url", "The relay's own names, as clients reach it. AUTH, requests to vanish and signed HTTP requests must name one of them. A loopback listener also answers to its address.", false,
+			many(&c.PublicURL, relayURL())},
+		{"metrics_listen", "HOST:PORT of /metrics, apart from the public port. Empty turns it off. Keep it where only the scraper gets.", false,
+			one(&c.MetricsListen, "127.0.0.1:9447", listenAddr(true))},
+		{"metrics_pprof", "Serve Go's profiles under /debug/pprof/ on the metrics listener. They show what the process has in memory.", false,
+			onOff(&c.MetricsPprof, false)},
+		{"compression", "Offer permessage-deflate to clients, without context takeover.", false,
+			onOff(&c.Compression, true)},
+
+		{"log.level", "Least level that is logged.", true, one(&c.Log.Level, "info", choice("debug", "info", "warn", "error"))},
+		{"log.format", "Form of the log on standard error.", false, one(&c.Log.Format, "text", choice("text", "json"))},
+
+		{"info.name", "Name of the relay.", true, str(&c.Info.Name, "engramd")},
+		{"info.description", "What the relay is for, in a sentence or two.", true,
+			str(&c.Info.Description, "A relay for the memory of AI agents: engrams and contract memory are shown to their parties only.")},
+		{"info.icon", "URL of a square picture.", true, str(&c.Info.Icon, "")},
+		{"info.pubkey", "Pubkey of the operator, hex or npub.", true, one(&c.Info.Pubkey, "", pubkey(true))},
+		{"info.contact", "How to reach the operator: a mailto: or https: URL.", true, str(&c.Info.Contact, "")},
+
+		{"gate.wildcard", "A filter that names neither kinds nor something of one's own is refused (reject), or served without what the reader is no party to (exclude: for relays that carry general traffic too).", true,
+			one(&c.Gate.Wildcard, "reject", choice("reject", "exclude"))},
+		{"gate.ids", "Whether who names the full id of an engram or sealed contract entry may read it (exempt), or only its parties (party).", true,
+			one(&c.Gate.IDs, "exempt", choice("exempt", "party"))},
+		{"gate.contracts", "Plain contract memory is read by who names the contract (contract), by its parties only (parties), or by everybody (public).", true,
+			one(&c.Gate.Contracts, "contract", choice("contract", "parties", "public"))},
+		{"gate.rules", `Further gated kinds, one text each: KIND READERS [GRANTS], readers author, p or author,p; grants ids, d or ids,d. Built-in kinds cannot be weakened. In the environment and in a flag, rules are separated by semicolons.`, true,
+			lines(&c.Gate.Rules, text(nil))},
+
+		{"write.authors", "If not empty, only these pubkeys may write (and engrams that write.owners lets in).", true, many(&c.Write.Authors, pubkey(false))},
+		{"write.owners", "If not empty, engrams are accepted whose owner (p tag) is listed and vouches for the agent: by a NIP-OA auth tag on the event, or by an approval that the owner stored.", true,
+			many(&c.Write.Owners, pubkey(false))},
+		{"write.kinds", "If not empty, only these kinds may be written.", true, many(&c.Write.Kinds, whole(0, 65535))},
+		{"write.ban_authors", "Pubkeys that may not write.", true, many(&c.Write.BanAuthors, pubkey(false))},
+		{"write.ban_kinds", "Kinds that may not be written.", true, many(&c.Write.BanKinds, whole(0, 65535))},
+	}
+}
+
+func (c *Config) storeOptions() []*Option {
+	return []*Option{
+		{"timeouts.handshake", "For the headers of a request and the websocket handshake.", false, dur(&c.Timeouts.Handshake, 10*time.Second, time.Second, time.Minute)},
+		{"timeouts.write_stall", "A client is cut off when a write to it makes no progress for so long.", true, dur(&c.Timeouts.WriteStall, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
+		{"timeouts.ping", "Idle connections are pinged so often.", true, dur(&c.Timeouts.Ping, 30*time.Second, time.Second, time.Hour)},
+		{"timeouts.shutdown", "For finishing after SIGTERM; then what is left is cut off.", true, dur(&c.Timeouts.Shutdown, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
+
+		{"auth.window", "How far created_at of an AUTH event may be from the relay's clock.", false, dur(&c.Auth.Window, 10*time.Minute, time.Second, 24*time.Hour)},
+
+		{"req.eose_hints", `Say in EOSE whether the answer is complete ("finish") or was cut by a limit ("more"), as NIP-67 has it.`, true, onOff(&c.Req.EOSEHints, true)},
+
+		{"history.versions", "Superseded versions kept for each address; 0 keeps none. Contract memory is not counted.", true, num(&c.History.Versions, 100, 0, maxInt)},
+		{"history.days", "Days that superseded versions are kept; 0 for ever. Contract memory is not counted.", true, num(&c.History.Days, 365, 0, 365000)},
+		{"history.contract_days", "Days that superseded contract memory is kept after the contract's final state; 0 for ever.", true, num(&c.History.ContractDays, 0, 0, 365000)},
+
+		{"proxy.trusted", "Addresses or ranges of reverse proxies whose word on the client's address is taken. From anybody else the header is ignored.", true,
+			many[netip.Prefix](&c.Proxy.Trusted, network())},
+		{"proxy.header", "Header in which trusted proxies name the client. In a list (X-Forwarded-For) the last address that is not itself a trusted proxy counts.", true,
+			one(&c.Proxy.Header, "X-Forwarded-For", httpHeader())},
+
+		{"store.max_bytes", "Largest size of the database file; writes beyond it fail with error: and reads go on. 0 is no limit.", true, one(&c.Store.MaxBytes, int64(0), size[int64](0, math.MaxInt64))},
+		{"store.readers", "Database connections for reading.", false, num(&c.Store.Readers, 4, 1, 256)},
+		{"store.max_batch", "Events that may share one commit.", false, num(&c.Store.MaxBatch, 1024, 1, 65536)},
+	}
+}

@@ -1,0 +1,86 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteTOML prints the effective configuration as a file that Load reads back,
+// each key with its help and where its value came from.
+func (c *Config) WriteTOML(w io.Writer) error {
+	return write(w, c.options(), func(o *Option) string {
+		return fmt.Sprintf("from: %s", c.Origin(o.Key))
+	}, "")
+}
+
+// WriteExample prints a file with every option at its default and commented
+// out: docs/engramd.example.toml.
+func WriteExample(w io.Writer) error {
+	head := "# Every option of engramd with its default. Take out the # of what you change.\n" +
+		"# A flag or an environment variable (ENGRAMD_SECTION_KEY) goes before this file.\n" +
+		"# \"live\" options change with SIGHUP; the others need a restart.\n\n"
+	if _, err := io.WriteString(w, head); err != nil {
+		return err
+	}
+	return write(w, Default().options(), func(o *Option) string {
+		note := o.Type()
+		if o.Live {
+			note += "; live"
+		}
+		return note
+	}, "# ")
+}
+
+func write(w io.Writer, opts []*Option, note func(*Option) string, prefix string) error {
+	var b strings.Builder
+	for i, s := range sections() {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if s.name != "" {
+			fmt.Fprintf(&b, "# %s\n[%s]\n", s.help, s.name)
+		} else {
+			fmt.Fprintf(&b, "# %s\n", s.help)
+		}
+		for _, o := range opts {
+			if o.section() != s.name {
+				continue
+			}
+			b.WriteByte('\n')
+			for line := range strings.SplitSeq(wrap(o.Help, 76), "\n") {
+				fmt.Fprintf(&b, "# %s\n", line)
+			}
+			fmt.Fprintf(&b, "# (%s)\n%s%s = %s\n", note(o), prefix, o.name(), o.value.literal())
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteMarkdown prints the table of options in docs/configuration.md.
+func WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	opts := Options()
+	cell := strings.NewReplacer("|", `\|`, "\n", " ")
+	for _, s := range sections() {
+		title := "`[" + s.name + "]`"
+		if s.name == "" {
+			title = "Top level"
+		}
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n| key | default | live | meaning |\n|---|---|---|---|\n", title, s.help)
+		for _, o := range opts {
+			if o.section() != s.name {
+				continue
+			}
+			live := "no"
+			if o.Live {
+				live = "yes"
+			}
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), live, cell.Replace(o.Help), cell.Replace(o.Type()))
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
