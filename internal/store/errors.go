@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+var (
+	// ErrTimeout means that a read took longer than Options.QueryTimeout or the caller's deadline allowed.
+	ErrTimeout = errors.New("the query took too long")
+	// ErrClosed means that the store is closed or closing.
+	ErrClosed = errors.New("the store is closed")
+	// ErrNewer means that the database was written by a newer engramd. It is wrapped with both versions.
+	ErrNewer = errors.New("the database is newer than this program")
+	// ErrForeign means that the file is an SQLite database of something else.
+	ErrForeign = errors.New("not an engramd database")
+	// ErrLocked means that another process holds the data folder. *LockedError names it.
+	ErrLocked = errors.New("the data folder is in use")
+	// ErrFull means that the disk, or the configured limit of the database's size, is reached.
+	ErrFull = errors.New("the database is full")
+	// ErrExists means that a file that would be written is there already.
+	ErrExists = errors.New("the file exists already")
+)
+
+// readError turns the error of a read under ctx (made from the caller's parent) into what callers may rely on:
+// ErrTimeout for the time limit, the parent's error when the caller went away, and everything else as it is.
+func readError(parent, ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(parent.Err(), context.Canceled):
+		return parent.Err()
+	case ctx.Err() != nil || isCode(err, sqlite3.ErrInterrupt):
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
+	return err
+}
+
+// writeError names the errors of a write that an operator can do something about.
+func writeError(err error) error {
+	if isCode(err, sqlite3.ErrFull) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// isCode reports whether err is the SQLite error with this primary result code.
+func isCode(err error, code sqlite3.ErrNo) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == code
+}

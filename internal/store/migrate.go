@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"engramd/migrations"
+)
+
+// migrate brings the database to the newest version that this program knows, one transaction per migration, so that a
+// crash leaves a whole database of some version.
+func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error {
+	all, err := migrations.All()
+	if err != nil {
+		return err
+	}
+	version, err := c.number("PRAGMA user_version")
+	if err != nil {
+		return fmt.Errorf("read database version: %w", err)
+	}
+	if err := checkApplication(c, path, version); err != nil {
+		return err
+	}
+	if version > int64(len(all)) {
+		return fmt.Errorf("%w: %s has version %d, this program knows up to %d: use the engramd that wrote it or a newer one",
+			ErrNewer, path, version, len(all))
+	}
+	for _, m := range all[version:] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := applyMigration(c, m); err != nil {
+			return fmt.Errorf("migration %s: %w", m.Name, err)
+		}
+		log.Info("database migrated", "version", m.Version)
+	}
+	return nil
+}
+
+// checkApplication refuses a database of some other program: one with an application id that is not ours, or with
+// tables but no version of ours.
+func checkApplication(c *conn, path string, version int64) error {
+	id, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return fmt.Errorf("read application id: %w", err)
+	}
+	if id == migrations.ApplicationID {
+		return nil
+	}
+	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return fmt.Errorf("read schema: %w", err)
+	}
+	if id != 0 || version != 0 || tables != 0 {
+		return fmt.Errorf("%w: %s", ErrForeign, path)
+	}
+	return nil
+}
+
+func applyMigration(c *conn, m migrations.Migration) error {
+	return c.transaction(func() error {
+		if err := c.script(m.SQL); err != nil {
+			return err
+		}
+		return c.script(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", migrations.ApplicationID, m.Version))
+	})
+}
+
+// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it fails.
+func (c *conn) transaction(fn func() error) error {
+	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		_, err = c.exec("COMMIT")
+	}
+	if err != nil {
+		c.rollback()
+	}
+	return err
+}
+
+// rollback ends a transaction whatever state an error left it in; SQLite may have ended it already.
+func (c *conn) rollback() {
+	if !c.db.AutoCommit() {
+		_, _ = c.exec("ROLLBACK")
+	}
+}

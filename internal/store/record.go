@@ -1,0 +1,155 @@
+package store
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/wire"
+)
+
+// record is one event as rows: everything the writer needs, computed before it is queued so that the writer's goroutine
+// only talks to the database.
+type record struct {
+	ev      *nostr.Event
+	id      []byte // 32
+	pubkey  []byte // 32
+	created int64
+	class   gate.Class
+	d       driver.Value // nil for regular kinds, "" for replaceable ones, else key(first d tag)
+	readers []byte       // p tags' values that are keys, gated classes only; else nil
+	expires int64        // NIP-40, 0 never
+	tags    []tagRow
+	json    []byte
+}
+
+// tagRow is one row of the table tags.
+type tagRow struct {
+	name  string
+	value driver.Value
+}
+
+// newRecord computes the rows of an event. It fails when the id or the pubkey is no 64 lower-case hex digits, which the
+// strict parser has ruled out.
+func newRecord(ev *nostr.Event, class gate.Class) (*record, error) {
+	r := &record{ev: ev, created: int64(ev.CreatedAt), class: class}
+	var ok bool
+	if r.id, ok = lowerHex32(ev.ID); !ok {
+		return nil, fmt.Errorf("id is not 64 lower-case hex digits")
+	}
+	if r.pubkey, ok = lowerHex32(ev.PubKey); !ok {
+		return nil, fmt.Errorf("pubkey is not 64 lower-case hex digits")
+	}
+	r.d = addressD(ev)
+	r.expires = expiration(ev.Tags)
+	if class != gate.Open {
+		r.readers = readerKeys(ev.Tags)
+	}
+	r.tags = tagRows(ev.Tags)
+	r.json = wire.AppendEvent(nil, ev)
+	return r, nil
+}
+
+// addressD is the column d of an event.
+func addressD(ev *nostr.Event) driver.Value {
+	switch {
+	case nostr.IsReplaceableKind(ev.Kind):
+		return ""
+	case nostr.IsAddressableKind(ev.Kind):
+		return key(ev.Tags.GetD())
+	}
+	return nil
+}
+
+// readerKeys joins the pubkeys that the p tags name.
+func readerKeys(tags nostr.Tags) []byte {
+	out := []byte{}
+	for _, t := range tags {
+		if len(t) >= 2 && t[0] == "p" {
+			if k, ok := lowerHex32(t[1]); ok {
+				out = append(out, k...)
+			}
+		}
+	}
+	return out
+}
+
+// tagRows lists the distinct single-letter tags with a value (NIP-01: only the first value of a tag is indexed).
+func tagRows(tags nostr.Tags) []tagRow {
+	var out []tagRow
+	for i, t := range tags {
+		if !indexedTag(t) || repeatsEarlier(tags, i) {
+			continue
+		}
+		out = append(out, tagRow{name: t[0], value: key(t[1])})
+	}
+	return out
+}
+
+// repeatsLinear is up to how many tags duplicates are found by comparing; beyond it the primary key finds them.
+const repeatsLinear = 64
+
+func repeatsEarlier(tags nostr.Tags, i int) bool {
+	if i > repeatsLinear {
+		return false
+	}
+	for _, t := range tags[:i] {
+		if indexedTag(t) && t[0] == tags[i][0] && t[1] == tags[i][1] {
+			return true
+		}
+	}
+	return false
+}
+
+func indexedTag(t nostr.Tag) bool {
+	return len(t) >= 2 && len(t[0]) == 1 && ('a' <= t[0][0] && t[0][0] <= 'z' || 'A' <= t[0][0] && t[0][0] <= 'Z')
+}
+
+// expiration is the time in the first expiration tag (NIP-40), 0 when there is none or it is no time.
+func expiration(tags nostr.Tags) int64 {
+	for _, t := range tags {
+		if len(t) >= 2 && t[0] == "expiration" {
+			at, err := strconv.ParseInt(t[1], 10, 64)
+			if err != nil || at <= 0 {
+				return 0
+			}
+			return at
+		}
+	}
+	return 0
+}
+
+// parsed reads an event back from its stored JSON.
+func parsed(json []byte) (*nostr.Event, error) {
+	ev, err := wire.ParseEvent(json)
+	if err != nil {
+		return nil, fmt.Errorf("stored event: %w", err)
+	}
+	return ev, nil
+}
+
+// hexOf is the hex of a 32-byte column.
+func hexOf(v driver.Value) string {
+	b, _ := v.([]byte)
+	return hex.EncodeToString(b)
+}
+
+// bytesOrNil keeps NULL and an empty BLOB apart.
+func bytesOrNil(b []byte) driver.Value {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// timeOrNil makes NULL of 0.
+func timeOrNil(at int64) driver.Value {
+	if at == 0 {
+		return nil
+	}
+	return at
+}

@@ -1,0 +1,209 @@
+package store
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+)
+
+// Options say how a store is opened. Path and Table are required; a zero elsewhere means the default named there.
+type Options struct {
+	Path       string           // the database file; its folder must exist
+	Readers    int              // read connections; default 4
+	Table      *gate.Table      // read rules: they class every event that is stored
+	Clock      func() time.Time // default time.Now
+	RelayNames []string         // our own URLs, for the log only: policy has checked kind 62 against them
+	MaxBatch   int              // events in one transaction; default 2048
+	MaxQueue   int              // events waiting for the writer; default 2 × MaxBatch
+	CacheBytes int64            // page cache of the writer and of each reader; default 64 MiB and 16 MiB
+	Log        *slog.Logger     // default: discard
+	Observe    Observer         // default: none
+	// OnCommit gets what was stored, in seq order, after the commit is durable and LastSeq moved and before anybody's
+	// Wait returns. It runs on the writer's goroutine: it must not block and must not call the store's write methods.
+	OnCommit func([]Committed)
+	Live     // what SetOptions may change later
+}
+
+// Live holds the options that may change while the store is open.
+type Live struct {
+	Versions     int           // superseded versions kept per address of a gated kind; default 100, negative keeps none
+	Days         int           // days they are kept; default 365, negative for ever
+	ContractDays int           // days contract history is kept after the final state; 0 for ever
+	MaxBytes     int64         // largest size of the database file (page limit), 0 none
+	QueryTimeout time.Duration // bound of every read, waiting for a connection included; default 10 s, negative none
+	Quota        Quota
+}
+
+// Quota bounds what one author may keep in events and history together. Zero means unlimited.
+type Quota struct {
+	Events int64
+	Bytes  int64 // of stored JSON
+}
+
+// Observer is told what the store did; *metrics.Metrics is one. Its methods are called from the store's goroutines and
+// must not block.
+type Observer interface {
+	// CommitDone reports one write transaction: its time up to the end of the fsync, how many events shared it, and
+	// whether it was made durable.
+	CommitDone(took time.Duration, events int, ok bool)
+	// QueryDone reports one call of a read method ("query", "count", "search", "history", "export") and how it failed:
+	// "" (it did not), "timeout", "canceled" or "error".
+	QueryDone(operation string, took time.Duration, failure string)
+	// Removed reports events and superseded versions that are gone: "deletion", "vanish", "expiry" or "history".
+	Removed(reason string, n int)
+	// QueueAdd moves the depth of the writer's queue ("store_writer") by n.
+	QueueAdd(queue string, n int)
+}
+
+// Outcome is what became of an event. String is the metric label.
+type Outcome int
+
+// The outcomes of Put, in no particular order; the answers belonging to them are in Result.Message.
+const (
+	Stored    Outcome = iota // new, and nothing was superseded
+	Replaced                 // new head of its address, an older version was superseded
+	Duplicate                // this very event is here already, as head, regular event or history
+	Stale                    // a newer (or equal and lower-id) head exists
+	Deleted                  // its author had it deleted (NIP-09, NIP-62)
+	Refused                  // lifecycle or quota: Message is "invalid: …" or "blocked: …"
+	Failed                   // the store failed: nothing is known to be kept, Err says why
+)
+
+// String returns the outcome's metric label.
+func (o Outcome) String() string {
+	switch o {
+	case Stored:
+		return "stored"
+	case Replaced:
+		return "replaced"
+	case Duplicate:
+		return "duplicate"
+	case Stale:
+		return "stale"
+	case Deleted:
+		return "deleted"
+	case Refused:
+		return "refused"
+	case Failed:
+		return "failed"
+	}
+	return "unknown"
+}
+
+// OK reports whether the client is told true: the event, or a newer version of it, is here.
+func (o Outcome) OK() bool { return o == Stored || o == Replaced || o == Duplicate || o == Stale }
+
+// The answer texts of 40-relay-behaviour.
+const (
+	MsgDuplicate = "duplicate: already have this event"
+	MsgDeleted   = "blocked: deleted by its author"
+	MsgStale     = "duplicate: a newer version is stored"
+)
+
+// Result is the answer to one Put.
+type Result struct {
+	Outcome Outcome
+	Seq     int64  // of the stored event; 0 when it was not stored as head or regular event
+	Message string // text for the client with its prefix; "" for Stored, Replaced and Failed
+	Err     error  // set for Failed only
+}
+
+// PutOptions vary one Put.
+type PutOptions struct {
+	// Import says that the event comes from an import or a restore: no lifecycle check (30-nip-temp), no quota.
+	// Deletions and vanish requests still block.
+	Import bool
+}
+
+// Committed is one event that became durable.
+type Committed struct {
+	Event *nostr.Event
+	JSON  []byte // as stored; shared, not to be changed
+	Seq   int64
+	Class gate.Class
+}
+
+// Position is where a page ended: the sort key of its last row.
+type Position struct {
+	CreatedAt int64
+	ID        [32]byte
+	Rank      float64 // search only
+}
+
+// Row is one stored event.
+type Row struct {
+	Seq       int64
+	CreatedAt int64
+	ID        [32]byte
+	JSON      []byte // exactly as it was written; owned by the receiver
+}
+
+// Page is one piece of an answer.
+type Page struct {
+	Rows []Row
+	More bool // rows may follow: ask again with After set to the last row's position
+}
+
+// Ask is one filter with the scope that the gate granted for it.
+type Ask struct {
+	Scope    gate.Scope
+	Filter   nostr.Filter // Limit is the caller's business; Search only by Search
+	Ceiling  int64        // highest seq to show; 0 means LastSeq at the call
+	After    *Position    // nil starts at the newest
+	MaxRows  int          // per page; 0 means a default of the store
+	MaxBytes int          // of JSON per page, at least one row is returned; 0 means a default of the store
+}
+
+// HistoryQuery asks for superseded versions. Kind and Author are required.
+type HistoryQuery struct {
+	Kind   int
+	Author string  // 64 lower-case hex
+	D      *string // nil: every address
+	Until  *int64  // created_at, inclusive
+	Limit  int     // 0 means 100
+}
+
+// Report is what Check found.
+type Report struct {
+	Problems []Problem
+	Events   int64 // heads and regular events looked at
+	History  int64 // superseded versions looked at
+}
+
+// OK reports whether nothing is wrong.
+func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// Problem is one finding of Check.
+type Problem struct {
+	Check  string // "integrity", "json", "class", "tags", "heads", "states", "search"
+	Detail string // what was found; names seq numbers, no ids or keys
+	Advice string // what the operator can do
+}
+
+// Pending is an event on its way to disk.
+type Pending struct {
+	rec    *record
+	opts   PutOptions
+	job    func(*writer) error // the store's own work, in place of an event
+	size   int
+	done   chan struct{}
+	result Result
+}
+
+// Done is closed when the result is known.
+func (p *Pending) Done() <-chan struct{} { return p.done }
+
+// Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
+func (p *Pending) Wait() Result {
+	<-p.done
+	return p.result
+}
+
+// finish makes the result known. The writer calls it once.
+func (p *Pending) finish(r Result) {
+	p.result = r
+	close(p.done)
+}

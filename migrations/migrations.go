@@ -1,0 +1,54 @@
+// Package migrations embeds the numbered SQL files that make an engramd database.
+//
+// A file is named NNNN_what.sql and is applied once, in order, in a transaction of its own; the database remembers the
+// number of the last one in PRAGMA user_version. A released file is never edited: a change is a new file.
+package migrations
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// ApplicationID is written to PRAGMA application_id, so that file(1) and the store know whose database it is ("EnGr").
+const ApplicationID = 0x456e4772
+
+// Migration is one numbered file.
+type Migration struct {
+	Version int    // 1, 2, 3, … without gaps
+	Name    string // the file's name
+	SQL     string
+}
+
+// All returns the embedded migrations in order.
+//
+// It fails when the numbering has a gap or a repeat, which a test rules out for a released binary.
+func All() ([]Migration, error) { return load(files) }
+
+func load(fsys fs.FS) ([]Migration, error) {
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	sort.Strings(names)
+	out := make([]Migration, 0, len(names))
+	for i, name := range names {
+		num, _, ok := strings.Cut(name, "_")
+		version, err := strconv.Atoi(num)
+		if !ok || err != nil || version != i+1 {
+			return nil, fmt.Errorf("migration %q: want a name starting with %04d_", name, i+1)
+		}
+		sql, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, fmt.Errorf("migration %q: %w", name, err)
+		}
+		out = append(out, Migration{Version: version, Name: name, SQL: string(sql)})
+	}
+	return out, nil
+}
