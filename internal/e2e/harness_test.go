@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,6 +209,20 @@ func ids(evs ...*nostr.Event) []string {
 		out[i] = ev.ID
 	}
 	return out
+}
+
+// sortNewestFirst is the order of every answer: created_at descending, ties by
+// lowest id.
+func sortNewestFirst(evs []*nostr.Event) {
+	slices.SortFunc(evs, func(a, b *nostr.Event) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+}
+
+// newestFirst names events in the order of an answer.
+func newestFirst(evs ...*nostr.Event) []string {
+	sortNewestFirst(evs)
+	return ids(evs...)
 }
 
 // wantIDs compares an answer with the events that it must hold, in order.

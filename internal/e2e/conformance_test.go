@@ -1,0 +1,225 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestConformance asks what the public conformance suite for relays asks (the
+// list of cases of relay-tester, in our own words), of a relay that carries
+// general traffic: gate.wildcard = "exclude". Where the suite and our pages
+// differ, docs/conformance.md says which and why; the cases for those stand here
+// too, with the answer that we give. Each group uses keys of its own, so that
+// all can share a relay.
+func TestConformance(t *testing.T) {
+	relay := start(t, exclude)
+	for _, group := range []struct {
+		name string
+		run  func(*testing.T, *relaytest.Child)
+	}{
+		{"NIP-11", conformInfo},
+		{"AUTH", conformAuth},
+		{"EOSE", conformEOSE},
+		{"publishing", conformPublish},
+		{"verification", conformVerify},
+		{"JSON", conformJSON},
+		{"shapes", conformShapes},
+		{"time", conformTime},
+		{"finding", conformFind},
+		{"order", conformOrder},
+		{"filters", conformFilters},
+		{"ephemeral", conformEphemeral},
+		{"replaceable", conformReplaceable},
+		{"addressable", conformAddressable},
+		{"deletion by id", conformDeleteByID},
+		{"deletion by address", conformDeleteByAddress},
+		{"deletion by others", conformDeleteByOthers},
+		{"live", conformLive},
+	} {
+		t.Run(group.name, func(t *testing.T) { group.run(t, relay) })
+	}
+}
+
+func conformInfo(t *testing.T, relay *relaytest.Child) {
+	for _, accept := range []string{"application/nostr+json", "text/html, application/nostr+json;q=0.9"} {
+		req, err := http.NewRequest("GET", relay.HTTP("/"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", accept)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("Accept %q: HTTP %d, %v", accept, resp.StatusCode, err)
+		}
+		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "*" {
+			t.Errorf("Access-Control-Allow-Origin is %q", got)
+		}
+		var doc struct {
+			Name       string         `json:"name"`
+			Software   string         `json:"software"`
+			Version    string         `json:"version"`
+			NIPs       []int          `json:"supported_nips"`
+			Limitation map[string]any `json:"limitation"`
+		}
+		if err := json.Unmarshal(body, &doc); err != nil {
+			t.Fatalf("NIP-11 document: %v\n%s", err, body)
+		}
+		for _, nip := range []int{1, 9, 11, 40, 42, 45, 50, 62, 70} {
+			if !slices.Contains(doc.NIPs, nip) {
+				t.Errorf("supported_nips %v lacks %d", doc.NIPs, nip)
+			}
+		}
+		for _, nip := range []int{26, 29, 94, 96} {
+			if slices.Contains(doc.NIPs, nip) {
+				t.Errorf("supported_nips %v claims %d, which the relay does not do", doc.NIPs, nip)
+			}
+		}
+		wantLimit(t, doc.Limitation, "max_subscriptions", 64)
+		wantLimit(t, doc.Limitation, "max_limit", 5000)
+		wantLimit(t, doc.Limitation, "default_limit", 500)
+		wantLimit(t, doc.Limitation, "max_subid_length", 64)
+		if doc.Software == "" || doc.Version == "" {
+			t.Errorf("software %q, version %q", doc.Software, doc.Version)
+		}
+	}
+}
+
+func wantLimit(t *testing.T, limits map[string]any, name string, want float64) {
+	t.Helper()
+	if limits[name] != want {
+		t.Errorf("limitation.%s is %v, want %v", name, limits[name], want)
+	}
+}
+
+func conformAuth(t *testing.T, relay *relaytest.Child) {
+	k := relaytest.NewKey(201)
+	c := dial(t, relay)
+	if len(c.Challenge) < 32 {
+		t.Errorf("challenge %q has less than 128 bits", c.Challenge)
+	}
+	if other := dial(t, relay); other.Challenge == c.Challenge {
+		t.Errorf("two connections have the challenge %q", c.Challenge)
+	}
+	good := func() *event { return (*event)(relaytest.AuthEvent(k, relay.URL, c.Challenge, now())) }
+	badSig := good()
+	badSig.Sig = good().Sig[:126] + "00"
+	badID := good()
+	badID.Content = "changed after signing"
+	for what, ev := range map[string]*event{
+		"wrong kind":       signed(k, 1, now(), "", tag("relay", relay.URL), tag("challenge", c.Challenge)),
+		"another relay":    (*event)(relaytest.AuthEvent(k, "wss://relay.example.com", c.Challenge, now())),
+		"no URL":           (*event)(relaytest.AuthEvent(k, "intentionally wrong", c.Challenge, now())),
+		"other challenge":  (*event)(relaytest.AuthEvent(k, relay.URL, "00000000000000000000000000000000", now())),
+		"30 minutes old":   (*event)(relaytest.AuthEvent(k, relay.URL, c.Challenge, now()-1800)),
+		"30 minutes ahead": (*event)(relaytest.AuthEvent(k, relay.URL, c.Challenge, now()+1800)),
+		"no relay tag":     signed(k, relaytest.KindAuth, now(), "", tag("challenge", c.Challenge)),
+		"no challenge tag": signed(k, relaytest.KindAuth, now(), "", tag("relay", relay.URL)),
+		"bad signature":    badSig,
+		"bad id":           badID,
+	} {
+		ok, err := c.AuthWith(ev.nostr())
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		wantRefusal(t, "AUTH with "+what, ok, "invalid: ")
+	}
+	c.closed("auth-required: ", relaytest.Filter{"kinds": []int{relaytest.KindWrap}, "#p": []string{k.Pub}})
+	again, err := c.Wait(relaytest.Labelled("AUTH"))
+	if err != nil || again.Text(0) != c.Challenge {
+		t.Errorf("challenge before auth-required: %s, %v; want the first one again", again.Raw, err)
+	}
+	for _, key := range []relaytest.Key{k, relaytest.NewKey(202)} {
+		if err := c.Auth(key); err != nil {
+			t.Errorf("a key that the relay has never seen: %v", err)
+		}
+	}
+	for _, key := range []relaytest.Key{k, relaytest.NewKey(202)} {
+		c.query(relaytest.Filter{"kinds": []int{relaytest.KindWrap}, "#p": []string{key.Pub}})
+	}
+}
+
+func conformEOSE(t *testing.T, relay *relaytest.Child) {
+	k := relaytest.NewKey(211)
+	c := dial(t, relay)
+	none := relaytest.Filter{"authors": []string{k.Pub}, "kinds": []int{1}, "limit": 10}
+	if a := c.query(none); len(a.Events) != 0 {
+		t.Errorf("an author without events: %d events", len(a.Events))
+	}
+	none["until"] = 1_700_000_000
+	past := c.subscribe(none)
+	one := relaytest.Note(k, now()-100, "one")
+	complete := c.subscribe(byID(one))
+	if !past.EOSE || !complete.EOSE {
+		t.Fatalf("EOSE %v and %v", past.EOSE, complete.EOSE)
+	}
+	// Subscriptions stay open, those that look complete too (docs/conformance.md).
+	c.store(one)
+	if got := c.live(complete.Sub); got.ID != one.ID {
+		t.Errorf("live %s, want %s", got.ID, one.ID)
+	}
+	for _, f := range c.Waiting() {
+		if f.Label == "CLOSED" {
+			t.Errorf("the relay closed a subscription: %s", f.Raw)
+		}
+	}
+}
+
+func conformPublish(t *testing.T, relay *relaytest.Child) {
+	k := relaytest.NewKey(221)
+	c := dial(t, relay)
+	c.store(
+		relaytest.Note(k, now(), "the public can write", tag("test")),
+		relaytest.Sign(k, 10002, now(), "", tag("r", "wss://relay.example.com")),
+		relaytest.Sign(k, 10050, now(), "", tag("relay", "wss://relay.example.com")),
+		relaytest.Sign(k, 23195, now(), "", tag("test")),
+		relaytest.Sign(k, 40000, now(), "kinds from 40000 on are regular"),
+		relaytest.Sign(k, 65535, now(), "the last kind"),
+	)
+	big := relaytest.Sign(k, 3, now(), "")
+	for i := range 2000 {
+		big.Tags = append(big.Tags, tag("p", relaytest.NewKey(uint64(5000+i%50)).Pub))
+	}
+	if err := big.Sign(k.Secret); err != nil {
+		t.Fatal(err)
+	}
+	c.store(big)
+	if got := c.query(byID(big)); len(got.Events) != 1 || len(got.Events[0].Tags) != 2000 {
+		t.Errorf("a contact list of 2000 did not come back whole")
+	}
+	dup := relaytest.Note(k, now(), "twice")
+	c.store(dup)
+	if ok := c.publish(dup); !ok.True || ok.Message != "duplicate: already have this event" {
+		t.Errorf("the same event again: OK %v %q", ok.True, ok.Message)
+	}
+}
+
+func conformVerify(t *testing.T, relay *relaytest.Child) {
+	k := relaytest.NewKey(231)
+	c := dial(t, relay)
+	zero := relaytest.Note(k, now(), "signature of zeroes")
+	zero.Sig = string(slices.Repeat([]byte("0"), 128))
+	c.refused(zero, "invalid: ")
+	id := relaytest.Note(k, now(), "wrong id")
+	id.ID = string(slices.Repeat([]byte("cafebabe"), 8))
+	c.refused(id, "invalid: ")
+	content := relaytest.Note(k, now(), "signed")
+	content.Content = "not what was signed"
+	c.refused(content, "invalid: ")
+	forged := relaytest.Note(k, now(), "by somebody else")
+	forged.PubKey = relaytest.NewKey(232).Pub
+	forged.ID = forged.GetID()
+	c.refused(forged, "invalid: ")
+	if a := c.query(relaytest.Filter{"authors": []string{k.Pub, relaytest.NewKey(232).Pub}}); len(a.Events) != 0 {
+		t.Errorf("%d refused events are stored", len(a.Events))
+	}
+}
