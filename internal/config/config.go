@@ -74,11 +74,15 @@ type Limits struct {
 	Filters               int
 	FilterValues          int
 	FramesBurst           int
-	FramesRate            float64
-	QueueFrames           int
-	InflightBytes         int
+	FramesRate            int
+	WaitingFrames         int
+	WaitingBytes          int
+	QueueMark             int
 	QueueBytes            int
-	LiveBytes             int
+	QueueFrames           int
+	QueueTotal            int64
+	LiveValues            int
+	Keys                  int
 	Connections           int
 	ConnectionsPerAddress int
 	EventsPerKey          float64
@@ -95,7 +99,7 @@ type Limits struct {
 
 // Timeouts bounds how long the relay waits for others.
 type Timeouts struct {
-	Handshake, WriteStall, Ping, Shutdown time.Duration
+	Handshake, WriteStall, Ping, Silence, Shutdown time.Duration
 }
 
 // Auth configures NIP-42.

@@ -107,7 +107,7 @@ trusted = ["10.0.0.0/8", "::1", "192.168.1.9/24"]
 	check("rules", got.Gate.Rules, []string{"4550 author,p ids", "30078 author"})
 	check("message_bytes", got.Limits.MessageBytes, 1<<20)
 	check("events_per_key", got.Limits.EventsPerKey, 0.5)
-	check("frames_rate", got.Limits.FramesRate, 100.0)
+	check("frames_rate", got.Limits.FramesRate, 100)
 	check("future", got.Limits.Future, 90*time.Minute)
 	check("max_bytes", got.Store.MaxBytes, int64(1000000))
 	check("compression", got.Compression, false)
@@ -144,7 +144,7 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		{"size", "", nil, []string{"--store-max-bytes", "9999999999GiB"}, []string{"--store-max-bytes", "is not a size"}},
 		{"duration", "", nil, []string{"--timeouts-ping", "30"}, []string{"--timeouts-ping", "not a duration"}},
 		{"duration range", "", nil, []string{"--timeouts-ping", "1ms"}, []string{"not between 1s and 1h"}},
-		{"rate", "", nil, []string{"--limits-frames-rate", "-1"}, []string{"--limits-frames-rate"}},
+		{"rate", "", nil, []string{"--limits-events-per-key", "-1"}, []string{"--limits-events-per-key"}},
 		{"bool", "", nil, []string{"--compression=maybe"}, []string{"--compression", "neither true nor false"}},
 		{"address", "", nil, []string{"--listen", "localhost"}, []string{"--listen", "HOST:PORT"}},
 		{"port", "", nil, []string{"--listen", "localhost:99999"}, []string{"--listen", "port"}},
@@ -158,8 +158,9 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		{"public listener", "", nil, []string{"--listen", "0.0.0.0:7447"}, []string{"public_url", "--public-url", "ENGRAMD_PUBLIC_URL"}},
 		{"public listener, all", "", nil, []string{"--listen", ":7447"}, []string{"public_url"}},
 		{"limits disagree", "", nil, []string{"--limits-default-limit", "6000"}, []string{"limits.default_limit", "limits.max_limit"}},
-		{"message over inflight", "", nil, []string{"--limits-message-bytes", "8MiB", "--limits-live-bytes", "8MiB"}, []string{"limits.inflight_bytes"}},
-		{"message over live", "", nil, []string{"--limits-message-bytes", "32MiB", "--limits-inflight-bytes", "32MiB"}, []string{"limits.live_bytes"}},
+		{"message over queue", "", nil, []string{"--limits-message-bytes", "32MiB"}, []string{"limits.queue_bytes", "limits.message_bytes"}},
+		{"mark over queue", "", nil, []string{"--limits-queue-mark", "9MiB"}, []string{"limits.queue_mark", "limits.queue_bytes"}},
+		{"silence under ping", "", nil, []string{"--timeouts-silence", "30s"}, []string{"timeouts.silence", "timeouts.ping"}},
 		{"pprof without a listener", "", nil, []string{"--metrics-pprof", "--metrics-listen", ""}, []string{"metrics_pprof", "metrics_listen"}},
 		{"several at once", "nonsense = 1\n", []string{"ENGRAMD_DATA="}, []string{"--listen", "x"}, []string{"nonsense", "ENGRAMD_DATA", "--listen"}},
 	} {

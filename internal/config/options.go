@@ -98,6 +98,7 @@ func (c *Config) storeOptions() []*Option {
 		{"timeouts.handshake", "For the headers of a request and the websocket handshake.", false, dur(&c.Timeouts.Handshake, 10*time.Second, time.Second, time.Minute)},
 		{"timeouts.write_stall", "A client is cut off when a write to it makes no progress for so long.", true, dur(&c.Timeouts.WriteStall, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
 		{"timeouts.ping", "Idle connections are pinged so often.", true, dur(&c.Timeouts.Ping, 30*time.Second, time.Second, time.Hour)},
+		{"timeouts.silence", "A client that sends nothing for so long, not even a pong, is gone.", true, dur(&c.Timeouts.Silence, 75*time.Second, time.Second, 2*time.Hour)},
 		{"timeouts.shutdown", "For finishing after SIGTERM; then what is left is cut off.", true, dur(&c.Timeouts.Shutdown, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
 
 		{"auth.window", "How far created_at of an AUTH event may be from the relay's clock.", false, dur(&c.Auth.Window, 10*time.Minute, time.Second, 24*time.Hour)},
