@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// KindVanish is a request to vanish (NIP-62).
+const KindVanish = 62
+
+// AllRelays is what a request to vanish names when it is for every relay.
+const AllRelays = "ALL_RELAYS"
+
+// maxVanishSize bounds content and tags, in bytes, of a request to vanish by
+// somebody who may not write here: a reason, and the relays it goes to.
+const maxVanishSize = 4096
+
+// rejectMisaddressedVanish rejects requests to vanish that are for other
+// relays: they count only if a relay tag names this one, compared canonically,
+// or all.
+func (p *Policy) rejectMisaddressedVanish(_ context.Context, ev *nostr.Event) (bool, string) {
+	if ev.Kind != KindVanish {
+		return false, ""
+	}
+	for _, tag := range ev.Tags {
+		if len(tag) < 2 || tag[0] != "relay" {
+			continue
+		}
+		if tag[1] == AllRelays {
+			return false, ""
+		}
+		if name, err := nipae.CanonicalRelayURL(tag[1]); err == nil && has(p.names, name) {
+			return false, ""
+		}
+	}
+	return true, "invalid: not addressed to this relay"
+}
+
+// rightToVanish reports whether ev is a request to vanish that everybody may
+// make. The relay has checked before whom it is addressed to.
+func rightToVanish(ev *nostr.Event) bool {
+	if ev.Kind != KindVanish {
+		return false
+	}
+	size := len(ev.Content)
+	for _, tag := range ev.Tags {
+		for _, item := range tag {
+			size += len(item)
+		}
+	}
+	return size <= maxVanishSize
+}
