@@ -1,0 +1,103 @@
+package gate_test
+
+import (
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+)
+
+func TestClassify(t *testing.T) {
+	tag := func(s ...string) nostr.Tag { return s }
+	approval := tag("d", gate.ApprovalD)
+	for _, c := range []struct {
+		name  string
+		event *nostr.Event
+		want  gate.Class
+	}{
+		{"note", event(1, "hello"), gate.Open},
+		{"engram", engram(), gate.Engram},
+		{"engram of another shape", event(30174, "hello"), gate.Engram},
+		{"plain entry", entry(), gate.Contract},
+		{"plain entry after space", event(30090, " \n{}"), gate.Contract},
+		{"sealed entry", sealed(), gate.Sealed},
+		{"entry that is text", event(30090, "hello"), gate.Sealed},
+		{"entry that is empty", event(30090, ""), gate.Sealed},
+		{"entry that is an array", event(30090, "[]"), gate.Sealed},
+		{"entry that is no JSON", event(30090, `{"type":`), gate.Sealed},
+		{"entry with something behind", event(30090, `{} {}`), gate.Sealed},
+		{"state", state(), gate.Contract},
+		{"state that is sealed", event(30091, sealedContent), gate.Contract},
+		{"gift wrap", event(1059, sealedContent), gate.Wrap},
+		{"turn metrics", event(44200, sealedContent), gate.Wrap},
+		{"direct message", event(4, "x?iv=y"), gate.Direct},
+
+		{"deletion by id", event(5, "", tag("e", someID)), gate.Open},
+		{"deletion of a note", event(5, "", tag("e", someID), tag("k", "1")), gate.Open},
+		{"deletion of an engram", event(5, "", tag("e", someID), tag("k", "30174")), gate.Deletion},
+		{"deletion of several", event(5, "", tag("k", "1"), tag("k", "4")), gate.Deletion},
+		{"deletion of a wrap", event(5, "", tag("k", "1059")), gate.Deletion},
+		{"deletion by address", event(5, "", tag("a", "30174:"+agent+":"+otherID)), gate.Deletion},
+		{"deletion of a public contract's entry", event(5, "", tag("a", "30090:"+agent+":x")), gate.Deletion},
+		{"deletion of an article", event(5, "", tag("a", "30023:"+agent+":30174")), gate.Open},
+		{"deletion of half an address", event(5, "", tag("a", "30174")), gate.Deletion},
+		{"deletion with careless numbers", event(5, "", tag("k", " 030174 ")), gate.Deletion},
+		{"deletion with no number", event(5, "", tag("k", "engram"), tag("a", ":::"), tag("k", "")), gate.Open},
+		{"deletion with a number too great", event(5, "", tag("k", "99999999999999999999")), gate.Open},
+		{"deletion with bare tags", event(5, "", tag("k"), tag("a")), gate.Open},
+		{"deletion with the kind elsewhere", event(5, "30174", tag("k", "1", "30174"), tag("e", "30174")), gate.Open},
+		{"deletion of a ruled kind", event(5, "", tag("k", "4550")), gate.Deletion},
+		{"deletion of approvals", event(5, "", tag("a", "30078:"+owner+":"+gate.ApprovalD)), gate.Deletion},
+
+		{"approvals", event(30078, "", approval), gate.Approval},
+		{"approvals by another kind", event(30023, "", approval), gate.Open},
+		{"approvals as a second d", event(30078, "", tag("d", "x"), approval), 16 | 1},
+
+		{"ruled: author", event(30078, "", tag("d", "settings")), 16 | 1},
+		{"ruled: author, p, ids", event(4550, ""), 16 | 1 | 2 | 4},
+		{"ruled: p, d", event(30500, "", tag("d", "x")), 16 | 2 | 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// Only rules may decide: the other options are at their weakest.
+			o := ruled
+			o.Contracts, o.Wildcard = "public", "exclude"
+			if got := mustTable(t, o).Classify(c.event); got != c.want {
+				t.Errorf("class %v (%d), want %v (%d)", got, got, c.want, c.want)
+			}
+		})
+	}
+	without := mustTable(t, none)
+	if got := without.Classify(event(5, "", tag("k", "4550"))); got != gate.Open {
+		t.Errorf("a deletion of an open kind is %v", got)
+	}
+	if got := without.Classify(event(30078, "", tag("d", "settings"))); got != gate.Open {
+		t.Errorf("application data without a rule are %v", got)
+	}
+	if got := without.Classify(event(30078, "", approval)); got != gate.Approval {
+		t.Errorf("approvals without a rule are %v", got)
+	}
+}
+
+func TestClassString(t *testing.T) {
+	for class, want := range map[gate.Class]string{
+		gate.Open: "open", gate.Engram: "engram", gate.Contract: "contract", gate.Sealed: "sealed",
+		gate.Wrap: "wrap", gate.Direct: "direct", gate.Deletion: "deletion", gate.Approval: "approval",
+		16 | 1: "configured", 31: "configured", 8: "unknown", 15: "unknown", 32: "unknown", 255: "unknown",
+	} {
+		if got := class.String(); got != want {
+			t.Errorf("class %d is %q, want %q", class, got, want)
+		}
+	}
+}
+
+// TestClassNumbers: they lie in databases.
+func TestClassNumbers(t *testing.T) {
+	for i, class := range []gate.Class{
+		gate.Open, gate.Engram, gate.Contract, gate.Sealed, gate.Wrap, gate.Direct, gate.Deletion, gate.Approval,
+	} {
+		if int(class) != i {
+			t.Errorf("%v has the number %d, want %d", class, class, i)
+		}
+	}
+}

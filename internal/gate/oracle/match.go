@@ -1,0 +1,67 @@
+package oracle
+
+import (
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Matches says whether the filter asks for the event (NIP-01). A nil list is
+// no condition, an empty one matches nothing. Limit and search are ignored.
+func Matches(f nostr.Filter, ev *nostr.Event) bool {
+	if f.IDs != nil && !slices.Contains(f.IDs, ev.ID) {
+		return false
+	}
+	if f.Authors != nil && !slices.Contains(f.Authors, ev.PubKey) {
+		return false
+	}
+	if f.Kinds != nil && !slices.Contains(f.Kinds, ev.Kind) {
+		return false
+	}
+	if f.Since != nil && ev.CreatedAt < *f.Since {
+		return false
+	}
+	if f.Until != nil && ev.CreatedAt > *f.Until {
+		return false
+	}
+	for name, wanted := range f.Tags {
+		if wanted != nil && !hasTag(ev, name, wanted) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasTag(ev *nostr.Event, name string, wanted []string) bool {
+	for _, tag := range ev.Tags {
+		if len(tag) > 1 && tag[0] == name && slices.Contains(wanted, tag[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Heads returns the events that a relay holding all of these shows: of each
+// replaceable and addressable address the greatest created_at, ties by lowest
+// id. Deletion and expiry are not considered.
+func Heads(events []*nostr.Event) []*nostr.Event {
+	var heads []*nostr.Event
+	for _, ev := range events {
+		if !slices.ContainsFunc(events, func(other *nostr.Event) bool { return supersedes(other, ev) }) {
+			heads = append(heads, ev)
+		}
+	}
+	return heads
+}
+
+func supersedes(a, b *nostr.Event) bool {
+	if a.Kind != b.Kind || a.PubKey != b.PubKey || a.ID == b.ID {
+		return false
+	}
+	addressable := a.Kind >= 30000 && a.Kind < 40000
+	replaceable := a.Kind == 0 || a.Kind == 3 || (a.Kind >= 10000 && a.Kind < 20000)
+	if !replaceable && (!addressable || dOf(a) != dOf(b)) {
+		return false
+	}
+	return a.CreatedAt > b.CreatedAt || (a.CreatedAt == b.CreatedAt && a.ID < b.ID)
+}

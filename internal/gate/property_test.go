@@ -1,0 +1,203 @@
+package gate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/gate/gatetest"
+	"engramd/internal/gate/oracle"
+)
+
+// everyOptions returns all combinations of the options.
+func everyOptions() []oracle.Options {
+	var all []oracle.Options
+	for _, wildcard := range []string{"", "exclude"} {
+		for _, ids := range []string{"", "party"} {
+			for _, contracts := range []string{"", "parties", "public"} {
+				for _, rules := range gatetest.RuleSets {
+					all = append(all, oracle.Options{Wildcard: wildcard, IDs: ids, Contracts: contracts, Rules: rules})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func mustTable(t testing.TB, o oracle.Options) *gate.Table {
+	t.Helper()
+	table, err := gate.NewTable(gate.Options(o))
+	if err != nil {
+		t.Fatalf("NewTable(%+v): %v", o, err)
+	}
+	return table
+}
+
+// tally counts what random cases came to, so that a generator which only makes
+// refused or empty ones is noticed.
+type tally struct{ refused, shown, hidden, byID, byD int }
+
+// TestAgainstOracle compares both checks and the clauses with the oracle, for
+// random readers, filters and events under every combination of options.
+func TestAgainstOracle(t *testing.T) {
+	rounds := 400
+	if testing.Short() {
+		rounds = 60
+	}
+	var total tally
+	for i, o := range everyOptions() {
+		checkAgainstOracle(t, uint64(1000+i), o, rounds, &total)
+	}
+	t.Logf("%+v", total)
+	if total.refused < 1000 || total.shown < 1000 || total.hidden < 1000 || total.byID < 20 || total.byD < 10 {
+		t.Errorf("the cases are too one-sided to prove anything: %+v", total)
+	}
+}
+
+func FuzzAgainstOracle(f *testing.F) {
+	options := everyOptions()
+	f.Add(uint64(1), uint8(0))
+	f.Add(uint64(2), uint8(len(options)-1))
+	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
+		checkAgainstOracle(t, seed, options[int(which)%len(options)], 5, &tally{})
+	})
+}
+
+func checkAgainstOracle(t *testing.T, seed uint64, o oracle.Options, rounds int, total *tally) {
+	t.Helper()
+	table := mustTable(t, o)
+	g := gatetest.New(seed, 5)
+	g.Unsigned = true
+	events := g.Events(60)
+	for range rounds {
+		reader := g.Reader()
+		filter := g.Filter(reader, events)
+		if err := compare(table, o, reader, filter, events, total); err != nil {
+			text, _ := json.Marshal(filter)
+			t.Fatalf("seed %d, options %+v, reader %v, filter %s: %v", seed, o, reader, text, err)
+		}
+	}
+}
+
+func compare(table *gate.Table, o oracle.Options, reader []string, f nostr.Filter, events []*nostr.Event, total *tally) error {
+	scope, err := table.ScopeFor(gate.NewReader(reader...), f)
+	want := oracle.Refused(o, reader, f)
+	if err != nil || want != "" {
+		total.refused++
+		var refusal *gate.Refusal
+		if !errors.As(err, &refusal) || refusal.Prefix != want {
+			return fmt.Errorf("ScopeFor: %v, want refusal %q", err, want)
+		}
+		return nil
+	}
+	for _, ev := range events {
+		if !oracle.Matches(f, ev) {
+			continue
+		}
+		subject := table.Subject(ev)
+		visible := oracle.Visible(o, reader, f, ev)
+		if got := scope.CanRead(subject); got != visible {
+			return fmt.Errorf("CanRead(%+v) = %v, want %v; event %v", subject, got, visible, ev)
+		}
+		if got := admits(scope, subject); got != visible {
+			return fmt.Errorf("clauses %+v admit %+v: %v, want %v; event %v", scope.Clauses(), subject, got, visible, ev)
+		}
+		if open := table.Classify(ev) == gate.Open; open != !oracle.Gated(withoutPublic(o), ev) {
+			return fmt.Errorf("Classify = %v; event %v", table.Classify(ev), ev)
+		}
+		switch party := gate.Party(table, gate.NewReader(reader...)).CanRead(subject); {
+		case !visible:
+			total.hidden++
+			if party {
+				return fmt.Errorf("Party sees %+v, which the filter does not show", subject)
+			}
+		case subject.Class != gate.Open:
+			total.shown++
+			if !party && slices.Contains(f.IDs, ev.ID) {
+				total.byID++
+			} else if !party {
+				total.byD++
+			}
+		}
+	}
+	return nil
+}
+
+// withoutPublic leaves out the one option that opens a class to all: the class
+// itself must not depend on it.
+func withoutPublic(o oracle.Options) oracle.Options {
+	o.Contracts = ""
+	return o
+}
+
+// admits reads the clauses as the store does.
+func admits(s gate.Scope, e gate.Subject) bool {
+	if e.Class == gate.Open || s.All() {
+		return true
+	}
+	for _, c := range s.Clauses() {
+		if !slices.Contains(c.Classes, e.Class) {
+			continue
+		}
+		tagged := slices.ContainsFunc(e.P, func(pk string) bool { return slices.Contains(c.Keys, pk) })
+		if c.Everyone || (c.ByAuthor && slices.Contains(c.Keys, e.Author)) || (c.ByTag && tagged) ||
+			slices.Contains(c.IDs, e.ID) || slices.Contains(c.Ds, e.D) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestUnderAgainstOracle carries scopes over to other options, as a reload
+// does: a subscription must never show what the same filter, sent now, would
+// not be shown by the second check.
+func TestUnderAgainstOracle(t *testing.T) {
+	options := everyOptions()
+	for i, before := range options {
+		after := options[(i*7+5)%len(options)]
+		seed := uint64(5000 + i)
+		old, now := mustTable(t, before), mustTable(t, after)
+		g := gatetest.New(seed, 5)
+		g.Unsigned = true
+		events := g.Events(60)
+		for range 40 {
+			reader := g.Reader()
+			filter := g.Filter(reader, events)
+			scope, err := old.ScopeFor(gate.NewReader(reader...), filter)
+			if err != nil {
+				continue
+			}
+			for _, ev := range events {
+				if !oracle.Matches(filter, ev) {
+					continue
+				}
+				subject := now.Subject(ev)
+				got, byClauses := scope.Under(now).CanRead(subject), admits(scope.Under(now), subject)
+				want := oracle.May(after, reader, filter, ev)
+				if (got && !want) || got != byClauses {
+					t.Fatalf("seed %d, %+v then %+v, reader %v, filter %v: sees %v, by clauses %v, want %v; event %v",
+						seed, before, after, reader, filter, got, byClauses, want, ev)
+				}
+				if !got && want && wasGated(before, filter) {
+					t.Fatalf("seed %d, %+v then %+v, reader %v, filter %v: lost the event %v",
+						seed, before, after, reader, filter, ev)
+				}
+			}
+		}
+	}
+}
+
+// wasGated says whether the filter named a gated kind, or none, when it came.
+func wasGated(o oracle.Options, f nostr.Filter) bool {
+	if f.Kinds == nil {
+		return true
+	}
+	return slices.ContainsFunc(f.Kinds, func(kind int) bool {
+		return oracle.Refused(withoutPublic(o), nil, nostr.Filter{Kinds: []int{kind}}) != ""
+	})
+}
