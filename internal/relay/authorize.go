@@ -1,0 +1,88 @@
+package relay
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+)
+
+// Granted is one filter of a request together with what the gate grants its
+// reader for it. Only Authorize makes it, and the store is not asked without.
+type Granted struct {
+	Filter nostr.Filter
+	Scope  gate.Scope
+}
+
+// Authorize decides on all filters of one request: khatru's OverwriteFilter
+// hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
+// first check. If any filter is refused the whole request is, with a *Refusal
+// or *gate.Refusal.
+func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
+	reader := ReaderFrom(ctx)
+	table := r.table.Load()
+	granted := make([]Granted, 0, len(filters))
+	for _, original := range filters {
+		filter := original
+		if len(r.Hooks.OverwriteFilter) > 0 {
+			filter = original.Clone()
+			for _, overwrite := range r.Hooks.OverwriteFilter {
+				overwrite(ctx, &filter)
+			}
+		}
+		if err := r.rejects(ctx, surface, filter); err != nil {
+			return nil, err
+		}
+		by := surface
+		if by == gate.SurfaceReq && filter.Search != "" {
+			by = gate.SurfaceSearch
+		}
+		scope, err := table.ScopeFor(reader, filter)
+		if err != nil {
+			var refusal *gate.Refusal
+			if errors.As(err, &refusal) {
+				r.metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
+			}
+			return nil, err
+		}
+		r.metrics.GateDecision(by.String(), scope.Rule(), decisionGranted)
+		granted = append(granted, Granted{Filter: filter, Scope: scope})
+	}
+	return granted, nil
+}
+
+// Decisions of the gate besides its refusals' prefixes, as metrics name them.
+const (
+	decisionGranted  = "granted"
+	decisionWithheld = "withheld"
+)
+
+// rejects runs the operator's own hooks. The gate is not among them: what they
+// let pass still needs a scope.
+func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.Filter) error {
+	hooks := r.Hooks.RejectFilter
+	if surface == gate.SurfaceCount {
+		hooks = r.Hooks.RejectCountFilter
+	}
+	for _, reject := range hooks {
+		if refused, message := reject(ctx, filter); refused {
+			return refusalOf(message)
+		}
+	}
+	return nil
+}
+
+// CanRead is the gate's second check for one live delivery, under the table in
+// force now: a subscription opened before a reload does not outlive the rules.
+func (r *Relay) CanRead(scope gate.Scope, d *Delivery) bool {
+	if d.Subject.Class == gate.Open {
+		return true
+	}
+	if scope.Under(r.table.Load()).CanRead(d.Subject) {
+		return true
+	}
+	r.metrics.GateDecision(gate.SurfaceLive.String(), d.Subject.Class.String(), decisionWithheld)
+	return false
+}

@@ -1,0 +1,40 @@
+package relay
+
+import (
+	"context"
+	"net/netip"
+
+	"engramd/internal/gate"
+)
+
+type contextKey int
+
+const (
+	readerKey contextKey = iota
+	addrKey
+)
+
+// WithReader returns a context that carries who is asking: the set of pubkeys
+// that a connection proved by NIP-42 or a request by NIP-98.
+func WithReader(ctx context.Context, reader gate.Reader) context.Context {
+	return context.WithValue(ctx, readerKey, reader)
+}
+
+// ReaderFrom tells hooks who is asking. Without one it is nobody: the empty
+// reader.
+func ReaderFrom(ctx context.Context) gate.Reader {
+	reader, _ := ctx.Value(readerKey).(gate.Reader)
+	return reader
+}
+
+// WithAddr returns a context that carries the client's address, already
+// resolved through the trusted proxies.
+func WithAddr(ctx context.Context, addr netip.Addr) context.Context {
+	return context.WithValue(ctx, addrKey, addr)
+}
+
+// AddrFrom is the client's address; invalid where there is none (imports).
+func AddrFrom(ctx context.Context) netip.Addr {
+	addr, _ := ctx.Value(addrKey).(netip.Addr)
+	return addr
+}

@@ -1,0 +1,196 @@
+// Package relay is the one door to the store: every surface calls Submit (or
+// Begin), Authorize, Stored and Count here. Policies are khatru hooks on a
+// *khatru.Relay; its websocket loop, deletion, expiry and live dispatch are not
+// used (docs/khatru.md says why).
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/fiatjaf/khatru"
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/metrics"
+	"engramd/internal/store"
+)
+
+// Config is what a relay is made of.
+type Config struct {
+	Names      Names // own websocket URLs, never empty
+	Info       Info
+	AuthWindow time.Duration // NIP-42 created_at tolerance; 0 means 10 minutes
+	Limits     Limits
+	Clock      func() time.Time // nil means time.Now
+	Log        *slog.Logger
+	Metrics    *metrics.Metrics // nil-safe
+}
+
+// Limits bound what one request can get.
+type Limits struct {
+	DefaultLimit int // events for a filter without limit; 0 means 500
+	MaxLimit     int // events for one filter at most; 0 means 5,000
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.MaxLimit <= 0 {
+		l.MaxLimit = 5000
+	}
+	if l.DefaultLimit <= 0 {
+		l.DefaultLimit = 500
+	}
+	l.DefaultLimit = min(l.DefaultLimit, l.MaxLimit)
+	return l
+}
+
+// Relay holds the khatru relay whose hooks are the policy. The khatru object is
+// a field and not embedded: its promoted ServeHTTP, AddEvent and Shutdown are
+// the parts that must not run.
+type Relay struct {
+	Hooks *khatru.Relay
+
+	store      *store.Store
+	table      atomic.Pointer[gate.Table]
+	limits     atomic.Pointer[Limits]
+	info       atomic.Pointer[Info]
+	names      Names
+	authWindow time.Duration
+	clock      func() time.Time
+	log        *slog.Logger
+	metrics    *metrics.Metrics
+
+	sink       atomic.Pointer[func([]Delivery)]
+	batches    chan []store.Committed
+	dispatched chan struct{}
+}
+
+// New makes a relay under a gate. Give its Committed method to store.Options as
+// OnCommit, open the store and hand it over with Attach: the store calls the
+// relay, and the relay the store.
+func New(cfg Config, table *gate.Table) (*Relay, error) {
+	if len(cfg.Names) == 0 {
+		return nil, errors.New("a relay needs at least one name of its own")
+	}
+	r := &Relay{
+		Hooks:      &khatru.Relay{},
+		names:      cfg.Names,
+		authWindow: cfg.AuthWindow,
+		clock:      cfg.Clock,
+		log:        cfg.Log,
+		metrics:    cfg.Metrics,
+		batches:    make(chan []store.Committed, 64),
+		dispatched: make(chan struct{}),
+	}
+	if r.authWindow <= 0 {
+		r.authWindow = 10 * time.Minute
+	}
+	if r.clock == nil {
+		r.clock = time.Now
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	r.SetTable(table)
+	r.SetLimits(cfg.Limits)
+	r.SetInfo(cfg.Info)
+	return r, nil
+}
+
+// Attach gives the relay its store and starts live dispatch. It refuses khatru
+// hooks that nothing here would call, so that no policy is silently ignored.
+func (r *Relay) Attach(s *store.Store) error {
+	if err := r.unsupportedHooks(); err != nil {
+		return err
+	}
+	r.store = s
+	go r.dispatch()
+	return nil
+}
+
+// Committed is the store's OnCommit.
+func (r *Relay) Committed(batch []store.Committed) { r.committed(batch) }
+
+// Close ends live dispatch after the last committed batch. The store must be
+// closed before: nothing may be committed any more.
+func (r *Relay) Close() {
+	close(r.batches)
+	<-r.dispatched
+}
+
+// SetTable, SetLimits and SetInfo take effect for the next request, delivery
+// and document; nothing is dropped.
+func (r *Relay) SetTable(t *gate.Table) { r.table.Store(t) }
+
+// SetLimits replaces the result limits.
+func (r *Relay) SetLimits(l Limits) {
+	l = l.withDefaults()
+	r.limits.Store(&l)
+}
+
+// Names are the relay's own websocket URLs, canonical.
+func (r *Relay) Names() Names { return r.names }
+
+// LastSeq is the newest arrival that every query can see.
+func (r *Relay) LastSeq() int64 { return r.store.LastSeq() }
+
+// Ready reports whether the database takes writes.
+func (r *Relay) Ready(ctx context.Context) error { return r.store.Ready(ctx) }
+
+// RejectsConnection runs khatru's RejectConnection hooks.
+func (r *Relay) RejectsConnection(req *http.Request) bool {
+	for _, reject := range r.Hooks.RejectConnection {
+		if reject(req) {
+			return true
+		}
+	}
+	return false
+}
+
+// Connected runs khatru's OnConnect hooks.
+func (r *Relay) Connected(ctx context.Context) {
+	for _, hook := range r.Hooks.OnConnect {
+		hook(ctx)
+	}
+}
+
+// Disconnected runs khatru's OnDisconnect hooks; the session calls it once.
+func (r *Relay) Disconnected(ctx context.Context) {
+	for _, hook := range r.Hooks.OnDisconnect {
+		hook(ctx)
+	}
+}
+
+// unsupportedHooks names the hooks of khatru that have no meaning here.
+func (r *Relay) unsupportedHooks() error {
+	h := r.Hooks
+	for name, n := range map[string]int{
+		"OverwriteDeletionOutcome": len(h.OverwriteDeletionOutcome),
+		"StoreEvent":               len(h.StoreEvent),
+		"ReplaceEvent":             len(h.ReplaceEvent),
+		"DeleteEvent":              len(h.DeleteEvent),
+		"QueryEvents":              len(h.QueryEvents),
+		"CountEvents":              len(h.CountEvents),
+		"CountEventsHLL":           len(h.CountEventsHLL),
+		"OverwriteResponseEvent":   len(h.OverwriteResponseEvent),
+		"PreventBroadcast":         len(h.PreventBroadcast),
+	} {
+		if n > 0 {
+			return fmt.Errorf("khatru hook %s is set, which this relay does not call", name)
+		}
+	}
+	if h.Negentropy {
+		return errors.New("khatru's negentropy is set, which this relay does not serve")
+	}
+	return nil
+}
+
+// Reject adds a policy in khatru's signature behind those that are there.
+func (r *Relay) Reject(hooks ...func(context.Context, *nostr.Event) (bool, string)) {
+	r.Hooks.RejectEvent = append(r.Hooks.RejectEvent, hooks...)
+}

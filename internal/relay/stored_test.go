@@ -1,0 +1,263 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/internal/store/storetest"
+)
+
+// open makes a relay over a fresh store.
+func open(t *testing.T, change ...func(*store.Options)) (*Relay, *store.Store) {
+	t.Helper()
+	names, err := NewNames(nil, netip.MustParseAddrPort("127.0.0.1:7447"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Config{Names: names, Clock: storetest.NewClock().Now}, storetest.MustTable(t, gate.Options{Wildcard: gate.WildcardExclude}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Registered first and so run last: the store must have committed its last batch.
+	t.Cleanup(r.Close)
+	s := storetest.MustOpen(t, append(change, func(o *store.Options) { o.OnCommit = r.Committed })...)
+	if err := r.Attach(s); err != nil {
+		t.Fatal(err)
+	}
+	return r, s
+}
+
+func granted(t *testing.T, r *Relay, reader gate.Reader, filters ...nostr.Filter) []Granted {
+	t.Helper()
+	g, err := r.Authorize(WithReader(context.Background(), reader), gate.SurfaceReq, filters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// drain reads a stream to its end in pages of the given size.
+func drain(t *testing.T, st *Stream, rows int) []store.Row {
+	t.Helper()
+	var all []store.Row
+	for range 100_000 {
+		page, done, err := st.Next(context.Background(), rows, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) > rows {
+			t.Fatalf("a page of %d rows, %d asked", len(page), rows)
+		}
+		all = append(all, page...)
+		if done {
+			return all
+		}
+	}
+	t.Fatal("the stream does not end")
+	return nil
+}
+
+func TestStoredMergesFiltersNewestFirstEachEventOnce(t *testing.T) {
+	r, s := open(t)
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	keys := []storetest.Key{storetest.NewKey("a"), storetest.NewKey("b"), storetest.NewKey("c")}
+	var events []*nostr.Event
+	for i := range 300 {
+		ev := keys[rng.IntN(3)].Fake(1+rng.IntN(3), rng.Int64N(40), fmt.Sprint("note ", i))
+		if res := s.Put(context.Background(), ev, store.PutOptions{}); res.Outcome != store.Stored && res.Outcome != store.Replaced {
+			t.Fatalf("%v %v", res.Outcome, res.Err)
+		}
+		events = append(events, ev)
+	}
+	events = heads(events)
+	for round := range 40 {
+		filters := make([]nostr.Filter, 1+rng.IntN(3))
+		for i := range filters {
+			filters[i] = nostr.Filter{Kinds: []int{1 + rng.IntN(3), 1 + rng.IntN(3)}, Limit: 1 + rng.IntN(200)}
+			if rng.IntN(2) == 0 {
+				filters[i].Authors = []string{keys[rng.IntN(3)].Pub}
+			}
+		}
+		want := expected(events, filters)
+		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, filters...), 0), 1+rng.IntN(60))
+		var got []string
+		for _, row := range rows {
+			got = append(got, fmt.Sprintf("%x", row.ID))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("round %d, filters %v:\ngot  %d %v\nwant %d %v", round, filters, len(got), got, len(want), want)
+		}
+	}
+}
+
+// heads drops superseded versions of kind 3, as the store does.
+func heads(events []*nostr.Event) []*nostr.Event {
+	var out []*nostr.Event
+	for _, ev := range events {
+		newer := func(other *nostr.Event) bool {
+			return ev.Kind == 3 && other.Kind == 3 && other.PubKey == ev.PubKey &&
+				(other.CreatedAt > ev.CreatedAt || other.CreatedAt == ev.CreatedAt && other.ID < ev.ID)
+		}
+		if !slices.ContainsFunc(events, newer) {
+			out = append(out, ev)
+		}
+	}
+	return out
+}
+
+// expected is the slow, obvious answer: each filter cut at its limit, all
+// together once, in the order of NIP-01.
+func expected(events []*nostr.Event, filters []nostr.Filter) []string {
+	order := func(a, b *nostr.Event) int {
+		if a.CreatedAt != b.CreatedAt {
+			return int(b.CreatedAt - a.CreatedAt)
+		}
+		return strings.Compare(a.ID, b.ID)
+	}
+	sorted := slices.SortedFunc(slices.Values(events), order)
+	var union []*nostr.Event
+	for _, f := range filters {
+		n := 0
+		for _, ev := range sorted {
+			if f.Matches(ev) && n < f.Limit {
+				n++
+				union = append(union, ev)
+			}
+		}
+	}
+	slices.SortFunc(union, order)
+	union = slices.CompactFunc(union, func(a, b *nostr.Event) bool { return a.ID == b.ID })
+	var ids []string
+	for _, ev := range union {
+		ids = append(ids, ev.ID)
+	}
+	return ids
+}
+
+func TestStoredSaysWhetherALimitKeptEventsBack(t *testing.T) {
+	r, s := open(t)
+	key := storetest.NewKey("a")
+	for i := range 10 {
+		s.Put(context.Background(), key.Note(int64(i), "x"), store.PutOptions{})
+	}
+	tests := []struct {
+		name           string
+		filters        []nostr.Filter
+		rows           int
+		more, complete bool
+	}{
+		{"all", []nostr.Filter{{Kinds: []int{1}}}, 10, false, true},
+		{"exactly the limit", []nostr.Filter{{Kinds: []int{1}, Limit: 10}}, 10, false, true},
+		{"one less", []nostr.Filter{{Kinds: []int{1}, Limit: 9}}, 9, true, false},
+		{"limit 0", []nostr.Filter{{Kinds: []int{1}, LimitZero: true}}, 0, false, false},
+		{"nothing there", []nostr.Filter{{Kinds: []int{7}}}, 0, false, true},
+		{"two filters, one cut", []nostr.Filter{{Kinds: []int{1}, Limit: 3}, {Kinds: []int{7}}}, 3, true, false},
+		{"two filters, all", []nostr.Filter{{Kinds: []int{1}}, {Authors: []string{key.Pub}}}, 10, false, true},
+	}
+	for _, tt := range tests {
+		for _, page := range []int{1, 3, 100} {
+			t.Run(fmt.Sprintf("%s by %d", tt.name, page), func(t *testing.T) {
+				st := r.Stored(granted(t, r, gate.Reader{}, tt.filters...), 0)
+				rows := drain(t, st, page)
+				if len(rows) != tt.rows || st.More() != tt.more || st.Complete() != tt.complete {
+					t.Fatalf("%d rows, more %v, complete %v", len(rows), st.More(), st.Complete())
+				}
+			})
+		}
+	}
+}
+
+func TestCeilingHidesLaterArrivals(t *testing.T) {
+	r, s := open(t)
+	key := storetest.NewKey("a")
+	s.Put(context.Background(), key.Note(1, "before"), store.PutOptions{})
+	ceiling := r.LastSeq()
+	s.Put(context.Background(), key.Note(0, "after"), store.PutOptions{})
+	for _, f := range []nostr.Filter{{Kinds: []int{1}}, {Authors: []string{key.Pub}}} {
+		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, f), ceiling), 10)
+		if len(rows) != 1 || !strings.Contains(string(rows[0].JSON), "before") {
+			t.Errorf("%v: %d rows", f, len(rows))
+		}
+	}
+}
+
+func TestMaximumAndDefaultLimit(t *testing.T) {
+	r, s := open(t)
+	r.SetLimits(Limits{DefaultLimit: 4, MaxLimit: 6})
+	key := storetest.NewKey("a")
+	for i := range 9 {
+		s.Put(context.Background(), key.Note(int64(i), "x"), store.PutOptions{})
+	}
+	for limit, want := range map[int]int{0: 4, 5: 5, 6: 6, 7: 6, 1 << 40: 6} {
+		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Limit: limit}), 0)
+		if rows := drain(t, st, 100); len(rows) != want || !st.More() {
+			t.Errorf("limit %d: %d rows, more %v; want %d", limit, len(rows), st.More(), want)
+		}
+	}
+}
+
+func TestSearchComesFirstAndOnce(t *testing.T) {
+	r, s := open(t)
+	if !s.SearchEnabled() {
+		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Search: "needle"}), 0)
+		if _, _, err := st.Next(context.Background(), 10, 1<<20); !errors.Is(err, store.ErrNoSearch) {
+			t.Fatalf("without FTS5 a search gives %v", err)
+		}
+		return
+	}
+	key := storetest.NewKey("a")
+	for i := range 10 {
+		word := "plain"
+		if i%2 == 0 {
+			word = "needle"
+		}
+		s.Put(context.Background(), key.Note(int64(i), word), store.PutOptions{})
+	}
+	for _, page := range []int{1, 2, 100} {
+		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Search: "needle", Limit: 4}, nostr.Filter{Kinds: []int{1}}), 0)
+		rows := drain(t, st, page)
+		if len(rows) != 10 || !st.More() {
+			t.Fatalf("by %d: %d rows, more %v", page, len(rows), st.More())
+		}
+		for i, row := range rows[:4] {
+			if !strings.Contains(string(row.JSON), "needle") {
+				t.Errorf("by %d: row %d is no search hit", page, i)
+			}
+		}
+	}
+}
+
+// A store that fails must not look like an empty one (invariant 3).
+func TestFailureIsNoEmptyAnswer(t *testing.T) {
+	r, s := open(t)
+	s.Put(context.Background(), storetest.NewKey("a").Note(1, "x"), store.PutOptions{})
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+	defer cancel()
+	g := granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}})
+	rows, done, err := r.Stored(g, 0).Next(ctx, 10, 1<<20)
+	if err == nil || done || len(rows) > 0 {
+		t.Fatalf("got %d rows, done %v, err %v", len(rows), done, err)
+	}
+	if _, err := r.Count(ctx, g); err == nil {
+		t.Fatal("a failed COUNT has a number")
+	}
+	if text := ErrorText(err); !strings.HasPrefix(text, "error: ") {
+		t.Errorf("ErrorText = %q", text)
+	}
+	if text := ErrorText(errors.New("disk I/O error: /var/lib/secret")); strings.Contains(text, "secret") {
+		t.Errorf("the store's own words reach the client: %q", text)
+	}
+}

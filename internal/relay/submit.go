@@ -1,0 +1,107 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/internal/wire"
+)
+
+// Answer is the relay's word on one event: the fields of OK (NIP-01), and the
+// outcome as metrics name it.
+type Answer struct {
+	OK      bool
+	Message string
+	Outcome string
+}
+
+// Pending is an event on its way into the store.
+type Pending struct {
+	relay  *Relay
+	class  gate.Class
+	stored *store.Pending
+	answer Answer // when stored is nil: already decided
+}
+
+// Outcomes that are decided before the store is asked.
+const (
+	outcomeRefused   = "refused"
+	outcomeEphemeral = "ephemeral"
+)
+
+// Submit is Begin and Wait.
+func (r *Relay) Submit(ctx context.Context, ev *nostr.Event) Answer {
+	return r.Begin(ctx, ev).Wait()
+}
+
+// Begin takes an event that was parsed strictly and verified (wire.ParseEvent,
+// wire.Verify). It runs the RejectEvent hooks now, in order, and queues the
+// store work; events begun one after the other are applied in that order and
+// may share a commit. Who is asking is in ctx (WithReader, WithAddr).
+func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
+	p := &Pending{relay: r, class: r.table.Load().Classify(ev)}
+	for _, reject := range r.Hooks.RejectEvent {
+		if refused, message := reject(ctx, ev); refused {
+			return p.decided(Answer{Message: refusalOf(message).Error(), Outcome: outcomeRefused})
+		}
+	}
+	if nostr.IsEphemeralKind(ev.Kind) {
+		for _, hook := range r.Hooks.OnEphemeralEvent {
+			hook(ctx, ev)
+		}
+		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
+		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
+	}
+	stored, err := r.store.Begin(ctx, ev, store.PutOptions{})
+	if err != nil {
+		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
+		return p.decided(Answer{Message: ErrorText(err), Outcome: store.Failed.String()})
+	}
+	p.stored = stored
+	return p
+}
+
+func (p *Pending) decided(a Answer) *Pending {
+	p.answer = a
+	return p
+}
+
+// Done is closed when Wait will not block; nil Pendings never exist.
+func (p *Pending) Done() <-chan struct{} {
+	if p.stored == nil {
+		return closed
+	}
+	return p.stored.Done()
+}
+
+// Wait returns after the commit is durable, or the event was refused. Call it
+// once: it counts the outcome.
+func (p *Pending) Wait() Answer {
+	answer := p.answer
+	if p.stored != nil {
+		answer = p.relay.answerOf(p.stored.Wait())
+	}
+	p.relay.metrics.EventDone(p.class.String(), answer.Outcome)
+	return answer
+}
+
+func (r *Relay) answerOf(res store.Result) Answer {
+	a := Answer{Outcome: res.Outcome.String(), Message: res.Message}
+	switch res.Outcome {
+	case store.Stored, store.Replaced, store.Duplicate:
+		a.OK = true
+	case store.Failed:
+		r.log.Error("event not stored", "err", res.Err)
+		a.Message = ErrorText(res.Err)
+	}
+	return a
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
