@@ -6,18 +6,21 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
-// The kinds with built-in rules.
+// The kinds of which all or some events are gated without a configured rule.
 const (
-	kindDirect      = 4
-	kindDeletion    = 5
-	kindGiftWrap    = 1059
-	kindEngram      = 30174
-	kindEntry       = 30090
-	kindState       = 30091
+	kindDirect      = nostr.KindEncryptedDirectMessage // NIP-04
+	kindDeletion    = nostr.KindDeletion               // NIP-09
+	kindGiftWrap    = nostr.KindGiftWrap               // NIP-59
+	kindEngram      = nipae.Kind
+	kindEntry       = niptemp.KindEntry
+	kindState       = niptemp.KindState
 	kindTurnMetrics = 44200
-	kindAppData     = 30078
+	kindAppData     = nostr.KindApplicationSpecificData // NIP-78
 )
 
 // ApprovalD is the d tag of the kind 30078 event (NIP-78) in which an owner

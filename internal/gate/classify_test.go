@@ -6,6 +6,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/gate/gatetest"
+	"engramd/nips/niptemp"
 )
 
 func TestClassify(t *testing.T) {
@@ -98,6 +100,27 @@ func TestClassNumbers(t *testing.T) {
 	} {
 		if int(class) != i {
 			t.Errorf("%v has the number %d, want %d", class, class, i)
+		}
+	}
+}
+
+// TestClassAgreesWithShape: what niptemp takes for a sealed entry is Sealed,
+// and an entry that it accepts in plain text is Contract.
+func TestClassAgreesWithShape(t *testing.T) {
+	table := mustTable(t, none)
+	g := gatetest.New(11, 4)
+	g.Unsigned = true
+	for range 300 {
+		ev := g.EventOf(niptemp.KindEntry)
+		if err := niptemp.CheckEntry(ev); err != nil {
+			t.Fatalf("%v: %v", ev, err)
+		}
+		want := gate.Contract
+		if niptemp.IsSealed(ev) {
+			want = gate.Sealed
+		}
+		if got := table.Classify(ev); got != want {
+			t.Errorf("%v: class %v, want %v", ev, got, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ const (
 	WildcardReject  = "reject"  // a filter without kinds must ask by id or for one's own
 	WildcardExclude = "exclude" // it is served, without what the reader is no party to
 
-	IDsEvent = "event" // who knows an engram's full id may read it
-	IDsParty = "party" // engrams and sealed entries are for their parties only
+	IDsExempt = "exempt" // who knows an engram's full id may read it
+	IDsParty  = "party"  // engrams and sealed entries are for their parties only
 
 	ContractsContract = "contract" // who names the contract reads its plain entries
 	ContractsParties  = "parties"  // only author and counterparty, or by id
@@ -23,7 +23,7 @@ const (
 // Options configure a [Table]. Empty strings mean the default.
 type Options struct {
 	Wildcard  string // gate.wildcard: reject, exclude
-	IDs       string // gate.ids: event, party
+	IDs       string // gate.ids: exempt, party
 	Contracts string // gate.contracts: contract, parties, public
 	// Rules gate further kinds, one per line: KIND READERS [GRANTS], where
 	// READERS is author, p or author,p and GRANTS is ids, d or ids,d:
@@ -87,12 +87,12 @@ func (t *Table) apply(o Options) error {
 		return fmt.Errorf("gate.wildcard %q: must be reject or exclude", o.Wildcard)
 	}
 	switch o.IDs {
-	case "", IDsEvent:
+	case "", IDsExempt:
 	case IDsParty:
 		t.rights[Engram] &^= byID
 		t.rights[Sealed] &^= byID
 	default:
-		return fmt.Errorf("gate.ids %q: must be event or party", o.IDs)
+		return fmt.Errorf("gate.ids %q: must be exempt or party", o.IDs)
 	}
 	switch o.Contracts {
 	case "", ContractsContract:

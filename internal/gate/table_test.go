@@ -44,7 +44,7 @@ func TestNewTableRefuses(t *testing.T) {
 }
 
 func TestDefaultsByName(t *testing.T) {
-	named := gate.Options{Wildcard: gate.WildcardReject, IDs: gate.IDsEvent, Contracts: gate.ContractsContract}
+	named := gate.Options{Wildcard: gate.WildcardReject, IDs: gate.IDsExempt, Contracts: gate.ContractsContract}
 	if _, err := gate.NewTable(named); err != nil {
 		t.Error(err)
 	}
