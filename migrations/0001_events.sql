@@ -22,9 +22,11 @@ CREATE TABLE events (
 );
 CREATE UNIQUE INDEX events_id ON events(id);
 CREATE UNIQUE INDEX events_address ON events(kind, pubkey, d) WHERE d IS NOT NULL;
-CREATE INDEX events_author ON events(pubkey, kind, created_at DESC);
-CREATE INDEX events_kind ON events(kind, created_at DESC);
-CREATE INDEX events_time ON events(created_at DESC);
+-- class and expires_at (two bytes for most) let the gate and expiry pass over rows, and count them, in the index alone.
+CREATE INDEX events_author ON events(pubkey, kind, created_at DESC, class, expires_at);
+CREATE INDEX events_kind ON events(kind, created_at DESC, class, expires_at);
+-- By time alone one reads what may be everybody's (0 open, 2 plain contract memory); one's own is found by its keys.
+CREATE INDEX events_time ON events(created_at DESC, class, expires_at) WHERE class IN (0,2);
 CREATE INDEX events_expiry ON events(expires_at) WHERE expires_at IS NOT NULL;
 
 -- Single-letter tags of events, first value; one row per distinct (name, value).

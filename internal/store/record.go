@@ -78,14 +78,24 @@ func readerKeys(tags nostr.Tags) []byte {
 	return out
 }
 
+// furtherD is the name under which the d values behind an event's first are listed once more: no address finds them, but
+// a filter for d matches them too.
+const furtherD = "dd"
+
 // tagRows lists the distinct single-letter tags with a value (NIP-01: only the first value of a tag is indexed).
 func tagRows(tags nostr.Tags) []tagRow {
 	var out []tagRow
+	ds := 0
 	for i, t := range tags {
 		if !indexedTag(t) || repeatsEarlier(tags, i) {
 			continue
 		}
 		out = append(out, tagRow{name: t[0], value: key(t[1])})
+		if t[0] == "d" {
+			if ds++; ds > 1 {
+				out = append(out, tagRow{name: furtherD, value: key(t[1])})
+			}
+		}
 	}
 	return out
 }

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The bounds of a page when Ask names none.
+const (
+	defaultPageRows  = 500
+	defaultPageBytes = 1 << 20
+)
+
+// Query returns the next page of the events that the filter matches and the scope shows: newest first, ties by lowest id,
+// as of one state of the database, without events that arrived after Ask.Ceiling and without any that has expired. Pages
+// that follow one another with After set to the last row's position give every event once. The filter's Limit is not
+// looked at.
+//
+// A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of ctx when the caller went away, or the
+// database's. ErrFilter is for a filter with Search (use Search) or an unknown kind of tag condition.
+func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
+	defer s.observed("query", time.Now(), &err)
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return Page{}, err
+	}
+	if ask.Filter.Search != "" {
+		return Page{}, fmt.Errorf("%w: it has a search", ErrFilter)
+	}
+	if want.none {
+		return Page{}, nil
+	}
+	p := choose(want)
+	read := s.snapshot
+	if p.oneStatement() {
+		read = s.read
+	}
+	err = read(ctx, func(ctx context.Context, c *conn) (err error) {
+		r := s.reading(ctx, c, ask, want)
+		page, err = r.page(p, ask.bounds())
+		return err
+	})
+	if err != nil {
+		return Page{}, err
+	}
+	return page, nil
+}
+
+// oneStatement reports whether the plan needs a single statement, which is a transaction by itself.
+func (p plan) oneStatement() bool {
+	w := p.want
+	switch p.access {
+	case byID:
+		return len(w.ids) == 1
+	case byAddress:
+		return len(w.authors)*len(w.kinds)*len(w.tag("d").values) == 1 && exactD(w)
+	case byTag:
+		return len(p.tag.values) == 1
+	case byAuthor:
+		return len(w.authors) == 1 && len(w.kinds) == 1
+	case byKind:
+		return len(w.kinds) == 1
+	}
+	return false
+}
+
+func (a *Ask) bounds() bounds {
+	return bounds{cmp.Or(max(a.MaxRows, 0), defaultPageRows), cmp.Or(max(a.MaxBytes, 0), defaultPageBytes)}
+}
+
+// reading prepares one read call.
+func (s *Store) reading(ctx context.Context, c *conn, ask Ask, want *wanted) *reading {
+	r := &reading{
+		ctx: ctx, c: c, scope: ask.Scope, want: want, ceiling: ask.Ceiling, now: s.clock().Unix(), after: ask.After,
+	}
+	if r.ceiling == 0 {
+		r.ceiling = s.LastSeq()
+	}
+	return r
+}
+
+// page reads one page: a few ordered spans merged as they are read, anything else by collecting the newest first.
+func (r *reading) page(p plan, size bounds) (Page, error) {
+	spans, err := r.spans(p)
+	if err != nil {
+		return Page{}, err
+	}
+	if mergeable(spans) {
+		return r.merge(spans, size)
+	}
+	list, err := r.collect(spans, size.rows+1)
+	if err != nil {
+		return Page{}, err
+	}
+	rows, settled, err := r.fetch(list, size)
+	if err != nil {
+		return Page{}, err
+	}
+	return Page{Rows: rows, More: settled < len(list)}, nil
+}
+
+func mergeable(spans []span) bool {
+	for _, sp := range spans {
+		if !sp.ordered {
+			return false
+		}
+	}
+	return len(spans) <= maxCursors
+}
+
+// merge reads ordered spans side by side.
+func (r *reading) merge(spans []span, size bounds) (page Page, err error) {
+	cursors := make([]*cursor, 0, len(spans))
+	defer func() {
+		for _, cu := range cursors {
+			err = errors.Join(err, cu.close())
+		}
+	}()
+	for i, sp := range spans {
+		cu, err := r.open(sp, i, size)
+		if err != nil {
+			return Page{}, err
+		}
+		cursors = append(cursors, cu)
+	}
+	got := 0
+	for {
+		best, err := next(cursors)
+		if err != nil {
+			return Page{}, err
+		}
+		if best == nil {
+			break
+		}
+		if len(page.Rows) == size.rows || got >= size.bytes && len(page.Rows) > 0 {
+			page.More = true
+			return page, nil
+		}
+		e, err := best.peek()
+		if err != nil {
+			return Page{}, err
+		}
+		best.take()
+		// The same event may be in several spans; then its rows come one after the other.
+		if n := len(page.Rows); n > 0 && page.Rows[n-1].Seq == e.Seq || !e.readable(r.scope) {
+			continue
+		}
+		page.Rows = append(page.Rows, e.Row)
+		got += len(e.JSON)
+	}
+	for _, cu := range cursors {
+		page.More = page.More || cu.cut
+	}
+	if page.More && len(page.Rows) == 0 {
+		return Page{}, errStoredRow // WHERE let through what the second check refuses: no way to go on from here
+	}
+	return page, nil
+}
+
+// next returns the cursor whose next row comes first. A cursor that had to leave rows out stops the merge behind those it
+// kept.
+func next(cursors []*cursor) (*cursor, error) {
+	var best *cursor
+	var row *entry
+	for _, cu := range cursors {
+		e, err := cu.peek()
+		if err != nil {
+			return nil, err
+		}
+		if e == nil {
+			if cu.cut {
+				return nil, nil
+			}
+			continue
+		}
+		if best == nil || compareRows(&e.Row, &row.Row) < 0 {
+			best, row = cu, e
+		}
+	}
+	return best, nil
+}
+
+// observed reports a read call to the observer.
+func (s *Store) observed(op string, start time.Time, err *error) {
+	failure := ""
+	switch {
+	case *err == nil:
+	case errors.Is(*err, ErrTimeout):
+		failure = "timeout"
+	case errors.Is(*err, context.Canceled):
+		failure = "canceled"
+	default:
+		failure = "error"
+	}
+	s.observe.QueryDone(op, time.Since(start), failure)
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+)
+
+// Explained is how a filter is answered: the access, whether spans are merged as open cursors, and SQLite's own words for
+// each distinct statement.
+type Explained struct {
+	Access string
+	Spans  int
+	Merged bool
+	Detail []string
+}
+
+// ExplainQuery returns the plan of Query for an ask.
+func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return Explained{}, err
+	}
+	p := choose(want)
+	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		r := s.reading(ctx, c, ask, want)
+		spans, err := r.spans(p)
+		if err != nil {
+			return err
+		}
+		out = Explained{Access: p.access.String(), Spans: len(spans), Merged: mergeable(spans)}
+		columns := columnsKey
+		if out.Merged {
+			columns = r.columns()
+		}
+		done := map[*shape]bool{}
+		for _, sp := range spans {
+			if done[sp.shape] {
+				continue
+			}
+			done[sp.shape] = true
+			text, args := r.statement(columns, sp)
+			detail, err := explain(ctx, c, text, args)
+			if err != nil {
+				return err
+			}
+			out.Detail = append(out.Detail, detail)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// explain runs EXPLAIN QUERY PLAN and joins its lines.
+func explain(ctx context.Context, c *conn, text string, args []driver.Value) (string, error) {
+	var lines []string
+	err := c.query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
+		lines = append(lines, v[3].(string))
+		return nil
+	})
+	return strings.Join(lines, "\n"), err
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"math"
+
+	"engramd/internal/gate"
+)
+
+// reading is one read call on one connection: what is asked, by whom, and as of when.
+type reading struct {
+	ctx     context.Context
+	c       *conn
+	scope   gate.Scope
+	want    *wanted
+	ceiling int64
+	now     int64     // expired at or before it is not there
+	after   *Position // resume behind it
+	texts   map[*shape]statement
+}
+
+// statement is a shape's SQL behind the span's own arguments, the first of which is the lower bound of created_at.
+type statement struct {
+	text string
+	args []driver.Value
+}
+
+// Columns of a row. A scope that shows open events only needs nothing for the second check but the class.
+const (
+	columnsOpen = "e.seq,e.created_at,e.class,e.json"
+	columnsAll  = "e.seq,e.created_at,e.class,e.json,e.d,e.readers"
+	columnsKey  = "e.seq,e.created_at,e.id,length(e.json)"
+)
+
+// columns are those that a row of this reading needs.
+func (r *reading) columns() string {
+	if r.scope.All() || len(r.scope.Clauses()) > 0 {
+		return columnsAll
+	}
+	return columnsOpen
+}
+
+// statement returns a span's SQL and arguments: every condition of the filter that the span does not imply, the scope,
+// expiry, the ceiling and the resume point, newest first where the index has that order.
+func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
+	st, ok := r.texts[sp.shape]
+	if !ok {
+		var w where
+		w.text("SELECT " + columns + " FROM " + sp.from + " WHERE ")
+		w.and(sp.lead)
+		r.conditions(&w, sp.shape)
+		if sp.ordered {
+			w.text(" ORDER BY " + sp.at + ".created_at DESC")
+		}
+		st = statement{w.sql.String(), w.args}
+		if r.texts == nil {
+			r.texts = map[*shape]statement{}
+		}
+		r.texts[sp.shape] = st
+	}
+	args := make([]driver.Value, 0, len(sp.args)+len(st.args))
+	return st.text, append(append(args, sp.args...), st.args...)
+}
+
+// conditions adds to w all that a row must meet beside the span's own conditions.
+func (r *reading) conditions(w *where, sh *shape) {
+	since, until := r.want.since, r.want.until
+	beforeTime, aboveID := int64(math.MaxInt64), []byte{}
+	if r.after != nil {
+		until = min(until, r.after.CreatedAt)
+		beforeTime, aboveID = r.after.CreatedAt, r.after.ID[:]
+	}
+	w.and(sh.at+".created_at>=? AND "+sh.at+".created_at<=?", since, until)
+	if sh.kinds && r.want.kinds != nil {
+		w.andIn(sh.at+".kind", r.want.kinds)
+	}
+	w.and("+"+sh.at+".seq<=?", r.ceiling)
+	w.and("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
+	if sh.classes != nil {
+		w.and("e.class IN (" + classList(sh.classes) + ")")
+	}
+	scopeWhere(w, r.scope, r.want.filter, sh.source)
+	w.and("("+sh.at+".created_at<? OR e.id>?)", beforeTime, aboveID)
+	if sh.authors && r.want.authors != nil {
+		w.andIn("e.pubkey", r.want.authors)
+	}
+	for _, t := range r.want.tags {
+		if t.name != sh.skipTag {
+			hasTag(w, t)
+		}
+	}
+}
+
+// hasTag adds the condition that an event has one of the tag's values. A gated one's only p tag is at hand in the row.
+func hasTag(w *where, t wantedTag) {
+	if t.name == "p" && allBlobs(t.values) {
+		w.and("")
+		readersAmong(w, t.values, fromEvents)
+		return
+	}
+	w.and("EXISTS (SELECT 1 FROM tags AS x WHERE x.name=? AND ", t.name)
+	w.in("x.value", t.values)
+	w.text(" AND x.created_at=e.created_at AND x.seq=e.seq)")
+}
+
+// numbers runs a query of one integer column.
+func (r *reading) numbers(text string, args ...driver.Value) ([]driver.Value, error) {
+	out := []driver.Value{}
+	err := r.c.query(r.ctx, text, args, func(v []driver.Value) error {
+		out = append(out, v[0])
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"database/sql/driver"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+)
+
+// scopeWhere adds to w the condition that the scope lets a row of table alias e be seen: exactly what scope.CanRead says
+// of it. It is part of every read of this package, before any LIMIT. f is the filter that the same statement applies in
+// full: a way of the scope that every match of f meets by itself (its ids, authors or p tags name only keys) needs no
+// condition of its own. The operator's scope adds nothing.
+//
+// The first term names the visible classes and nothing else, so that an index which holds the class can settle most rows
+// without looking at the table.
+func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source) {
+	if scope.All() {
+		return
+	}
+	clauses := scope.Clauses()
+	if len(clauses) == 0 {
+		w.and("e.class=0")
+		return
+	}
+	classes := []gate.Class{gate.Open}
+	for _, c := range clauses {
+		classes = append(classes, c.Classes...)
+	}
+	w.and("e.class IN (" + classList(classes) + ")")
+	free := []gate.Class{gate.Open}
+	bound := clauses[:0:0]
+	for _, c := range clauses {
+		if c.Everyone || metByFilter(c, f) {
+			free = append(free, c.Classes...)
+		} else {
+			bound = append(bound, c)
+		}
+	}
+	if len(bound) == 0 {
+		return
+	}
+	w.and("(e.class IN (" + classList(free) + ")")
+	for _, c := range bound {
+		w.text(" OR e.class IN (" + classList(c.Classes) + ") AND (")
+		clauseWays(w, c, from)
+		w.text(")")
+	}
+	w.text(")")
+}
+
+// metByFilter reports whether every event that f matches goes one of the clause's ways.
+func metByFilter(c gate.Clause, f nostr.Filter) bool {
+	return len(c.IDs) > 0 && len(f.IDs) > 0 ||
+		c.ByAuthor && allAmong(f.Authors, c.Keys) ||
+		c.ByTag && allAmong(f.Tags["p"], c.Keys)
+}
+
+func allAmong(list, keys []string) bool {
+	for _, v := range list {
+		if !slices.Contains(keys, v) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// clauseWays adds the clause's ways as alternatives; a clause without any sees nothing.
+func clauseWays(w *where, c gate.Clause, from source) {
+	ways := 0
+	or := func() {
+		if ways++; ways > 1 {
+			w.text(" OR ")
+		}
+	}
+	keys := blobs(c.Keys)
+	if c.ByAuthor && len(keys) > 0 {
+		or()
+		w.in("e.pubkey", keys)
+	}
+	if c.ByTag && len(keys) > 0 {
+		or()
+		readersAmong(w, keys, from)
+	}
+	if ids := blobs(c.IDs); len(ids) > 0 {
+		or()
+		w.in("e.id", ids)
+	}
+	if len(c.Ds) > 0 {
+		or()
+		w.in("e.d", keysOf(c.Ds))
+	}
+	if ways == 0 {
+		w.text("0")
+	}
+}
+
+// readersAmong adds the condition that one of a gated row's p tags is among keys. Nearly every gated event has one p tag,
+// which is then the whole of readers; of others the tag rows are asked, or, for history, which has none, readers is cut up.
+func readersAmong(w *where, keys []driver.Value, from source) {
+	w.text("CASE WHEN length(e.readers)=32 THEN ")
+	w.in("e.readers", keys)
+	w.text(" ELSE ")
+	if from == fromHistory {
+		w.text("EXISTS (WITH RECURSIVE cut(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM cut WHERE at+32<length(e.readers))" +
+			" SELECT 1 FROM cut WHERE ")
+		w.in("substr(e.readers,at,32)", keys)
+	} else {
+		w.text("EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND ")
+		w.in("r.value", keys)
+		w.text(" AND r.created_at=e.created_at AND r.seq=e.seq")
+	}
+	w.text(") END")
+}
+
+func classList(classes []gate.Class) string {
+	sorted := slices.Clone(classes)
+	slices.Sort(sorted)
+	var b strings.Builder
+	for i, c := range slices.Compact(sorted) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(int(c)))
+	}
+	return b.String()
+}
+
+// blobs are the 32-byte keys of ids or pubkeys. What is not 64 lower-case hex digits names nothing and is left out.
+func blobs(hex []string) []driver.Value {
+	out := make([]driver.Value, 0, len(hex))
+	for _, h := range hex {
+		if b, ok := lowerHex32(h); ok {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func keysOf(values []string) []driver.Value {
+	out := make([]driver.Value, 0, len(values))
+	for _, v := range values {
+		out = append(out, key(v))
+	}
+	return out
+}

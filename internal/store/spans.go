@@ -1,0 +1,175 @@
+package store
+
+import (
+	"database/sql/driver"
+	"slices"
+
+	"engramd/internal/gate"
+)
+
+// source is the table that rows are read from, always under the alias e.
+type source int
+
+const (
+	fromEvents source = iota
+	fromHistory
+)
+
+// shape is what stretches of one index have in common: FROM, the conditions that select a stretch, and which conditions of
+// the filter these leave over.
+type shape struct {
+	source  source
+	from    string
+	lead    string // conditions on the index; their arguments are the span's
+	at      string // "e" or "t": whose created_at, seq and kind are at hand
+	ordered bool   // the rows of a stretch come newest first
+
+	kinds, authors bool   // these conditions of the filter are to be checked row by row
+	skipTag        string // the tag condition that the stretch implies
+	classes        []gate.Class
+}
+
+// span is one stretch of an index.
+type span struct {
+	*shape
+	args []driver.Value
+}
+
+// spans lists the stretches that together hold every row of the plan. Where kinds must be known first, they are asked of
+// the database.
+func (r *reading) spans(p plan) ([]span, error) {
+	switch p.access {
+	case byID:
+		return []span{idSpan(r.want.ids)}, nil
+	case byAddress:
+		return addressSpans(r.want), nil
+	case byTag:
+		return tagSpans(shape{kinds: true, authors: true, skipTag: p.tag.name}, p.tag.name, p.tag.values), nil
+	case byAuthor:
+		return r.authorSpans(shape{}, r.want.authors, r.want.kinds)
+	case byKind:
+		return kindSpans(r.want.kinds), nil
+	}
+	return r.timeSpans()
+}
+
+func idSpan(ids []driver.Value) span {
+	var w where
+	w.in("e.id", ids)
+	return span{&shape{
+		from: "events AS e INDEXED BY events_id", lead: w.sql.String(), at: "e", ordered: len(ids) == 1,
+		kinds: true, authors: true,
+	}, w.args}
+}
+
+// addressSpans looks up every combination of kind, author and d.
+func addressSpans(want *wanted) []span {
+	d := want.tag("d")
+	var w where
+	w.andIn("e.kind", want.kinds)
+	w.andIn("e.pubkey", want.authors)
+	w.andIn("e.d", d.values)
+	w.and("e.d IS NOT NULL")
+	heads := shape{
+		from: "events AS e INDEXED BY events_address", lead: w.sql.String(), at: "e",
+		ordered: len(want.kinds) == 1 && len(want.authors) == 1 && len(d.values) == 1, skipTag: "d",
+	}
+	if slices.Contains(d.values, driver.Value("")) {
+		// An event without a d tag has the address "", but no filter for d matches it.
+		heads.skipTag = ""
+	}
+	out := []span{{&heads, w.args}}
+	if !exactD(want) {
+		further := tagSpans(shape{kinds: true, authors: true, skipTag: "d"}, furtherD, d.values)
+		out = append(out, further...)
+	}
+	return out
+}
+
+// tagSpans reads the events that have one of the values, value by value.
+func tagSpans(sh shape, name string, values []driver.Value) []span {
+	sh.from = "tags AS t CROSS JOIN events AS e ON e.seq=t.seq"
+	sh.lead, sh.at, sh.ordered = "t.name=? AND t.value=?", "t", true
+	out := make([]span, len(values))
+	for i, v := range values {
+		out[i] = span{&sh, []driver.Value{name, v}}
+	}
+	return out
+}
+
+// authorSpans reads per author and kind; nil kinds are all that the author has events of.
+func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, error) {
+	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.pubkey=? AND e.kind=?"
+	sh.at, sh.ordered = "e", true
+	out := make([]span, 0, len(authors)*max(1, len(kinds)))
+	for _, a := range authors {
+		mine := kinds
+		if mine == nil {
+			var err error
+			if mine, err = r.numbers(sqlKindsOfAuthor, a); err != nil {
+				return nil, err
+			}
+		}
+		for _, k := range mine {
+			out = append(out, span{&sh, []driver.Value{a, k}})
+		}
+	}
+	return out, nil
+}
+
+func kindSpans(kinds []driver.Value) []span {
+	sh := shape{from: "events AS e INDEXED BY events_kind", lead: "e.kind=?", at: "e", ordered: true}
+	out := make([]span, len(kinds))
+	for i, k := range kinds {
+		out[i] = span{&sh, []driver.Value{k}}
+	}
+	return out
+}
+
+// timeIndexed are the classes in the partial index events_time.
+const timeIndexed = "e.class IN (0,2)"
+
+// timeSpans reads everything there is: what is for everybody by time, and gated events by the ways on which the scope
+// reaches them, so that nobody pays for passing over other people's. The operator reads kind by kind.
+func (r *reading) timeSpans() ([]span, error) {
+	clauses := r.scope.Clauses()
+	if r.scope.All() || slices.ContainsFunc(clauses, beyondTimeIndex) {
+		kinds, err := r.numbers(sqlKinds)
+		return kindSpans(kinds), err
+	}
+	out := []span{{&shape{from: "events AS e INDEXED BY events_time", lead: timeIndexed, at: "e", ordered: true}, nil}}
+	for _, c := range clauses {
+		keys := blobs(c.Keys)
+		if c.ByAuthor {
+			own, err := r.authorSpans(shape{classes: c.Classes}, keys, nil)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, own...)
+		}
+		if c.ByTag {
+			out = append(out, tagSpans(shape{classes: c.Classes}, "p", keys)...)
+		}
+	}
+	return out, nil
+}
+
+// beyondTimeIndex reports whether a clause shows events that are neither in events_time nor found by a key.
+func beyondTimeIndex(c gate.Clause) bool {
+	if c.Everyone {
+		return !slices.Equal(c.Classes, []gate.Class{gate.Contract})
+	}
+	return len(c.IDs) > 0 || len(c.Ds) > 0
+}
+
+// Distinct kinds by a jump from each to the next, not by reading every entry of the index.
+const (
+	sqlKindsOfAuthor = `WITH RECURSIVE k(kind) AS (
+		SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE pubkey=?1)
+		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE pubkey=?1 AND kind>k.kind)
+		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`
+	sqlKinds = `WITH RECURSIVE k(kind) AS (
+		SELECT (SELECT min(kind) FROM events INDEXED BY events_kind)
+		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_kind WHERE kind>k.kind)
+		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`
+)
