@@ -27,6 +27,7 @@ func TestClauses(t *testing.T) {
 		want    []gate.Clause
 	}{
 		{"open kinds", none, keys, kinds(1, 7), nil},
+		{"no kinds at all", none, keys, with(nostr.Filter{Kinds: []int{}}, "ids", someID), nil},
 		{"engrams of mine", none, keys, with(kinds(30174, 1), "authors", agent), []gate.Clause{of(party, gate.Engram)}},
 		{"deletion requests, nobody", none, nil, kinds(5), nil},
 		{"deletion requests", none, keys, kinds(5),

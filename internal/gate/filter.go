@@ -32,11 +32,6 @@ func (t *Table) ScopeFor(r Reader, f nostr.Filter) (Scope, error) {
 		}
 		s.classes |= classes
 	}
-	if len(f.Kinds) == 0 {
-		// Matches nothing. Should a reader of the scope take the empty list
-		// for none at all, the scope must hold all the same.
-		s.classes = gatedClasses
-	}
 	if s.classes != 0 {
 		s.ids, s.ds = newKeySet(f.IDs), newKeySet(f.Tags["d"])
 	}

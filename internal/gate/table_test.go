@@ -27,6 +27,7 @@ func TestNewTableRefuses(t *testing.T) {
 		{gate.Options{Rules: []string{"30078 author,author"}}, `"author" is there twice`},
 		{gate.Options{Rules: []string{"30078 author p"}}, `"p" is neither ids nor d`},
 		{gate.Options{Rules: []string{"4550 author d"}}, "kind 4550 is not addressable"},
+		{gate.Options{Rules: []string{"40000 author d"}}, "kind 40000 is not addressable"},
 		{gate.Options{Rules: []string{"30078 author", "30078 p"}}, "kind 30078 has a rule already"},
 		{gate.Options{Rules: []string{"4 author ids"}}, "kind 4 has a built-in rule"},
 		{gate.Options{Rules: []string{"5 author"}}, "kind 5 has a built-in rule"},
