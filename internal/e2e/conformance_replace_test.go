@@ -9,9 +9,11 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
+// The messages of 40-relay-behaviour, EVENT, word by word.
 const (
-	stale   = "duplicate: a newer version is stored"
-	deleted = "blocked: deleted by its author"
+	duplicate = "duplicate: already have this event"
+	stale     = "duplicate: a newer version is stored"
+	deleted   = "blocked: deleted by its author"
 )
 
 // wantStale publishes an event that must lose to the head.

@@ -198,7 +198,7 @@ func conformPublish(t *testing.T, relay *relaytest.Child) {
 	}
 	dup := relaytest.Note(k, now(), "twice")
 	c.store(dup)
-	if ok := c.publish(dup); !ok.True || ok.Message != "duplicate: already have this event" {
+	if ok := c.publish(dup); !ok.True || ok.Message != duplicate {
 		t.Errorf("the same event again: OK %v %q", ok.True, ok.Message)
 	}
 }

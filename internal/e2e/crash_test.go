@@ -24,6 +24,9 @@ func crashRounds(t *testing.T) int {
 	return n
 }
 
+// soak says whether the long variants run (make soak).
+func soak() bool { return os.Getenv("ENGRAMD_SOAK") == "1" }
+
 // seed is the time, or ENGRAMD_SEED to run a failure again.
 func seed(t *testing.T) uint64 {
 	n := uint64(time.Now().UnixNano())

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// hostile is a kind of client that harms others if it can. run keeps at it
+// until stop is closed and returns what the relay did wrong, nil if nothing; it
+// calls begun once it is doing harm.
+type hostile struct {
+	name string
+	run  func(relay *relaytest.Child, begun func(), stop <-chan struct{}) error
+}
+
+// hostileConfig makes the bounds of time and memory small enough for a test.
+var hostileConfig = []string{
+	exclude,
+	"ENGRAMD_TIMEOUTS_WRITE_STALL=1s",
+	"ENGRAMD_TIMEOUTS_HANDSHAKE=1s",
+	"ENGRAMD_LIMITS_QUEUE_TOTAL=64MiB",
+}
+
+// peakMemory is what the daemon may ever hold under all of it: its own needs,
+// SQLite's caches, and the bounds per client and in all, doubled because of the
+// garbage collector.
+const peakMemory = 512 << 20
+
+// TestHostile runs each hostile client beside a well-behaved one and wants that
+// the latter's latency stays within 3 × of what it is alone. Both are measured
+// in turn on the same relay; because other programs share the machine, an
+// attempt that fails is made again, twice at most.
+func TestHostile_ClientsDoNotHarmOthers(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{Build: plain, Env: hostileConfig})
+	w := newWellBehaved(t, relay)
+	w.measure(50) // caches, the WAL and the heap get their size
+	calm, err := relay.Metric("go_goroutines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []hostile{
+		{"never reads", neverReads},
+		{"sends byte by byte", byteByByte},
+		{"opens the maximum of subscriptions", maximumOfSubscriptions},
+		{"floods", floods},
+		{"half handshakes", halfHandshakes},
+		{"oversized messages", oversized},
+		{"inflating messages", inflating},
+		{"endless fragments", endlessFragments},
+	} {
+		t.Run(h.name, func(t *testing.T) {
+			besideHostile(t, relay, w, h)
+			left, err := relay.AwaitMetric("go_goroutines", 20*time.Second, func(n float64) bool { return n <= calm+8 })
+			if err != nil {
+				t.Errorf("goroutines of clients that are gone: %v (%v before)", err, calm)
+			}
+			t.Logf("goroutines: %v before, %v after", calm, left)
+		})
+	}
+	peak, err := relay.PeakMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("peak memory %d MiB", peak>>20)
+	if peak > peakMemory {
+		t.Errorf("the daemon has used %d MiB, want at most %d", peak>>20, peakMemory>>20)
+	}
+	if code, _ := relay.Stop(); code != 0 {
+		t.Errorf("exit code %d after all that", code)
+	}
+}
+
+// besideHostile compares the latency alone with that beside three of a kind.
+func besideHostile(t *testing.T, relay *relaytest.Child, w *wellBehaved, h hostile) {
+	t.Helper()
+	const samples, attempts, clients = 150, 3, 3
+	for attempt := 1; ; attempt++ {
+		alone := w.measure(samples)
+		var running, begun sync.WaitGroup
+		stop := make(chan struct{})
+		errs := make(chan error, clients)
+		for range clients {
+			begun.Add(1)
+			running.Go(func() {
+				var once sync.Once
+				ready := func() { once.Do(begun.Done) }
+				defer ready()
+				errs <- h.run(relay, ready, stop)
+			})
+		}
+		begun.Wait()
+		beside := w.measure(samples)
+		close(stop)
+		running.Wait()
+		for range clients {
+			if err := <-errs; err != nil {
+				t.Fatalf("%v\n%s", err, relay.Log.Text())
+			}
+		}
+		t.Logf("alone:  %v", alone)
+		t.Logf("beside: %v", beside)
+		if beside.within(alone) {
+			return
+		}
+		if attempt == attempts {
+			t.Errorf("%d attempts, and the well-behaved client is always slowed down by more than 3 ×", attempts)
+			return
+		}
+	}
+}

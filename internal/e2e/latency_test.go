@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// latency is what a well-behaved client measured.
+type latency struct{ publish, read quantiles }
+
+type quantiles struct{ p50, p95 time.Duration }
+
+func (l latency) String() string {
+	return fmt.Sprintf("publish p50 %v p95 %v, read p50 %v p95 %v", l.publish.p50, l.publish.p95, l.read.p50, l.read.p95)
+}
+
+// wellBehaved is a client that writes one event at a time and reads one head at
+// a time, as an agent does.
+type wellBehaved struct {
+	*peer
+	agent, owner relaytest.Key
+	clock        int64
+}
+
+func newWellBehaved(t *testing.T, relay *relaytest.Child) *wellBehaved {
+	t.Helper()
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	w := &wellBehaved{peer: dial(t, relay, agent), agent: agent, owner: owner, clock: now() - 200_000}
+	w.store(relaytest.Memory(agent, owner.Pub, "core", "profile", w.clock))
+	return w
+}
+
+// measure takes n samples of each. Signing happens outside of what is measured.
+func (w *wellBehaved) measure(n int) latency {
+	w.t.Helper()
+	head := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "authors": []string{w.agent.Pub},
+		"#d": []string{relaytest.Address(w.agent, w.owner.Pub, "core")}, "#p": []string{w.owner.Pub}}
+	var published, read []time.Duration
+	for range n {
+		w.clock++
+		ev := relaytest.Note(w.agent, w.clock, "well-behaved")
+		start := time.Now()
+		if ok := w.publish(ev); !ok.True {
+			w.t.Fatalf("the well-behaved client is refused: %q", ok.Message)
+		}
+		published = append(published, time.Since(start))
+		start = time.Now()
+		if a := w.query(head); len(a.Events) != 1 {
+			w.t.Fatalf("the well-behaved client reads %d heads", len(a.Events))
+		}
+		read = append(read, time.Since(start))
+	}
+	return latency{quantilesOf(published), quantilesOf(read)}
+}
+
+func quantilesOf(samples []time.Duration) quantiles {
+	slices.Sort(samples)
+	return quantiles{p50: samples[len(samples)/2], p95: samples[len(samples)*95/100]}
+}
+
+// within says whether beside stays within 3 × of alone. The floors are what
+// scheduling alone can cost on two cores that the relay shares with the hostile
+// clients, the measuring one and the disk: below them a ratio says nothing.
+func (beside latency) within(alone latency) bool {
+	const floor50, floor95 = 20 * time.Millisecond, 60 * time.Millisecond
+	ok := func(b, a quantiles) bool {
+		return b.p50 <= max(3*a.p50, floor50) && b.p95 <= max(3*a.p95, floor95)
+	}
+	return ok(beside.publish, alone.publish) && ok(beside.read, alone.read)
+}

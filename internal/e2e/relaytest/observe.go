@@ -1,0 +1,77 @@
+package relaytest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Metric returns the sum over all label sets of a metric; 0 when there is none.
+func (c *Child) Metric(name string) (float64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Metrics, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("metrics: HTTP %d", resp.StatusCode)
+	}
+	sum := 0.0
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		rest, ok := strings.CutPrefix(lines.Text(), name)
+		if !ok || rest == "" || rest[0] != ' ' && rest[0] != '{' {
+			continue
+		}
+		n, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+		if err != nil {
+			return 0, fmt.Errorf("metrics: %q: %w", lines.Text(), err)
+		}
+		sum += n
+	}
+	return sum, lines.Err()
+}
+
+// AwaitMetric waits until a metric satisfies ok and returns its value.
+func (c *Child) AwaitMetric(name string, limit time.Duration, ok func(float64) bool) (float64, error) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(limit)
+	for {
+		n, err := c.Metric(name)
+		if err != nil || ok(n) {
+			return n, err
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return n, fmt.Errorf("%s is still %v after %v", name, n, limit)
+		}
+	}
+}
+
+// PeakMemory returns the most resident memory the child has had, in bytes.
+func (c *Child) PeakMemory() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("memory of the child: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("memory of the child: no VmHWM")
+}
