@@ -21,6 +21,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	connections        prometheus.Gauge
+	connectionsLimit   prometheus.Gauge
 	connectionsTotal   prometheus.Counter
 	connectionsRefused *prometheus.CounterVec
 	subscriptions      prometheus.Gauge
@@ -35,7 +36,6 @@ type Metrics struct {
 	gate      *prometheus.CounterVec
 	http      *prometheus.CounterVec
 	queues    *prometheus.GaugeVec
-	ready     prometheus.Gauge
 	reloads   *prometheus.CounterVec
 	queries   *prometheus.HistogramVec
 	queryErrs *prometheus.CounterVec
@@ -103,16 +103,21 @@ func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.His
 	return h
 }
 
-// SetReady says whether /readyz would answer 200.
-func (m *Metrics) SetReady(ok bool) {
+// WatchReady registers engramd_ready, which asks ready at every scrape: whether
+// /readyz would answer 200. Call it once.
+func (m *Metrics) WatchReady(ready func() bool) {
 	if m == nil {
 		return
 	}
-	if ok {
-		m.ready.Set(1)
-	} else {
-		m.ready.Set(0)
-	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "engramd_ready",
+		Help: "1 while the database is writable and the daemon is not shutting down.",
+	}, func() float64 {
+		if ready() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 // ReloadDone counts one SIGHUP: ok, or refused because the new configuration

@@ -76,6 +76,7 @@ func TestMethodsCount(t *testing.T) {
 	m.ConnectionOpened()
 	m.ConnectionOpened()
 	m.ConnectionClosed()
+	m.SetConnectionsLimit(10)
 	m.SubscriptionsAdd(3)
 	m.SubscriptionsAdd(-1)
 	m.FrameRefused("rate")
@@ -95,12 +96,12 @@ func TestMethodsCount(t *testing.T) {
 	m.Removed("expiry", 7)
 	m.QueueAdd("store_writer", 5)
 	m.QueueAdd("store_writer", -2)
-	m.SetReady(true)
+	m.WatchReady(func() bool { return true })
 	m.ReloadDone(false)
 	m.WatchSizes(Sizes{Database: func() int64 { return 4096 }})
 	body := scrape(t, m)
 	for _, want := range []string{
-		"engramd_connections 1", "engramd_connections_total 2", "engramd_subscriptions 2",
+		"engramd_connections 1", "engramd_connections_limit 10", "engramd_connections_total 2", "engramd_subscriptions 2",
 		`engramd_frames_refused_total{reason="rate"} 1`, "engramd_reads_paused_total 1",
 		`engramd_auth_total{outcome="ok"} 1`, `engramd_auth_total{outcome="refused"} 1`,
 		`engramd_events_sent_total{source="stored"} 500`, `engramd_events_sent_total{source="live"} 2`,

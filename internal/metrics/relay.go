@@ -10,7 +10,6 @@ func (m *Metrics) defineRelay() {
 		"Decisions of the read gate, by surface and rule.", surfaceLabel(), ruleLabel(), decisionLabel())
 	m.http = m.counterVec("engramd_http_requests_total", "HTTP requests on the relay's port, by endpoint and status class.",
 		endpointLabel(), label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}})
-	m.ready = m.gauge("engramd_ready", "1 while the database is writable and the daemon is not draining.")
 	m.reloads = m.counterVec("engramd_config_reloads_total",
 		"Configuration reloads (SIGHUP), by outcome.", label{"outcome", []string{"ok", "refused"}})
 }

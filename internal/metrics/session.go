@@ -3,6 +3,7 @@ package metrics
 // defineSession makes what websocket connections count.
 func (m *Metrics) defineSession() {
 	m.connections = m.gauge("engramd_connections", "Websocket connections that are open.")
+	m.connectionsLimit = m.gauge("engramd_connections_limit", "Websocket connections that may be open at once.")
 	m.connectionsTotal = m.counter("engramd_connections_total", "Websocket connections accepted.")
 	m.connectionsRefused = m.counterVec("engramd_connections_refused_total",
 		"Upgrades refused, by the bound that was reached.", refusedLabel())
@@ -35,6 +36,14 @@ func (m *Metrics) ConnectionClosed() {
 		return
 	}
 	m.connections.Dec()
+}
+
+// SetConnectionsLimit says how many connections may be open at once.
+func (m *Metrics) SetConnectionsLimit(n int) {
+	if m == nil {
+		return
+	}
+	m.connectionsLimit.Set(float64(n))
 }
 
 // ConnectionRefused counts an upgrade that was not accepted: "total",
