@@ -82,6 +82,9 @@ func (r *reading) conditions(w *where, sh *shape) {
 	}
 	scopeWhere(w, r.scope, r.want.filter, sh.source)
 	w.and("("+sh.at+".created_at<? OR e.id>?)", beforeTime, aboveID)
+	if sh.ids && r.want.ids != nil {
+		w.andIn("e.id", r.want.ids)
+	}
 	if sh.authors && r.want.authors != nil {
 		w.andIn("e.pubkey", r.want.authors)
 	}

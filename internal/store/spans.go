@@ -23,10 +23,11 @@ type shape struct {
 	lead    string // conditions on the index; their arguments are the span's
 	at      string // "e" or "t": whose created_at, seq and kind are at hand
 	ordered bool   // the rows of a stretch come newest first
+	repeats bool   // a row may come more than once in one stretch
 
-	kinds, authors bool   // these conditions of the filter are to be checked row by row
-	skipTag        string // the tag condition that the stretch implies
-	classes        []gate.Class
+	ids, kinds, authors bool         // these conditions of the filter are to be checked row by row
+	skipTag             string       // the tag condition that the stretch implies
+	classes             []gate.Class // only these count; nil all
 }
 
 // span is one stretch of an index.
@@ -126,18 +127,22 @@ func kindSpans(kinds []driver.Value) []span {
 	return out
 }
 
-// timeIndexed are the classes in the partial index events_time.
-const timeIndexed = "e.class IN (0,2)"
+// timeSpan is all of events_time. Its condition is that of the index, word for word.
+func timeSpan() span {
+	return span{&shape{
+		from: "events AS e INDEXED BY events_time", lead: "e.class IN (0,2)", at: "e", ordered: true,
+	}, nil}
+}
 
 // timeSpans reads everything there is: what is for everybody by time, and gated events by the ways on which the scope
 // reaches them, so that nobody pays for passing over other people's. The operator reads kind by kind.
 func (r *reading) timeSpans() ([]span, error) {
 	clauses := r.scope.Clauses()
-	if r.scope.All() || slices.ContainsFunc(clauses, beyondTimeIndex) {
+	if r.readsByKind(clauses) {
 		kinds, err := r.numbers(sqlKinds)
 		return kindSpans(kinds), err
 	}
-	out := []span{{&shape{from: "events AS e INDEXED BY events_time", lead: timeIndexed, at: "e", ordered: true}, nil}}
+	out := []span{timeSpan()}
 	for _, c := range clauses {
 		keys := blobs(c.Keys)
 		if c.ByAuthor {
@@ -154,12 +159,14 @@ func (r *reading) timeSpans() ([]span, error) {
 	return out, nil
 }
 
-// beyondTimeIndex reports whether a clause shows events that are neither in events_time nor found by a key.
-func beyondTimeIndex(c gate.Clause) bool {
-	if c.Everyone {
-		return !slices.Equal(c.Classes, []gate.Class{gate.Contract})
-	}
-	return len(c.IDs) > 0 || len(c.Ds) > 0
+// readsByKind reports whether the scope shows events that are neither in events_time nor found by one of its keys.
+func (r *reading) readsByKind(clauses []gate.Clause) bool {
+	return r.scope.All() || slices.ContainsFunc(clauses, func(c gate.Clause) bool {
+		if c.Everyone {
+			return !slices.Equal(c.Classes, []gate.Class{gate.Contract})
+		}
+		return len(c.IDs) > 0 || len(c.Ds) > 0
+	})
 }
 
 // Distinct kinds by a jump from each to the next, not by reading every entry of the index.

@@ -160,10 +160,11 @@ type Ask struct {
 // HistoryQuery asks for superseded versions. Kind and Author are required.
 type HistoryQuery struct {
 	Kind   int
-	Author string  // 64 lower-case hex
-	D      *string // nil: every address
-	Until  *int64  // created_at, inclusive
-	Limit  int     // 0 means 100
+	Author string    // 64 lower-case hex
+	D      *string   // nil: every address
+	Until  *int64    // created_at, inclusive
+	After  *Position // resume behind this row; nil starts at the newest
+	Limit  int       // 0 means 100
 }
 
 // Report is what Check found.

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+)
+
+// Bounds of one call of History.
+const (
+	defaultHistoryRows = 100
+	historyBytes       = 8 << 20
+)
+
+// History returns superseded versions of one author and kind, of one address when D is given: newest first, ties by lowest
+// id. The scope is gate.Party's or gate.Operator: what the reader is no party to is not there, and neither is what has
+// expired. more says that the limit, or 8 MiB of JSON, kept further versions back: ask again with Until, or exactly with
+// After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
+func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (rows []Row, more bool, err error) {
+	defer s.observed("history", time.Now(), &err)
+	author, ok := lowerHex32(q.Author)
+	if !ok {
+		return nil, false, fmt.Errorf("%w: the author is no pubkey", ErrFilter)
+	}
+	want := &wanted{since: math.MinInt64, until: math.MaxInt64}
+	if q.Until != nil {
+		want.until = *q.Until
+	}
+	sp := span{&shape{
+		source: fromHistory, from: "history AS e INDEXED BY history_author", lead: "e.pubkey=? AND e.kind=?",
+		at: "e", ordered: true,
+	}, []driver.Value{author, int64(q.Kind)}}
+	if q.D != nil {
+		sp.from, sp.lead = "history AS e INDEXED BY history_address", "e.pubkey=? AND e.kind=? AND e.d=?"
+		sp.args = append(sp.args, addressKey(q.Kind, *q.D))
+	}
+	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), historyBytes}
+	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+		r := s.reading(ctx, c, Ask{Scope: scope, After: q.After}, want)
+		page, err := r.merge([]span{sp}, size)
+		rows, more = page.Rows, page.More
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return rows, more, nil
+}
+
+// addressKey is the column d of an event with this d tag.
+func addressKey(kind int, d string) driver.Value {
+	if nostr.IsReplaceableKind(kind) {
+		return ""
+	}
+	return key(d)
+}

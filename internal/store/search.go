@@ -1,0 +1,146 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// ErrNoSearch means that the program was built without full-text search (build tag sqlite_fts5).
+var ErrNoSearch = errors.New("built without full-text search")
+
+// maxWords bounds the words and phrases of one search.
+const maxWords = 64
+
+// SearchEnabled reports whether there is a full-text index.
+func (s *Store) SearchEnabled() bool { return s.search.Load() }
+
+// Hits are the ranked results of one search. Between pages nothing is held open.
+type Hits struct {
+	store *Store
+	ask   Ask
+	list  []found
+	cut   bool
+}
+
+// Search ranks the events that contain all words of the filter's Search, that its other conditions match and that the scope
+// shows: best match first (bm25), then newest, then lowest id. Words are whole words without regard to case and
+// diacritics; "several of them" in double quotes are a phrase; nothing in the text has any other meaning. It keeps the
+// first Ask.MaxRows of them (0: 500), by number only; the rows are read page by page from the Hits. After is not looked at.
+//
+// The error is ErrNoSearch without an index, ErrFilter for more than 64 words or none at all, else as of Query.
+func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
+	defer s.observed("search", time.Now(), &err)
+	if !s.SearchEnabled() {
+		return nil, ErrNoSearch
+	}
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return nil, err
+	}
+	if ask.Filter.Search == "" || len(searchTerms(ask.Filter.Search)) > maxWords {
+		return nil, fmt.Errorf("%w: a search is of 1 to %d words", ErrFilter, maxWords)
+	}
+	ask.After = nil
+	if ask.Ceiling == 0 {
+		ask.Ceiling = s.LastSeq()
+	}
+	hits = &Hits{store: s, ask: ask}
+	sp, ok := matchSpan(ask.Filter.Search)
+	if want.none || !ok {
+		return hits, nil
+	}
+	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
+	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+		hits.list, err = s.reading(ctx, c, ask, want).rank(sp, most+1)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(hits.list) > most {
+		hits.list, hits.cut = hits.list[:most], true
+	}
+	return hits, nil
+}
+
+// rank finds the best matches.
+func (r *reading) rank(sp span, most int) ([]found, error) {
+	text, args := r.statement(columnsKey, sp)
+	text += " ORDER BY bm25(search),e.created_at DESC,e.id LIMIT ?"
+	var list []found
+	err := r.c.query(r.ctx, text, append(args, int64(most)), func(v []driver.Value) error {
+		f, err := scanFound(v)
+		list = append(list, f)
+		return err
+	})
+	return list, err
+}
+
+// Cut reports whether there are further matches beyond the limit.
+func (h *Hits) Cut() bool { return h.cut }
+
+// Next returns the next page of the hits in their order; zero bounds mean the store's own. What was deleted, superseded or
+// expired since the search is not among them. More is false on the last page. Errors are as of Query; after one, the same
+// page may be asked for again.
+func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err error) {
+	size := (&Ask{MaxRows: maxRows, MaxBytes: maxBytes}).bounds()
+	for len(page.Rows) == 0 && len(h.list) > 0 {
+		settled := 0
+		err := h.store.snapshot(ctx, func(ctx context.Context, c *conn) (err error) {
+			r := h.store.reading(ctx, c, h.ask, &wanted{})
+			page.Rows, settled, err = r.fetch(h.list, size)
+			return err
+		})
+		if err != nil {
+			return Page{}, err
+		}
+		h.list = h.list[settled:]
+	}
+	page.More = len(h.list) > 0
+	return page, nil
+}
+
+// matchSpan selects the rows that contain all words of the text. It is not ok when the text has none.
+func matchSpan(text string) (sp span, ok bool) {
+	terms := searchTerms(text)
+	if len(terms) == 0 {
+		return span{}, false
+	}
+	return span{&shape{
+		from: "search CROSS JOIN events AS e ON e.seq=search.rowid", lead: "search MATCH ?", at: "e",
+		ids: true, kinds: true, authors: true,
+	}, []driver.Value{strings.Join(terms, " ")}}, true
+}
+
+// searchTerms splits a search into FTS5 strings: each word and each "quoted phrase" in double quotes, so that no character
+// of it is syntax. Pieces without a letter or digit select nothing and are left out.
+func searchTerms(text string) []string {
+	var out []string
+	add := func(term string) {
+		if strings.IndexFunc(term, wordRune) >= 0 {
+			out = append(out, `"`+term+`"`)
+		}
+	}
+	pieces := strings.Split(strings.ReplaceAll(text, "\x00", " "), `"`)
+	for i, piece := range pieces {
+		if i%2 == 1 && i < len(pieces)-1 {
+			add(piece)
+			continue
+		}
+		for word := range strings.FieldsSeq(piece) {
+			add(word)
+		}
+	}
+	return out
+}
+
+// wordRune reports whether the tokenizer (unicode61) makes words of the character.
+func wordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
+}
