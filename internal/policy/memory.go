@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -11,6 +12,9 @@ import (
 const (
 	maxBuckets      = 1 << 16
 	maxAttestations = 1 << 12
+	// maxKeptConditions is the length in bytes of the longest conditions of an
+	// attestation that is remembered.
+	maxKeptConditions = 256
 )
 
 // memory is what outlives one event, and one policy: the token buckets of
@@ -50,8 +54,16 @@ func (m *memory) attestedOwner(ev *nostr.Event) (owner string, ok bool) {
 	if a.verify() != nil {
 		return "", false
 	}
+	if len(a.conditions) > maxKeptConditions {
+		return a.owner, true
+	}
+	// Strings of an event are parts of its frame and would keep it alive.
+	kept := attestation{
+		agent: strings.Clone(a.agent), owner: strings.Clone(a.owner),
+		conditions: strings.Clone(a.conditions), sig: strings.Clone(a.sig),
+	}
 	m.mu.Lock()
-	m.attested.put(a, struct{}{})
+	m.attested.put(kept, struct{}{})
 	m.mu.Unlock()
 	return a.owner, true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -59,7 +60,7 @@ func (m *memory) take(buckets *recent[string, *rate.Limiter], key string, r Rate
 	bucket, ok := buckets.get(key)
 	if !ok {
 		bucket = rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
-		buckets.put(key, bucket)
+		buckets.put(strings.Clone(key), bucket) // a pubkey is part of its frame
 	}
 	if bucket.Limit() != rate.Limit(r.PerSecond) {
 		bucket.SetLimitAt(now, rate.Limit(r.PerSecond))

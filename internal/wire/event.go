@@ -36,7 +36,8 @@ var memberNames = [...]string{"id", "pubkey", "created_at", "kind", "tags", "con
 // hold, but not when a name comes twice.
 //
 // Neither id nor signature is verified; see Verify. The error is a *ShapeError.
-// The event shares one copy of b and none of b itself.
+// The event does not share memory with b. Its strings are parts of one copy of
+// b, so whoever keeps one of them for long should clone it.
 func ParseEvent(b []byte) (*nostr.Event, error) {
 	s := newScanner(b)
 	ev, err := s.event()
@@ -92,7 +93,22 @@ func (s *scanner) event() (*nostr.Event, error) {
 			}
 		}
 	}
-	return ev, nil
+	return s.compacted(ev), nil
+}
+
+// compacted returns ev, or a copy of it if what it keeps alive of the text is
+// mostly white space and members that were dropped.
+func (s *scanner) compacted(ev *nostr.Event) *nostr.Event {
+	const small = 4096
+	if len(s.src) <= small || len(s.src) <= 4*sizeHint(ev) {
+		return ev
+	}
+	again := newScanner(AppendEvent(nil, ev))
+	copied, err := again.event()
+	if err != nil {
+		return ev
+	}
+	return copied
 }
 
 // eventMember reads the value of the member called name into ev and returns

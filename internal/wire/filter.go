@@ -28,7 +28,9 @@ type Limits struct {
 //   - search holds what is left once NIP-50 extensions (key:value) are dropped
 //     and white space is made single; nothing left is an error.
 //
-// Error texts have no prefix. The filter shares one copy of b.
+// Error texts have no prefix. The filter shares no memory with b and none with
+// other filters: it may live as long as a subscription, and must not keep the
+// rest of a large frame alive with it.
 func ParseFilter(b []byte, lim Limits) (nostr.Filter, error) {
 	s := newScanner(b)
 	f, err := s.filter(lim)
@@ -120,7 +122,7 @@ func (r *filterReader) key(key string) (err error) {
 		if len(key) != 2 || key[0] != '#' || !letter(key[1]) {
 			return reason("unknown")
 		}
-		name := key[1:]
+		name := string(key[1])
 		if _, dup := f.Tags[name]; dup {
 			return reason("given twice")
 		}
@@ -178,7 +180,25 @@ func (r *filterReader) texts(hex bool) ([]string, error) {
 		out = append(out, v)
 		return nil
 	})
-	return out, err
+	return detach(out), err
+}
+
+// detach gives the strings one backing of their own, in place.
+func detach(list []string) []string {
+	n := 0
+	for _, v := range list {
+		n += len(v)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for _, v := range list {
+		b.WriteString(v)
+	}
+	all := b.String()
+	for i, v := range list {
+		list[i], all = all[:len(v)], all[len(v):]
+	}
+	return list
 }
 
 func (r *filterReader) kinds() ([]int, error) {
@@ -218,7 +238,7 @@ func (r *filterReader) search() (string, error) {
 	if len(kept) == 0 {
 		return "", reason("holds no words to search for")
 	}
-	return strings.Join(kept, " "), nil
+	return strings.Clone(strings.Join(kept, " ")), nil
 }
 
 // searchExtension reports whether a word of a search is a NIP-50 extension,

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -78,19 +79,27 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 		return err
 	}
 	switch label {
-	case LabelEvent, LabelAuth:
-		f.Label = label
-		return s.eventFrame(f)
-	case LabelReq, LabelCount, LabelClose:
-		f.Label = label
+	case LabelEvent:
+		f.Label = LabelEvent
+	case LabelAuth:
+		f.Label = LabelAuth
+	case LabelReq:
+		f.Label = LabelReq
+	case LabelCount:
+		f.Label = LabelCount
+	case LabelClose:
+		f.Label = LabelClose
 	default:
 		return reason("unknown message " + quoted(label) + "; this relay knows EVENT, REQ, COUNT, CLOSE and AUTH")
+	}
+	if f.Label == LabelEvent || f.Label == LabelAuth {
+		return s.eventFrame(f)
 	}
 	if err := s.subID(f); err != nil {
 		return err
 	}
-	if label == LabelClose {
-		return s.lastElement(label + " takes a subscription id and nothing else")
+	if f.Label == LabelClose {
+		return s.lastElement("CLOSE takes a subscription id and nothing else")
 	}
 	return s.filters(f, lim)
 }
@@ -131,7 +140,7 @@ func (s *scanner) subID(f *Frame) error {
 	if len(id) == 0 || len(id) > maxSubID {
 		return reason("a subscription id must have 1 to 64 bytes")
 	}
-	f.SubID = id
+	f.SubID = strings.Clone(id) // it outlives the frame
 	return nil
 }
 

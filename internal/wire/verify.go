@@ -39,7 +39,9 @@ func Verify(ev *nostr.Event) error {
 		return ErrID
 	}
 	if ok, err := ev.CheckSignature(); err != nil {
-		return fmt.Errorf("%w: the pubkey is not a point on the curve", ErrSignature)
+		// The library's text repeats the key; which half is at fault depends on
+		// the build.
+		return fmt.Errorf("%w: the pubkey or the signature is not one", ErrSignature)
 	} else if !ok {
 		return ErrSignature
 	}
