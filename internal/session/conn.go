@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"net/netip"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
+
+	"engramd/internal/relay"
+	"engramd/internal/wire"
+)
+
+// conn is one connection: its three actors and what lies between them. The
+// goroutine that runs serve is the reader, and it ends the connection.
+type conn struct {
+	srv       *Server
+	ws        *websocket.Conn // for reading only
+	net       *transport
+	challenge string
+	rate      *rate.Limiter
+	pings     *time.Timer
+
+	ctx    context.Context // ends when nothing more is to be executed
+	cancel context.CancelFunc
+
+	in      inbox
+	out     outbox
+	lane    lane // guarded by the verifier
+	effects effects
+
+	effectsOver chan struct{} // closed when effects will not run again
+	code        atomic.Int32  // the code to close with; the first that is set
+	draining    atomic.Bool   // the relay shuts down
+	number      atomic.Uint64 // of subscriptions, in the order they were made
+}
+
+func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, challenge string) *conn {
+	lim := s.limits.Load()
+	c := &conn{srv: s, ws: ws, net: t, challenge: challenge, effectsOver: make(chan struct{})}
+	c.rate = rate.NewLimiter(rate.Limit(lim.FramesRate), lim.FramesBurst)
+	c.ctx, c.cancel = context.WithCancel(relay.WithAddr(context.Background(), addr))
+	c.in.init()
+	c.out.init(&s.queued)
+	c.effects = effects{c: c, ctx: c.ctx}
+	c.pings = time.AfterFunc(time.Hour, c.ping) // serve sets the time
+	ws.SetPingHandler(c.pinged)
+	ws.SetCloseHandler(func(int, string) error { return nil })
+	return c
+}
+
+// serve runs the connection from its first frame to its last.
+func (c *conn) serve() {
+	defer c.end()
+	c.pings.Reset(c.srv.limits.Load().PingEvery)
+	c.talk()
+	c.stop(0)
+	<-c.effectsOver
+	<-c.out.done
+	c.net.drain()
+}
+
+// talk greets the client and reads until it is gone.
+func (c *conn) talk() {
+	defer c.rescue("reader")
+	c.srv.backend.Connected(c.ctx)
+	c.say(wire.AppendAuthChallenge(nil, c.challenge))
+	c.stop(c.read())
+}
+
+// say queues a text frame.
+func (c *conn) say(text []byte) {
+	if c.out.push(frame{op: opText, head: text}) {
+		go newWriter(c).run()
+	}
+}
+
+// stop lets no more messages in. Effects finishes what it has and then has the
+// writer close the connection, with the code that was given first.
+func (c *conn) stop(code int) {
+	c.code.CompareAndSwap(0, int32(code))
+	if c.in.close() {
+		go c.effects.run()
+	}
+}
+
+// cut ends the connection for a reason that the client is told, without
+// executing or sending anything that waits.
+func (c *conn) cut(notice string, code int) (first bool) {
+	c.cancel()
+	var text []byte
+	if notice != "" {
+		text = wire.AppendNotice(nil, notice)
+	}
+	first, start := c.out.cut(text, code, notice)
+	if start {
+		go newWriter(c).run()
+	}
+	c.stop(code)
+	return first
+}
+
+// overflow cuts off a client that reads too slowly for its live events.
+func (c *conn) overflow() {
+	if c.cut("error: live events came faster than you read them", websocket.CloseTryAgainLater) {
+		c.srv.metrics.SlowReaderCut("overflow")
+		c.srv.log.Debug("client cut off", "reason", "overflow")
+	}
+}
+
+// abort ends the connection without a farewell: its socket is of no use, or its
+// time is over. EVENTs that were read are still executed.
+func (c *conn) abort() {
+	c.stop(0)
+	c.net.abort()
+	c.out.abandon()
+}
+
+// kill is abort without executing anything more.
+func (c *conn) kill() {
+	c.cancel()
+	c.abort()
+}
+
+// rescue is deferred by every goroutine that works for a connection: a panic
+// ends that connection and nothing else. What was panicked with may hold a
+// client's text, so that only its type, or the runtime's own words, are logged.
+func (c *conn) rescue(where string) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	attrs := []any{"where", where, "stack", string(debug.Stack())}
+	if err, ok := v.(runtime.Error); ok {
+		attrs = append(attrs, "err", err.Error())
+	}
+	c.srv.log.Error("a panic ended a connection", attrs...)
+	c.srv.panics.Add(1)
+	c.cut("error: the relay made a mistake", websocket.CloseInternalServerErr)
+}
+
+// ping is called by a timer.
+func (c *conn) ping() {
+	if c.in.isClosed() {
+		return
+	}
+	if c.out.control(true, nil) {
+		go newWriter(c).run()
+	}
+	c.pings.Reset(c.srv.limits.Load().PingEvery)
+}
+
+// pinged answers a ping; it runs in the reader.
+func (c *conn) pinged(payload string) error {
+	c.pace()
+	if c.out.control(false, []byte(payload)) {
+		go newWriter(c).run()
+	}
+	return nil
+}
+
+// end takes the connection out of everything, once.
+func (c *conn) end() {
+	c.pings.Stop()
+	c.cancel()
+	c.net.Close()
+	c.effects.forget()
+	func() {
+		defer c.rescue("disconnect")
+		c.srv.backend.Disconnected(context.WithoutCancel(c.effects.ctx))
+	}()
+	c.srv.remove(c)
+}

@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+
+	"github.com/gorilla/websocket"
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/wire"
+)
+
+// effects executes one connection's messages in the order they came, and its
+// answers go into the outbox in that order. It runs while the inbox has
+// something. It owns the connection's identity and its subscriptions, and never
+// touches the socket.
+type effects struct {
+	c        *conn
+	ctx      context.Context // carries who is asking
+	reader   gate.Reader
+	keys     int                      // in reader
+	subs     map[string]*subscription // by id
+	values   int                      // in all their filters
+	awaiting []awaited                // EVENTs begun, oldest first
+}
+
+// awaited is one EVENT whose answer is due.
+type awaited struct {
+	id      string
+	size    int     // of its message
+	pending Pending // nil when the answer is known
+	answer  []byte
+}
+
+// run executes what is in the inbox until there is nothing left.
+func (e *effects) run() {
+	over := true
+	defer func() {
+		if over {
+			close(e.c.effectsOver)
+		}
+	}()
+	defer e.c.rescue("effects")
+	for {
+		e.answer(false)
+		j := e.c.in.first()
+		switch {
+		case e.c.ctx.Err() != nil:
+			return
+		case j == nil && len(e.awaiting) == 0:
+			resting, finished := e.c.in.rest()
+			if resting && finished {
+				e.finish()
+				return
+			}
+			if resting {
+				over = false
+				return
+			}
+		case j == nil, j.pooled && !j.parsed.Load():
+			e.wait()
+		default:
+			e.pace()
+			e.c.in.take()
+			e.execute(j)
+		}
+	}
+}
+
+// wait blocks until there is a message to execute or the oldest EVENT has its
+// answer.
+func (e *effects) wait() {
+	var done <-chan struct{}
+	if len(e.awaiting) > 0 {
+		if e.awaiting[0].pending == nil {
+			return
+		}
+		done = e.awaiting[0].pending.Done()
+	}
+	select {
+	case <-done:
+	case <-e.c.in.more:
+	case <-e.c.ctx.Done():
+	}
+}
+
+// pace blocks while the client has more queued than it should: it is not given
+// further answers, and soon not read from either.
+func (e *effects) pace() (ok bool) {
+	for e.c.out.above(e.c.srv.limits.Load().QueueMark) {
+		select {
+		case <-e.c.out.low:
+		case <-e.c.ctx.Done():
+			return false
+		case <-e.c.in.stopped:
+			return false
+		}
+	}
+	return true
+}
+
+// finish has the writer end the connection after what is queued.
+func (e *effects) finish() {
+	code, text := int(e.c.code.Load()), ""
+	switch {
+	case e.c.draining.Load():
+		text = "the relay is shutting down"
+	case code == websocket.CloseMessageTooBig:
+		text = tooLargeText(e.c.srv.limits.Load())
+	}
+	if e.c.out.finish(code, text) {
+		go newWriter(e.c).run()
+	}
+}
+
+// answer sends the answers that are due, in order: those known, or all.
+func (e *effects) answer(all bool) {
+	for len(e.awaiting) > 0 {
+		a := &e.awaiting[0]
+		if a.pending != nil {
+			if !all {
+				select {
+				case <-a.pending.Done():
+				default:
+					return
+				}
+			}
+			a.answer = e.okay(a.id, a.pending.Wait())
+		}
+		e.c.say(a.answer)
+		e.c.in.answered(a.size)
+		*a = awaited{}
+		e.awaiting = e.awaiting[1:]
+	}
+	e.awaiting = nil
+}
+
+// okay is the OK for an answer of the relay, after the challenge if it asks for
+// authentication.
+func (e *effects) okay(id string, a relay.Answer) []byte {
+	e.challengeBefore(a.Message)
+	return wire.AppendOK(nil, id, a.OK, a.Message)
+}
+
+// execute has the effects of one message.
+func (e *effects) execute(j *job) {
+	if j.fault == "" && !j.parsed.Load() {
+		j.parse(e.c.srv.wireLimits())
+	}
+	e.c.srv.metrics.FrameRead(j.label())
+	if j.fault == "" && j.err == nil && j.frame.Label == wire.LabelEvent {
+		e.event(j)
+		return
+	}
+	if j.fault == "" && isEventFault(j.err) {
+		e.c.srv.metrics.FrameRefused("invalid")
+		e.known(j, fault(j.err))
+		return
+	}
+	e.answer(true)
+	defer e.c.in.answered(j.size)
+	switch {
+	case j.fault != "":
+		for _, answer := range faultAnswers(j) {
+			e.c.say(answer)
+		}
+	case j.err != nil:
+		e.refuse(j.err)
+	case j.frame.Label == wire.LabelAuth:
+		e.auth(j.frame.Event)
+	case j.frame.Label == wire.LabelClose:
+		e.end(j.frame.SubID)
+	default:
+		e.ask(j.frame)
+	}
+}
+
+// event begins an EVENT without waiting for its commit.
+func (e *effects) event(j *job) {
+	ev := j.frame.Event
+	if j.sig != nil {
+		e.c.srv.metrics.FrameRefused("invalid")
+		e.known(j, wire.AppendOK(nil, ev.ID, false, "invalid: "+j.sig.Error()))
+		return
+	}
+	e.awaiting = append(e.awaiting, awaited{id: ev.ID, size: j.size, pending: e.c.srv.backend.Begin(e.ctx, ev)})
+}
+
+// known puts an answer behind those of the EVENTs before it.
+func (e *effects) known(j *job, answer []byte) {
+	e.awaiting = append(e.awaiting, awaited{size: j.size, answer: answer})
+}
+
+// challengeBefore sends the connection's challenge before a text that asks for
+// authentication (NIP-42).
+func (e *effects) challengeBefore(text string) {
+	if authRequired(text) {
+		e.c.say(wire.AppendAuthChallenge(nil, e.c.challenge))
+	}
+}
+
+// auth adds a pubkey to who is asking. What was granted before stays granted as
+// it was.
+func (e *effects) auth(ev *nostr.Event) {
+	var pubkey string
+	err := errTooManyKeys
+	if e.keys < e.c.srv.limits.Load().Keys {
+		pubkey, err = e.c.srv.backend.Authenticate(ev, e.c.challenge)
+	}
+	e.c.srv.metrics.AuthDone(err == nil)
+	if err != nil {
+		e.c.say(wire.AppendOK(nil, ev.ID, false, err.Error()))
+		return
+	}
+	if !e.reader.Has(pubkey) {
+		e.reader = e.reader.With(pubkey)
+		e.keys++
+		e.ctx = relay.WithReader(e.c.ctx, e.reader)
+	}
+	e.c.say(wire.AppendOK(nil, ev.ID, true, ""))
+}

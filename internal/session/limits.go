@@ -1,0 +1,74 @@
+package session
+
+import "time"
+
+// Limits bound what one client, and all of them together, can make the relay
+// hold or do (40-relay-behaviour, "Session"). A zero field means the default
+// named beside it; a negative Connections or PerAddress means no bound.
+type Limits struct {
+	Connections int // open at once; 10,000
+	PerAddress  int // open at once from one IPv4 address or IPv6 /64, loopback exempt; 100
+
+	MessageBytes  int // one message, after decompression; 262,144
+	Subscriptions int // open on one connection; 64
+	Filters       int // in one REQ or COUNT; 16
+	FilterValues  int // in all lists of one filter; 2,000
+	LiveValues    int // in all live filters of one connection; 65,536
+	Keys          int // pubkeys that one connection may prove; 256
+	FramesBurst   int // frames that may come at once; 10,000
+	FramesRate    int // beyond the burst; above it the connection is not read; 2,000
+
+	WaitingFrames int // read from one connection and not yet answered; 1,024
+	WaitingBytes  int // of such frames, at least one is taken; 1 MiB
+
+	QueueMark   int   // bytes queued for one client above which no more answers are made; 256 KiB
+	QueueBytes  int   // bytes queued for one client above which live events cut it off; 8 MiB
+	QueueFrames int   // the same in frames; 16,384
+	QueueTotal  int64 // bytes queued for all clients above which those over their mark are cut off; 512 MiB
+
+	PingEvery time.Duration // between pings; 30 s
+	Silence   time.Duration // without a byte from the client after which it is gone; 75 s
+	Stall     time.Duration // a write without progress after which the client is cut off; 10 s
+	Handshake time.Duration // to take the answer to an upgrade; 10 s
+	Linger    time.Duration // given to a client to answer our close; 1 s
+}
+
+// withDefaults fills what is zero.
+func (l Limits) withDefaults() Limits {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{
+		{&l.Connections, 10_000}, {&l.PerAddress, 100},
+		{&l.MessageBytes, 256 << 10}, {&l.Subscriptions, 64}, {&l.Filters, 16}, {&l.FilterValues, 2_000},
+		{&l.LiveValues, 65_536}, {&l.Keys, 256}, {&l.FramesBurst, 10_000}, {&l.FramesRate, 2_000},
+		{&l.WaitingFrames, 1_024}, {&l.WaitingBytes, 1 << 20},
+		{&l.QueueMark, 256 << 10}, {&l.QueueBytes, 8 << 20}, {&l.QueueFrames, 16_384},
+	} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	for _, f := range []struct{ field, value *time.Duration }{
+		{&l.PingEvery, new(30 * time.Second)}, {&l.Silence, new(75 * time.Second)},
+		{&l.Stall, new(10 * time.Second)}, {&l.Handshake, new(10 * time.Second)}, {&l.Linger, new(time.Second)},
+	} {
+		if *f.field == 0 {
+			*f.field = *f.value
+		}
+	}
+	if l.QueueTotal == 0 {
+		l.QueueTotal = 512 << 20
+	}
+	return l
+}
+
+// hardCap is the size of a message that ends the connection instead of being
+// read to its end and answered.
+func (l *Limits) hardCap() int { return 8 * l.MessageBytes }
+
+// What one page of stored events holds at most, unless a single event is larger.
+const (
+	pageRows  = 128
+	pageBytes = 256 << 10
+)

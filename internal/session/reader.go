@@ -1,0 +1,218 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"engramd/internal/wire"
+)
+
+// scratch are the readers' buffers, shared because only those that are within a
+// message need one.
+type scratch struct{ pool sync.Pool }
+
+func (p *scratch) get() *[]byte {
+	if b, ok := p.pool.Get().(*[]byte); ok {
+		return b
+	}
+	return new(make([]byte, 0, 4<<10))
+}
+
+func (p *scratch) put(b *[]byte) {
+	if cap(*b) <= 64<<10 {
+		*b = (*b)[:0]
+		p.pool.Put(b)
+	}
+}
+
+// errHuge says that a message is beyond the size that is read to its end.
+var errHuge = errors.New("message beyond the hard cap")
+
+// read takes messages off the socket until the client is gone or the connection
+// ends, and returns the code to close with, 0 for none.
+func (c *conn) read() (code int) {
+	for {
+		kind, body, err := c.ws.NextReader()
+		if errors.Is(err, websocket.ErrReadLimit) {
+			c.hand(c.tooLarge(nil))
+		}
+		if err != nil {
+			return c.readEnded(err)
+		}
+		j, err := c.message(kind, body)
+		if j != nil && !c.hand(j) && c.net.lingering.Load() {
+			return 0 // what still comes is thrown away without being looked at
+		}
+		if err != nil {
+			return c.readEnded(err)
+		}
+	}
+}
+
+// message reads one message; what is wrong with it as a message becomes the
+// job's fault. A job may come with an error: then it is the last one.
+func (c *conn) message(kind int, body io.Reader) (*job, error) {
+	lim := c.srv.limits.Load()
+	buf := c.srv.scratch.get()
+	defer c.srv.scratch.put(buf)
+	size, err := fill(buf, body, lim.MessageBytes)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{size: size}
+	switch {
+	case size > lim.MessageBytes:
+		// Its two ends are kept, so that the answer can name what it refuses.
+		tail, err := skip(body, (*buf)[size-min(size, keptEnd):], lim.hardCap()-size)
+		return c.tooLarge(append(bytes.Clone((*buf)[:min(size, keptEnd)]), tail...)), err
+	case kind == websocket.BinaryMessage:
+		c.srv.metrics.FrameRefused("invalid")
+		j.fault = "invalid: messages must be text, not binary"
+	default:
+		j.raw = bytes.Clone(*buf)
+		j.pooled = looksLikeEvent(j.raw)
+	}
+	return j, nil
+}
+
+// fill reads a message into buf, but not more than one byte beyond most.
+func fill(buf *[]byte, body io.Reader, most int) (size int, err error) {
+	b := (*buf)[:0]
+	defer func() { *buf = b }()
+	for len(b) <= most {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := body.Read(b[len(b):min(cap(b), most+1)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return len(b), nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// keptEnd is how much is kept of either end of a message that is too large.
+const keptEnd = 1 << 10
+
+// tooLarge is the job for a message of which only a part was kept.
+func (c *conn) tooLarge(part []byte) *job {
+	c.srv.metrics.FrameRefused("too_large")
+	return &job{raw: part, size: len(part), fault: tooLargeText(c.srv.limits.Load())}
+}
+
+func tooLargeText(lim *Limits) string {
+	return fmt.Sprintf("invalid: a message may have at most %d bytes", lim.MessageBytes)
+}
+
+// skip reads the rest of a message that is too large, up to a point, and
+// returns its end; tail is the end of what was read before.
+func skip(body io.Reader, tail []byte, most int) ([]byte, error) {
+	tail = bytes.Clone(tail)
+	chunk := make([]byte, 4<<10)
+	for skipped := 0; ; {
+		n, err := body.Read(chunk)
+		tail = append(tail, chunk[:n]...)
+		tail = append(tail[:0], tail[len(tail)-min(len(tail), keptEnd):]...)
+		if err == io.EOF {
+			return tail, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if skipped += n; skipped > most {
+			return nil, errHuge
+		}
+	}
+}
+
+// hand puts a job into the inbox, and waits while that is full or the client
+// sends too fast; false when nothing is taken any more.
+func (c *conn) hand(j *job) bool {
+	c.pace()
+	for {
+		taken, start := c.in.put(j, c.srv.limits.Load())
+		if taken && j.pooled {
+			c.srv.verifier.add(c, j)
+		}
+		if start {
+			go c.effects.run()
+		}
+		if taken {
+			return true
+		}
+		select {
+		case <-c.in.room:
+		case <-c.in.stopped:
+			return false
+		}
+	}
+}
+
+// pace waits until the client's frame rate allows one more. Meanwhile nothing
+// is read, which the client's own socket tells it.
+func (c *conn) pace() {
+	now := c.srv.now()
+	delay := c.rate.ReserveN(now, 1).DelayFrom(now)
+	if delay <= 0 {
+		return
+	}
+	c.srv.metrics.ReadPaused()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.in.stopped:
+	}
+}
+
+// readEnded says how to close after what ended reading.
+func (c *conn) readEnded(err error) (code int) {
+	var closed *websocket.CloseError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &closed) && closed.Code == websocket.CloseNoStatusReceived:
+		return websocket.CloseNormalClosure
+	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
+		return closed.Code
+	case errors.Is(err, errHuge), errors.Is(err, websocket.ErrReadLimit):
+		return websocket.CloseMessageTooBig
+	case errors.As(err, &timeout) && timeout.Timeout() && !c.net.lingering.Load():
+		c.srv.metrics.SlowReaderCut("ping")
+		c.abort()
+		return 0
+	default:
+		return int(c.net.closeCode.Load()) // a breach of the protocol, or 0
+	}
+}
+
+// These find what a message that is too large to be parsed is about.
+var (
+	hugeEvent = regexp.MustCompile(`^\s*\[\s*"EVENT"\s*,\s*\{`)
+	hugeID    = regexp.MustCompile(`"id"\s*:\s*"([0-9a-f]{64})"`)
+	hugeSub   = regexp.MustCompile(`^\s*\[\s*"(?:REQ|COUNT)"\s*,\s*"([^"\\\x00-\x1f]{1,64})"`)
+)
+
+// faultAnswers are the answers to a message with a fault: one that names the
+// event or subscription where its beginning tells, and a NOTICE in any case.
+func faultAnswers(j *job) (answers [][]byte) {
+	if hugeEvent.Match(j.raw) {
+		if id := hugeID.FindSubmatch(j.raw); id != nil {
+			answers = append(answers, wire.AppendOK(nil, string(id[1]), false, j.fault))
+		}
+	} else if sub := hugeSub.FindSubmatch(j.raw); sub != nil {
+		answers = append(answers, wire.AppendClosed(nil, string(sub[1]), j.fault))
+	}
+	return append(answers, wire.AppendNotice(nil, j.fault))
+}

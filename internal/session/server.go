@@ -1,0 +1,248 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"engramd/internal/relay"
+	"engramd/internal/wire"
+)
+
+// Options are how a Server is made. Every field may be zero.
+type Options struct {
+	Limits      Limits
+	Compression bool // offer permessage-deflate, without context takeover (RFC 7692)
+	EOSEHints   bool // say "finish" or "more" with EOSE (NIP-67)
+	// Addr tells a request's client address; nil means the socket's. Behind a
+	// proxy it reads that proxy's header.
+	Addr    func(*http.Request) netip.Addr
+	Metrics Metrics          // nil counts nothing
+	Log     *slog.Logger     // nil discards
+	Now     func() time.Time // nil means time.Now
+	Rand    io.Reader        // of challenges; nil means crypto/rand
+}
+
+// Server serves the websocket connections of one relay: an http.Handler for
+// upgrades, and the taker of the relay's live events.
+type Server struct {
+	backend     Backend
+	compression bool
+	eoseHints   bool
+	addr        func(*http.Request) netip.Addr
+	metrics     Metrics
+	log         *slog.Logger
+	now         func() time.Time
+	rand        io.Reader
+
+	limits        atomic.Pointer[Limits]
+	admission     admission
+	live          index
+	verifier      *verifier
+	corks         corks
+	scratch       scratch
+	deflaters     deflaters
+	queued        atomic.Int64  // bytes in all outboxes
+	subscriptions atomic.Uint64 // made so far
+	panics        atomic.Int64
+
+	mu       sync.Mutex
+	conns    map[*conn]netip.Addr
+	draining bool
+	empty    chan struct{} // closed when draining and no connection is left
+}
+
+// New makes a server for the relay and becomes the taker of its live events.
+// End it with Shutdown.
+func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) }
+
+func newServer(b Backend, o Options) *Server {
+	s := &Server{
+		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr,
+		metrics: o.Metrics, log: o.Log, now: o.Now, rand: o.Rand,
+		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
+	}
+	if s.addr == nil {
+		s.addr = socketAddr
+	}
+	if s.metrics == nil {
+		s.metrics = noMetrics{}
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.rand == nil {
+		s.rand = rand.Reader
+	}
+	s.SetLimits(o.Limits)
+	s.verifier = newVerifier(runtime.GOMAXPROCS(0), s.wireLimits)
+	b.OnDelivery(s.deliver)
+	return s
+}
+
+// SetLimits replaces the limits. Connections that are open keep their frame
+// rate and the library's message cap; everything else holds from now on.
+func (s *Server) SetLimits(l Limits) {
+	l = l.withDefaults()
+	s.limits.Store(&l)
+}
+
+func (s *Server) wireLimits() wire.Limits {
+	lim := s.limits.Load()
+	return wire.Limits{Filters: lim.Filters, FilterValues: lim.FilterValues}
+}
+
+// socketAddr is the address of the other end of the socket.
+func socketAddr(r *http.Request) netip.Addr {
+	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return ap.Addr()
+}
+
+// ServeHTTP upgrades a request and leaves the connection to its own goroutines.
+// What is refused is answered with 503 (too many connections, shutting down) or
+// 429 (too many from this address, or a RejectConnection hook).
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	addr := s.addr(r)
+	refuse := func(status int, reason, text string) {
+		s.metrics.ConnectionRefused(reason)
+		http.Error(w, text, status)
+	}
+	if s.isDraining() {
+		refuse(http.StatusServiceUnavailable, "draining", "error: the relay is shutting down")
+		return
+	}
+	switch s.admission.enter(addr, s.limits.Load()) {
+	case "total":
+		refuse(http.StatusServiceUnavailable, "total", "error: too many connections")
+		return
+	case "address":
+		refuse(http.StatusTooManyRequests, "address", "rate-limited: too many connections from your address")
+		return
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			s.admission.leave(addr)
+		}
+	}()
+	if s.backend.RejectsConnection(r) {
+		refuse(http.StatusTooManyRequests, "hook", "blocked: connection refused")
+		return
+	}
+	kept = s.upgrade(w, r, addr)
+}
+
+// upgrade answers the handshake and starts the connection.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr) (kept bool) {
+	lim := s.limits.Load()
+	t := &transport{silence: lim.Silence, stall: lim.Stall}
+	up := websocket.Upgrader{
+		HandshakeTimeout:  lim.Handshake,
+		ReadBufferSize:    readBuffer,
+		WriteBufferPool:   &sync.Pool{}, // the library writes nothing after the handshake
+		CheckOrigin:       func(*http.Request) bool { return true },
+		EnableCompression: s.compression,
+	}
+	challenge := make([]byte, 16)
+	if _, err := io.ReadFull(s.rand, challenge); err != nil {
+		s.log.Error("no randomness for a challenge", "err", err)
+		http.Error(w, "error: no randomness", http.StatusServiceUnavailable)
+		return false
+	}
+	ws, err := up.Upgrade(&hijacker{w, t}, r, nil)
+	if err != nil {
+		s.metrics.ConnectionRefused("handshake")
+		return false
+	}
+	t.started = true
+	ws.SetReadLimit(int64(lim.hardCap()))
+	c := newConn(s, ws, t, addr, hex.EncodeToString(challenge))
+	if !s.add(c, addr) {
+		t.abort()
+		return false
+	}
+	go c.serve()
+	return true
+}
+
+// readBuffer is what each connection has for reading, idle ones too.
+const readBuffer = 4 << 10
+
+func (s *Server) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
+func (s *Server) add(c *conn, addr netip.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.conns[c] = addr
+	s.metrics.ConnectionOpened()
+	return true
+}
+
+// remove forgets a connection that has ended.
+func (s *Server) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	addr, in := s.conns[c]
+	if !in {
+		return
+	}
+	delete(s.conns, c)
+	s.admission.leave(addr)
+	s.metrics.ConnectionClosed()
+	if s.draining && len(s.conns) == 0 {
+		close(s.empty)
+	}
+}
+
+// Shutdown refuses new connections and reads no more frames; EVENTs that were
+// read are committed and answered, and every client is told that the relay goes
+// away (1001). It returns nil when all connections have ended; when ctx ends
+// first, those that are left are cut off and ctx's error is returned. Close the
+// store after it, not before. A second call waits like the first.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	first := !s.draining
+	s.draining = true
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	if first && len(conns) == 0 {
+		close(s.empty)
+	}
+	s.mu.Unlock()
+	for _, c := range conns {
+		c.draining.Store(true)
+		c.stop(websocket.CloseGoingAway)
+	}
+	defer s.verifier.close()
+	select {
+	case <-s.empty:
+		return nil
+	case <-ctx.Done():
+		for _, c := range conns {
+			c.kill()
+		}
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// errStalled says that the client took nothing for too long.
+var errStalled = errors.New("the client does not read")
+
+// chunkBytes is how much is handed to the kernel at once: the deadline of a
+// write is renewed for each chunk, and for each part of one that was taken.
+const chunkBytes = 64 << 10
+
+// transport is the socket under the websocket library. It gives up on a client
+// that is silent or does not read, and it keeps the library from writing: once
+// the session has started, only its writer writes.
+type transport struct {
+	net.Conn
+	silence, stall time.Duration
+
+	started    bool // set before the session's goroutines start
+	compressed bool // permessage-deflate was agreed on
+
+	lingering atomic.Bool
+	closeCode atomic.Int32 // the code that the library wanted to close with
+}
+
+// Read reads what the client sent; each wait is bounded by silence.
+func (t *transport) Read(p []byte) (int, error) {
+	if !t.lingering.Load() {
+		t.Conn.SetReadDeadline(time.Now().Add(t.silence))
+	}
+	return t.Conn.Read(p)
+}
+
+// Write is called by the websocket library only: for the answer to the upgrade,
+// which goes out, and later for a close frame after a breach of the protocol,
+// whose code is kept for the session.
+func (t *transport) Write(p []byte) (int, error) {
+	if !t.started {
+		t.compressed = bytes.Contains(p, []byte("\r\nSec-WebSocket-Extensions: permessage-deflate"))
+		return t.Conn.Write(p)
+	}
+	if len(p) >= 4 && p[0]&0x0f == websocket.CloseMessage {
+		t.closeCode.CompareAndSwap(0, int32(binary.BigEndian.Uint16(p[2:])))
+	}
+	return len(p), nil
+}
+
+// send writes all of p, however slowly the client reads, unless it takes
+// nothing for the time of a stall.
+func (t *transport) send(p []byte) error {
+	progress := time.Now()
+	for len(p) > 0 {
+		t.Conn.SetWriteDeadline(time.Now().Add(t.stall/4 + 1))
+		n, err := t.Conn.Write(p[:min(len(p), chunkBytes)])
+		p = p[n:]
+		if n > 0 {
+			progress = time.Now()
+		}
+		switch {
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case time.Since(progress) >= t.stall:
+			return errStalled
+		}
+	}
+	return nil
+}
+
+// farewell ends the sending side and gives the client a last moment to take
+// what was sent and to close: closing a socket with unread bytes in it would
+// throw away what is still on its way to the client.
+func (t *transport) farewell(linger time.Duration) {
+	t.lingering.Store(true)
+	t.Conn.SetReadDeadline(time.Now().Add(linger))
+	if half, ok := t.Conn.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	}
+}
+
+// drain reads and forgets what the client still sends, until it closes or the
+// deadline that farewell set.
+func (t *transport) drain() {
+	if t.lingering.Load() {
+		io.Copy(io.Discard, t.Conn)
+	}
+}
+
+// abort closes the socket and throws away what the kernel still holds for a
+// client that does not take it.
+func (t *transport) abort() {
+	if tcp, ok := t.Conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	t.Conn.Close()
+}
+
+// hijacker hands the library a transport in place of the bare socket.
+type hijacker struct {
+	http.ResponseWriter
+	transport *transport
+}
+
+// Hijack implements http.Hijacker.
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	h.transport.Conn = conn
+	return h.transport, rw, nil
+}
