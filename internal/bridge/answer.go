@@ -1,0 +1,103 @@
+package bridge
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// writeJSON answers with a document. The encoding of what is passed here
+// cannot fail.
+func writeJSON(w http.ResponseWriter, status int, contentType string, doc any) {
+	body, err := json.Marshal(doc)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"error: the answer could not be encoded"}`)
+	}
+	hdr := w.Header()
+	hdr.Set("Content-Type", contentType)
+	hdr.Set("X-Content-Type-Options", "nosniff")
+	hdr.Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+}
+
+// writeError answers {"error": text}; text is "prefix: reason".
+func writeError(w http.ResponseWriter, status int, text string) {
+	hdr := w.Header()
+	hdr.Set("Cache-Control", "no-store")
+	hdr.Set("Access-Control-Allow-Origin", "*")
+	writeJSON(w, status, "application/json", map[string]string{"error": text})
+}
+
+// readOnly lets GET and HEAD through and answers anything else with 405. The
+// connection is closed then, so that no body is waited for.
+func readOnly(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+	w.Header().Set("Connection", "close")
+	writeError(w, http.StatusMethodNotAllowed, "invalid: this path is read with GET")
+	return false
+}
+
+// allowCORS lets pages of any origin read the answer: nothing here depends on
+// cookies.
+func allowCORS(hdr http.Header) {
+	hdr.Set("Access-Control-Allow-Origin", "*")
+	hdr.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+	hdr.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type")
+}
+
+func preflight(w http.ResponseWriter) {
+	allowCORS(w.Header())
+	w.Header().Set("Access-Control-Max-Age", "86400")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// upgrade reports whether the request asks for a websocket.
+func upgrade(r *http.Request) bool {
+	return hasToken(r.Header, "Connection", "upgrade") && hasToken(r.Header, "Upgrade", "websocket")
+}
+
+func hasToken(hdr http.Header, name, token string) bool {
+	for _, line := range hdr.Values(name) {
+		for part := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wantsInfo reports whether Accept names application/nostr+json (NIP-11),
+// alone or in a list. A q of zero means that the client does not take it;
+// other weights do not matter: who names the type at all speaks Nostr.
+func wantsInfo(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header.Values("Accept"), func(line string) bool {
+		for part := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(name), infoType) && weight(params) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// weight reads q from the parameters of a media range; 1 when there is none or
+// it cannot be read.
+func weight(params string) float64 {
+	for p := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(p, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			if q, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+				return q
+			}
+		}
+	}
+	return 1
+}

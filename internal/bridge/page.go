@@ -1,0 +1,119 @@
+package bridge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr/nip11"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// pageData is what page.html shows; html/template escapes all of it.
+type pageData struct {
+	Name, Description string
+	URLs              []string
+	HTTP              string // http(s) form of the first URL
+	NIPs              []nip
+	Limits            []fact
+	Contact, Pubkey   string
+	ContactLink       bool // Contact is a mailto: or http(s) URL
+	Restricted        bool
+	Software, Version string
+	CSS               template.CSS
+}
+
+type nip struct{ Number, Name, URL string }
+
+type fact struct{ Name, Value string }
+
+// nipNames are the titles of what this relay can do.
+var nipNames = map[string]string{
+	"01": "Basic protocol", "09": "Deletion requests", "11": "Relay information", "40": "Expiration",
+	"42": "Authentication", "45": "Counting", "50": "Search", "62": "Request to vanish",
+	"67": "EOSE hints", "70": "Protected events", "77": "Negentropy", "86": "Management", "98": "HTTP auth",
+}
+
+// page serves a plain page for people: what this is and how to connect.
+func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
+	tmpl, err := template.New("page").Parse(pageHTML)
+	if err == nil {
+		err = tmpl.Execute(&body, h.pageData(h.relay.Info(r)))
+	}
+	if err != nil {
+		h.log.Error("page", "err", err)
+		writeError(w, http.StatusInternalServerError, "error: the page could not be made")
+		return
+	}
+	hdr := w.Header()
+	hdr.Set("Content-Type", "text/html; charset=utf-8")
+	hdr.Set("Vary", "Accept")
+	hdr.Set("Cache-Control", "no-cache")
+	hdr.Set("Content-Security-Policy", pagePolicy())
+	hdr.Set("X-Content-Type-Options", "nosniff")
+	hdr.Set("X-Frame-Options", "DENY")
+	hdr.Set("Referrer-Policy", "no-referrer")
+	hdr.Set("Cross-Origin-Opener-Policy", "same-origin")
+	hdr.Set("Content-Length", strconv.Itoa(body.Len()))
+	_, _ = w.Write(body.Bytes()) // a client that is gone needs no page
+}
+
+// pagePolicy allows the page its own style sheet, by its hash, and nothing else.
+func pagePolicy() string {
+	sum := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+func (h *Handler) pageData(doc nip11.RelayInformationDocument) pageData {
+	d := pageData{
+		Name: doc.Name, Description: doc.Description, Contact: doc.Contact, Pubkey: doc.PubKey,
+		Software: doc.Software, Version: doc.Version, URLs: h.urls,
+		CSS: template.CSS(pageCSS), //nolint:gosec // our own file
+	}
+	for _, scheme := range []string{"mailto:", "https:", "http:"} {
+		if strings.HasPrefix(strings.ToLower(doc.Contact), scheme) {
+			d.ContactLink = true
+		}
+	}
+	if len(h.urls) > 0 {
+		d.HTTP = "http" + strings.TrimPrefix(h.urls[0], "ws")
+	}
+	for _, n := range doc.SupportedNIPs {
+		number := fmt.Sprintf("%02v", n)
+		d.NIPs = append(d.NIPs, nip{number, nipNames[number], "https://github.com/nostr-protocol/nips/blob/master/" + number + ".md"})
+	}
+	if l := doc.Limitation; l != nil {
+		d.Restricted = l.RestrictedWrites
+		d.Limits = []fact{
+			{"Largest message", size(l.MaxMessageLength)},
+			{"Subscriptions per connection", strconv.Itoa(l.MaxSubscriptions)},
+			{"Events per filter", fmt.Sprintf("%d, or %d when no limit is given", l.MaxLimit, l.DefaultLimit)},
+			{"Events ahead of time", fmt.Sprintf("up to %d seconds", l.CreatedAtUpperLimit)},
+		}
+	}
+	return d
+}
+
+// size writes bytes for people.
+func size(n int) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.Itoa(n>>20) + " MiB"
+	case n >= 1<<10:
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " bytes"
+}

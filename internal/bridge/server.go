@@ -1,0 +1,23 @@
+package bridge
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// NewServer wraps the handler for the public port. handshake bounds the time
+// for a request's headers; the other limits end when a websocket takes the
+// connection over. Server errors (a scanner's nonsense, mostly) are logged at
+// level debug.
+func NewServer(h http.Handler, handshake time.Duration, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: handshake,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
