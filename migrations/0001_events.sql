@@ -57,7 +57,7 @@ CREATE TABLE history (
 CREATE UNIQUE INDEX history_id ON history(id);
 CREATE INDEX history_address ON history(kind, pubkey, d, created_at DESC);
 CREATE INDEX history_author ON history(pubkey, kind, created_at DESC);
-CREATE INDEX history_age ON history(superseded_at);
+CREATE INDEX history_age ON history(superseded_at) WHERE kind NOT IN (30090, 30091);
 CREATE INDEX history_expiry ON history(expires_at) WHERE expires_at IS NOT NULL;
 
 -- NIP-09. An id blocks only events of the pubkey that asked; an address is blocked up to and including "until".
@@ -74,10 +74,12 @@ CREATE TABLE deleted_addresses (
   PRIMARY KEY (kind, pubkey, d)
 ) WITHOUT ROWID;
 
--- NIP-62. Nothing of this pubkey up to and including "until", nor a gift wrap to it, may come back.
+-- NIP-62. Nothing of this pubkey up to and including "until", nor a gift wrap to it, may come back. request: seq of the
+-- request while its removals are not complete.
 CREATE TABLE vanished (
-  pubkey BLOB PRIMARY KEY NOT NULL,
-  until  INTEGER NOT NULL
+  pubkey  BLOB PRIMARY KEY NOT NULL,
+  until   INTEGER NOT NULL,
+  request INTEGER
 ) WITHOUT ROWID;
 
 -- NIP-TEMP. The current state per contract and pair of pubkeys, a <= b.
@@ -91,7 +93,10 @@ CREATE TABLE contract_states (
   event      BLOB NOT NULL,
   PRIMARY KEY (contract, a, b)
 ) WITHOUT ROWID;
+CREATE INDEX contract_states_final ON contract_states(created_at) WHERE status IN ('completed', 'cancelled', 'expired');
 
+-- What the store knows of itself: gate fingerprint, how far the full-text index is. The index, the FTS5 table
+-- search(content) with rowid = seq, is created at open when SQLite has the module.
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY NOT NULL,
   value NOT NULL

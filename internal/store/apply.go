@@ -1,26 +1,104 @@
 package store
 
-import "database/sql/driver"
+import (
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/nips/niptemp"
+)
+
+// Kinds with a meaning for the store.
+const (
+	kindDeletion = 5    // NIP-09
+	kindVanish   = 62   // NIP-62
+	kindGiftWrap = 1059 // NIP-59
+)
 
 const (
 	sqlInsertEvent = `INSERT INTO events(seq, id, pubkey, kind, created_at, class, d, readers, expires_at, arrived_at, json)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlInsertTag = `INSERT OR IGNORE INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
-	sqlHead      = `SELECT seq, created_at, id FROM events WHERE kind = ? AND pubkey = ? AND d = ?`
-	sqlHaveEvent = `SELECT 1 FROM events WHERE id = ?`
+	sqlInsertTag   = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
+	sqlHaveEvent   = `SELECT 1 FROM events WHERE id = ?`
+	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
 )
 
-// apply decides what becomes of one event and does it.
+// known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
+// most of the time, and are asked for every event otherwise.
+type known struct {
+	history, deletedIDs, deletedAddresses, vanished bool
+}
+
+// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: this very event, deleted
+// before, the contract's lifecycle, a newer head, quota. What it changed is undone when it fails or refuses.
+//
+// The lifecycle comes after "deleted" and before "newer": sending an accepted event again is a duplicate and no second
+// move, while a move that comes too late must not be answered as if it had been taken.
 func (w *writer) apply(p *Pending) (Result, error) {
 	r := p.rec
-	have, err := w.c.exists(sqlHaveEvent, r.id)
+	if have, err := w.have(r); err != nil || have {
+		return Result{Outcome: Duplicate, Message: MsgDuplicate}, err
+	}
+	if gone, err := w.deletedBefore(r); err != nil || gone {
+		return Result{Outcome: Deleted, Message: MsgDeleted}, err
+	}
+	before, err := w.usageBefore(r)
 	if err != nil {
 		return Result{}, err
 	}
-	if have {
-		return Result{Outcome: Duplicate, Message: MsgDuplicate}, nil
+	refusal, err := w.lifecycle(r, p.opts.Import)
+	if err != nil || refusal != "" {
+		return Result{Outcome: Refused, Message: refusal}, err
 	}
-	return w.insert(r)
+	result, err := w.place(r)
+	if err != nil {
+		return Result{}, err
+	}
+	if refusal := w.overQuota(r, before, p.opts.Import); refusal != "" {
+		return Result{Outcome: Refused, Message: refusal}, nil
+	}
+	if result.Outcome == Stored || result.Outcome == Replaced {
+		return result, w.effects(r, result.Seq)
+	}
+	return result, nil
+}
+
+// have reports whether this very event is here, as head, regular event or history.
+func (w *writer) have(r *record) (bool, error) {
+	have, err := w.c.exists(sqlHaveEvent, r.id)
+	if err != nil || have || !w.known.history || r.d == nil {
+		return have, err
+	}
+	return w.c.exists(sqlHaveHistory, r.id)
+}
+
+// place stores the record as what it is: regular event, head, or late version.
+func (w *writer) place(r *record) (Result, error) {
+	if r.d == nil {
+		return w.insert(r)
+	}
+	head, err := w.head(r)
+	if err != nil {
+		return Result{}, err
+	}
+	if head.exists && head.beats(r) {
+		return Result{Outcome: Stale, Message: MsgStale}, w.keepLate(r)
+	}
+	if !head.exists {
+		newer, err := w.newerInHistory(r)
+		if err != nil {
+			return Result{}, err
+		}
+		if newer {
+			return Result{Outcome: Stale, Message: MsgStale}, w.keepLate(r)
+		}
+		return w.insert(r)
+	}
+	if err := w.supersede(head, r); err != nil {
+		return Result{}, err
+	}
+	result, err := w.insert(r)
+	result.Outcome = Replaced
+	return result, err
 }
 
 // insert makes the record a head or regular event.
@@ -28,16 +106,45 @@ func (w *writer) insert(r *record) (Result, error) {
 	w.seq++
 	seq := w.seq
 	_, err := w.c.exec(sqlInsertEvent, seq, r.id, r.pubkey, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		bytesOrNil(r.readers), timeOrNil(r.expires), w.s.clock().Unix(), r.json)
+		bytesOrNil(r.readers), timeOrNil(r.expires), w.now, r.json)
 	if err != nil {
 		return Result{}, err
 	}
 	for _, t := range r.tags {
-		var value driver.Value = t.value
-		if _, err := w.c.exec(sqlInsertTag, t.name, value, r.created, seq, int64(r.ev.Kind)); err != nil {
+		if _, err := w.c.exec(sqlInsertTag, t.name, t.value, r.created, seq, int64(r.ev.Kind)); err != nil {
 			return Result{}, err
 		}
 	}
-	w.batch = append(w.batch, Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class})
+	w.index(seq, r.class, r.ev)
+	w.count(author(r.pubkey), 1, int64(len(r.json)))
+	w.expiresAt(r.expires)
+	w.stage.committed = append(w.stage.committed, Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class})
 	return Result{Outcome: Stored, Seq: seq}, nil
+}
+
+// effects does what a stored event asks for.
+func (w *writer) effects(r *record, seq int64) error {
+	switch r.ev.Kind {
+	case kindDeletion:
+		return w.delete(r)
+	case kindVanish:
+		return w.vanish(r, seq)
+	}
+	return nil
+}
+
+// isContract reports whether the kind is contract memory (NIP-TEMP), whose history is kept for ever.
+func isContract(kind int) bool { return kind == niptemp.KindEntry || kind == niptemp.KindState }
+
+// hasHistory reports whether superseded versions of the record are kept: gated replaceable and addressable kinds.
+func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }
+
+// pair returns the two parties of a contract event.
+func pair(ev *nostr.Event) (author, counterparty string) {
+	for _, t := range ev.Tags {
+		if len(t) >= 2 && t[0] == "p" {
+			return ev.PubKey, t[1]
+		}
+	}
+	return ev.PubKey, ev.PubKey
 }

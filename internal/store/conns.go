@@ -53,7 +53,7 @@ func connect(path string, dsn url.Values, pragmas []string) (*conn, error) {
 	return out, nil
 }
 
-// readerDSN and readerPragmas make a connection that cannot write.
+// readerPragmas are the DSN values and pragmas of a connection that cannot write.
 func readerPragmas(cache int64) (url.Values, []string) {
 	return url.Values{"_query_only": {"1"}}, []string{
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
@@ -250,8 +250,13 @@ func (s *Store) read(parent context.Context, fn func(ctx context.Context, c *con
 		ctx, cancel = context.WithTimeout(parent, d)
 	}
 	defer cancel()
+	return readError(parent, ctx, s.lend(ctx, fn))
+}
+
+// lend lends fn a connection from the pool for as long as ctx lasts.
+func (s *Store) lend(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
 	if err := ctx.Err(); err != nil {
-		return readError(parent, ctx, err)
+		return err
 	}
 	select {
 	case <-s.closing:
@@ -262,17 +267,40 @@ func (s *Store) read(parent context.Context, fn func(ctx context.Context, c *con
 	select {
 	case c = <-s.readers.idle:
 	case <-ctx.Done():
-		return readError(parent, ctx, ctx.Err())
+		return ctx.Err()
 	case <-s.closing:
 		return ErrClosed
 	}
 	defer func() { s.readers.idle <- c }()
-	return readError(parent, ctx, fn(ctx, c))
+	return fn(ctx, c)
 }
 
 // snapshot is read within one read transaction: all that fn reads is of one state of the database.
 func (s *Store) snapshot(parent context.Context, fn func(ctx context.Context, c *conn) error) error {
-	return s.read(parent, func(ctx context.Context, c *conn) (err error) {
+	return s.read(parent, inSnapshot(fn))
+}
+
+// wholeSnapshot is snapshot without a time limit, on a connection of its own: for the operator's work that goes through
+// the whole database, which must not take a connection from the clients.
+func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
+	select {
+	case <-s.closing:
+		return ErrClosed
+	default:
+	}
+	dsn, pragmas := readerPragmas(operatorCache)
+	c, err := connect(s.path, dsn, pragmas)
+	if err != nil {
+		return err
+	}
+	return errors.Join(readError(ctx, ctx, inSnapshot(fn)(ctx, c)), c.close())
+}
+
+// operatorCache is the page cache in bytes of a connection for the operator's work.
+const operatorCache = 16 << 20
+
+func inSnapshot(fn func(ctx context.Context, c *conn) error) func(ctx context.Context, c *conn) error {
+	return func(ctx context.Context, c *conn) (err error) {
 		if _, err := c.exec("BEGIN"); err != nil {
 			return err
 		}
@@ -282,5 +310,5 @@ func (s *Store) snapshot(parent context.Context, fn func(ctx context.Context, c 
 			}
 		}()
 		return fn(ctx, c)
-	})
+	}
 }

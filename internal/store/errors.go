@@ -21,6 +21,8 @@ var (
 	ErrLocked = errors.New("the data folder is in use")
 	// ErrFull means that the disk, or the configured limit of the database's size, is reached.
 	ErrFull = errors.New("the database is full")
+	// ErrRestart means that an option cannot change while the store is open.
+	ErrRestart = errors.New("this change needs a restart")
 	// ErrExists means that a file that would be written is there already.
 	ErrExists = errors.New("the file exists already")
 )

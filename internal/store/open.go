@@ -74,7 +74,7 @@ func (s *Store) start(ctx context.Context, c *conn, o Options) error {
 	if err := migrate(ctx, c, o.Path, o.Log); err != nil {
 		return err
 	}
-	w, err := newWriter(s, c, o.MaxBatch)
+	w, err := newWriter(ctx, s, c, o.MaxBatch)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Store) start(ctx context.Context, c *conn, o Options) error {
 		return err
 	}
 	s.writer = w
-	go w.run()
+	go w.run(o.After)
 	return nil
 }
 
@@ -97,6 +97,9 @@ func (o *Options) complete() error {
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -169,13 +172,26 @@ func createFile(path string) error {
 // LastSeq is the highest sequence number that every reader can see. It only grows.
 func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 
-// SetOptions replaces the options that may change while the store is open.
+// SetOptions replaces the options that may change while the store is open. They hold for the writes that follow.
 func (s *Store) SetOptions(ctx context.Context, l Live) error {
 	l.complete()
 	return s.do(ctx, func(w *writer) error {
-		s.live.Store(&l)
+		if err := w.setPageLimit(l.MaxBytes); err != nil {
+			return err
+		}
+		w.after(func() { s.live.Store(&l) })
 		return nil
 	})
+}
+
+// SetTable replaces the gate rules that events are classed by. Rules that would put stored events into other classes
+// cannot change while the store is open: the error is ErrRestart.
+func (s *Store) SetTable(t *gate.Table) error {
+	if t.Fingerprint() != s.table.Load().Fingerprint() {
+		return ErrRestart
+	}
+	s.table.Store(t)
+	return nil
 }
 
 // Close refuses further writes, commits and answers those that wait, ends the reads, and checkpoints the log into the

@@ -86,8 +86,9 @@ const furtherD = "dd"
 func tagRows(tags nostr.Tags) []tagRow {
 	var out []tagRow
 	ds := 0
+	repeated := newRepeats(tags)
 	for i, t := range tags {
-		if !indexedTag(t) || repeatsEarlier(tags, i) {
+		if !indexedTag(t) || repeated(i) {
 			continue
 		}
 		out = append(out, tagRow{name: t[0], value: key(t[1])})
@@ -100,19 +101,29 @@ func tagRows(tags nostr.Tags) []tagRow {
 	return out
 }
 
-// repeatsLinear is up to how many tags duplicates are found by comparing; beyond it the primary key finds them.
-const repeatsLinear = 64
+// comparedTags is up to how many tags repeats are found by comparing each with those before; of more a set is made.
+const comparedTags = 32
 
-func repeatsEarlier(tags nostr.Tags, i int) bool {
-	if i > repeatsLinear {
-		return false
-	}
-	for _, t := range tags[:i] {
-		if indexedTag(t) && t[0] == tags[i][0] && t[1] == tags[i][1] {
-			return true
+// newRepeats returns a function that reports whether an indexed tag stood before with the same name and value. It is to
+// be asked once for each, in order.
+func newRepeats(tags nostr.Tags) func(i int) bool {
+	if len(tags) > comparedTags {
+		seen := make(map[[2]string]bool, len(tags))
+		return func(i int) bool {
+			k := [2]string{tags[i][0], tags[i][1]}
+			before := seen[k]
+			seen[k] = true
+			return before
 		}
 	}
-	return false
+	return func(i int) bool {
+		for _, t := range tags[:i] {
+			if indexedTag(t) && t[0] == tags[i][0] && t[1] == tags[i][1] {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 func indexedTag(t nostr.Tag) bool {

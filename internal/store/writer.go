@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -20,43 +21,96 @@ type writer struct {
 	c        *conn
 	maxBatch int
 	seq      int64 // last one given out; never goes back, also when a transaction fails
-	batch    []Committed
+	now      int64 // Unix seconds, the same throughout a transaction
+	known    known
+	usage    usage
+	stage    stage
+	current  *Pending // being applied
+	jobs     []*job
+	chores   chores
+	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
+
+	contractsDone stateKey // see pruneContracts
 }
 
-func newWriter(s *Store, c *conn, maxBatch int) (*writer, error) {
+// newWriter reads what the writer has to know, and ends what a crash left unfinished.
+func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, error) {
 	w := &writer{s: s, c: c, maxBatch: maxBatch}
 	var err error
 	w.seq, err = c.number("SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0))")
 	if err != nil {
 		return nil, fmt.Errorf("read last sequence number: %w", err)
 	}
+	for table, flag := range map[string]*bool{
+		"history": &w.known.history, "deleted_ids": &w.known.deletedIDs,
+		"deleted_addresses": &w.known.deletedAddresses, "vanished": &w.known.vanished,
+	} {
+		if *flag, err = c.exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
+			return nil, err
+		}
+	}
 	s.lastSeq.Store(w.seq)
+	for _, prepare := range []func() error{
+		func() error { return w.setPageLimit(s.live.Load().MaxBytes) },
+		w.findExpiry,
+		func() error { return w.openSearch(ctx) },
+		func() error { return w.reclassify(ctx) },
+		func() error { return w.finishVanishes(ctx) },
+	} {
+		if err := prepare(); err != nil {
+			return nil, err
+		}
+	}
 	return w, nil
 }
 
-// run takes what waits, commits it, and answers, until the queue is closed and empty.
-func (w *writer) run() {
+// run takes what waits, commits it, and answers; between batches it does other work in small steps. It ends when the
+// queue is closed and empty.
+func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 	defer close(w.s.stopped)
-	for range w.s.queue.wake {
-		for {
-			batch := w.s.queue.take(w.maxBatch, maxBatchBytes)
-			if len(batch) == 0 {
-				break
-			}
+	for {
+		batch := w.s.queue.take(w.maxBatch, maxBatchBytes)
+		if len(batch) > 0 {
 			w.commit(batch)
-		}
-		if w.s.queue.done() {
+		} else if w.s.queue.done() {
+			w.abandon()
 			return
+		}
+		if w.work() || len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-w.s.queue.wake:
+		case <-after(w.chores.wait(w.s.clock().Unix())):
 		}
 	}
 }
 
+// abandon answers jobs that the end of the store cuts short; what they have to do is recorded and done at the next open.
+func (w *writer) abandon() {
+	for _, j := range w.jobs {
+		if j.pending != nil {
+			j.pending.finish(Result{Outcome: Failed, Err: ErrClosed})
+		}
+	}
+	w.jobs = nil
+}
+
 // commit applies the batch in one transaction and answers every member. The order matters: durable, then LastSeq, then
 // OnCommit, then the answers.
+//
+// When SQLite gives the transaction up half-way, as it does when the disk is full, the batch is tried again in halves,
+// so that what fits is stored and only what does not fit fails. An error of COMMIT itself is not tried again.
 func (w *writer) commit(batch []*Pending) {
 	start := time.Now()
 	results, err := w.transact(batch)
 	w.s.observe.CommitDone(time.Since(start), len(batch), err == nil)
+	w.concluded(err)
+	if errors.Is(err, errLost) && len(batch) > 1 {
+		w.commit(batch[:len(batch)/2])
+		w.commit(batch[len(batch)/2:])
+		return
+	}
 	if err != nil {
 		w.s.log.Error("write failed", "events", len(batch), "err", err)
 		for _, p := range batch {
@@ -64,26 +118,70 @@ func (w *writer) commit(batch []*Pending) {
 		}
 		return
 	}
-	w.s.lastSeq.Store(w.seq)
-	if len(w.batch) > 0 {
-		w.s.onCommit(w.batch)
-	}
 	for i, p := range batch {
+		if j := w.jobOf(p); j != nil {
+			j.result = results[i]
+			continue
+		}
 		p.finish(results[i])
 	}
 }
 
+// jobOf is the job that will answer p, if there is one.
+func (w *writer) jobOf(p *Pending) *job {
+	for _, j := range w.jobs {
+		if j.pending == p {
+			return j
+		}
+	}
+	return nil
+}
+
+// begin starts a new transaction's stage.
+func (w *writer) begin() {
+	w.stage.reset()
+	w.now = w.s.clock().Unix()
+}
+
+// concluded makes known what a transaction did, or forgets it when it failed.
+func (w *writer) concluded(err error) {
+	if err != nil {
+		w.usage.clear()
+		w.stage.reset()
+		return
+	}
+	w.s.lastSeq.Store(w.seq)
+	for _, fn := range w.stage.after {
+		fn()
+	}
+	for why, n := range w.stage.removed {
+		if n > 0 {
+			w.s.observe.Removed(reason(why).String(), n)
+		}
+	}
+	w.jobs = append(w.jobs, w.stage.jobs...)
+	if len(w.stage.committed) > 0 {
+		w.s.onCommit(w.stage.committed)
+	}
+}
+
+// errLost marks the error of a transaction that SQLite gave up before COMMIT.
+var errLost = errors.New("transaction rolled back")
+
 // transact runs the batch between BEGIN and COMMIT, each member in a savepoint.
 func (w *writer) transact(batch []*Pending) ([]Result, error) {
-	w.batch = nil
+	w.begin()
 	results := make([]Result, len(batch))
 	err := w.c.transaction(func() error {
 		for i, p := range batch {
-			r, err := w.guarded(p)
-			if err != nil {
-				return err
+			var err error
+			if results[i], err = w.guarded(p); err != nil {
+				return fmt.Errorf("%w: %w", errLost, err)
 			}
-			results[i] = r
+		}
+		w.writeIndex()
+		if w.c.db.AutoCommit() {
+			return errLost
 		}
 		return nil
 	})
@@ -93,42 +191,68 @@ func (w *writer) transact(batch []*Pending) ([]Result, error) {
 // guarded applies one member in its own savepoint. A member that fails is undone and answered Failed; the error is for
 // a transaction that cannot go on.
 func (w *writer) guarded(p *Pending) (Result, error) {
-	if _, err := w.c.exec("SAVEPOINT op"); err != nil {
-		return Result{}, err
-	}
-	mark := len(w.batch)
-	r := w.protected(p)
-	if r.Outcome == Failed || r.Outcome == Refused {
-		w.batch = w.batch[:mark]
-		if w.c.db.AutoCommit() {
-			// SQLite has rolled the whole transaction back (disk full, I/O error).
-			return Result{}, errors.Join(errors.New("transaction lost"), r.Err)
+	var r Result
+	m := w.stage.mark()
+	w.current = p
+	err := w.inSavepoint(func() error {
+		r = w.protected(func() (Result, error) { return w.run1(p) })
+		if r.Outcome == Failed || r.Outcome == Refused {
+			return errUndo
 		}
-		if _, err := w.c.exec("ROLLBACK TO op"); err != nil {
-			return Result{}, err
-		}
+		return nil
+	})
+	w.current = nil
+	if err == nil {
+		return r, nil
 	}
-	if _, err := w.c.exec("RELEASE op"); err != nil {
-		return Result{}, err
+	if !errors.Is(err, errUndo) {
+		return Result{}, errors.Join(err, r.Err)
 	}
+	w.undo(m)
 	return r, nil
 }
 
-// protected turns a panic into a failure of the one event that caused it.
-func (w *writer) protected(p *Pending) (r Result) {
+// errUndo rolls a savepoint back, as any error does, where it is not an error.
+var errUndo = errors.New("undo")
+
+// inSavepoint runs fn in a savepoint, which is rolled back when fn fails. The error is fn's, or that of a transaction
+// that is lost.
+func (w *writer) inSavepoint(fn func() error) error {
+	if _, err := w.c.exec("SAVEPOINT op"); err != nil {
+		return err
+	}
+	failed := fn()
+	if failed != nil {
+		if w.c.db.AutoCommit() {
+			return errors.New("SQLite rolled the transaction back")
+		}
+		if _, err := w.c.exec("ROLLBACK TO op"); err != nil {
+			return err
+		}
+	}
+	if _, err := w.c.exec("RELEASE op"); err != nil {
+		return err
+	}
+	return failed
+}
+
+// run1 applies an event or runs the store's own work.
+func (w *writer) run1(p *Pending) (Result, error) {
+	if p.job != nil {
+		return Result{}, p.job(w)
+	}
+	return w.apply(p)
+}
+
+// protected turns an error or a panic into a failure of the one event that caused it.
+func (w *writer) protected(fn func() (Result, error)) (r Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.s.log.Error("panic while writing", "panic", v, "stack", string(debug.Stack()))
 			r = Result{Outcome: Failed, Err: fmt.Errorf("panic while writing: %v", v)}
 		}
 	}()
-	if p.job != nil {
-		if err := p.job(w); err != nil {
-			return Result{Outcome: Failed, Err: err}
-		}
-		return Result{}
-	}
-	r, err := w.apply(p)
+	r, err := fn()
 	if err != nil {
 		return Result{Outcome: Failed, Err: writeError(err)}
 	}

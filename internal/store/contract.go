@@ -1,0 +1,170 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"engramd/nips/niptemp"
+)
+
+const (
+	sqlContractState = `SELECT poster, status, created_at, event FROM contract_states WHERE contract = ? AND a = ? AND b = ?`
+	sqlSetState      = `INSERT INTO contract_states(contract, a, b, poster, status, created_at, event)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (contract, a, b)
+		DO UPDATE SET poster = ?4, status = ?5, created_at = ?6, event = ?7`
+)
+
+// lifecycle judges contract memory against the state of its pair (30-nip-temp) and, for a 30091, moves that state, in
+// the transaction that stores the event: of two moves that wait together, the first wins and the second is judged by
+// what it left. The string is the refusal for the client. Imports and restores are not judged; the newest state wins.
+//
+// The states outlive their events: deleting or expiring a 30091 does not reopen a contract.
+func (w *writer) lifecycle(r *record, imported bool) (refusal string, err error) {
+	switch r.ev.Kind {
+	case niptemp.KindEntry:
+		if imported {
+			return "", nil
+		}
+		states, err := w.statesFor(r)
+		if err != nil {
+			return "", err
+		}
+		return checkEntry(states, r)
+	case niptemp.KindState:
+		states, err := w.statesFor(r)
+		if err != nil {
+			return "", err
+		}
+		if imported {
+			return "", w.adopt(states, r)
+		}
+		return w.move(states, r)
+	}
+	return "", nil
+}
+
+// checkEntry refuses an entry that no state in question allows.
+func checkEntry(states []*niptemp.State, r *record) (string, error) {
+	var first error
+	for _, s := range states {
+		err := s.CheckEntry(r.ev)
+		if err == nil {
+			return "", nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return refusalOf(first)
+}
+
+// move applies a state event to the first state in question that allows it.
+func (w *writer) move(states []*niptemp.State, r *record) (string, error) {
+	var first error
+	for _, s := range states {
+		next, err := niptemp.Next(s, r.ev)
+		if err == nil {
+			return "", w.setState(r, next)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return refusalOf(first)
+}
+
+func (w *writer) adopt(states []*niptemp.State, r *record) error {
+	next, changed := niptemp.Adopt(states[0], r.ev)
+	if !changed {
+		return nil
+	}
+	return w.setState(r, next)
+}
+
+// refusalOf is the text of a refusal; other errors are failures.
+func refusalOf(err error) (string, error) {
+	var refusal *niptemp.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Error(), nil
+	}
+	return "", err
+}
+
+// statesFor lists the states that a contract event is judged by: that of its pair; if there is none, the open that the
+// author addressed to himself and that of the counterparty; if there is none either, a nil state.
+func (w *writer) statesFor(r *record) ([]*niptemp.State, error) {
+	who, other := pair(r.ev)
+	s, err := w.state(r, who, other)
+	if err != nil || s != nil || who == other {
+		return []*niptemp.State{s}, err
+	}
+	var out []*niptemp.State
+	for _, k := range []string{who, other} {
+		s, err := w.state(r, k, k)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			out = append(out, s)
+		}
+	}
+	if out == nil {
+		out = append(out, nil)
+	}
+	return out, nil
+}
+
+// state reads the state of the record's contract between two keys, nil if none is known.
+func (w *writer) state(r *record, k1, k2 string) (*niptemp.State, error) {
+	a, b, err := ordered(k1, k2)
+	if err != nil {
+		return nil, err
+	}
+	contract := r.ev.Tags.GetD()
+	row, err := w.c.one(sqlContractState, contract, a, b)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	status, _ := row[1].(string)
+	s := &niptemp.State{
+		Contract: contract, Poster: hexOf(row[0]), Status: niptemp.Status(status),
+		CreatedAt: row[2].(int64), EventID: hexOf(row[3]),
+	}
+	switch {
+	case k1 == k2:
+	case s.Poster == k1:
+		s.Worker = k2
+	default:
+		s.Worker = k1
+	}
+	return s, nil
+}
+
+// setState stores the state that r led to, under r's pair.
+func (w *writer) setState(r *record, s niptemp.State) error {
+	a, b, err := ordered(pair(r.ev))
+	if err != nil {
+		return err
+	}
+	poster, ok1 := lowerHex32(s.Poster)
+	event, ok2 := lowerHex32(s.EventID)
+	if !ok1 || !ok2 {
+		return fmt.Errorf("contract state names no keys")
+	}
+	_, err = w.c.exec(sqlSetState, s.Contract, a, b, poster, string(s.Status), s.CreatedAt, event)
+	return err
+}
+
+// ordered decodes two keys, the lower one first.
+func ordered(k1, k2 string) (a, b []byte, err error) {
+	a, ok1 := lowerHex32(k1)
+	b, ok2 := lowerHex32(k2)
+	if !ok1 || !ok2 {
+		return nil, nil, errors.New("a contract party is not 64 lower-case hex digits")
+	}
+	if bytes.Compare(a, b) > 0 {
+		a, b = b, a
+	}
+	return a, b, nil
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"database/sql/driver"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+const (
+	sqlIsDeletedID      = `SELECT 1 FROM deleted_ids WHERE id = ? AND pubkey = ?`
+	sqlIsDeletedAddress = `SELECT 1 FROM deleted_addresses WHERE kind = ? AND pubkey = ? AND d = ? AND until >= ?`
+	sqlDeletedID        = `INSERT OR IGNORE INTO deleted_ids(id, pubkey) VALUES (?, ?)`
+	sqlDeletedAddress   = `INSERT INTO deleted_addresses(kind, pubkey, d, until) VALUES (?, ?, ?, ?)
+		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until)`
+	sqlOwnEvent       = `SELECT seq, kind FROM events WHERE id = ? AND pubkey = ?`
+	sqlOwnVersion     = `SELECT seq, pubkey, length(json) FROM history WHERE id = ? AND pubkey = ?`
+	sqlOwnHead        = `SELECT seq FROM events WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
+	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
+		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
+)
+
+// deletedBefore reports whether the event may not come back: its author had it deleted (NIP-09) or asked to vanish, or
+// it is a gift wrap to somebody who did (NIP-62). Deletion requests and requests to vanish cannot be deleted by NIP-09.
+func (w *writer) deletedBefore(r *record) (bool, error) {
+	if w.known.vanished {
+		if gone, err := w.hasVanished(r); err != nil || gone {
+			return gone, err
+		}
+	}
+	if !deletable(r.ev.Kind) {
+		return false, nil
+	}
+	if w.known.deletedIDs {
+		if gone, err := w.c.exists(sqlIsDeletedID, r.id, r.pubkey); err != nil || gone {
+			return gone, err
+		}
+	}
+	if w.known.deletedAddresses && r.d != nil {
+		return w.c.exists(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
+	}
+	return false, nil
+}
+
+// deletable reports whether NIP-09 has an effect on the kind.
+func deletable(kind int) bool { return kind != kindDeletion && kind != kindVanish }
+
+// delete does what a deletion request asks for. Only what its author wrote is concerned; whether it is here or not, the
+// tombstone is, and the answer is the same.
+func (w *writer) delete(r *record) error {
+	for _, t := range r.ev.Tags {
+		if len(t) < 2 {
+			continue
+		}
+		var err error
+		switch t[0] {
+		case "e":
+			err = w.deleteID(r, t[1])
+		case "a":
+			err = w.deleteAddress(r, t[1])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteID removes one event or one version in history. Versions before it stay what they are: history.
+func (w *writer) deleteID(r *record, target string) error {
+	id, ok := lowerHex32(target)
+	if !ok {
+		return nil
+	}
+	row, err := w.c.one(sqlOwnEvent, id, r.pubkey)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		if !deletable(int(row[1].(int64))) {
+			return nil
+		}
+		if err := w.removeEvent(row[0].(int64), byDeletion); err != nil {
+			return err
+		}
+	}
+	if _, err := w.removeHistory(byDeletion, sqlOwnVersion, id, r.pubkey); err != nil {
+		return err
+	}
+	w.known.deletedIDs = true
+	_, err = w.c.exec(sqlDeletedID, id, r.pubkey)
+	return err
+}
+
+// deleteAddress removes all versions of an address up to the request's time and blocks their return; a later write
+// revives it.
+func (w *writer) deleteAddress(r *record, target string) error {
+	kind, d, ok := ownAddress(target, r.ev.PubKey)
+	if !ok {
+		return nil
+	}
+	row, err := w.c.one(sqlOwnHead, int64(kind), r.pubkey, d, r.created)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		if err := w.removeEvent(row[0].(int64), byDeletion); err != nil {
+			return err
+		}
+	}
+	if _, err := w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created); err != nil {
+		return err
+	}
+	w.known.deletedAddresses = true
+	_, err = w.c.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created)
+	return err
+}
+
+// ownAddress takes "kind:pubkey:d" apart. It is false for what is no address and for addresses of others.
+func ownAddress(a, pubkey string) (kind int, d driver.Value, ok bool) {
+	parts := strings.SplitN(a, ":", 3)
+	if len(parts) < 2 || parts[1] != pubkey {
+		return 0, nil, false
+	}
+	kind, err := strconv.Atoi(parts[0])
+	if err != nil || strconv.Itoa(kind) != parts[0] {
+		return 0, nil, false
+	}
+	switch {
+	case nostr.IsReplaceableKind(kind):
+		// A replaceable kind has no d; "kind:pubkey" and "kind:pubkey:" are both written.
+		return kind, "", len(parts) == 2 || parts[2] == ""
+	case nostr.IsAddressableKind(kind) && len(parts) == 3:
+		return kind, key(parts[2]), true
+	}
+	return 0, nil, false
+}

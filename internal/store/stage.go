@@ -1,0 +1,57 @@
+package store
+
+// stage is what the current transaction will mean outside the database once it is durable. A member that is undone takes
+// its part with it.
+type stage struct {
+	committed []Committed
+	indexed   []indexChange // to the full-text index, applied at the end of the transaction
+	removed   [numReasons]int
+	touched   []author // whose usage counters changed
+	jobs      []*job   // work to go on with after the commit
+	after     []func() // what becomes true with the commit
+}
+
+// author is a pubkey as a map key.
+type author [32]byte
+
+// reason says why rows were removed; its String is a metric label.
+type reason int
+
+const (
+	byDeletion reason = iota // NIP-09
+	byVanish                 // NIP-62
+	byExpiry                 // NIP-40
+	byPruning                // superseded versions beyond the limits of history
+	numReasons
+)
+
+func (r reason) String() string {
+	return [numReasons]string{"deletion", "vanish", "expiry", "history"}[r]
+}
+
+// mark is a point in the transaction to which undo returns.
+type mark struct {
+	committed, indexed, touched, jobs, after int
+	removed                                  [numReasons]int
+}
+
+func (s *stage) mark() mark {
+	return mark{len(s.committed), len(s.indexed), len(s.touched), len(s.jobs), len(s.after), s.removed}
+}
+
+// reset empties the stage for a new transaction. What was handed to OnCommit is not reused.
+func (s *stage) reset() { *s = stage{indexed: s.indexed[:0], touched: s.touched[:0]} }
+
+// after notes what becomes true when the transaction is durable.
+func (w *writer) after(fn func()) { w.stage.after = append(w.stage.after, fn) }
+
+// undo forgets what was staged since m. Counters of authors touched since are dropped: they are read anew on demand.
+func (w *writer) undo(m mark) {
+	w.usage.forget(w.stage.touched[m.touched:])
+	w.stage.committed = w.stage.committed[:m.committed]
+	w.stage.indexed = w.stage.indexed[:m.indexed]
+	w.stage.touched = w.stage.touched[:m.touched]
+	w.stage.jobs = w.stage.jobs[:m.jobs]
+	w.stage.after = w.stage.after[:m.after]
+	w.stage.removed = m.removed
+}
