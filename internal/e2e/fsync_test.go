@@ -23,9 +23,9 @@ type fsyncEntry struct{ start, end, file, failed uint64 }
 
 // fsyncShared is struct shared of fsynccount.c.
 type fsyncShared struct {
-	calls, delayUS, fail uint64
-	_                    [5]uint64
-	entries              [fsyncEntries]fsyncEntry
+	calls, delayUS, fail, failReads uint64
+	_                               [4]uint64
+	entries                         [fsyncEntries]fsyncEntry
 }
 
 // fsyncs sees and steers the fsyncs of a child that runs with the library.
@@ -80,6 +80,9 @@ func (f *fsyncs) delay(us uint64) { atomic.StoreUint64(&f.shared.delayUS, us) }
 
 // fail makes every sync of the WAL fail with errno; 0 ends it.
 func (f *fsyncs) fail(errno uint64) { atomic.StoreUint64(&f.shared.fail, errno) }
+
+// failReads makes every read of the database and its WAL fail with errno; 0 ends it.
+func (f *fsyncs) failReads(errno uint64) { atomic.StoreUint64(&f.shared.failReads, errno) }
 
 // calls is how many syncs have begun.
 func (f *fsyncs) calls() uint64 { return atomic.LoadUint64(&f.shared.calls) }

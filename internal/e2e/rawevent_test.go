@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -63,4 +65,17 @@ func signHash(t *testing.T, k relaytest.Key, hash [32]byte) string {
 		t.Fatalf("sign: %v", err)
 	}
 	return hex.EncodeToString(sig.Serialize())
+}
+
+// brokenHTTPAuth is a NIP-98 header for POST / whose event was changed after
+// signing.
+func brokenHTTPAuth(t *testing.T, relay *relaytest.Child, k relaytest.Key, change func(*event)) string {
+	t.Helper()
+	ev := signed(k, relaytest.KindHTTPAuth, now(), "", tag("u", relay.HTTP("/query")), tag("method", "POST"))
+	change(ev)
+	text, err := json.Marshal(ev.nostr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Nostr " + base64.StdEncoding.EncodeToString(text)
 }

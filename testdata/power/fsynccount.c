@@ -1,6 +1,7 @@
 /*
  * fsynccount.so, for LD_PRELOAD: records every fsync and fdatasync of a process
- * in a file that the test has mapped too, and delays or fails them on demand.
+ * in a file that the test has mapped too, delays or fails them on demand, and
+ * fails reads of the database on demand.
  *
  * The file is named by ENGRAMD_TEST_FSYNC and laid out as struct shared; the
  * test (internal/e2e/power_test.go) reads and writes the same words. Times are
@@ -31,7 +32,8 @@ struct shared {
 	_Atomic uint64_t calls;    /* begun, all files */
 	_Atomic uint64_t delay_us; /* set by the test: wait this long after the sync */
 	_Atomic uint64_t fail;     /* set by the test: errno to return instead of syncing the WAL */
-	_Atomic uint64_t unused[5];
+	_Atomic uint64_t fail_reads; /* set by the test: errno for every read of database and WAL */
+	_Atomic uint64_t unused[4];
 	struct entry entries[ENTRIES]; /* entry n is at n % ENTRIES; end is written last */
 };
 
@@ -119,4 +121,37 @@ int fdatasync(int fd)
 	if (real == NULL)
 		real = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
 	return record(fd, real);
+}
+
+static int read_fails(int fd)
+{
+	uint64_t fail = shared == NULL ? 0 : atomic_load(&shared->fail_reads);
+	if (fail == 0 || file_of(fd) == OTHER)
+		return 0;
+	errno = (int)fail;
+	return 1;
+}
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+	static ssize_t (*real)(int, void *, size_t);
+	if (real == NULL)
+		real = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+	return read_fails(fd) ? -1 : real(fd, buf, n);
+}
+
+ssize_t pread(int fd, void *buf, size_t n, off_t at)
+{
+	static ssize_t (*real)(int, void *, size_t, off_t);
+	if (real == NULL)
+		real = (ssize_t (*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+	return read_fails(fd) ? -1 : real(fd, buf, n, at);
+}
+
+ssize_t pread64(int fd, void *buf, size_t n, off64_t at)
+{
+	static ssize_t (*real)(int, void *, size_t, off64_t);
+	if (real == NULL)
+		real = (ssize_t (*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, "pread64");
+	return read_fails(fd) ? -1 : real(fd, buf, n, at);
 }
