@@ -40,7 +40,7 @@ func CanonicalRelayURL(raw string) (string, error) {
 	}
 	host := canonicalHost(u.Hostname())
 	switch {
-	case host == "":
+	case host == "" || strings.ContainsFunc(host, notInHost):
 		return "", fmt.Errorf("%w: it names no host", ErrRelayURL)
 	case u.User != nil:
 		return "", fmt.Errorf("%w: it must not hold a user name", ErrRelayURL)
@@ -72,6 +72,13 @@ func CanonicalRelayURL(raw string) (string, error) {
 		b.WriteString("?" + u.RawQuery)
 	}
 	return b.String(), nil
+}
+
+// notInHost reports whether r has no place in a host, which url.Parse decodes
+// and does not look at: %20 in it would come out as a space. A zone is for the
+// machine it is written on.
+func notInHost(r rune) bool {
+	return r <= ' ' || r == 0x7f || r == '\uFFFD' || strings.ContainsRune("\"#%/<>?@[\\]^`{|}", r)
 }
 
 // canonicalHost lowers a host name, and writes an address its one way.
