@@ -46,6 +46,8 @@ func ErrorText(err error) string {
 		return "error: the query took too long, narrow the filter"
 	case errors.Is(err, store.ErrNoSearch):
 		return "invalid: this relay was built without search"
+	case errors.Is(err, store.ErrFilter):
+		return "invalid: the filter asks for more than the store can look up"
 	case errors.Is(err, store.ErrClosed), errors.Is(err, context.Canceled):
 		return "error: the relay is shutting down"
 	default:
