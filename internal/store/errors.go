@@ -13,6 +13,10 @@ var (
 	ErrTimeout = errors.New("the query took too long")
 	// ErrClosed means that the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
+	// ErrReadOnly means that the store was opened with Options.ReadOnly.
+	ErrReadOnly = errors.New("the store is open for reading only")
+	// ErrOlder means that the database lacks migrations and was opened for reading only.
+	ErrOlder = errors.New("the database is of an older version: start engramd serve once to bring it up to date")
 	// ErrNewer means that the database was written by a newer engramd. It is wrapped with both versions.
 	ErrNewer = errors.New("the database is newer than this program")
 	// ErrForeign means that the file is an SQLite database of something else.

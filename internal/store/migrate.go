@@ -11,22 +11,11 @@ import (
 // migrate brings the database to the newest version that this program knows, one transaction per migration, so that a
 // crash leaves a whole database of some version.
 func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error {
-	all, err := migrations.All()
+	missing, err := pending(c, path)
 	if err != nil {
 		return err
 	}
-	version, err := c.number("PRAGMA user_version")
-	if err != nil {
-		return fmt.Errorf("read database version: %w", err)
-	}
-	if err := checkApplication(c, path, version); err != nil {
-		return err
-	}
-	if version > int64(len(all)) {
-		return fmt.Errorf("%w: %s has version %d, this program knows up to %d: use the engramd that wrote it or a newer one",
-			ErrNewer, path, version, len(all))
-	}
-	for _, m := range all[version:] {
+	for _, m := range missing {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -36,6 +25,27 @@ func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error 
 		log.Info("database migrated", "version", m.Version)
 	}
 	return nil
+}
+
+// pending lists the migrations that the database lacks. It fails for a database of somebody else and for one that is
+// newer than this program.
+func pending(c *conn, path string) ([]migrations.Migration, error) {
+	all, err := migrations.All()
+	if err != nil {
+		return nil, err
+	}
+	version, err := c.number("PRAGMA user_version")
+	if err != nil {
+		return nil, fmt.Errorf("read database version: %w", err)
+	}
+	if err := checkApplication(c, path, version); err != nil {
+		return nil, err
+	}
+	if version > int64(len(all)) {
+		return nil, fmt.Errorf("%w: %s has version %d, this program knows up to %d: use the engramd that wrote it or a newer one",
+			ErrNewer, path, version, len(all))
+	}
+	return all[version:], nil
 }
 
 // checkApplication refuses a database of some other program: one with an application id that is not ours, or with

@@ -49,13 +49,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	if err := createFile(o.Path); err != nil {
-		return nil, err
-	}
-	c, err := connect(o.Path, writerDSN(), writerPragmas(o.CacheBytes))
-	if err != nil {
-		return nil, err
-	}
 	s := &Store{
 		path: o.Path, clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit,
 		closing: make(chan struct{}), stopped: make(chan struct{}),
@@ -63,6 +56,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)
+	if o.ReadOnly {
+		if err := s.startReading(ctx, o); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	if err := createFile(o.Path); err != nil {
+		return nil, err
+	}
+	c, err := connect(o.Path, writerDSN(), writerPragmas(o.CacheBytes))
+	if err != nil {
+		return nil, err
+	}
 	if err := s.start(ctx, c, o); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -83,6 +89,40 @@ func (s *Store) start(ctx context.Context, c *conn, o Options) error {
 	}
 	s.writer = w
 	go w.run(o.After)
+	return nil
+}
+
+// startReading opens the readers alone.
+func (s *Store) startReading(ctx context.Context, o Options) error {
+	if _, err := os.Stat(o.Path); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	var err error
+	if s.readers, err = openReaders(o.Path, o.Readers, o.CacheBytes/4); err != nil {
+		return err
+	}
+	err = s.lend(ctx, func(_ context.Context, c *conn) error {
+		missing, err := pending(c, o.Path)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("%w: %s", ErrOlder, o.Path)
+		}
+		last, err := lastSeq(c)
+		if err != nil {
+			return err
+		}
+		s.lastSeq.Store(last)
+		complete, err := searchIsComplete(c)
+		s.search.Store(complete)
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, s.readers.close())
+	}
+	s.queue.close(ErrReadOnly)
+	close(s.stopped)
 	return nil
 }
 
@@ -198,10 +238,13 @@ func (s *Store) SetTable(t *gate.Table) error {
 // database file. It may be called more than once.
 func (s *Store) Close() error {
 	s.once.Do(func() {
-		s.queue.close()
+		s.queue.close(ErrClosed)
 		<-s.stopped
 		close(s.closing)
-		s.err = errors.Join(s.readers.close(), s.writer.close())
+		s.err = s.readers.close()
+		if s.writer != nil {
+			s.err = errors.Join(s.err, s.writer.close())
+		}
 	})
 	<-s.stopped
 	return s.err

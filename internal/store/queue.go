@@ -14,7 +14,7 @@ type queue struct {
 	bytes    int
 	maxItems int
 	maxBytes int
-	closed   bool
+	closed   error         // why nothing more is taken in, nil while open
 	room     chan struct{} // closed, and made anew, when something was taken
 	wake     chan struct{} // holds one token while items wait
 	observe  Observer
@@ -31,9 +31,9 @@ func newQueue(maxItems, maxBytes int, observe Observer) *queue {
 func (q *queue) push(ctx context.Context, p *Pending) error {
 	for {
 		q.mu.Lock()
-		if q.closed {
+		if q.closed != nil {
 			q.mu.Unlock()
-			return ErrClosed
+			return q.closed
 		}
 		if len(q.items) == 0 || len(q.items) < q.maxItems && q.bytes+p.size <= q.maxBytes {
 			q.items = append(q.items, p)
@@ -84,10 +84,12 @@ func (q *queue) len() int {
 	return len(q.items)
 }
 
-// close refuses further items; those that wait are still taken.
-func (q *queue) close() {
+// close refuses further items with an error, the first one given; those that wait are still taken.
+func (q *queue) close(why error) {
 	q.mu.Lock()
-	q.closed = true
+	if q.closed == nil {
+		q.closed = why
+	}
 	close(q.room)
 	q.room = make(chan struct{})
 	q.mu.Unlock()
@@ -144,5 +146,5 @@ func (s *Store) QueueLen() int { return s.queue.len() }
 func (q *queue) done() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.closed && len(q.items) == 0
+	return q.closed != nil && len(q.items) == 0
 }

@@ -166,6 +166,16 @@ func (w *writer) openSearch(ctx context.Context) error {
 	return w.buildSearch(ctx)
 }
 
+// searchIsComplete reports whether the index can be used as it lies in the database.
+func searchIsComplete(c *conn) (bool, error) {
+	has, err := c.exists(sqlHasFTS5)
+	if err != nil || !has {
+		return false, err
+	}
+	return c.exists(`SELECT 1 FROM meta AS m, meta AS v WHERE m.key = ? AND m.value = ? AND v.key = ? AND v.value = ?`,
+		metaSearch, searchComplete, metaSearchVersion, searchVersion)
+}
+
 // clearSearch makes an empty index that is built up to nothing.
 func (w *writer) clearSearch() error {
 	has, err := w.c.exists(sqlHasSearch)

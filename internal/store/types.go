@@ -11,8 +11,11 @@ import (
 
 // Options say how a store is opened. Path and Table are required; a zero elsewhere means the default named there.
 type Options struct {
-	Path       string                               // the database file; its folder must exist
-	Readers    int                                  // read connections; default 4
+	Path    string // the database file; its folder must exist
+	Readers int    // read connections; default 4
+	// ReadOnly opens an existing database beside the process that writes it, for export, check and backup: no write, no
+	// migration, writes answer ErrReadOnly, LastSeq stands still.
+	ReadOnly   bool
 	Table      *gate.Table                          // read rules: they class every event that is stored
 	Clock      func() time.Time                     // default time.Now
 	After      func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
@@ -94,8 +97,8 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// OK reports whether the client is told true: the event, or a newer version of it, is here.
-func (o Outcome) OK() bool { return o == Stored || o == Replaced || o == Duplicate || o == Stale }
+// OK reports whether the client is told true: this very event is here.
+func (o Outcome) OK() bool { return o == Stored || o == Replaced || o == Duplicate }
 
 // The answer texts of 40-relay-behaviour.
 const (

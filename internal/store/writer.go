@@ -37,9 +37,8 @@ type writer struct {
 func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, error) {
 	w := &writer{s: s, c: c, maxBatch: maxBatch}
 	var err error
-	w.seq, err = c.number("SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0))")
-	if err != nil {
-		return nil, fmt.Errorf("read last sequence number: %w", err)
+	if w.seq, err = lastSeq(c); err != nil {
+		return nil, err
 	}
 	for table, flag := range map[string]*bool{
 		"history": &w.known.history, "deleted_ids": &w.known.deletedIDs,
@@ -62,6 +61,15 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		}
 	}
 	return w, nil
+}
+
+// lastSeq reads the highest sequence number there is.
+func lastSeq(c *conn) (int64, error) {
+	n, err := c.number("SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0))")
+	if err != nil {
+		return 0, fmt.Errorf("read last sequence number: %w", err)
+	}
+	return n, nil
 }
 
 // run takes what waits, commits it, and answers; between batches it does other work in small steps. It ends when the
