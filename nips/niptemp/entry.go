@@ -144,7 +144,7 @@ func checkEntryContent(content, contract, entryType, entryID string) error {
 // absoluteURL reports whether s is a URL with a scheme and something after it.
 func absoluteURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "" || u.Path != "")
+	return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "" || u.Path != "" || u.RawQuery != "")
 }
 
 // webURL reports whether s is an absolute http or https URL.
