@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// OnWriter runs statements on the live writer's connection, in a savepoint like any event, and returns the first
+// column of the last one's rows.
+func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
+	err = s.do(context.Background(), func(w *writer) error {
+		for _, text := range statements {
+			out = nil
+			err := w.c.query(context.Background(), text, nil, func(v []driver.Value) error {
+				out = append(out, v[0])
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// FailOnWriter queues work that changes something and then fails.
+func FailOnWriter(s *Store) error {
+	return s.do(context.Background(), func(w *writer) error {
+		if err := w.setMeta("test", "left behind"); err != nil {
+			return err
+		}
+		return errors.New("failed on purpose")
+	})
+}
+
+// PanicOnWriter queues work that panics.
+func PanicOnWriter(s *Store) error {
+	return s.do(context.Background(), func(*writer) error { panic("on purpose") })
+}
+
+// HoldWriter keeps the writer busy until release is called; what is queued meanwhile shares the next transaction.
+func HoldWriter(s *Store) (release func()) {
+	held, free := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = s.do(context.Background(), func(*writer) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
+	<-held
+	return func() { close(free) }
+}
+
+// OnReader runs a query on a pooled reader.
+func OnReader(ctx context.Context, s *Store, text string) (out []driver.Value, err error) {
+	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, text, nil, func(v []driver.Value) error {
+			out = append(out, v[0])
+			return nil
+		})
+	})
+	return out, err
+}
+
+// VanishChunk and other bounds that tests have to go beyond.
+const (
+	VanishChunk = vanishChunk
+	SweepChunk  = sweepChunk
+	BuildAtOpen = buildAtOpen
+)
