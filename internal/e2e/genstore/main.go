@@ -1,0 +1,184 @@
+// Command genstore writes testdata/stores/<version>: a small database made by
+// this version, and what later versions must find in it. Run it once for each
+// format of the database, from the module's root:
+//
+//	go run -tags "sqlite_fts5 libsecp256k1" ./internal/e2e/genstore v1
+//
+// Keys, times and contents are fixed, so that the ids are the same at every run.
+// An existing folder is never overwritten: what was written is the past.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+func main() {
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: genstore NAME")
+		os.Exit(2)
+	}
+	if err := run(flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "genstore:", err)
+		os.Exit(1)
+	}
+}
+
+func run(name string) (err error) {
+	root, err := relaytest.Root()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(root, "testdata", "stores", name)
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return fmt.Errorf("a store of that name is kept as it is: %w", err)
+	}
+	p := &press{}
+	defer func() { err = errors.Join(err, p.finish()) }()
+	data := filepath.Join(p.TempDir(), "data")
+	relay, err := relaytest.Launch(p, relaytest.Options{Data: data})
+	if err != nil {
+		return err
+	}
+	script := plot()
+	if err := publish(relay, script); err != nil {
+		return err
+	}
+	want := script.want
+	version := relay.Run(nil, "version")
+	want.Version = strings.TrimSpace(string(version.Stdout))
+	if want.Heads, want.History, err = stored(relay, data); err != nil {
+		return err
+	}
+	if code, _ := relay.Stop(); code != 0 {
+		return fmt.Errorf("the daemon ended with %d:\n%s", code, relay.Log.Text())
+	}
+	return keep(folder, filepath.Join(data, "engramd.db"), want)
+}
+
+// publish sends every event and wants the answer that the plot foresees.
+func publish(relay *relaytest.Child, script story) error {
+	c, err := relaytest.Dial(relay.URL)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, ev := range script.events {
+		ok, err := c.Publish(ev)
+		if err != nil {
+			return err
+		}
+		if !ok.True {
+			return fmt.Errorf("kind %d of %d: OK false %q", ev.Kind, ev.CreatedAt, ok.Message)
+		}
+	}
+	return nil
+}
+
+// stored asks the daemon what it holds, sorted by id.
+func stored(relay *relaytest.Child, data string) (heads, history []string, err error) {
+	if heads, err = exportedIDs(relay, data); err != nil {
+		return nil, nil, err
+	}
+	all, err := exportedIDs(relay, data, "--history")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range all {
+		if !slices.Contains(heads, id) {
+			history = append(history, id)
+		}
+	}
+	return heads, history, nil
+}
+
+func exportedIDs(relay *relaytest.Child, data string, flags ...string) ([]string, error) {
+	r := relay.Run(nil, append([]string{"export", "--data", data}, flags...)...)
+	if r.Code != 0 {
+		return nil, fmt.Errorf("export: %s", r.Stderr)
+	}
+	var ids []string
+	lines := bufio.NewScanner(bytes.NewReader(r.Stdout))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var ev struct{ ID string }
+		if err := json.Unmarshal(lines.Bytes(), &ev); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		ids = append(ids, ev.ID)
+	}
+	slices.Sort(ids)
+	return ids, lines.Err()
+}
+
+func keep(folder, database string, want relaytest.StoreExpectation) error {
+	file, err := os.ReadFile(database)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "engramd.db"), file, 0o644); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(want, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "expect.json"), append(text, '\n'), 0o644)
+}
+
+// press is the relaytest.T of this program.
+type press struct {
+	undo []func()
+	errs []error
+}
+
+// Helper does nothing.
+func (p *press) Helper() {}
+
+// Logf prints a remark.
+func (p *press) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// Errorf notes a failure.
+func (p *press) Errorf(format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf(format, args...))
+}
+
+// Fatalf ends the program; nothing that is worth keeping has been written yet.
+func (p *press) Fatalf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "genstore: "+format+"\n", args...)
+	os.Exit(1)
+}
+
+// Cleanup registers what is undone at the end.
+func (p *press) Cleanup(f func()) { p.undo = append(p.undo, f) }
+
+// TempDir makes a folder that is removed at the end.
+func (p *press) TempDir() string {
+	dir, err := os.MkdirTemp("", "engramd-genstore-")
+	if err != nil {
+		p.Fatalf("%v", err)
+	}
+	p.Cleanup(func() { p.errs = append(p.errs, os.RemoveAll(dir)) })
+	return dir
+}
+
+func (p *press) finish() error {
+	for i := len(p.undo) - 1; i >= 0; i-- {
+		p.undo[i]()
+	}
+	return errors.Join(append(p.errs, relaytest.Clean())...)
+}
