@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/gate/gatetest"
+	"engramd/internal/gate/oracle"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// gateSeedVar names one seed to run alone: that of a failure.
+const gateSeedVar = "ENGRAMD_TEST_GATE_SEED"
+
+// TestGateRandom asks random questions, up to three filters each, as random
+// readers about random events, some of them superseded, under random options,
+// on every surface. The seed is in the name of the subtest.
+func TestGateRandom(t *testing.T) {
+	seeds := []uint64{1, 2, 3, 4, 5, 6, uint64(now())}
+	if testing.Short() {
+		seeds = seeds[5:]
+	}
+	if text := os.Getenv(gateSeedVar); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", gateSeedVar, err)
+		}
+		seeds = []uint64{seed}
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { randomGateRun(seed).run(t) })
+	}
+}
+
+func randomGateRun(seed uint64) *gateRun {
+	g := gatetest.New(seed, 6)
+	g.Reuse = true
+	run := &gateRun{
+		options: oracle.Options{
+			Wildcard:  []string{"reject", "exclude", "exclude"}[g.Rand.IntN(3)],
+			IDs:       []string{"", "exempt", "party"}[g.Rand.IntN(3)],
+			Contracts: []string{"contract", "contract", "parties", "public"}[g.Rand.IntN(4)],
+			Rules:     gatetest.RuleSets[g.Rand.IntN(len(gatetest.RuleSets))],
+		},
+		events: g.Events(150),
+	}
+	for i := range 8 {
+		reader := gateReader{name: fmt.Sprintf("reader %d", i)}
+		for range g.Rand.IntN(4) {
+			reader.keys = append(reader.keys, relaytest.Key(g.Person()))
+		}
+		run.readers = append(run.readers, reader)
+		run.asks = append(run.asks, randomGateAsks(g, reader, run.events))
+	}
+	return run
+}
+
+func randomGateAsks(g *gatetest.Gen, r gateReader, events []*nostr.Event) []gateAsk {
+	var asks []gateAsk
+	for n := range 120 {
+		ask := gateAsk{name: fmt.Sprintf("question %d", n)}
+		for range [...]int{1, 1, 1, 2, 3}[g.Rand.IntN(5)] {
+			ask.filters = append(ask.filters, g.Filter(r.pubs(), events))
+		}
+		if len(ask.filters) == 1 && g.Rand.IntN(5) == 0 {
+			ask.filters[0].Limit = 1 + g.Rand.IntN(4)
+		}
+		asks = append(asks, ask)
+	}
+	return asks
+}

@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/gate"
+	"engramd/internal/gate/oracle"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// gateReader is one who asks: a connection that proved these keys.
+type gateReader struct {
+	name string
+	keys []relaytest.Key
+}
+
+func (r gateReader) pubs() []string {
+	pubs := []string{}
+	for _, k := range r.keys {
+		pubs = append(pubs, k.Pub)
+	}
+	return pubs
+}
+
+// gateAsk is one request.
+type gateAsk struct {
+	name    string
+	filters []nostr.Filter
+}
+
+// gateRun is one relay under some options, with events, readers, and what each
+// reader asks on every surface.
+type gateRun struct {
+	options oracle.Options
+	events  []*nostr.Event // in the order in which they are published
+	readers []gateReader
+	asks    [][]gateAsk // per reader
+}
+
+// gateMarker is the kind of the event that says on every connection that all
+// live events before it were delivered. No rule gates it.
+const gateMarker = 9999
+
+// gateEnv says the options to the daemon. A connection needs one open
+// subscription per question.
+func gateEnv(o oracle.Options) []string {
+	env := []string{
+		"ENGRAMD_LIMITS_SUBSCRIPTIONS=2000", "ENGRAMD_LIMITS_FRAMES_BURST=100000",
+		"ENGRAMD_LIMITS_QUEUE_FRAMES=200000", "ENGRAMD_LIMITS_QUEUE_BYTES=268435456", "ENGRAMD_LIMITS_LIVE_VALUES=1000000",
+	}
+	for name, value := range map[string]string{
+		"WILDCARD": o.Wildcard, "IDS": o.IDs, "CONTRACTS": o.Contracts, "RULES": strings.Join(o.Rules, ";"),
+	} {
+		if value != "" {
+			env = append(env, "ENGRAMD_GATE_"+name+"="+value)
+		}
+	}
+	return env
+}
+
+// gateConn is the connection of one reader.
+type gateConn struct {
+	*peer
+	gateReader
+	marker     string   // id of the event that is published last
+	challenges []string // AUTH frames after that of the opening
+}
+
+// run asks everything on every surface and compares with the oracle: the live
+// ones are subscribed to before the events are published, the others asked
+// after.
+func (g *gateRun) run(t *testing.T) {
+	t.Helper()
+	relay := start(t, gateEnv(g.options)...)
+	marker := relaytest.Sign(relaytest.NewKey(4711), gateMarker, 1_700_000_500, "marker")
+	conns := make([]*gateConn, len(g.readers))
+	answers := map[gate.Surface][][]gateAnswer{}
+	for i, r := range g.readers {
+		conns[i] = &gateConn{peer: dial(t, relay, r.keys...), gateReader: r, marker: marker.ID}
+	}
+	for _, s := range gate.Surfaces() {
+		if gateDrivers[s].live {
+			answers[s] = g.askAll(t, conns, s)
+		}
+	}
+	for _, conn := range conns {
+		conn.subscribe(relaytest.Filter{"ids": []string{marker.ID}})
+	}
+	publisher := dial(t, relay)
+	g.publish(t, publisher)
+	publisher.store(marker)
+	for i, conn := range conns {
+		if err := conn.takeLive(answers[gate.SurfaceLive][i]); err != nil {
+			t.Fatalf("%s: %v", conn.name, err)
+		}
+	}
+	shown := append(oracle.Heads(g.events), marker)
+	for _, s := range gate.Surfaces() {
+		events := shown
+		if gateDrivers[s].live {
+			events = g.delivered()
+		} else {
+			answers[s] = g.askAll(t, conns, s)
+		}
+		t.Run(s.String(), func(t *testing.T) {
+			for i, conn := range conns {
+				g.compare(t, conn, s, g.asks[i], answers[s][i], events)
+			}
+		})
+	}
+	for i, conn := range conns {
+		g.compareChallenges(t, conn, g.asks[i])
+	}
+}
+
+// askAll has every reader ask all its questions on one surface.
+func (g *gateRun) askAll(t *testing.T, conns []*gateConn, s gate.Surface) [][]gateAnswer {
+	t.Helper()
+	all := make([][]gateAnswer, len(conns))
+	for i, conn := range conns {
+		var err error
+		if all[i], err = gateDrivers[s].ask(conn, s, g.asks[i]); err != nil {
+			t.Fatalf("%s on %v: %v", conn.name, s, err)
+		}
+	}
+	return all
+}
+
+// publish sends all events at once and wants each to be taken.
+func (g *gateRun) publish(t *testing.T, p *peer) {
+	t.Helper()
+	for _, ev := range g.events {
+		p.send("EVENT", ev)
+	}
+	for i, ev := range g.events {
+		f, err := p.Wait(relaytest.OKFor(ev.ID))
+		if err != nil {
+			t.Fatalf("publish: %v", err)
+		}
+		stale := !slices.Contains(oracle.Heads(g.events[:i+1]), ev)
+		if ok := f.OK(); !ok.True || strings.HasPrefix(ok.Message, "duplicate:") != stale || (!stale && ok.Message != "") {
+			t.Fatalf("publish kind %d (superseded before it came: %v): %s", ev.Kind, stale, f.Raw)
+		}
+	}
+}
+
+// delivered returns the events that were news when they came.
+func (g *gateRun) delivered() []*nostr.Event {
+	var news []*nostr.Event
+	for i, ev := range g.events {
+		if slices.Contains(oracle.Heads(g.events[:i+1]), ev) {
+			news = append(news, ev)
+		}
+	}
+	return news
+}
+
+// gateAnswer is what a surface gave.
+type gateAnswer struct {
+	closed string   // text of CLOSED
+	ids    []string // in the order in which they came
+	count  int64    // of a surface that tells a number only
+}
+
+// compare holds one reader's answers against the oracle.
+func (g *gateRun) compare(t *testing.T, r *gateConn, s gate.Surface, asks []gateAsk, answers []gateAnswer, events []*nostr.Event) {
+	t.Helper()
+	wrong := 0
+	for n, ask := range asks {
+		complaint := g.judge(r.pubs(), ask, s, events, answers[n])
+		if complaint == "" {
+			continue
+		}
+		t.Errorf("%s asks %s: %s\nfilters %s\nreader %v\noptions %+v",
+			r.name, ask.name, complaint, gateJSON(ask.filters), r.pubs(), g.options)
+		if wrong++; wrong == 10 {
+			t.Fatal("too many wrong answers")
+		}
+	}
+}
+
+// refused returns the prefix with which a request must be refused as a whole.
+func (g *gateRun) refused(reader []string, ask gateAsk) string {
+	for _, f := range ask.filters {
+		if prefix := oracle.Refused(g.options, reader, f); prefix != "" {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// judge returns what is wrong with an answer.
+func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*nostr.Event, got gateAnswer) string {
+	if prefix := g.refused(reader, ask); prefix != "" {
+		if !strings.HasPrefix(got.closed, prefix+": ") || len(got.ids) > 0 {
+			return fmt.Sprintf("CLOSED %q and %d events, want %s", got.closed, len(got.ids), prefix)
+		}
+		return ""
+	}
+	if got.closed != "" {
+		return fmt.Sprintf("CLOSED %q, want an answer", got.closed)
+	}
+	var visible []*nostr.Event
+	for _, ev := range events {
+		if slices.ContainsFunc(ask.filters, func(f nostr.Filter) bool { return oracle.Visible(g.options, reader, f, ev) }) {
+			visible = append(visible, ev)
+		}
+	}
+	return gateDrivers[s].judge(g.options, ask.filters, visible, got)
+}
+
+// compareChallenges wants one challenge before every auth-required, always the
+// one of the opening.
+func (g *gateRun) compareChallenges(t *testing.T, r *gateConn, asks []gateAsk) {
+	t.Helper()
+	want := 0
+	for _, ask := range asks {
+		if g.refused(r.pubs(), ask) != gate.PrefixAuthRequired {
+			continue
+		}
+		for _, d := range gateDrivers {
+			if d.socket {
+				want++
+			}
+		}
+	}
+	if len(r.challenges) != want {
+		t.Errorf("%s: %d challenges before %d answers of auth-required", r.name, len(r.challenges), want)
+	}
+	for _, c := range r.challenges {
+		if c != r.Challenge {
+			t.Fatalf("%s: the challenge changed", r.name)
+		}
+	}
+	for _, f := range r.Waiting() {
+		if !r.isMarkerCopy(f) {
+			t.Fatalf("%s: a frame that nobody asked for: %.200s", r.name, f.Raw)
+		}
+	}
+}

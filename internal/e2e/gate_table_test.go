@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/gate/oracle"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// The people of the gate's table.
+var (
+	gateAgent    = relaytest.Agent()
+	gateOwner    = relaytest.Owner()
+	gateSecond   = relaytest.NewKey(3) // another agent of the same owner
+	gateWorker   = relaytest.NewKey(4) // party to the agent's contracts
+	gateStranger = relaytest.Stranger()
+)
+
+// gateRules gate three kinds more.
+var gateRules = []string{"4550 author,p ids", "30500 p d", "30078 author"}
+
+// TestGateTable asks every filter shape of the table as every reader on every
+// surface, under every option, and compares with an oracle that knows only
+// events and parties.
+func TestGateTable(t *testing.T) {
+	for _, o := range gateTableOptions() {
+		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d", o.Wildcard, o.IDs, o.Contracts, len(o.Rules))
+		t.Run(name, func(t *testing.T) {
+			events := gateTableEvents()
+			run := gateRun{options: o, events: events, readers: gateTableReaders()}
+			for _, r := range run.readers {
+				run.asks = append(run.asks, gateTableAsks(r, events))
+			}
+			run.run(t)
+		})
+	}
+}
+
+// gateTableOptions returns every combination, rules in two of them; with
+// -short only the default and one with everything turned round.
+func gateTableOptions() []oracle.Options {
+	turned := oracle.Options{Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gateRules}
+	if testing.Short() {
+		return []oracle.Options{{}, turned}
+	}
+	all := []oracle.Options{{Rules: gateRules}, turned}
+	for _, wildcard := range []string{"", "exclude"} {
+		for _, ids := range []string{"", "party"} {
+			for _, contracts := range []string{"", "parties", "public"} {
+				all = append(all, oracle.Options{Wildcard: wildcard, IDs: ids, Contracts: contracts})
+			}
+		}
+	}
+	return all
+}
+
+func gateTableReaders() []gateReader {
+	return []gateReader{
+		{"nobody", nil},
+		{"a stranger", []relaytest.Key{gateStranger}},
+		{"the agent", []relaytest.Key{gateAgent}},
+		{"the owner", []relaytest.Key{gateOwner}},
+		{"agent and owner", []relaytest.Key{gateAgent, gateOwner}},
+		{"the owner's other agent", []relaytest.Key{gateSecond}},
+		{"several keys", []relaytest.Key{gateStranger, gateWorker, gateSecond}},
+	}
+}
+
+// gateTableEvents returns at least one event of every class and relation. Each
+// has a time of its own, and nothing supersedes anything.
+func gateTableEvents() []*nostr.Event {
+	at := int64(1_700_000_000)
+	next := func() int64 { at++; return at }
+	sign := func(k relaytest.Key, kind int, content string, tags ...nostr.Tag) *nostr.Event {
+		return relaytest.Sign(k, kind, next(), content, tags...)
+	}
+	agent, owner, second, worker, stranger := gateAgent, gateOwner, gateSecond, gateWorker, gateStranger
+	p := func(k relaytest.Key) nostr.Tag { return nostr.Tag{"p", k.Pub} }
+	return []*nostr.Event{
+		relaytest.Memory(agent, owner.Pub, "core", "I am", next()),
+		relaytest.Memory(agent, owner.Pub, "mem/one", "cedar", next()),
+		relaytest.Memory(agent, agent.Pub, "mem/own", "cedar", next()),
+		relaytest.Memory(second, owner.Pub, "mem/two", "cedar", next()),
+		relaytest.Memory(worker, stranger.Pub, "mem/far", "cedar", next()),
+
+		relaytest.Entry(agent, worker.Pub, "contract-1", "message", "plain cedar", next()),
+		relaytest.Entry(worker, agent.Pub, "contract-1", "deliverable", "a cedar table", next()),
+		relaytest.SealedEntry(agent, worker.Pub, "contract-2", "note", "cedar", next()),
+		relaytest.SealedEntry(second, owner.Pub, "contract-1", "note", "cedar", next()),
+		relaytest.Entry(second, worker.Pub, "contract-3", "note", "other cedar", next()),
+		relaytest.State(agent, worker.Pub, "contract-4", "open", "", next()),
+
+		sign(stranger, 1059, relaytest.Seal(stranger, agent.Pub, "x", "w1"), p(agent)),
+		sign(agent, 1059, relaytest.Seal(agent, owner.Pub, "x", "w2"), p(owner)),
+		sign(agent, 44200, relaytest.Seal(agent, owner.Pub, "x", "m"), p(owner), p(second)),
+		sign(agent, 4, "c2VjcmV0?iv=AAAAAAAAAAAAAAAAAAAAAA==", p(owner)),
+		sign(stranger, 4, "c2VjcmV0?iv=AAAAAAAAAAAAAAAAAAAAAA==", p(second)),
+
+		sign(agent, 5, "", nostr.Tag{"e", gateUnknown}, nostr.Tag{"k", "30174"}),
+		sign(stranger, 5, "", nostr.Tag{"a", "30090:" + stranger.Pub + ":gone"}, p(agent)),
+		sign(agent, 5, "", nostr.Tag{"a", "4550:" + agent.Pub + ":"}),
+		sign(agent, 5, "", nostr.Tag{"e", gateUnknown}, nostr.Tag{"k", "1"}),
+
+		sign(owner, 30078, "", nostr.Tag{"d", "engramd/agents"}, p(agent), p(second)),
+		sign(owner, 30078, "dark cedar", nostr.Tag{"d", "settings"}, p(agent)),
+		sign(agent, 4550, "approved cedar", p(owner)),
+		sign(stranger, 4550, "approved cedar", p(worker)),
+		sign(owner, 30500, "shelf", nostr.Tag{"d", "contract-1"}, p(agent)),
+
+		sign(agent, 1, "a cedar", p(owner)),
+		sign(stranger, 1, "another cedar"),
+		sign(owner, 1, "an elm", p(agent), p(stranger)),
+		sign(agent, 30023, "on cedar", nostr.Tag{"d", "contract-1"}),
+	}
+}
+
+// gateUnknown is an id that no event has.
+const gateUnknown = "00000000000000000000000000000000000000000000000000000000deadbeef"
+
+// gateTableAsks crosses the kinds a filter may name with everything it may ask
+// of them; "mine" are the reader's keys, the agent's for nobody.
+func gateTableAsks(r gateReader, events []*nostr.Event) []gateAsk {
+	var asks []gateAsk
+	for _, k := range []struct {
+		name  string
+		kinds []int
+	}{
+		{"anything", nil}, {"no kind", []int{}},
+		{"engrams", []int{30174}}, {"entries", []int{30090}}, {"states", []int{30091}},
+		{"contract memory", []int{30090, 30091}}, {"wraps", []int{1059}}, {"turn metrics", []int{44200}},
+		{"messages", []int{4}}, {"deletions", []int{5}}, {"app data", []int{30078}}, {"approvals", []int{4550}},
+		{"shelves", []int{30500}}, {"notes", []int{1}},
+		{"notes and engrams", []int{1, 30174}}, {"engrams and entries", []int{30174, 30090}},
+		{"engrams and wraps", []int{30174, 1059}}, {"articles and entries", []int{30023, 30090}},
+	} {
+		for _, c := range gateConstraints(r, events) {
+			f := c.filter
+			f.Kinds = k.kinds
+			asks = append(asks, gateAsk{k.name + " " + c.name, []nostr.Filter{f}})
+		}
+	}
+	return asks
+}
+
+type gateConstraint struct {
+	name   string
+	filter nostr.Filter
+}
+
+func gateConstraints(r gateReader, events []*nostr.Event) []gateConstraint {
+	agent, owner, stranger := gateAgent.Pub, gateOwner.Pub, gateStranger.Pub
+	mine := r.pubs()
+	if len(mine) == 0 {
+		mine = []string{agent}
+	}
+	ids := gateIDs(events)
+	engramD := events[1].Tags.GetD()
+	since, until := nostr.Timestamp(1_700_000_003), nostr.Timestamp(1_700_000_020)
+	list := func(values ...string) []string { return append([]string{}, values...) }
+	tag := func(name string, values ...string) nostr.TagMap { return nostr.TagMap{name: list(values...)} }
+	return []gateConstraint{
+		{"of all", nostr.Filter{}},
+		{"by id of an engram", nostr.Filter{IDs: list(ids[1])}},
+		{"by every id", nostr.Filter{IDs: ids}},
+		{"by an unknown id", nostr.Filter{IDs: list(gateUnknown)}},
+		{"by no id", nostr.Filter{IDs: list()}},
+		{"by id, of a stranger", nostr.Filter{IDs: ids, Authors: list(stranger)}},
+		{"by id, mine", nostr.Filter{IDs: ids, Authors: mine}},
+		{"by id, of nobody", nostr.Filter{IDs: ids, Authors: list()}},
+		{"of mine", nostr.Filter{Authors: mine}},
+		{"of the agent", nostr.Filter{Authors: list(agent)}},
+		{"of agent and owner", nostr.Filter{Authors: list(agent, owner)}},
+		{"of me and a stranger", nostr.Filter{Authors: append(list(stranger), mine...)}},
+		{"of nobody", nostr.Filter{Authors: list()}},
+		{"to me", nostr.Filter{Tags: tag("p", mine...)}},
+		{"to the owner", nostr.Filter{Tags: tag("p", owner)}},
+		{"to owner and stranger", nostr.Filter{Tags: tag("p", owner, stranger)}},
+		{"to nobody", nostr.Filter{Tags: tag("p")}},
+		{"of the agent, to the owner", nostr.Filter{Authors: list(agent), Tags: tag("p", owner)}},
+		{"of others, to me", nostr.Filter{Authors: list(agent, stranger, gateWorker.Pub), Tags: tag("p", mine...)}},
+		{"of mine, to nobody", nostr.Filter{Authors: mine, Tags: tag("p")}},
+		{"of the contract", nostr.Filter{Tags: tag("d", "contract-1")}},
+		{"of some contracts", nostr.Filter{Tags: tag("d", "contract-2", "contract-4", "contract-3")}},
+		{"of the contract, by the worker", nostr.Filter{Authors: list(gateWorker.Pub), Tags: tag("d", "contract-1")}},
+		{"of the contract, notes", nostr.Filter{Tags: nostr.TagMap{"d": {"contract-1"}, "t": {"note", "message"}}}},
+		{"of no contract", nostr.Filter{Tags: tag("d")}},
+		{"by d and id", nostr.Filter{IDs: ids[:9], Tags: tag("d", "contract-1", engramD)}},
+		{"by an engram's d", nostr.Filter{Tags: tag("d", engramD)}},
+		{"by another tag", nostr.Filter{Tags: tag("t", "note")}},
+		{"in a time", nostr.Filter{Since: &since, Until: &until}},
+		{"of mine, in a time", nostr.Filter{Authors: mine, Since: &since, Until: &until}},
+		{"of mine, two", nostr.Filter{Authors: mine, Limit: 2}},
+		{"by id, three", nostr.Filter{IDs: ids, Limit: 3}},
+		{"of the contract, one", nostr.Filter{Tags: tag("d", "contract-1"), Limit: 1}},
+		{"of all, two", nostr.Filter{Limit: 2}},
+		{"of all, live only", nostr.Filter{LimitZero: true}},
+		{"of mine, live only", nostr.Filter{Authors: mine, LimitZero: true}},
+		{"of the contract, live only", nostr.Filter{Tags: tag("d", "contract-1"), LimitZero: true}},
+	}
+}
