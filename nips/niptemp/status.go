@@ -36,15 +36,13 @@ const (
 	either = poster | worker
 )
 
+// String names a role for a refusal. A move that either may make is refused to
+// neither, so only the two need names.
 func (r role) String() string {
-	switch r {
-	case poster:
+	if r == poster {
 		return "the poster"
-	case worker:
-		return "the worker"
-	default:
-		return "a party"
 	}
+	return "the worker"
 }
 
 // mover returns who may move a contract from one status to another; 0 where
