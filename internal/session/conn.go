@@ -36,7 +36,7 @@ type conn struct {
 	effectsOver chan struct{} // closed when effects will not run again
 	code        atomic.Int32  // the code to close with; the first that is set
 	draining    atomic.Bool   // the relay shuts down
-	number      atomic.Uint64 // of subscriptions, in the order they were made
+	saidBye     bool          // the client sent its close frame; for the reader
 }
 
 func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, challenge string) *conn {
@@ -61,7 +61,9 @@ func (c *conn) serve() {
 	c.stop(0)
 	<-c.effectsOver
 	<-c.out.done
-	c.net.drain()
+	if !c.saidBye {
+		c.net.drain()
+	}
 }
 
 // talk greets the client and reads until it is gone.

@@ -27,8 +27,8 @@ type fake struct {
 	sink   func([]relay.Delivery)
 	held   chan struct{} // when set, commits wait until it is closed
 	begun  chan string   // when set, gets the id of each event begun
-	counts int           // connected minus disconnected
-	ends   int           // disconnected
+	opened int           // calls of Connected
+	ended  int           // calls of Disconnected
 
 	begin     func(ctx context.Context, ev *nostr.Event) *relay.Answer // decides instead of the store
 	authorize func(ctx context.Context, surface gate.Surface, f nostr.Filter) error
@@ -95,6 +95,13 @@ func (f *fake) put(ev *nostr.Event) relay.Delivery {
 	json := wire.AppendEvent(nil, ev)
 	f.rows = append(f.rows, fakeRow{store.Row{Seq: f.seq, CreatedAt: int64(ev.CreatedAt), JSON: json}, ev})
 	return relay.Delivery{Event: ev, JSON: json, Seq: f.seq}
+}
+
+// forget empties the store.
+func (f *fake) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rows = nil
 }
 
 func (f *fake) dispatch(d ...relay.Delivery) {
@@ -200,14 +207,23 @@ func (f *fake) RejectsConnection(r *http.Request) bool { return f.rejects != nil
 func (f *fake) Connected(context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.counts++
+	f.opened++
 }
 
 func (f *fake) Disconnected(context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.counts--
-	f.ends++
+	f.ended++
+}
+
+// disconnected is how often the hook ran; more often than the other would be -1.
+func (f *fake) disconnected() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended > f.opened {
+		return -1
+	}
+	return f.ended
 }
 
 // Keys of the tests; alice is 1, bob 2 and so on.

@@ -182,9 +182,11 @@ func (c *conn) readEnded(err error) (code int) {
 	var closed *websocket.CloseError
 	var timeout net.Error
 	switch {
-	case errors.As(err, &closed) && closed.Code == websocket.CloseNoStatusReceived:
-		return websocket.CloseNormalClosure
 	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
+		c.saidBye = true
+		if closed.Code == websocket.CloseNoStatusReceived {
+			return websocket.CloseNormalClosure
+		}
 		return closed.Code
 	case errors.Is(err, errHuge), errors.Is(err, websocket.ErrReadLimit):
 		return websocket.CloseMessageTooBig

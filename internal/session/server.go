@@ -179,7 +179,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 }
 
 // readBuffer is what each connection has for reading, idle ones too.
-const readBuffer = 4 << 10
+const readBuffer = 2 << 10
 
 func (s *Server) isDraining() bool {
 	s.mu.Lock()
@@ -246,3 +246,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// Panics is the number of connections that a panic has ended.
+func (s *Server) Panics() int64 { return s.panics.Load() }
