@@ -131,7 +131,8 @@ func (g *gateRun) askAll(t *testing.T, conns []*gateConn, s gate.Surface) [][]ga
 	return all
 }
 
-// publish sends all events at once and wants each to be taken.
+// publish sends all events at once and wants each to be taken, but for those
+// that are superseded before they come.
 func (g *gateRun) publish(t *testing.T, p *peer) {
 	t.Helper()
 	for _, ev := range g.events {
@@ -143,7 +144,7 @@ func (g *gateRun) publish(t *testing.T, p *peer) {
 			t.Fatalf("publish: %v", err)
 		}
 		stale := !slices.Contains(oracle.Heads(g.events[:i+1]), ev)
-		if ok := f.OK(); !ok.True || strings.HasPrefix(ok.Message, "duplicate:") != stale || (!stale && ok.Message != "") {
+		if ok := f.OK(); ok.True == stale || strings.HasPrefix(ok.Message, "duplicate:") != stale || (!stale && ok.Message != "") {
 			t.Fatalf("publish kind %d (superseded before it came: %v): %s", ev.Kind, stale, f.Raw)
 		}
 	}

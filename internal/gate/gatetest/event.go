@@ -118,7 +118,8 @@ func (g *Gen) fillEntry(ev *nostr.Event, other nostr.Tag) {
 func (g *Gen) fillState(ev *nostr.Event, other nostr.Tag) {
 	contract := "job-" + g.contract()
 	low, high := min(ev.PubKey, other[1]), max(ev.PubKey, other[1])
-	if !g.take("pair", contract, low, high) || !g.take(ev.Kind, ev.PubKey, contract) {
+	// One addressed to its author stands for every later pair of his.
+	if low == high || !g.take("pair", contract, low, high) || !g.take(ev.Kind, ev.PubKey, contract) {
 		contract = "job-" + g.hex()[:12]
 	}
 	ev.Tags = nostr.Tags{{"d", contract}, other}
