@@ -22,6 +22,9 @@ const (
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
 )
 
+// msgExpired answers an event whose NIP-40 time came between the policy's look at it and the writer's.
+const msgExpired = "invalid: the event has expired"
+
 // known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
 // most of the time, and are asked for every event otherwise.
 type known struct {
@@ -41,6 +44,9 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if gone, err := w.deletedBefore(r); err != nil || gone {
 		return Result{Outcome: Deleted, Message: MsgDeleted}, err
 	}
+	if r.expires != 0 && r.expires <= w.now {
+		return Result{Outcome: Refused, Message: msgExpired}, nil
+	}
 	before, err := w.usageBefore(r)
 	if err != nil {
 		return Result{}, err
@@ -53,11 +59,13 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if result.Outcome == Stored {
+		if err := w.effects(r, result.Seq); err != nil {
+			return Result{}, err
+		}
+	}
 	if refusal := w.overQuota(r, before, p.opts.Import); refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, nil
-	}
-	if result.Outcome == Stored || result.Outcome == Replaced {
-		return result, w.effects(r, result.Seq)
 	}
 	return result, nil
 }

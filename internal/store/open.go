@@ -52,7 +52,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		path: o.Path, clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit,
 		closing: make(chan struct{}), stopped: make(chan struct{}),
-		queue: newQueue(o.MaxQueue, maxQueueBytes, o.Observe),
+		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
 	}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)
@@ -134,6 +134,7 @@ func (o *Options) complete() error {
 	o.Readers = cmp.Or(o.Readers, 4)
 	o.MaxBatch = cmp.Or(o.MaxBatch, 2048)
 	o.MaxQueue = cmp.Or(o.MaxQueue, 2*o.MaxBatch)
+	o.MaxQueueBytes = cmp.Or(o.MaxQueueBytes, 64<<20)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	if o.Clock == nil {
 		o.Clock = time.Now

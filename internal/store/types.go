@@ -15,16 +15,17 @@ type Options struct {
 	Readers int    // read connections; default 4
 	// ReadOnly opens an existing database beside the process that writes it, for export, check and backup: no write, no
 	// migration, writes answer ErrReadOnly, LastSeq stands still.
-	ReadOnly   bool
-	Table      *gate.Table                          // read rules: they class every event that is stored
-	Clock      func() time.Time                     // default time.Now
-	After      func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
-	RelayNames []string                             // our own URLs, for the log only: policy has checked kind 62 against them
-	MaxBatch   int                                  // events in one transaction; default 2048
-	MaxQueue   int                                  // events waiting for the writer; default 2 × MaxBatch
-	CacheBytes int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
-	Log        *slog.Logger                         // default: discard
-	Observe    Observer                             // default: none
+	ReadOnly      bool
+	Table         *gate.Table                          // read rules: they class every event that is stored
+	Clock         func() time.Time                     // default time.Now
+	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
+	RelayNames    []string                             // our own URLs, for the log only: policy has checked kind 62 against them
+	MaxBatch      int                                  // events in one transaction; default 2048
+	MaxQueue      int                                  // events waiting for the writer; default 2 × MaxBatch
+	MaxQueueBytes int                                  // bytes of JSON waiting for the writer; default 64 MiB
+	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
+	Log           *slog.Logger                         // default: discard
+	Observe       Observer                             // default: none
 	// OnCommit gets what was stored, in seq order, after the commit is durable and LastSeq moved and before anybody's
 	// Wait returns. It runs on the writer's goroutine: it must not block and must not call the store's write methods.
 	OnCommit func([]Committed)

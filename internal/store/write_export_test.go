@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // OnWriter runs statements on the live writer's connection, in a savepoint like any event, and returns the first
@@ -72,3 +73,45 @@ const (
 	SweepChunk  = sweepChunk
 	BuildAtOpen = buildAtOpen
 )
+
+// WaitClosing waits until Close has been called.
+func WaitClosing(ctx context.Context, s *Store) error {
+	for {
+		s.queue.mu.Lock()
+		closed, room := s.queue.closed, s.queue.room
+		s.queue.mu.Unlock()
+		if closed != nil {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// UsageOf returns what the writer's counters hold of an author.
+func UsageOf(s *Store, pubkey string) (events, bytes int64) {
+	_ = s.do(context.Background(), func(w *writer) error {
+		k, _ := lowerHex32(pubkey)
+		if a := w.usage.authors[author(k)]; a != nil {
+			events, bytes = a.events, a.bytes
+		}
+		return nil
+	})
+	return events, bytes
+}
+
+// BreakCommits makes every COMMIT fail until allow is called.
+func BreakCommits(s *Store) (allow func()) {
+	var broken atomic.Bool
+	s.writer.c.db.RegisterCommitHook(func() int {
+		if broken.Load() {
+			return 1
+		}
+		return 0
+	})
+	broken.Store(true)
+	return func() { broken.Store(false) }
+}

@@ -8,11 +8,8 @@ import (
 	"time"
 )
 
-// Bounds in bytes of stored JSON: what may wait for the writer, and what one transaction may hold.
-const (
-	maxQueueBytes = 64 << 20
-	maxBatchBytes = 16 << 20
-)
+// maxBatchBytes bounds the stored JSON of one transaction.
+const maxBatchBytes = 16 << 20
 
 // writer is the actor that owns the only connection that writes, and all state that follows from being the only one:
 // the sequence counter and what it knows of the tables without asking them. Nothing outside its goroutine touches them.
