@@ -81,7 +81,7 @@ func (c *Config) generalOptions() []*Option {
 			one(&c.Gate.IDs, "exempt", choice("exempt", "party"))},
 		{"gate.contracts", "Plain contract memory is read by who names the contract (contract), by its parties only (parties), or by everybody (public).", true,
 			one(&c.Gate.Contracts, "contract", choice("contract", "parties", "public"))},
-		{"gate.rules", `Further gated kinds, one text each: KIND READERS [GRANTS], readers author, p or author,p; grants ids, d or ids,d. Built-in kinds cannot be weakened. In the environment and in a flag, rules are separated by semicolons.`, true,
+		{"gate.rules", `Further gated kinds, one text each: KIND READERS [GRANTS], readers author, p or author,p; grants ids, d or ids,d. Built-in kinds cannot be weakened. In the environment and in a flag, rules are separated by semicolons.`, false,
 			lines(&c.Gate.Rules, text(nil))},
 
 		{"write.authors", "If not empty, only these pubkeys may write (and engrams that write.owners lets in).", true, many(&c.Write.Authors, pubkey(false))},
@@ -103,7 +103,7 @@ func (c *Config) storeOptions() []*Option {
 
 		{"auth.window", "How far created_at of an AUTH event may be from the relay's clock.", false, dur(&c.Auth.Window, 10*time.Minute, time.Second, 24*time.Hour)},
 
-		{"req.eose_hints", `Say in EOSE whether the answer is complete ("finish") or was cut by a limit ("more"), as NIP-67 has it.`, true, onOff(&c.Req.EOSEHints, true)},
+		{"req.eose_hints", `Say in EOSE whether the answer is complete ("finish") or was cut by a limit ("more"), as NIP-67 has it.`, false, onOff(&c.Req.EOSEHints, true)},
 
 		{"history.versions", "Superseded versions kept for each address; 0 keeps none. Contract memory is not counted.", true, num(&c.History.Versions, 100, 0, maxInt)},
 		{"history.days", "Days that superseded versions are kept; 0 for ever. Contract memory is not counted.", true, num(&c.History.Days, 365, 0, 365000)},

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"engramd/internal/config"
+	"engramd/internal/relay"
+	"engramd/internal/store"
+)
+
+// importCommand is `engramd import [FILE|-]`.
+type importCommand struct {
+	*Main
+	cfg  *config.Config
+	file string
+	in   io.Reader
+	open *os.File
+}
+
+// ParseFlags reads the command line and the configuration.
+func (c *importCommand) ParseFlags(args []string) error {
+	o := newOptions("import")
+	operands, err := o.parse(args, 1)
+	if err != nil {
+		return err
+	}
+	c.file = "-"
+	if len(operands) == 1 {
+		c.file = operands[0]
+	}
+	c.cfg, err = o.load(c.Env)
+	return err
+}
+
+// Run imports through the daemon that holds the folder, or opens the database
+// itself. The error tells that lines were skipped because they are wrong: what
+// is there already, or was deleted by its author, is none.
+func (c *importCommand) Run(ctx context.Context) error {
+	private()
+	c.in = c.Stdin
+	if c.file != "-" {
+		f, err := os.Open(c.file)
+		if err != nil {
+			return err
+		}
+		c.in, c.open = f, f
+	}
+	p := &printer{out: c.Stderr, every: 2 * time.Second}
+	t, err := c.importEvents(ctx, p)
+	fmt.Fprintf(c.Stderr, "import: %v\n", t)
+	if err != nil {
+		return err
+	}
+	if t.Skipped > 0 {
+		return fmt.Errorf("%d lines were skipped, see above", t.Skipped)
+	}
+	return nil
+}
+
+func (c *importCommand) importEvents(ctx context.Context, p progress) (tally, error) {
+	if err := store.PrepareDir(c.cfg.Data); err != nil {
+		return tally{}, err
+	}
+	lock, err := store.Lock(c.cfg.Data)
+	if errors.Is(err, store.ErrLocked) {
+		t, sendErr := importThroughDaemon(ctx, c.cfg.Data, c.in, p)
+		if sendErr != nil {
+			return t, fmt.Errorf("%w: %w", err, sendErr)
+		}
+		return t, nil
+	}
+	if err != nil {
+		return tally{}, err
+	}
+	t, err := c.importHere(ctx, p)
+	return t, errors.Join(err, lock.Unlock())
+}
+
+// importHere opens the database, which nobody else has open.
+func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, err error) {
+	table, err := newTable(c.cfg)
+	if err != nil {
+		return t, err
+	}
+	names, err := c.names()
+	if err != nil {
+		return t, usageError{err}
+	}
+	s, err := store.Open(ctx, store.Options{
+		Path: store.File(c.cfg.Data), Table: table, RelayNames: names, MaxBatch: c.cfg.Store.MaxBatch, Live: storeLive(c.cfg),
+	})
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	im, err := newImporter(s, names, policyOptions(c.cfg, names, nil))
+	if err != nil {
+		return t, err
+	}
+	return im.run(ctx, c.in, p)
+}
+
+// names are the relay's own, as `serve` would have them with this
+// configuration: a request to vanish must name one of them.
+func (c *importCommand) names() (relay.Names, error) {
+	var listen netip.AddrPort // stays empty where public_url says all
+	if c.cfg.LoopbackOnly() {
+		addr, err := net.ResolveTCPAddr("tcp", c.cfg.Listen)
+		if err != nil {
+			return nil, err
+		}
+		listen = addr.AddrPort()
+	}
+	return relay.NewNames(c.cfg.PublicURL, listen)
+}
+
+// Close closes the input.
+func (c *importCommand) Close() error {
+	if c.open == nil {
+		return nil
+	}
+	return c.open.Close()
+}
+
+// printer shows the progress of an import to a person.
+type printer struct {
+	out   io.Writer
+	every time.Duration
+	last  time.Time
+}
+
+func (p *printer) skip(s skipped) error {
+	_, err := fmt.Fprintf(p.out, "line %d: skipped: %s\n", s.Line, s.Reason)
+	return err
+}
+
+func (p *printer) tick(t tally) error {
+	if p.last.IsZero() {
+		p.last = time.Now()
+	}
+	if time.Since(p.last) < p.every {
+		return nil
+	}
+	p.last = time.Now()
+	_, err := fmt.Fprintf(p.out, "%d lines, %d stored …\n", t.Lines, t.Stored+t.Replaced)
+	return err
+}

@@ -1,0 +1,216 @@
+// Command engramd is a Nostr relay for the memory of AI agents, and its
+// operator's tools. This package parses flags and connects the parts; what
+// they do is in internal.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"engramd/internal/config"
+)
+
+// version is set by the linker: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+// Exit codes of the process.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2 // bad command line or configuration
+)
+
+func main() {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	m := &Main{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
+	os.Exit(m.Main(context.Background()))
+}
+
+// Main is one run of the program with everything it touches.
+type Main struct {
+	Args    []string // without the program's name
+	Env     []string // "NAME=value"
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Signals <-chan os.Signal // SIGTERM and SIGINT end, SIGHUP reloads
+}
+
+// command is one subcommand. Its methods are called in this order: ParseFlags,
+// Run if that went well, Close in any case.
+type command interface {
+	// ParseFlags reads the command line; a usageError exits with 2.
+	ParseFlags(args []string) error
+	// Run does the work until it is done or ctx ends.
+	Run(ctx context.Context) error
+	// Close gives back what Run left open.
+	Close() error
+}
+
+// description is what `engramd help` says of a subcommand.
+type description struct {
+	name, args, summary string
+	options             bool // takes the daemon's options
+	make                func(*Main) command
+}
+
+func descriptions() []description {
+	return []description{
+		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }},
+		{"import", "[OPTIONS] [FILE|-]", "store events from JSON lines, through the running relay if there is one", true, func(m *Main) command { return &importCommand{Main: m} }},
+		{"export", "[OPTIONS] [--history]", "print all events as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
+		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
+		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
+		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }},
+		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }},
+		{"version", "", "print version and build", false, func(m *Main) command { return &versionCommand{Main: m} }},
+	}
+}
+
+// usageError is a mistake on the command line or in the configuration.
+type usageError struct{ error }
+
+// Unwrap gives errors.Is the cause.
+func (e usageError) Unwrap() error { return e.error }
+
+// Main runs the subcommand that Args name and returns the exit code.
+func (m *Main) Main(ctx context.Context) int {
+	if len(m.Args) == 0 {
+		m.usage(m.Stderr)
+		return exitUsage
+	}
+	name, args := m.Args[0], m.Args[1:]
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
+		m.usage(m.Stdout)
+		return exitOK
+	}
+	all := descriptions()
+	i := slices.IndexFunc(all, func(d description) bool { return d.name == name })
+	if i < 0 {
+		fmt.Fprintf(m.Stderr, "engramd: unknown command %q\n\n", name)
+		m.usage(m.Stderr)
+		return exitUsage
+	}
+	cmd := all[i].make(m)
+	err := cmd.ParseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		m.commandUsage(m.Stdout, all[i])
+		return exitOK
+	}
+	if err == nil {
+		err = m.run(ctx, cmd)
+	}
+	if err = errors.Join(err, cmd.Close()); err == nil {
+		return exitOK
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(m.Stderr, "engramd %s: %s\n", name, line)
+	}
+	if errors.As(err, &usageError{}) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// run runs a command. Signals end it by ending ctx, and at once when a second
+// one comes; serve handles its signals itself.
+func (m *Main) run(ctx context.Context, cmd command) error {
+	if _, ok := cmd.(*serveCommand); ok {
+		return cmd.Run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Run(ctx) }()
+	for interrupted := false; ; interrupted = true {
+		select {
+		case err := <-done:
+			return err
+		case sig := <-m.Signals:
+			err := fmt.Errorf("ended by %v", sig)
+			if interrupted {
+				return err
+			}
+			cancel(err)
+		}
+	}
+}
+
+func (m *Main) usage(w io.Writer) {
+	fmt.Fprint(w, "engramd is a Nostr relay that keeps the memory of AI agents.\n\nusage: engramd COMMAND [OPTIONS]\n\n")
+	for _, d := range descriptions() {
+		fmt.Fprintf(w, "  %-12s %s\n", d.name, d.summary)
+	}
+	fmt.Fprint(w, "\n`engramd COMMAND --help` lists a command's options. Start with: engramd serve\n")
+}
+
+func (m *Main) commandUsage(w io.Writer, d description) {
+	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
+	if !d.options {
+		return
+	}
+	fmt.Fprint(w, "\nOptions; each is also an environment variable and a key of the file that --config names:\n")
+	config.WriteHelp(w)
+}
+
+// options are the flags that every command with a configuration takes.
+type options struct {
+	fs    *flag.FlagSet
+	flags *config.Flags
+}
+
+// newOptions makes the flag set of a command; the command adds its own flags.
+func newOptions(name string) *options {
+	o := &options{fs: flag.NewFlagSet(name, flag.ContinueOnError)}
+	o.fs.SetOutput(io.Discard) // errors are returned and printed once
+	o.flags = config.Register(o.fs)
+	return o
+}
+
+// parse reads flags and operands in any order and wants at most so many
+// operands. After "--" everything is an operand.
+func (o *options) parse(args []string, most int) ([]string, error) {
+	var operands, rest []string
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, rest = args[:i], args[i+1:]
+	}
+	for {
+		if err := o.fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, usageError{err}
+		}
+		if o.fs.NArg() == 0 {
+			break
+		}
+		operands, args = append(operands, o.fs.Arg(0)), o.fs.Args()[1:]
+	}
+	operands = append(operands, rest...)
+	if len(operands) > most {
+		return nil, usageError{fmt.Errorf("unexpected argument %q", operands[most])}
+	}
+	return operands, nil
+}
+
+// load reads the configuration from the flags, the environment and the file.
+func (o *options) load(env []string) (*config.Config, error) {
+	cfg, err := config.Load(o.sources(env))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return cfg, nil
+}
+
+func (o *options) sources(env []string) config.Sources {
+	return config.Sources{Flags: o.flags, Env: env}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"engramd/internal/config"
+)
+
+// reload reads the configuration again and puts what can change live into
+// force: all of it, or, when anything in it is wrong, nothing. It runs on the
+// goroutine that handles signals, so reloads and the shutdown take turns.
+func (c *serveCommand) reload(ctx context.Context) {
+	next, err := c.options.load(c.Env)
+	if err == nil {
+		err = c.apply(ctx, config.KeepFixed(c.cfg, next))
+	}
+	if err != nil {
+		c.log.Error("reload refused, the old configuration stays in force", "err", err)
+		c.metrics.ReloadDone(false)
+		return
+	}
+	var live, fixed []string
+	for _, change := range config.Diff(c.cfg, next) {
+		if change.Live {
+			live = append(live, change.Key)
+		} else {
+			fixed = append(fixed, change.Key)
+		}
+	}
+	c.cfg = config.KeepFixed(c.cfg, next)
+	c.log.Info("configuration reloaded", "changed", listed(live), "needs_restart", listed(fixed))
+	c.metrics.ReloadDone(true)
+}
+
+func listed(keys []string) string {
+	if len(keys) == 0 {
+		return "nothing"
+	}
+	return strings.Join(keys, ",")
+}
+
+// applyLimit bounds how long a reload waits for the database.
+const applyLimit = 10 * time.Second
+
+// apply puts cfg into force. What can fail comes first, so that a refusal
+// leaves everything as it was.
+func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, applyLimit)
+	defer cancel()
+	table, err := newTable(cfg)
+	if err != nil {
+		return err
+	}
+	writePolicy, err := c.policy.Current().Reload(policyOptions(cfg, c.relay.Names(), c.store.Approved))
+	if err != nil {
+		return err
+	}
+	if err := c.store.SetOptions(ctx, storeLive(cfg)); err != nil {
+		return err
+	}
+	if err := c.store.SetTable(table); err != nil {
+		return err
+	}
+	c.relay.SetTable(table)
+	c.policy.Set(writePolicy)
+	c.relay.SetLimits(relayLimits(cfg))
+	c.relay.SetInfo(relayInfo(cfg))
+	c.sessions.SetLimits(sessionLimits(cfg))
+	c.bridge.SetProxy(proxyOf(cfg))
+	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
+	setLevel(&c.level, cfg)
+	return nil
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"syscall"
+
+	"engramd/internal/bridge"
+	"engramd/internal/config"
+	"engramd/internal/metrics"
+	"engramd/internal/policy"
+	"engramd/internal/relay"
+	"engramd/internal/session"
+	"engramd/internal/store"
+)
+
+// serveCommand is `engramd serve`: it brings the parts up in Run, from the
+// bottom to the top, and takes them down in shutdown (see stop.go) in the
+// opposite order.
+type serveCommand struct {
+	*Main
+	options *options
+	cfg     *config.Config // what is in force; replaced by reload
+	level   slog.LevelVar
+	log     *slog.Logger
+
+	lock     *store.DirLock
+	listener net.Listener // websocket and HTTP
+	scrape   net.Listener // metrics; nil when off
+	metrics  *metrics.Metrics
+	store    *store.Store
+	relay    *relay.Relay
+	policy   policy.Live
+	sessions *session.Server
+	bridge   *bridge.Handler
+	control  *control
+	servers  []*http.Server
+	failed   chan error // a server ended by itself
+
+	attached  bool // live dispatch runs
+	stopped   bool // shutdown closed everything
+	abandoned bool // the process must end now, whatever is still open
+}
+
+// ParseFlags reads the command line and the configuration.
+func (c *serveCommand) ParseFlags(args []string) (err error) {
+	c.options = newOptions("serve")
+	if _, err = c.options.parse(args, 0); err != nil {
+		return err
+	}
+	c.cfg, err = c.options.load(c.Env)
+	return err
+}
+
+// Run serves until a signal ends it. A first SIGTERM or SIGINT finishes what
+// is under way, a second one ends at once.
+func (c *serveCommand) Run(ctx context.Context) error {
+	c.log = newLogger(c.Stderr, c.cfg, &c.level)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	started := make(chan error, 1)
+	go func() { started <- c.start(ctx) }()
+	for {
+		select {
+		case err := <-started:
+			if err != nil {
+				return err
+			}
+			c.ready()
+			return c.wait(ctx)
+		case sig := <-c.Signals:
+			if sig != syscall.SIGHUP {
+				cancel() // a migration or a recovery stops between two steps
+				<-started
+				return fmt.Errorf("ended by %v before it was ready", sig)
+			}
+		}
+	}
+}
+
+// start brings everything up. Connections are taken when it returns.
+func (c *serveCommand) start(ctx context.Context) error {
+	private()
+	if err := c.openFolder(); err != nil {
+		return err
+	}
+	if err := c.listen(ctx); err != nil {
+		return err
+	}
+	if err := c.openRelay(ctx); err != nil {
+		return err
+	}
+	im, err := newImporter(c.store, c.relay.Names(), policyOptions(c.cfg, nil, nil))
+	if err != nil {
+		return err
+	}
+	if c.control, err = startControl(ctx, c.cfg.Data, im, c.log); err != nil {
+		return err
+	}
+	c.openSurfaces()
+	return nil
+}
+
+func (c *serveCommand) openFolder() (err error) {
+	if err = store.PrepareDir(c.cfg.Data); err != nil {
+		return err
+	}
+	c.lock, err = store.Lock(c.cfg.Data)
+	return err
+}
+
+// listen takes the ports before the database is opened: with port 0, the
+// relay's own names depend on what it got.
+func (c *serveCommand) listen(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	if c.listener, err = lc.Listen(ctx, "tcp", c.cfg.Listen); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if c.cfg.MetricsListen == "" {
+		return nil
+	}
+	if c.scrape, err = lc.Listen(ctx, "tcp", c.cfg.MetricsListen); err != nil {
+		return fmt.Errorf("metrics_listen: %w", err)
+	}
+	return nil
+}
+
+// openRelay opens the database and puts the relay with its policies over it.
+func (c *serveCommand) openRelay(ctx context.Context) error {
+	table, err := newTable(c.cfg)
+	if err != nil {
+		return err
+	}
+	names, err := relay.NewNames(c.cfg.PublicURL, listening(c.listener))
+	if err != nil {
+		return usageError{err}
+	}
+	c.metrics = metrics.New(version)
+	c.metrics.SetConnectionsLimit(c.cfg.Limits.Connections)
+	c.relay, err = relay.New(relay.Config{
+		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
+		Log: c.log, Metrics: c.metrics,
+	}, table)
+	if err != nil {
+		return err
+	}
+	c.store, err = store.Open(ctx, store.Options{
+		Path: store.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table, RelayNames: names,
+		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: storeLive(c.cfg),
+	})
+	if err != nil {
+		return err
+	}
+	c.metrics.WatchSizes(c.sizes())
+	p, err := policy.New(policyOptions(c.cfg, names, c.store.Approved))
+	if err != nil {
+		return usageError{err}
+	}
+	c.policy.Set(p)
+	c.relay.Reject(c.policy.RejectEvent)
+	if err := c.relay.Attach(c.store); err != nil {
+		return err
+	}
+	c.attached = true
+	return nil
+}
+
+// openSurfaces starts the sessions, the public port and the metrics port.
+func (c *serveCommand) openSurfaces() {
+	c.sessions = session.New(c.relay, session.Options{
+		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
+		Addr:    func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
+		Metrics: c.metrics, Log: c.log,
+	})
+	c.bridge = bridge.New(bridge.Options{
+		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Log: c.log, Metrics: c.metrics,
+	})
+	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
+	c.failed = make(chan error, 2)
+	c.serveHTTP(bridge.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
+	if c.scrape != nil {
+		c.serveHTTP(c.metrics.Server(c.cfg.MetricsPprof), c.scrape)
+	}
+}
+
+func (c *serveCommand) serveHTTP(srv *http.Server, l net.Listener) {
+	c.servers = append(c.servers, srv)
+	go func() {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			c.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+		}
+	}()
+}
+
+// urls are the addresses that the relay's page tells people.
+func (c *serveCommand) urls() []string {
+	if len(c.cfg.PublicURL) > 0 {
+		return c.cfg.PublicURL
+	}
+	return []string{"ws://" + c.listener.Addr().String()}
+}
+
+// ready logs the line that operators and tests wait for.
+func (c *serveCommand) ready() {
+	url, metricsURL := "ws://"+c.listener.Addr().String(), "off"
+	if c.scrape != nil {
+		metricsURL = "http://" + c.scrape.Addr().String() + "/metrics"
+	}
+	message := "ready"
+	if c.cfg.Log.Format == "json" { // the same words can be searched for
+		message = "ready url=" + url + " metrics=" + metricsURL
+	}
+	if !c.store.SearchEnabled() {
+		c.log.Warn("built without full-text search: NIP-50 is not offered (build tag sqlite_fts5)")
+	}
+	c.log.Info(message, "url", url, "metrics", metricsURL, "version", version, "data", c.cfg.Data, "pid", os.Getpid())
+}
+
+// wait handles signals until one ends the daemon, or a server fails.
+func (c *serveCommand) wait(ctx context.Context) error {
+	for {
+		select {
+		case sig := <-c.Signals:
+			if sig == syscall.SIGHUP {
+				c.reload(ctx)
+				continue
+			}
+			c.log.Info("shutting down", "signal", sig.String(), "within", c.cfg.Timeouts.Shutdown.String())
+			return c.shutdown()
+		case err := <-c.failed:
+			return errors.Join(err, c.shutdown())
+		case <-ctx.Done():
+			return c.shutdown()
+		}
+	}
+}
+
+// sizes are read at every scrape.
+func (c *serveCommand) sizes() metrics.Sizes {
+	dir := c.cfg.Data // c.cfg belongs to the goroutine that handles signals
+	return metrics.Sizes{
+		Database: func() int64 { database, _ := c.store.Sizes(); return database },
+		WAL:      func() int64 { _, wal := c.store.Sizes(); return wal },
+		Free:     func() int64 { return freeBytes(dir) },
+	}
+}
+
+// freeBytes is what a user without privileges may still write on the file
+// system of a folder; 0 when it cannot be told.
+func freeBytes(dir string) int64 {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize)
+}

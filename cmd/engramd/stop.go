@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"engramd/internal/session"
+)
+
+// grace is the part of timeouts.shutdown that is kept for closing the database.
+func grace(total time.Duration) time.Duration { return total / 5 }
+
+// shutdown ends gracefully, unless a second signal comes or the time is over.
+func (c *serveCommand) shutdown() error {
+	total := c.cfg.Timeouts.Shutdown
+	deadline := time.NewTimer(total)
+	defer deadline.Stop()
+	done := make(chan error, 1)
+	go func() { done <- c.stop(total - grace(total)) }()
+	for {
+		select {
+		case err := <-done:
+			c.stopped = true
+			return err
+		case sig := <-c.Signals:
+			if sig != syscall.SIGHUP {
+				c.abandoned = true
+				return fmt.Errorf("ended by a second signal (%v); nothing that was acknowledged is lost", sig)
+			}
+		case <-deadline.C:
+			c.abandoned = true
+			return fmt.Errorf("did not finish within timeouts.shutdown (%v); nothing that was acknowledged is lost", total)
+		}
+	}
+}
+
+// stop takes the daemon down from the top: nobody new comes in, what is under
+// way is answered, and only then the database closes.
+//
+//  1. /readyz fails, the ports are closed
+//  2. imports stop, sessions answer what they have read and say goodbye (1001)
+//  3. the store commits what waits, checkpoints and closes
+//  4. live dispatch ends
+func (c *serveCommand) stop(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c.bridge.Drain()
+	var surfaces sync.WaitGroup
+	for _, srv := range c.servers {
+		surfaces.Go(func() { closeServer(ctx, srv) })
+	}
+	surfaces.Go(func() { c.control.close() })
+	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
+	surfaces.Wait()
+	err := c.store.Close()
+	c.relay.Close()
+	if err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	c.log.Info("stopped")
+	return nil
+}
+
+// idleGrace is how long HTTP requests under way may take to end.
+const idleGrace = 2 * time.Second
+
+func closeServer(ctx context.Context, srv *http.Server) {
+	ctx, cancel := context.WithTimeout(ctx, idleGrace)
+	defer cancel()
+	if srv.Shutdown(ctx) != nil {
+		_ = srv.Close() // cuts off who is still asking
+	}
+}
+
+func (c *serveCommand) closeSessions(ctx context.Context, s *session.Server) {
+	if err := s.Shutdown(ctx); err != nil {
+		c.log.Warn("clients were cut off: they did not take their answers in time", "err", err)
+	}
+}
+
+// Close gives back what start took, as far as it came, when no shutdown did.
+// The end of the process frees the lock in any case.
+func (c *serveCommand) Close() error {
+	if c.abandoned {
+		return nil
+	}
+	var errs []error
+	if !c.stopped {
+		c.control.close()
+		for _, l := range []net.Listener{c.listener, c.scrape} {
+			if l != nil {
+				errs = append(errs, l.Close())
+			}
+		}
+		if c.store != nil {
+			errs = append(errs, c.store.Close())
+		}
+		if c.attached {
+			c.relay.Close()
+		}
+	}
+	if c.lock != nil {
+		errs = append(errs, c.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}

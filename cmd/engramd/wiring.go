@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"engramd/internal/bridge"
+	"engramd/internal/config"
+	"engramd/internal/gate"
+	"engramd/internal/policy"
+	"engramd/internal/relay"
+	"engramd/internal/session"
+	"engramd/internal/store"
+)
+
+// This file translates the configuration into what each package takes.
+
+// private makes every file of this process readable by its user only, SQLite's
+// temporary ones included.
+func private() { syscall.Umask(0o077) }
+
+func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
+	setLevel(level, cfg)
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+func setLevel(level *slog.LevelVar, cfg *config.Config) {
+	// The words of log.level are slog's own, so this cannot fail.
+	_ = level.UnmarshalText([]byte(cfg.Log.Level))
+}
+
+// newTable compiles the read gate; what is wrong is a mistake in the
+// configuration.
+func newTable(cfg *config.Config) (*gate.Table, error) {
+	t, err := gate.NewTable(gate.Options{
+		Wildcard: cfg.Gate.Wildcard, IDs: cfg.Gate.IDs, Contracts: cfg.Gate.Contracts, Rules: cfg.Gate.Rules,
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return t, nil
+}
+
+func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx context.Context, owner, agent string) (bool, error)) policy.Options {
+	return policy.Options{
+		Authors: cfg.Write.Authors, Owners: cfg.Write.Owners, Kinds: cfg.Write.Kinds,
+		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,
+		Future:     cfg.Limits.Future,
+		KeyRate:    policy.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
+		AddrRate:   policy.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
+		RelayNames: names,
+		Reader:     relay.ReaderFrom, Addr: relay.AddrFrom, Approved: approved,
+	}
+}
+
+func sessionLimits(cfg *config.Config) session.Limits {
+	l, t := cfg.Limits, cfg.Timeouts
+	return session.Limits{
+		Connections: l.Connections, PerAddress: offToNegative(l.ConnectionsPerAddress),
+		MessageBytes: l.MessageBytes, Subscriptions: l.Subscriptions, Filters: l.Filters, FilterValues: l.FilterValues,
+		LiveValues: l.LiveValues, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
+		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes,
+		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueTotal: l.QueueTotal,
+		PingEvery: t.Ping, Silence: t.Silence, Stall: t.WriteStall, Handshake: t.Handshake,
+	}
+}
+
+// offToNegative: zero is "off" in the configuration and "default" in the
+// packages, where negative is off.
+func offToNegative(n int) int { return cmp.Or(n, -1) }
+
+func storeLive(cfg *config.Config) store.Live {
+	return store.Live{
+		Versions: offToNegative(cfg.History.Versions), Days: offToNegative(cfg.History.Days), ContractDays: cfg.History.ContractDays,
+		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout,
+		Quota: store.Quota{Events: cfg.Limits.AuthorEvents, Bytes: cfg.Limits.AuthorBytes},
+	}
+}
+
+func relayLimits(cfg *config.Config) relay.Limits {
+	return relay.Limits{DefaultLimit: cfg.Limits.DefaultLimit, MaxLimit: cfg.Limits.MaxLimit}
+}
+
+// subIDBytes is the longest subscription id (40-relay-behaviour, "Session").
+const subIDBytes = 64
+
+func relayInfo(cfg *config.Config) relay.Info {
+	w := cfg.Write
+	return relay.Info{
+		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon,
+		Version: version, MessageBytes: cfg.Limits.MessageBytes, Subscriptions: cfg.Limits.Subscriptions, SubIDBytes: subIDBytes,
+		FutureSeconds:    int64(cfg.Limits.Future / time.Second),
+		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds) > 0,
+		EOSEHints:        cfg.Req.EOSEHints,
+	}
+}
+
+func proxyOf(cfg *config.Config) bridge.Proxy {
+	return bridge.Proxy{Trusted: cfg.Proxy.Trusted, Header: cfg.Proxy.Header}
+}
+
+// listening is the address a listener really has.
+func listening(l net.Listener) netip.AddrPort {
+	ap, _ := netip.ParseAddrPort(l.Addr().String()) // a TCP listener's address always is one
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}
