@@ -31,21 +31,21 @@ type known struct {
 	history, deletedIDs, deletedAddresses, vanished bool
 }
 
-// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: this very event, deleted
-// before, the contract's lifecycle, a newer head, quota. What it changed is undone when it fails or refuses.
+// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, this very event,
+// deleted before, the contract's lifecycle, a newer head, quota. What it changed is undone when it fails or refuses.
 //
 // The lifecycle comes after "deleted" and before "newer": sending an accepted event again is a duplicate and no second
 // move, while a move that comes too late must not be answered as if it had been taken.
 func (w *writer) apply(p *Pending) (Result, error) {
 	r := p.rec
+	if r.expires != 0 && r.expires <= w.now {
+		return Result{Outcome: Refused, Message: msgExpired}, nil
+	}
 	if have, err := w.have(r); err != nil || have {
 		return Result{Outcome: Duplicate, Message: MsgDuplicate}, err
 	}
 	if gone, err := w.deletedBefore(r); err != nil || gone {
 		return Result{Outcome: Deleted, Message: MsgDeleted}, err
-	}
-	if r.expires != 0 && r.expires <= w.now {
-		return Result{Outcome: Refused, Message: msgExpired}, nil
 	}
 	before, err := w.usageBefore(r)
 	if err != nil {
@@ -55,14 +55,12 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if err != nil || refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, err
 	}
+	if err := w.effects(r); err != nil {
+		return Result{}, err
+	}
 	result, err := w.place(r)
 	if err != nil {
 		return Result{}, err
-	}
-	if result.Outcome == Stored {
-		if err := w.effects(r, result.Seq); err != nil {
-			return Result{}, err
-		}
 	}
 	if refusal := w.overQuota(r, before, p.opts.Import); refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, nil
@@ -130,13 +128,14 @@ func (w *writer) insert(r *record) (Result, error) {
 	return Result{Outcome: Stored, Seq: seq}, nil
 }
 
-// effects does what a stored event asks for.
-func (w *writer) effects(r *record, seq int64) error {
+// effects does what an event asks for that is about to be stored: before that, so that a deletion finds room in a full
+// database.
+func (w *writer) effects(r *record) error {
 	switch r.ev.Kind {
 	case kindDeletion:
 		return w.delete(r)
 	case kindVanish:
-		return w.vanish(r, seq)
+		return w.vanish(r, w.seq+1)
 	}
 	return nil
 }

@@ -58,3 +58,8 @@ func isCode(err error, code sqlite3.ErrNo) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == code
 }
+
+// outOfRoom reports whether a write failed for want of disk or memory, and not because something is broken.
+func outOfRoom(err error) bool {
+	return isCode(err, sqlite3.ErrFull) || isCode(err, sqlite3.ErrIoErr) || isCode(err, sqlite3.ErrNomem)
+}

@@ -52,8 +52,7 @@ func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err err
 		if r.Err != nil {
 			return r.Err
 		}
-		w.writeIndex()
-		return nil
+		return w.writeIndex()
 	})
 	w.concluded(err)
 	return more, err

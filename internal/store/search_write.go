@@ -106,20 +106,22 @@ func (w *writer) unindex(seq int64, class gate.Class, ev *nostr.Event) {
 }
 
 // writeIndex writes what was noted, once at the end of the transaction: FTS5 flushes to disk at every savepoint. Search
-// is worth less than events, so when the index fails it is switched off, to be built anew at the next start, and the
-// transaction goes on.
-func (w *writer) writeIndex() {
+// is worth less than events, so when the index itself is broken it is switched off, to be built anew at the next start,
+// and the transaction goes on. The error is for a transaction that cannot, for want of space or memory.
+func (w *writer) writeIndex() error {
 	if len(w.stage.indexed) == 0 {
-		return
+		return nil
 	}
-	if err := w.inSavepoint(w.applyIndex); err != nil {
-		w.s.log.Error("full-text index failed; search is off until the next start", "err", err)
+	err := w.inSavepoint(w.applyIndex)
+	if err == nil || outOfRoom(err) || w.c.db.AutoCommit() {
+		return err
+	}
+	w.s.log.Error("full-text index failed; search is off until the next start", "err", err)
+	w.after(func() {
 		w.searchTo = -1
 		w.s.search.Store(false)
-		if err := w.setMeta(metaSearchVersion, ""); err != nil {
-			w.s.log.Error("full-text index not marked as behind", "err", err)
-		}
-	}
+	})
+	return w.setMeta(metaSearchVersion, "")
 }
 
 func (w *writer) applyIndex() error {

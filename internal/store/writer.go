@@ -184,9 +184,8 @@ func (w *writer) transact(batch []*Pending) ([]Result, error) {
 				return fmt.Errorf("%w: %w", errLost, err)
 			}
 		}
-		w.writeIndex()
-		if w.c.db.AutoCommit() {
-			return errLost
+		if err := w.writeIndex(); err != nil {
+			return fmt.Errorf("%w: full-text index: %w", errLost, err)
 		}
 		return nil
 	})
@@ -201,7 +200,10 @@ func (w *writer) guarded(p *Pending) (Result, error) {
 	w.current = p
 	err := w.inSavepoint(func() error {
 		r = w.protected(func() (Result, error) { return w.run1(p) })
-		if r.Outcome == Failed || r.Outcome == Refused {
+		switch r.Outcome {
+		case Failed:
+			return fmt.Errorf("%w: %w", errUndo, r.Err)
+		case Refused:
 			return errUndo
 		}
 		return nil
@@ -210,8 +212,8 @@ func (w *writer) guarded(p *Pending) (Result, error) {
 	if err == nil {
 		return r, nil
 	}
-	if !errors.Is(err, errUndo) {
-		return Result{}, errors.Join(err, r.Err)
+	if w.c.db.AutoCommit() || !errors.Is(err, errUndo) {
+		return Result{}, err
 	}
 	w.undo(m)
 	return r, nil
@@ -229,7 +231,7 @@ func (w *writer) inSavepoint(fn func() error) error {
 	failed := fn()
 	if failed != nil {
 		if w.c.db.AutoCommit() {
-			return errors.New("SQLite rolled the transaction back")
+			return errors.Join(errors.New("SQLite rolled the transaction back"), failed)
 		}
 		if _, err := w.c.exec("ROLLBACK TO op"); err != nil {
 			return err
