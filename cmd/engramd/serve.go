@@ -54,8 +54,10 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 	if _, err = c.options.parse(args, 0); err != nil {
 		return err
 	}
-	c.cfg, err = c.options.load(c.Env)
-	return err
+	if c.cfg, err = c.options.load(c.Env); err != nil {
+		return err
+	}
+	return compiles(c.cfg) // before anything is created
 }
 
 // Run serves until a signal ends it. A first SIGTERM or SIGINT finishes what

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"engramd": main})
+}
+
+// TestScripts runs the command-line tests in testdata/script against the real
+// program. Besides testscript's commands they have
+//
+//	daemon NAME ARGS…      run `engramd serve` on free ports and wait until it is ready;
+//	                       sets NAME_URL (ws), NAME_HTTP, NAME_METRICS and NAME_PID
+//	signal NAME SIGNAL     HUP or TERM
+//	ends NAME CODE         wait for its end and compare the exit code
+//	logs NAME REGEXP       wait until its log has a line that matches
+//	! logs NAME REGEXP     its log has no such line so far
+//	events FILE WHAT…      write signed events as JSON lines, see writeEvents
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Values[daemonsKey{}] = map[string]*daemon{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents,
+		},
+	})
+}
+
+type daemonsKey struct{}
+
+// daemon is a relay started by a script.
+type daemon struct {
+	cmd  *exec.Cmd
+	log  *lockedBuffer
+	done chan struct{}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+const patience = 30 * time.Second
+
+// await waits for something that only the log shows.
+func (d *daemon) await(ts *testscript.TestScript, re *regexp.Regexp) []string {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for {
+		if m := re.FindStringSubmatch(d.log.String()); m != nil {
+			return m
+		}
+		select {
+		case <-tick.C:
+		case <-d.done:
+			if m := re.FindStringSubmatch(d.log.String()); m != nil {
+				return m
+			}
+			ts.Fatalf("the daemon ended before %q:\n%s", re, d.log)
+		case <-deadline:
+			ts.Fatalf("no line matches %q:\n%s", re, d.log)
+		}
+	}
+}
+
+var readyLine = regexp.MustCompile(`ready.* url=(ws://\S+) metrics=(http://\S+?/metrics|off)`)
+
+func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	name := args[0]
+	path, err := exec.LookPath("engramd")
+	ts.Check(err)
+	d := &daemon{log: &lockedBuffer{}, done: make(chan struct{})}
+	d.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, args[1:]...)...)
+	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = ts.MkAbs("."), d.log, d.log
+	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH")}
+	ts.Check(d.cmd.Start())
+	go func() {
+		_ = d.cmd.Wait() // the exit code is asked for by `ends`
+		close(d.done)
+	}()
+	ts.Defer(func() {
+		_ = d.cmd.Process.Kill()
+		<-d.done
+		if strings.Contains(d.log.String(), "DATA RACE") {
+			ts.Fatalf("data race:\n%s", d.log)
+		}
+	})
+	m := d.await(ts, readyLine)
+	ts.Setenv(name+"_URL", m[1])
+	ts.Setenv(name+"_HTTP", "http"+strings.TrimPrefix(m[1], "ws"))
+	ts.Setenv(name+"_LISTEN", strings.TrimPrefix(m[1], "ws://"))
+	ts.Setenv(name+"_METRICS", m[2])
+	ts.Setenv(name+"_PID", strconv.Itoa(d.cmd.Process.Pid))
+	ts.Value(daemonsKey{}).(map[string]*daemon)[name] = d
+}
+
+func find(ts *testscript.TestScript, name string) *daemon {
+	d := ts.Value(daemonsKey{}).(map[string]*daemon)[name]
+	if d == nil {
+		ts.Fatalf("no daemon %q", name)
+	}
+	return d
+}
+
+func signalDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	sig, ok := map[string]syscall.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM}[args[1]]
+	if !ok {
+		ts.Fatalf("signal %q", args[1])
+	}
+	ts.Check(find(ts, args[0]).cmd.Process.Signal(sig))
+}
+
+func endsDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	d := find(ts, args[0])
+	select {
+	case <-d.done:
+	case <-time.After(patience):
+		ts.Fatalf("it does not end:\n%s", d.log)
+	}
+	if got := strconv.Itoa(d.cmd.ProcessState.ExitCode()); got != args[1] {
+		ts.Fatalf("exit code %s, want %s:\n%s", got, args[1], d.log)
+	}
+}
+
+func logsDaemon(ts *testscript.TestScript, neg bool, args []string) {
+	d, re := find(ts, args[0]), regexp.MustCompile(args[1])
+	if !neg {
+		d.await(ts, re)
+	} else if re.MatchString(d.log.String()) {
+		ts.Fatalf("the log has %q:\n%s", re, d.log)
+	}
+}
+
+// writeEvents writes what the words name, one line each:
+//
+//	notes:N       N notes of one author
+//	engrams:N     N engrams, each with an older version before it
+//	forged        an event whose content is not what was signed
+//	malformed     an engram with a bad payload, rightly signed
+//	ephemeral     kind 20001
+//	future        a note from next year
+//	vanish:URL    a request to vanish, addressed to URL
+//	deleted       a note and then its deletion
+//	text:TEXT     the line TEXT
+func writeEvents(ts *testscript.TestScript, _ bool, args []string) {
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	const base = 1_700_000_000
+	var out bytes.Buffer
+	put := func(evs ...*nostr.Event) {
+		for _, ev := range evs {
+			text, err := json.Marshal(ev)
+			ts.Check(err)
+			out.Write(append(text, '\n'))
+		}
+	}
+	for _, word := range args[1:] {
+		what, param, _ := strings.Cut(word, ":")
+		n, _ := strconv.Atoi(param) // stays 0 where it is no number
+		switch what {
+		case "notes":
+			for i := range n {
+				put(relaytest.Note(agent, base+int64(i), fmt.Sprint("note ", i)))
+			}
+		case "engrams":
+			for i := range n {
+				slug := fmt.Sprint("mem/script/", i)
+				put(relaytest.Memory(agent, owner.Pub, slug, "old", base), relaytest.Memory(agent, owner.Pub, slug, "new", base+1))
+			}
+		case "forged":
+			ev := relaytest.Note(agent, base, "signed")
+			ev.Content = "forged"
+			put(ev)
+		case "malformed":
+			put(relaytest.Sign(agent, relaytest.KindEngram, base, "not a payload", nostr.Tag{"d", owner.Pub}, nostr.Tag{"p", owner.Pub}))
+		case "ephemeral":
+			put(relaytest.Sign(agent, 20001, base, ""))
+		case "future":
+			put(relaytest.Note(agent, time.Now().Unix()+365*86400, "next year"))
+		case "vanish":
+			put(relaytest.Sign(relaytest.Stranger(), relaytest.KindVanish, base, "", nostr.Tag{"relay", param}))
+		case "deleted":
+			ev := relaytest.Note(agent, base-1, "to be deleted")
+			put(ev, relaytest.Deletion(agent, base, nostr.Tag{"e", ev.ID}, nostr.Tag{"k", "1"}))
+		case "text":
+			out.WriteString(param + "\n")
+		default:
+			ts.Fatalf("events: %q", word)
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o600))
+}
+
+// TestEverySubcommandHasAScript keeps the list and the scripts together.
+func TestEverySubcommandHasAScript(t *testing.T) {
+	for _, d := range descriptions() {
+		if _, err := os.Stat(filepath.Join("testdata/script", d.name+".txtar")); errors.Is(err, os.ErrNotExist) {
+			t.Errorf("testdata/script/%s.txtar is missing", d.name)
+		}
+	}
+}
