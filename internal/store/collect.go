@@ -25,7 +25,7 @@ func compareFound(a, b found) int {
 // collect finds the newest rows of many spans, or of spans without order, without their JSON: span by span, of each only
 // what is newer than the oldest of those found so far that still counts. It returns most of them at the utmost.
 func (r *reading) collect(spans []span, most int) ([]found, error) {
-	best := make([]found, 0, min(2*most, 1024))
+	best := make([]found, 0, min(most+most/4+16, 1024))
 	full := false // best[most-1] is a bound that rows must beat
 	shrink := func() {
 		slices.SortFunc(best, compareFound)
@@ -50,7 +50,7 @@ func (r *reading) collect(spans []span, most int) ([]found, error) {
 				}
 				return nil
 			}
-			if best = append(best, f); len(best) >= 2*most {
+			if best = append(best, f); len(best) >= most+most/4+16 {
 				shrink()
 			}
 			return nil
@@ -105,7 +105,7 @@ func (r *reading) fetchPart(rows []Row, part []found) ([]Row, error) {
 		seqs[i] = f.seq
 	}
 	var w where
-	w.text("SELECT " + columnsAll + " FROM events AS e WHERE ")
+	w.text("SELECT " + columns(r.scope, nostr.Filter{}) + " FROM events AS e WHERE ")
 	w.andIn("e.seq", seqs)
 	w.and("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
 	scopeWhere(&w, r.scope, nostr.Filter{}, fromEvents)

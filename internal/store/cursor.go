@@ -30,7 +30,7 @@ const (
 
 var errStoredRow = errors.New("a stored row is damaged: run engramd check")
 
-// scan reads the columns columnsOpen or columnsAll.
+// scan reads the columns columnsOpen, columnsParty or columnsAll.
 func (e *entry) scan(v []driver.Value) error {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
@@ -47,19 +47,24 @@ func (e *entry) scan(v []driver.Value) error {
 		return errStoredRow
 	}
 	if len(v) > 4 {
-		e.d = v[4]
-		e.readers, _ = v[5].([]byte)
+		e.readers, _ = v[4].([]byte)
+	}
+	if len(v) > 5 {
+		e.d = v[5]
 	}
 	return nil
 }
 
-// readable is the second check, on what is about to leave.
+// readable is the second check, on what is about to leave. What the row was read without is no way of the scope.
 func (e *entry) readable(scope gate.Scope) bool {
 	if e.class == gate.Open || scope.All() {
 		return true
 	}
 	head := string(e.JSON[idAt:pubkeyEnd])
 	sub := gate.Subject{Class: e.class, ID: head[:64], Author: head[pubkeyAt-idAt:]}
+	if scope.CanRead(sub) {
+		return true // knowing more of an event never takes a right away
+	}
 	if e.d != nil {
 		d, err := unkey(e.d)
 		if err != nil {
@@ -102,7 +107,7 @@ type bounds struct{ rows, bytes int }
 // open starts the statement. slot tells apart cursors that are open at the same time with the same text: each has a
 // prepared statement of its own.
 func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
-	text, args := r.statement(r.columns(), sp)
+	text, args := r.statement(columns(r.scope, r.want.filter), sp)
 	if slot > 0 {
 		text += " --" + strconv.Itoa(slot)
 	}

@@ -47,7 +47,7 @@ func (s *Store) exportPage(ctx context.Context, scope gate.Scope, history bool, 
 	var w where
 	select1 := func(from source, table string) {
 		w.any = false
-		w.text("SELECT " + columnsAll + " FROM " + table + " AS e WHERE ")
+		w.text("SELECT " + columns(scope, nostr.Filter{}) + " FROM " + table + " AS e WHERE ")
 		w.and("e.seq>?", last)
 		w.and("(e.expires_at IS NULL OR e.expires_at>?)", now)
 		scopeWhere(&w, scope, nostr.Filter{}, from)

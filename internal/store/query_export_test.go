@@ -29,9 +29,9 @@ func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err e
 			return err
 		}
 		out = Explained{Access: p.access.String(), Spans: len(spans), Merged: mergeable(spans)}
-		columns := columnsKey
+		cols := columnsKey
 		if out.Merged {
-			columns = r.columns()
+			cols = columns(r.scope, r.want.filter)
 		}
 		done := map[*shape]bool{}
 		for _, sp := range spans {
@@ -39,7 +39,7 @@ func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err e
 				continue
 			}
 			done[sp.shape] = true
-			text, args := r.statement(columns, sp)
+			text, args := r.statement(cols, sp)
 			detail, err := explain(ctx, c, text, args)
 			if err != nil {
 				return err

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"math"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/gate"
 )
 
@@ -26,19 +28,29 @@ type statement struct {
 	args []driver.Value
 }
 
-// Columns of a row. A scope that shows open events only needs nothing for the second check but the class.
+// Columns of a row. The second check needs the class of all, readers where a p tag is a way of the scope, and d where that
+// is one.
 const (
-	columnsOpen = "e.seq,e.created_at,e.class,e.json"
-	columnsAll  = "e.seq,e.created_at,e.class,e.json,e.d,e.readers"
-	columnsKey  = "e.seq,e.created_at,e.id,length(e.json)"
+	columnsOpen  = "e.seq,e.created_at,e.class,e.json"
+	columnsParty = columnsOpen + ",e.readers"
+	columnsAll   = columnsParty + ",e.d"
+	columnsKey   = "e.seq,e.created_at,e.id,length(e.json)"
 )
 
-// columns are those that a row of this reading needs.
-func (r *reading) columns() string {
-	if r.scope.All() || len(r.scope.Clauses()) > 0 {
-		return columnsAll
+// columns are those that a row needs under a scope when it matches the filter.
+func columns(scope gate.Scope, f nostr.Filter) string {
+	out := columnsOpen
+	for _, c := range scope.Clauses() {
+		switch {
+		case c.Everyone, c.ByAuthor && allAmong(f.Authors, c.Keys), len(c.IDs) > 0 && len(f.IDs) > 0:
+			// id and author are in the JSON
+		case len(c.Ds) > 0:
+			return columnsAll
+		case c.ByTag:
+			out = columnsParty
+		}
 	}
-	return columnsOpen
+	return out
 }
 
 // statement returns a span's SQL and arguments: every condition of the filter that the span does not imply, the scope,
