@@ -24,19 +24,25 @@ var ErrEnvelope = errors.New("not an engram")
 // still read: they must discard it. The error is ErrEnvelope, and ErrPayload
 // as well if the content is at fault.
 func CheckEnvelope(ev *nostr.Event) error {
-	if ev.Kind != Kind {
-		return fmt.Errorf("%w: kind %d instead of %d", ErrEnvelope, ev.Kind, Kind)
-	}
-	if err := checkOneHex(ev.Tags, "d"); err != nil {
-		return err
-	}
-	if err := checkOneHex(ev.Tags, "p"); err != nil {
+	if err := checkAddress(ev); err != nil {
 		return err
 	}
 	if err := CheckPayload(ev.Content); err != nil {
 		return fmt.Errorf("%w: %w", ErrEnvelope, err)
 	}
 	return nil
+}
+
+// checkAddress is CheckEnvelope but for the content: what says where the event
+// belongs.
+func checkAddress(ev *nostr.Event) error {
+	if ev.Kind != Kind {
+		return fmt.Errorf("%w: kind %d instead of %d", ErrEnvelope, ev.Kind, Kind)
+	}
+	if err := checkOneHex(ev.Tags, "d"); err != nil {
+		return err
+	}
+	return checkOneHex(ev.Tags, "p")
 }
 
 // checkOneHex checks that exactly one tag has the name, and a key as value.

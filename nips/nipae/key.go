@@ -1,0 +1,97 @@
+package nipae
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/nbd-wtf/go-nostr/nip44"
+)
+
+// ConversationKey is K_c, the NIP-44 key that agent and owner share (NIP-AE,
+// "Addressing"). Who has it reads everything of the pair, so it does not print
+// itself: fmt (any verb), slog and encoding/json show "[redacted]". Only as an
+// unexported field of a struct that is printed whole would its bytes show, as
+// fmt calls no methods there.
+type ConversationKey [32]byte
+
+// ErrKey is what every error about a secret, public or conversation key is. It
+// never repeats the key.
+var ErrKey = errors.New("not a usable key")
+
+// redacted is what secrets print as.
+const redacted = "[redacted]"
+
+// addressDomain and a zero byte precede the slug in the address.
+const addressDomain = "agent-memory/v1/d-tag"
+
+// curveOrder is the order of secp256k1: secret keys are 1 to it, exclusive.
+const curveOrder = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+
+// DeriveConversationKey returns the key of a pair from one party's secret key
+// and the other's public key, both 64 lower-case hex digits: the agent's
+// secret and the owner's public key give the same as the owner's secret and
+// the agent's public key. An agent may own itself.
+//
+// It is HKDF-extract (SHA-256) of the 32-byte x coordinate of the shared
+// point, not hashed before, with the salt "nip44-v2" (NIP-44, "Encryption").
+// The error is ErrKey and never holds the secret.
+func DeriveConversationKey(secret, pubkey string) (ConversationKey, error) {
+	if err := checkSecret(secret); err != nil {
+		return ConversationKey{}, err
+	}
+	if !isHex32(pubkey) {
+		return ConversationKey{}, fmt.Errorf("%w: a public key is 64 lower-case hex digits", ErrKey)
+	}
+	key, err := nip44.GenerateConversationKey(pubkey, secret)
+	if err != nil {
+		// The library's text may repeat what it was given.
+		return ConversationKey{}, fmt.Errorf("%w: the public key is not on the curve", ErrKey)
+	}
+	return key, nil
+}
+
+// checkSecret checks that s is a secret key in hex.
+func checkSecret(s string) error {
+	if !isHex32(s) {
+		return fmt.Errorf("%w: a secret key is 64 lower-case hex digits", ErrKey)
+	}
+	// Text of one length and case compares as the numbers do.
+	if s >= curveOrder || s == zeroHex {
+		return fmt.Errorf("%w: the secret key is zero or not below the order of the curve", ErrKey)
+	}
+	return nil
+}
+
+const zeroHex = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// Address returns the d tag of the slug's record: HMAC-SHA256 under the key of
+// "agent-memory/v1/d-tag", a zero byte and the slug, as 64 lower-case hex
+// digits (NIP-AE, "Addressing"). It says nothing about the slug to others.
+func (k ConversationKey) Address(s Slug) string {
+	mac := hmac.New(sha256.New, k[:])
+	io.WriteString(mac, addressDomain)
+	mac.Write([]byte{0})
+	io.WriteString(mac, string(s))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Format implements fmt.Formatter for every verb, so that none shows the key.
+func (ConversationKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+
+// String implements fmt.Stringer; it does not show the key.
+func (ConversationKey) String() string { return redacted }
+
+// GoString implements fmt.GoStringer; it does not show the key.
+func (ConversationKey) GoString() string { return redacted }
+
+// LogValue implements slog.LogValuer; it does not show the key.
+func (ConversationKey) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText implements encoding.TextMarshaler, which encoding/json uses too;
+// it does not show the key.
+func (ConversationKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }

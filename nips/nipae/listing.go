@@ -1,0 +1,113 @@
+package nipae
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Listing is the whole memory of a pair as a set of events shows it (NIP-AE,
+// "Listing"): the head of every address.
+type Listing struct {
+	// Core is the head of core, nil if there is none.
+	Core *Engram
+	// Memories are the heads that have a value, by slug.
+	Memories []Engram
+	// Tombstones are the heads that say that there is nothing, by slug.
+	Tombstones []Engram
+	// Unreadable are the addresses at which nothing is valid, by d tag. Their
+	// slugs cannot be known, but the memory is there: never absent.
+	Unreadable []UnreadableAddress
+	// Doubtful counts the events that claim to be newer than a head and are not
+	// valid.
+	Doubtful int
+	// Outside are events of another kind, author or owner, or without one
+	// proper d tag: what nobody asked for.
+	Outside []Rejection
+
+	readings map[string]Reading // by d tag
+}
+
+// UnreadableAddress is an address with events of which none is valid.
+type UnreadableAddress struct {
+	D string
+	Reading
+}
+
+// SelectHeads groups what every relay returned for kind 30174, the agent as
+// author and the owner as #p by d tag, and selects the head of each group as
+// SelectHead does. Order and duplicates do not matter. Whether a relay's cap
+// cut the answer short is not visible here: page until it is exhausted.
+func SelectHeads(k ConversationKey, agent, owner string, candidates []*nostr.Event) Listing {
+	groups := make(map[string][]*nostr.Event)
+	var l Listing
+	for _, ev := range distinct(candidates) {
+		d, err := addressOf(agent, owner, ev)
+		if err != nil {
+			l.Outside = append(l.Outside, Rejection{Event: ev, Err: err})
+			continue
+		}
+		groups[d] = append(groups[d], ev)
+	}
+	l.readings = make(map[string]Reading, len(groups))
+	for _, d := range slices.Sorted(maps.Keys(groups)) {
+		r := selectAt(k, agent, owner, groups[d])
+		l.readings[d] = r
+		l.add(d, r)
+	}
+	bySlug := func(a, b Engram) int { return cmp.Compare(a.Slug(), b.Slug()) }
+	slices.SortFunc(l.Memories, bySlug)
+	slices.SortFunc(l.Tombstones, bySlug)
+	return l
+}
+
+func (l *Listing) add(d string, r Reading) {
+	switch {
+	case r.Head == nil:
+		l.Unreadable = append(l.Unreadable, UnreadableAddress{D: d, Reading: r})
+		return
+	case r.Head.Slug().IsCore():
+		l.Core = r.Head
+	case r.Tombstone():
+		l.Tombstones = append(l.Tombstones, *r.Head)
+	default:
+		l.Memories = append(l.Memories, *r.Head)
+	}
+	l.Doubtful += r.Unreadable
+}
+
+// At returns what SelectHead returns for the slug with that address (see
+// ConversationKey.Address) and the events of the listing that are at it. An
+// address that the listing does not have is absent, unless nothing at all in
+// the answers was readable: then it is ErrNothingReadable, as there.
+func (l Listing) At(d string) (Reading, error) {
+	if r, ok := l.readings[d]; ok {
+		return r, r.err()
+	}
+	return Reading{}, l.Err()
+}
+
+// Err is ErrNothingReadable if relays did return events and not one of them is
+// a valid engram of the pair: the memory is not empty then, but unreadable. A
+// listing with some heads is no error, even if it has Unreadable addresses.
+func (l Listing) Err() error {
+	readable := l.Core != nil || len(l.Memories) > 0 || len(l.Tombstones) > 0
+	if refused := len(l.Unreadable) + len(l.Outside); !readable && refused > 0 {
+		return fmt.Errorf("%w: %d addresses, and %d events that are none of this pair",
+			ErrNothingReadable, len(l.Unreadable), len(l.Outside))
+	}
+	return nil
+}
+
+// Heads returns every head that has a text, core first and then by slug: what
+// Reach takes.
+func (l Listing) Heads() []Engram {
+	heads := make([]Engram, 0, len(l.Memories)+1)
+	if l.Core != nil {
+		heads = append(heads, *l.Core)
+	}
+	return append(heads, l.Memories...)
+}

@@ -1,0 +1,96 @@
+package nipae
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
+)
+
+// Engram is a valid event with what it says. Event is the one that was opened,
+// not a copy: treat it as read-only.
+type Engram struct {
+	Event *nostr.Event
+	Body  Body
+}
+
+// Why an event is not a valid engram of a pair, beside ErrSignature and
+// ErrBody. Of these, ErrUnreadable and ErrBody are about events that the agent
+// did sign for this owner.
+var (
+	// ErrNotEngram: kind, author, d, p or the shape of the content is not what
+	// an engram of this pair has.
+	ErrNotEngram = errors.New("not an engram of this agent and owner")
+	// ErrUnreadable: the content does not decrypt under the pair's key.
+	ErrUnreadable = errors.New("the engram does not decrypt")
+)
+
+// Open returns what an event says, if it is a valid engram of the pair
+// (NIP-AE, "Head selection", rules 1 to 5), checked in this order: kind,
+// exactly one d and one p tag, author, p naming the owner, content shaped like
+// a payload (ErrNotEngram, and ErrEnvelope or ErrPayload with it); id and
+// signature (ErrSignature); decryption with its MAC (ErrUnreadable); the body,
+// and that its slug has the event's d tag as address (ErrBody).
+//
+// agent and owner are public keys in lower-case hex, k is theirs. Tags other
+// than d and p have no effect; nor has the time: see Expiration.
+func Open(k ConversationKey, agent, owner string, ev *nostr.Event) (Engram, error) {
+	d, err := addressOf(agent, owner, ev)
+	if err != nil {
+		return Engram{}, err
+	}
+	if err := CheckPayload(ev.Content); err != nil {
+		return Engram{}, fmt.Errorf("%w: %w", ErrNotEngram, err)
+	}
+	if err := verify(ev); err != nil {
+		return Engram{}, err
+	}
+	plain, err := nip44.Decrypt(ev.Content, k)
+	if err != nil {
+		return Engram{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	body, err := ParseBody([]byte(plain))
+	if err != nil {
+		return Engram{}, err
+	}
+	if k.Address(body.slug) != d {
+		return Engram{}, fmt.Errorf("%w: its slug has another address", ErrBody)
+	}
+	return Engram{Event: ev, Body: body}, nil
+}
+
+// addressOf returns the d tag of an event of the pair, judged by kind, author
+// and tags alone; the content may be anything. The error is ErrNotEngram.
+func addressOf(agent, owner string, ev *nostr.Event) (d string, err error) {
+	if ev == nil {
+		return "", fmt.Errorf("%w: there is no event", ErrNotEngram)
+	}
+	if err := checkAddress(ev); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNotEngram, err)
+	}
+	if ev.PubKey != agent {
+		return "", fmt.Errorf("%w: another key is its author", ErrNotEngram)
+	}
+	if firstValue(ev.Tags, "p") != owner {
+		return "", fmt.Errorf("%w: its p tag names another owner", ErrNotEngram)
+	}
+	return firstValue(ev.Tags, "d"), nil
+}
+
+// firstValue returns the value of the first tag of that name, "" if there is
+// none.
+func firstValue(tags nostr.Tags, name string) string {
+	for _, tag := range tags {
+		if len(tag) > 1 && tag[0] == name {
+			return tag[1]
+		}
+	}
+	return ""
+}
+
+// Slug returns the slug that the engram is at.
+func (e Engram) Slug() Slug { return e.Body.slug }
+
+// CreatedAt returns the event's time in Unix seconds.
+func (e Engram) CreatedAt() int64 { return int64(e.Event.CreatedAt) }
