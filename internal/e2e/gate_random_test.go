@@ -40,6 +40,7 @@ func randomGateRun(seed uint64) *gateRun {
 	g := gatetest.New(seed, 6)
 	g.Reuse = true
 	run := &gateRun{
+		build: watched,
 		options: oracle.Options{
 			Wildcard:  []string{"reject", "exclude", "exclude"}[g.Rand.IntN(3)],
 			IDs:       []string{"", "exempt", "party"}[g.Rand.IntN(3)],

@@ -36,6 +36,7 @@ type gateAsk struct {
 // gateRun is one relay under some options, with events, readers, and what each
 // reader asks on every surface.
 type gateRun struct {
+	build   relaytest.Build
 	options oracle.Options
 	events  []*nostr.Event // in the order in which they are published
 	readers []gateReader
@@ -76,7 +77,7 @@ type gateConn struct {
 // after.
 func (g *gateRun) run(t *testing.T) {
 	t.Helper()
-	relay := start(t, gateEnv(g.options)...)
+	relay := relaytest.Start(t, relaytest.Options{Build: g.build, Env: gateEnv(g.options)})
 	marker := relaytest.Sign(relaytest.NewKey(4711), gateMarker, 1_700_000_500, "marker")
 	conns := make([]*gateConn, len(g.readers))
 	answers := map[gate.Surface][][]gateAnswer{}

@@ -24,29 +24,31 @@ var gateRules = []string{"4550 author,p ids", "30500 p d", "30078 author"}
 
 // TestGateTable asks every filter shape of the table as every reader on every
 // surface, under every option, and compares with an oracle that knows only
-// events and parties.
+// events and parties. The binary is the one that ships: that of TestGateRandom
+// has the race detector.
 func TestGateTable(t *testing.T) {
 	for _, o := range gateTableOptions() {
 		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d", o.Wildcard, o.IDs, o.Contracts, len(o.Rules))
 		t.Run(name, func(t *testing.T) {
 			events := gateTableEvents()
-			run := gateRun{options: o, events: events, readers: gateTableReaders()}
+			run := gateRun{build: plain, options: o, events: events, readers: gateTableReaders()}
 			for _, r := range run.readers {
-				run.asks = append(run.asks, gateTableAsks(r, events))
+				run.asks = append(run.asks, gateTableAsks(r, events, len(o.Rules) > 0))
 			}
 			run.run(t)
 		})
 	}
 }
 
-// gateTableOptions returns every combination, rules in two of them; with
-// -short only the default and one with everything turned round.
+// gateTableOptions returns every combination, and two with rules, of which one
+// is the default otherwise and one has everything turned round; with -short
+// only these two.
 func gateTableOptions() []oracle.Options {
 	turned := oracle.Options{Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gateRules}
-	if testing.Short() {
-		return []oracle.Options{{}, turned}
-	}
 	all := []oracle.Options{{Rules: gateRules}, turned}
+	if testing.Short() {
+		return all
+	}
 	for _, wildcard := range []string{"", "exclude"} {
 		for _, ids := range []string{"", "party"} {
 			for _, contracts := range []string{"", "parties", "public"} {
@@ -120,22 +122,35 @@ func gateTableEvents() []*nostr.Event {
 // gateUnknown is an id that no event has.
 const gateUnknown = "00000000000000000000000000000000000000000000000000000000deadbeef"
 
+// gateKinds are the kinds that a filter of the table names.
+type gateKinds struct {
+	name  string
+	kinds []int
+}
+
+// gateTableKinds returns those that the options make a difference to, and all
+// others too where rules gate some of them.
+func gateTableKinds(all bool) []gateKinds {
+	some := []gateKinds{
+		{"anything", nil}, {"engrams", []int{30174}}, {"entries", []int{30090}}, {"states", []int{30091}},
+		{"wraps", []int{1059}}, {"notes and engrams", []int{1, 30174}}, {"engrams and entries", []int{30174, 30090}},
+		{"deletions", []int{5}},
+	}
+	if !all {
+		return some
+	}
+	return append(some, []gateKinds{
+		{"no kind", []int{}}, {"contract memory", []int{30090, 30091}}, {"turn metrics", []int{44200}},
+		{"messages", []int{4}}, {"app data", []int{30078}}, {"approvals", []int{4550}}, {"shelves", []int{30500}},
+		{"notes", []int{1}}, {"engrams and wraps", []int{30174, 1059}}, {"articles and entries", []int{30023, 30090}},
+	}...)
+}
+
 // gateTableAsks crosses the kinds a filter may name with everything it may ask
-// of them; "mine" are the reader's keys, the agent's for nobody.
-func gateTableAsks(r gateReader, events []*nostr.Event) []gateAsk {
+// of them.
+func gateTableAsks(r gateReader, events []*nostr.Event, all bool) []gateAsk {
 	var asks []gateAsk
-	for _, k := range []struct {
-		name  string
-		kinds []int
-	}{
-		{"anything", nil}, {"no kind", []int{}},
-		{"engrams", []int{30174}}, {"entries", []int{30090}}, {"states", []int{30091}},
-		{"contract memory", []int{30090, 30091}}, {"wraps", []int{1059}}, {"turn metrics", []int{44200}},
-		{"messages", []int{4}}, {"deletions", []int{5}}, {"app data", []int{30078}}, {"approvals", []int{4550}},
-		{"shelves", []int{30500}}, {"notes", []int{1}},
-		{"notes and engrams", []int{1, 30174}}, {"engrams and entries", []int{30174, 30090}},
-		{"engrams and wraps", []int{30174, 1059}}, {"articles and entries", []int{30023, 30090}},
-	} {
+	for _, k := range gateTableKinds(all) {
 		for _, c := range gateConstraints(r, events) {
 			f := c.filter
 			f.Kinds = k.kinds
@@ -145,11 +160,14 @@ func gateTableAsks(r gateReader, events []*nostr.Event) []gateAsk {
 	return asks
 }
 
+// gateConstraint is what a filter asks of the kinds it names.
 type gateConstraint struct {
 	name   string
 	filter nostr.Filter
 }
 
+// gateConstraints returns all of them; "mine" are the reader's keys, the
+// agent's for nobody.
 func gateConstraints(r gateReader, events []*nostr.Event) []gateConstraint {
 	agent, owner, stranger := gateAgent.Pub, gateOwner.Pub, gateStranger.Pub
 	mine := r.pubs()
