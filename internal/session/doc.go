@@ -18,8 +18,8 @@
 // connection is one goroutine that waits for bytes. Signatures are checked in
 // one pool for all connections (verify.go), which takes turns between them.
 //
-// Live events enter at Server.deliver, find their subscriptions in an index
-// (live.go) and are put into outboxes; whoever delivers never waits for a
+// Live events enter at Server.deliver (live.go), find their subscriptions in an
+// index (index.go) and are put into outboxes; whoever delivers never waits for a
 // client.
 //
 // Decisions where NIP-01 is silent:

@@ -21,7 +21,7 @@ import (
 // Shutdown commits and answers what was read, refuses what is new, tells every
 // client and waits for all (khatru 0.19.1: it panics unless Start was used, and
 // does not wait for writes; 50-khatru-notes).
-func TestShutdownFinishesWrites(t *testing.T) {
+func TestKhatruFault_ShutdownDoesNotWaitForWrites(t *testing.T) {
 	f := &fake{held: make(chan struct{}), begun: make(chan string, 10)}
 	r := start(t, f, Options{})
 	c, idle := r.dial(t), r.dial(t)
@@ -96,7 +96,7 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 }
 
 // khatru 0.19.1: OnDisconnect runs twice (50-khatru-notes).
-func TestDisconnectedRunsOnceHoweverAConnectionEnds(t *testing.T) {
+func TestKhatruFault_DisconnectRunsTwice(t *testing.T) {
 	ends := map[string]func(r *rig, c *client){
 		"client closes": func(_ *rig, c *client) {
 			c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4000, "bye"), time.Now().Add(patience))
@@ -134,7 +134,7 @@ func TestDisconnectedRunsOnceHoweverAConnectionEnds(t *testing.T) {
 
 // A panic anywhere in a connection's work ends that connection with 1011, is
 // logged without what it was about, and nothing else notices.
-func TestAPanicEndsOneConnection(t *testing.T) {
+func TestKhatruFault_PanicEndsProcess(t *testing.T) {
 	const secret = "content of somebody"
 	boom := func() { panic(secret) }
 	req := `["REQ","s",{"kinds":[1]}]`

@@ -15,6 +15,7 @@ type Metrics interface {
 	AuthDone(ok bool)
 	StoredSent(n int)
 	LiveSent(n int)
+	QueueAdd(queue string, n int)
 }
 
 var _ Metrics = (*metrics.Metrics)(nil)
@@ -33,3 +34,18 @@ func (noMetrics) SlowReaderCut(string)     {}
 func (noMetrics) AuthDone(bool)            {}
 func (noMetrics) StoredSent(int)           {}
 func (noMetrics) LiveSent(int)             {}
+func (noMetrics) QueueAdd(string, int)     {}
+
+// The queues whose depth is counted.
+const (
+	queueVerify = "verify"                // EVENTs waiting for the pool
+	queueOut    = "connections_out_bytes" // bytes in all outboxes
+)
+
+// countQueued brings the gauge of queued bytes up to date.
+func (s *Server) countQueued() {
+	now := s.queued.Load()
+	if was := s.queuedSeen.Swap(now); now != was {
+		s.metrics.QueueAdd(queueOut, int(now-was))
+	}
+}

@@ -217,16 +217,18 @@ type batch struct {
 	last   bool // it was queued by cut, and is sent
 }
 
-// take hands the writer all that is queued. If there is nothing, the writer
-// rests, or is over if nothing will come.
-func (b *outbox) take() (next batch, rests, over bool) {
+// take hands the writer all that is queued, in exchange for a slice that it has
+// emptied. If there is nothing, the writer rests, or is over if nothing will
+// come.
+func (b *outbox) take(spare []frame) (next batch, rests, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next = batch{b.queue, b.ping, b.pong, b.dropped.Load()}
-	b.queue, b.ping, b.pong = nil, false, nil
+	b.queue, b.ping, b.pong = spare, false, nil
 	if len(next.frames) > 0 || next.ping || next.pong != nil {
 		return next, false, false
 	}
+	b.queue = nil // an idle connection holds nothing
 	if !b.closing {
 		b.running = false
 	}

@@ -48,7 +48,7 @@ func (c *conn) read() (code int) {
 			return c.readEnded(err)
 		}
 		j, err := c.message(kind, body)
-		if j != nil && !c.hand(j) && c.net.lingering.Load() {
+		if j != nil && !c.hand(j) && c.net.lingering() {
 			return 0 // what still comes is thrown away without being looked at
 		}
 		if err != nil {
@@ -144,6 +144,7 @@ func (c *conn) hand(j *job) bool {
 	for {
 		taken, start := c.in.put(j, c.srv.limits.Load())
 		if taken && j.pooled {
+			c.srv.metrics.QueueAdd(queueVerify, 1)
 			c.srv.verifier.add(c, j)
 		}
 		if start {
@@ -190,7 +191,7 @@ func (c *conn) readEnded(err error) (code int) {
 		return closed.Code
 	case errors.Is(err, errHuge), errors.Is(err, websocket.ErrReadLimit):
 		return websocket.CloseMessageTooBig
-	case errors.As(err, &timeout) && timeout.Timeout() && !c.net.lingering.Load():
+	case errors.As(err, &timeout) && timeout.Timeout() && !c.net.lingering():
 		c.srv.metrics.SlowReaderCut("ping")
 		c.abort()
 		return 0

@@ -53,7 +53,7 @@ func TestEOSEHints(t *testing.T) {
 
 // khatru 0.19.1: a REQ refused at its second filter keeps the first live
 // (50-khatru-notes). And a REQ ends the subscription it replaces even then.
-func TestNothingOfARefusedREQStaysLive(t *testing.T) {
+func TestKhatruFault_RefusedRequestStaysLive(t *testing.T) {
 	f := &fake{authorize: func(_ context.Context, _ gate.Surface, f nostr.Filter) error {
 		if len(f.Kinds) == 1 && f.Kinds[0] == 30174 {
 			return &gate.Refusal{Prefix: "restricted", Rule: "engram", Text: "not a party"}
@@ -83,7 +83,7 @@ func TestNothingOfARefusedREQStaysLive(t *testing.T) {
 }
 
 // A refused COUNT is CLOSED (khatru 0.19.1 answers count 0), and ends nothing.
-func TestARefusedCOUNTIsCLOSED(t *testing.T) {
+func TestKhatruFault_RefusedCountIsZero(t *testing.T) {
 	f := &fake{}
 	f.authorize = func(_ context.Context, s gate.Surface, _ nostr.Filter) error {
 		if s == gate.SurfaceCount {
@@ -104,7 +104,7 @@ func TestARefusedCOUNTIsCLOSED(t *testing.T) {
 
 // khatru 0.19.1: a store error is NOTICE then EOSE, on COUNT it is 0
 // (50-khatru-notes; invariant 3 of 00-overview).
-func TestAFailureIsNeverNothingThere(t *testing.T) {
+func TestKhatruFault_StoreErrorIsEOSE(t *testing.T) {
 	f := &fake{failing: errors.New("disk /secret/path is on fire")}
 	r := start(t, f, Options{})
 	c := r.dial(t)
@@ -120,7 +120,7 @@ func TestAFailureIsNeverNothingThere(t *testing.T) {
 }
 
 // khatru 0.19.1: the same sub id adds a second subscription (50-khatru-notes).
-func TestTheSameSubIDReplaces(t *testing.T) {
+func TestKhatruFault_SameSubIDAddsASecond(t *testing.T) {
 	r := start(t, &fake{}, Options{})
 	c, w := r.dial(t), r.dial(t)
 	c.send(`["REQ","s",{"kinds":[1]}]`, `["REQ","s",{"kinds":[1,2]}]`, `["REQ","s",{"kinds":[2]}]`)
@@ -148,7 +148,7 @@ func TestAnEventThatMatchesSeveralFiltersComesOnce(t *testing.T) {
 }
 
 // khatru 0.19.1: limit 0 returns before RejectFilter (50-khatru-notes).
-func TestLimitZeroPassesTheGateAndIsLiveOnly(t *testing.T) {
+func TestKhatruFault_LimitZeroPassesGate(t *testing.T) {
 	f := &fake{authorize: needsKey(pubkeyOf(t, alice))}
 	f.put(event(t, bob, 1, "stored"))
 	r := start(t, f, Options{})
@@ -166,7 +166,7 @@ func TestLimitZeroPassesTheGateAndIsLiveOnly(t *testing.T) {
 
 // Search is answered from the store and is not live; the other filters of the
 // REQ are.
-func TestSearchIsNotLive(t *testing.T) {
+func TestKhatruFault_SearchIsIgnoredLive(t *testing.T) {
 	r := start(t, &fake{}, Options{})
 	c, w := r.dial(t), r.dial(t)
 	c.send(`["REQ","search",{"search":"word","kinds":[1]}]`, `["REQ","mixed",{"search":"word"},{"kinds":[2]}]`)
@@ -178,7 +178,7 @@ func TestSearchIsNotLive(t *testing.T) {
 	c.nothingBefore()
 }
 
-func TestAnEmptyListMatchesNothingLive(t *testing.T) {
+func TestKhatruFault_EmptyListMeansAllLive(t *testing.T) {
 	r := start(t, &fake{}, Options{})
 	c, w := r.dial(t), r.dial(t)
 	c.send(`["REQ","s",{"authors":[]},{"kinds":[],"ids":[]},{"#t":[],"kinds":[1]}]`)
@@ -202,7 +202,7 @@ func TestCompleteIDsStayOpen(t *testing.T) {
 }
 
 // khatru 0.19.1 echoes sub ids unescaped (50-khatru-notes).
-func TestSubIDsAreEscapedInEveryAnswer(t *testing.T) {
+func TestKhatruFault_SubIDIsEchoedUnescaped(t *testing.T) {
 	f := &fake{}
 	ev := event(t, alice, 1, "x")
 	f.put(ev)
@@ -219,7 +219,7 @@ func TestSubIDsAreEscapedInEveryAnswer(t *testing.T) {
 // One challenge per connection, several keys add up, and a refused AUTH leaves
 // the connection and what it had proved (khatru: one identity, the second
 // replaces the first).
-func TestSeveralKeysAddUp(t *testing.T) {
+func TestKhatruFault_SecondAuthReplacesFirst(t *testing.T) {
 	f := &fake{}
 	pa, pb := pubkeyOf(t, alice), pubkeyOf(t, bob)
 	f.authorize = func(ctx context.Context, s gate.Surface, fl nostr.Filter) error {

@@ -53,6 +53,7 @@ type Server struct {
 	scratch       scratch
 	deflaters     deflaters
 	queued        atomic.Int64  // bytes in all outboxes
+	queuedSeen    atomic.Int64  // what of that the metrics know
 	subscriptions atomic.Uint64 // made so far
 	panics        atomic.Int64
 
@@ -207,6 +208,7 @@ func (s *Server) remove(c *conn) {
 		return
 	}
 	delete(s.conns, c)
+	s.countQueued()
 	s.admission.leave(addr)
 	s.metrics.ConnectionClosed()
 	if s.draining && len(s.conns) == 0 {

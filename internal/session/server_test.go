@@ -50,8 +50,9 @@ func (m *counted) AuthDone(ok bool) {
 		m.add("auth refused", 1)
 	}
 }
-func (m *counted) StoredSent(n int) { m.add("stored", n) }
-func (m *counted) LiveSent(n int)   { m.add("live", n) }
+func (m *counted) StoredSent(n int)             { m.add("stored", n) }
+func (m *counted) LiveSent(n int)               { m.add("live", n) }
+func (m *counted) QueueAdd(queue string, n int) { m.add("queue "+queue, n) }
 
 func (m *counted) get(what string) int {
 	m.mu.Lock()
@@ -125,6 +126,11 @@ func (r *rig) serve(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.serveOn(t, l)
+}
+
+func (r *rig) serveOn(t testing.TB, l net.Listener) {
+	t.Helper()
 	r.http = &http.Server{Handler: r.Server}
 	go r.http.Serve(l)
 	r.url = "ws://" + l.Addr().String()
@@ -134,6 +140,14 @@ func (r *rig) serve(t testing.TB) {
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
+		}
+		for _, queue := range []string{queueVerify, queueOut} {
+			if n := r.count.get("queue " + queue); n != 0 {
+				t.Errorf("the queue %s is said to hold %d in the end", queue, n)
+			}
+		}
+		if n := r.queued.Load(); n != 0 {
+			t.Errorf("%d bytes are counted as queued in the end", n)
 		}
 	})
 }
@@ -216,7 +230,7 @@ func (c *client) expect(want ...string) {
 // comes before it.
 func (c *client) nothingBefore() {
 	c.t.Helper()
-	c.send(`["COUNT","nothing before this",{"ids":[]}]`)
+	c.send(`["COUNT","nothing before this",{"kinds":[1],"ids":[]}]`)
 	c.expect(`["COUNT","nothing before this",{"count":0}]`)
 }
 

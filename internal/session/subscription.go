@@ -65,25 +65,25 @@ func (s *subscription) send(json []byte) {
 }
 
 // deliver sends or keeps an event if the subscription asks for it and may know
-// of it. It reports whether it did, and never waits for the client.
-func (s *subscription) deliver(d *relay.Delivery, expires nostr.Timestamp) (sent bool) {
+// of it. It reports whether it did, and whether the caller must start the
+// connection's writer. It never waits for the client.
+func (s *subscription) deliver(d *relay.Delivery, expires nostr.Timestamp) (sent, start bool) {
 	defer s.c.rescue("live")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || s.live && s.stale(d.Seq) || !s.wants(d) {
-		return false
+		return false, false
 	}
 	if !s.live {
 		lim := s.c.srv.limits.Load()
 		if !s.c.out.keep(len(d.JSON)+frameOverhead, lim) {
 			s.c.overflow()
-			return false
+			return false, false
 		}
 		s.kept = append(s.kept, keptEvent{d.Seq, expires, d.JSON})
-		return true
+		return true, false
 	}
-	s.push(d.JSON)
-	return true
+	return true, s.push(d.JSON)
 }
 
 // stale tells whether an arrival belongs to the stored answer. Ephemeral events
@@ -103,14 +103,12 @@ func (s *subscription) wants(d *relay.Delivery) bool {
 }
 
 // push queues a live event, or cuts the client off.
-func (s *subscription) push(json []byte) {
+func (s *subscription) push(json []byte) (start bool) {
 	fits, start := s.c.out.pushLive(frame{op: opText, head: s.head, body: json}, s.c.srv.limits.Load())
 	if !fits {
 		s.c.overflow()
 	}
-	if start {
-		go newWriter(s.c).run()
-	}
+	return start
 }
 
 // goLive sends EOSE and what was kept.
@@ -123,7 +121,9 @@ func (s *subscription) goLive(eose []byte) {
 	now := nostr.Timestamp(s.c.srv.now().Unix())
 	for _, k := range kept {
 		if !s.stale(k.seq) && (k.expires == 0 || k.expires > now) {
-			s.push(k.json)
+			if s.push(k.json) {
+				go newWriter(s.c).run()
+			}
 		}
 	}
 	s.live = true

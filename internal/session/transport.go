@@ -32,14 +32,15 @@ type transport struct {
 	started    bool // set before the session's goroutines start
 	compressed bool // permessage-deflate was agreed on
 
-	lingering atomic.Bool
+	until     atomic.Int64 // after farewell: when reading ends, in Unix nanoseconds
 	closeCode atomic.Int32 // the code that the library wanted to close with
 }
 
 // Read reads what the client sent; each wait is bounded by silence.
 func (t *transport) Read(p []byte) (int, error) {
-	if !t.lingering.Load() {
-		t.Conn.SetReadDeadline(time.Now().Add(t.silence))
+	t.Conn.SetReadDeadline(time.Now().Add(t.silence))
+	if until := t.until.Load(); until != 0 { // farewell may have come between
+		t.Conn.SetReadDeadline(time.Unix(0, until))
 	}
 	return t.Conn.Read(p)
 }
@@ -84,17 +85,21 @@ func (t *transport) send(p []byte) error {
 // what was sent and to close: closing a socket with unread bytes in it would
 // throw away what is still on its way to the client.
 func (t *transport) farewell(linger time.Duration) {
-	t.lingering.Store(true)
-	t.Conn.SetReadDeadline(time.Now().Add(linger))
+	until := time.Now().Add(linger)
+	t.until.Store(until.UnixNano())
+	t.Conn.SetReadDeadline(until)
 	if half, ok := t.Conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}
 }
 
+// lingering reports whether farewell was said.
+func (t *transport) lingering() bool { return t.until.Load() != 0 }
+
 // drain reads and forgets what the client still sends, until it closes or the
 // deadline that farewell set.
 func (t *transport) drain() {
-	if t.lingering.Load() {
+	if t.lingering() {
 		io.Copy(io.Discard, t.Conn)
 	}
 }

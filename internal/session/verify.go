@@ -70,6 +70,7 @@ func (v *verifier) next() *job {
 
 func (v *verifier) work(limits func() wire.Limits) {
 	for j := v.next(); j != nil; j = v.next() {
+		j.owner.srv.metrics.QueueAdd(queueVerify, -1)
 		j.owner.check(j, limits())
 	}
 }

@@ -53,8 +53,9 @@ func (w *writer) run() {
 	defer w.c.rescue("writer")
 	w.cork = w.c.srv.corks.get()
 	defer func() { w.c.srv.corks.put(w.cork) }()
+	var spare []frame
 	for {
-		next, rests, over := w.c.out.take()
+		next, rests, over := w.c.out.take(spare)
 		if over {
 			w.c.net.farewell(w.c.srv.limits.Load().Linger)
 			w.c.out.over()
@@ -73,6 +74,7 @@ func (w *writer) run() {
 			}
 			return
 		}
+		spare = next.frames[:0]
 	}
 }
 
@@ -87,6 +89,7 @@ func (w *writer) write(next batch) error {
 	for i := range next.frames {
 		if !next.last && w.c.out.dropped.Load() {
 			w.drop(next.frames[i:])
+			clear(next.frames[i:])
 			break
 		}
 		if err := w.frame(&next.frames[i]); err != nil {
@@ -114,7 +117,10 @@ func (w *writer) frame(f *frame) error {
 			fits := max(corkBytes-len(w.cork), 0)
 			w.cork = append(w.cork, rest[:min(fits, len(rest))]...)
 			rest = rest[min(fits, len(rest)):]
-			if err := errors.Join(w.send(), w.c.net.send(rest)); err != nil {
+			if err := w.send(); err != nil {
+				return err
+			}
+			if err := w.c.net.send(rest); err != nil {
 				return err
 			}
 			rest = nil
@@ -146,6 +152,7 @@ func (w *writer) send() error {
 func (w *writer) settle() {
 	w.c.out.written(w.bytes, w.count, w.c.srv.limits.Load().QueueMark)
 	w.bytes, w.count = 0, 0
+	w.c.srv.countQueued()
 }
 
 // drop is for frames that will not be sent.
