@@ -1,0 +1,144 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"engramd/nips/nipae"
+)
+
+// What operations fail with, to be asked for with errors.Is. Texts around them
+// name the relays; none holds a key, an id or a decrypted text.
+var (
+	// ErrIdentity says that a secret key is not one.
+	ErrIdentity = errors.New("not a secret key")
+	// ErrNotFound says that every relay answered and none has the thing.
+	ErrNotFound = errors.New("not found")
+	// ErrTombstone says that the memory was removed, and every relay answered.
+	ErrTombstone = errors.New("removed")
+	// ErrUnreadable says that relays returned events for the address and that
+	// none of them can be read. It must never be taken for ErrNotFound.
+	ErrUnreadable = errors.New("unreadable memory")
+	// ErrPartial says that nothing was found, but not all relays answered in
+	// full: it may be there.
+	ErrPartial = errors.New("not every relay answered")
+	// ErrNoRelay says that no relay answered, or that there is none to ask.
+	ErrNoRelay = errors.New("no relay answered")
+	// ErrAuth says that a relay refused us: it wants an AUTH that it does not
+	// accept, or this key may not do this (auth-required: and restricted:).
+	ErrAuth = errors.New("refused by the relay for this key")
+	// ErrRefused says that a relay refused a request or an event for another
+	// reason than who we are.
+	ErrRefused = errors.New("refused by the relay")
+	// ErrTimeout says that a relay did not answer in time.
+	ErrTimeout = errors.New("no answer in time")
+	// ErrMisbehaved says that a relay broke the protocol or went over a bound:
+	// frames too large, too many events, AUTH without end.
+	ErrMisbehaved = errors.New("the relay misbehaved")
+	// ErrConflict says that the memory is not what the write was made for: it
+	// is another version now. The error is a *ConflictError.
+	ErrConflict = errors.New("conflict")
+	// ErrClockPoisoned says that the head's time is so far ahead of the clock
+	// that writing after it would drag the address along (NIP-AE, "Write"). It
+	// is an ErrConflict too. Nothing was published.
+	ErrClockPoisoned = nipae.ErrClockPoisoned
+	// ErrUnverified says that a relay accepted the event and that it could not
+	// be read back afterwards.
+	ErrUnverified = errors.New("accepted, but not found when read back")
+	// ErrCore says that the core cannot be removed.
+	ErrCore = errors.New("the core cannot be removed")
+	// ErrEmpty says that an empty text was to be written without AllowEmpty.
+	ErrEmpty = errors.New("the text is empty")
+	// ErrTooLarge says that a text does not fit into an engram.
+	ErrTooLarge = errors.New("the text is too large")
+	// ErrReadOnly says that an owner cannot write an agent's memory.
+	ErrReadOnly = errors.New("only the agent can write its memory")
+	// ErrNoHistory says that a relay has no GET /history.
+	ErrNoHistory = errors.New("the relay keeps no history that it shows")
+	// ErrWhen says that a text names neither a time nor an id.
+	ErrWhen = errors.New("neither a time nor an event id")
+)
+
+// RefusalError is a relay's refusal in its own words: an OK false or a CLOSED.
+// It is ErrAuth for the prefixes auth-required and restricted, else ErrRefused.
+type RefusalError struct {
+	// Message is what the relay said, made printable and cut to 300 bytes.
+	Message string
+}
+
+// Error returns the relay's message.
+func (e *RefusalError) Error() string {
+	if e.Message == "" {
+		return "refused without a reason"
+	}
+	return e.Message
+}
+
+// Prefix is the machine-readable word before the colon (NIP-01), or "".
+func (e *RefusalError) Prefix() string {
+	prefix, _, ok := strings.Cut(e.Message, ":")
+	if !ok || strings.ContainsAny(prefix, " \t") {
+		return ""
+	}
+	return prefix
+}
+
+// Is makes a refusal ErrAuth or ErrRefused by its prefix.
+func (e *RefusalError) Is(target error) bool {
+	switch e.Prefix() {
+	case "auth-required", "restricted":
+		return target == ErrAuth
+	}
+	return target == ErrRefused
+}
+
+// ConflictError is what a write fails with when the memory is another version
+// than the one it was made for, before or after it was sent. It is ErrConflict.
+type ConflictError struct {
+	// Theirs is the version that is there now; nil if there is none, or if it
+	// could not be read.
+	Theirs *Entry
+	// Sent says that our version was accepted by a relay before the other one
+	// was seen. It is then in that relay's history.
+	Sent bool
+	// Reason is for a person.
+	Reason string
+}
+
+// Error returns the reason.
+func (e *ConflictError) Error() string { return "conflict: " + e.Reason }
+
+// Is makes it ErrConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// PoisonedError is ErrClockPoisoned, and ErrConflict as well.
+type PoisonedError struct {
+	// Head is the created_at of the version in the future, Unix seconds.
+	Head int64
+}
+
+// Error says how to get out of it.
+func (e *PoisonedError) Error() string {
+	return fmt.Sprintf("%v (created_at %d): check this machine's clock; nothing was published", ErrClockPoisoned, e.Head)
+}
+
+// Is makes it ErrClockPoisoned and ErrConflict.
+func (e *PoisonedError) Is(target error) bool {
+	return target == ErrClockPoisoned || target == ErrConflict
+}
+
+// printable makes a relay's words fit for an error text on a terminal: control
+// characters become spaces, and long texts are cut.
+func printable(s string) string {
+	const most = 300
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}

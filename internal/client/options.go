@@ -1,0 +1,82 @@
+package client
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"time"
+)
+
+// Trace is told of every websocket frame: relay is the URL as configured, sent
+// tells the direction. Calls come one at a time; frame must not be kept. Frames
+// never hold a secret key or a decrypted text.
+type Trace func(relay string, sent bool, frame []byte)
+
+// Limits bound what one relay may make us take. Zero means the default.
+type Limits struct {
+	FrameBytes int64 // one websocket message; default 512 KiB
+	Bytes      int64 // all messages in answer to one request; default 512 MiB
+	Events     int   // all events in answer to one request, repeats included; default 100,000
+	BodyBytes  int64 // one HTTP answer; default 64 MiB
+	Page       int   // events asked for at a time; default 500
+}
+
+// Bounds that are not worth an option.
+const (
+	// maxRejected is how many wrong events a relay may send in one answer.
+	maxRejected = 100
+	// maxAuths is how many different challenges of one connection are answered.
+	maxAuths = 4
+	// maxIdleFrames is how many frames may come while nothing is asked.
+	maxIdleFrames = 1000
+	// maxIdle is how long an unused connection is trusted to be alive.
+	maxIdle = 30 * time.Second
+	// maxRelays is how many relays of one NIP-65 list are used.
+	maxRelays = 32
+	// defaultTimeout is Options.Timeout when that is zero.
+	defaultTimeout = 10 * time.Second
+)
+
+// Options are how a Client is made. Every field may be zero.
+type Options struct {
+	// Relays are ws:// or wss:// URLs, connected to as written. Two that are the
+	// same relay (nipae.CanonicalRelayURL) count once. One that is no relay URL
+	// is a relay that fails.
+	Relays []string
+	// Timeout bounds every operation as a whole; default 10 s.
+	Timeout time.Duration
+	Clock   func() time.Time // nil means time.Now
+	Rand    io.Reader        // of nonces; nil means crypto/rand
+	Trace   Trace            // nil traces nothing
+	Log     *slog.Logger     // nil discards; debug only
+	Limits  Limits
+}
+
+func (o Options) withDefaults() Options {
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &o.Limits
+	l.FrameBytes = orDefault(l.FrameBytes, 512<<10)
+	l.Bytes = orDefault(l.Bytes, 512<<20)
+	l.Events = orDefault(l.Events, 100_000)
+	l.BodyBytes = orDefault(l.BodyBytes, 64<<20)
+	l.Page = orDefault(l.Page, 500)
+	return o
+}
+
+func orDefault[T int | int64](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}

@@ -1,0 +1,142 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// RelayStatus is what became of one question at one relay.
+type RelayStatus struct {
+	URL string // as configured
+	// Err is why the relay did not answer in full; nil if it did. What it sent
+	// before counts all the same.
+	Err error
+	// Events is how many different events that fit the question it sent.
+	Events int
+	// Rejected is how many it sent that were no events, did not fit the question
+	// or had a wrong id or signature.
+	Rejected int
+	// Complete says that the relay answered and has no more: no failure, no cap
+	// that may have cut the answer, nothing rejected.
+	Complete bool
+	Took     time.Duration
+}
+
+// Answers are what all relays together said.
+type Answers struct {
+	// Events are verified, distinct, newest first, ties by lowest id.
+	Events []*nostr.Event
+	Relays []RelayStatus // in the order of the configuration
+}
+
+// Partial reports whether some relay failed or may have more.
+func (a Answers) Partial() bool { return partial(a.Relays) }
+
+// AllFailed reports whether no relay answered.
+func (a Answers) AllFailed() bool { return answered(a.Relays) == 0 }
+
+// PublishStatus is what one relay said to an event.
+type PublishStatus struct {
+	URL string
+	// Accepted says that the relay has the event now: OK true, which includes
+	// that it had it before.
+	Accepted bool
+	// Superseded says that the relay has a newer version: an OK false whose
+	// message starts with "duplicate:".
+	Superseded bool
+	Message    string // the OK's, printable
+	Err        error  // nil if and only if accepted
+	Took       time.Duration
+}
+
+// Status is how an operation of a Memory went, relay by relay.
+type Status struct {
+	// Relays are those that were asked, of the last reading the operation made.
+	Relays []RelayStatus
+	// Partial says that some relay failed, or may have more than it said.
+	Partial bool
+	// Published is what the relays said to the event that was written, if one was.
+	Published []PublishStatus
+	// Doubtful counts events that claim to be newer than what was found, or to
+	// be part of it, and cannot be read.
+	Doubtful int
+}
+
+func partial(relays []RelayStatus) bool {
+	for _, r := range relays {
+		if r.Err != nil || !r.Complete {
+			return true
+		}
+	}
+	return false
+}
+
+// answered counts the relays that answered.
+func answered(relays []RelayStatus) (n int) {
+	for _, r := range relays {
+		if r.Err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func rejected(relays []RelayStatus) (n int) {
+	for _, r := range relays {
+		n += r.Rejected
+	}
+	return n
+}
+
+// failures joins what went wrong at each relay into one error around the
+// sentinel. It is ErrAuth too if every relay refused us.
+func failures(sentinel error, relays []RelayStatus) error {
+	errs := make(map[string]error, len(relays))
+	order := make([]string, 0, len(relays))
+	for _, r := range relays {
+		err := r.Err
+		if err == nil && !r.Complete {
+			err = errors.New("its answer may be incomplete")
+		}
+		if err != nil {
+			errs[r.URL] = err
+			order = append(order, r.URL)
+		}
+	}
+	return joined(sentinel, order, errs)
+}
+
+func joined(sentinel error, order []string, errs map[string]error) error {
+	if len(order) == 0 {
+		return sentinel
+	}
+	e := &relayErrors{sentinel: sentinel, auth: true}
+	parts := make([]string, 0, len(order))
+	for _, url := range order {
+		parts = append(parts, fmt.Sprintf("%s: %v", printable(url), errs[url]))
+		e.auth = e.auth && errors.Is(errs[url], ErrAuth)
+		e.causes = append(e.causes, errs[url])
+	}
+	e.text = fmt.Sprintf("%v: %s", sentinel, strings.Join(parts, "; "))
+	return e
+}
+
+// relayErrors is a sentinel with what happened at each relay. Of the causes it
+// shows ErrAuth only if all of them are: one relay that refuses us is no reason
+// to say that we were refused.
+type relayErrors struct {
+	sentinel error
+	text     string
+	auth     bool
+	causes   []error
+}
+
+func (e *relayErrors) Error() string { return e.text }
+
+func (e *relayErrors) Is(target error) bool {
+	return target == e.sentinel || target == ErrAuth && e.auth && e.sentinel == ErrNoRelay
+}
