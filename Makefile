@@ -1,25 +1,45 @@
 # The build tags live here only: FTS5 for search, libsecp256k1 for fast signature checks.
-TAGS   := sqlite_fts5 libsecp256k1
-GO     := go
-GOFLAGS_TAGS := -tags "$(TAGS)"
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -X main.version=$(VERSION)
+TAGS     := sqlite_fts5 libsecp256k1
+GO       := go
+GOTAGS   := -tags "$(TAGS)"
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -X main.version=$(VERSION)
+FUZZTIME ?= 30s
+ROUNDS   ?= 200
 
-.PHONY: run build test lint clean
+.PHONY: run build test lint fuzz bench soak demo clean
 
-build:
-	$(GO) build $(GOFLAGS_TAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
+build: ## the programs, into bin/
+	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
 
-run: build
+run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
-test:
-	$(GO) test $(GOFLAGS_TAGS) -race ./...
+test: ## everything but what takes many minutes
+	$(GO) test $(GOTAGS) -race -timeout 30m ./...
 
-lint:
+lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
 	$(GO) vet ./...
-	$(GO) vet $(GOFLAGS_TAGS) ./...
+	$(GO) vet $(GOTAGS) ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		targets=$$($(GO) test $(GOTAGS) -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$targets" | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target $(FUZZTIME)"; \
+			$(GO) test $(GOTAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+bench: ## benchmarks of all packages
+	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
+
+soak: ## crash rounds and the largest answers, at full length
+	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session' ./internal/e2e
+
+demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
+	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
 	rm -rf bin
