@@ -71,7 +71,7 @@ func watchFsyncs(t *testing.T) *fsyncs {
 	})
 	return &fsyncs{
 		shared: (*fsyncShared)(unsafe.Pointer(&mem[0])),
-		env:    []string{"LD_PRELOAD=" + lib, "ENGRAMD_TEST_FSYNC=" + path},
+		env:    []string{"LD_PRELOAD=" + lib, "E2E_FSYNCS=" + path},
 	}
 }
 

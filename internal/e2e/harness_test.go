@@ -15,6 +15,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if name := os.Getenv(hostileName); name != "" {
+		os.Exit(beHostile(name, os.Getenv(hostileURL)))
+	}
 	code := m.Run()
 	if err := relaytest.Clean(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,18 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// dialRaw opens a websocket of which nothing is read unless the caller does. A
-// small receive buffer makes the relay notice soon.
+// dialRaw opens a websocket of which nothing is read unless the caller does.
 func dialRaw(url string, compress bool) (*websocket.Conn, error) {
+	dialer := websocket.Dialer{HandshakeTimeout: relaytest.Patience, EnableCompression: compress}
+	conn, _, err := dialer.Dial(url, nil)
+	return conn, err
+}
+
+// dialDeaf opens a websocket with a receive buffer so small that the relay
+// notices soon when nothing is read.
+func dialDeaf(url string) (*websocket.Conn, error) {
 	dialer := websocket.Dialer{
-		HandshakeTimeout:  relaytest.Patience,
-		EnableCompression: compress,
+		HandshakeTimeout: relaytest.Patience,
 		NetDial: func(network, addr string) (net.Conn, error) {
 			conn, err := net.Dial(network, addr)
 			if err != nil {
@@ -43,9 +50,9 @@ func stopped(stop <-chan struct{}) bool {
 
 // neverReads asks for everything, live too, and reads nothing. It must be cut
 // off, and then it comes again.
-func neverReads(relay *relaytest.Child, begun func(), stop <-chan struct{}) error {
+func neverReads(url string, begun func(), stop <-chan struct{}) error {
 	author := relaytest.NewKey(500)
-	filler, err := relaytest.Dial(relay.URL)
+	filler, err := relaytest.Dial(url)
 	if err != nil {
 		return err
 	}
@@ -56,8 +63,9 @@ func neverReads(relay *relaytest.Child, begun func(), stop <-chan struct{}) erro
 			return fmt.Errorf("fill: %v %v", ok, err)
 		}
 	}
-	for !stopped(stop) {
-		conn, err := dialRaw(relay.URL, false)
+	cut := false
+	for !cut || !stopped(stop) { // it stays until it has been cut off once
+		conn, err := dialDeaf(url)
 		if err != nil {
 			return fmt.Errorf("dial: %w", err)
 		}
@@ -68,7 +76,8 @@ func neverReads(relay *relaytest.Child, begun func(), stop <-chan struct{}) erro
 			}
 		}
 		begun()
-		err = untilCut(conn, stop, 15*time.Second)
+		err = untilCut(conn, 15*time.Second)
+		cut = true
 		conn.Close()
 		if err != nil {
 			return fmt.Errorf("never reads: %w", err)
@@ -77,15 +86,13 @@ func neverReads(relay *relaytest.Child, begun func(), stop <-chan struct{}) erro
 	return nil
 }
 
-// untilCut pings until the relay has cut the connection, or stop is closed.
-func untilCut(conn *websocket.Conn, stop <-chan struct{}, limit time.Duration) error {
+// untilCut pings until the relay has cut the connection.
+func untilCut(conn *websocket.Conn, limit time.Duration) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(limit)
 	for {
 		select {
-		case <-stop:
-			return nil
 		case <-deadline:
 			return fmt.Errorf("not cut off after %v", limit)
 		case <-tick.C:
@@ -98,10 +105,10 @@ func untilCut(conn *websocket.Conn, stop <-chan struct{}, limit time.Duration) e
 
 // byteByByte sends the handshake and then events one byte at a time. It is slow,
 // and it is within its rights: its event must be answered.
-func byteByByte(relay *relaytest.Child, begun func(), stop <-chan struct{}) error {
+func byteByByte(url string, begun func(), stop <-chan struct{}) error {
 	begun()
 	for n := int64(0); !stopped(stop); n++ {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(relay.URL, "ws://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
 		if err != nil {
 			return fmt.Errorf("dial: %w", err)
 		}
@@ -119,7 +126,9 @@ func dribble(conn net.Conn, stop <-chan struct{}, n int64) error {
 	defer tick.Stop()
 	send := func(text []byte) error {
 		for i := range text {
-			<-tick.C
+			if text[0] != 'G' {
+				<-tick.C // the headers have a time limit, messages have none
+			}
 			if stopped(stop) {
 				return nil
 			}
@@ -134,24 +143,31 @@ func dribble(conn net.Conn, stop <-chan struct{}, n int64) error {
 	if err := send([]byte(handshake)); err != nil {
 		return err
 	}
+	if err := readUntil(conn, stop, "\r\n\r\n"); err != nil {
+		return err // nothing may be sent before the handshake is answered
+	}
 	ev := relaytest.Note(relaytest.NewKey(501), now()-5000+n, fmt.Sprint("slowly ", n, time.Now().UnixNano()))
-	frame := maskedText(fmt.Appendf(nil, `["EVENT",%s]`, ev))
-	if err := send(frame); err != nil {
+	if err := send(maskedText(fmt.Appendf(nil, `["EVENT",%s]`, ev))); err != nil {
 		return err
 	}
+	return readUntil(conn, stop, `["OK","`+ev.ID+`",true`)
+}
+
+// readUntil reads until what was read contains text, or stop is closed.
+func readUntil(conn net.Conn, stop <-chan struct{}, text string) error {
 	if err := conn.SetReadDeadline(time.Now().Add(relaytest.Patience)); err != nil {
 		return err
 	}
 	var got []byte
 	buf := make([]byte, 4096)
 	for !stopped(stop) {
-		k, err := conn.Read(buf)
-		got = append(got, buf[:k]...)
-		if strings.Contains(string(got), `["OK","`+ev.ID+`",true`) {
+		n, err := conn.Read(buf)
+		got = append(got, buf[:n]...)
+		if strings.Contains(string(got), text) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("no OK: %w after %.300q", err, got)
+			return fmt.Errorf("no %q: %w after %.300q", text, err, got)
 		}
 	}
 	return nil
@@ -165,8 +181,8 @@ func maskedText(payload []byte) []byte {
 // maximumOfSubscriptions opens as many subscriptions as it may with as many
 // filters as it may, all of which match what the well-behaved client writes, and
 // then one more, which must be refused by name.
-func maximumOfSubscriptions(relay *relaytest.Child, begun func(), stop <-chan struct{}) error {
-	c, err := relaytest.Dial(relay.URL)
+func maximumOfSubscriptions(url string, begun func(), stop <-chan struct{}) error {
+	c, err := relaytest.Dial(url)
 	if err != nil {
 		return err
 	}
@@ -174,7 +190,7 @@ func maximumOfSubscriptions(relay *relaytest.Child, begun func(), stop <-chan st
 	agent := relaytest.Agent()
 	filters := make([]any, 16)
 	for i := range filters {
-		filters[i] = relaytest.Filter{"kinds": []int{1, 2 + i}, "authors": []string{agent.Pub}, "limit": 1}
+		filters[i] = relaytest.Filter{"kinds": []int{1, 100 + i}, "authors": []string{agent.Pub}, "limit": 1}
 	}
 	for i := range 64 {
 		if a, err := c.Subscribe(fmt.Sprint("max", i), filters...); err != nil || !a.EOSE {
@@ -188,17 +204,23 @@ func maximumOfSubscriptions(relay *relaytest.Child, begun func(), stop <-chan st
 		return fmt.Errorf("17 filters: %v, EOSE %v, CLOSED %q", err, a.EOSE, a.Closed)
 	}
 	begun()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-stop
+		cancel()
+	}()
 	for !stopped(stop) {
-		if _, err := c.Wait(relaytest.Labelled("EVENT")); err != nil && !stopped(stop) {
-			return fmt.Errorf("no event for 63 subscriptions that match: %w", err)
+		if _, err := c.WaitContext(ctx, relaytest.Labelled("EVENT")); err != nil && !stopped(stop) {
+			return fmt.Errorf("with 63 subscriptions open: %w", err)
 		}
 	}
 	return nil
 }
 
 // floods sends events, requests and rubbish as fast as the relay reads.
-func floods(relay *relaytest.Child, begun func(), stop <-chan struct{}) error {
-	conn, err := dialRaw(relay.URL, false)
+func floods(url string, begun func(), stop <-chan struct{}) error {
+	conn, err := dialRaw(url, false)
 	if err != nil {
 		return err
 	}
@@ -235,8 +257,8 @@ func floods(relay *relaytest.Child, begun func(), stop <-chan struct{}) error {
 
 // halfHandshakes opens connections that never finish their headers, and ones
 // that leave at once. The relay must close the former by itself.
-func halfHandshakes(relay *relaytest.Child, begun func(), stop <-chan struct{}) error {
-	addr := strings.TrimPrefix(relay.URL, "ws://")
+func halfHandshakes(url string, begun func(), stop <-chan struct{}) error {
+	addr := strings.TrimPrefix(url, "ws://")
 	for !stopped(stop) {
 		var open []net.Conn
 		for i := range 50 {

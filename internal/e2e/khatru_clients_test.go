@@ -20,7 +20,7 @@ import (
 func TestKhatruFault_SlowReaderStopsPublishers(t *testing.T) {
 	relay := start(t, "ENGRAMD_TIMEOUTS_WRITE_STALL=1s", "ENGRAMD_LIMITS_QUEUE_BYTES=1MiB", "ENGRAMD_LIMITS_QUEUE_MARK=64KiB")
 	k := relaytest.NewKey(821)
-	conn, err := dialRaw(relay.URL, false)
+	conn, err := dialDeaf(relay.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,13 +34,14 @@ func newWellBehaved(t *testing.T, relay *relaytest.Child) *wellBehaved {
 	return w
 }
 
-// measure takes n samples of each. Signing happens outside of what is measured.
-func (w *wellBehaved) measure(n int) latency {
+// measure takes samples of each for so long. Signing happens outside of what is
+// measured.
+func (w *wellBehaved) measure(long time.Duration) latency {
 	w.t.Helper()
 	head := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "authors": []string{w.agent.Pub},
 		"#d": []string{relaytest.Address(w.agent, w.owner.Pub, "core")}, "#p": []string{w.owner.Pub}}
 	var published, read []time.Duration
-	for range n {
+	for until := time.Now().Add(long); time.Now().Before(until) || len(read) < 100; {
 		w.clock++
 		ev := relaytest.Note(w.agent, w.clock, "well-behaved")
 		start := time.Now()
@@ -66,7 +67,7 @@ func quantilesOf(samples []time.Duration) quantiles {
 // scheduling alone can cost on two cores that the relay shares with the hostile
 // clients, the measuring one and the disk: below them a ratio says nothing.
 func (beside latency) within(alone latency) bool {
-	const floor50, floor95 = 20 * time.Millisecond, 60 * time.Millisecond
+	const floor50, floor95 = 10 * time.Millisecond, 50 * time.Millisecond
 	ok := func(b, a quantiles) bool {
 		return b.p50 <= max(3*a.p50, floor50) && b.p95 <= max(3*a.p95, floor95)
 	}

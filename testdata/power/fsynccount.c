@@ -3,8 +3,8 @@
  * in a file that the test has mapped too, delays or fails them on demand, and
  * fails reads of the database on demand.
  *
- * The file is named by ENGRAMD_TEST_FSYNC and laid out as struct shared; the
- * test (internal/e2e/power_test.go) reads and writes the same words. Times are
+ * The file is named by E2E_FSYNCS and laid out as struct shared; the
+ * test (internal/e2e/fsync_test.go) reads and writes the same words. Times are
  * CLOCK_MONOTONIC in nanoseconds, which all processes of a machine share.
  */
 #define _GNU_SOURCE
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ static struct shared *shared;
 
 __attribute__((constructor)) static void open_shared(void)
 {
-	const char *path = getenv("ENGRAMD_TEST_FSYNC");
+	const char *path = getenv("E2E_FSYNCS");
 	if (path == NULL)
 		return;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -154,4 +155,19 @@ ssize_t pread64(int fd, void *buf, size_t n, off64_t at)
 	if (real == NULL)
 		real = (ssize_t (*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, "pread64");
 	return read_fails(fd) ? -1 : real(fd, buf, n, at);
+}
+
+/* The database is not mapped under this library, so that reads are reads. */
+void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t at)
+{
+	if (fd >= 0 && shared != NULL && file_of(fd) == DATABASE) {
+		errno = ENODEV;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mmap, addr, n, prot, flags, fd, at);
+}
+
+void *mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t at)
+{
+	return mmap(addr, n, prot, flags, fd, at);
 }

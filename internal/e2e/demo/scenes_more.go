@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -47,35 +46,13 @@ func asParties(s *stage) {
 }
 
 func overHTTP(s *stage) {
-	s.chapter("The same over HTTP, signed with NIP-98")
-	body, err := json.Marshal([]any{engramsFor(theOwner())})
-	if err != nil {
-		s.Fatalf("encode: %v", err)
-	}
-	s.say("→ POST /count %s   # signed by <owner>", readable(string(body)))
-	r := s.http(s.relay.Post(theOwner().key, "/count", body))
-	s.check(r.Status == http.StatusOK && strings.Contains(string(r.Body), fmt.Sprintf(`"count":%d`, 3+secondMemories)), "the number that COUNT gave")
-	s.say("→ POST /query …   # signed by <stranger>")
-	r = s.http(s.relay.Post(theStranger().key, "/query", body))
-	s.check(r.Status == http.StatusForbidden && strings.Contains(string(r.Body), "restricted: "), "403, in the words of CLOSED")
-	s.say("→ POST /query …   # signed by nobody")
-	r = s.http(s.relay.Do(http.MethodPost, "/query", body, nil))
-	s.check(r.Status == http.StatusUnauthorized, "401")
-
-	agent := theAgent().key
-	path := fmt.Sprintf("/history?kind=30174&author=%s&d=%s", agent.Pub, relaytest.Address(agent, theOwner().key.Pub, "core"))
-	s.say("→ GET %s   # signed by <owner>", readable(path))
-	r = s.http(s.relay.Get(theOwner().key, path))
-	var versions []nostr.Event
-	err = json.Unmarshal(r.Body, &versions)
-	s.check(r.Status == http.StatusOK && err == nil && len(versions) >= 1 && versions[len(versions)-1].ID == s.memory.vectors[3].Event.ID,
-		"the superseded versions of core, the published vector among them")
-	s.say("→ GET /history …   # signed by <stranger>")
-	r = s.http(s.relay.Get(theStranger().key, path))
-	s.check(r.Status != http.StatusOK || strings.TrimSpace(string(r.Body)) == "[]", "nothing for others")
+	s.chapter("HTTP on the same port, metrics on another")
 	s.say("→ GET /   # Accept: application/nostr+json")
-	r = s.http(s.relay.Do(http.MethodGet, "/", nil, http.Header{"Accept": {"application/nostr+json"}}))
+	r := s.http(s.relay.Do(http.MethodGet, "/", nil, http.Header{"Accept": {"application/nostr+json"}}))
 	s.check(r.Status == http.StatusOK && strings.Contains(string(r.Body), `"supported_nips"`), "the NIP-11 document")
+	s.say("→ GET /readyz")
+	r = s.http(s.relay.Do(http.MethodGet, "/readyz", nil, nil))
+	s.check(r.Status == http.StatusOK, "the database is writable")
 	s.say("→ GET %s", s.relay.Metrics)
 	n, err := s.relay.Metric("engramd_connections_total")
 	s.answer("engramd_connections_total %v", n)
