@@ -109,6 +109,12 @@ func proxyOf(cfg *config.Config) bridge.Proxy {
 	return bridge.Proxy{Trusted: cfg.Proxy.Trusted, Header: cfg.Proxy.Header}
 }
 
+// pendingLimits gives connections before their upgrade the same bounds as
+// websockets, counted apart.
+func pendingLimits(cfg *config.Config) bridge.PendingLimits {
+	return bridge.PendingLimits{Total: cfg.Limits.Connections, PerAddress: cfg.Limits.ConnectionsPerAddress}
+}
+
 // listening is the address a listener really has.
 func listening(l net.Listener) netip.AddrPort {
 	ap, _ := netip.ParseAddrPort(l.Addr().String()) // a TCP listener's address always is one

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -33,6 +34,7 @@ type Options struct {
 	Socket  http.Handler // takes websocket upgrades; finds the client with relay.AddrFrom
 	URLs    []string     // ws:// or wss:// URLs that clients are told to use; the first one leads
 	Proxy   Proxy
+	Pending PendingLimits
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
 	Metrics *metrics.Metrics // nil-safe
@@ -47,6 +49,7 @@ type Handler struct {
 	proxy    atomic.Pointer[Proxy]
 	draining atomic.Bool
 	probe    probe
+	pending  *pending
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 }
@@ -63,6 +66,8 @@ func New(o Options) *Handler {
 		h.probe.clock = time.Now
 	}
 	h.SetProxy(o.Proxy)
+	h.pending = newPending(func(addr netip.Addr) bool { return h.proxy.Load().trusts(addr) }, o.Metrics)
+	h.SetPending(o.Pending)
 	h.route("/healthz", "healthz", h.healthz)
 	h.route("/readyz", "readyz", h.readyz)
 	for path := range rootPaths(o.URLs) {
@@ -105,6 +110,9 @@ func (h *Handler) Drain() { h.draining.Store(true) }
 
 // SetProxy replaces what is believed of forwarding headers, for requests to come.
 func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
+
+// SetPending replaces the bounds of connections that are not websockets.
+func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }
 
 // ServeHTTP resolves the client's address and finds the endpoint.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -7,9 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 var errTimeout = os.ErrDeadlineExceeded
+
+const patience = 10 * time.Second
 
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()

@@ -10,9 +10,10 @@ import (
 // for a request's headers; the other limits end when a websocket takes the
 // connection over. Server errors (a scanner's nonsense, mostly) are logged at
 // level debug.
-func NewServer(h http.Handler, handshake time.Duration, log *slog.Logger) *http.Server {
+func NewServer(h *Handler, handshake time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
+		ConnState:         h.pending.connState,
 		ReadHeaderTimeout: handshake,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      30 * time.Second,

@@ -1,0 +1,98 @@
+package bridge
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"engramd/internal/metrics"
+)
+
+// PendingLimits bound connections that are not websockets (yet): those that
+// have said nothing, and those that ask over HTTP. The session counts
+// websockets by itself.
+type PendingLimits struct {
+	Total      int // 0 or less is no limit
+	PerAddress int // from one IPv4 address or IPv6 /64; loopback and trusted proxies are exempt; 0 or less is no limit
+}
+
+// pending counts those connections, so that a flood of silent ones leaves
+// files and memory for everybody else. What is over a bound is closed at once.
+type pending struct {
+	limits  atomic.Pointer[PendingLimits]
+	exempt  func(netip.Addr) bool
+	metrics *metrics.Metrics
+
+	mu    sync.Mutex
+	total int
+	from  map[netip.Prefix]int
+	conns map[net.Conn]netip.Prefix
+}
+
+func newPending(exempt func(netip.Addr) bool, m *metrics.Metrics) *pending {
+	p := &pending{exempt: exempt, metrics: m, from: map[netip.Prefix]int{}, conns: map[net.Conn]netip.Prefix{}}
+	p.limits.Store(&PendingLimits{})
+	return p
+}
+
+// connState is the http.Server's ConnState.
+func (p *pending) connState(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		if reason := p.enter(conn); reason != "" {
+			p.metrics.ConnectionRefused(reason)
+			_ = conn.Close() // the server sees it and says StateClosed
+		}
+	case http.StateHijacked, http.StateClosed:
+		p.leave(conn)
+	}
+}
+
+// enter counts a connection and names the bound that it is over, if any.
+func (p *pending) enter(conn net.Conn) (reason string) {
+	limits := p.limits.Load()
+	addr := parseAddr(conn.RemoteAddr().String())
+	network := networkOf(addr)
+	free := !addr.IsValid() || addr.IsLoopback() || p.exempt(addr)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns[conn] = network
+	p.total++
+	p.from[network]++
+	switch {
+	case limits.Total > 0 && p.total > limits.Total:
+		return "total"
+	case limits.PerAddress > 0 && p.from[network] > limits.PerAddress && !free:
+		return "address"
+	}
+	return ""
+}
+
+func (p *pending) leave(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	network, in := p.conns[conn]
+	if !in {
+		return
+	}
+	delete(p.conns, conn)
+	p.total--
+	if p.from[network]--; p.from[network] == 0 {
+		delete(p.from, network)
+	}
+}
+
+// networkOf is what counts as one address.
+func networkOf(addr netip.Addr) netip.Prefix {
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	network, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return network
+}
