@@ -214,7 +214,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			for _, ws := range append(open, ws) {
 				ws.Close()
 			}
-			r.count.await(t, "open", 0)
+			r.count.await(t, "closed", len(open)+1)
 			if len(r.admission.byAddr) != 0 {
 				t.Errorf("addresses are still counted: %v", r.admission.byAddr)
 			}

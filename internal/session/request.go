@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -106,16 +105,13 @@ func (e *effects) closed(id, text string) {
 }
 
 func (e *effects) count(id string, granted []relay.Granted) {
-	n, err := e.c.srv.backend.Count(e.questions(), granted)
+	n, err := e.c.srv.backend.Count(e.ctx, granted)
 	if err != nil {
 		e.closed(id, relay.ErrorText(err))
 		return
 	}
 	e.c.say(wire.AppendCount(nil, id, n))
 }
-
-// questions is the context of reads. They end with the connection.
-func (e *effects) questions() context.Context { return e.ctx }
 
 // subscribe registers the subscription, sends what is stored up to the present,
 // EOSE, and what came meanwhile; from then on it is live.
@@ -151,13 +147,13 @@ var errGone = errors.New("the client is gone")
 
 // stored sends the stored events page by page, as fast as the client reads.
 func (e *effects) stored(s *subscription, granted []relay.Granted) (hints []string, err error) {
-	st := e.c.srv.backend.Stored(e.questions(), granted, s.ceiling.Load())
+	st := e.c.srv.backend.Stored(e.ctx, granted, s.ceiling.Load())
 	for done := false; !done; {
 		if !e.pace() || e.c.in.isClosed() {
 			return nil, errGone
 		}
 		var rows []store.Row
-		rows, done, err = st.Next(e.questions(), pageRows, pageBytes)
+		rows, done, err = st.Next(e.ctx, pageRows, pageBytes)
 		if err != nil {
 			if e.c.ctx.Err() != nil {
 				return nil, errGone
