@@ -26,15 +26,15 @@ func classLabel() label {
 }
 
 func outcomeLabel() label {
-	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused", "invalid", "failed", other}}
+	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused", "failed", other}}
 }
 
 func surfaceLabel() label {
-	return label{"surface", []string{"req", "count", "live", "search", "query", "http_count", "history", other}}
+	return label{"surface", []string{"req", "live", "count", "search", other}}
 }
 
 func ruleLabel() label {
-	return label{"rule", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", "wildcard", "mixed", other}}
+	return label{"rule", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", "wildcard", other}}
 }
 
 func decisionLabel() label {
@@ -46,11 +46,11 @@ func frameLabel() label {
 }
 
 func frameReasonLabel() label {
-	return label{"reason", []string{"invalid", "too_large", "rate", "subscriptions", "filters", other}}
+	return label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", other}}
 }
 
 func refusedLabel() label {
-	return label{"reason", []string{"total", "address", "draining", "handshake", other}}
+	return label{"reason", []string{"total", "address", "draining", "handshake", "hook", other}}
 }
 
 func slowLabel() label {
@@ -66,7 +66,7 @@ func failureLabel() label {
 }
 
 func queueLabel() label {
-	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", "live", other}}
+	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", other}}
 }
 
 func removedLabel() label {

@@ -79,7 +79,7 @@ func TestMethodsCount(t *testing.T) {
 	m.SetConnectionsLimit(10)
 	m.SubscriptionsAdd(3)
 	m.SubscriptionsAdd(-1)
-	m.FrameRefused("rate")
+	m.FrameRefused("filters")
 	m.ReadPaused()
 	m.AuthDone(true)
 	m.AuthDone(false)
@@ -102,7 +102,7 @@ func TestMethodsCount(t *testing.T) {
 	body := scrape(t, m)
 	for _, want := range []string{
 		"engramd_connections 1", "engramd_connections_limit 10", "engramd_connections_total 2", "engramd_subscriptions 2",
-		`engramd_frames_refused_total{reason="rate"} 1`, "engramd_reads_paused_total 1",
+		`engramd_frames_refused_total{reason="filters"} 1`, "engramd_reads_paused_total 1",
 		`engramd_auth_total{outcome="ok"} 1`, `engramd_auth_total{outcome="refused"} 1`,
 		`engramd_events_sent_total{source="stored"} 500`, `engramd_events_sent_total{source="live"} 2`,
 		`engramd_events_total{class="engram",outcome="stored"} 1`,

@@ -15,14 +15,15 @@ func (m *Metrics) defineRelay() {
 }
 
 func endpointLabel() label {
-	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", other}}
+	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", other}}
 }
 
 // EventDone counts one submitted event, EVENT frames and HTTP alike. class is
 // the gate class of its kind ("open", "engram", "contract", "sealed", "wrap",
 // "direct", "deletion", "approval", "configured"); outcome one of "stored",
-// "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused" (policy),
-// "invalid" (shape, id, signature) and "failed".
+// "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused" (by
+// policy, lifecycle or quota) and "failed" (the store). What was malformed or
+// wrongly signed has no class and is counted by FrameRefused.
 func (m *Metrics) EventDone(class, outcome string) {
 	if m == nil {
 		return
@@ -31,8 +32,8 @@ func (m *Metrics) EventDone(class, outcome string) {
 }
 
 // GateDecision counts one decision of the read gate. surface is where the
-// question came from ("req", "count", "search", "live", "query", "http_count",
-// "history"), rule the rule that decided (a class name, "wildcard" or "mixed"),
+// question came from ("req", "live", "count", "search"), rule the rule that
+// decided (a class name or "wildcard"),
 // decision "granted", "auth-required" or "restricted" for the first check and
 // "withheld" for an event that the second check kept back.
 func (m *Metrics) GateDecision(surface, rule, decision string) {
@@ -43,8 +44,7 @@ func (m *Metrics) GateDecision(surface, rule, decision string) {
 }
 
 // HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
-// "healthz", "readyz", "events", "query", "count" or "history"; status the
-// code that was sent.
+// "healthz" or "readyz", anything else is "other"; status the code that was sent.
 func (m *Metrics) HTTPDone(endpoint string, status int) {
 	if m == nil {
 		return

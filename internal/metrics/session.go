@@ -47,7 +47,7 @@ func (m *Metrics) SetConnectionsLimit(n int) {
 }
 
 // ConnectionRefused counts an upgrade that was not accepted: "total",
-// "address", "draining" or "handshake".
+// "address", "draining", "handshake" or "hook" (khatru's RejectConnection).
 func (m *Metrics) ConnectionRefused(reason string) {
 	if m == nil {
 		return
@@ -74,7 +74,7 @@ func (m *Metrics) FrameRead(label string) {
 }
 
 // FrameRefused counts a frame that was answered with a refusal before any
-// policy ran: "invalid", "too_large", "rate", "subscriptions" or "filters".
+// policy ran: "invalid", "too_large", "subscriptions" or "filters".
 func (m *Metrics) FrameRefused(reason string) {
 	if m == nil {
 		return

@@ -71,9 +71,8 @@ func (m *Metrics) Removed(reason string, n int) {
 }
 
 // QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for
-// the writer), "verify" (signatures waiting for a worker),
-// "connections_out_bytes" (bytes queued for clients) or "live" (committed
-// events waiting for dispatch).
+// the writer), "verify" (events waiting for their signature check) or
+// "connections_out_bytes" (bytes queued for clients).
 func (m *Metrics) QueueAdd(queue string, n int) {
 	if m == nil {
 		return
