@@ -27,6 +27,9 @@ var allowed = map[string][]string{
 	"internal/relay":   {"nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/session": {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":  {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/client":  {"nips/nipae", "internal/wire"},
+	"internal/mcp":     {"nips/nipae", "internal/client"},
+	"cmd/engramctl":    {"nips/nipae", "internal/client", "internal/mcp", "internal/wire"},
 	"cmd/engramd": {"internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
 		"internal/gate", "internal/store", "internal/wire"},
 }
@@ -40,8 +43,9 @@ var only = map[string][]string{
 	"database/sql/driver":                                     {"internal/store"},
 	"github.com/mattn/go-sqlite3":                             {"internal/store"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
-	"github.com/gorilla/websocket":                            {"internal/session"},
-	"github.com/BurntSushi/toml":                              {"internal/config"},
+	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
+	"github.com/BurntSushi/toml":                              {"internal/config", "cmd/engramctl"},
+	"github.com/modelcontextprotocol/go-sdk/mcp":              {"internal/mcp"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},
 }
