@@ -88,9 +88,9 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 // stretches are the spans of an ask for counting: with lists in one condition, because order does not matter.
 func (r *reading) stretches() ([]span, error) {
 	if r.want.filter.Search != "" {
-		sp, ok := matchSpan(r.want.filter.Search)
-		if !ok {
-			return nil, nil
+		sp, ok, err := matchSpan(r.want.filter.Search)
+		if err != nil || !ok {
+			return nil, err
 		}
 		return []span{sp}, nil
 	}

@@ -25,21 +25,9 @@ const (
 // After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
 func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (rows []Row, more bool, err error) {
 	defer s.observed("history", time.Now(), &err)
-	author, ok := lowerHex32(q.Author)
-	if !ok {
-		return nil, false, fmt.Errorf("%w: the author is no pubkey", ErrFilter)
-	}
-	want := &wanted{since: math.MinInt64, until: math.MaxInt64}
-	if q.Until != nil {
-		want.until = *q.Until
-	}
-	sp := span{&shape{
-		source: fromHistory, from: "history AS e INDEXED BY history_author", lead: "e.pubkey=? AND e.kind=?",
-		at: "e", ordered: true,
-	}, []driver.Value{author, int64(q.Kind)}}
-	if q.D != nil {
-		sp.from, sp.lead = "history AS e INDEXED BY history_address", "e.pubkey=? AND e.kind=? AND e.d=?"
-		sp.args = append(sp.args, addressKey(q.Kind, *q.D))
+	sp, want, err := q.span()
+	if err != nil {
+		return nil, false, err
 	}
 	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), historyBytes}
 	err = s.read(ctx, func(ctx context.Context, c *conn) error {
@@ -52,6 +40,25 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 		return nil, false, err
 	}
 	return rows, more, nil
+}
+
+// span selects the versions that are asked for.
+func (q *HistoryQuery) span() (span, *wanted, error) {
+	author, ok := lowerHex32(q.Author)
+	if !ok {
+		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", ErrFilter)
+	}
+	want := &wanted{since: math.MinInt64, until: math.MaxInt64}
+	if q.Until != nil {
+		want.until = *q.Until
+	}
+	sh := &shape{source: fromHistory, at: "e", ordered: true}
+	if q.D == nil {
+		sh.from, sh.lead = "history AS e INDEXED BY history_author", "e.pubkey=? AND e.kind=?"
+		return span{sh, []driver.Value{author, int64(q.Kind)}}, want, nil
+	}
+	sh.from, sh.lead = "history AS e INDEXED BY history_address", "e.kind=? AND e.pubkey=? AND e.d=?"
+	return span{sh, []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}}, want, nil
 }
 
 // addressKey is the column d of an event with this d tag.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"strings"
+
+	"engramd/internal/gate"
 )
 
 // Explained is how a filter is answered: the access, whether spans are merged as open cursors, and SQLite's own words for
@@ -59,4 +61,38 @@ func explain(ctx context.Context, c *conn, text string, args []driver.Value) (st
 		return nil
 	})
 	return strings.Join(lines, "\n"), err
+}
+
+// ExplainCount returns SQLite's account of the statement that Count runs.
+func (s *Store) ExplainCount(ctx context.Context, asks []Ask) (detail string, err error) {
+	wants := make([]*wanted, len(asks))
+	for i, ask := range asks {
+		if wants[i], err = compile(ask.Filter); err != nil {
+			return "", err
+		}
+	}
+	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		text, args, err := s.countSQL(ctx, c, asks, wants)
+		if err != nil {
+			return err
+		}
+		detail, err = explain(ctx, c, text, args)
+		return err
+	})
+	return detail, err
+}
+
+// ExplainHistory returns SQLite's account of a read of history.
+func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQuery) (detail string, err error) {
+	sp, want, err := q.span()
+	if err != nil {
+		return "", err
+	}
+	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+		r := s.reading(ctx, c, Ask{Scope: scope}, want)
+		text, args := r.statement(columns(scope, want.filter), sp)
+		detail, err = explain(ctx, c, text, args)
+		return err
+	})
+	return detail, err
 }

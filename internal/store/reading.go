@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql/driver"
-	"math"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -77,13 +76,11 @@ func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 
 // conditions adds to w all that a row must meet beside the span's own conditions.
 func (r *reading) conditions(w *where, sh *shape) {
-	since, until := r.want.since, r.want.until
-	beforeTime, aboveID := int64(math.MaxInt64), []byte{}
+	until := r.want.until
 	if r.after != nil {
 		until = min(until, r.after.CreatedAt)
-		beforeTime, aboveID = r.after.CreatedAt, r.after.ID[:]
 	}
-	w.and(sh.at+".created_at>=? AND "+sh.at+".created_at<=?", since, until)
+	w.and(sh.at+".created_at>=? AND "+sh.at+".created_at<=?", r.want.since, until)
 	if sh.kinds && r.want.kinds != nil {
 		w.andIn(sh.at+".kind", r.want.kinds)
 	}
@@ -93,7 +90,9 @@ func (r *reading) conditions(w *where, sh *shape) {
 		w.and("e.class IN (" + classList(sh.classes) + ")")
 	}
 	scopeWhere(w, r.scope, r.want.filter, sh.source)
-	w.and("("+sh.at+".created_at<? OR e.id>?)", beforeTime, aboveID)
+	if r.after != nil {
+		w.and("("+sh.at+".created_at<? OR e.id>?)", r.after.CreatedAt, r.after.ID[:])
+	}
 	if sh.ids && r.want.ids != nil {
 		w.andIn("e.id", r.want.ids)
 	}

@@ -33,7 +33,7 @@ type Hits struct {
 // diacritics; "several of them" in double quotes are a phrase; nothing in the text has any other meaning. It keeps the
 // first Ask.MaxRows of them (0: 500), by number only; the rows are read page by page from the Hits. After is not looked at.
 //
-// The error is ErrNoSearch without an index, ErrFilter for more than 64 words or none at all, else as of Query.
+// The error is ErrNoSearch without an index, ErrFilter for no search at all or one of more than 64 words, else as of Query.
 func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 	defer s.observed("search", time.Now(), &err)
 	if !s.SearchEnabled() {
@@ -43,17 +43,17 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if ask.Filter.Search == "" || len(searchTerms(ask.Filter.Search)) > maxWords {
-		return nil, fmt.Errorf("%w: a search is of 1 to %d words", ErrFilter, maxWords)
+	if ask.Filter.Search == "" {
+		return nil, fmt.Errorf("%w: it has no search", ErrFilter)
 	}
 	ask.After = nil
 	if ask.Ceiling == 0 {
 		ask.Ceiling = s.LastSeq()
 	}
 	hits = &Hits{store: s, ask: ask}
-	sp, ok := matchSpan(ask.Filter.Search)
-	if want.none || !ok {
-		return hits, nil
+	sp, ok, err := matchSpan(ask.Filter.Search)
+	if err != nil || want.none || !ok {
+		return hits, err
 	}
 	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
 	err = s.read(ctx, func(ctx context.Context, c *conn) error {
@@ -107,15 +107,18 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 }
 
 // matchSpan selects the rows that contain all words of the text. It is not ok when the text has none.
-func matchSpan(text string) (sp span, ok bool) {
+func matchSpan(text string) (sp span, ok bool, err error) {
 	terms := searchTerms(text)
 	if len(terms) == 0 {
-		return span{}, false
+		return span{}, false, nil
+	}
+	if len(terms) > maxWords {
+		return span{}, false, fmt.Errorf("%w: a search of more than %d words", ErrFilter, maxWords)
 	}
 	return span{&shape{
 		from: "search CROSS JOIN events AS e ON e.seq=search.rowid", lead: "search MATCH ?", at: "e",
 		ids: true, kinds: true, authors: true,
-	}, []driver.Value{strings.Join(terms, " ")}}, true
+	}, []driver.Value{strings.Join(terms, " ")}}, true, nil
 }
 
 // searchTerms splits a search into FTS5 strings: each word and each "quoted phrase" in double quotes, so that no character
