@@ -45,7 +45,7 @@ func openImporter(t *testing.T, live store.Live) (*importer, string) {
 	return im, dir
 }
 
-func jsonLine(t *testing.T, at int64, content string) []byte {
+func jsonLine(t testing.TB, at int64, content string) []byte {
 	t.Helper()
 	text, err := json.Marshal(relaytest.Note(relaytest.Agent(), at, content))
 	if err != nil {

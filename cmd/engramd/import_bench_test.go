@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"engramd/internal/gate"
+	"engramd/internal/policy"
+	"engramd/internal/relay"
+	"engramd/internal/store"
+)
+
+// BenchmarkImport stores 10,000 signed notes in a new database, signatures
+// checked on all cores, and reports events per second.
+func BenchmarkImport(b *testing.B) {
+	const events = 10_000
+	var in bytes.Buffer
+	for i := range int64(events) {
+		in.Write(jsonLine(b, i, fmt.Sprintf("note %d with a text of the usual length, neither short nor long", i)))
+	}
+	table, err := gate.NewTable(gate.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := store.Open(b.Context(), store.Options{Path: store.File(b.TempDir()), Table: table})
+		if err != nil {
+			b.Fatal(err)
+		}
+		im, err := newImporter(s, relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if t, err := im.run(b.Context(), bytes.NewReader(in.Bytes()), &reports{}); err != nil || t.Stored != events {
+			b.Fatalf("%v, %v", t, err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
