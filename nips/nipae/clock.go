@@ -39,6 +39,8 @@ func NextCreatedAt(now, head int64) (int64, error) {
 // and false if it never expires. An expired engram is still valid; that relays
 // drop it at different times is for the caller to see.
 func Expiration(ev *nostr.Event) (int64, bool) {
-	at := nip40.GetExpiration(ev.Tags)
-	return int64(at), at >= 0
+	if at := nip40.GetExpiration(ev.Tags); at >= 0 {
+		return int64(at), true
+	}
+	return 0, false
 }

@@ -1,52 +1,12 @@
 package nipae
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
 )
-
-// vectors are the published ones of NIP-AE.
-type vectors struct {
-	Derived struct {
-		PubKeyA string `json:"pubkey_a"`
-		PubKeyO string `json:"pubkey_o"`
-	} `json:"derived"`
-	Events []struct {
-		D         string          `json:"d"`
-		CreatedAt nostr.Timestamp `json:"created_at"`
-		Content   string          `json:"content"`
-		ID        string          `json:"id"`
-		Sig       string          `json:"sig"`
-	} `json:"events"`
-}
-
-func vectorEvents(t testing.TB) []*nostr.Event {
-	t.Helper()
-	raw, err := os.ReadFile("../../testdata/vectors/nip-ae.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v vectors
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
-	var out []*nostr.Event
-	for _, e := range v.Events {
-		out = append(out, &nostr.Event{
-			ID: e.ID, PubKey: v.Derived.PubKeyA, Kind: Kind, CreatedAt: e.CreatedAt, Content: e.Content, Sig: e.Sig,
-			Tags: nostr.Tags{{"d", e.D}, {"p", v.Derived.PubKeyO}},
-		})
-	}
-	if len(out) == 0 {
-		t.Fatal("there are no vectors")
-	}
-	return out
-}
 
 func TestCheckEnvelopeAcceptsVectors(t *testing.T) {
 	for _, ev := range vectorEvents(t) {
