@@ -37,7 +37,7 @@ func (s *Store) Count(ctx context.Context, asks []Ask) (n int64, err error) {
 	if len(some) == 0 {
 		return 0, nil
 	}
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.heavily(ctx, func(ctx context.Context, c *conn) error {
 		text, args, err := s.countSQL(ctx, c, some, wants)
 		if err != nil {
 			return err

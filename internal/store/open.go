@@ -32,6 +32,7 @@ type Store struct {
 	queue   *queue
 	writer  *writer
 	readers *readers
+	heavy   chan struct{} // holds a token per search or count under way: they may not have every reader
 	closing chan struct{}
 	stopped chan struct{} // the writer's goroutine ended
 	once    sync.Once
@@ -52,6 +53,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		path: o.Path, clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit,
 		closing: make(chan struct{}), stopped: make(chan struct{}),
+		heavy: make(chan struct{}, max(1, o.Readers/2)),
 		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
 	}
 	s.live.Store(&o.Live)

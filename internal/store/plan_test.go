@@ -178,7 +178,7 @@ func TestHistoryPlans(t *testing.T) {
 	party := gate.Party(storetest.MustTable(t, gate.Options{}), gate.NewReader(alice.Pub))
 	for _, scope := range []gate.Scope{{}, party, gate.Operator()} {
 		for want, q := range map[string]store.HistoryQuery{
-			"history_author (pubkey=? AND kind=? AND created_at>? AND created_at<?)":         {Kind: 30174, Author: alice.Pub},
+			"history_author (pubkey=? AND kind=? AND created_at>? AND created_at<?)":          {Kind: 30174, Author: alice.Pub},
 			"history_address (kind=? AND pubkey=? AND d=? AND created_at>? AND created_at<?)": {Kind: 30174, Author: alice.Pub, D: &d, Until: &until},
 		} {
 			detail, err := s.ExplainHistory(t.Context(), scope, q)

@@ -183,6 +183,26 @@ func next(cursors []*cursor) (*cursor, error) {
 	return best, nil
 }
 
+// heavily is snapshot for what may go through a large part of the database, however small its answer is: searches and
+// counts. Only some of the readers do such work at a time, so that others always get at their heads. Waiting for a turn
+// counts towards the time limit.
+func (s *Store) heavily(parent context.Context, fn func(ctx context.Context, c *conn) error) error {
+	ctx, cancel := parent, context.CancelFunc(func() {})
+	if d := s.live.Load().QueryTimeout; d > 0 {
+		ctx, cancel = context.WithTimeout(parent, d)
+	}
+	defer cancel()
+	select {
+	case s.heavy <- struct{}{}:
+		defer func() { <-s.heavy }()
+		return readError(parent, ctx, s.lend(ctx, inSnapshot(fn)))
+	case <-ctx.Done():
+		return readError(parent, ctx, ctx.Err())
+	case <-s.closing:
+		return ErrClosed
+	}
+}
+
 // observed reports a read call to the observer.
 func (s *Store) observed(op string, start time.Time, err *error) {
 	failure := ""

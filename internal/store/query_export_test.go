@@ -96,3 +96,15 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQ
 	})
 	return detail, err
 }
+
+// HoldHeavy takes every turn for searches and counts until release is called.
+func HoldHeavy(s *Store) (release func()) {
+	for range cap(s.heavy) {
+		s.heavy <- struct{}{}
+	}
+	return func() {
+		for range cap(s.heavy) {
+			<-s.heavy
+		}
+	}
+}

@@ -312,3 +312,26 @@ func TestPagesBesideWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestHeavyReadsLeaveRoom: while searches and counts take all they may have, heads are still read, and one more count
+// waits no longer than the time limit.
+func TestHeavyReadsLeaveRoom(t *testing.T) {
+	s := storetest.MustOpen(t, func(o *store.Options) { o.QueryTimeout = 50 * time.Millisecond })
+	put(t, s, alice.Note(0, "x"), store.Stored)
+	release := store.HoldHeavy(s)
+	if got := queryAll(t, s, store.Ask{}, 10); len(got) != 1 {
+		t.Errorf("%d rows", len(got))
+	}
+	if _, err := s.Count(t.Context(), []store.Ask{{}}); !errors.Is(err, store.ErrTimeout) {
+		t.Errorf("count: %v", err)
+	}
+	if s.SearchEnabled() {
+		if _, err := s.Search(t.Context(), store.Ask{Filter: nostr.Filter{Search: "x"}}); !errors.Is(err, store.ErrTimeout) {
+			t.Errorf("search: %v", err)
+		}
+	}
+	release()
+	if n, err := s.Count(t.Context(), []store.Ask{{}}); err != nil || n != 1 {
+		t.Errorf("count: %d, %v", n, err)
+	}
+}

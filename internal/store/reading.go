@@ -57,7 +57,8 @@ func columns(scope gate.Scope, f nostr.Filter) string {
 func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 	st, ok := r.texts[sp.shape]
 	if !ok {
-		var w where
+		w := where{args: make([]driver.Value, 0, 16)}
+		w.sql.Grow(768)
 		w.text("SELECT " + columns + " FROM " + sp.from + " WHERE ")
 		w.and(sp.lead)
 		r.conditions(&w, sp.shape)

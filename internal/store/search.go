@@ -56,7 +56,7 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 		return hits, err
 	}
 	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.heavily(ctx, func(ctx context.Context, c *conn) error {
 		hits.list, err = s.reading(ctx, c, ask, want).rank(sp, most+1)
 		return err
 	})
