@@ -51,12 +51,14 @@ func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 	for i := range books {
 		books[i] = newLedger(uint64(1000+i), rng.Uint64())
 	}
-	const unpruned = "ENGRAMD_HISTORY_VERSIONS=1000000" // or pruning looks like loss
-	relay := start(t, unpruned)
+	const unpruned = "ENGRAMD_HISTORY_VERSIONS=1000000"                 // or pruning looks like loss
+	options := relaytest.Options{Build: plain, Env: []string{unpruned}} // which starts a hundred times
+	relay := relaytest.Start(t, options)
+	options.Data = relay.Data
 	for round := range rounds {
 		target, extra := 1+rng.IntN(400), time.Duration(rng.IntN(4000))*time.Microsecond
 		publishUntilKilled(t, relay, books, target, extra)
-		relay = again(t, relay, unpruned)
+		relay = relaytest.Start(t, options)
 		verifyLedgers(t, relay, books)
 		if t.Failed() {
 			t.Fatalf("round %d of %d (killed after %d OKs and %v)\n%s", round+1, rounds, target, extra, relay.Log.Text())

@@ -209,7 +209,7 @@ func everythingOnce(c *relaytest.Client, filter relaytest.Filter, want map[strin
 // of the largest size in one REQ, while another one keeps its turn. The large
 // ones are 500 here, and 5,000 in make soak (ENGRAMD_SOAK=1): 440 MB.
 func TestSession_LargestAnswer(t *testing.T) {
-	count := 500
+	count := 300
 	if soak() {
 		count = 5000
 	}

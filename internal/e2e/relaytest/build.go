@@ -2,6 +2,7 @@ package relaytest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,6 +70,9 @@ func compile(b Build) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := touchSources(root); err != nil {
+		return "", err
+	}
 	dir, err := buildDir()
 	if err != nil {
 		return "", err
@@ -93,6 +97,24 @@ func compile(b Build) (string, error) {
 		return "", fmt.Errorf("build engramd: %w\n%s", err, out)
 	}
 	return path, nil
+}
+
+// touchSources looks at every source of the binary. go test remembers results by
+// what a test has looked at, and does not see what the compiler reads: without
+// this it would call a result cached although the daemon has changed.
+func touchSources(root string) error {
+	for _, top := range []string{"go.mod", "go.sum", "cmd", "internal", "nips", "migrations"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
+			if err == nil {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("look at the sources: %w", err)
+		}
+	}
+	return nil
 }
 
 func buildDir() (string, error) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -46,13 +47,23 @@ func Note(k Key, at int64, content string, tags ...nostr.Tag) *nostr.Event {
 	return Sign(k, KindNote, at, content, tags...)
 }
 
+// conversations remembers the results of ConversationKey: under the race
+// detector one costs milliseconds, and tests make thousands of engrams for a few
+// pairs.
+var conversations sync.Map // [2]string → [32]byte
+
 // ConversationKey is NIP-44's key between one party's secret and the other's
 // public key (NIP-AE: K_c).
 func ConversationKey(me Key, other string) [32]byte {
+	pair := [2]string{me.Secret, other}
+	if ck, ok := conversations.Load(pair); ok {
+		return ck.([32]byte)
+	}
 	ck, err := nip44.GenerateConversationKey(other, me.Secret)
 	if err != nil {
 		panic(fmt.Sprintf("relaytest: conversation key: %v", err))
 	}
+	conversations.Store(pair, ck)
 	return ck
 }
 
