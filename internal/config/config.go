@@ -85,6 +85,8 @@ type Limits struct {
 	Keys                  int
 	Connections           int
 	ConnectionsPerAddress int
+	HTTPRequests          int
+	HTTPPerAddress        int
 	EventsPerKey          float64
 	EventsPerKeyBurst     int
 	EventsPerAddress      float64
@@ -102,9 +104,10 @@ type Timeouts struct {
 	Handshake, WriteStall, Ping, Silence, Shutdown time.Duration
 }
 
-// Auth configures NIP-42.
+// Auth configures NIP-42 and NIP-98.
 type Auth struct {
-	Window time.Duration // |now − created_at| of an AUTH event
+	Window     time.Duration // |now − created_at| of an AUTH event
+	HTTPWindow time.Duration // |now − created_at| of the event in an Authorization header
 }
 
 // Req configures answers to REQ.

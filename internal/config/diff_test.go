@@ -37,14 +37,14 @@ const (
 	key2 = "3bf0c63fcb93463407af97a5e5ee64fa883d107ef9e558472c4eb9aaaefa459d"
 )
 
-func TestDecodeNpub(t *testing.T) {
+func TestPubkeysAreHexOrNpub(t *testing.T) {
 	good := map[string]string{ // NIP-19's own example, and one more published key
 		"npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg": key1,
 		"npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6": key2,
 		"NPUB180CVV07TJDRRGPA0J7J7TMNYL2YR6YR7L8J4S3EVF6U64TH6GKWSYJH6W6": key2,
 	}
 	for in, want := range good {
-		if got, err := decodeNpub(in); err != nil || got != want {
+		if got, err := pubkey(false).parse(in); err != nil || got != want {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestDecodeNpub(t *testing.T) {
 		"Npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6",
 		"note180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6",
 	} {
-		if got, err := decodeNpub(bad); err == nil {
+		if got, err := pubkey(false).parse(bad); err == nil {
 			t.Errorf("%s: accepted as %s", bad, got)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nbd-wtf/go-nostr/nip19"
 )
 
 var hexKey = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -26,11 +28,11 @@ func pubkey(optional bool) elem[string] {
 		case strings.HasPrefix(low, "nsec"):
 			return "", errors.New("this is a secret key (nsec): give the npub, and treat that key as known to others")
 		case strings.HasPrefix(low, "npub1"):
-			key, err := decodeNpub(s)
+			_, key, err := nip19.Decode(s)
 			if err != nil {
 				return "", fmt.Errorf("%q is not a valid npub: %w", s, err)
 			}
-			return key, nil
+			return key.(string), nil // an npub always decodes to hex
 		}
 		if hexKey.MatchString(low) {
 			return low, nil

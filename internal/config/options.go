@@ -18,7 +18,7 @@ func sections() []section {
 		{"write", "Who may write what. Pubkeys are 64 hex digits or npub."},
 		{"limits", "What clients can make the relay do."},
 		{"timeouts", "How long the relay waits for others."},
-		{"auth", "Proving keys (NIP-42)."},
+		{"auth", "Proving keys (NIP-42, NIP-98)."},
 		{"req", "Answers to REQ."},
 		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
@@ -102,6 +102,7 @@ func (c *Config) storeOptions() []*Option {
 		{"timeouts.shutdown", "For finishing after SIGTERM; then what is left is cut off.", true, dur(&c.Timeouts.Shutdown, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
 
 		{"auth.window", "How far created_at of an AUTH event may be from the relay's clock.", false, dur(&c.Auth.Window, 10*time.Minute, time.Second, 24*time.Hour)},
+		{"auth.http_window", "How far created_at of the event in the Authorization header of an HTTP request may be from the relay's clock.", false, dur(&c.Auth.HTTPWindow, time.Minute, time.Second, time.Hour)},
 
 		{"req.eose_hints", `Say in EOSE whether the answer is complete ("finish") or was cut by a limit ("more"), as NIP-67 has it.`, false, onOff(&c.Req.EOSEHints, true)},
 

@@ -28,6 +28,8 @@ func (c *Config) limitOptions() []*Option {
 		{"limits.keys", "Pubkeys that one connection may prove (AUTH).", true, num(&l.Keys, 256, 1, maxInt)},
 		{"limits.connections", "Open connections.", true, num(&l.Connections, 10000, 1, maxInt)},
 		{"limits.connections_per_address", "Open connections from one address (IPv6: one /64). Loopback is exempt. 0 is no limit.", true, num(&l.ConnectionsPerAddress, 100, 0, maxInt)},
+		{"limits.http_requests", "Signed HTTP requests answered at once; one more is 429 rate-limited:.", true, num(&l.HTTPRequests, 256, 1, maxInt)},
+		{"limits.http_requests_per_address", "The same from one address (IPv6: one /64). Loopback and trusted proxies are exempt. 0 is no limit.", true, num(&l.HTTPPerAddress, 32, 0, maxInt)},
 		{"limits.events_per_key", "Events per second from one author. 0 is no limit.", true, one(&l.EventsPerKey, 0, rate())},
 		{"limits.events_per_key_burst", "Events that one author may send at once before events_per_key holds.", true, num(&l.EventsPerKeyBurst, 100, 1, maxInt)},
 		{"limits.events_per_address", "Events per second from one address (IPv6: one /64). 0 is no limit.", true, one(&l.EventsPerAddress, 0, rate())},
