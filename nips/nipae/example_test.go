@@ -124,7 +124,7 @@ func ExampleSelectHead() {
 	}
 	// Output:
 	// "newer" absent=false unreadable=1 failed=false
-	// "" absent=true unreadable=1 failed=true
+	// "" absent=false unreadable=1 failed=true
 	// "" absent=true unreadable=0 failed=false
 }
 

@@ -43,8 +43,11 @@ type Reading struct {
 	Latest int64
 }
 
-// Absent reports whether the slug has no record at all.
-func (r Reading) Absent() bool { return r.Head == nil }
+// Absent reports whether the slug has no record at all: nothing was returned.
+// Candidates of which none is readable are not absence.
+func (r Reading) Absent() bool {
+	return r.Head == nil && len(r.Rejected) == 0 && len(r.Outside) == 0
+}
 
 // Tombstone reports whether the slug's record says that there is none.
 func (r Reading) Tombstone() bool { return r.Head != nil && r.Head.Body.tombstoned }

@@ -82,24 +82,37 @@ func (l *Listing) add(d string, r Reading) {
 // At returns what SelectHead returns for the slug with that address (see
 // ConversationKey.Address) and the events of the listing that are at it. An
 // address that the listing does not have is absent, unless nothing at all in
-// the answers was readable: then it is ErrNothingReadable, as there.
+// the answers was readable: then it is ErrNothingReadable, as a wrong key finds
+// neither texts nor addresses.
 func (l Listing) At(d string) (Reading, error) {
 	if r, ok := l.readings[d]; ok {
 		return r, r.err()
 	}
-	return Reading{}, l.Err()
+	if !l.unreadable() {
+		return Reading{}, nil
+	}
+	r := Reading{Outside: l.Outside}
+	for _, u := range l.Unreadable {
+		r.Outside = slices.Concat(r.Outside, u.Rejected)
+	}
+	return r, r.err()
 }
 
 // Err is ErrNothingReadable if relays did return events and not one of them is
 // a valid engram of the pair: the memory is not empty then, but unreadable. A
 // listing with some heads is no error, even if it has Unreadable addresses.
 func (l Listing) Err() error {
-	readable := l.Core != nil || len(l.Memories) > 0 || len(l.Tombstones) > 0
-	if refused := len(l.Unreadable) + len(l.Outside); !readable && refused > 0 {
-		return fmt.Errorf("%w: %d addresses, and %d events that are none of this pair",
-			ErrNothingReadable, len(l.Unreadable), len(l.Outside))
+	if !l.unreadable() {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: %d addresses, and %d events that are none of this pair",
+		ErrNothingReadable, len(l.Unreadable), len(l.Outside))
+}
+
+// unreadable reports whether there were events, none of them valid.
+func (l Listing) unreadable() bool {
+	readable := l.Core != nil || len(l.Memories) > 0 || len(l.Tombstones) > 0
+	return !readable && len(l.Unreadable)+len(l.Outside) > 0
 }
 
 // Heads returns every head that has a text, core first and then by slug: what

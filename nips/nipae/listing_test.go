@@ -99,8 +99,8 @@ func TestListingErr(t *testing.T) {
 		if err := l.Err(); errors.Is(err, ErrNothingReadable) != c.want || (err != nil) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := l.At(p.key.Address("mem/none")); (err != nil) != c.want {
-			t.Errorf("%s: an address that is not there: %v", name, err)
+		if r, err := l.At(p.key.Address("mem/none")); errors.Is(err, ErrNothingReadable) != c.want || r.Absent() == c.want {
+			t.Errorf("%s: an address that is not there: %v, absent %v", name, err, r.Absent())
 		}
 	}
 	var zero Listing
