@@ -18,7 +18,7 @@ type Limits struct {
 	Bytes      int64 // all messages in answer to one request; default 512 MiB
 	Events     int   // all events in answer to one request, repeats included; default 100,000
 	BodyBytes  int64 // one HTTP answer; default 64 MiB
-	Page       int   // events asked for at a time; default 500
+	Page       int   // events asked for at a time; default 5,000, which is what engramd gives at most
 }
 
 // Bounds that are not worth an option.
@@ -27,6 +27,8 @@ const (
 	maxRejected = 100
 	// maxAuths is how many different challenges of one connection are answered.
 	maxAuths = 4
+	// closePatience is how long a CLOSE may take to be written.
+	closePatience = 100 * time.Millisecond
 	// maxIdleFrames is how many frames may come while nothing is asked.
 	maxIdleFrames = 1000
 	// maxIdle is how long an unused connection is trusted to be alive.
@@ -70,7 +72,7 @@ func (o Options) withDefaults() Options {
 	l.Bytes = orDefault(l.Bytes, 512<<20)
 	l.Events = orDefault(l.Events, 100_000)
 	l.BodyBytes = orDefault(l.BodyBytes, 64<<20)
-	l.Page = orDefault(l.Page, 500)
+	l.Page = orDefault(l.Page, 5000)
 	return o
 }
 

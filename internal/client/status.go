@@ -68,17 +68,21 @@ type Status struct {
 
 func partial(relays []RelayStatus) bool {
 	for _, r := range relays {
-		if r.Err != nil || !r.Complete {
+		if r.failed() || !r.Complete {
 			return true
 		}
 	}
 	return false
 }
 
+// failed reports whether the relay did not answer. That it has no history to
+// show is an answer.
+func (r RelayStatus) failed() bool { return r.Err != nil && !errors.Is(r.Err, ErrNoHistory) }
+
 // answered counts the relays that answered.
 func answered(relays []RelayStatus) (n int) {
 	for _, r := range relays {
-		if r.Err == nil {
+		if !r.failed() {
 			n++
 		}
 	}
@@ -99,7 +103,7 @@ func failures(sentinel error, relays []RelayStatus) error {
 	order := make([]string, 0, len(relays))
 	for _, r := range relays {
 		err := r.Err
-		if err == nil && !r.Complete {
+		if !r.failed() && !r.Complete {
 			err = errors.New("its answer may be incomplete")
 		}
 		if err != nil {

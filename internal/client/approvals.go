@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// An owner's list of approved agents is a kind 30078 event (NIP-78) with this d
+// tag and the agents in p tags. Relays with write.owners read it.
+const (
+	kindAppData = 30078
+	approvalsD  = "engramd/agents"
+)
+
+// Approvals is the list of agents that the client's identity, as an owner,
+// vouches for at relays that ask for it.
+type Approvals struct{ c *Client }
+
+// Approvals is the list of the client's identity.
+func (c *Client) Approvals() *Approvals { return &Approvals{c: c} }
+
+// List returns the public keys of the approved agents, in the order of the
+// list. No list is an empty one, but only if every relay says so (ErrPartial).
+func (a *Approvals) List(ctx context.Context) ([]string, Status, error) {
+	ctx, cancel := a.c.operation(ctx)
+	defer cancel()
+	list, status, err := a.read(ctx)
+	return agentsOf(list), status, err
+}
+
+// Allow adds an agent, given by its public key in hex. If it is in the list of
+// some relay, and every relay answered, the list is sent to those that lack it,
+// unchanged. Otherwise a new version is written as by Memory.Set, with the same
+// errors; but without a list, and with a relay that failed, it is ErrPartial and
+// nothing is written: the list there would be lost.
+func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
+	if !nostr.IsValid32ByteHex(agent) {
+		return Status{}, fmt.Errorf("agent: %w", nipae.ErrKey)
+	}
+	return a.change(ctx, func(tags nostr.Tags) (nostr.Tags, error) {
+		if slices.ContainsFunc(tags, isAgent(agent)) {
+			return tags, nil
+		}
+		return append(tags, nostr.Tag{"p", agent}), nil
+	})
+}
+
+// Revoke takes an agent out of the list. ErrNotFound says that it is not in it.
+// Relays that cannot be reached keep the old list: see Status.Published.
+func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
+	return a.change(ctx, func(tags nostr.Tags) (nostr.Tags, error) {
+		left := slices.DeleteFunc(slices.Clone(tags), isAgent(agent))
+		if len(left) == len(tags) {
+			return nil, ErrNotFound
+		}
+		return left, nil
+	})
+}
+
+// read returns the newest list, nil if there is none on any relay.
+func (a *Approvals) read(ctx context.Context) (*nostr.Event, Status, error) {
+	answers, err := a.c.ask(ctx, nostr.Filter{Kinds: []int{kindAppData}, Authors: []string{a.c.id.PubKey()},
+		Tags: nostr.TagMap{"d": {approvalsD}}})
+	status := Status{Relays: answers.Relays, Partial: answers.Partial(), Doubtful: rejected(answers.Relays)}
+	switch {
+	case err != nil:
+		return nil, status, err
+	case len(answers.Events) > 0:
+		return answers.Events[0], status, nil
+	case status.Partial:
+		return nil, status, failures(ErrPartial, status.Relays)
+	}
+	return nil, status, nil
+}
+
+// change writes the list with other tags.
+func (a *Approvals) change(ctx context.Context, edit func(nostr.Tags) (nostr.Tags, error)) (Status, error) {
+	ctx, cancel := a.c.operation(ctx)
+	defer cancel()
+	reading, done := part(ctx, 0.4)
+	list, status, err := a.read(reading)
+	done()
+	if err != nil {
+		return status, err
+	}
+	next, err := a.edited(list, edit)
+	if err != nil {
+		return status, err
+	}
+	publishing, done := part(ctx, 0.6)
+	status.Published, err = a.c.publish(publishing, a.c.relays(), next)
+	done()
+	status.Partial = status.Partial || accepted(status.Published) < len(status.Published)
+	if err != nil {
+		return status, err
+	}
+	return a.verify(ctx, next, status)
+}
+
+// edited makes the next version of the list; the same event if nothing changes.
+func (a *Approvals) edited(list *nostr.Event, edit func(nostr.Tags) (nostr.Tags, error)) (*nostr.Event, error) {
+	next := &nostr.Event{Kind: kindAppData, Tags: nostr.Tags{{"d", approvalsD}}}
+	last := int64(0)
+	if list != nil {
+		next.Tags, next.Content, last = slices.Clone(list.Tags), list.Content, int64(list.CreatedAt)
+	}
+	tags, err := edit(next.Tags)
+	if err != nil {
+		return nil, err
+	}
+	if list != nil && len(tags) == len(list.Tags) {
+		return list, nil
+	}
+	at, err := nipae.NextCreatedAt(a.c.now(), last)
+	if err != nil {
+		return nil, &PoisonedError{Head: last}
+	}
+	next.Tags, next.CreatedAt = tags, nostr.Timestamp(at)
+	return next, a.c.id.Sign(next)
+}
+
+// verify reads the list again.
+func (a *Approvals) verify(ctx context.Context, ours *nostr.Event, status Status) (Status, error) {
+	list, after, err := a.read(ctx)
+	status.Relays, status.Doubtful = after.Relays, after.Doubtful
+	status.Partial = status.Partial || after.Partial
+	switch {
+	case err != nil:
+		return status, fmt.Errorf("%w: %w", ErrUnverified, err)
+	case list == nil || nipae.Newer(ours, list):
+		return status, failures(ErrUnverified, status.Relays)
+	case list.ID != ours.ID:
+		return status, &ConflictError{Sent: true, Reason: "the list was changed at the same time"}
+	}
+	return status, nil
+}
+
+func isAgent(agent string) func(nostr.Tag) bool {
+	return func(tag nostr.Tag) bool { return len(tag) > 1 && tag[0] == "p" && tag[1] == agent }
+}
+
+// agentsOf are the agents that a list names, each once.
+func agentsOf(list *nostr.Event) []string {
+	var agents []string
+	if list == nil {
+		return nil
+	}
+	for _, tag := range list.Tags {
+		if len(tag) > 1 && tag[0] == "p" && !slices.Contains(agents, tag[1]) {
+			agents = append(agents, tag[1])
+		}
+	}
+	return agents
+}

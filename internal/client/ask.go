@@ -1,0 +1,79 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Ask asks every relay in parallel, pages each with until down to its end, and
+// unites what they say; a limit in the filter bounds what is asked for and
+// returned. Every event is verified and fits the filter. What failed where is
+// in Answers.Relays.
+//
+// The error is ErrNoRelay when no relay answered (ErrAuth as well if each of
+// them refused us); the Answers say why, and hold what came before.
+func (c *Client) Ask(ctx context.Context, filter nostr.Filter) (Answers, error) {
+	ctx, cancel := c.operation(ctx)
+	defer cancel()
+	return c.ask(ctx, filter)
+}
+
+// ask is Ask within an operation.
+func (c *Client) ask(ctx context.Context, filter nostr.Filter) (Answers, error) {
+	all := c.askEach(ctx, filter)
+	a := unite(all, filter.Limit)
+	if a.AllFailed() {
+		return a, failures(ErrNoRelay, a.Relays)
+	}
+	return a, nil
+}
+
+// relayAnswer is what one relay said.
+type relayAnswer struct {
+	status RelayStatus
+	events []*nostr.Event // distinct
+}
+
+// askEach asks every relay and keeps the answers apart.
+func (c *Client) askEach(ctx context.Context, filter nostr.Filter) []relayAnswer {
+	col := newCollector()
+	start := time.Now()
+	return each(ctx, c.relays(),
+		func(ctx context.Context, t target) relayAnswer { return c.askRelay(ctx, t, filter, col, start) },
+		func(t target, err error) relayAnswer {
+			return relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+		})
+}
+
+// askRelay asks one relay for page after page.
+func (c *Client) askRelay(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
+	p := newPager(col, filter, c.o.Limits)
+	var err error
+	for p.more() && err == nil {
+		err = c.with(ctx, t, func(conn *conn) error { return p.page(ctx, conn) })
+	}
+	return p.answer(t, err, start)
+}
+
+// unite merges the answers of all relays, newest first, at most limit of them
+// if that is not 0.
+func unite(all []relayAnswer, limit int) Answers {
+	var a Answers
+	seen := map[string]bool{}
+	for _, r := range all {
+		a.Relays = append(a.Relays, r.status)
+		for _, ev := range r.events {
+			if !seen[ev.ID] {
+				seen[ev.ID] = true
+				a.Events = append(a.Events, ev)
+			}
+		}
+	}
+	newestFirst(a.Events)
+	if limit > 0 && len(a.Events) > limit {
+		a.Events = a.Events[:limit]
+	}
+	return a
+}

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// authPatience bounds the answer to a challenge that comes when nobody waits.
+const authPatience = 10 * time.Second
+
+// maxChallenge is the length in bytes of the longest challenge that is signed.
+const maxChallenge = 1024
+
+// auth is what a connection knows about NIP-42. conn.mu guards it.
+type auth struct {
+	challenge string
+	answered  int // challenges answered so far
+	accepted  int // of those the relay said OK true to
+	pending   bool
+	err       error         // of the last one
+	settled   chan struct{} // closed when the last one is settled, or the first
+}
+
+// challenged answers a challenge, once. It is called by the reader.
+func (c *conn) challenged(challenge string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := &c.auth
+	if challenge == a.challenge || c.id.PubKey() == "" {
+		return nil // relays repeat it before they refuse
+	}
+	if a.answered++; a.answered > maxAuths {
+		return fmt.Errorf("%w: it sends one AUTH challenge after the other", ErrMisbehaved)
+	}
+	if len(challenge) > maxChallenge {
+		return fmt.Errorf("%w: its AUTH challenge is too long", ErrMisbehaved)
+	}
+	if a.challenge != "" && !a.pending {
+		a.settled = make(chan struct{})
+	}
+	a.challenge, a.pending = challenge, true
+	go c.authenticate(challenge)
+	return nil
+}
+
+// authenticate signs a challenge, sends it and waits for the relay's word.
+func (c *conn) authenticate(challenge string) {
+	ctx, cancel := context.WithTimeout(context.Background(), authPatience)
+	defer cancel()
+	ev := &nostr.Event{Kind: nostr.KindClientAuthentication, CreatedAt: nostr.Timestamp(c.clock().Unix()),
+		Tags: nostr.Tags{{"relay", c.url}, {"challenge", challenge}}}
+	err := c.id.Sign(ev)
+	if err == nil {
+		err = c.deliver(ctx, "AUTH", ev)
+	}
+	var refusal *RefusalError
+	if errors.As(err, &refusal) {
+		// Whatever its prefix, this refusal is about who we are.
+		err = fmt.Errorf("%w: AUTH: %s", ErrAuth, refusal.Error())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := &c.auth
+	if err == nil {
+		a.accepted++
+	}
+	if challenge != a.challenge {
+		return // a newer one is under way
+	}
+	a.err, a.pending = err, false
+	close(a.settled)
+}
+
+// deliver sends an event in a frame of that label and waits for its OK. A
+// refusal is a *RefusalError.
+func (c *conn) deliver(ctx context.Context, label string, ev *nostr.Event) error {
+	_, err := c.deliverText(ctx, label, ev)
+	return err
+}
+
+// deliverText is deliver with the text of an OK true.
+func (c *conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (string, error) {
+	ack := c.expectOK(ev.ID)
+	defer c.forget(ev.ID)
+	if err := c.send(ctx, eventFrame(label, ev)); err != nil {
+		return "", err
+	}
+	select {
+	case m := <-ack.answer:
+		if !m.ok {
+			return "", &RefusalError{Message: printable(m.text)}
+		}
+		return printable(m.text), nil
+	case <-c.done:
+		return "", c.ended()
+	case <-ctx.Done():
+		return "", fmt.Errorf("%w: no OK to the event", ErrTimeout)
+	}
+}
+
+// authsAccepted is how many AUTHs the relay has accepted.
+func (c *conn) authsAccepted() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.auth.accepted
+}
+
+// wasChallenged reports whether there was a challenge that we answer.
+func (c *conn) wasChallenged() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.auth.challenge != ""
+}
+
+// authSettled waits until the relay's challenge is answered and judged, or, if
+// it has sent none yet, until it sends one and that is judged. It returns how
+// many have been accepted.
+func (c *conn) authSettled(ctx context.Context) (accepted int, err error) {
+	if c.id.PubKey() == "" {
+		return 0, fmt.Errorf("%w: there is no key to answer with", ErrAuth)
+	}
+	for {
+		c.mu.Lock()
+		settled, a := c.auth.settled, c.auth
+		c.mu.Unlock()
+		if a.challenge != "" && !a.pending {
+			return a.accepted, a.err
+		}
+		select {
+		case <-settled:
+		case <-c.done:
+			return 0, c.ended()
+		case <-ctx.Done():
+			if a.challenge == "" {
+				return 0, fmt.Errorf("%w: it wants an AUTH and sends no challenge", ErrAuth)
+			}
+			return 0, fmt.Errorf("%w: no answer to AUTH", ErrTimeout)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package client
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+)
+
+// errStray says that an event does not fit the filter that it answers.
+var errStray = errors.New("the event does not fit the question")
+
+// collector unites what the relays of one Ask send: every event is parsed
+// strictly, matched and verified, the same one only once.
+type collector struct {
+	mu    sync.Mutex
+	known map[string]*nostr.Event
+}
+
+func newCollector() *collector { return &collector{known: map[string]*nostr.Event{}} }
+
+// admit returns the event if it is one that answers f. Its id is always
+// computed; the signature only of events that are new.
+func (col *collector) admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, error) {
+	ev, err := wire.ParseEvent(raw)
+	if err != nil {
+		return nil, err
+	}
+	if !f.Matches(ev) {
+		return nil, errStray
+	}
+	if wire.ID(ev) != ev.ID {
+		return nil, wire.ErrID
+	}
+	col.mu.Lock()
+	known := col.known[ev.ID]
+	col.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	if err := wire.Verify(ev); err != nil {
+		return nil, err
+	}
+	col.mu.Lock()
+	defer col.mu.Unlock()
+	if known := col.known[ev.ID]; known != nil {
+		return known, nil
+	}
+	col.known[ev.ID] = ev
+	return ev, nil
+}
+
+// budget is what one relay may still send in answer to one question.
+type budget struct {
+	limits   Limits
+	bytes    int64
+	events   int
+	rejected int
+}
+
+// spend counts one event of that size.
+func (b *budget) spend(size int) error {
+	b.events++
+	b.bytes += int64(size)
+	switch {
+	case b.events > b.limits.Events:
+		return fmt.Errorf("%w: it sent more than %d events", ErrMisbehaved, b.limits.Events)
+	case b.bytes > b.limits.Bytes:
+		return fmt.Errorf("%w: it sent more than %d bytes", ErrMisbehaved, b.limits.Bytes)
+	}
+	return nil
+}
+
+// reject counts one event that is wrong.
+func (b *budget) reject(why error) error {
+	if b.rejected++; b.rejected > maxRejected {
+		return fmt.Errorf("%w: it sent more than %d wrong events, at last: %w", ErrMisbehaved, maxRejected, why)
+	}
+	return nil
+}
+
+// newestFirst sorts events as relays do: by time, ties by lowest id.
+func newestFirst(events []*nostr.Event) {
+	slices.SortFunc(events, func(a, b *nostr.Event) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+}

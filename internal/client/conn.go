@@ -1,0 +1,271 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// errLost says that the connection ended. It is wrapped with the reason.
+var errLost = errors.New("the connection ended")
+
+// conn is one websocket to one relay. Its reader goroutine takes frames off the
+// socket and hands each to whoever waits for it; it never looks into events.
+// Whoever asks writes, one at a time.
+type conn struct {
+	url    string
+	ws     *websocket.Conn
+	id     Identity
+	clock  func() time.Time
+	trace  func(sent bool, frame []byte)
+	limits Limits
+
+	writing chan struct{} // holds one token: who takes it may write
+	done    chan struct{} // closed when the connection has ended
+
+	mu       sync.Mutex
+	err      error // why it ended; set before done is closed
+	subs     map[string]*subscription
+	oks      map[string]*acknowledgement // by event id
+	nextSub  int
+	waiting  int       // questions and events without an answer
+	quiet    int       // frames that came while nothing was waiting
+	lastUsed time.Time // when something was last asked or answered
+	auth     auth
+}
+
+// subscription is a REQ that waits for answers.
+type subscription struct {
+	answers chan message
+	gone    chan struct{} // closed when nobody takes answers any more
+}
+
+// acknowledgement is an event that waits for its OK.
+type acknowledgement struct {
+	answer  chan message
+	waiters int
+}
+
+// dial connects. ctx bounds the handshake only.
+func dial(ctx context.Context, url string, id Identity, o Options, trace func(bool, []byte)) (*conn, error) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment} // no compression: what is read stays bounded
+	ws, resp, err := dialer.DialContext(ctx, url, nil)
+	if err != nil {
+		return nil, dialError(ctx, resp, err)
+	}
+	c := &conn{url: url, ws: ws, id: id, clock: o.Clock, trace: trace, limits: o.Limits,
+		writing: make(chan struct{}, 1), done: make(chan struct{}),
+		subs: map[string]*subscription{}, oks: map[string]*acknowledgement{}, lastUsed: time.Now()}
+	c.auth.settled = make(chan struct{})
+	ws.SetReadLimit(o.Limits.FrameBytes)
+	go c.read()
+	return c, nil
+}
+
+// dialError makes an error for people of a failed handshake. A redirect is one:
+// a signature made for one relay is not to be shown to another.
+func dialError(ctx context.Context, resp *http.Response, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: it did not accept the connection", ErrTimeout)
+	case resp != nil:
+		return fmt.Errorf("cannot connect: HTTP status %d instead of a websocket", resp.StatusCode)
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return fmt.Errorf("cannot connect: %w", op)
+	}
+	return fmt.Errorf("cannot connect: %s", printable(err.Error()))
+}
+
+// read is the reader goroutine.
+func (c *conn) read() {
+	for {
+		kind, frame, err := c.ws.ReadMessage()
+		if err == nil && kind != websocket.TextMessage {
+			err = fmt.Errorf("%w: it sent a binary message", ErrMisbehaved)
+		}
+		if err == nil {
+			c.trace(false, frame)
+			err = c.dispatch(frame)
+		}
+		if err != nil {
+			c.end(readError(err))
+			return
+		}
+	}
+}
+
+func readError(err error) error {
+	var closed *websocket.CloseError
+	switch {
+	case errors.Is(err, ErrMisbehaved):
+		return err
+	case errors.Is(err, websocket.ErrReadLimit):
+		return fmt.Errorf("%w: it sent a message that is too large", ErrMisbehaved)
+	case errors.As(err, &closed):
+		return fmt.Errorf("%w: closed by the relay (%d %s)", errLost, closed.Code, printable(closed.Text))
+	}
+	return fmt.Errorf("%w: %s", errLost, printable(err.Error()))
+}
+
+// dispatch hands a frame to whoever waits for it. It blocks while the taker is
+// busy, which holds up this relay and nobody else.
+func (c *conn) dispatch(frame []byte) error {
+	m, err := parseMessage(frame)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.waiting == 0 {
+		c.quiet++
+	}
+	tooLoud, sub, ack := c.quiet > maxIdleFrames, c.subs[m.sub], c.oks[m.id]
+	c.mu.Unlock()
+	if tooLoud {
+		return fmt.Errorf("%w: it talks without being asked", ErrMisbehaved)
+	}
+	switch m.label {
+	case "AUTH":
+		return c.challenged(m.text)
+	case "EVENT", "EOSE", "CLOSED":
+		if sub == nil {
+			return nil // an old question's
+		}
+		select {
+		case sub.answers <- m:
+		case <-sub.gone:
+		case <-c.done:
+		}
+	case "OK":
+		if ack != nil {
+			select {
+			case ack.answer <- m:
+			default: // words that nobody asked for
+			}
+		}
+	}
+	return nil
+}
+
+// send writes one frame, within ctx.
+func (c *conn) send(ctx context.Context, frame []byte) error {
+	select {
+	case c.writing <- struct{}{}:
+	case <-c.done:
+		return c.ended()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: it does not read", ErrTimeout)
+	}
+	defer func() { <-c.writing }()
+	deadline, _ := ctx.Deadline() // zero: none
+	if err := c.ws.SetWriteDeadline(deadline); err != nil {
+		c.end(readError(err))
+		return c.ended()
+	}
+	// A cancelled context must not leave a write behind that holds the token.
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		c.ws.NetConn().SetWriteDeadline(time.Unix(1, 0))
+	})
+	defer func() {
+		if !stop() {
+			<-interrupted // it must not hit the next write
+		}
+	}()
+	if err := c.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
+		c.end(readError(err))
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: it does not read", ErrTimeout)
+		}
+		return c.ended()
+	}
+	c.trace(true, frame)
+	return nil
+}
+
+// end ends the connection with its reason; the first one counts.
+func (c *conn) end(reason error) {
+	c.mu.Lock()
+	first := c.err == nil
+	if first {
+		c.err = reason
+		close(c.done)
+	}
+	c.mu.Unlock()
+	if first {
+		c.ws.Close()
+	}
+}
+
+// ended is why the connection has ended; nil while it has not.
+func (c *conn) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// fresh reports whether the connection can be trusted to be alive.
+func (c *conn) fresh(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err == nil && (c.waiting > 0 || now.Sub(c.lastUsed) < maxIdle)
+}
+
+// subscribe opens a place for the answers to a REQ; give it back with leave.
+func (c *conn) subscribe() (id string, s *subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nextSub++
+	id = "q" + strconv.Itoa(c.nextSub)
+	s = &subscription{answers: make(chan message, 16), gone: make(chan struct{})}
+	c.subs[id] = s
+	c.begin()
+	return id, s
+}
+
+func (c *conn) leave(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.subs[id].gone)
+	delete(c.subs, id)
+	c.finish()
+}
+
+// expectOK opens a place for an event's OK; give it back with forget.
+func (c *conn) expectOK(id string) *acknowledgement {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ack := c.oks[id]
+	if ack == nil {
+		ack = &acknowledgement{answer: make(chan message, maxAuths)}
+		c.oks[id] = ack
+	}
+	ack.waiters++
+	c.begin()
+	return ack
+}
+
+func (c *conn) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ack := c.oks[id]; ack != nil {
+		if ack.waiters--; ack.waiters == 0 {
+			delete(c.oks, id)
+		}
+	}
+	c.finish()
+}
+
+// begin and finish bracket every wait. mu is held.
+func (c *conn) begin() { c.waiting++; c.quiet = 0; c.lastUsed = time.Now() }
+
+func (c *conn) finish() { c.waiting--; c.lastUsed = time.Now() }

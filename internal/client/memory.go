@@ -1,0 +1,78 @@
+package client
+
+import (
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// Memory is what one agent remembers for one owner: the pair of NIP-AE. Both
+// read it, only the agent writes it.
+type Memory struct {
+	c     *Client
+	agent string
+	owner string
+	key   *nipae.ConversationKey // behind a pointer, out of reach of fmt
+}
+
+// AsAgent is the memory of the client's identity for an owner, whose public key
+// is given in 64 lower-case hex digits. The error is ErrIdentity if the client
+// has none, or nipae.ErrKey.
+func (c *Client) AsAgent(owner string) (*Memory, error) {
+	key, err := c.conversation(owner)
+	if err != nil {
+		return nil, fmt.Errorf("owner: %w", err)
+	}
+	return &Memory{c: c, agent: c.id.PubKey(), owner: owner, key: key}, nil
+}
+
+// AsOwner is the memory that an agent, given by its public key, keeps for the
+// client's identity. Writes fail with ErrReadOnly, unless the two are one.
+func (c *Client) AsOwner(agent string) (*Memory, error) {
+	key, err := c.conversation(agent)
+	if err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	return &Memory{c: c, agent: agent, owner: c.id.PubKey(), key: key}, nil
+}
+
+func (c *Client) conversation(other string) (*nipae.ConversationKey, error) {
+	if c.id.reveal == nil {
+		return nil, fmt.Errorf("%w: there is none to read with", ErrIdentity)
+	}
+	key, err := nipae.DeriveConversationKey(c.id.reveal(), other)
+	return &key, err
+}
+
+// Agent is the public key of who writes.
+func (m *Memory) Agent() string { return m.agent }
+
+// Owner is the public key of whom it is written for.
+func (m *Memory) Owner() string { return m.owner }
+
+// writable is ErrReadOnly for an owner.
+func (m *Memory) writable() error {
+	if m.c.id.PubKey() != m.agent {
+		return ErrReadOnly
+	}
+	return nil
+}
+
+// at is the filter for one slug.
+func (m *Memory) at(slug nipae.Slug) nostr.Filter {
+	return historyFilter(m.agent, m.owner, m.key.Address(slug))
+}
+
+// all is the filter for everything of the pair.
+func (m *Memory) all() nostr.Filter {
+	return nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}, Tags: nostr.TagMap{"p": {m.owner}}}
+}
+
+// status makes the Status of a reading: what is uncertain about the list of
+// relays is part of it.
+func (m *Memory) status(relays []RelayStatus, doubtful int) Status {
+	relays = append(relays[:len(relays):len(relays)], m.c.doubts()...)
+	return Status{Relays: relays, Partial: partial(relays), Doubtful: doubtful + rejected(relays)}
+}

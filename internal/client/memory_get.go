@@ -1,0 +1,167 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// Get returns the head of a slug (NIP-AE, "Head selection" and "Reading"). A
+// head that was found is returned also if some relays failed; Status.Partial
+// says so.
+//
+// The errors are, in this order of precedence: ErrNoRelay, no relay answered
+// (and ErrAuth if all refused us); ErrUnreadable, there is something and nothing
+// of it can be read; ErrPartial, nothing was found or a tombstone, and some
+// relay failed; ErrTombstone, with the tombstone as Entry; ErrNotFound.
+func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	reading, status, err := m.reading(ctx, slug)
+	if err != nil {
+		return Entry{}, status, err
+	}
+	if reading.Head == nil {
+		if status.Partial {
+			return Entry{}, status, failures(ErrPartial, status.Relays)
+		}
+		return Entry{}, status, ErrNotFound
+	}
+	entry := entryOf(*reading.Head)
+	switch {
+	case entry.Tombstone && status.Partial:
+		return entry, status, failures(ErrPartial, status.Relays)
+	case entry.Tombstone:
+		return entry, status, ErrTombstone
+	}
+	return entry, status, nil
+}
+
+// reading asks for the head of a slug within an operation. No head and no error
+// means that no relay that answered has anything there. The error is ErrNoRelay
+// or ErrUnreadable; the Reading holds with both what was found.
+func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, Status, error) {
+	a, err := m.c.ask(ctx, m.at(slug))
+	reading, readErr := nipae.SelectHead(*m.key, m.agent, m.owner, slug, a.Events)
+	status := m.status(a.Relays, reading.Unreadable)
+	if err != nil {
+		return reading, status, err
+	}
+	return reading, status, unreadable(readErr, status, reading.Head != nil)
+}
+
+// unreadable is ErrUnreadable if relays sent something and none of it can be
+// read, be it because of what the agent signed (err) or because it did not even
+// sign that.
+func unreadable(err error, status Status, found bool) error {
+	switch {
+	case found:
+		return nil
+	case errors.Is(err, nipae.ErrNothingReadable):
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	case err != nil:
+		return err
+	case rejected(status.Relays) > 0:
+		return fmt.Errorf("%w: what the relays sent is not what was asked for, or not signed", ErrUnreadable)
+	}
+	return nil
+}
+
+// List returns the heads of all memories, by slug: without core and tombstones.
+// It may be cut short or lack what failed relays have: Status.Partial says so,
+// and Status.Doubtful counts what cannot be read.
+//
+// The errors are those of Get but ErrNotFound and ErrTombstone: an empty list
+// without an error means that every relay answered and has no memory.
+func (m *Memory) List(ctx context.Context) ([]Entry, Status, error) {
+	l, status, err := m.ListAll(ctx)
+	switch {
+	case err != nil || len(l.Memories) > 0:
+		return l.Memories, status, err
+	case l.Unreadable > 0:
+		return nil, status, fmt.Errorf("%w: %d memories", ErrUnreadable, l.Unreadable)
+	case status.Partial:
+		return nil, status, failures(ErrPartial, status.Relays)
+	}
+	return nil, status, nil
+}
+
+// Listing is everything that a pair remembers.
+type Listing struct {
+	Core       *Entry  // nil if there is none
+	Memories   []Entry // by slug
+	Tombstones []Entry // by slug
+	Unreadable int     // addresses at which nothing can be read; their slugs are unknown
+}
+
+// ListAll returns the head of every address. Errors are as of List; it is empty
+// without an error only if every relay answered and has nothing at all.
+func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	heads, status, err := m.heads(ctx)
+	if err != nil {
+		return Listing{}, status, err
+	}
+	l := Listing{Unreadable: len(heads.Unreadable)}
+	if heads.Core != nil {
+		core := entryOf(*heads.Core)
+		l.Core = &core
+	}
+	for _, e := range heads.Memories {
+		l.Memories = append(l.Memories, entryOf(e))
+	}
+	for _, e := range heads.Tombstones {
+		l.Tombstones = append(l.Tombstones, entryOf(e))
+	}
+	return l, status, nil
+}
+
+// heads asks for everything of the pair within an operation.
+func (m *Memory) heads(ctx context.Context) (nipae.Listing, Status, error) {
+	a, err := m.c.ask(ctx, m.all())
+	if err != nil {
+		return nipae.Listing{}, m.status(a.Relays, 0), err
+	}
+	l := nipae.SelectHeads(*m.key, m.agent, m.owner, a.Events)
+	return m.judged(l, a.Relays)
+}
+
+// judged adds to a listing what its relays mean for it.
+func (m *Memory) judged(l nipae.Listing, relays []RelayStatus) (nipae.Listing, Status, error) {
+	status := m.status(relays, l.Doubtful+len(l.Unreadable)+len(l.Outside))
+	found := len(l.Heads())+len(l.Tombstones) > 0
+	if err := unreadable(l.Err(), status, found); err != nil {
+		return l, status, err
+	}
+	if !found && status.Partial {
+		return l, status, failures(ErrPartial, status.Relays)
+	}
+	return l, status, nil
+}
+
+// Graph returns how the records refer to each other and which of them core
+// leads to (NIP-AE, "References and reachability"). Errors are as of ListAll. In
+// a partial one, orphans may be none, and what dangles may exist.
+func (m *Memory) Graph(ctx context.Context) (nipae.Graph, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	heads, status, err := m.heads(ctx)
+	if err != nil {
+		return nipae.Graph{}, status, err
+	}
+	return nipae.Reach(heads.Heads()), status, nil
+}
+
+// everyHead is every head of a listing, tombstones too.
+func everyHead(l nipae.Listing) []*nostr.Event {
+	var events []*nostr.Event
+	for _, e := range append(l.Heads(), l.Tombstones...) {
+		events = append(events, e.Event)
+	}
+	return events
+}

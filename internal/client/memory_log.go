@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// Version is one version of a record that some relay has.
+type Version struct {
+	Entry           // without a text if Err is set
+	Head   bool     // it is the current one
+	Relays []string // URLs of those that have it
+	// Err is why it cannot be read; then only ID, CreatedAt and the slug it was
+	// asked for are known.
+	Err error
+
+	body nipae.Body
+}
+
+// Log returns every version of a record that the relays have, newest first:
+// heads, and what GET /history shows of superseded ones (signed with NIP-98). A
+// relay without /history is shown with ErrNoHistory, which makes nothing
+// partial.
+//
+// The errors are ErrNoRelay, ErrUnreadable (with the versions), ErrPartial and
+// ErrNotFound, as of Get.
+func (m *Memory) Log(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	return m.versions(ctx, slug)
+}
+
+// kept is what one relay has of a record.
+type kept struct {
+	heads relayAnswer
+	past  relayAnswer
+}
+
+// versions is Log within an operation.
+func (m *Memory) versions(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
+	filter := m.at(slug)
+	col := newCollector()
+	start := time.Now()
+	all := each(ctx, m.c.relays(),
+		func(ctx context.Context, t target) kept {
+			asking, cancel := part(ctx, 0.6)
+			defer cancel()
+			heads := m.c.askRelay(asking, t, filter, col, start)
+			past := newPager(col, filter, m.c.o.Limits)
+			err := m.c.history(ctx, t, past)
+			return kept{heads: heads, past: past.answer(t, err, start)}
+		},
+		func(t target, err error) kept {
+			return kept{heads: relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}}
+		})
+	return m.history(slug, all)
+}
+
+// history puts together what the relays have.
+func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error) {
+	var relays []RelayStatus
+	var current []*nostr.Event
+	events := map[string]*nostr.Event{}
+	where := map[string][]string{}
+	for _, k := range all {
+		relays = append(relays, k.status())
+		current = append(current, k.heads.events...)
+		for _, ev := range slices.Concat(k.heads.events, k.past.events) {
+			events[ev.ID] = ev
+			if url := k.heads.status.URL; !slices.Contains(where[ev.ID], url) {
+				where[ev.ID] = append(where[ev.ID], url)
+			}
+		}
+	}
+	reading, _ := nipae.SelectHead(*m.key, m.agent, m.owner, slug, current)
+	var versions []Version
+	readable, wrong := 0, 0
+	for _, ev := range sortedEvents(events) {
+		v := m.version(slug, ev)
+		v.Relays = where[ev.ID]
+		v.Head = reading.Head != nil && reading.Head.Event.ID == ev.ID
+		if v.Err == nil {
+			readable++
+		} else {
+			wrong++
+		}
+		versions = append(versions, v)
+	}
+	status := m.status(relays, wrong)
+	switch {
+	case answered(relays) == 0:
+		return versions, status, failures(ErrNoRelay, relays)
+	case readable > 0:
+		return versions, status, nil
+	case wrong > 0:
+		return versions, status, fmt.Errorf("%w: %d versions, the newest: %w", ErrUnreadable, wrong, versions[0].Err)
+	case rejected(relays) > 0:
+		return nil, status, unreadable(nil, status, false)
+	case status.Partial:
+		return nil, status, failures(ErrPartial, status.Relays)
+	}
+	return nil, status, ErrNotFound
+}
+
+// status is that of a relay asked for its head and then for its history.
+func (k kept) status() RelayStatus {
+	s, past := k.heads.status, k.past.status
+	s.Events += past.Events
+	s.Rejected += past.Rejected
+	s.Took = max(s.Took, past.Took)
+	switch {
+	case s.Err != nil:
+	case errors.Is(past.Err, ErrNoHistory):
+		s.Err = past.Err // it answered, and this is all it has
+	default:
+		s.Err, s.Complete = past.Err, s.Complete && past.Complete
+	}
+	return s
+}
+
+// version opens one version.
+func (m *Memory) version(slug nipae.Slug, ev *nostr.Event) Version {
+	engram, err := nipae.Open(*m.key, m.agent, m.owner, ev)
+	if err != nil {
+		return Version{Entry: Entry{Slug: slug, ID: ev.ID, CreatedAt: int64(ev.CreatedAt)}, Err: err}
+	}
+	return Version{Entry: entryOf(engram), body: engram.Body}
+}
+
+func sortedEvents(byID map[string]*nostr.Event) []*nostr.Event {
+	events := make([]*nostr.Event, 0, len(byID))
+	for _, ev := range byID {
+		events = append(events, ev)
+	}
+	newestFirst(events)
+	return events
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"engramd/nips/nipae"
+)
+
+// When names a version of a record: by the id of its event, or as the one that
+// was current at a time.
+type When struct {
+	ID   string // 64 lower-case hex digits, or the first 8 or more of them
+	Time int64  // Unix seconds, inclusive; counts if ID is empty
+}
+
+// minPrefix is the length of the shortest part of an id that names a version.
+const minPrefix = 8
+
+// ParseWhen reads a When as people write it: an id or 8 or more of its first hex
+// digits; Unix seconds (up to 12 digits, so these are never an id); or a time as
+// of RFC 3339, also cut off after the day, the minute or without a zone, which
+// then is the local one. The error is ErrWhen.
+func ParseWhen(s string) (When, error) {
+	if seconds, err := strconv.ParseUint(s, 10, 63); err == nil && len(s) <= 12 {
+		return When{Time: int64(seconds)}, nil
+	}
+	if len(s) >= minPrefix && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == "" {
+		return When{ID: s}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return When{Time: t.Unix()}, nil
+		}
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return When{Time: t.Unix()}, nil
+		}
+	}
+	return When{}, fmt.Errorf("%w: want an event id, Unix seconds, or a time like 2006-01-02T15:04:05Z", ErrWhen)
+}
+
+// At returns the version of a record that a When names, out of those that Log
+// would show. The errors are those of Log; ErrNotFound if every relay answered
+// and shows no such version, ErrPartial if some failed; ErrTombstone, with the
+// Entry, for a tombstone; ErrUnreadable for one that cannot be read; ErrWhen for
+// part of an id that names several.
+//
+// A version from a time that the relays have dropped cannot be told from one
+// that never was: the one found is the newest of those kept that are not newer
+// than the time.
+func (m *Memory) At(ctx context.Context, slug nipae.Slug, when When) (Entry, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	v, status, err := m.versionAt(ctx, slug, when)
+	return v.Entry, status, err
+}
+
+func (m *Memory) versionAt(ctx context.Context, slug nipae.Slug, when When) (Version, Status, error) {
+	versions, status, err := m.versions(ctx, slug)
+	if err != nil {
+		return Version{}, status, err
+	}
+	found, err := pick(versions, when)
+	switch {
+	case err != nil:
+		return Version{}, status, err
+	case found == nil && status.Partial:
+		return Version{}, status, failures(ErrPartial, status.Relays)
+	case found == nil:
+		return Version{}, status, ErrNotFound
+	case found.Err != nil:
+		return *found, status, fmt.Errorf("%w: %w", ErrUnreadable, found.Err)
+	case found.Tombstone:
+		return *found, status, ErrTombstone
+	}
+	return *found, status, nil
+}
+
+// pick finds a version among those of a log, nil if it is not there.
+func pick(versions []Version, when When) (*Version, error) {
+	var found *Version
+	for i := range versions {
+		v := &versions[i]
+		switch {
+		case when.ID == "":
+			// What cannot be read was never current for a reader.
+			if v.CreatedAt <= when.Time && v.Err == nil {
+				return v, nil
+			}
+		case strings.HasPrefix(v.ID, when.ID):
+			if found != nil {
+				return nil, fmt.Errorf("%w: several versions begin with it", ErrWhen)
+			}
+			found = v
+		}
+	}
+	return found, nil
+}
+
+// Restore writes what an old version said, with all members of its body, as a
+// new version. The errors are those of At and of Set; a tombstone is not
+// restored, Remove writes one.
+func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When) (Entry, Status, error) {
+	if err := m.writable(); err != nil {
+		return Entry{}, Status{}, err
+	}
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	looking, done := part(ctx, 0.4)
+	old, status, err := m.versionAt(looking, slug, when)
+	done()
+	if err != nil {
+		return Entry{}, status, err
+	}
+	return m.write(ctx, slug, SetOptions{OverUnreadable: true}, func(*nipae.Engram) (nipae.Body, error) {
+		return old.body, nil
+	})
+}

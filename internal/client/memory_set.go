@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engramd/nips/nipae"
+)
+
+// SetOptions say what a write may do.
+type SetOptions struct {
+	// Base is the Hash of the text that the new one was made from. If the head
+	// has another text, or none, the write is a conflict. "" is any.
+	Base string
+	// AllowEmpty lets the text be empty.
+	AllowEmpty bool
+	// OverUnreadable writes also where there is something that cannot be read,
+	// and supersedes it.
+	OverUnreadable bool
+}
+
+// Set writes a text (NIP-AE, "Writing"): it reads the head, seals a version
+// that is newer than it, with the members of the head's body that NIP-AE does
+// not define, sends it once to every relay, and reads the head again.
+//
+// The Entry is what was written. Errors: ErrReadOnly, ErrEmpty, ErrTooLarge,
+// ErrUnreadable and those of Client.Publish write nothing, and so does ErrNoRelay if
+// no relay answers the first reading. A *ConflictError says that the head is not
+// Base's, or that another version won; a *PoisonedError that the head is dated
+// too far ahead. ErrUnverified: some relay accepted it, but it was not there when
+// read again. Nothing is ever sent again.
+//
+// With a nil error at least one relay has it; Status.Published tells which.
+func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOptions) (Entry, Status, error) {
+	if err := m.writable(); err != nil {
+		return Entry{}, Status{}, err
+	}
+	if text == "" && !o.AllowEmpty {
+		return Entry{}, Status{}, ErrEmpty
+	}
+	return m.write(ctx, slug, o, func(head *nipae.Engram) (nipae.Body, error) {
+		if head != nil {
+			return head.Body.WithText(text), nil
+		}
+		if slug.IsCore() {
+			return nipae.NewProfile(text), nil
+		}
+		return nipae.NewMemory(slug, text)
+	})
+}
+
+// Remove writes a tombstone. The errors are those of Set, ErrCore, and
+// ErrNotFound or ErrTombstone if there is nothing to remove and every relay says
+// so (ErrPartial if some failed).
+func (m *Memory) Remove(ctx context.Context, slug nipae.Slug) (Status, error) {
+	if err := m.writable(); err != nil {
+		return Status{}, err
+	}
+	if slug.IsCore() {
+		return Status{}, ErrCore
+	}
+	_, status, err := m.write(ctx, slug, SetOptions{}, func(head *nipae.Engram) (nipae.Body, error) {
+		switch {
+		case head == nil:
+			return nipae.Body{}, ErrNotFound
+		case entryOf(*head).Tombstone:
+			return nipae.Body{}, ErrTombstone
+		}
+		return head.Body.Tombstoned(), nil
+	})
+	if status.Partial && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone)) {
+		err = failures(ErrPartial, status.Relays)
+	}
+	return status, err
+}
+
+// write is one write as a whole. compose makes the new body from the head, nil
+// if there is none; its error ends the write.
+func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compose func(head *nipae.Engram) (nipae.Body, error)) (Entry, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	reading, status, err := m.before(ctx, slug, o)
+	if err != nil {
+		return Entry{}, status, err
+	}
+	body, err := compose(reading.Head)
+	if err != nil {
+		return Entry{}, status, err
+	}
+	engram, err := m.seal(body, reading)
+	if err != nil {
+		return Entry{}, status, err
+	}
+	return m.send(ctx, engram, status)
+}
+
+// before reads the head that is to be superseded and compares it with the base.
+func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nipae.Reading, Status, error) {
+	ctx, cancel := part(ctx, 0.4)
+	defer cancel()
+	reading, status, err := m.reading(ctx, slug)
+	if err != nil && !(o.OverUnreadable && errors.Is(err, ErrUnreadable)) {
+		return reading, status, err
+	}
+	if o.Base == "" {
+		return reading, status, nil
+	}
+	if reading.Head == nil {
+		if status.Partial {
+			return reading, status, failures(ErrPartial, status.Relays)
+		}
+		return reading, status, &ConflictError{Reason: "there is no text, and the change was made for one"}
+	}
+	if theirs := entryOf(*reading.Head); theirs.Hash != o.Base {
+		return reading, status, &ConflictError{Theirs: &theirs, Reason: "the text is not the one that the change was made for"}
+	}
+	return reading, status, nil
+}
+
+// seal makes the event that supersedes what was read.
+func (m *Memory) seal(body nipae.Body, reading nipae.Reading) (nipae.Engram, error) {
+	// Latest is the head's time, or that of something newer which cannot be
+	// read: a relay that has that takes nothing older.
+	last := max(reading.CreatedAt(), reading.Latest)
+	at, err := nipae.NextCreatedAt(m.c.now(), last)
+	if errors.Is(err, nipae.ErrClockPoisoned) {
+		return nipae.Engram{}, &PoisonedError{Head: last}
+	}
+	if err != nil {
+		return nipae.Engram{}, err
+	}
+	ev, err := nipae.Seal(*m.key, body, nipae.Sealing{Secret: m.c.id.reveal(), Owner: m.owner, CreatedAt: at, Rand: m.c.o.Rand, Alt: true})
+	if errors.Is(err, nipae.ErrTooLarge) {
+		return nipae.Engram{}, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return nipae.Engram{Event: ev, Body: body}, err
+}
+
+// send publishes a sealed engram once, and verifies the head afterwards.
+func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status) (Entry, Status, error) {
+	entry := entryOf(ours)
+	publishing, cancel := part(ctx, 0.6)
+	defer cancel()
+	published, err := m.c.publish(publishing, m.c.relays(), ours.Event)
+	status.Published = published
+	status.Partial = status.Partial || accepted(published) < len(published)
+	var conflict *ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		if reading, _, err := m.reading(ctx, ours.Slug()); err == nil && reading.Head != nil {
+			theirs := entryOf(*reading.Head)
+			conflict.Theirs = &theirs
+		}
+		return entry, status, conflict
+	case err != nil:
+		return entry, status, err
+	}
+	after, err := m.verify(ctx, ours)
+	status.Relays, status.Doubtful = after.Relays, after.Doubtful
+	status.Partial = status.Partial || after.Partial
+	return entry, status, err
+}
+
+// verify reads the head again and compares it with what was written.
+func (m *Memory) verify(ctx context.Context, ours nipae.Engram) (Status, error) {
+	reading, status, err := m.reading(ctx, ours.Slug())
+	switch {
+	case reading.Head == nil && err != nil:
+		return status, fmt.Errorf("%w: %w", ErrUnverified, err)
+	case reading.Head == nil:
+		return status, failures(ErrUnverified, status.Relays)
+	case reading.Head.Event.ID == ours.Event.ID:
+		return status, nil
+	case nipae.Newer(reading.Head.Event, ours.Event):
+		theirs := entryOf(*reading.Head)
+		return status, &ConflictError{Theirs: &theirs, Sent: true, Reason: "another version was written at the same time and is the newer one"}
+	}
+	return status, failures(ErrUnverified, status.Relays)
+}

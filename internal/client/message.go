@@ -1,0 +1,85 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+)
+
+// message is one frame of a relay (NIP-01, NIP-42, NIP-67), as far as its label
+// has meaning to us. Texts are the relay's and not to be trusted.
+type message struct {
+	label string
+	sub   string          // EVENT, EOSE, CLOSED
+	event json.RawMessage // EVENT
+	id    string          // OK
+	ok    bool            // OK
+	text  string          // OK, CLOSED, NOTICE; the challenge of AUTH
+	hints []string        // EOSE
+}
+
+// parseMessage reads a frame. Frames with a label that we do not know are no
+// error; they come back with the label alone. Elements at the end that we do
+// not know are ignored.
+func parseMessage(frame []byte) (message, error) {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(frame, &parts); err != nil || len(parts) == 0 {
+		return message{}, fmt.Errorf("%w: a message is not a JSON array", ErrMisbehaved)
+	}
+	var m message
+	if json.Unmarshal(parts[0], &m.label) != nil {
+		return message{}, fmt.Errorf("%w: a message has no label", ErrMisbehaved)
+	}
+	args := parts[1:]
+	text := func(i int, to *string) bool {
+		return i < len(args) && json.Unmarshal(args[i], to) == nil
+	}
+	good := true
+	switch m.label {
+	case "EVENT":
+		if good = text(0, &m.sub) && len(args) > 1; good {
+			m.event = args[1]
+		}
+	case "EOSE":
+		good = text(0, &m.sub)
+		if good && len(args) > 1 && json.Unmarshal(args[1], &m.hints) != nil {
+			m.hints = nil
+		}
+	case "CLOSED":
+		if good = text(0, &m.sub); good && len(args) > 1 {
+			good = text(1, &m.text)
+		}
+	case "OK":
+		good = text(0, &m.id) && len(args) > 1 && json.Unmarshal(args[1], &m.ok) == nil
+		if good && len(args) > 2 {
+			good = text(2, &m.text)
+		}
+	case "AUTH", "NOTICE":
+		good = text(0, &m.text)
+	}
+	if !good {
+		return message{}, fmt.Errorf("%w: a message %s is malformed", ErrMisbehaved, m.label)
+	}
+	return m, nil
+}
+
+// hinted reports whether an EOSE said so (NIP-67: "finish" or "more").
+func (m message) hinted(hint string) bool { return slices.Contains(m.hints, hint) }
+
+// reqFrame is ["REQ", sub, filter].
+func reqFrame(sub string, f nostr.Filter) ([]byte, error) {
+	return json.Marshal([]any{"REQ", sub, f})
+}
+
+func closeFrame(sub string) []byte {
+	return fmt.Appendf(nil, `["CLOSE",%q]`, sub)
+}
+
+// eventFrame is ["EVENT", event] or ["AUTH", event].
+func eventFrame(label string, ev *nostr.Event) []byte {
+	return append(wire.AppendEvent(fmt.Appendf(nil, `[%q,`, label), ev), ']')
+}

@@ -1,0 +1,51 @@
+package client
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+)
+
+// kindHTTPAuth is the event that an HTTP request is signed with (NIP-98).
+const kindHTTPAuth = 27235
+
+// newHTTPClient makes a client that follows no redirect: a signature is for one
+// URL, and one relay must not pass us on to another.
+func newHTTPClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 64 << 10
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// httpURL is the URL of an endpoint of a relay: its own with http for ws, the
+// path added to its path, and the query.
+func httpURL(relay, path string, query url.Values) (string, error) {
+	u, err := url.Parse(relay)
+	if err != nil {
+		return "", fmt.Errorf("relay URL does not parse")
+	}
+	u.Scheme = "http" + strings.TrimPrefix(strings.ToLower(u.Scheme), "ws")
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/")+path, ""
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// signRequest is the Authorization header of a request without a body
+// (NIP-98): u is the URL exactly as it is asked for.
+func (c *Client) signRequest(method, url string) (string, error) {
+	ev := &nostr.Event{Kind: kindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()),
+		Tags: nostr.Tags{{"u", url}, {"method", method}}}
+	if err := c.id.Sign(ev); err != nil {
+		return "", err
+	}
+	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil
+}

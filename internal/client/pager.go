@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// pager asks one relay for page after page, each up to the time of the oldest
+// event of the one before, until there is no more.
+type pager struct {
+	col    *collector
+	filter nostr.Filter
+	budget budget
+
+	events  []*nostr.Event
+	seen    map[string]bool
+	until   *nostr.Timestamp // of the next page; nil: the filter's own
+	largest int              // events in the largest page so far
+	done    bool
+	cut     bool // the relay may have more than it gave
+}
+
+func newPager(col *collector, filter nostr.Filter, limits Limits) *pager {
+	return &pager{col: col, filter: filter, budget: budget{limits: limits}, seen: map[string]bool{}}
+}
+
+// more reports whether there is another page to ask for.
+func (p *pager) more() bool { return !p.done }
+
+// page asks for the next page. Called again after an error it asks for the same
+// one again.
+func (p *pager) page(ctx context.Context, conn *conn) error {
+	f := p.filter
+	if p.until != nil {
+		f.Until = p.until
+	}
+	if !f.LimitZero {
+		f.Limit = p.budget.limits.Page
+		if left := p.filter.Limit - len(p.events); p.filter.Limit > 0 && p.until == nil {
+			f.Limit = min(f.Limit, left)
+		}
+	}
+	page := pageCount{oldest: -1, ids: map[string]bool{}}
+	eose, err := conn.request(ctx, f, func(raw json.RawMessage) error {
+		return p.take(raw, f, &page)
+	})
+	if err != nil {
+		return err
+	}
+	p.turn(page, eose, f)
+	return nil
+}
+
+// pageCount is what is known of the page that is being read.
+type pageCount struct {
+	ids    map[string]bool
+	fresh  int             // events that no page had before
+	oldest nostr.Timestamp // -1: none
+	newest nostr.Timestamp
+}
+
+// take looks at one event of a page.
+func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error {
+	if err := p.budget.spend(len(raw)); err != nil {
+		return err
+	}
+	ev, err := p.col.admit(raw, f)
+	if err != nil {
+		return p.budget.reject(err)
+	}
+	if page.ids[ev.ID] {
+		return nil
+	}
+	page.ids[ev.ID] = true
+	if page.oldest < 0 || ev.CreatedAt < page.oldest {
+		page.oldest = ev.CreatedAt
+	}
+	page.newest = max(page.newest, ev.CreatedAt)
+	if !p.seen[ev.ID] {
+		p.seen[ev.ID] = true
+		p.events = append(p.events, ev)
+		page.fresh++
+	}
+	return nil
+}
+
+// turn decides what follows a page.
+//
+// A relay that says "finish" (NIP-67) has no more. Without that word, a page
+// that is empty is the end. A page with something new is followed by one that
+// starts at its oldest second, so that events of that second which did not fit
+// are not lost. A page with nothing new ends that second: either it is known
+// in full, or a cap below its size hides the rest for good, which cannot be
+// told if no page was ever larger; then the answer counts as cut.
+func (p *pager) turn(page pageCount, eose message, f nostr.Filter) {
+	n := len(page.ids)
+	more := eose.hinted("more")
+	p.largest = max(p.largest, n)
+	switch {
+	case p.filter.LimitZero, p.filter.Search != "":
+		// Neither can be paged: search is ordered by rank.
+		p.done, p.cut = true, more
+	case p.filter.Limit > 0 && len(p.events) >= p.filter.Limit:
+		p.done = true
+	case eose.hinted("finish"):
+		p.done = true
+	case n == 0:
+		p.done, p.cut = true, p.cut || more
+	case n == 1 && !more && oneAddress(p.filter):
+		// A relay keeps one version of an address, and one that keeps more
+		// shows more than one.
+		p.done = true
+	case page.fresh > 0:
+		p.until = &page.oldest
+	case page.oldest < page.newest:
+		p.until = &page.oldest
+	default:
+		p.cut = p.cut || more || n > 1 && n >= p.largest
+		p.until = new(page.oldest - 1)
+		p.done = page.oldest == 0
+	}
+	if p.until != nil && f.Since != nil && *p.until < *f.Since {
+		p.done = true
+	}
+}
+
+// oneAddress reports whether at most one event fits a filter on a relay that
+// replaces addressable events (NIP-01).
+func oneAddress(f nostr.Filter) bool {
+	return len(f.Kinds) == 1 && nostr.IsAddressableKind(f.Kinds[0]) && len(f.Authors) == 1 && len(f.Tags["d"]) == 1 ||
+		len(f.Kinds) == 1 && nostr.IsReplaceableKind(f.Kinds[0]) && len(f.Authors) == 1 || len(f.IDs) == 1
+}
+
+// answer is what has come in so far.
+func (p *pager) answer(t target, err error, start time.Time) relayAnswer {
+	return relayAnswer{events: p.events, status: RelayStatus{
+		URL: t.url, Err: err, Events: len(p.events), Rejected: p.budget.rejected,
+		Complete: err == nil && p.done && !p.cut && p.budget.rejected == 0, Took: time.Since(start),
+	}}
+}

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+)
+
+// Publish sends a signed event to every relay in parallel and waits for their
+// OKs. It is sent once to each: a refusal is final, except one that asks for
+// AUTH.
+//
+// The error is nil if at least one relay accepted it. Otherwise it is
+// ErrConflict if some relay has a newer version and refused it for that; else
+// ErrNoRelay, ErrRefused or ErrAuth, by what most of the relays had to say for
+// themselves: ErrAuth or ErrRefused only if no relay merely failed.
+func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
+	ctx, cancel := c.operation(ctx)
+	defer cancel()
+	return c.publish(ctx, c.relays(), ev)
+}
+
+// publish is Publish within an operation, to those relays.
+func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event) ([]PublishStatus, error) {
+	if err := wire.Verify(ev); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	all := each(ctx, to,
+		func(ctx context.Context, t target) PublishStatus { return c.publishTo(ctx, t, ev, start) },
+		func(t target, err error) PublishStatus {
+			return PublishStatus{URL: t.url, Err: err, Took: time.Since(start)}
+		})
+	return all, publishError(all)
+}
+
+func (c *Client) publishTo(ctx context.Context, t target, ev *nostr.Event, start time.Time) PublishStatus {
+	s := PublishStatus{URL: t.url}
+	// Once more on a connection that had died: the same event twice is one.
+	s.Err = c.with(ctx, t, func(conn *conn) (err error) {
+		s.Message, err = conn.submit(ctx, ev)
+		return err
+	})
+	var refusal *RefusalError
+	if errors.As(s.Err, &refusal) {
+		s.Message = refusal.Message
+		s.Superseded = strings.HasPrefix(refusal.Message, "duplicate:")
+	}
+	s.Accepted, s.Took = s.Err == nil, time.Since(start)
+	return s
+}
+
+// publishError is nil if some relay has the event.
+func publishError(all []PublishStatus) error {
+	order := make([]string, 0, len(all))
+	errs := make(map[string]error, len(all))
+	superseded, refused, auth := false, 0, 0
+	for _, s := range all {
+		if s.Accepted {
+			return nil
+		}
+		superseded = superseded || s.Superseded
+		switch {
+		case errors.Is(s.Err, ErrAuth):
+			auth++
+		case errors.Is(s.Err, ErrRefused):
+			refused++
+		}
+		order = append(order, s.URL)
+		errs[s.URL] = s.Err
+	}
+	switch {
+	case superseded:
+		return &ConflictError{Reason: "a newer version is stored"}
+	case len(all) > 0 && auth == len(all):
+		return joined(ErrAuth, order, errs)
+	case len(all) > 0 && auth+refused == len(all):
+		return joined(ErrRefused, order, errs)
+	}
+	return joined(ErrNoRelay, order, errs)
+}
+
+// accepted counts the relays that have the event.
+func accepted(all []PublishStatus) (n int) {
+	for _, s := range all {
+		if s.Accepted {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// maxAttempts is how often one REQ or EVENT is sent on a connection: once, and
+// again after each of two AUTHs that were accepted meanwhile.
+const maxAttempts = 3
+
+// request sends a REQ and calls take with each event that answers it, up to
+// EOSE, which it returns. It answers AUTH on demand: a refusal that asks for it,
+// and an answer given before our AUTH was judged, count for nothing, and the
+// REQ is sent again. So take may be given the same events again.
+//
+// An error of take ends the request and is returned. A CLOSED is a
+// *RefusalError. An AUTH that is refused by a relay that answers all the same
+// is an ErrAuth: what it left out because of that is not known.
+func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
+	for attempt := 1; ; attempt++ {
+		accepted := c.authsAccepted()
+		last, err := c.requestOnce(ctx, f, take)
+		if err != nil {
+			return message{}, err
+		}
+		refusal := (*RefusalError)(nil)
+		if last.label == "CLOSED" {
+			refusal = &RefusalError{Message: printable(last.text)}
+		}
+		again, err := c.afterAuth(ctx, accepted, refusal)
+		switch {
+		case again && attempt < maxAttempts:
+			continue
+		case refusal != nil && err != nil && errors.Is(refusal, ErrAuth):
+			return message{}, fmt.Errorf("%w (%w)", refusal, err)
+		case refusal != nil:
+			return message{}, refusal
+		case err != nil:
+			return message{}, err
+		}
+		return last, nil
+	}
+}
+
+// afterAuth decides whether what was answered must be asked again, because an
+// AUTH was accepted since there were accepted of them. It waits for one that is
+// under way, and for a challenge to come if the refusal demands it. The error
+// is why there is no AUTH.
+func (c *conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalError) (again bool, err error) {
+	if refusal != nil && !errors.Is(refusal, ErrAuth) {
+		return false, nil
+	}
+	demanded := refusal != nil && refusal.Prefix() == "auth-required"
+	if !demanded && !c.wasChallenged() {
+		return false, nil
+	}
+	now, err := c.authSettled(ctx)
+	return now > accepted, err
+}
+
+// requestOnce sends the REQ and returns the EOSE or CLOSED that ends it.
+func (c *conn) requestOnce(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
+	id, sub := c.subscribe()
+	defer c.leave(id)
+	frame, err := reqFrame(id, f)
+	if err != nil {
+		return message{}, fmt.Errorf("encode filter: %w", err)
+	}
+	if err := c.send(ctx, frame); err != nil {
+		return message{}, err
+	}
+	for {
+		var m message
+		select {
+		case m = <-sub.answers:
+		default:
+			select {
+			case m = <-sub.answers:
+			case <-c.done:
+				// What came before the end still counts.
+				select {
+				case m = <-sub.answers:
+				default:
+					return message{}, c.ended()
+				}
+			case <-ctx.Done():
+				c.unsubscribe(id)
+				return message{}, fmt.Errorf("%w: no EOSE", ErrTimeout)
+			}
+		}
+		switch m.label {
+		case "CLOSED":
+			return m, nil
+		case "EOSE":
+			c.unsubscribe(id)
+			return m, nil
+		}
+		err := take(m.event)
+		if err == nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: it was still sending", ErrTimeout)
+		}
+		if err != nil {
+			c.unsubscribe(id)
+			return message{}, err
+		}
+	}
+}
+
+// unsubscribe sends a CLOSE if that can be done at once. A relay that does not
+// read it only sends live events, which nobody looks at.
+func (c *conn) unsubscribe(id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	if err := c.send(ctx, closeFrame(id)); err != nil {
+		c.end(err)
+	}
+}
+
+// submit sends an EVENT and waits for its OK, with AUTH on demand. It returns
+// the OK's text; a refusal is a *RefusalError.
+func (c *conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
+	for attempt := 1; ; attempt++ {
+		accepted := c.authsAccepted()
+		text, err := c.deliverText(ctx, "EVENT", ev)
+		var refusal *RefusalError
+		if !errors.As(err, &refusal) || !errors.Is(refusal, ErrAuth) {
+			return text, err
+		}
+		again, authErr := c.afterAuth(ctx, accepted, refusal)
+		if again && attempt < maxAttempts {
+			continue
+		}
+		if authErr != nil {
+			return "", fmt.Errorf("%w (%w)", refusal, authErr)
+		}
+		return "", refusal
+	}
+}
