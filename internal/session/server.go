@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -119,7 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	addr := s.addr(r)
 	refuse := func(status int, reason, text string) {
 		s.metrics.ConnectionRefused(reason)
-		http.Error(w, text, status)
+		refuseUpgrade(w, status, text)
 	}
 	if s.isDraining() {
 		refuse(http.StatusServiceUnavailable, "draining", "error: the relay is shutting down")
@@ -146,6 +147,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kept = s.upgrade(w, r, addr)
 }
 
+// refuseUpgrade answers as all HTTP on the port does: with a JSON error.
+func refuseUpgrade(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "{\"error\":%q}\n", text) // the texts are ours and plain ASCII
+}
+
 // upgrade answers the handshake and starts the connection.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr) (kept bool) {
 	lim := s.limits.Load()
@@ -160,7 +168,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	challenge := make([]byte, 16)
 	if _, err := io.ReadFull(s.rand, challenge); err != nil {
 		s.log.Error("no randomness for a challenge", "err", err)
-		http.Error(w, "error: no randomness", http.StatusServiceUnavailable)
+		refuseUpgrade(w, http.StatusServiceUnavailable, "error: no randomness")
 		return false
 	}
 	ws, err := up.Upgrade(&hijacker{w, t}, r, nil)
