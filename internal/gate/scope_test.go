@@ -159,6 +159,37 @@ func TestParty(t *testing.T) {
 	}
 }
 
+// TestPartiesOnly: what contracts = public shows to all stays with the parties.
+func TestPartiesOnly(t *testing.T) {
+	table := mustTable(t, oracle.Options{Contracts: "public", Rules: []string{"4550 author"}})
+	strict := table.PartiesOnly()
+	approval := &nostr.Event{Kind: 4550, PubKey: agent, Tags: nostr.Tags{{"p", owner}}}
+	for _, ev := range []*nostr.Event{engram(), entry(), sealed(), state(), approval} {
+		for _, reader := range []string{"", stranger, agent, owner} {
+			want := reader == agent || reader == owner && ev != approval
+			if got := gate.Party(strict, gate.NewReader(reader)).CanRead(strict.Subject(ev)); got != want {
+				t.Errorf("kind %d, reader %.4s: %v, want %v", ev.Kind, reader, got, want)
+			}
+		}
+	}
+	if !gate.Party(table, gate.Reader{}).CanRead(table.Subject(entry())) {
+		t.Error("the table itself has changed")
+	}
+	note := &nostr.Event{Kind: 1, PubKey: stranger}
+	if !gate.Party(strict, gate.Reader{}).CanRead(strict.Subject(note)) {
+		t.Error("an open event is withheld")
+	}
+}
+
+func TestRuleOf(t *testing.T) {
+	table := mustTable(t, oracle.Options{Rules: []string{"4550 author"}})
+	for kind, want := range map[int]string{30174: "engram", 30090: "contract", 30091: "contract", 4: "direct", 1: "open", 30078: "open", 4550: "configured"} {
+		if got := table.RuleOf(kind).String(); got != want {
+			t.Errorf("kind %d: %s, want %s", kind, got, want)
+		}
+	}
+}
+
 // TestUnder: live delivery judges an old subscription by the rules of now.
 func TestUnder(t *testing.T) {
 	entries := with(kinds(30090), "d", contractID)

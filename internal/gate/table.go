@@ -131,6 +131,26 @@ func fingerprint(rules map[int]Class) string {
 	return "v" + strconv.Itoa(classifierVersion) + ";" + strings.Join(lines, ";")
 }
 
+// PartiesOnly returns the table in which no gated class is read by everybody:
+// superseded versions stay with the parties, also where [ContractsPublic] shows
+// their successors to all.
+func (t *Table) PartiesOnly() *Table {
+	strict := *t
+	for c := range strict.rights {
+		if Class(c) != Open {
+			strict.rights[c] &^= byAnyone
+		}
+	}
+	return &strict
+}
+
+// RuleOf names the rule that a filter for the kind must satisfy, for metrics:
+// Open for a kind of which at most single events are gated.
+func (t *Table) RuleOf(kind int) Class {
+	rule, _ := t.kindRule(kind)
+	return rule
+}
+
 // rightsOf gives an unknown class no rights at all: it is read by nobody.
 func (t *Table) rightsOf(c Class) rights {
 	if t == nil || c >= classCount {

@@ -21,15 +21,18 @@ const (
 
 // History returns superseded versions of one author and kind, of one address when D is given: newest first, ties by lowest
 // id. The scope is gate.Party's or gate.Operator: what the reader is no party to is not there, and neither is what has
-// expired. more says that the limit, or 8 MiB of JSON, kept further versions back: ask again with Until, or exactly with
+// expired. more says that the limit, or MaxBytes, kept further versions back: ask again with Until, or exactly with
 // After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
+//
+// Versions are kept under a rule of the gate. When the operator takes the rule away they are shown to nobody: they were
+// written for some, and only the head has become everybody's.
 func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (rows []Row, more bool, err error) {
 	defer s.observed("history", time.Now(), &err)
 	sp, want, err := q.span()
 	if err != nil {
 		return nil, false, err
 	}
-	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), historyBytes}
+	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)}
 	err = s.read(ctx, func(ctx context.Context, c *conn) error {
 		r := s.reading(ctx, c, Ask{Scope: scope, After: q.After}, want)
 		page, err := r.merge([]span{sp}, size)
@@ -54,10 +57,10 @@ func (q *HistoryQuery) span() (span, *wanted, error) {
 	}
 	sh := &shape{source: fromHistory, at: "e", ordered: true}
 	if q.D == nil {
-		sh.from, sh.lead = "history AS e INDEXED BY history_author", "e.pubkey=? AND e.kind=?"
+		sh.from, sh.lead = "history AS e INDEXED BY history_author", "e.pubkey=? AND e.kind=? AND e.class<>0"
 		return span{sh, []driver.Value{author, int64(q.Kind)}}, want, nil
 	}
-	sh.from, sh.lead = "history AS e INDEXED BY history_address", "e.kind=? AND e.pubkey=? AND e.d=?"
+	sh.from, sh.lead = "history AS e INDEXED BY history_address", "e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0"
 	return span{sh, []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}}, want, nil
 }
 

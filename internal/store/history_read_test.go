@@ -132,3 +132,56 @@ func TestHistoryOfManyReaders(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryOfARuleThatIsGone: versions kept under a rule are nobody's once the operator took it away, though the head is
+// everybody's then; they are back with the rule.
+func TestHistoryOfARuleThatIsGone(t *testing.T) {
+	ruled := storetest.MustTable(t, gate.Options{Rules: []string{"30500 author,p"}})
+	plain := storetest.MustTable(t, gate.Options{})
+	o := storetest.Options(t)
+	old := alice.Fake(30500, 1, "old", nostr.Tag{"d", "x"}, nostr.Tag{"p", bob.Pub})
+	for i, table := range []*gate.Table{ruled, plain, ruled} {
+		o.Table = table
+		s, err := store.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			put(t, s, old, store.Stored)
+			put(t, s, alice.Fake(30500, 2, "new", nostr.Tag{"d", "x"}, nostr.Tag{"p", bob.Pub}), store.Replaced)
+		}
+		for _, k := range []storetest.Key{alice, bob, carol} {
+			var want []string
+			if table == ruled && k != carol {
+				want = idsOf(old)
+			}
+			if got := versions(t, s, gate.Party(table, gate.NewReader(k.Pub)), store.HistoryQuery{Kind: 30500, Author: alice.Pub}); !slices.Equal(got, want) {
+				t.Errorf("opened %d times, %.4s sees %v, want %v", i+1, k.Pub, got, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHistoryByBytes: a page holds no more than MaxBytes but for its first row, and says that more follows.
+func TestHistoryByBytes(t *testing.T) {
+	s := storetest.MustOpen(t)
+	for i := range 6 {
+		want := store.Replaced
+		if i == 0 {
+			want = store.Stored
+		}
+		put(t, s, alice.Engram(bob, int64(i), "mem/a"), want)
+	}
+	scope := gate.Party(storetest.MustTable(t, gate.Options{}), gate.NewReader(bob.Pub))
+	q := store.HistoryQuery{Kind: 30174, Author: alice.Pub, MaxBytes: 1}
+	rows, more, err := s.History(t.Context(), scope, q)
+	if err != nil || len(rows) != 1 || !more {
+		t.Errorf("%d rows, more %v, %v", len(rows), more, err)
+	}
+	if got := versions(t, s, scope, q); len(got) != 5 {
+		t.Errorf("%d versions by one", len(got))
+	}
+}

@@ -170,6 +170,8 @@ type HistoryQuery struct {
 	Until  *int64    // created_at, inclusive
 	After  *Position // resume behind this row; nil starts at the newest
 	Limit  int       // 0 means 100
+	// MaxBytes of JSON, at least one row is returned; 0 means 8 MiB.
+	MaxBytes int
 }
 
 // Report is what Check found.
