@@ -39,6 +39,10 @@ func TestSelectHeadOutcomes(t *testing.T) {
 	forged := changed(old, func(ev *nostr.Event) { ev.CreatedAt = 900 })
 	garbled := p.sealRaw("mem/a", `{"slug":"mem/a"}`, 500)
 	noPayload := p.signed(*changed(old, func(ev *nostr.Event) { ev.Content, ev.CreatedAt = "x", 600 }))
+	forgedNoPayload := changed(noPayload, func(ev *nostr.Event) { ev.CreatedAt = 800 })
+	undecryptable := p.signed(*changed(old, func(ev *nostr.Event) {
+		ev.Content, ev.CreatedAt = otherOwner.write("mem/a", "o", 1).Content, 700
+	}))
 	for name, c := range map[string]struct {
 		candidates []*nostr.Event
 		head       *nostr.Event
@@ -58,6 +62,8 @@ func TestSelectHeadOutcomes(t *testing.T) {
 		"garbled is no head":         {candidates: []*nostr.Event{garbled, gone, value}, head: gone, unreadable: 1, latest: 500, tombstone: true},
 		"garbled twice counts once":  {candidates: []*nostr.Event{garbled, value, garbled}, head: value, unreadable: 1, latest: 500, text: "new"},
 		"no payload is no head":      {candidates: []*nostr.Event{noPayload, value}, head: value, unreadable: 1, latest: 600, text: "new"},
+		"undecryptable is no head":   {candidates: []*nostr.Event{value, undecryptable}, head: value, unreadable: 1, latest: 700, text: "new"},
+		"forged, no payload":         {candidates: []*nostr.Event{forgedNoPayload, value}, head: value, unreadable: 1, latest: 200, text: "new"},
 		"older ones are not counted": {candidates: []*nostr.Event{p.sealRaw("mem/a", "?", 50), value}, head: value, latest: 200, text: "new"},
 		"others' are outside": {candidates: []*nostr.Event{stranger.write("mem/a", "s", 999), otherOwner.write("mem/a", "o", 999), elsewhere, value},
 			head: value, outside: 3, latest: 200, text: "new"},
