@@ -316,7 +316,7 @@ func TestPagesBesideWrites(t *testing.T) {
 // TestHeavyReadsLeaveRoom: while searches and counts take all they may have, heads are still read, and one more count
 // waits no longer than the time limit.
 func TestHeavyReadsLeaveRoom(t *testing.T) {
-	s := storetest.MustOpen(t, func(o *store.Options) { o.QueryTimeout = 50 * time.Millisecond })
+	s := storetest.MustOpen(t, func(o *store.Options) { o.QueryTimeout = 250 * time.Millisecond })
 	put(t, s, alice.Note(0, "x"), store.Stored)
 	release := store.HoldHeavy(s)
 	if got := queryAll(t, s, store.Ask{}, 10); len(got) != 1 {

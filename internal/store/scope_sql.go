@@ -22,6 +22,9 @@ func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source) {
 	if scope.All() {
 		return
 	}
+	if from == fromHistory {
+		w.and("e.class<>0") // what was kept under a rule is not everybody's when the rule goes
+	}
 	clauses := scope.Clauses()
 	if len(clauses) == 0 {
 		w.and("e.class=0")
