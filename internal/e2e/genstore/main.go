@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,11 +42,8 @@ func run(name string) (err error) {
 		return err
 	}
 	folder := filepath.Join(root, "testdata", "stores", name)
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		return err
-	}
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return fmt.Errorf("a store of that name is kept as it is: %w", err)
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is kept as it is (%v)", folder, err)
 	}
 	p := &press{}
 	defer func() { err = errors.Join(err, p.finish()) }()
@@ -125,7 +123,11 @@ func exportedIDs(relay *relaytest.Child, data string, flags ...string) ([]string
 	return ids, lines.Err()
 }
 
+// keep copies the database and writes beside it what it holds.
 func keep(folder, database string, want relaytest.StoreExpectation) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
 	file, err := os.ReadFile(database)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func Launch(t T, o Options) (*Child, error) {
 
 // CleanEnv is the environment of this process without options of engramd.
 func CleanEnv() []string {
-	var env []string
+	env := []string{"GORACE=atexit_sleep_ms=0"} // or every end takes a second
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "ENGRAMD_") {
 			env = append(env, kv)
