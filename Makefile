@@ -17,9 +17,9 @@ run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 
 # Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: ## everything but what takes many minutes
-	@notes=$${ENGRAMD_TEST_NOTES:-$$(mktemp)}; \
-	ENGRAMD_TEST_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
-	sort -u $$notes; test -n "$$ENGRAMD_TEST_NOTES" || rm -f $$notes; exit $$code
+	@notes=$${E2E_NOTES:-$$(mktemp)}; \
+	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
+	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"

@@ -21,7 +21,7 @@ const (
 // notesFile names a file to which tests add a line when the machine does not
 // let them run a variant; `make test` prints it, because go test hides what a
 // passing test says.
-const notesFile = "ENGRAMD_TEST_NOTES"
+const notesFile = "E2E_NOTES"
 
 // rerunInNamespace runs this test again in a mount namespace of its own, with
 // the rights of root in it where the machine gives them. Where it does not, the
