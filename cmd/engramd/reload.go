@@ -70,6 +70,7 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	c.sessions.SetLimits(sessionLimits(cfg))
 	c.bridge.SetProxy(proxyOf(cfg))
 	c.bridge.SetPending(pendingLimits(cfg))
+	c.bridge.SetLimits(bridgeLimits(cfg))
 	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
 	setLevel(&c.level, cfg)
 	return nil

@@ -181,7 +181,9 @@ func (c *serveCommand) openSurfaces() {
 		Metrics: c.metrics, Log: c.log,
 	})
 	c.bridge = bridge.New(bridge.Options{
-		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg), Log: c.log, Metrics: c.metrics,
+		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
+		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
+		Log: c.log, Metrics: c.metrics,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
 	c.failed = make(chan error, 2)

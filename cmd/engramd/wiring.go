@@ -115,6 +115,16 @@ func pendingLimits(cfg *config.Config) bridge.PendingLimits {
 	return bridge.PendingLimits{Total: cfg.Limits.Connections, PerAddress: cfg.Limits.ConnectionsPerAddress}
 }
 
+// bridgeLimits bound signed HTTP requests; an event may be as large as a
+// message, and never larger than the largest body.
+func bridgeLimits(cfg *config.Config) bridge.Limits {
+	l := cfg.Limits
+	return bridge.Limits{
+		Requests: l.HTTPRequests, PerAddress: offToNegative(l.HTTPPerAddress), EventBytes: l.MessageBytes,
+		Filters: l.Filters, FilterValues: l.FilterValues, Stall: cfg.Timeouts.WriteStall,
+	}
+}
+
 // listening is the address a listener really has.
 func listening(l net.Listener) netip.AddrPort {
 	ap, _ := netip.ParseAddrPort(l.Addr().String()) // a TCP listener's address always is one

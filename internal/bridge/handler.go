@@ -2,12 +2,14 @@ package bridge
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,6 +37,13 @@ type Options struct {
 	URLs    []string     // ws:// or wss:// URLs that clients are told to use; the first one leads
 	Proxy   Proxy
 	Pending PendingLimits
+
+	// Backend answers signed requests (NIP-98). Nil serves none of their paths.
+	Backend    Backend
+	Names      relay.Names   // what a signature may be for
+	HTTPWindow time.Duration // how old or early a signature may be; 0 means a minute
+	Limits     Limits        // of signed requests
+
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
 	Metrics *metrics.Metrics // nil-safe
@@ -46,18 +55,24 @@ type Handler struct {
 	socket   http.Handler
 	urls     []string
 	mux      *http.ServeMux
+	taken    map[string]bool // patterns of mux
 	proxy    atomic.Pointer[Proxy]
 	draining atomic.Bool
 	probe    probe
 	pending  *pending
+	backend  Backend
+	slots    slots
 	log      *slog.Logger
 	metrics  *metrics.Metrics
+
+	signatures signatures
 }
 
 // New makes the handler. The relay's page and its websocket are at / and at
 // the path of every URL that has one, for proxies that pass it on.
 func New(o Options) *Handler {
-	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, mux: http.NewServeMux(), log: o.Log, metrics: o.Metrics}
+	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, log: o.Log, metrics: o.Metrics}
+	h.mux, h.taken = http.NewServeMux(), map[string]bool{}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -66,36 +81,65 @@ func New(o Options) *Handler {
 		h.probe.clock = time.Now
 	}
 	h.SetProxy(o.Proxy)
-	h.pending = newPending(func(addr netip.Addr) bool { return h.proxy.Load().trusts(addr) }, o.Metrics)
+	trusted := func(addr netip.Addr) bool { return h.proxy.Load().trusts(addr) }
+	h.pending = newPending(trusted, o.Metrics)
 	h.SetPending(o.Pending)
-	h.route("/healthz", "healthz", h.healthz)
-	h.route("/readyz", "readyz", h.readyz)
-	for path := range rootPaths(o.URLs) {
-		h.mux.HandleFunc(path, h.root)
-	}
-	h.mux.HandleFunc("/", h.notFound)
+	h.backend = o.Backend
+	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
+	h.slots.exempt, h.slots.from = trusted, map[netip.Prefix]int{}
+	h.SetLimits(o.Limits)
+	h.routes(o.URLs)
 	return h
 }
 
-// rootPaths are the paths under which the relay itself is found, as patterns
-// that match exactly.
-func rootPaths(urls []string) map[string]bool {
-	paths := map[string]bool{"/{$}": true}
+// routes adds everything that is served.
+func (h *Handler) routes(urls []string) {
+	h.route("/healthz", "healthz", h.healthz)
+	h.route("/readyz", "readyz", h.readyz)
+	for _, base := range basePaths(urls) {
+		if h.backend != nil {
+			h.api(base, "/events", http.MethodPost, h.events)
+			h.api(base, "/query", http.MethodPost, h.query)
+			h.api(base, "/count", http.MethodPost, h.count)
+			h.api(base, "/history", http.MethodGet, h.history)
+		}
+		h.handle(base+"/{$}", h.root)
+		if base != "" {
+			h.handle(base, h.root)
+		}
+	}
+	h.handle("/", h.notFound)
+}
+
+// basePaths are the paths under which the relay itself is found, without their
+// last slash: "" and those of the public URLs.
+func basePaths(urls []string) []string {
+	paths := []string{""}
 	for _, raw := range urls {
 		u, err := url.Parse(raw)
 		if err != nil || strings.ContainsAny(u.Path, "{}") {
 			continue
 		}
-		if path := "/" + strings.Trim(u.Path, "/"); path != "/" {
-			paths[path], paths[path+"/{$}"] = true, true
+		path := strings.TrimRight("/"+strings.Trim(u.Path, "/"), "/")
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
+// handle adds a pattern unless it has a meaning already: a public URL whose
+// path is that of an endpoint must not stop the start.
+func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
+	if !h.taken[pattern] {
+		h.taken[pattern] = true
+		h.mux.HandleFunc(pattern, serve)
+	}
+}
+
 // route adds an endpoint that is read with GET or HEAD.
 func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
-	h.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+	h.handle(path, func(w http.ResponseWriter, r *http.Request) {
 		h.counted(w, endpoint, func(w http.ResponseWriter) {
 			if readOnly(w, r) {
 				serve(w, r)
@@ -113,6 +157,12 @@ func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
 
 // SetPending replaces the bounds of connections that are not websockets.
 func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }
+
+// SetLimits replaces the bounds of signed requests, for those to come.
+func (h *Handler) SetLimits(l Limits) {
+	l = l.withDefaults()
+	h.slots.limits.Store(&l)
+}
 
 // ServeHTTP resolves the client's address and finds the endpoint.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -155,8 +205,8 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 // counted runs serve and counts the status it answers with.
 func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
 	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	defer func() { h.metrics.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
 	serve(sw)
-	h.metrics.HTTPDone(endpoint, sw.status)
 }
 
 // statusWriter remembers the status for the metrics.

@@ -74,7 +74,7 @@ func conformInfo(t *testing.T, relay *relaytest.Child) {
 		if err := json.Unmarshal(body, &doc); err != nil {
 			t.Fatalf("NIP-11 document: %v\n%s", err, body)
 		}
-		for _, nip := range []int{1, 9, 11, 40, 42, 45, 50, 62, 70} {
+		for _, nip := range []int{1, 9, 11, 40, 42, 45, 50, 62, 67, 70, 98} {
 			if !slices.Contains(doc.NIPs, nip) {
 				t.Errorf("supported_nips %v lacks %d", doc.NIPs, nip)
 			}

@@ -20,7 +20,9 @@ import (
 // gate.Surface and a driver in gate_surfaces_test.go before its number.
 var knownGrants = map[string]int{
 	"internal/relay: ScopeFor":    1, // Authorize, by surface
+	"internal/relay: gate.Party":  1, // History
 	"internal/session: Authorize": 1, // REQ (stored, search, live) and COUNT
+	"internal/bridge: Authorize":  1, // POST /query and /count
 	"cmd/engramd: gate.Operator":  1, // export, the operator's own
 }
 

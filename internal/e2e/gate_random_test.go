@@ -72,5 +72,32 @@ func randomGateAsks(g *gatetest.Gen, r gateReader, events []*nostr.Event) []gate
 		}
 		asks = append(asks, ask)
 	}
+	for n := range 40 {
+		asks = append(asks, gateAsk{name: fmt.Sprintf("version %d", n), past: randomGatePast(g, events)})
+	}
 	return asks
+}
+
+// randomGatePast asks for the versions at one of the addresses, or beside it.
+func randomGatePast(g *gatetest.Gen, events []*nostr.Event) *gatePast {
+	about := events[g.Rand.IntN(len(events))]
+	for range 4 { // of many kinds no version is kept
+		if about.Kind < 30000 {
+			about = events[g.Rand.IntN(len(events))]
+		}
+	}
+	past := &gatePast{kind: about.Kind, author: about.PubKey}
+	if g.Rand.IntN(10) == 0 {
+		past.author = g.Person().Pub
+	}
+	if d := about.Tags.GetD(); g.Rand.IntN(3) == 0 {
+		past.d = &d
+	}
+	if g.Rand.IntN(5) == 0 {
+		past.until = &about.CreatedAt
+	}
+	if g.Rand.IntN(5) == 0 {
+		past.limit = 1 + g.Rand.IntN(3)
+	}
+	return past
 }

@@ -27,10 +27,16 @@ func (r gateReader) pubs() []string {
 	return pubs
 }
 
-// gateAsk is one request.
+// gateAsk is one request: by filters, or for superseded versions.
 type gateAsk struct {
 	name    string
 	filters []nostr.Filter
+	past    *gatePast
+}
+
+// of returns the requests that a surface takes.
+func (d gateDriver) of(asks []gateAsk) []gateAsk {
+	return slices.DeleteFunc(slices.Clone(asks), func(ask gateAsk) bool { return d.past != (ask.past != nil) })
 }
 
 // gateRun is one relay under some options, with events, readers, and what each
@@ -40,7 +46,8 @@ type gateRun struct {
 	options oracle.Options
 	events  []*nostr.Event // in the order in which they are published
 	readers []gateReader
-	asks    [][]gateAsk // per reader
+	asks    [][]gateAsk    // per reader
+	kept    []*nostr.Event // superseded versions, once asked for
 }
 
 // gateMarker is the kind of the event that says on every connection that all
@@ -68,6 +75,7 @@ func gateEnv(o oracle.Options) []string {
 type gateConn struct {
 	*peer
 	gateReader
+	http       *caller
 	marker     string   // id of the event that is published last
 	challenges []string // AUTH frames after that of the opening
 }
@@ -79,10 +87,10 @@ func (g *gateRun) run(t *testing.T) {
 	t.Helper()
 	relay := relaytest.Start(t, relaytest.Options{Build: g.build, Env: gateEnv(g.options)})
 	marker := relaytest.Sign(relaytest.NewKey(4711), gateMarker, 1_700_000_500, "marker")
-	conns := make([]*gateConn, len(g.readers))
+	conns, requests := make([]*gateConn, len(g.readers)), newCaller(t, relay)
 	answers := map[gate.Surface][][]gateAnswer{}
 	for i, r := range g.readers {
-		conns[i] = &gateConn{peer: dial(t, relay, r.keys...), gateReader: r, marker: marker.ID}
+		conns[i] = &gateConn{peer: dial(t, relay, r.keys...), gateReader: r, http: requests, marker: marker.ID}
 	}
 	for _, s := range gate.Surfaces() {
 		if gateDrivers[s].live {
@@ -110,7 +118,7 @@ func (g *gateRun) run(t *testing.T) {
 		}
 		t.Run(s.String(), func(t *testing.T) {
 			for i, conn := range conns {
-				g.compare(t, conn, s, g.asks[i], answers[s][i], events)
+				g.compare(t, conn, s, gateDrivers[s].of(g.asks[i]), answers[s][i], events)
 			}
 		})
 	}
@@ -125,7 +133,7 @@ func (g *gateRun) askAll(t *testing.T, conns []*gateConn, s gate.Surface) [][]ga
 	all := make([][]gateAnswer, len(conns))
 	for i, conn := range conns {
 		var err error
-		if all[i], err = gateDrivers[s].ask(conn, s, g.asks[i]); err != nil {
+		if all[i], err = gateDrivers[s].ask(conn, s, gateDrivers[s].of(g.asks[i])); err != nil {
 			t.Fatalf("%s on %v: %v", conn.name, s, err)
 		}
 	}
@@ -151,6 +159,14 @@ func (g *gateRun) publish(t *testing.T, p *peer) {
 	}
 }
 
+// past returns the superseded versions that the relay keeps.
+func (g *gateRun) past() []*nostr.Event {
+	if g.kept == nil {
+		g.kept = oracle.Past(g.options, g.events)
+	}
+	return g.kept
+}
+
 // delivered returns the events that were news when they came.
 func (g *gateRun) delivered() []*nostr.Event {
 	var news []*nostr.Event
@@ -164,9 +180,10 @@ func (g *gateRun) delivered() []*nostr.Event {
 
 // gateAnswer is what a surface gave.
 type gateAnswer struct {
-	closed string   // text of CLOSED
-	ids    []string // in the order in which they came
-	count  int64    // of a surface that tells a number only
+	closed    string   // text of CLOSED, or the error of an HTTP answer
+	ids       []string // in the order in which they came
+	count     int64    // of a surface that tells a number only
+	truncated bool     // an HTTP answer says that a limit cut it
 }
 
 // compare holds one reader's answers against the oracle.
@@ -174,12 +191,13 @@ func (g *gateRun) compare(t *testing.T, r *gateConn, s gate.Surface, asks []gate
 	t.Helper()
 	wrong := 0
 	for n, ask := range asks {
-		complaint := g.judge(r.pubs(), ask, s, events, answers[n])
+		reader := r.asked(gateDrivers[s], n)
+		complaint := g.judge(reader, ask, s, events, answers[n])
 		if complaint == "" {
 			continue
 		}
-		t.Errorf("%s asks %s: %s\nfilters %s\nreader %v\noptions %+v",
-			r.name, ask.name, complaint, gateJSON(ask.filters), r.pubs(), g.options)
+		t.Errorf("%s asks %s: %s\nfilters %s\nversions %+v\nreader %v\noptions %+v",
+			r.name, ask.name, complaint, gateJSON(ask.filters), ask.past, reader, g.options)
 		if wrong++; wrong == 10 {
 			t.Fatal("too many wrong answers")
 		}
@@ -187,7 +205,10 @@ func (g *gateRun) compare(t *testing.T, r *gateConn, s gate.Surface, asks []gate
 }
 
 // refused returns the prefix with which a request must be refused as a whole.
-func (g *gateRun) refused(reader []string, ask gateAsk) string {
+func (g *gateRun) refused(d gateDriver, reader []string, ask gateAsk) string {
+	if d.http && len(reader) == 0 {
+		return gate.PrefixAuthRequired
+	}
 	for _, f := range ask.filters {
 		if prefix := oracle.Refused(g.options, reader, f); prefix != "" {
 			return prefix
@@ -198,7 +219,8 @@ func (g *gateRun) refused(reader []string, ask gateAsk) string {
 
 // judge returns what is wrong with an answer.
 func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*nostr.Event, got gateAnswer) string {
-	if prefix := g.refused(reader, ask); prefix != "" {
+	d := gateDrivers[s]
+	if prefix := g.refused(d, reader, ask); prefix != "" {
 		if !strings.HasPrefix(got.closed, prefix+": ") || len(got.ids) > 0 {
 			return fmt.Sprintf("CLOSED %q and %d events, want %s", got.closed, len(got.ids), prefix)
 		}
@@ -207,13 +229,16 @@ func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*
 	if got.closed != "" {
 		return fmt.Sprintf("CLOSED %q, want an answer", got.closed)
 	}
+	if d.past {
+		return d.judge(g.options, ask, g.visiblePast(reader, ask.past), got)
+	}
 	var visible []*nostr.Event
 	for _, ev := range events {
 		if slices.ContainsFunc(ask.filters, func(f nostr.Filter) bool { return oracle.Visible(g.options, reader, f, ev) }) {
 			visible = append(visible, ev)
 		}
 	}
-	return gateDrivers[s].judge(g.options, ask.filters, visible, got)
+	return d.judge(g.options, ask, visible, got)
 }
 
 // compareChallenges wants one challenge before every auth-required, always the
@@ -221,12 +246,12 @@ func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*
 func (g *gateRun) compareChallenges(t *testing.T, r *gateConn, asks []gateAsk) {
 	t.Helper()
 	want := 0
-	for _, ask := range asks {
-		if g.refused(r.pubs(), ask) != gate.PrefixAuthRequired {
+	for _, d := range gateDrivers {
+		if !d.socket {
 			continue
 		}
-		for _, d := range gateDrivers {
-			if d.socket {
+		for _, ask := range d.of(asks) {
+			if g.refused(d, r.pubs(), ask) == gate.PrefixAuthRequired {
 				want++
 			}
 		}

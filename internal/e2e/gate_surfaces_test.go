@@ -19,10 +19,12 @@ import (
 type gateDriver struct {
 	live   bool // asked before the events are there
 	socket bool // on the websocket: a challenge comes before auth-required
+	http   bool // signed requests: each proves one key, and unsigned ones are refused
+	past   bool // asks for superseded versions, not by filter
 	ask    func(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
 	// judge compares an answer that is no refusal with the events that the
 	// oracle shows, and says what is wrong.
-	judge func(o oracle.Options, filters []nostr.Filter, visible []*nostr.Event, got gateAnswer) string
+	judge func(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string
 }
 
 // gateDrivers has one driver for each surface of the gate. It is here that a
@@ -33,6 +35,10 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceLive:   {socket: true, live: true, ask: askLive, judge: judgeLive},
 	gate.SurfaceCount:  {socket: true, ask: askCount, judge: judgeCount},
 	gate.SurfaceSearch: {socket: true, ask: askSearch, judge: judgeSearch},
+
+	gate.SurfaceQuery:     {http: true, ask: askHTTPFilters("/query"), judge: judgeQuery},
+	gate.SurfaceHTTPCount: {http: true, ask: askHTTPFilters("/count"), judge: judgeCount},
+	gate.SurfaceHistory:   {http: true, past: true, ask: askHistory, judge: judgeHistory},
 }
 
 var _ = [1]struct{}{}[gate.NumSurfaces-len(gateDrivers)]
@@ -153,7 +159,7 @@ func askReq(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
 
 // judgeStored wants every visible event, newest first and ties by lowest id,
 // up to the limit of a single filter.
-func judgeStored(_ oracle.Options, filters []nostr.Filter, visible []*nostr.Event, got gateAnswer) string {
+func judgeStored(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	sorted := slices.SortedFunc(slices.Values(visible), func(a, b *nostr.Event) int {
 		if a.CreatedAt != b.CreatedAt {
 			return int(b.CreatedAt - a.CreatedAt)
@@ -161,7 +167,7 @@ func judgeStored(_ oracle.Options, filters []nostr.Filter, visible []*nostr.Even
 		return strings.Compare(a.ID, b.ID)
 	})
 	want := gateIDs(sorted)
-	if f := filters[0]; len(filters) == 1 && (f.Limit > 0 || f.LimitZero) {
+	if f := ask.filters[0]; len(ask.filters) == 1 && (f.Limit > 0 || f.LimitZero) {
 		want = want[:min(f.Limit, len(want))]
 	}
 	if !slices.Equal(got.ids, want) {
@@ -234,7 +240,7 @@ func (c *gateConn) isMarkerCopy(f relaytest.Frame) bool {
 }
 
 // judgeLive wants every visible event once, in the order of publishing.
-func judgeLive(_ oracle.Options, _ []nostr.Filter, visible []*nostr.Event, got gateAnswer) string {
+func judgeLive(_ oracle.Options, _ gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	if want := gateIDs(visible); !slices.Equal(got.ids, want) {
 		return gateDiff(got.ids, visible) + fmt.Sprintf("; got %.8s, want %.8s", got.ids, want)
 	}
@@ -248,7 +254,7 @@ func askCount(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
 }
 
 // judgeCount wants the exact number, whatever the limit.
-func judgeCount(_ oracle.Options, _ []nostr.Filter, visible []*nostr.Event, got gateAnswer) string {
+func judgeCount(_ oracle.Options, _ gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	if got.count != int64(len(visible)) {
 		return fmt.Sprintf("COUNT %d, want %d", got.count, len(visible))
 	}
@@ -272,7 +278,7 @@ func askSearch(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error
 // judgeSearch wants, in any order, every visible note, article and plain
 // contract entry with the word, and nothing that is not visible or without it.
 // Which other kinds are searched is not the gate's business.
-func judgeSearch(o oracle.Options, filters []nostr.Filter, visible []*nostr.Event, got gateAnswer) string {
+func judgeSearch(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	var may, must []*nostr.Event
 	for _, ev := range visible {
 		if !strings.Contains(ev.Content, gateWord) {
@@ -291,7 +297,7 @@ func judgeSearch(o oracle.Options, filters []nostr.Filter, visible []*nostr.Even
 			return gateDiff(got.ids, may)
 		}
 	}
-	if f := filters[0]; len(filters) == 1 && (f.Limit > 0 || f.LimitZero) {
+	if f := ask.filters[0]; len(ask.filters) == 1 && (f.Limit > 0 || f.LimitZero) {
 		if len(got.ids) > f.Limit || len(got.ids) < min(f.Limit, len(must)) {
 			return fmt.Sprintf("%d hits of %d at limit %d", len(got.ids), len(must), f.Limit)
 		}

@@ -33,7 +33,8 @@ func TestGateTable(t *testing.T) {
 			events := gateTableEvents()
 			run := gateRun{build: plain, options: o, events: events, readers: gateTableReaders()}
 			for _, r := range run.readers {
-				run.asks = append(run.asks, gateTableAsks(r, events, len(o.Rules) > 0))
+				asks := gateTableAsks(r, events, len(o.Rules) > 0)
+				run.asks = append(run.asks, append(asks, gateTablePast()...))
 			}
 			run.run(t)
 		})
@@ -71,9 +72,42 @@ func gateTableReaders() []gateReader {
 	}
 }
 
-// gateTableEvents returns at least one event of every class and relation. Each
-// has a time of its own, and nothing supersedes anything.
+// gateTableEvents returns older versions, then what supersedes them.
 func gateTableEvents() []*nostr.Event {
+	return append(gateTableVersions(), gateTableHeads()...)
+}
+
+// gateTableVersions returns versions that the heads supersede: of every class
+// that has any, and with other people in them than the heads.
+func gateTableVersions() []*nostr.Event {
+	at := int64(1_690_000_000)
+	next := func() int64 { at++; return at }
+	agent, owner, second, worker, stranger := gateAgent, gateOwner, gateSecond, gateWorker, gateStranger
+	p := func(k relaytest.Key) nostr.Tag { return nostr.Tag{"p", k.Pub} }
+	d := func(d string) nostr.Tag { return nostr.Tag{"d", d} }
+	sign := func(k relaytest.Key, kind int, content string, tags ...nostr.Tag) *nostr.Event {
+		return relaytest.Sign(k, kind, next(), content, tags...)
+	}
+	return []*nostr.Event{
+		relaytest.Memory(agent, owner.Pub, "core", "I was", next()),
+		relaytest.Memory(agent, owner.Pub, "core", "I had been", next()),
+		sign(agent, 30174, relaytest.Seal(agent, stranger.Pub, "x", "v1"), d(relaytest.Address(agent, owner.Pub, "mem/one")), p(stranger)),
+		relaytest.Memory(second, owner.Pub, "mem/two", "cedar", next()),
+		relaytest.Memory(worker, stranger.Pub, "mem/far", "cedar", next()),
+		relaytest.Entry(agent, worker.Pub, "contract-1", "message", "a cedar draft", next()),
+		relaytest.Entry(agent, stranger.Pub, "contract-2", "note", "cedar in plain text", next()),
+		relaytest.SealedEntry(second, owner.Pub, "contract-1", "note", "cedar", next()),
+		relaytest.SealedEntry(second, worker.Pub, "contract-3", "note", "sealed cedar", next()),
+		sign(owner, 30078, "", d("engramd/agents"), p(worker)),
+		sign(owner, 30078, "cedar", d("settings"), p(second)),
+		sign(owner, 30500, "cedar shelf", d("contract-1"), p(worker)),
+		sign(agent, 30023, "an old one on cedar", d("contract-1"), p(owner)),
+	}
+}
+
+// gateTableHeads returns at least one event of every class and relation. Each
+// has a time of its own, and nothing supersedes anything.
+func gateTableHeads() []*nostr.Event {
 	at := int64(1_700_000_000)
 	next := func() int64 { at++; return at }
 	sign := func(k relaytest.Key, kind int, content string, tags ...nostr.Tag) *nostr.Event {
@@ -149,14 +183,40 @@ func gateTableKinds(all bool) []gateKinds {
 // gateTableAsks crosses the kinds a filter may name with everything it may ask
 // of them.
 func gateTableAsks(r gateReader, events []*nostr.Event, all bool) []gateAsk {
-	var asks []gateAsk
+	versions, events := events[:len(gateTableVersions())], events[len(gateTableVersions()):]
+	asks := []gateAsk{{name: "by ids of old versions", filters: []nostr.Filter{{IDs: gateIDs(versions)}}}}
 	for _, k := range gateTableKinds(all) {
 		for _, c := range gateConstraints(r, events) {
 			f := c.filter
 			f.Kinds = k.kinds
-			asks = append(asks, gateAsk{k.name + " " + c.name, []nostr.Filter{f}})
+			asks = append(asks, gateAsk{name: k.name + " " + c.name, filters: []nostr.Filter{f}})
 		}
 	}
+	return asks
+}
+
+// gateTablePast asks everybody's versions of every kind, those of single
+// addresses, some only, and what is not there.
+func gateTablePast() []gateAsk {
+	var asks []gateAsk
+	ask := func(name string, past gatePast) {
+		asks = append(asks, gateAsk{name: "versions of " + name, past: &past})
+	}
+	text := func(s string) *string { return &s }
+	until := nostr.Timestamp(1_690_000_001)
+	for _, k := range []relaytest.Key{gateAgent, gateOwner, gateSecond, gateWorker, gateStranger} {
+		for _, kind := range []int{30174, 30090, 30091, 30078, 30500, 30023, 1059, 5, 1} {
+			ask(fmt.Sprintf("kind %d", kind), gatePast{kind: kind, author: k.Pub})
+		}
+		ask("the contract", gatePast{kind: 30090, author: k.Pub, d: text("contract-1")})
+		ask("engrams, one", gatePast{kind: 30174, author: k.Pub, limit: 1})
+		ask("engrams, the oldest", gatePast{kind: 30174, author: k.Pub, until: &until})
+		ask("no address", gatePast{kind: 30174, author: k.Pub, d: text("")})
+	}
+	ask("an engram", gatePast{kind: 30174, author: gateAgent.Pub, d: text(relaytest.Address(gateAgent, gateOwner.Pub, "mem/one"))})
+	ask("the core", gatePast{kind: 30174, author: gateAgent.Pub, d: text(relaytest.Address(gateAgent, gateOwner.Pub, "core")), limit: 1})
+	ask("the approvals", gatePast{kind: 30078, author: gateOwner.Pub, d: text("engramd/agents")})
+	ask("the shelf", gatePast{kind: 30500, author: gateOwner.Pub, d: text("contract-1")})
 	return asks
 }
 

@@ -18,6 +18,10 @@ const (
 	SurfaceCount          // COUNT (NIP-45)
 	SurfaceSearch         // search hits in answer to a REQ (NIP-50)
 
+	SurfaceQuery     // POST /query
+	SurfaceHTTPCount // POST /count
+	SurfaceHistory   // GET /history: superseded versions
+
 	surfaceEnd
 )
 
@@ -27,10 +31,13 @@ const NumSurfaces = int(surfaceEnd)
 
 // surfaceNames are metric labels.
 var surfaceNames = [NumSurfaces]string{
-	SurfaceReq:    "req",
-	SurfaceLive:   "live",
-	SurfaceCount:  "count",
-	SurfaceSearch: "search",
+	SurfaceReq:       "req",
+	SurfaceLive:      "live",
+	SurfaceCount:     "count",
+	SurfaceSearch:    "search",
+	SurfaceQuery:     "query",
+	SurfaceHTTPCount: "http_count",
+	SurfaceHistory:   "history",
 }
 
 // Surfaces returns every surface.

@@ -30,7 +30,7 @@ func outcomeLabel() label {
 }
 
 func surfaceLabel() label {
-	return label{"surface", []string{"req", "live", "count", "search", other}}
+	return label{"surface", []string{"req", "live", "count", "search", "query", "http_count", "history", other}}
 }
 
 func ruleLabel() label {

@@ -15,7 +15,7 @@ func (m *Metrics) defineRelay() {
 }
 
 func endpointLabel() label {
-	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", other}}
+	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", other}}
 }
 
 // EventDone counts one submitted event, EVENT frames and HTTP alike. class is
@@ -32,8 +32,8 @@ func (m *Metrics) EventDone(class, outcome string) {
 }
 
 // GateDecision counts one decision of the read gate. surface is where the
-// question came from ("req", "live", "count", "search"), rule the rule that
-// decided (a class name or "wildcard"),
+// question came from ("req", "live", "count", "search", "query", "http_count",
+// "history"), rule the rule that decided (a class name or "wildcard"),
 // decision "granted", "auth-required" or "restricted" for the first check and
 // "withheld" for an event that the second check kept back.
 func (m *Metrics) GateDecision(surface, rule, decision string) {
@@ -44,7 +44,8 @@ func (m *Metrics) GateDecision(surface, rule, decision string) {
 }
 
 // HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
-// "healthz" or "readyz", anything else is "other"; status the code that was sent.
+// "healthz", "readyz", "events", "query", "count" or "history", anything else is
+// "other"; status the code that was sent.
 func (m *Metrics) HTTPDone(endpoint string, status int) {
 	if m == nil {
 		return

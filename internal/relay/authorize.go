@@ -63,7 +63,7 @@ const (
 // let pass still needs a scope.
 func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.Filter) error {
 	hooks := r.Hooks.RejectFilter
-	if surface == gate.SurfaceCount {
+	if surface == gate.SurfaceCount || surface == gate.SurfaceHTTPCount {
 		hooks = r.Hooks.RejectCountFilter
 	}
 	for _, reject := range hooks {

@@ -32,7 +32,7 @@ func (r *Relay) SupportedNIPs() []any {
 	if r.info.Load().EOSEHints {
 		nips = append(nips, 67)
 	}
-	return append(nips, 70)
+	return append(nips, 70, 98)
 }
 
 // Info is the NIP-11 document. khatru's OverwriteRelayInformation hooks have

@@ -180,3 +180,36 @@ func isObject(content string) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal([]byte(content), &members) == nil && members != nil
 }
+
+// Party says whether the reader is one of those for whom the event is meant:
+// no id, no contract's name and no option makes anybody else one.
+func Party(o Options, reader []string, ev *nostr.Event) bool {
+	o.Contracts = "parties"
+	r := ruleOfEvent(o, ev)
+	if r.author && slices.Contains(reader, ev.PubKey) {
+		return true
+	}
+	for _, tag := range ev.Tags {
+		if r.p && len(tag) > 1 && tag[0] == "p" && slices.Contains(reader, tag[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Past returns the superseded versions that a relay keeps which got these
+// events in this order: those of gated kinds that were heads once, and contract
+// memory also when it came too late to be one.
+func Past(o Options, events []*nostr.Event) []*nostr.Event {
+	o.Contracts = "parties"
+	heads := Heads(events)
+	var past []*nostr.Event
+	for i, ev := range events {
+		late := !slices.Contains(Heads(events[:i+1]), ev)
+		contract := ev.Kind == 30090 || ev.Kind == 30091
+		if !slices.Contains(heads, ev) && Gated(o, ev) && (!late || contract) {
+			past = append(past, ev)
+		}
+	}
+	return past
+}

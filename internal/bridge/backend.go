@@ -1,0 +1,56 @@
+package bridge
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/store"
+)
+
+// Backend is what signed requests ask of the relay. Over makes a *relay.Relay
+// one; tests bring their own. Who is asking is in ctx.
+type Backend interface {
+	// RejectsConnection runs khatru's hooks.
+	RejectsConnection(r *http.Request) bool
+	// Submit takes a verified event and returns after it is durable, or refused.
+	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
+	// Authorize grants a scope to every filter of a request, or refuses it.
+	Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error)
+	// Stored opens what an authorized request finds at this moment.
+	Stored(granted []relay.Granted) Rows
+	// Count counts distinct events.
+	Count(ctx context.Context, granted []relay.Granted) (int64, error)
+	// History opens superseded versions for a party, or refuses.
+	History(ctx context.Context, q relay.HistoryQuery) (Rows, error)
+}
+
+// Rows gives events page by page and holds nothing open between pages.
+type Rows interface {
+	Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error)
+	// More says after the last page that a limit kept matching events back.
+	More() bool
+}
+
+// Over makes a relay the Backend.
+func Over(r *relay.Relay) Backend { return overRelay{r} }
+
+type overRelay struct{ *relay.Relay }
+
+// Stored fixes what is there now, so that an event which arrives between two
+// pages does not depend on how fast the client reads.
+func (r overRelay) Stored(granted []relay.Granted) Rows {
+	return r.Relay.Stored(granted, r.LastSeq())
+}
+
+// History returns the relay's pages as Rows.
+func (r overRelay) History(ctx context.Context, q relay.HistoryQuery) (Rows, error) {
+	versions, err := r.Relay.History(ctx, q)
+	if err != nil {
+		return nil, err // and not a nil pointer in an interface
+	}
+	return versions, nil
+}

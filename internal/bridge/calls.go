@@ -1,0 +1,178 @@
+package bridge
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/wire"
+)
+
+// eventAnswer is the answer of POST /events to an event that the relay has.
+type eventAnswer struct {
+	EventID  string `json:"event_id"`
+	Accepted bool   `json:"accepted"` // always true: what is refused has a status of its own
+	Message  string `json:"message"`  // "", or "duplicate: …"
+}
+
+// events takes one event. Who signed the request need not be its author,
+// unless the event is protected (NIP-70). An event that the relay has, or has
+// a newer version of, is accepted with a message that starts "duplicate:".
+func (h *Handler) events(c *call) error {
+	if len(c.body) > c.limits.EventBytes {
+		return tooLarge(c.limits.EventBytes)
+	}
+	ev, err := wire.ParseEvent(c.body)
+	if err == nil {
+		err = wire.Verify(ev)
+	}
+	if err != nil {
+		return refused("invalid: " + err.Error())
+	}
+	answer := h.backend.Submit(c.Context(), ev)
+	if !answer.OK && !strings.HasPrefix(answer.Message, "duplicate:") {
+		return refused(answer.Message)
+	}
+	h.answer(c, eventAnswer{ev.ID, true, answer.Message})
+	return nil
+}
+
+// query streams the events that an array of filters asks for.
+func (h *Handler) query(c *call) error {
+	granted, err := h.granted(c, gate.SurfaceQuery)
+	if err != nil {
+		return err
+	}
+	return h.stream(c, h.backend.Stored(granted))
+}
+
+// count answers how many distinct events an array of filters asks for (NIP-45:
+// exact, without regard to limit).
+func (h *Handler) count(c *call) error {
+	granted, err := h.granted(c, gate.SurfaceHTTPCount)
+	if err != nil {
+		return err
+	}
+	n, err := h.backend.Count(c.Context(), granted)
+	if err != nil {
+		return h.failure(c, err)
+	}
+	h.answer(c, map[string]int64{"count": n})
+	return nil
+}
+
+// granted reads the filters and asks the gate.
+func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
+	filters, err := wire.ParseFilters(c.body, c.limits.wireLimits())
+	if err != nil {
+		return nil, refused("invalid: " + err.Error())
+	}
+	granted, err := h.backend.Authorize(c.Context(), surface, filters)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return granted, nil
+}
+
+// history streams superseded versions.
+func (h *Handler) history(c *call) error {
+	q, err := historyQuery(c.URL.RawQuery)
+	if err != nil {
+		return refused("invalid: " + err.Error())
+	}
+	versions, err := h.backend.History(c.Context(), q)
+	if err != nil {
+		return failed(err)
+	}
+	return h.stream(c, versions)
+}
+
+// historyQuery reads kind and author, and d, until and limit where they are
+// given. What it does not know, or finds twice, is an error: a misspelt until
+// must not answer another question.
+func historyQuery(raw string) (q relay.HistoryQuery, err error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, errors.New("the query string does not parse")
+	}
+	for _, name := range []string{"kind", "author"} {
+		if values[name] == nil {
+			return q, errors.New("the query string needs " + name)
+		}
+	}
+	for name, given := range values {
+		if len(given) != 1 {
+			return q, errors.New("parameter " + name + " is given twice")
+		}
+		if err := setParameter(&q, name, given[0]); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+func setParameter(q *relay.HistoryQuery, name, value string) error {
+	switch name {
+	case "kind":
+		n, ok := plainNumber(value, 16)
+		q.Kind = int(n)
+		if !ok {
+			return errors.New("parameter kind must be a number from 0 to 65535")
+		}
+	case "author":
+		q.Author = value
+		if !lowerHex64(value) {
+			return errors.New("parameter author must be a pubkey, 64 lower-case hex digits")
+		}
+	case "d":
+		q.D = &value
+	case "until":
+		n, ok := plainNumber(value, 63)
+		until := nostr.Timestamp(n)
+		q.Until = &until
+		if !ok {
+			return errors.New("parameter until must be a time in seconds")
+		}
+	case "limit":
+		n, ok := plainNumber(value, 31)
+		q.Limit = int(n)
+		if !ok || n == 0 {
+			return errors.New("parameter limit must be a number from 1 on")
+		}
+	default:
+		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until and limit")
+	}
+	return nil
+}
+
+// plainNumber reads decimal digits without sign or leading zeros.
+func plainNumber(text string, bits int) (uint64, bool) {
+	n, err := strconv.ParseUint(text, 10, bits)
+	return n, err == nil && strconv.FormatUint(n, 10) == text
+}
+
+func lowerHex64(text string) bool {
+	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// answer is 200 with a small document.
+func (h *Handler) answer(c *call, doc any) {
+	h.renew(c.w)
+	writeJSON(c.w, http.StatusOK, "application/json", doc)
+}
+
+// failure is the answer for a read that failed; the store's own words are for
+// the log.
+func (h *Handler) failure(c *call, err error) *problem {
+	p := failed(err)
+	if p.status == http.StatusServiceUnavailable && c.Context().Err() == nil {
+		h.log.Error("a read over HTTP failed", "err", err)
+	}
+	return p
+}

@@ -1,0 +1,162 @@
+package bridge
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay"
+	"engramd/internal/wire"
+)
+
+// maxAuthorization bounds the base64 text of a NIP-98 header: several times
+// what an event with a long URL needs.
+const maxAuthorization = 8 << 10
+
+// signatures checks the Authorization headers of NIP-98 against the relay's
+// own names. What the client says in Host or X-Forwarded-* never counts.
+//
+// It remembers no header. Within the window a header may come again with the
+// same request, which does no harm where it is used: reading twice shows what
+// was shown, publishing twice is a duplicate. A call that changes anything else
+// needs a memory of the ids it has seen, for twice the window.
+type signatures struct {
+	names  relay.Names
+	window time.Duration
+	clock  func() time.Time
+}
+
+// signed is who signed a request, and for which body.
+type signed struct {
+	pubkey  string
+	payload *string // value of the payload tag, nil without one
+}
+
+// check reads the Authorization header of a request for an endpoint and
+// returns who signed it; the body is left to covers. The error names the failed
+// check, without a prefix.
+func (s *signatures) check(headers []string, method, endpoint, rawQuery string) (signed, error) {
+	ev, err := authorizationEvent(headers)
+	if err != nil {
+		return signed{}, err
+	}
+	if ev.Kind != nostr.KindHTTPAuth {
+		return signed{}, fmt.Errorf("the event in Authorization has kind %d, not %d", ev.Kind, nostr.KindHTTPAuth)
+	}
+	if err := wire.Verify(ev); err != nil {
+		return signed{}, fmt.Errorf("the event in Authorization: %w", err)
+	}
+	if err := s.checkTime(int64(ev.CreatedAt)); err != nil {
+		return signed{}, err
+	}
+	if err := s.checkURL(ev, endpoint, rawQuery); err != nil {
+		return signed{}, err
+	}
+	named, err := theTag(ev, "method")
+	if err != nil {
+		return signed{}, err
+	}
+	if named == nil || *named != method {
+		return signed{}, errors.New("the method tag must be " + method)
+	}
+	payload, err := theTag(ev, "payload")
+	return signed{pubkey: ev.PubKey, payload: payload}, err
+}
+
+// authorizationEvent decodes the header. The event's shape is that of any
+// event on the wire.
+func authorizationEvent(headers []string) (*nostr.Event, error) {
+	const how = `: sign the request as NIP-98 has it, "Authorization: Nostr <base64 of the event>"`
+	switch {
+	case len(headers) == 0:
+		return nil, errors.New("there is no Authorization header" + how)
+	case len(headers) > 1:
+		return nil, errors.New("there are several Authorization headers")
+	}
+	scheme, text, _ := strings.Cut(strings.TrimSpace(headers[0]), " ")
+	text = strings.TrimLeft(text, " ")
+	switch {
+	case !strings.EqualFold(scheme, "Nostr") || text == "":
+		return nil, errors.New("the Authorization header is none of NIP-98" + how)
+	case len(text) > maxAuthorization:
+		return nil, fmt.Errorf("the Authorization header is over %d bytes", maxAuthorization)
+	case strings.ContainsAny(text, "\r\n"):
+		// Go's decoder would skip them.
+		return nil, errors.New("the Authorization header is not standard base64")
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, errors.New("the Authorization header is not standard base64 with its padding")
+	}
+	ev, err := wire.ParseEvent(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the Authorization header holds no event: %w", err)
+	}
+	return ev, nil
+}
+
+func (s *signatures) checkTime(created int64) error {
+	now := s.clock().Unix()
+	off := now - created // both are positive: no overflow
+	if window := int64(s.window / time.Second); off > window || -off > window {
+		return fmt.Errorf("created_at %d is more than %s off this relay's clock, where it is %d (%s)",
+			created, s.window, now, time.Unix(now, 0).UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// checkURL wants the u tag to be one of our names with the endpoint and the
+// query behind it. At a name with a path, the endpoint is below that path.
+func (s *signatures) checkURL(ev *nostr.Event, endpoint, rawQuery string) error {
+	u, err := theTag(ev, "u")
+	if err != nil {
+		return err
+	}
+	if u == nil {
+		return errors.New("there is no u tag")
+	}
+	query, ours := s.names.Endpoint(*u, endpoint)
+	if !ours {
+		return errors.New("the u tag names another URL than " + s.names.HTTP() + endpoint)
+	}
+	if query != rawQuery {
+		return errors.New("the u tag has another query string than the request")
+	}
+	return nil
+}
+
+// covers checks the payload tag against the body: required where there is one.
+func (s signed) covers(body []byte) error {
+	sum := sha256.Sum256(body)
+	switch {
+	case s.payload == nil && len(body) > 0:
+		return errors.New("there is no payload tag with the SHA-256 of the body")
+	case s.payload != nil && *s.payload != hex.EncodeToString(sum[:]):
+		return errors.New("the payload tag is not the SHA-256 of the body in lower-case hex")
+	}
+	return nil
+}
+
+// theTag returns the value of the only tag with this name, nil when there is
+// none. Two of them would let a signature for another request count here too.
+func theTag(ev *nostr.Event, name string) (value *string, err error) {
+	for _, tag := range ev.Tags {
+		if tag[0] != name {
+			continue
+		}
+		if value != nil {
+			return nil, errors.New("there are several " + name + " tags")
+		}
+		value = new(string)
+		if len(tag) > 1 {
+			*value = tag[1]
+		}
+	}
+	return value, nil
+}

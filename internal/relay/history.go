@@ -1,0 +1,95 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+)
+
+// HistoryQuery asks for the superseded versions of one author and kind.
+type HistoryQuery struct {
+	Kind   int
+	Author string           // 64 lower-case hex digits
+	D      *string          // one address; nil is all of them
+	Until  *nostr.Timestamp // newest created_at, inclusive; nil is no bound
+	Limit  int              // versions at most; 0 means the default limit of a filter
+}
+
+// Versions gives superseded versions page by page, newest first, ties by
+// lowest id. Between pages it holds nothing open.
+type Versions struct {
+	relay *Relay
+	scope gate.Scope
+	ask   store.HistoryQuery
+	left  int
+	more  bool
+}
+
+// History authorizes a question for superseded versions. They are for parties
+// only: neither an id nor the name of a contract is a key, and no option makes
+// them public. Who has proved nothing is refused with a *gate.Refusal, a
+// RejectFilter hook may refuse with a *Refusal, and a stranger finds nothing,
+// whether or not there is anything. A limit over the relay's maximum is cut
+// down to it.
+func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) {
+	reader, table := ReaderFrom(ctx), r.table.Load()
+	surface, rule := gate.SurfaceHistory.String(), table.RuleOf(q.Kind).String()
+	if reader.Empty() {
+		r.metrics.GateDecision(surface, rule, gate.PrefixAuthRequired)
+		return nil, &gate.Refusal{
+			Prefix: gate.PrefixAuthRequired, Rule: rule, Text: "superseded versions are for their parties; authenticate first",
+		}
+	}
+	if err := r.rejects(ctx, gate.SurfaceHistory, q.filter()); err != nil {
+		return nil, err
+	}
+	r.metrics.GateDecision(surface, rule, decisionGranted)
+	limits := r.limits.Load()
+	limit := q.Limit
+	if limit <= 0 {
+		limit = limits.DefaultLimit
+	}
+	v := &Versions{
+		relay: r,
+		scope: gate.Party(table.PartiesOnly(), reader),
+		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D},
+		left:  min(limit, limits.MaxLimit),
+	}
+	if q.Until != nil {
+		until := int64(*q.Until)
+		v.ask.Until = &until
+	}
+	return v, nil
+}
+
+// filter is the question as hooks see it.
+func (q HistoryQuery) filter() nostr.Filter {
+	f := nostr.Filter{Kinds: []int{q.Kind}, Authors: []string{q.Author}, Until: q.Until, Limit: q.Limit}
+	if q.D != nil {
+		f.Tags = nostr.TagMap{"d": {*q.D}}
+	}
+	return f
+}
+
+// Next returns up to maxRows versions of about maxBytes of JSON together, at
+// least one unless that was all. After done nothing follows. An error means
+// that the answer is incomplete and must be said to be.
+func (v *Versions) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
+	v.ask.Limit, v.ask.MaxBytes = min(maxRows, v.left), maxBytes
+	rows, more, err := v.relay.store.History(ctx, v.scope, v.ask)
+	if err != nil {
+		return nil, false, err
+	}
+	v.left -= len(rows)
+	if n := len(rows); n > 0 {
+		v.ask.After = &store.Position{CreatedAt: rows[n-1].CreatedAt, ID: rows[n-1].ID}
+	}
+	v.more = more && v.left == 0
+	return rows, !more || v.left == 0, nil
+}
+
+// More reports, after the last page, that the limit kept versions back.
+func (v *Versions) More() bool { return v.more }
