@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) agentsCommand() *cobra.Command {
+	return a.group(&cobra.Command{
+		Use:   "agents",
+		Short: "An owner's approval of agents",
+		Long: `An owner's approval of agents. Relays that take memory only for certain owners
+(write.owners) take it from the agents that such an owner approves. The key is the
+owner's. The approval goes to the configured relays: name those that the agent
+writes to.`,
+		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
+	}, a.agentsAllowCommand(), a.agentsLsCommand(), a.agentsRevokeCommand())
+}
+
+// withApprovals runs do on the list of the key's owner, at the configured
+// relays: where an agent is to be let in, its own list of relays says nothing.
+func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, owner string, list *client.Approvals) error) error {
+	c, _, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	return do(ctx, c.Identity().PubKey(), c.Approvals())
+}
+
+// agentArgument reads an agent's public key from the command line.
+func agentArgument(arg string) (string, error) {
+	key, err := publicKey("agent", "the command line", arg)
+	if err == nil && key == "" {
+		err = usagef("the agent's public key is empty")
+	}
+	return key, err
+}

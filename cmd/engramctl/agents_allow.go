@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) agentsAllowCommand() *cobra.Command {
+	return a.command(&cobra.Command{
+		Use:     "allow PUBKEY",
+		Short:   "Approve an agent",
+		Long:    "Approve an agent, given by npub or hex. Approving it again changes nothing.",
+		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
+		Args:    arguments("PUBKEY"),
+	}, func(ctx context.Context, args []string) error {
+		agent, err := agentArgument(args[0])
+		if err != nil {
+			return err
+		}
+		return a.withApprovals(ctx, func(ctx context.Context, _ string, list *client.Approvals) error {
+			status, err := list.Allow(ctx, agent)
+			if err := a.report(status, explained(err)); err != nil {
+				return err
+			}
+			return a.print("%s  allowed\n", npub(agent))
+		})
+	})
+}

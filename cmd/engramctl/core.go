@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+const (
+	coreTitle = "[Agent Memory — core]"
+	// coreHint stands where the profile would, once it is sure that there is none.
+	coreHint = `You have no core memory yet. Ask the user who you are to be for them and what you should
+always know, then write a short profile of yourself in the first person:
+engramctl mem set core -`
+	// coreTimeout bounds `core` from its first instruction to its exit.
+	coreTimeout = 3 * time.Second
+	// coreReserve is the share of the time limit that is kept back, so that what
+	// the relays did is known and said before the limit.
+	coreReserve = 0.1
+)
+
+// coreOut is `core --format json`.
+type coreOut struct {
+	answerOut
+	State     string `json:"state"`   // "present" or "absent"
+	Section   string `json:"section"` // the text format
+	Profile   string `json:"profile,omitempty"`
+	CreatedAt int64  `json:"created_at,omitempty"`
+	Time      string `json:"time,omitempty"`
+	ID        string `json:"id,omitempty"`
+	Hash      string `json:"hash,omitempty"`
+}
+
+func (a *app) coreCommand() *cobra.Command {
+	var format string
+	var timeout time.Duration
+	var allowPartial bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "core [--format text|json] [--timeout 3s] [--allow-partial]",
+		Short: "Print the agent's core as a prompt section, for harnesses",
+		Long: `Print the agent's core memory as a section for its prompt:
+
+  ` + coreTitle + `
+  the profile
+
+If every relay confirms that there is none, a hint how to begin stands in its
+place, and the exit code is 0 too.
+
+On any failure nothing is printed on stdout, the reason is on stderr, and the exit
+code is not 0: a relay that failed, a time limit, something unreadable, a refused
+key. So a harness never takes "could not look" for "nothing there", which would
+invite the agent to write over its memory. With --allow-partial a core that was
+found is printed also if some relay failed; absence still needs all of them.
+
+The command ends within --timeout (3 s) from its start, whatever the relays, the
+network or the name service do.`,
+		Example: `  section=$(engramctl core) || { echo "no memory today" >&2; exit 1; }
+  engramctl core --format json | jq -r .state`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		if format != "text" && format != "json" {
+			return usagef("--format: %q is none of text, json", format)
+		}
+		if timeout <= 0 {
+			return usagef("--timeout must be more than 0")
+		}
+		a.flags.strict = !allowPartial
+		return a.core(ctx, format, timeout)
+	}))
+	formatFlag(c, &format, "text", "json")
+	c.Flags().DurationVar(&timeout, "timeout", coreTimeout, "time limit for everything")
+	c.Flags().BoolVar(&allowPartial, "allow-partial", false, "print a core that was found although some relay failed")
+	return c
+}
+
+// core prints the section, all of it or nothing, within the time limit.
+func (a *app) core(ctx context.Context, format string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	asking, done := context.WithTimeout(ctx, time.Duration(float64(timeout)*(1-coreReserve)))
+	defer done()
+	stderr := &shutter{w: a.Stderr}
+	defer stderr.shut() // what is left behind must not write any more
+	aside := *a.Main
+	aside.Stderr, aside.Terminal.Stderr = stderr, false
+	b := &app{Main: &aside, flags: a.flags, env: a.env}
+	b.flags.timeout = timeout
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	outcomes := make(chan outcome, 1)
+	go func() {
+		text, err := b.readCore(asking, format)
+		outcomes <- outcome{text, err}
+	}()
+	select {
+	case o := <-outcomes:
+		if o.err != nil {
+			return o.err
+		}
+		_, err := a.Stdout.Write(o.text)
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the core could not be read within %v", client.ErrTimeout, timeout)
+	}
+}
+
+// readCore makes what is to be printed.
+func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return nil, err
+	}
+	entry, status, err := m.Get(ctx, nipae.Core)
+	absent := errors.Is(err, client.ErrNotFound)
+	if absent {
+		err = nil
+	}
+	if err := a.report(status, err); err != nil {
+		return nil, err
+	}
+	out := coreOut{answerOut: answerOf(m, status), State: "absent", Section: section(coreHint)}
+	if !absent {
+		out.State, out.Profile, out.Section = "present", entry.Text, section(entry.Text)
+		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, stamp(entry.CreatedAt), entry.ID, entry.Hash
+	}
+	if format == "text" {
+		return []byte(out.Section), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err = enc.Encode(out)
+	return b.Bytes(), err
+}
+
+// section is the prompt section with a text.
+func section(text string) string {
+	text = coreTitle + "\n" + text
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text
+}
+
+// shutter is a writer that can be closed for good while others hold it.
+type shutter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write passes b on, unless the shutter is shut.
+func (s *shutter) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w == nil {
+		return len(b), nil
+	}
+	return s.w.Write(b)
+}
+
+func (s *shutter) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w = nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+// Exit codes of the process.
+const (
+	exitOK          = 0
+	exitNotFound    = 1
+	exitUsage       = 2
+	exitAuth        = 3
+	exitRelay       = 4
+	exitConflict    = 5
+	exitUnreadable  = 6
+	exitInterrupted = 130 // 128 + SIGINT, as shells count
+)
+
+// exitCode is one line of the table in help and docs.
+type exitCode struct {
+	code int
+	text string
+}
+
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitOK, "done; also a partial answer, which stderr and JSON mark as such (see --strict)"},
+		{exitNotFound, "not found, or removed, and every relay says so"},
+		{exitUsage, "usage: command line, environment, configuration, key or input"},
+		{exitAuth, "the relays refuse this key"},
+		{exitRelay, "relay or network: none answered, or not all and it matters"},
+		{exitConflict, "conflict: the memory is another version than the change was made for"},
+		{exitUnreadable, "unreadable: there is something, and it cannot be read"},
+		{exitInterrupted, "interrupted by a signal"},
+	}
+}
+
+// exitTable is exitCodes as text.
+func exitTable() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, c := range exitCodes() {
+		fmt.Fprintf(&b, "  %-4d%s\n", c.code, c.text)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// usageError is a mistake on the command line, in the configuration, in the key
+// or in what was given to be written.
+type usageError struct{ error }
+
+// Unwrap gives errors.Is the cause.
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errNoFit says that a patch is made for another text.
+var errNoFit = errors.New("the patch does not fit")
+
+// codeOf maps an error to the exit code. The order matters where errors are
+// several things at once.
+func codeOf(err error) int {
+	is := func(targets ...error) bool {
+		for _, t := range targets {
+			if errors.Is(err, t) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usageError{}):
+		return exitUsage
+	case is(client.ErrUnverified):
+		return exitRelay
+	case is(client.ErrUnreadable):
+		return exitUnreadable
+	case is(client.ErrConflict, errNoFit):
+		return exitConflict
+	case is(client.ErrPartial):
+		return exitRelay
+	case is(client.ErrNotFound, client.ErrTombstone):
+		return exitNotFound
+	case is(client.ErrAuth):
+		return exitAuth
+	case is(client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded):
+		return exitRelay
+	case is(client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrWhen,
+		nipae.ErrKey, nipae.ErrSlug, nipae.ErrBody):
+		return exitUsage
+	}
+	return exitRelay
+}
+
+// complain says on stderr why a command failed.
+func (a *app) complain(cmd *cobra.Command, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(a.err(), "%s: %s\n", cmd.CommandPath(), redact(line))
+	}
+	if errors.As(err, &usageError{}) && !a.started {
+		fmt.Fprintf(a.err(), "Try: %s --help\n", cmd.CommandPath())
+	}
+}

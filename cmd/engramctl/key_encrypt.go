@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) keyEncryptCommand() *cobra.Command {
+	var passwordFile string
+	c := a.command(&cobra.Command{
+		Use:   "encrypt FILE [--password-file FILE]",
+		Short: "Write the key in use to a new file, encrypted",
+		Long: `Write the key in use to a new file (mode 0600), encrypted with a password as
+ncryptsec (NIP-49). If the key in use is encrypted already, this changes its
+password. The old file stays: remove it once the new one works.`,
+		Example: `  engramctl key encrypt agent.ncryptsec --key-file agent.key
+  engramctl key show --key-file agent.ncryptsec   # asks for the password`,
+		Args: arguments("FILE"),
+	}, func(ctx context.Context, args []string) error {
+		s, err := a.settings()
+		if err != nil {
+			return err
+		}
+		secret, err := a.secretKey(ctx, s.key)
+		if err != nil {
+			return err
+		}
+		password, err := a.newPassword(ctx, passwordFile)
+		if err != nil {
+			return err
+		}
+		text, err := encrypt(secret, password)
+		if err != nil {
+			return usageError{err}
+		}
+		if err := writePrivate(a.path(args[0]), text+"\n"); err != nil {
+			return usageError{err}
+		}
+		return a.print("%s\n", args[0])
+	})
+	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the new password, mode 0600")
+	return c
+}

@@ -1,0 +1,70 @@
+// Command engramctl is what an agent, its owner or a harness runs against
+// relays that keep the agent's memory (NIP-AE). This package reads command
+// lines and prints; what is done on the wire is in internal/client.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// version is set by the linker: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	m := &Main{
+		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Terminal: Terminal{
+			Password: askPassword,
+			Stdin:    term.IsTerminal(int(os.Stdin.Fd())),
+			Stdout:   term.IsTerminal(int(os.Stdout.Fd())),
+			Stderr:   term.IsTerminal(int(os.Stderr.Fd())),
+		},
+	}
+	os.Exit(m.Run(ctx))
+}
+
+// Main is one run of the program with everything it touches.
+type Main struct {
+	Args     []string // without the program's name
+	Env      []string // "NAME=value"
+	Dir      string   // what relative paths are relative to; empty: the working folder
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Terminal Terminal
+}
+
+// Terminal says where a person sits. The zero Terminal: nowhere.
+type Terminal struct {
+	// Password asks for a secret without showing it; nil if nobody can be asked.
+	Password              func(ctx context.Context, prompt string) (string, error)
+	Stdin, Stdout, Stderr bool // that stream is a terminal
+}
+
+// Run runs the command that Args name and returns the exit code.
+func (m *Main) Run(ctx context.Context) int {
+	a := newApp(m)
+	root := a.root()
+	root.SetArgs(m.Args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !a.started {
+		err = usageError{err} // cobra did not get as far as the command
+	}
+	if err == nil {
+		return exitOK
+	}
+	code := codeOf(err)
+	if ctx.Err() != nil {
+		code = exitInterrupted
+	}
+	a.complain(cmd, err)
+	return code
+}

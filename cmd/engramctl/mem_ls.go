@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+// listOut is `mem ls --json`.
+type listOut struct {
+	answerOut
+	Memories   []entryOut `json:"memories"`
+	Core       *entryOut  `json:"core,omitempty"`       // with --all
+	Removed    []entryOut `json:"removed,omitempty"`    // with --all
+	Unreadable int        `json:"unreadable,omitempty"` // places at which nothing can be read
+}
+
+func (a *app) memLsCommand() *cobra.Command {
+	var asJSON, all bool
+	c := a.command(&cobra.Command{
+		Use:   "ls [--all] [--json]",
+		Short: "List memories with sizes and times",
+		Long: `List memories with sizes and times, by slug. Core and removed memories are shown
+with --all only. JSON has ids and hashes too; texts are what mem get shows.
+
+Exit code 6 if there is memory and none of it can be read.`,
+		Example: `  engramctl mem ls
+  engramctl mem ls --json | jq -r '.memories[].slug'
+  engramctl mem ls --agent npub1… --all`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+			l, status, err := m.ListAll(ctx)
+			if err == nil && len(l.Memories) == 0 && !(all && l.Core != nil) {
+				err = emptiness(l, status)
+			}
+			if err := a.report(status, err); err != nil {
+				return err
+			}
+			if l.Unreadable > 0 {
+				a.note("%d memories cannot be read; their slugs are unknown", l.Unreadable)
+			}
+			if asJSON {
+				return a.printJSON(listingOut(m, l, status, all))
+			}
+			return a.printListing(l, all)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().BoolVar(&all, "all", false, "core and removed memories too")
+	return c
+}
+
+// emptiness is why a listing without any memory is not simply an empty one.
+func emptiness(l client.Listing, s client.Status) error {
+	switch {
+	case l.Unreadable > 0:
+		return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, l.Unreadable)
+	case s.Partial:
+		return fmt.Errorf("%w, and those that did have no memory", client.ErrPartial)
+	}
+	return nil
+}
+
+func listingOut(m *client.Memory, l client.Listing, s client.Status, all bool) listOut {
+	out := listOut{answerOut: answerOf(m, s), Memories: []entryOut{}, Unreadable: l.Unreadable}
+	for _, e := range l.Memories {
+		out.Memories = append(out.Memories, entryFor(e))
+	}
+	if !all {
+		return out
+	}
+	if l.Core != nil {
+		core := entryFor(*l.Core)
+		out.Core = &core
+	}
+	for _, e := range l.Tombstones {
+		out.Removed = append(out.Removed, entryFor(e))
+	}
+	return out
+}
+
+func (a *app) printListing(l client.Listing, all bool) error {
+	entries := l.Memories
+	if all && l.Core != nil {
+		entries = append([]client.Entry{*l.Core}, entries...)
+	}
+	if all {
+		entries = append(entries, l.Tombstones...)
+	}
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		size := fmt.Sprintf("%d B", e.Size)
+		if e.Tombstone {
+			size = "removed"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", e.Slug, size, stamp(e.CreatedAt))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+// maxPatch is the size of the largest patch that can make sense, in bytes: every
+// line of the largest text out and in, with as much again for headers.
+const maxPatch = 1 << 20
+
+func (a *app) memPatchCommand() *cobra.Command {
+	var o client.SetOptions
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--json]",
+		Short: "Change a memory by a unified diff",
+		Long: `Change a memory by a unified diff (diff -u, git diff) from FILE or stdin. It is
+applied only to the version that it was made for, and only where every hunk fits
+exactly, at the lines it names: nothing is searched for, shifted or ignored. If
+it is another version by now, or a hunk does not fit, nothing is written and the
+exit code is 5.
+
+The version that the patch was made for is --base, the SHA-256 of its text (mem
+hash, or sha256sum of the file that mem get wrote). A patch of git diff names it
+itself (its "index" line) and needs no --base; if there are both, both must hold.
+A patch that names none is refused.`,
+		Example: `  engramctl mem get notes > old; cp old new; $EDITOR new
+  diff -u old new | engramctl mem patch notes --base "$(sha256sum < old | cut -c1-64)"
+  git diff --no-index old new | engramctl mem patch notes`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return arguments("SLUG")(nil, args)
+		},
+	}, func(ctx context.Context, args []string) error {
+		slug, err := slugArgument(args[0])
+		if err != nil {
+			return err
+		}
+		if err := checkHash("--base", o.Base); err != nil {
+			return err
+		}
+		p, err := a.readPatch(args[1:])
+		if err != nil {
+			return err
+		}
+		if o.Base == "" && p.blob() == "" {
+			return usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
+		}
+		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+			entry, status, err := m.Get(ctx, slug)
+			if err != nil {
+				return entry, status, about(entry, err)
+			}
+			text, err := p.applyTo(entry, o.Base)
+			if err != nil {
+				return entry, status, err
+			}
+			to := o
+			to.Base = entry.Hash // whoever writes in between is not written over
+			return m.Set(ctx, slug, text, to)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	baseFlag(c, &o.Base)
+	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also if nothing is left")
+	return c
+}
+
+// readPatch reads the patch from the file named, or from stdin.
+func (a *app) readPatch(args []string) (patch, error) {
+	from := a.Stdin
+	if len(args) == 1 && args[0] != "-" {
+		f, err := os.Open(a.path(args[0]))
+		if err != nil {
+			return patch{}, usageError{err}
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxPatch+1))
+	switch {
+	case err != nil:
+		return patch{}, usagef("the patch: %w", err)
+	case len(text) > maxPatch:
+		return patch{}, usagef("the patch is larger than %d bytes", maxPatch)
+	case len(text) == 0:
+		return patch{}, usagef("the patch is empty")
+	}
+	if err := checkText(string(text)); err != nil {
+		return patch{}, err
+	}
+	return parsePatch(string(text))
+}
+
+// applyTo applies the patch to a version, if it is the one that it was made for.
+func (p patch) applyTo(entry client.Entry, base string) (string, error) {
+	if base != "" && base != entry.Hash {
+		return "", &client.ConflictError{Theirs: &entry, Reason: "the text is not the one that the patch was made for"}
+	}
+	if id := p.blob(); id != "" && !isBlob(entry.Text, id) {
+		return "", &client.ConflictError{Theirs: &entry, Reason: fmt.Sprintf("the text is not the one that the patch was made for (%s in git)", id)}
+	}
+	return p.apply(entry.Text)
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) memRestoreCommand() *cobra.Command {
+	var at string
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "restore SLUG --at TIME|ID [--json]",
+		Short: "Write an old version of a memory as a new one",
+		Long: `Write an old version of a memory (see mem log) as a new one. Nothing is lost by it:
+what was current becomes part of the history.`,
+		Example: `  engramctl mem restore notes --at 2026-01-31T12:00:00Z
+  engramctl mem restore notes --at 5f1b8e0c9a3d2e44`,
+		Args: arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		slug, err := slugArgument(args[0])
+		if err != nil {
+			return err
+		}
+		when, err := client.ParseWhen(at)
+		if err != nil {
+			return usagef("--at: %w", err)
+		}
+		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+			return m.Restore(ctx, slug, when)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
+	_ = c.MarkFlagRequired("at") // cannot fail: the flag exists
+	return c
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+// wroteOut is what a write prints as JSON.
+type wroteOut struct {
+	answerOut
+	entryOut
+}
+
+func (a *app) memSetCommand() *cobra.Command {
+	var o client.SetOptions
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "set SLUG VALUE|- [--base HASH] [--allow-empty] [--json]",
+		Short: "Write a memory",
+		Long: `Write a memory, sent to every relay and read back. With "-" the text comes from
+stdin, byte for byte: use it for what is long or must not show in a list of
+processes. An empty text is refused unless --allow-empty says that it is meant.
+
+--base is the hash (mem hash) of the text that the new one was made from: if the
+memory is another one by now, nothing is written and the exit code is 5. Without
+it, whatever is there is superseded; mem log and mem restore bring it back.
+
+Prints slug, size and the new hash.`,
+		Example: `  engramctl mem set notes "buy milk"
+  engramctl mem set core - < profile.txt
+  engramctl mem set notes - --base "$(engramctl mem hash notes)" < notes.txt`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return errors.New(`VALUE is missing: give it, or "-" to read it from stdin`)
+			}
+			return arguments("SLUG", "VALUE")(nil, args)
+		},
+	}, func(ctx context.Context, args []string) error {
+		slug, err := slugArgument(args[0])
+		if err != nil {
+			return err
+		}
+		if err := checkHash("--base", o.Base); err != nil {
+			return err
+		}
+		text := args[1]
+		if text == "-" {
+			if text, err = a.input(); err != nil {
+				return err
+			}
+		}
+		if text == "" && !o.AllowEmpty {
+			return usagef("%w: --allow-empty writes it all the same", client.ErrEmpty)
+		}
+		if err := checkText(text); err != nil {
+			return err
+		}
+		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+			return m.Set(ctx, slug, text, o)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	baseFlag(c, &o.Base)
+	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also an empty text")
+	c.Flags().BoolVar(&o.OverUnreadable, "over-unreadable", false, "write also where there is something that cannot be read (exit code 6)")
+	return c
+}
+
+func baseFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH`")
+}
+
+// checkHash refuses what can be no hash, which would look like a conflict.
+func checkHash(flag, hash string) error {
+	if hash == "" {
+		return nil
+	}
+	for _, r := range hash {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
+			return usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
+		}
+	}
+	if len(hash) != 64 {
+		return usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
+	}
+	return nil
+}
+
+// write runs one write and says what came of it.
+func (a *app) write(ctx context.Context, asJSON bool, do func(context.Context, *client.Memory) (client.Entry, client.Status, error)) error {
+	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		entry, status, err := do(ctx, m)
+		if err := a.report(status, explained(err)); err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(wroteOut{answerOf(m, status), entryFor(entry)})
+		}
+		return a.print("%s  %d B  %s\n", entry.Slug, entry.Size, entry.Hash)
+	})
+}
+
+// explained adds to a conflict what is there now and what to do.
+func explained(err error) error {
+	var conflict *client.ConflictError
+	if !errors.As(err, &conflict) {
+		return err
+	}
+	text := "read it again and redo the change"
+	if conflict.Sent {
+		text += "; what was sent is in mem log"
+	}
+	if t := conflict.Theirs; t != nil {
+		return fmt.Errorf("%w; there now: %s; %s", err, describe(*t), text)
+	}
+	return fmt.Errorf("%w; %s", err, text)
+}
+
+// describe is one version in a few words.
+func describe(e client.Entry) string {
+	if e.Tombstone {
+		return fmt.Sprintf("removed at %s", stamp(e.CreatedAt))
+	}
+	return fmt.Sprintf("%d B of %s with hash %s", e.Size, stamp(e.CreatedAt), e.Hash)
+}

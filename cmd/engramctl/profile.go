@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+)
+
+// profiles is the configuration file.
+type profiles struct {
+	// Profile is the name of the one that counts if none is named.
+	Profile  string                 `toml:"profile"`
+	Profiles map[string]profileFile `toml:"profiles"`
+}
+
+// profileFile is one profile as it stands in the file.
+type profileFile struct {
+	KeyFile string   `toml:"key_file"` // relative to the folder of the configuration file
+	Relays  []string `toml:"relays"`
+	Owner   string   `toml:"owner"`
+	Agent   string   `toml:"agent"`
+}
+
+// profile is the layer of the profile in use, an empty one if there is none.
+func (a *app) profile() (layer, error) {
+	name := a.flags.profile
+	if name == "" {
+		name = a.env["ENGRAM_PROFILE"]
+	}
+	path, file, err := a.readProfiles()
+	if err != nil {
+		return layer{}, err
+	}
+	if name == "" {
+		name = file.Profile
+	}
+	if name == "" {
+		return layer{}, nil
+	}
+	p, ok := file.Profiles[name]
+	if !ok {
+		known := "it has none"
+		if len(file.Profiles) > 0 {
+			known = "it has " + strings.Join(slices.Sorted(maps.Keys(file.Profiles)), ", ")
+		}
+		return layer{}, fmt.Errorf("no profile %q in %s: %s", name, path, known)
+	}
+	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile}
+	if l.keyFile != "" && !filepath.IsAbs(l.keyFile) {
+		l.keyFile = filepath.Join(filepath.Dir(path), l.keyFile)
+	}
+	return l, nil
+}
+
+// readProfiles reads the configuration file. One that is not named need not be
+// there.
+func (a *app) readProfiles() (path string, file profiles, err error) {
+	path, named := a.configPath()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return path, file, nil
+	}
+	if err != nil {
+		return path, file, fmt.Errorf("configuration: %w", err)
+	}
+	meta, err := toml.Decode(string(text), &file)
+	var parse toml.ParseError
+	switch {
+	case errors.As(err, &parse):
+		// Not the text around it: somebody may have put a key there.
+		return path, file, fmt.Errorf("%s: line %d: not valid TOML, or of the wrong type", path, parse.Position.Line)
+	case err != nil:
+		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner and agent", path, unknown[0].String())
+	}
+	return path, file, nil
+}
+
+// configPath is where the configuration file is, and whether somebody said so.
+func (a *app) configPath() (path string, named bool) {
+	if a.flags.config != "" {
+		return a.path(a.flags.config), true
+	}
+	if a.env["ENGRAM_CONFIG"] != "" {
+		return a.path(a.env["ENGRAM_CONFIG"]), true
+	}
+	base := a.env["XDG_CONFIG_HOME"]
+	if !filepath.IsAbs(base) { // the XDG specification has relative ones ignored
+		base = filepath.Join(a.env["HOME"], ".config")
+	}
+	return filepath.Join(base, "engramd", "engramctl.toml"), false
+}
+
+// completeProfiles offers the names of profiles to a shell.
+func (a *app) completeProfiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_, file, err := a.readProfiles()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return slices.Sorted(maps.Keys(file.Profiles)), cobra.ShellCompDirectiveNoFileComp
+}

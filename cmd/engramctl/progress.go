@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// When a bar appears, and how often it changes.
+const (
+	progressAfter = 700 * time.Millisecond
+	progressEvery = 100 * time.Millisecond
+	progressWidth = 20
+)
+
+// progress shows on a terminal that a long command is alive: a bar that fills up
+// to the time limit, since nobody can know how much the relays will send, and
+// how much has come. The zero progress counts and shows nothing.
+type progress struct {
+	events atomic.Int64
+	bytes  atomic.Int64
+}
+
+var eventFrame = []byte(`["EVENT"`)
+
+// trace counts what comes in; it is a client.Trace.
+func (p *progress) trace(_ string, sent bool, frame []byte) {
+	if sent {
+		return
+	}
+	p.bytes.Add(int64(len(frame)))
+	if bytes.HasPrefix(frame, eventFrame) {
+		p.events.Add(1)
+	}
+}
+
+// show draws the bar on w until the function it returns is called, which removes
+// it. limit is the time after which the command ends by itself.
+func (p *progress) show(ctx context.Context, w io.Writer, limit time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	start := time.Now()
+	go func() {
+		defer close(done)
+		drawn := false
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				if drawn {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
+				return
+			case <-tick.C:
+			}
+			if took := time.Since(start); took >= progressAfter {
+				fmt.Fprintf(w, "\r\x1b[K%s", p.line(took, limit))
+				drawn = true
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// line is the bar at a moment.
+func (p *progress) line(took, limit time.Duration) string {
+	full := min(int(int64(progressWidth)*int64(took)/int64(limit)), progressWidth)
+	return fmt.Sprintf("[%s%s] %d records, %d KiB, %.1f s of %v", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full),
+		p.events.Load(), p.bytes.Load()>>10, took.Seconds(), limit)
+}

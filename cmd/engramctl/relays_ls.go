@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+// relayLine is one line of `relays ls`.
+type relayLine struct {
+	relayOut
+	Source string `json:"source"` // "configured", or "nip65": the agent's own list
+}
+
+func (a *app) relaysLsCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "ls [--json]",
+		Short: "Show which relays are asked and whether they answer",
+		Long: `Show which relays are asked, where their names come from, and whether they answer
+this key's question for the agent's memory. Exit code 4 if none does, 3 if all
+refuse the key.`,
+		Example: `  engramctl relays ls
+  engramctl relays ls --agent npub1… --json`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		c, m, err := a.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		ctx, done := a.bounded(ctx)
+		defer done()
+		configured := c.Relays()
+		if err := a.discover(ctx, c, m.Agent()); err != nil {
+			a.note("looking for the agent's list of relays: %v", err)
+		}
+		source, unused := "configured", []string{}
+		if !slices.Equal(c.Relays(), configured) {
+			source, unused = "nip65", left(configured, c.Relays())
+		}
+		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
+			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
+		if asJSON {
+			return firstOf(err, a.printJSON(relayLines(m, answers.Relays, source, unused)))
+		}
+		return firstOf(err, a.printRelays(answers.Relays, source, unused))
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// left are the relays of one list that the other does not have.
+func left(all, used []string) []string {
+	out := []string{}
+	for _, url := range all {
+		if !slices.ContainsFunc(used, func(u string) bool { return sameRelay(u, url) }) {
+			out = append(out, url)
+		}
+	}
+	return out
+}
+
+func sameRelay(a, b string) bool {
+	ca, errA := nipae.CanonicalRelayURL(a)
+	cb, errB := nipae.CanonicalRelayURL(b)
+	return errA == nil && errB == nil && ca == cb
+}
+
+func relayLines(m *client.Memory, relays []client.RelayStatus, source string, unused []string) any {
+	lines := []relayLine{}
+	for _, r := range relaysOut(relays) {
+		lines = append(lines, relayLine{r, source})
+	}
+	return struct {
+		Agent  string      `json:"agent"`
+		Owner  string      `json:"owner"`
+		Relays []relayLine `json:"relays"`
+		Unused []string    `json:"unused"` // configured, but not of the agent's list
+	}{m.Agent(), m.Owner(), lines, unused}
+}
+
+func (a *app) printRelays(relays []client.RelayStatus, source string, unused []string) error {
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	for _, r := range relays {
+		state := fmt.Sprintf("answers in %d ms", r.Took.Milliseconds())
+		if r.Err != nil {
+			state = r.Err.Error()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.URL, source, state)
+	}
+	for _, url := range unused {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", url, "configured", "not asked: the agent has a list of its own")
+	}
+	return w.Flush()
+}
+
+// firstOf is the first error of several that were met.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

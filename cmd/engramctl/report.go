@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"engramd/internal/client"
+)
+
+// report says on stderr which relays failed, and that an answer is partial. It
+// returns the error to end with: err, or with --strict one for a partial answer.
+func (a *app) report(s client.Status, err error) error {
+	if !namesRelays(err) {
+		for _, r := range s.Relays {
+			a.reportRelay(r)
+		}
+	}
+	accepted := 0
+	for _, p := range s.Published {
+		if p.Accepted {
+			accepted++
+			continue
+		}
+		if !namesRelays(err) {
+			a.note("%s did not take it: %v", p.URL, p.Err)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case accepted < len(s.Published):
+		a.note("written to %d of %d relays; engramctl relays sync brings the others up to date", accepted, len(s.Published))
+	case s.Partial:
+		a.note("partial answer: not every relay answered in full, there may be more or newer memory")
+	}
+	if s.Doubtful > 0 {
+		a.note("%d events at this place cannot be read and were left out", s.Doubtful)
+	}
+	if s.Partial && a.flags.strict {
+		return fmt.Errorf("%w in full, and all of them are needed here", client.ErrPartial)
+	}
+	return nil
+}
+
+func (a *app) reportRelay(r client.RelayStatus) {
+	switch {
+	case errors.Is(r.Err, client.ErrNoHistory):
+		a.note("%s keeps no history that it shows: only its current version counts", r.URL)
+	case r.Err != nil:
+		a.note("%s failed: %v", r.URL, r.Err)
+	case r.Rejected > 0:
+		a.note("%s sent %d events that are wrong or were not asked for", r.URL, r.Rejected)
+	case !r.Complete:
+		a.note("%s may have more than it sent", r.URL)
+	}
+}
+
+// namesRelays reports whether an error's text says what happened at each relay.
+func namesRelays(err error) bool {
+	return errors.Is(err, client.ErrNoRelay) || errors.Is(err, client.ErrPartial) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrUnverified)
+}

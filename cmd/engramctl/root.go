@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// commands are all that engramctl can do; a new one is a line here, a file of
+// its own, a script in testdata/script, and a run of
+// `go test ./cmd/engramctl -run Docs -update`.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.keyCommand(),
+		a.memCommand(),
+		a.coreCommand(),
+		a.agentsCommand(),
+		a.relaysCommand(),
+		a.versionCommand(),
+	}
+}
+
+// root assembles the program.
+func (a *app) root() *cobra.Command {
+	root := a.group(&cobra.Command{
+		Use:   "engramctl",
+		Short: "The memory of AI agents on Nostr relays",
+		Long: `engramctl reads and writes the memory of AI agents (NIP-AE engrams) on Nostr relays.
+
+An agent keeps records under slugs: "core", which says who it is, and "mem/…"
+for everything else ("notes" is short for "mem/notes"). Records are encrypted
+between the agent and its owner: the agent reads and writes, its owner reads,
+nobody else learns that they exist.
+
+Who asks is a key: --key-file, ENGRAM_KEY_FILE or ENGRAM_KEY (nsec, hex, or
+ncryptsec, for which the password is asked or read from the file that
+ENGRAM_KEY_PASSWORD_FILE names). Whom it is about is --owner (I am the agent) or
+--agent (I am its owner). Where is --relay, ENGRAM_RELAYS, or a profile; the
+relays that the agent itself lists (NIP-65) are asked instead, if it lists any.
+
+` + exitTable(),
+		Example: `  engramctl key new agent.key
+  export ENGRAM_KEY_FILE=agent.key ENGRAM_OWNER=npub1… ENGRAM_RELAYS=wss://relay.example
+  engramctl mem set core "I am Sami. I answer briefly."
+  engramctl mem ls`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}, a.commands()...)
+	// Groups run, to say what is missing, but are no commands.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	f := root.PersistentFlags()
+	f.SortFlags = false
+	f.StringVar(&a.flags.config, "config", "", "`file` with profiles (default $XDG_CONFIG_HOME/engramd/engramctl.toml)")
+	f.StringVar(&a.flags.profile, "profile", "", "`name` of a profile in it; beats the environment (ENGRAM_PROFILE does not)")
+	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` with the secret key, readable by its user only (ENGRAM_KEY_FILE)")
+	f.StringArrayVar(&a.flags.relays, "relay", nil, "relay `URL`, may be given several times (ENGRAM_RELAYS: separated by commas or spaces)")
+	f.BoolVar(&a.flags.noDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists (NIP-65)")
+	f.DurationVar(&a.flags.timeout, "timeout", defaultTimeout, "time limit for everything on the network")
+	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show the wire on stderr")
+	_ = root.RegisterFlagCompletionFunc("profile", a.completeProfiles) // cannot fail: the flag exists
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if a.flags.timeout <= 0 {
+			return fmt.Errorf("--timeout must be more than 0")
+		}
+		return nil
+	}
+	return root
+}
+
+// pairFlags says whose memory a command is about.
+func (a *app) pairFlags(c *cobra.Command) *cobra.Command {
+	f := c.PersistentFlags()
+	f.StringVar(&a.flags.owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
+	f.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")
+	c.MarkFlagsMutuallyExclusive("owner", "agent")
+	return c
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+
+	"engramd/nips/nipae"
+)
+
+// settings are what a run goes by, once flags, environment and profile are put
+// together.
+type settings struct {
+	key    keySource
+	relays []string // as written, valid relay URLs
+	owner  string   // hex; set if the key is the agent's
+	agent  string   // hex; set if the key is the owner's
+}
+
+// keySource says where the secret key is: one of the two is set, or none.
+type keySource struct {
+	file   string // absolute, or relative to the working folder
+	inline string // ENGRAM_KEY
+	origin string // for messages
+}
+
+// layer is what one place says.
+type layer struct {
+	name    string
+	keyFile string
+	key     string
+	relays  []string
+	owner   string
+	agent   string
+}
+
+// settings puts the layers together: the first that has an answer to a question
+// gives it. A profile that the command line names comes before the environment,
+// any other after it.
+func (a *app) settings() (settings, error) {
+	profile, err := a.profile()
+	if err != nil {
+		return settings{}, usageError{err}
+	}
+	flags := layer{name: "the command line", keyFile: a.flags.keyFile, relays: a.flags.relays, owner: a.flags.owner, agent: a.flags.agent}
+	if flags.keyFile != "" {
+		flags.keyFile = a.path(flags.keyFile)
+	}
+	layers := []layer{flags, a.environment(), profile}
+	if a.flags.profile != "" {
+		layers[1], layers[2] = layers[2], layers[1]
+	}
+	var s settings
+	for _, l := range layers {
+		if err := s.take(l); err != nil {
+			return settings{}, usageError{err}
+		}
+	}
+	return s, nil
+}
+
+func (a *app) environment() layer {
+	l := layer{name: "the environment", key: a.env["ENGRAM_KEY"], owner: a.env["ENGRAM_OWNER"], agent: a.env["ENGRAM_AGENT"]}
+	l.relays = strings.FieldsFunc(a.env["ENGRAM_RELAYS"], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
+	if file := a.env["ENGRAM_KEY_FILE"]; file != "" {
+		l.keyFile = a.path(file)
+	}
+	return l
+}
+
+// take answers from a layer what is not answered yet.
+func (s *settings) take(l layer) error {
+	if s.key == (keySource{}) {
+		if l.key != "" && l.keyFile != "" {
+			return usagef("%s names two keys: unset ENGRAM_KEY or ENGRAM_KEY_FILE", l.name)
+		}
+		if l.key != "" || l.keyFile != "" {
+			s.key = keySource{file: l.keyFile, inline: l.key, origin: l.name}
+		}
+	}
+	if s.owner == "" && s.agent == "" {
+		if l.owner != "" && l.agent != "" {
+			return usagef("%s names an owner and an agent: as whom is the memory to be read? Name the owner if the key is the agent's, else the agent", l.name)
+		}
+		var err error
+		if s.owner, err = publicKey("owner", l.name, l.owner); err != nil {
+			return err
+		}
+		if s.agent, err = publicKey("agent", l.name, l.agent); err != nil {
+			return err
+		}
+	}
+	if len(s.relays) == 0 {
+		for _, relay := range l.relays {
+			if _, err := nipae.CanonicalRelayURL(relay); err != nil {
+				return usagef("relay %q in %s: %w", shownURL(relay), l.name, err)
+			}
+		}
+		s.relays = l.relays
+	}
+	return nil
+}
+
+// shownURL is a URL without the password that should not be in it.
+func shownURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "…"
+	}
+	return u.Redacted()
+}
