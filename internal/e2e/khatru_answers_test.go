@@ -30,10 +30,17 @@ func TestKhatruFault_StoreErrorIsEOSE(t *testing.T) {
 	relay = relaytest.Start(t, relaytest.Options{Build: plain, Data: relay.Data, Env: syncs.env}) // with cold caches
 	c := dial(t, relay, owner)
 	mine := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}, "limit": 5000}
+	body := []byte(`[{"kinds":[30174],"#p":["` + owner.Pub + `"],"limit":5000}]`)
 
 	syncs.failReads(uint64(unix.EIO))
 	if a, err := c.Query(mine); err != nil || a.EOSE || !hasPrefix(a.Closed, "error: ") {
 		t.Errorf("REQ on a store that fails: %d events, EOSE %v, CLOSED %q, %v", len(a.Events), a.EOSE, a.Closed, err)
+	}
+	r, err := relay.Post(owner, "/query", body)
+	if err != nil {
+		t.Logf("/query was aborted: %v", err)
+	} else if !r.Aborted && (r.Status != http.StatusServiceUnavailable || !strings.Contains(string(r.Body), "error: ")) {
+		t.Errorf("/query on a store that fails: HTTP %d %.200s", r.Status, r.Body)
 	}
 	ok := c.publish(relaytest.Memory(agent, owner.Pub, "core", "unwritable", now()))
 	if ok.True {
@@ -55,6 +62,9 @@ func TestKhatruFault_StoreErrorIsEOSE(t *testing.T) {
 	syncs.failReads(uint64(unix.EIO))
 	if n, closed, err := c.Count(mine); err != nil || !hasPrefix(closed, "error: ") {
 		t.Errorf("COUNT on a store that fails: %d, CLOSED %q, %v", n, closed, err)
+	}
+	if r, err := relay.Post(owner, "/count", body); err != nil || r.Status != http.StatusServiceUnavailable {
+		t.Errorf("/count on a store that fails: HTTP %d %.200s, %v", r.Status, r.Body, err)
 	}
 	syncs.failReads(0)
 	if n := c.count(mine); n != 200 {

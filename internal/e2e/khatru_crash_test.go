@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -30,7 +31,7 @@ func wantAlive(t *testing.T, relay *relaytest.Child) {
 }
 
 // With libsecp256k1 a pubkey over 64 or a signature over 128 hex digits panicked
-// in CheckSignature, before any hook; also through AUTH.
+// in CheckSignature, before any hook; also through AUTH and HTTP.
 func TestKhatruFault_OverlongHexEndsProcess(t *testing.T) {
 	relay := start(t)
 	k := relaytest.NewKey(802)
@@ -60,6 +61,29 @@ func TestKhatruFault_OverlongHexEndsProcess(t *testing.T) {
 				t.Fatalf("%s with %s: %v\n%s", label, what, err, relay.Log.Text())
 			}
 			wantRefusal(t, label+" with "+what, f.OK(), "invalid: ")
+		}
+		ev := relaytest.Note(k, now(), "overlong")
+		change((*event)(ev))
+		ev.ID = ev.GetID()
+		body, err := json.Marshal(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := relay.Post(k, "/events", body); err != nil || r.Status != http.StatusBadRequest {
+			t.Errorf("/events with %s: HTTP %d %s, %v", what, r.Status, r.Body, err)
+		}
+	}
+	for what, header := range map[string]string{
+		"overlong pubkey": brokenHTTPAuth(t, relay, k, func(e *event) { e.PubKey += "00" }),
+		"overlong sig":    brokenHTTPAuth(t, relay, k, func(e *event) { e.Sig += "00" }),
+		"no tags":         brokenHTTPAuth(t, relay, k, func(e *event) { e.Tags = nil }),
+		"not base64":      "Nostr %%%",
+		"not an event":    "Nostr W10=",
+		"another scheme":  "Bearer x",
+	} {
+		r, err := relay.Do(http.MethodPost, "/query", []byte(`[{"kinds":[1]}]`), http.Header{"Authorization": {header}})
+		if err != nil || r.Status != http.StatusUnauthorized {
+			t.Errorf("NIP-98 with %s: HTTP %d %s, %v", what, r.Status, r.Body, err)
 		}
 	}
 	wantAlive(t, relay)

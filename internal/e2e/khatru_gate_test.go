@@ -207,6 +207,13 @@ func TestKhatruFault_AuthForAnotherRelay(t *testing.T) {
 		c.closed("auth-required: ", relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}})
 		c.Close()
 	}
+	// The same over HTTP: a header made for another relay's URL.
+	body := []byte(`[{"kinds":[30174],"#p":["` + owner.Pub + `"]}]`)
+	forged := relaytest.HTTPAuth(owner, http.MethodPost, "https://evil.example.com/query", body, now())
+	r, err := relay.Do(http.MethodPost, "/query", body, http.Header{"Authorization": {forged}, "X-Forwarded-Host": {"evil.example.com"}, "X-Forwarded-Proto": {"https"}})
+	if err != nil || r.Status != http.StatusUnauthorized {
+		t.Errorf("NIP-98 for another relay: HTTP %d %s, %v", r.Status, r.Body, err)
+	}
 }
 
 // One identity per connection; a second AUTH replaced the first.

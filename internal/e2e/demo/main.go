@@ -33,7 +33,7 @@ func run() (code int) {
 	s.say("engramd serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --data DIR")
 	s.say("ready: url=%s metrics=%s", s.relay.URL, s.relay.Metrics)
 	for _, chapter := range []func(*stage){
-		load, asNobody, asStranger, asAgent, asOwner, asParties, overHTTP, live, refusals, restart,
+		load, asNobody, asStranger, asAgent, asOwner, asParties, overHTTP, operating, live, refusals, restart,
 	} {
 		chapter(s)
 	}

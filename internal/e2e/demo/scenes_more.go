@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -46,7 +47,36 @@ func asParties(s *stage) {
 }
 
 func overHTTP(s *stage) {
-	s.chapter("HTTP on the same port, metrics on another")
+	s.chapter("The same over HTTP, signed with NIP-98")
+	body, err := json.Marshal([]any{engramsFor(theOwner())})
+	if err != nil {
+		s.Fatalf("encode: %v", err)
+	}
+	s.say("→ POST /count %s   # signed by <owner>", readable(string(body)))
+	r := s.http(s.relay.Post(theOwner().key, "/count", body))
+	s.check(r.Status == http.StatusOK && strings.Contains(string(r.Body), fmt.Sprintf(`"count":%d`, 3+secondMemories)), "the number that COUNT gave")
+	s.say("→ POST /query …   # signed by <stranger>")
+	r = s.http(s.relay.Post(theStranger().key, "/query", body))
+	s.check(r.Status == http.StatusForbidden && strings.Contains(string(r.Body), "restricted: "), "403, in the words of CLOSED")
+	s.say("→ POST /query …   # signed by nobody")
+	r = s.http(s.relay.Do(http.MethodPost, "/query", body, nil))
+	s.check(r.Status == http.StatusUnauthorized, "401")
+
+	agent := theAgent().key
+	path := fmt.Sprintf("/history?kind=30174&author=%s&d=%s", agent.Pub, relaytest.Address(agent, theOwner().key.Pub, "core"))
+	s.say("→ GET %s   # signed by <owner>", readable(path))
+	r = s.http(s.relay.Get(theOwner().key, path))
+	var versions []nostr.Event
+	err = json.Unmarshal(r.Body, &versions)
+	s.check(r.Status == http.StatusOK && err == nil && len(versions) == 1 && versions[0].ID == s.memory.vectors[3].Event.ID,
+		"the superseded version of core: the published vector")
+	s.say("→ GET /history …   # signed by <stranger>")
+	r = s.http(s.relay.Get(theStranger().key, path))
+	s.check(r.Status == http.StatusOK && strings.TrimSpace(string(r.Body)) == "[]" || r.Status == http.StatusForbidden, "nothing for others")
+}
+
+func operating(s *stage) {
+	s.chapter("What an operator and a browser see")
 	s.say("→ GET /   # Accept: application/nostr+json")
 	r := s.http(s.relay.Do(http.MethodGet, "/", nil, http.Header{"Accept": {"application/nostr+json"}}))
 	s.check(r.Status == http.StatusOK && strings.Contains(string(r.Body), `"supported_nips"`), "the NIP-11 document")

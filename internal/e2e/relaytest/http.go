@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Response is an HTTP answer that has been read to its end.
@@ -13,6 +14,18 @@ type Response struct {
 	Header  http.Header // trailers included
 	Body    []byte
 	Aborted bool // the body did not end as HTTP wants it to
+}
+
+// Post sends a body to a path of the relay, with NIP-98 by k.
+func (c *Child) Post(k Key, path string, body []byte) (Response, error) {
+	auth := HTTPAuth(k, http.MethodPost, c.HTTP(path), body, time.Now().Unix())
+	return c.Do(http.MethodPost, path, body, http.Header{"Authorization": {auth}})
+}
+
+// Get asks a path of the relay, with NIP-98 by k.
+func (c *Child) Get(k Key, path string) (Response, error) {
+	auth := HTTPAuth(k, http.MethodGet, c.HTTP(path), nil, time.Now().Unix())
+	return c.Do(http.MethodGet, path, nil, http.Header{"Authorization": {auth}})
 }
 
 // Do sends any request. It follows no redirect.
