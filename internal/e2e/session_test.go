@@ -228,16 +228,17 @@ func TestSession_LargestAnswer(t *testing.T) {
 		}
 	}
 	c.Patience = 2 * time.Minute
+	memory := relay.WatchMemory()
 	a := c.query(relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}, "limit": 5000})
 	if len(a.Events) != count {
 		t.Errorf("%d of %d engrams of the largest size", len(a.Events), count)
 	}
-	peak, err := relay.PeakMemory()
+	peak, err := memory()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d engrams of the largest size, peak memory %d MiB", count, peak>>20)
-	if peak > 300<<20 {
+	if peak > 150<<20 {
 		t.Errorf("the daemon has used %d MiB to answer one REQ", peak>>20)
 	}
 }

@@ -61,17 +61,48 @@ func (c *Child) AwaitMetric(name string, limit time.Duration, ok func(float64) b
 	}
 }
 
-// PeakMemory returns the most resident memory the child has had, in bytes.
-func (c *Child) PeakMemory() (int64, error) {
+// WatchMemory looks at the child's memory until stop is called, which returns
+// the most that was seen, in bytes. Only what the process has for itself counts:
+// pages of the mapped database are the kernel's cache, and it takes them back.
+func (c *Child) WatchMemory() (stop func() (int64, error)) {
+	end, done := make(chan struct{}), make(chan struct{})
+	var peak int64
+	var failed error
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			now, err := c.anonymousMemory()
+			if err != nil {
+				failed = err
+				return
+			}
+			peak = max(peak, now)
+			select {
+			case <-tick.C:
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() (int64, error) {
+		close(end)
+		<-done
+		return peak, failed
+	}
+}
+
+func (c *Child) anonymousMemory() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
 	if err != nil {
 		return 0, fmt.Errorf("memory of the child: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
 			return kib << 10, err
 		}
 	}
-	return 0, fmt.Errorf("memory of the child: no VmHWM")
+	return 0, fmt.Errorf("memory of the child: no RssAnon")
 }
