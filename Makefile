@@ -7,7 +7,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 ROUNDS   ?= 200
 
-.PHONY: run build test lint fuzz bench soak demo clean
+.PHONY: run build test interop lint fuzz bench soak demo clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -20,6 +20,11 @@ test: ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; \
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
+
+interop: build ## nostr-tools and ours read each other's memory; needs Node.js 20 and its registry
+	@command -v npm >/dev/null || { echo "make interop needs node and npm" >&2; exit 1; }
+	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party
+	cd testdata/interop && npm ci && npm test
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
@@ -44,4 +49,4 @@ demo: ## a relay with real events, walked through as agent, owner, stranger and 
 	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
-	rm -rf bin
+	rm -rf bin testdata/interop/bin testdata/interop/node_modules
