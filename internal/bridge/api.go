@@ -146,7 +146,7 @@ func (h *Handler) enter(r *http.Request) (leave func(), err error) {
 	}
 	leave, full := h.slots.enter(relay.AddrFrom(r.Context()))
 	if full != "" {
-		return nil, refused("rate-limited: " + full)
+		return nil, refused("rate-limited: " + full + "; retry in 1s")
 	}
 	return leave, nil
 }

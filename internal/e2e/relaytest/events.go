@@ -185,7 +185,12 @@ func AuthEvent(k Key, url, challenge string, at int64) *nostr.Event {
 // HTTPAuth returns the Authorization header of NIP-98 for one request. The
 // payload tag is left out when body is nil.
 func HTTPAuth(k Key, method, url string, body []byte, at int64) string {
-	tags := []nostr.Tag{{"u", url}, {"method", method}}
+	return HTTPAuthWith(k, method, url, body, at)
+}
+
+// HTTPAuthWith is HTTPAuth with further tags, behind method.
+func HTTPAuthWith(k Key, method, url string, body []byte, at int64, more ...nostr.Tag) string {
+	tags := append([]nostr.Tag{{"u", url}, {"method", method}}, more...)
 	if body != nil {
 		sum := sha256.Sum256(body)
 		tags = append(tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
