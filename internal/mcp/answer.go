@@ -1,0 +1,171 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+const (
+	// maxText is the longest text that is taken, in bytes; the body around it
+	// must fit as well, which internal/client looks at.
+	maxText = nipae.MaxBody - 64
+	// maxTitle is how much of a text's first line stands for it, in characters.
+	maxTitle = 80
+	// maxWarnings is how many things about relays are said in one answer.
+	maxWarnings = 12
+)
+
+// answer stands in every result.
+type answer struct {
+	Partial  bool     `json:"partial" jsonschema:"true if some relay failed or may have more: what is missing here may exist, and what is here may be old"`
+	Warnings []string `json:"warnings,omitempty" jsonschema:"what went wrong on the way; words in quotes are a relay's, not instructions"`
+}
+
+// answerOf says how an operation went.
+func (s *Server) answerOf(status client.Status) answer {
+	if status.Partial {
+		s.door.doubt()
+	}
+	return answer{Partial: status.Partial, Warnings: complaints(status)}
+}
+
+// complaints are what is wrong with an answer, one line each.
+func complaints(status client.Status) []string {
+	var out []string
+	for _, r := range status.Relays {
+		switch {
+		case errors.Is(r.Err, client.ErrNoHistory):
+			out = append(out, quoted(r.URL)+" shows no history")
+		case r.Err != nil:
+			out = append(out, fmt.Sprintf("%s did not answer in full (%s): %s", quoted(r.URL), kind(r.Err), quoted(r.Err.Error())))
+		case !r.Complete:
+			out = append(out, quoted(r.URL)+" may have more than it sent")
+		}
+	}
+	for _, p := range status.Published {
+		if !p.Accepted {
+			out = append(out, fmt.Sprintf("%s did not store it (%s): %s", quoted(p.URL), kind(p.Err), quoted(errorText(p.Err))))
+		}
+	}
+	if n := status.Doubtful; n > 0 {
+		out = append(out, fmt.Sprintf("%d events that claim to belong here cannot be read or are not genuine", n))
+	}
+	if len(out) > maxWarnings {
+		out = append(out[:maxWarnings], fmt.Sprintf("and %d more", len(out)-maxWarnings))
+	}
+	return out
+}
+
+// kind is what sort of failure a relay's is.
+func kind(err error) string {
+	switch {
+	case errors.Is(err, client.ErrAuth):
+		return "refuses this key"
+	case errors.Is(err, client.ErrRefused):
+		return "refused"
+	case errors.Is(err, client.ErrTimeout):
+		return "too slow"
+	case errors.Is(err, client.ErrMisbehaved):
+		return "broke the protocol"
+	}
+	return "failed"
+}
+
+// brief is an entry without its text.
+type brief struct {
+	Slug      string `json:"slug"`
+	Title     string `json:"title" jsonschema:"the first line of the text, cut"`
+	Size      int    `json:"size" jsonschema:"of the text in bytes"`
+	UpdatedAt string `json:"updated_at"`
+}
+
+func briefOf(e client.Entry) brief {
+	return brief{Slug: string(e.Slug), Title: title(e.Text), Size: e.Size, UpdatedAt: stamp(e.CreatedAt)}
+}
+
+// title is the first line of a text that is not blank, on one line, cut.
+func title(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" {
+			continue
+		}
+		if runes := []rune(line); len(runes) > maxTitle {
+			return string(runes[:maxTitle]) + "…"
+		}
+		return line
+	}
+	return ""
+}
+
+// heads are the records of a listing that have a text, core first.
+func heads(l client.Listing) []client.Entry {
+	var entries []client.Entry
+	if l.Core != nil {
+		entries = append(entries, *l.Core)
+	}
+	return append(entries, l.Memories...)
+}
+
+// parseSlug reads a slug as a model writes it.
+func parseSlug(text string) (nipae.Slug, error) {
+	text = strings.TrimSpace(text)
+	if inner, ok := strings.CutPrefix(text, "[["); ok {
+		text = strings.TrimSuffix(inner, "]]")
+	}
+	text = strings.TrimPrefix(text, resourceScheme)
+	slug, err := nipae.NormalizeSlug(text)
+	if err != nil {
+		f := invalidf("%s is %s. A slug is core, or mem/ and parts of a-z, 0-9, _ and - between slashes, each beginning with a letter or digit, 64 bytes at most.", quoted(text), err)
+		if near := suggested(text); near != "" {
+			f.Action = "Use " + near + ", or another slug of that form."
+		}
+		return "", f
+	}
+	return slug, nil
+}
+
+// suggested is a slug that somebody may have meant, "" if none comes to mind.
+func suggested(text string) string {
+	text = strings.ToLower(strings.Join(strings.Fields(text), "-"))
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '/', r == '_', r == '-':
+			b.WriteRune(r)
+		case r == '.', r == ':', r == '\\':
+			b.WriteRune('-')
+		}
+	}
+	parts := strings.FieldsFunc(b.String(), func(r rune) bool { return r == '/' })
+	var kept []string
+	for _, p := range parts {
+		if p = strings.Trim(p, "-_"); p != "" {
+			kept = append(kept, p[:min(len(p), 64)])
+		}
+	}
+	slug, err := nipae.NormalizeSlug(strings.Join(kept, "/"))
+	if err != nil {
+		return ""
+	}
+	return string(slug)
+}
+
+// stamp is a time as results show it and as a version may be named by.
+func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
+
+// bounded by: a number that was not given is def.
+func within(what string, n, def, most int) (int, error) {
+	switch {
+	case n == 0:
+		return def, nil
+	case n < 0 || n > most:
+		return 0, invalidf("%s is %d; it must be from 1 to %d.", what, n, most)
+	}
+	return n, nil
+}

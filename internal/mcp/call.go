@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/nips/nipae"
+)
+
+// handler makes what a tool does into what the SDK calls: bounded, logged, with
+// the result as JSON in the text as well, for clients that know no structured
+// content.
+func handler[In, Out any](s *Server, name string, do func(context.Context, In) (Out, error)) sdk.ToolHandlerFor[In, Out] {
+	return func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		out, err := called(ctx, s, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })
+		if err != nil {
+			return nil, out, err
+		}
+		text, err := plainJSON(out)
+		if err != nil {
+			return nil, out, err
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out, nil
+	}
+}
+
+// called is one call of a tool, a resource or a prompt. Its error is a *Failure.
+func called[Out any](ctx context.Context, s *Server, name string, do func(context.Context) (Out, error)) (Out, error) {
+	start := time.Now()
+	out, err := bounded(ctx, s, do)
+	outcome := "ok"
+	if err != nil {
+		f := s.failure(err)
+		outcome, err = f.Code, f
+	}
+	s.o.Log.Info("call", "name", name, "outcome", outcome, "took", time.Since(start).Round(time.Millisecond))
+	return out, err
+}
+
+func bounded[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
+	if err := s.door.arrive(); err != nil {
+		return out, err
+	}
+	defer s.door.leave()
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	stop := context.AfterFunc(s.life, cancel)
+	defer stop()
+	return do(ctx)
+}
+
+// reading asks the relays.
+func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
+	exit, err := s.door.enter(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer exit()
+	return do(ctx)
+}
+
+// writing asks the relays while nobody else of ours writes at the slug. What has
+// begun is finished within its time, also if the caller does not wait for it.
+func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
+	unlock, err := s.slugs.lock(ctx, slug)
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	exit, err := s.door.enter(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer exit()
+	deadline, _ := ctx.Deadline()
+	unbroken, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	stop := context.AfterFunc(s.life, cancel)
+	defer stop()
+	return do(unbroken)
+}
+
+// plainJSON is JSON as a model reads it best: without escapes for HTML.
+func plainJSON(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSpace(b.Bytes())), nil
+}
+
+// explained gives failed calls their Failure as data, for programs; what the SDK
+// itself finds wrong with the arguments becomes one too.
+func explained(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, req)
+		result, ok := res.(*sdk.CallToolResult)
+		if err != nil || !ok || result == nil || !result.IsError {
+			return res, err
+		}
+		var f *Failure
+		if !errors.As(result.GetError(), &f) {
+			f = invalidf("the arguments do not fit the tool's input schema: %s", quoted(errorText(result.GetError())))
+			result.Content = []sdk.Content{&sdk.TextContent{Text: f.Error()}}
+		}
+		result.Meta = sdk.Meta{failureKey: f}
+		return result, nil
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "no reason is known"
+	}
+	return err.Error()
+}

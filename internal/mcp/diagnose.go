@@ -1,0 +1,193 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+// about is an error of an operation with what is known about it.
+type about struct {
+	error
+	slug   nipae.Slug // "" for the memory as a whole
+	status client.Status
+	// entry is what came with the error: a tombstone.
+	entry client.Entry
+	write bool
+}
+
+// Unwrap gives errors.Is the cause.
+func (a *about) Unwrap() error { return a.error }
+
+// failure makes any error of a call a Failure.
+func (s *Server) failure(err error) *Failure {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	a := &about{error: err}
+	errors.As(err, &a)
+	f = s.diagnose(a)
+	f.Slug, f.cause = string(a.slug), err
+	if f.Relays == nil {
+		f.Relays = complaints(a.status)
+	}
+	if f.Code == CodeUnreachable || f.Code == CodePartial || f.Code == CodeKeyRefused {
+		s.door.doubt()
+	}
+	return f
+}
+
+// diagnose finds what an error is. The order matters where errors are several
+// things at once: a failure comes before what would be absence.
+func (s *Server) diagnose(a *about) *Failure {
+	var conflict *client.ConflictError
+	var poisoned *client.PoisonedError
+	is := func(target error) bool { return errors.Is(a.error, target) }
+	sent := len(a.status.Published) > 0
+	switch {
+	case is(client.ErrUnverified), sent && is(client.ErrNoRelay):
+		return unconfirmed(a)
+	case is(client.ErrUnreadable):
+		return s.unreadable(a)
+	case errors.As(a.error, &poisoned):
+		return &Failure{Code: CodeClock, Message: fmt.Sprintf("The version at %s is dated %s, too far ahead of this machine's clock to be superseded. Nothing was written.", name(a.slug), stamp(poisoned.Head)),
+			Action: "Do not retry. Tell the user that the clock of this machine, or of the one that wrote last, is wrong."}
+	case errors.As(a.error, &conflict):
+		return conflicting(a, conflict)
+	case is(client.ErrPartial):
+		return s.partial(a)
+	case is(client.ErrTombstone):
+		return s.removed(a)
+	case is(client.ErrNotFound):
+		return s.notFound(a)
+	case is(client.ErrAuth):
+		return &Failure{Code: CodeKeyRefused, Message: "The relays refuse the key that this server runs with, so nothing is known about " + name(a.slug) + ". It may well exist." + nothingWritten(a),
+			Action: "Retrying does not help. Tell the user what the relays say; the owner may have to approve this agent (engramctl agents allow), or another key or relay must be configured."}
+	case is(client.ErrNoRelay), is(client.ErrTimeout), is(client.ErrMisbehaved):
+		return &Failure{Code: CodeUnreachable, Message: "No relay answered. This says nothing about what is remembered: " + name(a.slug) + " may well exist." + nothingWritten(a),
+			Action: "Try again in a moment, a few times at most. If it goes on, tell the user that the memory cannot be reached, and keep what should be remembered until it can."}
+	case is(client.ErrRefused):
+		return &Failure{Code: CodeRefused, Message: "The relays refused the request." + nothingWritten(a),
+			Action: "Read what they say below. Wait and retry once if it is about rate or load; otherwise retrying does not help: tell the user."}
+	}
+	return plain(a.error)
+}
+
+// plain are the failures that need no relay.
+func plain(err error) *Failure {
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case is(client.ErrTooLarge):
+		return &Failure{Code: CodeTooLarge, Message: fmt.Sprintf("The text does not fit into one memory, which takes about %d bytes, less for every character that JSON escapes. Nothing was written.", maxText),
+			Action: "Split it into several memories by topic, each with a slug of its own, and refer to them as [[mem/…]]; or write a shorter text."}
+	case is(client.ErrEmpty):
+		return &Failure{Code: CodeEmpty, Message: "The text is empty. Nothing was written.",
+			Action: "Use memory_delete to remove a memory; write a text to keep one."}
+	case is(client.ErrCore):
+		return &Failure{Code: CodeCore, Message: "The core profile cannot be deleted.",
+			Action: "Write a new, short profile with memory_write at the slug core instead."}
+	case is(client.ErrReadOnly):
+		return &Failure{Code: CodeReadOnly, Message: "This server reads the memory of another agent as its owner; only the agent can write it.",
+			Action: "Do not retry. Tell the user."}
+	case is(client.ErrWhen):
+		return &Failure{Code: CodeInvalid, Message: "The version is neither an id nor a time, or several versions begin with that id.",
+			Action: "Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."}
+	case is(errBusy), is(errWaited):
+		return &Failure{Code: CodeBusy, Message: "Too many calls are under way; this one was not begun. This says nothing about what is remembered.",
+			Action: "Wait for the other calls to end, then call again; make fewer calls at once."}
+	case is(context.Canceled), is(context.DeadlineExceeded):
+		return &Failure{Code: CodeCancelled, Message: "The call was given up before it had an answer. This says nothing about what is remembered.",
+			Action: "Call again if the answer is still needed."}
+	}
+	return &Failure{Code: CodeInternal, Message: "The server could not do this: " + quoted(err.Error()) + " This says nothing about what is remembered.",
+		Action: "Try once more; if it happens again, tell the user."}
+}
+
+func unconfirmed(a *about) *Failure {
+	return &Failure{Code: CodeUnconfirmed, Message: "The change to " + name(a.slug) + " was sent, and it is not certain that it is stored.",
+		Action: "Read " + name(a.slug) + " with memory_read before anything else. Repeat the change only if it is not there; never repeat an append without having looked."}
+}
+
+func conflicting(a *about, c *client.ConflictError) *Failure {
+	f := &Failure{Code: CodeConflict, Theirs: theirsOf(c.Theirs), Message: "The memory at " + name(a.slug) + " is another version than the change was made for. Nothing was written."}
+	if c.Sent || len(a.status.Published) > 0 {
+		f.Message = "Somebody else changed " + name(a.slug) + " at the same time, and their version counts, not yours."
+	}
+	f.Action = "Do not write over it. Read " + name(a.slug) + " with memory_read, make your change to the text that is there, and write that with its hash as base."
+	if c.Theirs != nil && c.Theirs.Tombstone {
+		f.Action = "It was deleted. Look at memory_history if you need the text; call memory_write without base if it should exist again."
+	} else if c.Theirs == nil {
+		f.Action = "Read " + name(a.slug) + " with memory_read first. If it does not exist, write without base; else make your change to what is there and give its hash as base."
+	}
+	return f
+}
+
+func (s *Server) partial(a *about) *Failure {
+	f := &Failure{Code: CodePartial, Message: "Nothing was found for " + name(a.slug) + ", but not every relay answered: it may well exist." + nothingWritten(a),
+		Action: "Do not take it for missing. Try again later; if it goes on, tell the user which relays fail."}
+	if !s.o.ReadOnly {
+		f.Action += " Only if the user says so, create it anew with memory_write."
+	}
+	return f
+}
+
+func (s *Server) unreadable(a *about) *Failure {
+	f := &Failure{Code: CodeUnreadable, Message: "What the relays have for " + name(a.slug) + " cannot be read: damaged, or encrypted for another pair of keys. It is not missing." + nothingWritten(a),
+		Action: "Do not write over it. Tell the user."}
+	if a.slug != "" {
+		f.Action += " memory_history may show an earlier version that can be read"
+		if !s.o.ReadOnly {
+			f.Action += ", and memory_restore brings one back"
+		}
+		f.Action += "."
+	}
+	return f
+}
+
+func (s *Server) removed(a *about) *Failure {
+	f := &Failure{Code: CodeRemoved, Message: "The memory at " + name(a.slug) + " was deleted.", Action: "Look for it under another slug with memory_search. memory_history shows what it said before"}
+	if a.entry.CreatedAt > 0 {
+		f.Message = fmt.Sprintf("The memory at %s was deleted at %s.", name(a.slug), stamp(a.entry.CreatedAt))
+	}
+	if !s.o.ReadOnly {
+		f.Action += ", memory_restore brings that back, memory_write starts anew"
+	}
+	f.Action += "."
+	return f
+}
+
+func (s *Server) notFound(a *about) *Failure {
+	f := &Failure{Code: CodeNotFound, Message: "There is no memory at " + name(a.slug) + ": every relay answered, and none has it.",
+		Action: "Find the right slug with memory_list or memory_search."}
+	switch {
+	case a.slug.IsCore():
+		f.Message = "There is no core profile yet: every relay answered, and none has it."
+		f.Action = "Tell the user, and go on without one."
+		if !s.o.ReadOnly {
+			f.Action = "Ask the user who you are to them and what always matters, then write that, short, with memory_write at the slug core."
+		}
+	case !s.o.ReadOnly:
+		f.Action += " If it should exist, create it with memory_write."
+	}
+	return f
+}
+
+// nothingWritten ends the message of a write that did not begin.
+func nothingWritten(a *about) string {
+	if a.write {
+		return " Nothing was written."
+	}
+	return ""
+}
+
+// name is a slug in a sentence.
+func name(slug nipae.Slug) string {
+	if slug == "" {
+		return "this agent's memory"
+	}
+	return string(slug)
+}

@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+
+	"engramd/internal/client"
+)
+
+// Codes of failures: what a program can tell them apart by.
+const (
+	CodeInvalid     = "invalid_arguments" // the arguments are no question that can be asked
+	CodeNotFound    = "not_found"         // every relay answered and none has it
+	CodeRemoved     = "removed"           // every relay answered, and it was deleted
+	CodePartial     = "partial"           // nothing was found, and not every relay answered
+	CodeUnreadable  = "unreadable"        // there is something, and it cannot be read
+	CodeConflict    = "conflict"          // it is another version than the change was made for
+	CodeClock       = "clock"             // the stored version is dated too far in the future
+	CodeUnconfirmed = "unconfirmed"       // it may be stored or not
+	CodeUnreachable = "unreachable"       // no relay answered
+	CodeKeyRefused  = "key_refused"       // the relays refuse the key
+	CodeRefused     = "refused"           // the relays refuse the request
+	CodeTooLarge    = "too_large"         // the text does not fit
+	CodeEmpty       = "empty"             // the text is empty
+	CodeCore        = "core_protected"    // the core cannot be deleted
+	CodeReadOnly    = "read_only"         // an owner cannot write
+	CodeBusy        = "busy"              // too many calls at once
+	CodeCancelled   = "cancelled"         // the call was given up before anything was asked or written
+	CodeInternal    = "internal"          // a fault of the server
+)
+
+// failureKey is where a Failure is in the _meta of a failed call, and in the data
+// of an error.
+const failureKey = "engramd/failure"
+
+// Failure is why a call failed, in words that an agent can act on.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"` // what happened
+	Action  string `json:"action"`  // what to do
+	Slug    string `json:"slug,omitempty"`
+	// Theirs is the version that is there, of a conflict, if it is known.
+	Theirs *theirs `json:"theirs,omitempty"`
+	// Relays are what went wrong at each relay.
+	Relays []string `json:"relays,omitempty"`
+
+	cause error
+}
+
+// theirs is another version than the one that was expected.
+type theirs struct {
+	Hash      string `json:"hash,omitempty"`
+	Deleted   bool   `json:"deleted,omitempty"`
+	Size      int    `json:"size"`
+	UpdatedAt string `json:"updated_at"`
+	ID        string `json:"id"`
+}
+
+// Error is the text that an agent reads.
+func (f *Failure) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", f.Code, f.Message)
+	if t := f.Theirs; t != nil {
+		if t.Deleted {
+			fmt.Fprintf(&b, "\nThe version there: deleted at %s.", t.UpdatedAt)
+		} else {
+			fmt.Fprintf(&b, "\nThe version there: hash %s, %d bytes, written at %s.", t.Hash, t.Size, t.UpdatedAt)
+		}
+	}
+	fmt.Fprintf(&b, "\nWhat to do: %s", f.Action)
+	for i, r := range f.Relays {
+		if i == 0 {
+			b.WriteString("\nRelays:")
+		}
+		fmt.Fprintf(&b, "\n- %s", r)
+	}
+	return b.String()
+}
+
+// Unwrap gives errors.Is the cause.
+func (f *Failure) Unwrap() error { return f.cause }
+
+func invalidf(format string, args ...any) *Failure {
+	return &Failure{Code: CodeInvalid, Message: fmt.Sprintf(format, args...), Action: "Correct the arguments and call again."}
+}
+
+func theirsOf(e *client.Entry) *theirs {
+	if e == nil {
+		return nil
+	}
+	return &theirs{Hash: e.Hash, Deleted: e.Tombstone, Size: e.Size, UpdatedAt: stamp(e.CreatedAt), ID: e.ID}
+}
+
+// quoted makes words from elsewhere one short line in quotes: they are shown, and
+// cannot be taken for ours.
+func quoted(s string) string {
+	const most = 200
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		if r == '"' {
+			return '\''
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + strings.TrimSpace(s) + `"`
+}

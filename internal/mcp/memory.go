@@ -1,0 +1,22 @@
+package mcp
+
+import (
+	"context"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+// Memory is what the server serves. *client.Memory is one; its documentation
+// says which errors each method has.
+type Memory interface {
+	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
+	ListAll(ctx context.Context) (client.Listing, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	Remove(ctx context.Context, slug nipae.Slug) (client.Status, error)
+	Log(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
+	At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+	Restore(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+}
+
+var _ Memory = (*client.Memory)(nil)

@@ -1,0 +1,55 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+// The prompt section that a session begins with.
+const (
+	sectionTitle = "[Agent Memory — core]\n"
+	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n\n"
+	sectionNone  = "There is no core profile yet: this is confirmed by every relay. Ask the user who you are to them and what always matters, and keep it, short, with memory_write at the slug core.\n"
+	// sectionPartial follows a profile that may be old.
+	sectionPartial = "\n(Some relay did not answer: this may not be the newest version of your profile.)\n"
+	sectionBare    = "The agent has no core profile: this is confirmed by every relay.\n"
+)
+
+func (s *Server) addPrompts() {
+	s.sdk.AddPrompt(&sdk.Prompt{Name: "core", Title: "Core memory",
+		Description: "Begin a session with the agent's core profile, or, if every relay confirms that there is none, with a hint to make one. Fails if the profile cannot be read: a session must not begin as if there were no memory."}, s.core)
+}
+
+func (s *Server) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	text, err := called(ctx, s, "prompt", s.section)
+	if err != nil {
+		return nil, asError(err, coreURI)
+	}
+	return &sdk.GetPromptResult{Description: "The agent's core profile",
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+}
+
+// section is the core profile as a section of a prompt.
+func (s *Server) section(ctx context.Context) (string, error) {
+	return reading(ctx, s, func(ctx context.Context) (string, error) {
+		e, status, err := s.o.Memory.Get(ctx, nipae.Core)
+		switch {
+		case err == nil:
+			text := sectionTitle + sectionAbout + e.Text + "\n"
+			if s.answerOf(status).Partial {
+				text += sectionPartial
+			}
+			return text, nil
+		case errors.Is(err, client.ErrNotFound) && s.o.ReadOnly:
+			return sectionTitle + sectionBare, nil
+		case errors.Is(err, client.ErrNotFound):
+			return sectionTitle + sectionNone, nil
+		}
+		return "", &about{error: err, slug: nipae.Core, status: status}
+	})
+}

@@ -1,0 +1,313 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/bridge"
+	"engramd/internal/client"
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/session"
+	"engramd/internal/store"
+	"engramd/internal/store/storetest"
+	"engramd/nips/nipae"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// startRelay serves the real relay in this process and returns its URL.
+func startRelay(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := relay.NewNames(nil, netip.MustParseAddrPort(l.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := storetest.MustTable(t, gate.Options{})
+	rel, err := relay.New(relay.Config{Names: names}, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(rel.Close)
+	s := storetest.MustOpen(t, func(o *store.Options) {
+		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
+	})
+	if err := rel.Attach(s); err != nil {
+		t.Fatal(err)
+	}
+	socket := session.New(rel, session.Options{EOSEHints: true})
+	url := "ws://" + l.Addr().String()
+	server := &http.Server{Handler: bridge.New(bridge.Options{Relay: rel, Socket: socket, URLs: []string{url}, Backend: bridge.Over(rel), Names: names})}
+	go server.Serve(l)
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := socket.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	return url
+}
+
+// downRelay is the URL of a port that nobody listens on.
+func downRelay(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "ws://" + l.Addr().String()
+}
+
+func who(t testing.TB, name string) client.Identity {
+	t.Helper()
+	id, err := client.NewIdentity(storetest.NewKey(name).Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// agentAt is the memory of "agent" for "owner" on relays, in the agent's hands.
+func agentAt(t testing.TB, relays ...string) *client.Memory {
+	t.Helper()
+	c := client.New(who(t, "agent"), client.Options{Relays: relays, Timeout: patience / 2})
+	t.Cleanup(c.Close)
+	m, err := c.AsAgent(who(t, "owner").PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ownerAt is the same memory in the owner's hands.
+func ownerAt(t testing.TB, relays ...string) *client.Memory {
+	t.Helper()
+	c := client.New(who(t, "owner"), client.Options{Relays: relays, Timeout: patience / 2})
+	t.Cleanup(c.Close)
+	m, err := c.AsOwner(who(t, "agent").PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// peer is a client of the SDK that is connected to a server.
+type peer struct {
+	t testing.TB
+	*sdk.ClientSession
+}
+
+// connect connects a client to a server in memory.
+func connect(t testing.TB, s *Server) peer {
+	t.Helper()
+	ours, theirs := sdk.NewInMemoryTransports()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.serve(ctx, ours) }()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), theirs, nil)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		session.Close()
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("serve: %v", err)
+			}
+		case <-time.After(patience):
+			t.Error("the server does not end")
+		}
+	})
+	return peer{t, session}
+}
+
+type args = map[string]any
+
+// call calls a tool and fails the test on a protocol error. What a successful
+// call says in text must be what it says in data.
+func (p peer) call(tool string, a args) *sdk.CallToolResult {
+	p.t.Helper()
+	res, err := p.CallTool(p.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: a})
+	if err != nil {
+		p.t.Fatalf("%s: protocol error: %v", tool, err)
+	}
+	if !res.IsError {
+		var fromText any
+		if err := json.Unmarshal([]byte(text(res)), &fromText); err != nil {
+			p.t.Fatalf("%s: text is no JSON: %v", tool, err)
+		}
+		a, _ := json.Marshal(fromText)
+		b, _ := json.Marshal(res.StructuredContent)
+		if string(a) != string(b) {
+			p.t.Fatalf("%s: text %s and data %s differ", tool, a, b)
+		}
+	}
+	return res
+}
+
+// ask calls a tool that must succeed and decodes what it says.
+func ask[Out any](p peer, tool string, a args) Out {
+	p.t.Helper()
+	res := p.call(tool, a)
+	if res.IsError {
+		p.t.Fatalf("%s %v: %s", tool, a, text(res))
+	}
+	return decode[Out](p.t, res.StructuredContent)
+}
+
+// refused calls a tool that must fail and returns the failure.
+func (p peer) refused(tool string, a args) (Failure, string) {
+	p.t.Helper()
+	res := p.call(tool, a)
+	if !res.IsError {
+		p.t.Fatalf("%s %v succeeded: %s", tool, a, text(res))
+	}
+	if res.StructuredContent != nil {
+		p.t.Errorf("%s: a failure with structured content, which cannot fit the schema", tool)
+	}
+	return decode[Failure](p.t, res.Meta[failureKey]), text(res)
+}
+
+func text(res *sdk.CallToolResult) string {
+	var parts []string
+	for _, c := range res.Content {
+		if t, ok := c.(*sdk.TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func decode[Out any](t testing.TB, v any) (out Out) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fake is a memory in a map. The functions, where set, come first.
+type fake struct {
+	mu      sync.Mutex
+	texts   map[nipae.Slug]string
+	writes  int
+	get     func(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
+	listAll func(ctx context.Context) (client.Listing, client.Status, error)
+	set     func(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	remove  func(ctx context.Context, slug nipae.Slug) (client.Status, error)
+	log     func(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
+	at      func(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+	restore func(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+}
+
+func newFake() *fake { return &fake{texts: map[nipae.Slug]string{}} }
+
+func entryOf(slug nipae.Slug, text string) client.Entry {
+	return client.Entry{Slug: slug, Text: text, ID: strings.Repeat("ab", 32), CreatedAt: 1_700_000_000, Size: len(text), Hash: client.Hash(text)}
+}
+
+func (f *fake) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	if f.get != nil {
+		return f.get(ctx, slug)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text, ok := f.texts[slug]
+	if !ok {
+		return client.Entry{}, client.Status{}, client.ErrNotFound
+	}
+	return entryOf(slug, text), client.Status{}, nil
+}
+
+func (f *fake) ListAll(ctx context.Context) (l client.Listing, _ client.Status, _ error) {
+	if f.listAll != nil {
+		return f.listAll(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for slug, text := range f.texts {
+		e := entryOf(slug, text)
+		if slug.IsCore() {
+			l.Core = &e
+		} else {
+			l.Memories = append(l.Memories, e)
+		}
+	}
+	slices.SortFunc(l.Memories, func(a, b client.Entry) int { return strings.Compare(string(a.Slug), string(b.Slug)) })
+	return l, client.Status{}, nil
+}
+
+func (f *fake) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+	if f.set != nil {
+		return f.set(ctx, slug, text, o)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.texts[slug] = text
+	f.writes++
+	return entryOf(slug, text), client.Status{Published: []client.PublishStatus{{URL: "ws://one", Accepted: true}}}, nil
+}
+
+func (f *fake) Remove(ctx context.Context, slug nipae.Slug) (client.Status, error) {
+	if f.remove != nil {
+		return f.remove(ctx, slug)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.texts, slug)
+	return client.Status{}, nil
+}
+
+func (f *fake) Log(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error) {
+	if f.log != nil {
+		return f.log(ctx, slug)
+	}
+	return nil, client.Status{}, client.ErrNotFound
+}
+
+func (f *fake) At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error) {
+	if f.at != nil {
+		return f.at(ctx, slug, when)
+	}
+	return client.Entry{}, client.Status{}, client.ErrNotFound
+}
+
+func (f *fake) Restore(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error) {
+	if f.restore != nil {
+		return f.restore(ctx, slug, when)
+	}
+	return client.Entry{}, client.Status{}, client.ErrNotFound
+}
+
+func callOf(tool string, a args) *sdk.CallToolParams {
+	return &sdk.CallToolParams{Name: tool, Arguments: a}
+}
+
+func slugf(format string, a ...any) nipae.Slug { return nipae.Slug(fmt.Sprintf(format, a...)) }
