@@ -15,8 +15,8 @@ const (
 )
 
 const (
-	sqlInsertEvent = `INSERT INTO events(seq, id, pubkey, kind, created_at, class, d, readers, expires_at, arrived_at, json)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlInsertTag   = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
 	sqlHaveEvent   = `SELECT 1 FROM events WHERE id = ?`
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
@@ -50,6 +50,9 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	before, err := w.usageBefore(r)
 	if err != nil {
 		return Result{}, err
+	}
+	if refusal := w.surelyOverQuota(r, before, p.opts.Import); refusal != "" {
+		return Result{Outcome: Refused, Message: refusal}, nil
 	}
 	refusal, err := w.lifecycle(r, p.opts.Import)
 	if err != nil || refusal != "" {
@@ -111,13 +114,13 @@ func (w *writer) place(r *record) (Result, error) {
 func (w *writer) insert(r *record) (Result, error) {
 	w.seq++
 	seq := w.seq
-	_, err := w.c.exec(sqlInsertEvent, seq, r.id, r.pubkey, int64(r.ev.Kind), r.created, int64(r.class), r.d,
+	_, err := w.exec(sqlInsertEvent, seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
 		bytesOrNil(r.readers), timeOrNil(r.expires), w.now, r.json)
 	if err != nil {
 		return Result{}, err
 	}
 	for _, t := range r.tags {
-		if _, err := w.c.exec(sqlInsertTag, t.name, t.value, r.created, seq, int64(r.ev.Kind)); err != nil {
+		if _, err := w.exec(sqlInsertTag, t.name, t.value, r.created, seq, int64(r.ev.Kind)); err != nil {
 			return Result{}, err
 		}
 	}

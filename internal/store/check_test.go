@@ -19,7 +19,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"missing tag":     {"DELETE FROM tags WHERE name = 't'", "tags"},
 		"tag too many":    {"INSERT INTO tags(name, value, created_at, seq, kind) VALUES ('t', 'y', 1, 1, 1)", "tags"},
 		"head is older":   {"UPDATE history SET created_at = created_at + 1000", "heads"},
-		"both":            {"UPDATE history SET id = (SELECT id FROM events WHERE kind = 1)", "heads"},
+		"both":            {"UPDATE history SET json = (SELECT json FROM events WHERE kind = 1)", "heads"},
 		"contract states": {"UPDATE contract_states SET poster = x'00'", "states"},
 	} {
 		t.Run(name, func(t *testing.T) {

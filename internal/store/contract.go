@@ -152,7 +152,7 @@ func (w *writer) setState(r *record, s niptemp.State) error {
 	if !ok1 || !ok2 {
 		return fmt.Errorf("contract state names no keys")
 	}
-	_, err = w.c.exec(sqlSetState, s.Contract, a, b, poster, string(s.Status), s.CreatedAt, event)
+	_, err = w.exec(sqlSetState, s.Contract, a, b, poster, string(s.Status), s.CreatedAt, event)
 	return err
 }
 

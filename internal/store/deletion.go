@@ -89,7 +89,7 @@ func (w *writer) deleteID(r *record, target string) error {
 		return err
 	}
 	w.known.deletedIDs = true
-	_, err = w.c.exec(sqlDeletedID, id, r.pubkey)
+	_, err = w.exec(sqlDeletedID, id, r.pubkey)
 	return err
 }
 
@@ -113,7 +113,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		return err
 	}
 	w.known.deletedAddresses = true
-	_, err = w.c.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created)
+	_, err = w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created)
 	return err
 }
 

@@ -14,11 +14,11 @@ const (
 		WHERE kind = ? AND pubkey = ? AND d = ?`
 	sqlNewerInHistory = `SELECT 1 FROM history WHERE kind = ?1 AND pubkey = ?2 AND d = ?3
 		AND (created_at > ?4 OR created_at = ?4 AND id < ?5) AND (expires_at IS NULL OR expires_at > ?6) LIMIT 1`
-	sqlHeadToHistory = `INSERT INTO history(seq, id, pubkey, kind, created_at, class, d, readers, expires_at, arrived_at,
-		superseded_at, json) SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, arrived_at, ?2, json
+	sqlHeadToHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
+		superseded_at, json) SELECT seq, kind, created_at, class, d, readers, expires_at, arrived_at, ?2, json
 		FROM events WHERE seq = ?1`
-	sqlInsertHistory = `INSERT INTO history(seq, id, pubkey, kind, created_at, class, d, readers, expires_at, arrived_at,
-		superseded_at, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11)`
+	sqlInsertHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
+		superseded_at, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)`
 	sqlVictim      = `SELECT json, class, pubkey, kind, created_at FROM events WHERE seq = ?`
 	sqlDeleteEvent = `DELETE FROM events WHERE seq = ?`
 	sqlDeleteTag   = `DELETE FROM tags WHERE name = ? AND value = ? AND created_at = ? AND seq = ?`
@@ -74,7 +74,7 @@ func (w *writer) supersede(h head, r *record) error {
 	if h.class == gate.Open || w.s.live.Load().Versions < 0 && !isContract(r.ev.Kind) {
 		return w.removeEvent(h.seq, noReason)
 	}
-	if _, err := w.c.exec(sqlHeadToHistory, h.seq, w.now); err != nil {
+	if _, err := w.exec(sqlHeadToHistory, h.seq, w.now); err != nil {
 		return err
 	}
 	w.known.history = true
@@ -92,7 +92,7 @@ func (w *writer) keepLate(r *record) error {
 		return nil
 	}
 	w.seq++
-	_, err := w.c.exec(sqlInsertHistory, w.seq, r.id, r.pubkey, int64(r.ev.Kind), r.created, int64(r.class), r.d,
+	_, err := w.exec(sqlInsertHistory, w.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
 		bytesOrNil(r.readers), timeOrNil(r.expires), w.now, r.json)
 	if err != nil {
 		return err
@@ -138,12 +138,12 @@ func (w *writer) dropEvent(seq int64, seen func(row []driver.Value)) error {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
 	for _, t := range tagRows(ev.Tags) {
-		if _, err := w.c.exec(sqlDeleteTag, t.name, t.value, row[4], seq); err != nil {
+		if _, err := w.exec(sqlDeleteTag, t.name, t.value, row[4], seq); err != nil {
 			return err
 		}
 	}
 	w.unindex(seq, gate.Class(row[1].(int64)), ev)
-	_, err = w.c.exec(sqlDeleteEvent, seq)
+	_, err = w.exec(sqlDeleteEvent, seq)
 	return err
 }
 

@@ -35,7 +35,7 @@ func (w *writer) pruneAddress(r *record) error {
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
 	err := w.each(text, args, func(row []driver.Value) error {
-		if _, err := w.c.exec(sqlDeleteHistory, row[0]); err != nil {
+		if _, err := w.exec(sqlDeleteHistory, row[0]); err != nil {
 			return err
 		}
 		w.count(author(row[1].([]byte)), -1, -row[2].(int64))

@@ -14,6 +14,6 @@ func (w *writer) meta(name string) (string, error) {
 
 // setMeta writes a value of the table meta.
 func (w *writer) setMeta(name string, value driver.Value) error {
-	_, err := w.c.exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
+	_, err := w.exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
 	return err
 }

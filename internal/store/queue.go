@@ -53,7 +53,7 @@ func (q *queue) push(ctx context.Context, p *Pending) error {
 	}
 }
 
-// take removes up to n items with up to size bytes, at least one if any waits.
+// take removes up to n items with up to size bytes, at least one if any waits. The store's own work comes alone.
 func (q *queue) take(n, size int) []*Pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,8 +62,14 @@ func (q *queue) take(n, size int) []*Pending {
 	}
 	k, bytes := 0, 0
 	for k < len(q.items) && k < n && (k == 0 || bytes+q.items[k].size <= size) {
+		if q.items[k].job != nil && k > 0 {
+			break
+		}
 		bytes += q.items[k].size
 		k++
+		if q.items[k-1].job != nil {
+			break
+		}
 	}
 	out := q.items[:k:k]
 	q.items = q.items[k:]
@@ -130,7 +136,7 @@ func (s *Store) Put(ctx context.Context, ev *nostr.Event, o PutOptions) Result {
 	return p.Wait()
 }
 
-// do runs the store's own work on the writer, in a transaction and savepoint like an event, and waits for it.
+// do runs the store's own work on the writer, in a transaction of its own, and waits for it.
 func (s *Store) do(ctx context.Context, job func(*writer) error) error {
 	p := &Pending{job: job, done: make(chan struct{})}
 	if err := s.queue.push(ctx, p); err != nil {

@@ -55,19 +55,33 @@ func (w *writer) count(who author, events, bytes int64) {
 	}
 }
 
-// overQuota is the refusal when the write took its author over the quota, else "". A write that leaves the author with
-// no more than before is always allowed: a deletion that frees something, a smaller version. So are imports and requests
-// to vanish.
-func (w *writer) overQuota(r *record, before amount, imported bool) string {
-	q, a := w.s.live.Load().Quota, w.usage.authors[author(r.pubkey)]
-	if a == nil || imported || r.ev.Kind == kindVanish {
+// surelyOverQuota is the refusal of a write that frees nothing, made before it changes anything; else "".
+func (w *writer) surelyOverQuota(r *record, before amount, imported bool) string {
+	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || imported {
 		return ""
 	}
-	if q.Events > 0 && a.events > q.Events && a.events > before.events {
-		return fmt.Sprintf("blocked: quota: this key may keep %d events here, superseded versions included; delete some", q.Events)
+	return w.s.live.Load().Quota.refusal(before, amount{before.events + 1, before.bytes + int64(len(r.json))})
+}
+
+// overQuota is the refusal when the write took its author over the quota, else "". Imports and requests to vanish are
+// always allowed.
+func (w *writer) overQuota(r *record, before amount, imported bool) string {
+	after := w.usage.authors[author(r.pubkey)]
+	if after == nil || imported || r.ev.Kind == kindVanish {
+		return ""
 	}
-	if q.Bytes > 0 && a.bytes > q.Bytes && a.bytes > before.bytes {
-		return fmt.Sprintf("blocked: quota: this key may keep %d bytes here, superseded versions included; delete some", q.Bytes)
+	return w.s.live.Load().Quota.refusal(before, *after)
+}
+
+// refusal is the answer to a write that leaves its author over the quota, "" if it may stand. One that leaves him with
+// no more than before may: a deletion that frees something, a smaller version.
+func (q Quota) refusal(before, after amount) string {
+	const text = "blocked: quota: this key may keep %d %s here, superseded versions included; delete some"
+	switch {
+	case q.Events > 0 && after.events > q.Events && after.events > before.events:
+		return fmt.Sprintf(text, q.Events, "events")
+	case q.Bytes > 0 && after.bytes > q.Bytes && after.bytes > before.bytes:
+		return fmt.Sprintf(text, q.Bytes, "bytes")
 	}
 	return ""
 }

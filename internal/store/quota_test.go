@@ -74,7 +74,16 @@ func TestQuotaCountersAreExact(t *testing.T) {
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_ = store.FailOnWriter(s)
+	wantExactUsage(t, s)
+	_ = store.FailOnWriter(s) // undoes a transaction; the counters are forgotten or as they were
+	put(t, s, alice.Delete(2, note.ID, storetest.Address(alice.Engram(bob, 0, "mem/a"))), store.Duplicate)
+	put(t, s, alice.Note(3, "after the failure"), store.Stored)
+	wantExactUsage(t, s)
+}
+
+// wantExactUsage compares Alice's counters with her rows.
+func wantExactUsage(t *testing.T, s *store.Store) {
+	t.Helper()
 	events, bytes := store.UsageOf(s, alice.Pub)
 	n := int64(rows(t, s, "events WHERE pubkey = x'%s'", alice.Pub) + rows(t, s, "history WHERE pubkey = x'%s'", alice.Pub))
 	sum, err := store.OnReader(t.Context(), s, `SELECT (SELECT coalesce(sum(length(json)), 0) FROM events WHERE pubkey = x'`+alice.Pub+

@@ -78,7 +78,7 @@ func (w *writer) classStep(table, where string, last *int64) (bool, error) {
 		if is != gate.Open {
 			readers = readerKeys(ev.Tags)
 		}
-		_, err = w.c.exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), bytesOrNil(readers), *last)
+		_, err = w.exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), bytesOrNil(readers), *last)
 		return err
 	})
 	return n == classifyChunk, err

@@ -130,7 +130,7 @@ func (w *writer) applyIndex() error {
 		if c.gone {
 			text = sqlUnindexText
 		}
-		if _, err := w.c.exec(text, c.seq, c.text); err != nil {
+		if _, err := w.exec(text, c.seq, c.text); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (w *writer) clearSearch() error {
 		return err
 	}
 	if has {
-		_, err = w.c.exec(sqlClearSearch)
+		_, err = w.exec(sqlClearSearch)
 	} else {
 		err = w.c.script(sqlCreateSearch)
 	}

@@ -48,7 +48,7 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 // Contract states stay: they belong to the pair and hold no content. So do the author's tombstones, which keep what he
 // deleted from coming back.
 func (w *writer) vanish(r *record, seq int64) error {
-	if _, err := w.c.exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
+	if _, err := w.exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
 		return err
 	}
 	w.known.vanished = true
@@ -80,7 +80,7 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
-	_, err = w.c.exec(sqlVanishDone, v.pubkey, v.request)
+	_, err = w.exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
 }
 

@@ -115,3 +115,24 @@ func BreakCommits(s *Store) (allow func()) {
 	broken.Store(true)
 	return func() { broken.Store(false) }
 }
+
+// Trap makes the store fail on an event, by an "error" or a "panic", after its row and before its first tag.
+func Trap(s *Store, id, how string) {
+	_ = s.do(context.Background(), func(w *writer) error {
+		impl := func(got []byte) (int, error) {
+			if hexOf(got) != id {
+				return 0, nil
+			}
+			if how == "panic" {
+				w.current.rec.ev = nil // the writer looks at it again before it is done with the event
+				return 0, nil
+			}
+			return 0, errors.New("on purpose")
+		}
+		if err := w.c.db.RegisterFunc("trap", impl, false); err != nil {
+			return err
+		}
+		return w.c.script(`CREATE TEMP TRIGGER trap BEFORE INSERT ON main.tags BEGIN
+			SELECT trap((SELECT id FROM events WHERE seq = NEW.seq)); END`)
+	})
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -22,6 +23,7 @@ type writer struct {
 	known    known
 	usage    usage
 	stage    stage
+	dirty    bool     // the current member has changed something, or tried
 	current  *Pending // being applied
 	jobs     []*job
 	chores   chores
@@ -107,8 +109,17 @@ func (w *writer) abandon() {
 // When SQLite gives the transaction up half-way, as it does when the disk is full, the batch is tried again in halves,
 // so that what fits is stored and only what does not fit fails. An error of COMMIT itself is not tried again.
 func (w *writer) commit(batch []*Pending) {
+	if batch[0].job != nil { // the queue gives the store's own work alone
+		_, err := w.stepAlone(func(w *writer) (bool, error) { return false, batch[0].job(w) })
+		batch[0].finish(failure(err))
+		return
+	}
 	start := time.Now()
-	results, err := w.transact(batch)
+	results, err := w.transact(batch, false)
+	if errors.Is(err, errRedo) {
+		w.concluded(err)
+		results, err = w.transact(batch, true)
+	}
 	w.s.observe.CommitDone(time.Since(start), len(batch), err == nil)
 	w.concluded(err)
 	if errors.Is(err, errLost) && len(batch) > 1 {
@@ -119,7 +130,7 @@ func (w *writer) commit(batch []*Pending) {
 	if err != nil {
 		w.s.log.Error("write failed", "events", len(batch), "err", err)
 		for _, p := range batch {
-			p.finish(Result{Outcome: Failed, Err: err})
+			p.finish(failure(err))
 		}
 		return
 	}
@@ -130,6 +141,14 @@ func (w *writer) commit(batch []*Pending) {
 		}
 		p.finish(results[i])
 	}
+}
+
+// failure is the result for an error of the store; nil makes an empty one.
+func failure(err error) Result {
+	if err == nil {
+		return Result{}
+	}
+	return Result{Outcome: Failed, Err: err}
 }
 
 // jobOf is the job that will answer p, if there is one.
@@ -170,18 +189,32 @@ func (w *writer) concluded(err error) {
 	}
 }
 
-// errLost marks the error of a transaction that SQLite gave up before COMMIT.
-var errLost = errors.New("transaction rolled back")
+var (
+	// errLost marks the error of a transaction that SQLite gave up before COMMIT.
+	errLost = errors.New("transaction rolled back")
+	// errRedo says that a member must be undone which has no savepoint.
+	errRedo = errors.New("batch to be done again with savepoints")
+)
 
-// transact runs the batch between BEGIN and COMMIT, each member in a savepoint.
-func (w *writer) transact(batch []*Pending) ([]Result, error) {
+// transact runs the batch between BEGIN and COMMIT. A member that fails is undone, and the others are not.
+//
+// A savepoint for each costs as much as storing a note, and members hardly ever fail after they changed something: most
+// refusals come before. So the first time only risky members get one. If another has to be undone, everything is, and
+// the batch is done again, careful, with a savepoint for each.
+func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
 	w.begin()
 	results := make([]Result, len(batch))
 	err := w.c.transaction(func() error {
 		for i, p := range batch {
+			w.current = p
 			var err error
-			if results[i], err = w.guarded(p); err != nil {
-				return fmt.Errorf("%w: %w", errLost, err)
+			if careful || w.risky(p) {
+				results[i], err = w.guarded(p)
+			} else {
+				results[i], err = w.unguarded(p)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		if err := w.writeIndex(); err != nil {
@@ -189,17 +222,39 @@ func (w *writer) transact(batch []*Pending) ([]Result, error) {
 		}
 		return nil
 	})
+	w.current = nil
 	return results, writeError(err)
 }
 
-// guarded applies one member in its own savepoint. A member that fails is undone and answered Failed; the error is for
-// a transaction that cannot go on.
+// risky reports whether a member may be refused after it changed something: by a quota that is only known to be exceeded
+// when it is clear what the write frees.
+func (w *writer) risky(p *Pending) bool {
+	return w.s.live.Load().Quota != (Quota{}) && (p.rec.d != nil || p.rec.ev.Kind == kindDeletion)
+}
+
+// unguarded applies one member without a savepoint. The error is errRedo, or errLost for a transaction that is gone.
+func (w *writer) unguarded(p *Pending) (Result, error) {
+	m := w.stage.mark()
+	w.dirty = false
+	r := w.protected(func() (Result, error) { return w.apply(p) })
+	switch {
+	case r.Outcome != Failed && r.Outcome != Refused:
+		return r, nil
+	case w.c.db.AutoCommit():
+		return Result{}, fmt.Errorf("%w: %w", errLost, r.Err)
+	case w.dirty:
+		return Result{}, errRedo
+	}
+	w.undo(m)
+	return r, nil
+}
+
+// guarded applies one member in its own savepoint. The error is errLost.
 func (w *writer) guarded(p *Pending) (Result, error) {
 	var r Result
 	m := w.stage.mark()
-	w.current = p
 	err := w.inSavepoint(func() error {
-		r = w.protected(func() (Result, error) { return w.run1(p) })
+		r = w.protected(func() (Result, error) { return w.apply(p) })
 		switch r.Outcome {
 		case Failed:
 			return fmt.Errorf("%w: %w", errUndo, r.Err)
@@ -208,12 +263,11 @@ func (w *writer) guarded(p *Pending) (Result, error) {
 		}
 		return nil
 	})
-	w.current = nil
-	if err == nil {
+	switch {
+	case err == nil:
 		return r, nil
-	}
-	if w.c.db.AutoCommit() || !errors.Is(err, errUndo) {
-		return Result{}, err
+	case w.c.db.AutoCommit() || !errors.Is(err, errUndo):
+		return Result{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	w.undo(m)
 	return r, nil
@@ -243,12 +297,11 @@ func (w *writer) inSavepoint(fn func() error) error {
 	return failed
 }
 
-// run1 applies an event or runs the store's own work.
-func (w *writer) run1(p *Pending) (Result, error) {
-	if p.job != nil {
-		return Result{}, p.job(w)
-	}
-	return w.apply(p)
+// exec changes the database. What an event changes goes through here, so that it is known whether there is anything to
+// undo.
+func (w *writer) exec(text string, args ...driver.Value) (int64, error) {
+	w.dirty = true
+	return w.c.exec(text, args...)
 }
 
 // protected turns an error or a panic into a failure of the one event that caused it.

@@ -32,8 +32,8 @@ func TestWhatWaitsSharesOneCommit(t *testing.T) {
 	last.Wait()
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
-	if n := len(seen.commits); n != 2 || seen.commits[1] != 20 {
-		t.Errorf("commits of %v events, want 1 and 20", seen.commits)
+	if n := len(seen.commits); n != 1 || seen.commits[0] != 20 {
+		t.Errorf("commits of %v events, want one of 20", seen.commits)
 	}
 	if seen.queue != 0 {
 		t.Errorf("queue depth ends at %d", seen.queue)
@@ -59,35 +59,70 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// One member of a batch that fails is undone, and the others are not.
+// One member of a batch that fails is undone, and the others are not: one that fails half-way, one that panics half-way,
+// and one that is refused half-way.
 func TestOneFailureSpoilsNoOther(t *testing.T) {
-	for name, fail := range map[string]func(*store.Store) error{
-		"error": store.FailOnWriter, "panic": store.PanicOnWriter,
+	bad := alice.Note(1, "bad", nostr.Tag{"t", "bad"}, nostr.Tag{"t", "worse"})
+	for name, c := range map[string]struct {
+		quota store.Quota
+		want  store.Outcome
+		say   string
+		trap  string
+	}{
+		"error": {store.Quota{}, store.Failed, "on purpose", "error"},
+		"panic": {store.Quota{}, store.Failed, "panic while writing", "panic"},
+		"quota": {store.Quota{Events: 3}, store.Refused, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := storetest.MustOpen(t)
+			s := storetest.MustOpen(t, func(o *store.Options) { o.Quota = c.quota })
+			ev := bad
+			if c.trap != "" {
+				store.Trap(s, bad.ID, c.trap)
+			} else {
+				ev = alice.Engram(bob, 1, "mem/x") // the fourth of Alice's
+			}
 			release := store.HoldWriter(s)
-			first, _ := s.Begin(t.Context(), alice.Note(0, "a"), store.PutOptions{})
-			failed := make(chan error)
-			go func() { failed <- fail(s) }()
-			for s.QueueLen() < 2 {
+			var pending []*store.Pending
+			for _, ev := range []*nostr.Event{
+				alice.Note(0, "a"), alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 1, "mem/a"), ev, bob.Note(0, "b"),
+			} {
+				p, err := s.Begin(t.Context(), ev, store.PutOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				pending = append(pending, p)
 			}
-			second, _ := s.Begin(t.Context(), alice.Note(1, "b"), store.PutOptions{})
 			release()
-			if err := <-failed; err == nil || !strings.Contains(err.Error(), "on purpose") {
-				t.Errorf("the failure says %v", err)
-			}
-			for _, p := range []*store.Pending{first, second} {
-				if r := p.Wait(); r.Outcome != store.Stored {
-					t.Errorf("%+v", r)
+			for i, p := range pending {
+				r := p.Wait()
+				if i == 3 {
+					if r.Outcome != c.want || r.Err != nil != (c.say != "") || r.Err != nil && !strings.Contains(r.Err.Error(), c.say) {
+						t.Errorf("the one that fails: %+v", r)
+					}
+				} else if !r.Outcome.OK() {
+					t.Errorf("another: %+v", r)
 				}
 			}
-			if n := rows(t, s, "meta WHERE key = 'test'"); n != 0 {
-				t.Error("the failed member left something behind")
+			if n, tags, past := rows(t, s, "events"), rows(t, s, "tags WHERE name = 't'"), rows(t, s, "history"); n != 3 || tags != 0 || past != 1 {
+				t.Errorf("%d events, %d tags, %d versions", n, tags, past)
 			}
 			wantWhole(t, s)
 		})
 	}
+}
+
+// The store's own work that fails leaves nothing behind either.
+func TestFailedWorkIsUndone(t *testing.T) {
+	s := storetest.MustOpen(t)
+	for name, fail := range map[string]func(*store.Store) error{"error": store.FailOnWriter, "panic": store.PanicOnWriter} {
+		if err := fail(s); err == nil || !strings.Contains(err.Error(), "on purpose") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := rows(t, s, "meta WHERE key = 'test'"); n != 0 {
+		t.Error("it left something behind")
+	}
+	put(t, s, alice.Note(0, "x"), store.Stored)
 }
 
 // When COMMIT fails, nobody of the batch is told that his event is kept.
