@@ -75,8 +75,11 @@ func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 			return errors.Join(cmd.Help(), errors.New("a subcommand is missing"))
 		}
 		text := fmt.Sprintf("unknown command %q", args[0])
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			text += fmt.Sprintf(": did you mean %q?", near[0])
+		for edits := 1; edits <= 2; edits++ {
+			cmd.SuggestionsMinimumDistance = edits
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return fmt.Errorf("%s: did you mean %q?", text, near[0])
+			}
 		}
 		return errors.New(text)
 	}

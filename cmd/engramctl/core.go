@@ -86,7 +86,8 @@ network or the name service do.`,
 
 // core prints the section, all of it or nothing, within the time limit.
 func (a *app) core(ctx context.Context, format string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	parent := ctx
+	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	asking, done := context.WithTimeout(ctx, time.Duration(float64(timeout)*(1-coreReserve)))
 	defer done()
@@ -113,6 +114,9 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 		_, err := a.Stdout.Write(o.text)
 		return err
 	case <-ctx.Done():
+		if parent.Err() != nil {
+			return parent.Err()
+		}
 		return fmt.Errorf("%w: the core could not be read within %v", client.ErrTimeout, timeout)
 	}
 }

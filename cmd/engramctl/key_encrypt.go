@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/nbd-wtf/go-nostr/nip49"
 	"github.com/spf13/cobra"
 )
 
@@ -30,7 +31,7 @@ password. The old file stays: remove it once the new one works.`,
 		if err != nil {
 			return err
 		}
-		text, err := encrypt(secret, password)
+		text, err := encrypt(secret, password, a.KeyCost, nip49.ClientDoesNotTrackThisData)
 		if err != nil {
 			return usageError{err}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip49"
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
@@ -37,7 +38,7 @@ memory.`,
 			if err != nil {
 				return usageError{err}
 			}
-			if text, err = encrypt(secret, password); err != nil {
+			if text, err = encrypt(secret, password, a.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
 				return usageError{err}
 			}
 		}

@@ -40,6 +40,9 @@ type Main struct {
 	Stdout   io.Writer
 	Stderr   io.Writer
 	Terminal Terminal
+	// KeyCost is the cost of encrypting a key: 2^KeyCost rounds of scrypt. 0 means
+	// 16, which takes 64 MiB and a fraction of a second.
+	KeyCost uint8
 }
 
 // Terminal says where a person sits. The zero Terminal: nowhere.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -48,9 +49,9 @@ func parseSecret(text string) (secret, encrypted string, err error) {
 // Sizes of NIP-49: the payload, and the greatest cost that is tried (2^22 rounds
 // take 4 GiB of memory).
 const (
-	encryptedSize  = 91
-	maxScryptPower = 22
-	scryptPower    = 16
+	encryptedSize = 91
+	maxKeyCost    = 22
+	keyCost       = 16
 )
 
 // checkEncrypted looks at an ncryptsec's shape, so that what decrypts it can
@@ -66,8 +67,8 @@ func checkEncrypted(text string) error {
 		return errors.New("this ncryptsec has the wrong length")
 	case payload[0] != 2:
 		return fmt.Errorf("this ncryptsec is of version %d, and only 2 is known", payload[0])
-	case payload[1] > maxScryptPower:
-		return fmt.Errorf("this ncryptsec asks for 2^%d rounds of scrypt, more than 2^%d", payload[1], maxScryptPower)
+	case payload[1] > maxKeyCost:
+		return fmt.Errorf("this ncryptsec asks for 2^%d rounds of scrypt, more than 2^%d", payload[1], maxKeyCost)
 	}
 	return nil
 }
@@ -81,10 +82,9 @@ func decrypt(encrypted, password string) (secret string, err error) {
 	return secret, nil
 }
 
-// encrypt makes an ncryptsec. It says of the key that it may have been handled
-// insecurely, because before it lay in a file or the environment.
-func encrypt(secret, password string) (string, error) {
-	text, err := nip49.Encrypt(secret, password, scryptPower, nip49.KnownToHaveBeenHandledInsecurely)
+// encrypt makes an ncryptsec; history is what it says of the key's past.
+func encrypt(secret, password string, cost uint8, history nip49.KeySecurityByte) (string, error) {
+	text, err := nip49.Encrypt(secret, password, cmp.Or(cost, keyCost), history)
 	if err != nil {
 		return "", errors.New("the key could not be encrypted")
 	}

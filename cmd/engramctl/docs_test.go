@@ -1,0 +1,90 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write the generated part of docs/engramctl.md")
+
+const (
+	docsPath = "../../docs/engramctl.md"
+	docsMark = "<!-- Everything below is generated from the commands: go test ./cmd/engramctl -run Docs -update -->\n"
+)
+
+// TestDocs: the reference in docs/engramctl.md is what the commands say.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile(docsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, generated, found := strings.Cut(string(text), docsMark)
+	if !found {
+		t.Fatalf("%s has no line %s", docsPath, docsMark)
+	}
+	want := reference(newApp(&Main{}).root())
+	if *update {
+		if err := os.WriteFile(docsPath, []byte(written+docsMark+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if generated != want {
+		t.Errorf("%s is not what the commands say: run go test ./cmd/engramctl -run Docs -update", docsPath)
+	}
+	for _, c := range exitCodes() {
+		if !strings.Contains(written, fmt.Sprintf("| %d | ", c.code)) {
+			t.Errorf("exit code %d is not in the table of %s", c.code, docsPath)
+		}
+	}
+}
+
+// TestEveryCommandHasHelp: each says what it does, and shows an example.
+func TestEveryCommandHasHelp(t *testing.T) {
+	walk(newApp(&Main{}).root(), func(c *cobra.Command) {
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s has no short help or no example", c.CommandPath())
+		}
+		for _, text := range []string{c.Long, c.Example} {
+			for line := range strings.SplitSeq(text, "\n") {
+				if len([]rune(line)) > 100 {
+					t.Errorf("%s: a line of its help is too long: %s", c.CommandPath(), line)
+				}
+			}
+		}
+	})
+}
+
+// reference is the help of all commands as Markdown.
+func reference(root *cobra.Command) string {
+	var b strings.Builder
+	walk(root, func(c *cobra.Command) {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n", c.CommandPath(), c.Short)
+		if !c.HasSubCommands() {
+			fmt.Fprintf(&b, "\n```\n%s\n```\n", c.UseLine())
+		}
+		if c.Long != "" {
+			fmt.Fprintf(&b, "\n```text\n%s\n```\n", c.Long)
+		}
+		if c.Example != "" {
+			fmt.Fprintf(&b, "\nExamples:\n\n```sh\n%s\n```\n", unindent(c.Example))
+		}
+		if flags := c.NonInheritedFlags(); flags.HasAvailableFlags() {
+			fmt.Fprintf(&b, "\nFlags:\n\n```text\n%s```\n", flags.FlagUsages())
+		}
+	})
+	return b.String()
+}
+
+func unindent(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}

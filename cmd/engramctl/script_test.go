@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(cleaning{m}, map[string]func(){"engramctl": main})
+}
+
+// cleaning removes the daemon's binary when all tests are done.
+type cleaning struct{ m *testing.M }
+
+func (c cleaning) Run() int {
+	code := c.m.Run()
+	if err := relaytest.Clean(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// TestScripts runs the command-line tests in testdata/script. Each has the key
+// files agent.key, owner.key and stranger.key, their public keys in AGENT, OWNER
+// and STRANGER (npub) and AGENT_HEX, …, and ENGRAM_KEY_FILE and ENGRAM_OWNER set for
+// the agent. Besides testscript's commands there are
+//
+//	ctl CODE [-stdin FILE] [-tty] ARGS…  run engramctl in this process and compare the exit code;
+//	                            -tty: its streams are terminals; a secret in its output fails the test
+//	relay NAME ARGS…            run engramd; sets NAME to its URL. Again after stop: on the same port and data
+//	stop NAME                   end it
+//	hang NAME                   something that takes connections and never says a word
+//	plant URL WHAT ARGS…        publish an event, see plant
+//	within DURATION ctl …       fail if it takes longer
+//	snapshot VAR FILE           set VAR to what FILE holds (or stdout)
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setUpScript,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "within": within, "snapshot": snapshot,
+		},
+	})
+}
+
+type relaysKey struct{}
+
+func setUpScript(env *testscript.Env) error {
+	env.Values[relaysKey{}] = map[string]*relaytest.Child{}
+	for name, key := range map[string]relaytest.Key{"agent": relaytest.Agent(), "owner": relaytest.Owner(), "stranger": relaytest.Stranger()} {
+		nsec, err := nip19.EncodePrivateKey(key.Secret)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(env.WorkDir, name+".key"), []byte(nsec+"\n"), 0o600); err != nil {
+			return err
+		}
+		env.Setenv(strings.ToUpper(name), npub(key.Pub))
+		env.Setenv(strings.ToUpper(name)+"_HEX", key.Pub)
+	}
+	env.Setenv("ENGRAM_KEY_FILE", "agent.key")
+	env.Setenv("ENGRAM_OWNER", npub(relaytest.Owner().Pub))
+	return nil
+}
+
+// runCtl runs engramctl with the script's environment and folder.
+func runCtl(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: ctl CODE [-stdin FILE] [-tty] ARGS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	args = args[1:]
+	stdin, tty := "", false
+	if len(args) > 1 && args[0] == "-stdin" {
+		stdin, args = ts.ReadFile(args[1]), args[2:]
+	}
+	if len(args) > 0 && args[0] == "-tty" {
+		tty, args = true, args[1:]
+	}
+	var stdout, stderr bytes.Buffer
+	m := &Main{
+		Args: args, Dir: ts.MkAbs("."), Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
+		Terminal: Terminal{Stdout: tty, Stderr: tty},
+		KeyCost:  4, // the default takes seconds under the race detector
+	}
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
+		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS"} {
+		if value := ts.Getenv(name); value != "" {
+			m.Env = append(m.Env, name+"="+value)
+		}
+	}
+	code := m.Run(context.Background())
+	fmt.Fprint(ts.Stdout(), stdout.String())
+	fmt.Fprint(ts.Stderr(), stderr.String())
+	for _, secret := range secretsOf(ts) {
+		if strings.Contains(strings.ToLower(stdout.String()+stderr.String()), secret) {
+			ts.Fatalf("a secret is in the output")
+		}
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", code, want, &stdout, &stderr)
+	}
+}
+
+// secretsOf is every secret that lies in the script's folder or environment, in
+// all forms: what must never come out.
+func secretsOf(ts *testscript.TestScript) []string {
+	texts := []string{ts.Getenv("ENGRAM_KEY")}
+	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".key") && !strings.HasSuffix(path, ".password") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		texts = append(texts, string(text))
+		return err
+	}))
+	var secrets []string
+	for _, text := range texts {
+		text = strings.ToLower(strings.TrimSpace(text))
+		if len(text) < 8 || strings.HasPrefix(text, "npub1") {
+			continue
+		}
+		secrets = append(secrets, text)
+		if secret, encrypted, err := parseSecret(text); err == nil && encrypted == "" {
+			nsec, err := encodeSecret(secret)
+			ts.Check(err)
+			secrets = append(secrets, secret, nsec)
+		}
+	}
+	return secrets
+}
+
+// scriptT lets relaytest work for a script.
+type scriptT struct{ ts *testscript.TestScript }
+
+func (s scriptT) Helper()                           {}
+func (s scriptT) Logf(format string, args ...any)   { s.ts.Logf(format, args...) }
+func (s scriptT) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
+func (s scriptT) Fatalf(format string, args ...any) { s.ts.Fatalf(format, args...) }
+func (s scriptT) Cleanup(f func())                  { s.ts.Defer(f) }
+func (s scriptT) TempDir() string {
+	dir, err := os.MkdirTemp(s.ts.MkAbs("."), "relay-")
+	s.ts.Check(err)
+	return dir
+}
+
+func runRelay(ts *testscript.TestScript, _ bool, args []string) {
+	name := args[0]
+	relays := ts.Value(relaysKey{}).(map[string]*relaytest.Child)
+	o := relaytest.Options{Args: args[1:]}
+	if before := relays[name]; before != nil {
+		o.Data, o.Listen = before.Data, strings.TrimPrefix(before.URL, "ws://")
+	}
+	relays[name] = relaytest.Start(scriptT{ts}, o)
+	ts.Setenv(name, relays[name].URL)
+}
+
+func stopRelay(ts *testscript.TestScript, _ bool, args []string) {
+	if code, _ := ts.Value(relaysKey{}).(map[string]*relaytest.Child)[args[0]].Stop(); code != 0 {
+		ts.Fatalf("engramd ended with %d", code)
+	}
+}
+
+func runHang(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(io.Discard, conn) // until the other side is gone
+			}()
+		}
+	}()
+	ts.Setenv(args[0], "ws://"+l.Addr().String())
+}
+
+// plant publishes what engramctl would not:
+//
+//	garbage SLUG       an event at the slug's place that does not decrypt
+//	old SLUG TEXT AT   a version signed at a time
+//	ahead SLUG TEXT    a version signed 14 minutes ahead of the clock
+//	list URL…          the agent's list of relays (NIP-65)
+func plant(ts *testscript.TestScript, _ bool, args []string) {
+	agent, owner, now := relaytest.Agent(), relaytest.Owner(), time.Now().Unix()
+	var ev *nostr.Event
+	switch args[1] {
+	case "garbage":
+		ev = relaytest.Sign(agent, relaytest.KindEngram, now-60, relaytest.Seal(agent, relaytest.Stranger().Pub, "not for the owner"),
+			nostr.Tag{"d", relaytest.Address(agent, owner.Pub, args[2])}, nostr.Tag{"p", owner.Pub})
+	case "old":
+		at, err := strconv.ParseInt(args[4], 10, 64)
+		ts.Check(err)
+		ev = relaytest.Memory(agent, owner.Pub, args[2], args[3], at)
+	case "ahead":
+		ev = relaytest.Memory(agent, owner.Pub, args[2], args[3], now+14*60)
+	case "list":
+		tags := nostr.Tags{}
+		for _, url := range args[2:] {
+			tags = append(tags, nostr.Tag{"r", url})
+		}
+		ev = relaytest.Sign(agent, 10002, now, "", tags...)
+	default:
+		ts.Fatalf("plant: %q", args[1])
+	}
+	c, err := relaytest.Dial(args[0])
+	ts.Check(err)
+	defer c.Close()
+	answer, err := c.Publish(ev)
+	ts.Check(err)
+	if !answer.True {
+		ts.Fatalf("plant: %s", answer.Message)
+	}
+}
+
+func within(ts *testscript.TestScript, neg bool, args []string) {
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	if args[1] != "ctl" {
+		ts.Fatalf("within: %s", args[1])
+	}
+	start := time.Now()
+	runCtl(ts, neg, args[2:])
+	if took := time.Since(start); took > limit {
+		ts.Fatalf("it took %v", took)
+	}
+}
+
+func snapshot(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// TestEveryCommandAndExitCodeHasAScript keeps the commands and the scripts
+// together: a script for each command, and a line "ctl CODE" for each code.
+func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
+	var all strings.Builder
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for _, c := range exitCodes() {
+		if c.code != exitInterrupted && !regexp.MustCompile(fmt.Sprintf(`(?m)ctl %d `, c.code)).MatchString(all.String()) {
+			t.Errorf("no script expects exit code %d", c.code)
+		}
+	}
+	root := newApp(&Main{}).root()
+	walk(root, func(c *cobra.Command) {
+		if c.HasSubCommands() {
+			return
+		}
+		name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "engramctl "), " ", "_")
+		if _, err := os.Stat("testdata/script/" + name + ".txtar"); errors.Is(err, os.ErrNotExist) {
+			t.Errorf("testdata/script/%s.txtar is missing", name)
+		}
+	})
+}
+
+// walk visits a command and all below it.
+func walk(c *cobra.Command, visit func(*cobra.Command)) {
+	visit(c)
+	for _, sub := range c.Commands() {
+		walk(sub, visit)
+	}
+}
