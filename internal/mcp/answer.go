@@ -34,18 +34,25 @@ func (s *Server) answerOf(status client.Status) answer {
 	return answer{Partial: status.Partial, Warnings: complaints(status)}
 }
 
-// complaints are what is wrong with an answer, one line each.
+// complaints are what is wrong with an answer, one line each, and one for each
+// relay that was asked.
 func complaints(status client.Status) []string {
 	var out []string
+	blamed := map[string]bool{}
 	for _, r := range status.Relays {
 		switch {
+		case blamed[r.URL]:
+			continue // it failed when it was asked for the agent's relays, too
 		case errors.Is(r.Err, client.ErrNoHistory):
 			out = append(out, quoted(r.URL)+" shows no history")
 		case r.Err != nil:
 			out = append(out, fmt.Sprintf("%s did not answer in full (%s): %s", quoted(r.URL), kind(r.Err), quoted(r.Err.Error())))
 		case !r.Complete:
 			out = append(out, quoted(r.URL)+" may have more than it sent")
+		default:
+			continue
 		}
+		blamed[r.URL] = true
 	}
 	for _, p := range status.Published {
 		if !p.Accepted {

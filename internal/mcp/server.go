@@ -85,8 +85,8 @@ func New(o Options) *Server {
 }
 
 // Run serves one peer over a stream of lines in each direction, stdio as a rule,
-// until the peer closes its side (nil), ctx ends (nil; what is under way is given
-// up), or the stream breaks. Nothing but the protocol is written to out.
+// until the peer closes its side (nil, after what was asked is answered), ctx ends
+// (nil; what is under way is given up), or the stream breaks. Nothing but the protocol is written to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}, MaxLineLength: maxFrame})
 }
@@ -95,7 +95,7 @@ func (s *Server) serve(ctx context.Context, t sdk.Transport) error {
 	defer s.end()
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
-	err := s.sdk.Run(ctx, t)
+	err := s.sdk.Run(ctx, &answering{Transport: t, limit: s.o.Timeout, life: s.life})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/mcp"
+)
+
+// callFactor is how many times the time limit of one question a whole call may
+// take: to find the relays, to read, and to write.
+const callFactor = 3
+
+func (a *app) mcpCommand() *cobra.Command {
+	return a.pairFlags(a.command(&cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
+		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
+stdout: tools to list, read, search, write, append and delete memories, to show
+their history and restore versions, and the core as a resource and as a prompt.
+With --agent, as the owner, those that read only.
+
+This is for the program that runs the agent to start; docs/mcp.md shows how to
+configure it. Nothing but the protocol is on stdout. stderr has a line for each
+call, with neither slugs nor texts. The key must be usable without a person: a
+key file, or an encrypted one with ENGRAM_KEY_PASSWORD_FILE.
+
+The server starts without asking any relay, so that an agent can start while they
+are down; then its calls fail and say so. --timeout bounds each question to the
+relays; a call as a whole takes three times that at most. The server ends when
+stdin does, or at SIGTERM, with exit code 0.`,
+		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
+  ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example`,
+		Args: cobra.NoArgs,
+	}, a.mcp))
+}
+
+// mcp serves until the peer or the process ends.
+func (a *app) mcp(ctx context.Context, _ []string) error {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	level := slog.LevelInfo
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	server := mcp.New(mcp.Options{
+		Memory:   m,
+		ReadOnly: c.Identity().PubKey() != m.Agent(),
+		Discover: a.relayFinder(c, m),
+		Version:  version,
+		Timeout:  callFactor * a.flags.timeout,
+		Log:      slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp"),
+	})
+	return server.Run(ctx, a.Stdin, a.Stdout)
+}
+
+// relayFinder is what the server finds the agent's own relays with, nil with
+// --no-discovery.
+func (a *app) relayFinder(c *client.Client, m *client.Memory) func(context.Context) error {
+	if a.flags.noDiscovery {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, a.flags.timeout)
+		defer cancel()
+		return a.discover(ctx, c, m.Agent())
+	}
+}
