@@ -72,7 +72,7 @@ func (s *signatures) check(headers []string, method, endpoint, rawQuery string) 
 // authorizationEvent decodes the header. The event's shape is that of any
 // event on the wire.
 func authorizationEvent(headers []string) (*nostr.Event, error) {
-	const how = `: sign the request as NIP-98 has it, "Authorization: Nostr <base64 of the event>"`
+	const how = ": sign the request as NIP-98 has it, Authorization: Nostr BASE64-OF-EVENT"
 	switch {
 	case len(headers) == 0:
 		return nil, errors.New("there is no Authorization header" + how)

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestDocs_HTTPExamplesWork runs the examples of docs/http.md one after the
+// other in a shell, against a relay.
+func TestDocs_HTTPExamplesWork(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "python3"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the examples need %s: %v", tool, err)
+		}
+	}
+	root, err := relaytest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "http.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "set -eo pipefail\n"
+	var shown []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		for line := range strings.Lines(block[1]) {
+			if want, ok := strings.CutPrefix(line, "# "); ok {
+				shown = append(shown, strings.TrimSpace(want))
+			}
+		}
+		script += block[1] + "echo\n"
+	}
+	relay := start(t)
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Dir = root
+	cmd.Env = append(relaytest.CleanEnv(), "RELAY="+relay.HTTP(""), "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// What the page says is printed, is: in this order, … being anything.
+	rest := strings.ReplaceAll(string(out), "\r", "")
+	for _, want := range shown {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*?")
+		at := regexp.MustCompile(`(?m)^` + pattern + `\s*$`).FindStringIndex(rest)
+		if at == nil {
+			t.Fatalf("the examples do not print %q; what they print, or the rest of it:\n%s", want, rest)
+		}
+		rest = rest[at[1]:]
+	}
+	if len(shown) < 6 {
+		t.Errorf("only %d lines of output are shown", len(shown))
+	}
+}
