@@ -13,7 +13,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
-	"engramd/internal/metrics"
 	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
@@ -138,6 +137,19 @@ func TestQueryAndCount(t *testing.T) {
 			wantProblem(t, path+": "+tt.name, w.ask(stranger, "POST", path, tt.body), tt.status, tt.text)
 		}
 	}
+}
+
+// TestSearch over /query: best matches first, and nothing gated.
+func TestSearch(t *testing.T) {
+	w := newWorld(t)
+	if !w.store.SearchEnabled() {
+		wantProblem(t, "without FTS5", w.ask(agent, "POST", "/query", `[{"kinds":[1],"search":"cedar"}]`), 400, "invalid: this relay was built without search")
+		return
+	}
+	hit := agent.Note(1, "a cedar")
+	w.put(hit, agent.Note(2, "an elm"), agent.Entry(owner, 3, "job", "cedar"))
+	wantIDs(t, "search", w.ask(stranger, "POST", "/query", `[{"kinds":[1],"search":"cedar"}]`), hit)
+	wantProblem(t, "search in what is gated", w.ask(stranger, "POST", "/query", `[{"kinds":[1,30090],"search":"cedar"}]`), 403, "restricted: ")
 }
 
 // TestHistory: superseded versions for parties, and a strict query string.
@@ -349,8 +361,7 @@ func TestStatusOfEveryPrefix(t *testing.T) {
 // TestHooksAndMetrics: the operator's hooks are asked for every surface, and
 // the gate's decisions are counted by it.
 func TestHooksAndMetrics(t *testing.T) {
-	m := metrics.New("test")
-	w := newWorld(t, func(o *Options) { o.Metrics = m })
+	w := newWorld(t)
 	asked := map[string]int{}
 	reject := func(name string) func(context.Context, nostr.Filter) (bool, string) {
 		return func(ctx context.Context, f nostr.Filter) (bool, string) {
@@ -370,9 +381,17 @@ func TestHooksAndMetrics(t *testing.T) {
 		t.Errorf("hooks were asked %v", asked)
 	}
 	w.do("POST", "/query", nil)
-	body := get(m.Handler(false), "GET", "/metrics").Body.String()
+	w.ask(agent, "POST", "/query", `[{"kinds":[30174]}]`)
+	w.ask(agent, "POST", "/count", `[{"kinds":[30174],"authors":["`+agent.Pub+`"]},{}]`)
+	w.ask(agent, "GET", "/history?kind=30090&author="+agent.Pub, "")
+	w.ask(agent, "POST", "/events", text(agent.Sign(1, 0, "x")))
+	body := get(w.meter.Handler(false), "GET", "/metrics").Body.String()
 	for _, want := range []string{
-		`{endpoint="query",status="4xx"} 2`, `{endpoint="count",status="4xx"} 1`, `{endpoint="history",status="4xx"} 1`,
+		`{endpoint="query",status="4xx"} 3`, `{endpoint="count",status="4xx"} 2`, `{endpoint="history",status="4xx"} 1`,
+		`{endpoint="history",status="2xx"} 1`, `{endpoint="events",status="2xx"} 1`,
+		`{decision="restricted",rule="engram",surface="query"} 1`, `{decision="granted",rule="engram",surface="http_count"} 1`,
+		`{decision="restricted",rule="wildcard",surface="http_count"} 1`, `{decision="granted",rule="contract",surface="history"} 1`,
+		`engramd_events_total{class="open",outcome="stored"} 1`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("metrics lack %s", want)

@@ -17,6 +17,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/metrics"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
 	"engramd/internal/store"
@@ -38,20 +39,21 @@ type world struct {
 	relay *relay.Relay
 	store *store.Store
 	clock *storetest.Clock
-	url   string // what signatures are for
+	meter *metrics.Metrics // of the relay and the handler
+	url   string           // what signatures are for
 }
 
 const publicURL = "wss://relay.example/nostr"
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, clock: storetest.NewClock(), url: "https://relay.example/nostr"}
+	w := &world{t: t, clock: storetest.NewClock(), meter: metrics.New("test"), url: "https://relay.example/nostr"}
 	names, err := relay.NewNames([]string{publicURL}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	table := storetest.MustTable(t, gate.Options{})
-	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now}, table); err != nil {
+	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter}, table); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.relay.Close) // after the store
@@ -66,7 +68,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	}
 	o := Options{
 		Relay: w.relay, Socket: http.HandlerFunc(socket), URLs: []string{publicURL},
-		Backend: Over(w.relay), Names: names, Clock: w.clock.Now,
+		Backend: Over(w.relay), Names: names, Clock: w.clock.Now, Metrics: w.meter,
 	}
 	for _, c := range change {
 		c(&o)
