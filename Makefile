@@ -31,13 +31,8 @@ lint: ## format and vet, with the build tags and without
 	$(GO) vet ./...
 	$(GO) vet $(GOTAGS) ./...
 
-fuzz: ## every fuzz target for FUZZTIME
-	@set -e; $(GO) list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir pkg; do \
-		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2>/dev/null | cut -d' ' -f2); do \
-			echo "== $$pkg $$target $(FUZZTIME)"; \
-			$(GO) test $(GOTAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
-		done; \
-	done
+fuzz: ## every fuzz target for FUZZTIME, two side by side
+	TAGS="$(TAGS)" .ci/fuzz $(FUZZTIME)
 
 bench: ## benchmarks of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
