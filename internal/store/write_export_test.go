@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // OnWriter runs statements on the live writer's connection, in a savepoint like any event, and returns the first
@@ -116,23 +118,19 @@ func BreakCommits(s *Store) (allow func()) {
 	return func() { broken.Store(false) }
 }
 
-// Trap makes the store fail on an event, by an "error" or a "panic", after its row and before its first tag.
-func Trap(s *Store, id, how string) {
-	_ = s.do(context.Background(), func(w *writer) error {
-		impl := func(got []byte) (int, error) {
-			if hexOf(got) != id {
-				return 0, nil
-			}
-			if how == "panic" {
-				w.current.rec.ev = nil // the writer looks at it again before it is done with the event
-				return 0, nil
-			}
-			return 0, errors.New("on purpose")
-		}
-		if err := w.c.db.RegisterFunc("trap", impl, false); err != nil {
-			return err
-		}
-		return w.c.script(`CREATE TEMP TRIGGER trap BEFORE INSERT ON main.tags BEGIN
-			SELECT trap((SELECT id FROM events WHERE seq = NEW.seq)); END`)
-	})
+// BeginBroken queues an event whose record makes the writer fail after it has changed something: with an "error" or a
+// "panic".
+func BeginBroken(ctx context.Context, s *Store, ev *nostr.Event, how string) (*Pending, error) {
+	rec, err := newRecord(ev, s.table.Load().Classify(ev))
+	if err != nil {
+		return nil, err
+	}
+	switch how {
+	case "error":
+		rec.tags = append(rec.tags, tagRow{name: "x", value: struct{}{}}) // the driver cannot bind it
+	case "panic":
+		rec.pubkey = rec.pubkey[:31] // too short for a key of the counters
+	}
+	p := &Pending{rec: rec, size: len(rec.json), done: make(chan struct{})}
+	return p, s.queue.push(ctx, p)
 }

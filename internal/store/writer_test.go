@@ -62,31 +62,28 @@ func TestBatchesAreBounded(t *testing.T) {
 // One member of a batch that fails is undone, and the others are not: one that fails half-way, one that panics half-way,
 // and one that is refused half-way.
 func TestOneFailureSpoilsNoOther(t *testing.T) {
-	bad := alice.Note(1, "bad", nostr.Tag{"t", "bad"}, nostr.Tag{"t", "worse"})
 	for name, c := range map[string]struct {
+		ev    *nostr.Event
 		quota store.Quota
 		want  store.Outcome
 		say   string
-		trap  string
 	}{
-		"error": {store.Quota{}, store.Failed, "on purpose", "error"},
-		"panic": {store.Quota{}, store.Failed, "panic while writing", "panic"},
-		"quota": {store.Quota{Events: 3}, store.Refused, "", ""},
+		"error": {alice.Note(1, "bad", nostr.Tag{"t", "bad"}), store.Quota{}, store.Failed, "bind"},
+		"panic": {alice.Note(1, "bad", nostr.Tag{"t", "bad"}), store.Quota{}, store.Failed, "panic"},
+		"quota": {alice.Engram(bob, 1, "mem/x"), store.Quota{Events: 3}, store.Refused, ""}, // the fourth of Alice's
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := storetest.MustOpen(t, func(o *store.Options) { o.Quota = c.quota })
-			ev := bad
-			if c.trap != "" {
-				store.Trap(s, bad.ID, c.trap)
-			} else {
-				ev = alice.Engram(bob, 1, "mem/x") // the fourth of Alice's
-			}
 			release := store.HoldWriter(s)
 			var pending []*store.Pending
 			for _, ev := range []*nostr.Event{
-				alice.Note(0, "a"), alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 1, "mem/a"), ev, bob.Note(0, "b"),
+				alice.Note(0, "a"), alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 1, "mem/a"), c.ev, bob.Note(0, "b"),
 			} {
-				p, err := s.Begin(t.Context(), ev, store.PutOptions{})
+				how := ""
+				if ev == c.ev {
+					how = name
+				}
+				p, err := store.BeginBroken(t.Context(), s, ev, how)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -95,12 +92,12 @@ func TestOneFailureSpoilsNoOther(t *testing.T) {
 			release()
 			for i, p := range pending {
 				r := p.Wait()
-				if i == 3 {
-					if r.Outcome != c.want || r.Err != nil != (c.say != "") || r.Err != nil && !strings.Contains(r.Err.Error(), c.say) {
-						t.Errorf("the one that fails: %+v", r)
-					}
-				} else if !r.Outcome.OK() {
+				switch {
+				case i != 3 && !r.Outcome.OK():
 					t.Errorf("another: %+v", r)
+				case i != 3:
+				case r.Outcome != c.want, (r.Err == nil) != (c.say == ""), r.Err != nil && !strings.Contains(r.Err.Error(), c.say):
+					t.Errorf("the one that fails: %+v", r)
 				}
 			}
 			if n, tags, past := rows(t, s, "events"), rows(t, s, "tags WHERE name = 't'"), rows(t, s, "history"); n != 3 || tags != 0 || past != 1 {
