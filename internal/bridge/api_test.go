@@ -16,7 +16,6 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
-	"engramd/internal/wire"
 )
 
 // TestEvents: what becomes of an event, and the status that says so.
@@ -150,77 +149,6 @@ func TestSearch(t *testing.T) {
 	w.put(hit, agent.Note(2, "an elm"), agent.Entry(owner, 3, "job", "cedar"))
 	wantIDs(t, "search", w.ask(stranger, "POST", "/query", `[{"kinds":[1],"search":"cedar"}]`), hit)
 	wantProblem(t, "search in what is gated", w.ask(stranger, "POST", "/query", `[{"kinds":[1,30090],"search":"cedar"}]`), 403, "restricted: ")
-}
-
-// TestHistory: superseded versions for parties, and a strict query string.
-func TestHistory(t *testing.T) {
-	w := newWorld(t)
-	var versions []*nostr.Event
-	for i := range 4 {
-		versions = append(versions, agent.Engram(owner, int64(i), "mem/a"))
-	}
-	w.put(versions...)
-	elsewhere := []*nostr.Event{agent.Engram(stranger, 1, "mem/b"), agent.Engram(owner, 2, "mem/b")}
-	w.put(elsewhere...)
-	old := []*nostr.Event{versions[2], versions[1], versions[0]}
-	all := slices.Insert(slices.Clone(old), 1, elsewhere[0])
-	if all[2].ID < all[1].ID { // of the same second
-		all[1], all[2] = all[2], all[1]
-	}
-	d := versions[0].Tags.GetD()
-	base := "/history?kind=30174&author=" + agent.Pub
-	for _, tt := range []struct {
-		name, path string
-		by         storetest.Key
-		want       []*nostr.Event
-		truncated  bool
-	}{
-		{"the author", base, agent, all, false},
-		{"the owner", base, owner, old, false},
-		{"whose it was once", base, stranger, elsewhere[:1], false},
-		{"nobody's", base, storetest.NewKey("another"), nil, false},
-		{"one address", base + "&d=" + d, agent, old, false},
-		{"no such address", base + "&d=", agent, nil, false},
-		{"until", fmt.Sprintf("%s&until=%d&d=%s", base, versions[1].CreatedAt, d), agent, old[1:], false},
-		{"a limit", base + "&limit=2&d=" + d, agent, old[:2], true},
-		{"a limit that is enough", base + "&limit=3&d=" + d, agent, old, false},
-		{"more than the maximum", base + "&limit=2147483647", agent, all, false},
-		{"another kind", "/history?author=" + agent.Pub + "&kind=1", agent, nil, false},
-		{"another author", "/history?kind=30174&author=" + owner.Pub, owner, nil, false},
-	} {
-		rec := w.ask(tt.by, "GET", tt.path, "")
-		wantIDs(t, tt.name, rec, tt.want...)
-		if got := rec.Header().Get(truncated); (got == "true") != tt.truncated {
-			t.Errorf("%s: %s %q", tt.name, truncated, got)
-		}
-	}
-	for query, want := range map[string]string{
-		"":                           "needs kind",
-		"?kind=30174":                "needs author",
-		"?author=" + agent.Pub:       "needs kind",
-		"?kind=&author=" + agent.Pub: "parameter kind", "?kind=-1&author=" + agent.Pub: "parameter kind", "?kind=65536&author=" + agent.Pub: "parameter kind",
-		"?kind=030174&author=" + agent.Pub: "parameter kind", "?kind=1.0&author=" + agent.Pub: "parameter kind", "?kind=%2B1&author=" + agent.Pub: "parameter kind",
-		"?kind=1&author=": "parameter author", "?kind=1&author=" + strings.ToUpper(agent.Pub): "parameter author", "?kind=1&author=" + agent.Pub[1:]: "parameter author",
-		"?kind=1&author=" + agent.Pub[1:] + "g": "parameter author",
-		"?kind=1&kind=1&author=" + agent.Pub:    "given twice",
-	} {
-		rec := w.ask(agent, "GET", "/history"+query, "")
-		wantProblem(t, query, rec, 400, "invalid: ")
-		if !strings.Contains(rec.Body.String(), want) {
-			t.Errorf("%s: %s, want %q", query, rec.Body, want)
-		}
-	}
-	for more, want := range map[string]string{
-		"&since=1": "unknown parameter", "&Until=1": "unknown parameter", "&limit=0": "parameter limit", "&limit=-1": "parameter limit",
-		"&limit=2147483648": "parameter limit", "&limit=1&limit=1": "given twice", "&limit=": "parameter limit", "&until=x": "parameter until",
-		"&until=9223372036854775808": "parameter until", "&d=a&d=b": "given twice", "&d=%zz": "does not parse", "&a;b": "does not parse", "&x": "unknown parameter",
-	} {
-		rec := w.ask(agent, "GET", base+more, "")
-		wantProblem(t, more, rec, 400, "invalid: ")
-		if !strings.Contains(rec.Body.String(), want) {
-			t.Errorf("%s: %s, want %q", more, rec.Body, want)
-		}
-	}
 }
 
 // TestMethodsAndPreflight: only one method each, and browsers may ask.
@@ -397,52 +325,4 @@ func TestHooksAndMetrics(t *testing.T) {
 			t.Errorf("metrics lack %s", want)
 		}
 	}
-}
-
-// FuzzAuthorization: no header is let in but one that this request was signed
-// with, and none stops the relay.
-func FuzzAuthorization(f *testing.F) {
-	s := signatures{relay.Names{"wss://relay.example"}, 60e9, storetest.NewClock().Now}
-	good := authorization(agent, storetest.Start, "POST", "https://relay.example/query", []byte("x"))
-	for _, seed := range []string{good, good[:len(good)-1], "Nostr ", "Nostr e30=", "nostr " + good[6:], strings.Replace(good, "A", "B", 1), "Basic x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, header string) {
-		by, err := s.check([]string{header}, "POST", "/query", "")
-		if err != nil {
-			if by.pubkey != "" || err.Error() == "" {
-				t.Fatalf("%q: %v, %v", header, by, err)
-			}
-			return
-		}
-		ev, err := authorizationEvent([]string{header})
-		if err != nil || wire.Verify(ev) != nil || by.pubkey != ev.PubKey || ev.Kind != 27235 {
-			t.Fatalf("%q is let in as %s: %v", header, by.pubkey, err)
-		}
-		if by.covers([]byte("another body")) == nil {
-			t.Fatalf("%q is good for every body", header)
-		}
-	})
-}
-
-// FuzzCalls: any body and any query string, signed, is answered with JSON and
-// one of the listed statuses.
-func FuzzCalls(f *testing.F) {
-	for _, seed := range []string{"", "[]", anything, `[{"ids":[]}]`, `{"id":1}`, "\xff", "kind=1&author=" + agent.Pub, "kind=1&kind=1", "a=%zz", text(agent.Sign(1, 0, "x"))} {
-		f.Add([]byte(seed))
-	}
-	s := signatures{relay.Names{"wss://relay.example"}, 60e9, storetest.NewClock().Now}
-	h := New(Options{Relay: &fakeRelay{}, Socket: http.HandlerFunc(socket), Backend: &failing{err: store.ErrTimeout, answer: relay.Answer{OK: true}}, Names: s.names, Clock: s.clock})
-	w := &world{Handler: h, clock: storetest.NewClock(), url: "https://relay.example"}
-	known := []int{200, 400, 503}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		for _, path := range []string{"/events", "/query", "/count"} {
-			if rec := w.ask(agent, "POST", path, string(in)); !slices.Contains(known, rec.Code) || !json.Valid(rec.Body.Bytes()) {
-				t.Fatalf("%s %q: %d %s", path, in, rec.Code, rec.Body)
-			}
-		}
-		if _, err := historyQuery(string(in)); err != nil && strings.ContainsAny(err.Error(), "\x00\xff") {
-			t.Fatalf("%q: %v", in, err)
-		}
-	})
 }
