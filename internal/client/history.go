@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/nbd-wtf/go-nostr"
-
 	"engramd/nips/nipae"
 )
 
@@ -165,10 +163,4 @@ func readArray(r io.Reader, take func(json.RawMessage) error) (read int64, err e
 		return dec.InputOffset(), broken()
 	}
 	return dec.InputOffset() + rest, nil
-}
-
-// historyFilter is what a version of the address at d must fit.
-func historyFilter(agent, owner, d string) nostr.Filter {
-	return nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{agent},
-		Tags: nostr.TagMap{"d": {d}, "p": {owner}}}
 }

@@ -62,13 +62,11 @@ func (m *Memory) writable() error {
 
 // at is the filter for one slug.
 func (m *Memory) at(slug nipae.Slug) nostr.Filter {
-	return historyFilter(m.agent, m.owner, m.key.Address(slug))
+	return nipae.HeadFilter(*m.key, m.agent, m.owner, slug)
 }
 
 // all is the filter for everything of the pair.
-func (m *Memory) all() nostr.Filter {
-	return nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}, Tags: nostr.TagMap{"p": {m.owner}}}
-}
+func (m *Memory) all() nostr.Filter { return nipae.ListFilter(m.agent, m.owner) }
 
 // status makes the Status of a reading: what is uncertain about the list of
 // relays is part of it.

@@ -43,18 +43,14 @@ func (c *Client) Discover(ctx context.Context, agent string) error {
 	c.use(targetsOf(c.o.Relays), nil)
 	a, err := c.ask(ctx, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
 	var unsure []RelayStatus
-	if len(a.Events) > 0 {
-		if found := writeRelays(a.Events[0]); len(found) > maxRelays {
+	if urls, listed := nipae.ConfiguredRelays(agent, a.Events, nil); listed {
+		found := targetsOf(urls)
+		for _, t := range found[min(maxRelays, len(found)):] {
 			// Asking some of them only must not pass for asking all.
-			for _, t := range found[maxRelays:] {
-				unsure = append(unsure, RelayStatus{URL: t.url, Err: errors.New("not asked: the agent's list is too long")})
-			}
-			c.use(found[:maxRelays], unsure)
-			return nil
-		} else if len(found) > 0 {
-			c.use(found, nil)
-			return nil
+			unsure = append(unsure, RelayStatus{URL: t.url, Err: errors.New("not asked: the agent's list is too long")})
 		}
+		c.use(found[:min(maxRelays, len(found))], unsure)
+		return nil
 	}
 	for _, r := range a.Relays {
 		if r.failed() || !r.Complete {
@@ -78,23 +74,6 @@ func (c *Client) doubts() []RelayStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unsure
-}
-
-// writeRelays are the relays of a list that its author writes to.
-func writeRelays(list *nostr.Event) []target {
-	var urls []string
-	for _, tag := range list.Tags {
-		if len(tag) < 2 || tag[0] != "r" {
-			continue
-		}
-		if marked := len(tag) > 2 && tag[2] != ""; marked && tag[2] != "write" {
-			continue
-		}
-		if _, err := nipae.CanonicalRelayURL(tag[1]); err == nil {
-			urls = append(urls, tag[1])
-		}
-	}
-	return targetsOf(urls)
 }
 
 // unsureOf says what it means that a relay failed.

@@ -94,7 +94,9 @@ func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error
 // starts at its oldest second, so that events of that second which did not fit
 // are not lost. A page with nothing new ends that second: either it is known
 // in full, or a cap below its size hides the rest for good, which cannot be
-// told if no page was ever larger; then the answer counts as cut.
+// told if no page was ever larger; then the answer counts as cut. (A cap of a
+// single event is not reckoned with: every relay with one event would be
+// suspect.)
 func (p *pager) turn(page pageCount, eose message, f nostr.Filter) {
 	n := len(page.ids)
 	more := eose.hinted("more")

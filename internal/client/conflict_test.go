@@ -1,0 +1,179 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+func TestBase(t *testing.T) {
+	relays := []string{startRelay(t).url}
+	m := agentOf(t, "agent", "owner", relays, nil)
+	var conflict *ConflictError
+	if _, _, err := m.Set(t.Context(), "mem/a", "x", SetOptions{Base: Hash("y")}); !errors.As(err, &conflict) || conflict.Theirs != nil {
+		t.Errorf("a base where there is nothing: %v", err)
+	}
+	one := mustSet(t, m, "mem/a", "one")
+	two, _, err := m.Set(t.Context(), "mem/a", "two", SetOptions{Base: one.Hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conflict = nil
+	_, status, err := m.Set(t.Context(), "mem/a", "three", SetOptions{Base: one.Hash})
+	if !errors.As(err, &conflict) || conflict.Theirs == nil || *conflict.Theirs != two || conflict.Sent || status.Published != nil {
+		t.Errorf("an old base: %v", err)
+	}
+	if _, err := m.Remove(t.Context(), "mem/a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.Set(t.Context(), "mem/a", "three", SetOptions{Base: two.Hash}); !errors.Is(err, ErrConflict) {
+		t.Errorf("a base of what was removed: %v", err)
+	}
+	down := agentOf(t, "agent", "owner", append(relays, downRelay(t)), nil)
+	if _, _, err := down.Set(t.Context(), "mem/none", "three", SetOptions{Base: two.Hash}); !errors.Is(err, ErrPartial) || errors.Is(err, ErrConflict) {
+		t.Errorf("a base that a relay which is down may have: %v", err)
+	}
+}
+
+// Writes are dated one after the other, also within one second, and by a clock
+// that lags behind.
+func TestTimeIsMonotonic(t *testing.T) {
+	relays := []string{startRelay(t).url}
+	stopped := time.Now()
+	m := agentOf(t, "agent", "owner", relays, func(o *Options) { o.Clock = func() time.Time { return stopped } })
+	for i := range 5 {
+		if e := mustSet(t, m, "mem/a", fmt.Sprint(i)); e.CreatedAt != stopped.Unix()+int64(i) {
+			t.Errorf("write %d is dated %d after the clock", i, e.CreatedAt-stopped.Unix())
+		}
+	}
+	lagging := agentOf(t, "agent", "owner", relays, func(o *Options) { o.Clock = func() time.Time { return stopped.Add(-time.Minute) } })
+	if e := mustSet(t, lagging, "mem/a", "late"); e.CreatedAt != stopped.Unix()+5 {
+		t.Errorf("dated %d after the clock", e.CreatedAt-stopped.Unix())
+	}
+	if got, _, err := m.Get(t.Context(), "mem/a"); err != nil || got.Text != "late" {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+}
+
+// A head too far ahead is reported, and nothing is published.
+func TestClockPoisoning(t *testing.T) {
+	now := time.Now()
+	h := &hoard{}
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, func(o *Options) { o.Clock = func() time.Time { return now } })
+	threshold := int64(nipae.PoisonThreshold / time.Second)
+	h.put(engramAt(t, "agent", "owner", "mem/a", "ahead", now.Unix()+threshold), engramAt(t, "agent", "owner", "mem/b", "just", now.Unix()+threshold-1))
+	var poisoned *PoisonedError
+	_, _, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
+	if !errors.As(err, &poisoned) || !errors.Is(err, ErrClockPoisoned) || !errors.Is(err, ErrConflict) || poisoned.Head != now.Unix()+threshold {
+		t.Errorf("set: %v", err)
+	}
+	if _, err := m.Remove(t.Context(), "mem/a"); !errors.Is(err, ErrClockPoisoned) {
+		t.Errorf("remove: %v", err)
+	}
+	if len(h.events) != 2 {
+		t.Errorf("%d events were published", len(h.events)-2)
+	}
+	if e := mustSet(t, m, "mem/b", "x"); e.CreatedAt != now.Unix()+threshold {
+		t.Errorf("below the threshold: %d", e.CreatedAt-now.Unix())
+	}
+	if got, _, err := m.Get(t.Context(), "mem/a"); err != nil || got.Text != "ahead" {
+		t.Errorf("it can be read: %q, %v", got.Text, err)
+	}
+}
+
+// racing is a relay at which another writer comes first: it writes between our
+// reading and our event.
+func racing(t testing.TB, h *hoard, theirs func()) string {
+	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for {
+			f, ok := c.read()
+			switch {
+			case !ok:
+				return
+			case f.Label == wire.LabelReq:
+				found, _ := h.find(f.Filters[0])
+				for _, ev := range found {
+					c.event(f.SubID, ev)
+				}
+				c.send(wire.AppendEOSE(nil, f.SubID))
+			case f.Label == wire.LabelEvent:
+				h.put(f.Event)
+				theirs()
+				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+			}
+		}
+	}})
+}
+
+func TestAConflictAfterTheWriteIsReported(t *testing.T) {
+	h := &hoard{}
+	sent := 0
+	url := racing(t, h, func() {
+		sent++
+		h.put(engramAt(t, "agent", "owner", "mem/a", "theirs", time.Now().Unix()+5))
+	})
+	m := agentOf(t, "agent", "owner", []string{url}, nil)
+	ours, status, err := m.Set(t.Context(), "mem/a", "ours", SetOptions{})
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) || !conflict.Sent || conflict.Theirs == nil || conflict.Theirs.Text != "theirs" {
+		t.Fatalf("%v", err)
+	}
+	if ours.Text != "ours" || accepted(status.Published) != 1 {
+		t.Errorf("ours is %+v, %+v", ours, status)
+	}
+	if sent != 1 {
+		t.Errorf("it was sent %d times", sent)
+	}
+}
+
+// Two writers at once at the real relays: of one round at most one is told that
+// it has won without being the head in the end, namely when the other one's
+// write came after its check; everybody reads the same, and it is one of theirs.
+func TestTwoWritersAtOnce(t *testing.T) {
+	relays := []string{startRelay(t).url, startRelay(t).url}
+	stopped := time.Now()
+	frozen := func(o *Options) { o.Clock = func() time.Time { return stopped } }
+	const rounds = 8
+	conflicts := 0
+	for round := range rounds {
+		slug := nipae.Slug(fmt.Sprintf("mem/round%d", round))
+		entries, errs := make([]Entry, 2), make([]error, 2)
+		var writing sync.WaitGroup
+		for w := range 2 {
+			m := agentOf(t, "agent", "owner", relays, frozen)
+			writing.Go(func() { entries[w], _, errs[w] = m.Set(t.Context(), slug, fmt.Sprint("writer ", w), SetOptions{}) })
+		}
+		writing.Wait()
+		head, _, err := agentOf(t, "agent", "owner", relays, nil).Get(t.Context(), slug)
+		if err != nil {
+			t.Fatal(err)
+		}
+		won := 0
+		for w, err := range errs {
+			var conflict *ConflictError
+			switch {
+			case errors.As(err, &conflict):
+				conflicts++
+				if conflict.Theirs == nil || *conflict.Theirs != entries[1-w] {
+					t.Errorf("round %d: writer %d conflicts with %+v", round, w, conflict.Theirs)
+				}
+				if head == entries[w] {
+					t.Errorf("round %d: writer %d was told of a conflict and is the head", round, w)
+				}
+			case err != nil:
+				t.Errorf("round %d: %v", round, err)
+			case head == entries[w]:
+				won++
+			}
+		}
+		if won != 1 {
+			t.Errorf("round %d: %d winners, %v", round, won, errs)
+		}
+	}
+	t.Logf("%d conflicts in %d rounds", conflicts, rounds)
+}

@@ -1,0 +1,230 @@
+package client
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+// refusing is a relay that closes every REQ and refuses every event so.
+func refusing(t testing.TB, message string) string {
+	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for {
+			f, ok := c.read()
+			switch {
+			case !ok:
+				return
+			case f.Label == wire.LabelReq:
+				c.send(wire.AppendClosed(nil, f.SubID, message))
+			case f.Label == wire.LabelEvent:
+				c.send(wire.AppendOK(nil, f.Event.ID, false, message))
+			}
+		}
+	}})
+}
+
+// Nothing there is what all relays say together, or it is another error.
+func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
+	now := time.Now().Unix()
+	empty := func(t testing.TB) string { return startHoard(t, &hoard{}) }
+	with := func(events ...*nostr.Event) func(testing.TB) string {
+		return func(t testing.TB) string { return startHoard(t, &hoard{events: events}) }
+	}
+	closed := func(message string) func(testing.TB) string {
+		return func(t testing.TB) string { return refusing(t, message) }
+	}
+	good := engramAt(t, "agent", "owner", "mem/a", "text", now)
+	tombstone := sealed(t, "agent", "owner", must(nipae.NewTombstone("mem/a")), now)
+	// At the address of mem/a, but saying that it is mem/b.
+	lying := relabelled(t, engramAt(t, "agent", "owner", "mem/b", "text", now+1), good.Tags)
+	garbled := relabelled(t, engramAt(t, "second", "owner", "mem/a", "text", now+1), good.Tags)
+	forged := *good
+	forged.Sig = lying.Sig
+	tests := []struct {
+		name   string
+		relays []func(testing.TB) string
+		want   error // of Get; nil: the text
+		// partial is what Status says.
+		partial bool
+		list    error
+	}{
+		{"all empty", []func(testing.TB) string{empty, empty, empty}, ErrNotFound, false, nil},
+		{"one has it", []func(testing.TB) string{empty, with(good), empty}, nil, false, nil},
+		{"one down", []func(testing.TB) string{empty, downRelay, empty}, ErrPartial, true, ErrPartial},
+		{"one silent", []func(testing.TB) string{empty, silentRelay}, ErrPartial, true, ErrPartial},
+		{"one refuses", []func(testing.TB) string{empty, closed("restricted: not you")}, ErrPartial, true, ErrPartial},
+		{"one fails", []func(testing.TB) string{empty, closed("error: database is gone")}, ErrPartial, true, ErrPartial},
+		{"no relay URL", []func(testing.TB) string{empty, func(testing.TB) string { return "https://example.com" }}, ErrPartial, true, ErrPartial},
+		{"it is there and one is down", []func(testing.TB) string{downRelay, with(good)}, nil, true, nil},
+		{"all down", []func(testing.TB) string{downRelay, downRelay}, ErrNoRelay, true, ErrNoRelay},
+		{"all refuse", []func(testing.TB) string{closed("restricted: no"), closed("auth-required: who?")}, ErrAuth, true, ErrAuth},
+		{"one refuses, one is down", []func(testing.TB) string{closed("restricted: no"), downRelay}, ErrNoRelay, true, ErrNoRelay},
+		{"all fail", []func(testing.TB) string{closed("error: x")}, ErrNoRelay, true, ErrNoRelay},
+		{"no relays", nil, ErrNoRelay, false, ErrNoRelay},
+		{"tombstone", []func(testing.TB) string{with(tombstone), empty}, ErrTombstone, false, nil},
+		{"tombstone and one is down", []func(testing.TB) string{with(tombstone), downRelay}, ErrPartial, true, ErrPartial},
+		{"only what does not decrypt", []func(testing.TB) string{with(garbled), empty}, ErrUnreadable, false, ErrUnreadable},
+		{"only what lies about its slug", []func(testing.TB) string{with(lying)}, ErrUnreadable, false, ErrUnreadable},
+		{"unreadable and one is down", []func(testing.TB) string{with(garbled), downRelay}, ErrUnreadable, true, ErrUnreadable},
+		{"a wrong signature", []func(testing.TB) string{with(&forged)}, ErrUnreadable, true, ErrUnreadable},
+		{"unreadable is newer", []func(testing.TB) string{with(garbled), with(good)}, nil, false, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var relays []string
+			for _, start := range tt.relays {
+				relays = append(relays, start(t))
+			}
+			m := ownerOf(t, "agent", "owner", relays, quick)
+			got, status, err := m.Get(t.Context(), "mem/a")
+			if !errors.Is(err, tt.want) || status.Partial != tt.partial {
+				t.Errorf("get: %v (partial %v), want %v (%v)", err, status.Partial, tt.want, tt.partial)
+			}
+			if tt.want != ErrNotFound && errors.Is(err, ErrNotFound) {
+				t.Error("it is said to be absent")
+			}
+			if (err == nil) != (got.Text == "text") || len(status.Relays) != len(relays) {
+				t.Errorf("got %+v with %v, relays %+v", got, err, status.Relays)
+			}
+			if tt.want != ErrAuth && errors.Is(err, ErrAuth) {
+				t.Errorf("%v is said to be our fault", err)
+			}
+			list, status, err := m.List(t.Context())
+			if !errors.Is(err, tt.list) || status.Partial != tt.partial {
+				t.Errorf("list: %v, %v (partial %v), want %v", slugs(list), err, status.Partial, tt.list)
+			}
+			if got, _, err := m.Get(t.Context(), "mem/a"); tt.want == nil && (err != nil || got.Text != "text") {
+				t.Errorf("again: %v", err)
+			}
+		})
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// relabelled is the content of an event with other tags, signed by the agent.
+func relabelled(t testing.TB, ev *nostr.Event, tags nostr.Tags) *nostr.Event {
+	t.Helper()
+	out := &nostr.Event{Kind: ev.Kind, CreatedAt: ev.CreatedAt, Tags: tags, Content: ev.Content}
+	if err := who(t, "agent").Sign(out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Unreadable memory is not overwritten by accident, and superseded on purpose.
+func TestWritingOverUnreadable(t *testing.T) {
+	now := time.Now().Unix()
+	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
+	h := &hoard{}
+	// Dated ahead, so that the write must go beyond it although it is no head.
+	h.put(relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now+100), good.Tags))
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	if _, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{}); !errors.Is(err, ErrUnreadable) || len(h.events) != 1 {
+		t.Fatalf("set: %v, %d events", err, len(h.events))
+	}
+	if _, err := m.Remove(t.Context(), "mem/a"); !errors.Is(err, ErrUnreadable) || len(h.events) != 1 {
+		t.Fatalf("remove: %v, %d events", err, len(h.events))
+	}
+	e, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{OverUnreadable: true})
+	if err != nil || e.CreatedAt != now+101 {
+		t.Errorf("over it: %v, at %d", err, e.CreatedAt-now)
+	}
+	if got, _, err := m.Get(t.Context(), "mem/a"); err != nil || got.Text != "new" {
+		t.Errorf("afterwards: %q, %v", got.Text, err)
+	}
+}
+
+// One relay that is down or silent holds nothing up and is shown.
+func TestWritesReachTheOthers(t *testing.T) {
+	for name, broken := range map[string]func(testing.TB) string{
+		"down": downRelay, "silent": silentRelay, "refuses": func(t testing.TB) string { return refusing(t, "blocked: quota") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			good := startRelay(t).url
+			m := agentOf(t, "agent", "owner", []string{broken(t), good}, func(o *Options) { o.Timeout = 4 * time.Second })
+			start := time.Now()
+			e, status, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
+			if err != nil || !status.Partial {
+				t.Fatalf("set: %v, %+v", err, status)
+			}
+			if took := time.Since(start); took > 4*time.Second+time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if p := status.Published; p[0].Accepted || p[0].Err == nil || !p[1].Accepted || p[1].Err != nil {
+				t.Errorf("published %+v", p)
+			}
+			if got, _, err := agentOf(t, "agent", "owner", []string{good}, nil).Get(t.Context(), "mem/a"); err != nil || got != e {
+				t.Errorf("the good relay has %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// What no relay takes is an error that says whose fault it is.
+func TestWritesThatNobodyTakes(t *testing.T) {
+	accepting := func(reply func(c *fakeConn, ev *nostr.Event)) func(testing.TB) string {
+		return func(t testing.TB) string {
+			return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+				for {
+					f, ok := c.read()
+					switch {
+					case !ok:
+						return
+					case f.Label == wire.LabelReq:
+						c.send(wire.AppendEOSE(nil, f.SubID))
+					case f.Label == wire.LabelEvent:
+						reply(c, f.Event)
+					}
+				}
+			}})
+		}
+	}
+	no := func(message string) func(testing.TB) string {
+		return accepting(func(c *fakeConn, ev *nostr.Event) { c.send(wire.AppendOK(nil, ev.ID, false, message)) })
+	}
+	tests := []struct {
+		name   string
+		relays []func(testing.TB) string
+		want   error
+		not    error
+	}{
+		{"restricted", []func(testing.TB) string{no("restricted: not on the list"), no("auth-required: x")}, ErrAuth, ErrNoRelay},
+		{"blocked", []func(testing.TB) string{no("blocked: quota"), no("restricted: x")}, ErrRefused, ErrAuth},
+		{"one down", []func(testing.TB) string{no("restricted: x"), accepting(func(c *fakeConn, _ *nostr.Event) { c.ws.Close() })}, ErrNoRelay, ErrAuth},
+		{"newer", []func(testing.TB) string{no("duplicate: a newer version is stored"), no("blocked: x")}, ErrConflict, ErrRefused},
+		{"never an OK", []func(testing.TB) string{accepting(func(*fakeConn, *nostr.Event) {})}, ErrNoRelay, ErrAuth},
+		{"another event's OK", []func(testing.TB) string{accepting(func(c *fakeConn, ev *nostr.Event) {
+			c.send(wire.AppendOK(nil, ev.PubKey, true, ""))
+		})}, ErrNoRelay, ErrConflict},
+		{"it says yes and keeps nothing", []func(testing.TB) string{accepting(func(c *fakeConn, ev *nostr.Event) {
+			c.send(wire.AppendOK(nil, ev.ID, true, ""))
+		})}, ErrUnverified, ErrConflict},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var relays []string
+			for _, start := range tt.relays {
+				relays = append(relays, start(t))
+			}
+			m := agentOf(t, "agent", "owner", relays, quick)
+			_, status, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
+			if !errors.Is(err, tt.want) || errors.Is(err, tt.not) || len(status.Published) != len(relays) {
+				t.Errorf("%v, %+v", err, status.Published)
+			}
+		})
+	}
+}

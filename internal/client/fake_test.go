@@ -1,0 +1,213 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+)
+
+// fakeRelay is a websocket that says what a test makes it say.
+type fakeRelay struct {
+	url string
+	// serve is called for each connection and owns it until it returns; nil
+	// leaves everything to http.
+	serve func(*fakeConn)
+	// http answers everything that is no upgrade; nil is 404.
+	http http.HandlerFunc
+}
+
+// startFake serves it until the test ends.
+func startFake(t testing.TB, f *fakeRelay) string {
+	t.Helper()
+	var conns sync.WaitGroup
+	var mu sync.Mutex
+	var open []*websocket.Conn
+	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.serve == nil || !websocket.IsWebSocketUpgrade(r) {
+			if f.http != nil {
+				f.http(w, r)
+			} else {
+				http.NotFound(w, r)
+			}
+			return
+		}
+		ws, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		mu.Lock()
+		open = append(open, ws)
+		mu.Unlock()
+		conns.Add(1)
+		defer conns.Done()
+		defer ws.Close()
+		f.serve(&fakeConn{ws: ws})
+	}))
+	t.Cleanup(func() {
+		mu.Lock()
+		for _, ws := range open {
+			ws.Close()
+		}
+		mu.Unlock()
+		server.Close()
+		conns.Wait()
+	})
+	f.url = "ws" + strings.TrimPrefix(server.URL, "http")
+	return f.url
+}
+
+// fakeConn is one connection of a fake relay.
+type fakeConn struct{ ws *websocket.Conn }
+
+// read returns the next frame of the client; false when it is gone.
+func (c *fakeConn) read() (wire.Frame, bool) {
+	for {
+		_, b, err := c.ws.ReadMessage()
+		if err != nil {
+			return wire.Frame{}, false
+		}
+		f, err := wire.ParseFrame(b, wire.Limits{})
+		if err != nil {
+			panic(fmt.Sprintf("the client sent %.200s: %v", b, err))
+		}
+		return f, true
+	}
+}
+
+// next returns the next frame with that label.
+func (c *fakeConn) next(label string) (wire.Frame, bool) {
+	for {
+		f, ok := c.read()
+		if !ok || f.Label == label {
+			return f, ok
+		}
+	}
+}
+
+// drain reads until the client is gone.
+func (c *fakeConn) drain() {
+	for {
+		if _, ok := c.read(); !ok {
+			return
+		}
+	}
+}
+
+// send writes a frame; false when the client is gone.
+func (c *fakeConn) send(frame []byte) bool {
+	return c.ws.WriteMessage(websocket.TextMessage, frame) == nil
+}
+
+func (c *fakeConn) sendf(format string, args ...any) bool {
+	return c.send(fmt.Appendf(nil, format, args...))
+}
+
+func (c *fakeConn) event(sub string, ev *nostr.Event) bool {
+	return c.send(wire.AppendEventFrame(nil, sub, wire.AppendEvent(nil, ev)))
+}
+
+// hoard is a relay that keeps every version of everything, as some do, and
+// gives at most a cap of events at once.
+type hoard struct {
+	mu     sync.Mutex
+	events []*nostr.Event
+	most   int  // 0: no cap
+	hints  bool // NIP-67
+	reqs   int
+}
+
+func startHoard(t testing.TB, h *hoard) string {
+	t.Helper()
+	return startFake(t, &fakeRelay{serve: h.serve})
+}
+
+func (h *hoard) put(events ...*nostr.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, events...)
+}
+
+func (h *hoard) asked() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reqs
+}
+
+func (h *hoard) serve(c *fakeConn) {
+	for {
+		f, ok := c.read()
+		if !ok {
+			return
+		}
+		switch f.Label {
+		case wire.LabelEvent:
+			h.put(f.Event)
+			c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+		case wire.LabelReq:
+			found, cut := h.find(f.Filters[0])
+			for _, ev := range found {
+				c.event(f.SubID, ev)
+			}
+			switch {
+			case !h.hints:
+				c.send(wire.AppendEOSE(nil, f.SubID))
+			case cut:
+				c.send(wire.AppendEOSE(nil, f.SubID, "more"))
+			default:
+				c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
+			}
+		}
+	}
+}
+
+func (h *hoard) find(f nostr.Filter) (found []*nostr.Event, cut bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reqs++
+	seen := map[string]bool{}
+	for _, ev := range h.events {
+		if f.Matches(ev) && !seen[ev.ID] {
+			seen[ev.ID] = true
+			found = append(found, ev)
+		}
+	}
+	newestFirst(found)
+	most := f.Limit
+	if h.most > 0 && (most == 0 || h.most < most) {
+		most = h.most
+	}
+	if most > 0 && len(found) > most {
+		return found[:most], true
+	}
+	return found, false
+}
+
+// eventsJSON is a JSON array of events.
+func eventsJSON(events []*nostr.Event) []byte {
+	raw := make([]json.RawMessage, 0, len(events))
+	for _, ev := range events {
+		raw = append(raw, wire.AppendEvent(nil, ev))
+	}
+	b, err := json.Marshal(raw)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// redirectTo answers every request with a redirect.
+func redirectTo(base string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, base+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+	}
+}

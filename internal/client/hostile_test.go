@@ -1,0 +1,232 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+// onReq runs do for every REQ; it returns false when the connection is to end.
+func onReq(do func(c *fakeConn, f wire.Frame) bool) func(testing.TB) string {
+	return func(t testing.TB) string {
+		return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+			for {
+				f, ok := c.next(wire.LabelReq)
+				if !ok || !do(c, f) {
+					return
+				}
+			}
+		}})
+	}
+}
+
+// hostileRelays are relays that break the protocol or the clients.
+func hostileRelays(t testing.TB) map[string]func(testing.TB) string {
+	now := time.Now().Unix()
+	good := engramAt(t, "agent", "owner", "mem/a", "hostile's copy", now-100)
+	forged := *good
+	forged.Sig = strings.Repeat("0", 128)
+	renamed := *good
+	renamed.ID = strings.Repeat("0", 64)
+	changed := *good // the id of the true one, with other content
+	changed.Content = engramAt(t, "agent", "owner", "mem/a", "changed", now).Content
+	others := engramAt(t, "second", "owner", "mem/a", "somebody else's", now)
+	endless := func(frame func(sub string, i int) []byte) func(testing.TB) string {
+		return onReq(func(c *fakeConn, f wire.Frame) bool {
+			for i := 0; c.send(frame(f.SubID, i)); i++ {
+			}
+			return false
+		})
+	}
+	repeat := func(ev *nostr.Event) func(testing.TB) string {
+		return endless(func(sub string, _ int) []byte { return wire.AppendEventFrame(nil, sub, wire.AppendEvent(nil, ev)) })
+	}
+	one := func(ev *nostr.Event) func(testing.TB) string {
+		return onReq(func(c *fakeConn, f wire.Frame) bool {
+			c.event(f.SubID, ev)
+			return c.send(wire.AppendEOSE(nil, f.SubID))
+		})
+	}
+	say := func(format string, args ...any) func(testing.TB) string {
+		return onReq(func(c *fakeConn, f wire.Frame) bool {
+			c.sendf(format, args...)
+			c.drain()
+			return false
+		})
+	}
+	return map[string]func(testing.TB) string{
+		"the same event without end":    repeat(good),
+		"wrong signatures without end":  repeat(&forged),
+		"other people's events forever": repeat(others),
+		"notices without end":           endless(func(string, int) []byte { return []byte(`["NOTICE","` + strings.Repeat("x", 500) + `"]`) }),
+		"challenges without end":        endless(func(_ string, i int) []byte { return fmt.Appendf(nil, `["AUTH","%d"]`, i) }),
+		"one challenge without end":     endless(func(string, int) []byte { return []byte(`["AUTH","x"]`) }),
+		"EOSE without end":              endless(func(sub string, _ int) []byte { return wire.AppendEOSE(nil, sub, "more") }),
+		"a wrong signature":             one(&forged),
+		"a wrong id":                    one(&renamed),
+		"the right id on other content": one(&changed),
+		"somebody else's event":         one(others),
+		"a giant frame":                 say(`["NOTICE","%s"]`, strings.Repeat("x", 4<<20)),
+		"no JSON":                       say(`hello`),
+		"an object":                     say(`{"a":1}`),
+		"deeply nested":                 say(`["EVENT","q1",%s%s]`, strings.Repeat("[", 100_000), strings.Repeat("]", 100_000)),
+		"an EVENT that is none":         say(`["EVENT","q1"]`),
+		"an OK that is none":            say(`["OK",1,2,3]`),
+		"a long challenge":              say(`["AUTH","%s"]`, strings.Repeat("x", 5000)),
+		"no EOSE":                       onReq(func(c *fakeConn, f wire.Frame) bool { return c.event(f.SubID, good) }),
+		"nothing at all":                onReq(func(*fakeConn, wire.Frame) bool { return true }),
+		"an EOSE for another":           onReq(func(c *fakeConn, f wire.Frame) bool { return c.send(wire.AppendEOSE(nil, "other")) }),
+		"closes at once":                onReq(func(*fakeConn, wire.Frame) bool { return false }),
+		"closes midway":                 onReq(func(c *fakeConn, f wire.Frame) bool { c.event(f.SubID, good); return false }),
+		"wants AUTH, sends no challenge": onReq(func(c *fakeConn, f wire.Frame) bool {
+			return c.send(wire.AppendClosed(nil, f.SubID, "auth-required: x"))
+		}),
+		"wants AUTH and gives no OK": onReq(func(c *fakeConn, f wire.Frame) bool {
+			c.sendf(`["AUTH","x"]`)
+			return c.send(wire.AppendClosed(nil, f.SubID, "auth-required: x"))
+		}),
+		"more, and nothing more": onReq(func(c *fakeConn, f wire.Frame) bool {
+			c.event(f.SubID, good)
+			return c.send(wire.AppendEOSE(nil, f.SubID, "more"))
+		}),
+		"a binary message": onReq(func(c *fakeConn, _ wire.Frame) bool { return c.ws.WriteMessage(2, []byte("[]")) == nil }),
+		"a refusal that paints terminals": onReq(func(c *fakeConn, f wire.Frame) bool {
+			return c.send(wire.AppendClosed(nil, f.SubID, "error: \x1b[2J\u202e"+strings.Repeat("x", 10_000)))
+		}),
+	}
+}
+
+// Beside every kind of hostile relay, a good one is heard in full and in time,
+// by reading and by writing.
+func TestHostileRelaysSpoilNothing(t *testing.T) {
+	for name, start := range hostileRelays(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			real := startRelay(t).url
+			wrote := mustSet(t, agentOf(t, "agent", "owner", []string{real}, nil), "mem/a", "the truth")
+			relays := []string{start(t), real}
+			m := agentOf(t, "agent", "owner", relays, quick)
+			const bound = 1500*time.Millisecond + 700*time.Millisecond // the timeout, and a busy machine
+
+			begin := time.Now()
+			got, status, err := m.Get(t.Context(), "mem/a")
+			if err != nil || got != wrote {
+				t.Errorf("get %+v, %v", got, err)
+			}
+			if took := time.Since(begin); took > bound {
+				t.Errorf("get took %v", took)
+			}
+			if s := status.Relays[1]; s.Err != nil || !s.Complete {
+				t.Errorf("the good relay: %+v", s)
+			}
+			if s := status.Relays[0]; s.Complete || !status.Partial {
+				t.Errorf("the hostile relay is believed: %+v", s)
+			} else if s.Err != nil && (len(s.Err.Error()) > 1000 || strings.ContainsAny(s.Err.Error(), "\x1b\u202e")) {
+				t.Errorf("its words are repeated: %.200q", s.Err.Error())
+			}
+			begin = time.Now()
+			if _, status, err := m.Set(t.Context(), "mem/a", "more", SetOptions{}); err != nil || !status.Published[1].Accepted {
+				t.Errorf("set: %v", err)
+			}
+			if took := time.Since(begin); took > bound {
+				t.Errorf("set took %v", took)
+			}
+		})
+	}
+}
+
+// Alone, none of them makes anything seem absent.
+func TestHostileRelaysAloneAreNoAbsence(t *testing.T) {
+	for name, start := range hostileRelays(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := ownerOf(t, "agent", "owner", []string{start(t)}, quick)
+			got, _, err := m.Get(t.Context(), "mem/a")
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone) {
+				t.Errorf("it is said not to be there: %v", err)
+			}
+			if err == nil && got.Text != "hostile's copy" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What one relay may send is bounded in bytes, events and wrong events, however
+// much time it has.
+func TestBounds(t *testing.T) {
+	now := time.Now().Unix()
+	var sent atomic.Int64
+	flood := func(event func(i int) *nostr.Event) string {
+		return onReq(func(c *fakeConn, f wire.Frame) bool {
+			for i := 0; c.event(f.SubID, event(i)); i++ {
+				sent.Add(1)
+			}
+			return false
+		})(t)
+	}
+	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
+	stray := engramAt(t, "second", "owner", "mem/a", "x", now)
+	same := func(ev *nostr.Event) func(int) *nostr.Event { return func(int) *nostr.Event { return ev } }
+	for name, tt := range map[string]struct {
+		event  *nostr.Event
+		limits Limits
+	}{
+		"events": {good, Limits{Events: 1000}},
+		"bytes":  {good, Limits{Bytes: 100_000}},
+		"wrong":  {stray, Limits{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clientFor(t, who(t, "agent"), []string{flood(same(tt.event))}, func(o *Options) { o.Limits = tt.limits })
+			a, err := c.Ask(t.Context(), nipae.ListFilter(who(t, "agent").PubKey(), who(t, "owner").PubKey()))
+			if !errors.Is(err, ErrNoRelay) || !errors.Is(a.Relays[0].Err, ErrMisbehaved) {
+				t.Errorf("%v, %+v", err, a.Relays)
+			}
+		})
+	}
+}
+
+// A relay that talks while nobody listens is cut off.
+func TestTalkingWithoutBeingAsked(t *testing.T) {
+	cut := make(chan struct{}, 8)
+	url := onReq(func(c *fakeConn, f wire.Frame) bool {
+		c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
+		for c.sendf(`["NOTICE","x"]`) {
+		}
+		cut <- struct{}{}
+		return false
+	})(t)
+	c := clientFor(t, Identity{}, []string{url}, nil)
+	for range 2 { // and asked again, it is connected to again
+		if _, err := c.Ask(t.Context(), nostr.Filter{Kinds: []int{1}}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-cut:
+		case <-time.After(patience):
+			t.Fatal("it still talks")
+		}
+	}
+}
+
+// A redirect is not followed: a signature for one relay is not for another.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	h := &hoard{}
+	other := startHoard(t, h)
+	url := startFake(t, &fakeRelay{http: redirectTo("http" + strings.TrimPrefix(other, "ws"))})
+	m := agentOf(t, "agent", "owner", []string{url}, quick)
+	if _, status, err := m.Log(t.Context(), "mem/a"); !errors.Is(err, ErrNoRelay) {
+		t.Errorf("%v, %+v", err, status)
+	}
+	if h.asked() != 0 {
+		t.Error("the redirect was followed")
+	}
+}

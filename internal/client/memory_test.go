@@ -1,0 +1,186 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	relays := []string{startRelay(t).url, startRelay(t).url}
+	agent, owner := agentOf(t, "agent", "owner", relays, nil), ownerOf(t, "agent", "owner", relays, nil)
+
+	if _, _, err := agent.Get(t.Context(), nipae.Core); !errors.Is(err, ErrNotFound) {
+		t.Fatalf("before anything: %v", err)
+	}
+	before := time.Now().Unix()
+	wrote, status, err := agent.Set(t.Context(), nipae.Core, "I am terse. See [[mem/a]].", SetOptions{})
+	if err != nil || status.Partial || len(status.Published) != 2 || accepted(status.Published) != 2 || len(status.Relays) != 2 {
+		t.Fatalf("set core: %v, %+v", err, status)
+	}
+	if wrote.CreatedAt < before || wrote.Slug != nipae.Core || wrote.Hash != Hash(wrote.Text) || wrote.Size != len(wrote.Text) || len(wrote.ID) != 64 {
+		t.Errorf("wrote %+v", wrote)
+	}
+	for name, m := range map[string]*Memory{"agent": agent, "owner": owner} {
+		got, status, err := m.Get(t.Context(), nipae.Core)
+		if err != nil || got != wrote || status.Partial {
+			t.Errorf("%s reads %+v, %v, %+v", name, got, err, status)
+		}
+	}
+	mustSet(t, agent, "mem/b", "b")
+	mustSet(t, agent, "mem/a", "a [[mem/gone]]")
+	list, status, err := owner.List(t.Context())
+	if err != nil || status.Partial || !slices.Equal(slugs(list), []string{"mem/a", "mem/b"}) {
+		t.Errorf("list %v, %v, %+v", slugs(list), err, status)
+	}
+	if status, err := agent.Remove(t.Context(), "mem/b"); err != nil || accepted(status.Published) != 2 {
+		t.Fatalf("remove: %v", err)
+	}
+	gone, _, err := owner.Get(t.Context(), "mem/b")
+	if !errors.Is(err, ErrTombstone) || !gone.Tombstone || gone.Hash != "" {
+		t.Errorf("removed: %+v, %v", gone, err)
+	}
+	if _, err := agent.Remove(t.Context(), "mem/b"); !errors.Is(err, ErrTombstone) {
+		t.Errorf("removed twice: %v", err)
+	}
+	all, _, err := owner.ListAll(t.Context())
+	if err != nil || all.Core == nil || *all.Core != wrote || len(all.Memories) != 1 || len(all.Tombstones) != 1 || all.Unreadable != 0 {
+		t.Errorf("everything: %+v, %v", all, err)
+	}
+	g, _, err := owner.Graph(t.Context())
+	if err != nil || len(g.Nodes) != 2 || !g.Reachable("mem/a") || len(g.Dangling) != 1 || len(g.Orphans) != 0 {
+		t.Errorf("graph %+v, %v", g, err)
+	}
+}
+
+func mustSet(t testing.TB, m *Memory, slug nipae.Slug, text string) Entry {
+	t.Helper()
+	e, _, err := m.Set(t.Context(), slug, text, SetOptions{})
+	if err != nil {
+		t.Fatalf("set %s: %v", slug, err)
+	}
+	return e
+}
+
+func slugs(entries []Entry) (out []string) {
+	for _, e := range entries {
+		out = append(out, string(e.Slug))
+	}
+	return out
+}
+
+// A stranger learns nothing, and a pair is not another pair.
+func TestPairsAreApart(t *testing.T) {
+	relays := []string{startRelay(t).url}
+	mustSet(t, agentOf(t, "agent", "owner", relays, nil), "mem/a", "for owner")
+	mustSet(t, agentOf(t, "agent", "other", relays, nil), "mem/a", "for other")
+	mustSet(t, agentOf(t, "second", "owner", relays, nil), "mem/a", "of second")
+	mustSet(t, agentOf(t, "agent", "agent", relays, nil), "mem/a", "for myself")
+	for _, tt := range []struct{ agent, owner, want string }{
+		{"agent", "owner", "for owner"}, {"agent", "other", "for other"}, {"second", "owner", "of second"}, {"agent", "agent", "for myself"},
+	} {
+		for _, m := range []*Memory{agentOf(t, tt.agent, tt.owner, relays, nil), ownerOf(t, tt.agent, tt.owner, relays, nil)} {
+			if got, _, err := m.Get(t.Context(), "mem/a"); err != nil || got.Text != tt.want {
+				t.Errorf("%s for %s: %q, %v", tt.agent, tt.owner, got.Text, err)
+			}
+		}
+	}
+	stranger := clientFor(t, who(t, "stranger"), relays, nil)
+	_, err := stranger.Ask(t.Context(), nipae.ListFilter(who(t, "agent").PubKey(), who(t, "owner").PubKey()))
+	if !errors.Is(err, ErrAuth) || !errors.Is(err, ErrNoRelay) {
+		t.Errorf("a stranger: %v", err)
+	}
+	nobody := clientFor(t, Identity{}, relays, nil)
+	if _, err := nobody.Ask(t.Context(), nostr.Filter{Kinds: []int{nipae.Kind}}); !errors.Is(err, ErrAuth) {
+		t.Errorf("nobody: %v", err)
+	}
+	if _, err := nobody.Ask(t.Context(), nostr.Filter{Kinds: []int{1}}); err != nil {
+		t.Errorf("nobody asks for what is open: %v", err)
+	}
+}
+
+func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
+	h := &hoard{}
+	relays := []string{startHoard(t, h)}
+	agent, owner := agentOf(t, "agent", "owner", relays, nil), ownerOf(t, "agent", "owner", relays, nil)
+	ctx := t.Context()
+	checks := map[string]struct {
+		err  error
+		want error
+	}{}
+	_, _, err := owner.Set(ctx, "mem/a", "x", SetOptions{})
+	checks["an owner writes"] = struct{ err, want error }{err, ErrReadOnly}
+	_, err = owner.Remove(ctx, "mem/a")
+	checks["an owner removes"] = struct{ err, want error }{err, ErrReadOnly}
+	_, _, err = owner.Restore(ctx, "mem/a", When{})
+	checks["an owner restores"] = struct{ err, want error }{err, ErrReadOnly}
+	_, err = agent.Remove(ctx, nipae.Core)
+	checks["core is removed"] = struct{ err, want error }{err, ErrCore}
+	_, _, err = agent.Set(ctx, "mem/a", "", SetOptions{})
+	checks["empty"] = struct{ err, want error }{err, ErrEmpty}
+	_, _, err = agent.Set(ctx, "mem/a", strings.Repeat("x", 70_000), SetOptions{})
+	checks["too large"] = struct{ err, want error }{err, ErrTooLarge}
+	_, _, err = agent.Set(ctx, "mem/../a", "x", SetOptions{})
+	checks["no slug"] = struct{ err, want error }{err, nipae.ErrSlug}
+	_, _, err = agent.Set(ctx, "mem/a", "\xff", SetOptions{})
+	checks["no UTF-8"] = struct{ err, want error }{err, nipae.ErrBody}
+	_, err = agent.Remove(ctx, "mem/none")
+	checks["nothing to remove"] = struct{ err, want error }{err, ErrNotFound}
+	for name, c := range checks {
+		if !errors.Is(c.err, c.want) {
+			t.Errorf("%s: %v, want %v", name, c.err, c.want)
+		}
+	}
+	if len(h.events) != 0 {
+		t.Errorf("%d events were sent", len(h.events))
+	}
+	if e, _, err := agent.Set(ctx, "mem/a", "", SetOptions{AllowEmpty: true}); err != nil || e.Hash != Hash("") {
+		t.Errorf("empty when allowed: %v", err)
+	}
+}
+
+// What the body holds beside its text stays, through edits and removals.
+func TestUnknownMembersAreKept(t *testing.T) {
+	h := &hoard{}
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	body, err := nipae.ParseBody([]byte(`{"mood":{"now":"calm"},"slug":"mem/a","value":"old","Value":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.put(sealed(t, "agent", "owner", body, time.Now().Unix()-10))
+	mustSet(t, m, "mem/a", "new")
+	if got := h.newestBody(t, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":"new","Value":1}` {
+		t.Errorf("after set: %s", got)
+	}
+	if _, err := m.Remove(t.Context(), "mem/a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.newestBody(t, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":null,"Value":1}` {
+		t.Errorf("after removal: %s", got)
+	}
+	mustSet(t, m, "mem/a", "again")
+	if got := h.newestBody(t, m); !strings.Contains(got, `"mood"`) {
+		t.Errorf("after its return: %s", got)
+	}
+}
+
+// newestBody is what the newest event of a hoard says.
+func (h *hoard) newestBody(t testing.TB, m *Memory) string {
+	t.Helper()
+	found, _ := h.find(m.all())
+	engram, err := nipae.Open(*m.key, m.agent, m.owner, found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := engram.Body.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,143 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// relayList is the agent's kind 10002.
+func relayList(t testing.TB, at int64, tags ...nostr.Tag) *nostr.Event {
+	t.Helper()
+	ev := &nostr.Event{Kind: kindRelayList, CreatedAt: nostr.Timestamp(at), Tags: tags}
+	if err := who(t, "agent").Sign(ev); err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+func TestDiscover(t *testing.T) {
+	now := time.Now().Unix()
+	agent := who(t, "agent").PubKey()
+	long := make([]nostr.Tag, maxRelays+1)
+	for i := range long {
+		long[i] = nostr.Tag{"r", fmt.Sprintf("wss://r%d.example.com", i)}
+	}
+	foreign := relayList(t, now, nostr.Tag{"r", "wss://foreign.example.com"})
+	foreign.PubKey = who(t, "second").PubKey()
+	if err := who(t, "second").Sign(foreign); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name    string
+		relays  [][]*nostr.Event // what each configured relay has
+		down    bool             // and one more is down
+		want    []string         // nil: the configured ones
+		partial bool
+	}{
+		{"none", [][]*nostr.Event{nil, nil}, false, nil, false},
+		{"write and unmarked entries", [][]*nostr.Event{nil, {relayList(t, now,
+			nostr.Tag{"r", "wss://both.example.com"}, nostr.Tag{"r", "wss://read.example.com", "read"},
+			nostr.Tag{"r", "wss://write.example.com/x?y", "write"}, nostr.Tag{"r", "https://no.example.com"}, nostr.Tag{"r"},
+			nostr.Tag{"r", "WSS://Both.Example.com:443/"}, nostr.Tag{"p", "wss://tag.example.com"}, nostr.Tag{"r", "wss://empty.example.com", ""},
+		)}}, false, []string{"wss://both.example.com", "wss://write.example.com/x?y", "wss://empty.example.com"}, false},
+		{"read entries only", [][]*nostr.Event{{relayList(t, now, nostr.Tag{"r", "wss://read.example.com", "read"})}}, false, nil, false},
+		{"the newest counts", [][]*nostr.Event{
+			{relayList(t, now-5, nostr.Tag{"r", "wss://old.example.com"})},
+			{relayList(t, now, nostr.Tag{"r", "wss://new.example.com"})},
+			{relayList(t, now-9, nostr.Tag{"r", "wss://older.example.com"})},
+		}, false, []string{"wss://new.example.com"}, false},
+		{"the newest counts, even if it is empty", [][]*nostr.Event{
+			{relayList(t, now-5, nostr.Tag{"r", "wss://old.example.com"}), relayList(t, now)},
+		}, false, nil, false},
+		{"somebody else's", [][]*nostr.Event{{foreign}}, false, nil, false},
+		{"found, and one is down", [][]*nostr.Event{{relayList(t, now, nostr.Tag{"r", "wss://a.example.com"})}}, true, []string{"wss://a.example.com"}, false},
+		{"none, and one is down", [][]*nostr.Event{nil}, true, nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var relays []string
+			for _, events := range tt.relays {
+				relays = append(relays, startHoard(t, &hoard{events: events}))
+			}
+			if tt.down {
+				relays = append(relays, downRelay(t))
+			}
+			c := clientFor(t, who(t, "owner"), relays, nil)
+			if err := c.Discover(t.Context(), agent); err != nil {
+				t.Fatal(err)
+			}
+			want := tt.want
+			if want == nil {
+				want = relays
+			}
+			if !slices.Equal(c.Relays(), want) || len(c.doubts()) > 0 != tt.partial {
+				t.Errorf("relays %v, doubts %+v; want %v, %v", c.Relays(), c.doubts(), want, tt.partial)
+			}
+		})
+	}
+
+	c := clientFor(t, who(t, "owner"), []string{startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, long...)}})}, nil)
+	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != maxRelays || len(c.doubts()) != 1 {
+		t.Errorf("a long list: %v, %d relays, %+v", err, len(c.Relays()), c.doubts())
+	}
+	if err := c.Discover(t.Context(), "npub1"); err == nil {
+		t.Error("a key that is none is taken")
+	}
+	down := clientFor(t, who(t, "owner"), []string{downRelay(t)}, nil)
+	if err := down.Discover(t.Context(), agent); !errors.Is(err, ErrNoRelay) || len(down.doubts()) != 1 {
+		t.Errorf("all down: %v, %+v", err, down.doubts())
+	}
+}
+
+// Memory lies where the agent's list says, and a list that may be unknown keeps
+// anything from being absent.
+func TestDiscoveredRelaysAreAsked(t *testing.T) {
+	now := time.Now().Unix()
+	home := startRelay(t).url
+	wrote := mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "mem/a", "at home")
+	directory := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home, "write"})}})
+
+	m := ownerOf(t, "agent", "owner", []string{directory}, nil)
+	if _, _, err := m.Get(t.Context(), "mem/a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("before: %v", err)
+	}
+	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
+		t.Fatal(err)
+	}
+	if got, status, err := m.Get(t.Context(), "mem/a"); err != nil || got != wrote || status.Partial || status.Relays[0].URL != home {
+		t.Errorf("after: %+v, %v, %+v", got, err, status)
+	}
+
+	unsure := ownerOf(t, "agent", "owner", []string{downRelay(t), home}, nil)
+	if err := unsure.c.Discover(t.Context(), m.Agent()); err != nil {
+		t.Fatal(err)
+	}
+	unsure.c.mu.Lock() // from now on only the relay that answers is asked
+	unsure.c.targets = unsure.c.targets[1:]
+	unsure.c.mu.Unlock()
+	if _, status, err := unsure.Get(t.Context(), "mem/none"); !errors.Is(err, ErrPartial) || !status.Partial {
+		t.Errorf("with a list that may be unknown: %v, %+v", err, status)
+	}
+	if got, status, err := unsure.Get(t.Context(), "mem/a"); err != nil || got != wrote || !status.Partial {
+		t.Errorf("with a list that may be unknown: %+v, %v", got, err)
+	}
+}
+
+// With a deadline, looking for the list leaves time to ask.
+func TestDiscoverLeavesTime(t *testing.T) {
+	c := clientFor(t, who(t, "owner"), []string{silentRelay(t), startHoard(t, &hoard{})}, nil)
+	ctx, cancel := contextWithin(t, 2*time.Second)
+	defer cancel()
+	start := time.Now()
+	if err := c.Discover(ctx, who(t, "agent").PubKey()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 1500*time.Millisecond {
+		t.Errorf("it took %v of 2 s", took)
+	}
+}

@@ -1,0 +1,261 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge"
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/session"
+	"engramd/internal/store"
+	"engramd/internal/store/storetest"
+	"engramd/nips/nipae"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// realRelay is the relay itself, in this process, on a socket.
+type realRelay struct {
+	url string
+	rel *relay.Relay
+}
+
+// startRelay serves the real relay with its websocket and its HTTP endpoints.
+func startRelay(t testing.TB) *realRelay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := relay.NewNames(nil, netip.MustParseAddrPort(l.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := storetest.MustTable(t, gate.Options{})
+	rel, err := relay.New(relay.Config{Names: names}, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(rel.Close)
+	s := storetest.MustOpen(t, func(o *store.Options) {
+		o.OnCommit = rel.Committed
+		o.Clock = time.Now
+		o.Table = table
+		o.Versions = 100
+	})
+	if err := rel.Attach(s); err != nil {
+		t.Fatal(err)
+	}
+	socket := session.New(rel, session.Options{EOSEHints: true})
+	url := "ws://" + l.Addr().String()
+	server := &http.Server{Handler: bridge.New(bridge.Options{Relay: rel, Socket: socket, URLs: []string{url}})}
+	go server.Serve(l)
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := socket.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	return &realRelay{url: url, rel: rel}
+}
+
+// downRelay is the URL of a port that nobody listens on.
+func downRelay(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "ws://" + l.Addr().String()
+}
+
+// silentRelay takes connections and says nothing, not even to a handshake.
+func silentRelay(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var held []net.Conn
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			held = append(held, c)
+			mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range held {
+			c.Close()
+		}
+	})
+	return "ws://" + l.Addr().String()
+}
+
+// who makes the identity of a name. Its secret is known to everybody.
+func who(t testing.TB, name string) Identity {
+	t.Helper()
+	id, err := NewIdentity(storetest.NewKey(name).Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// clientFor makes a client that is closed with the test. change may be nil.
+func clientFor(t testing.TB, id Identity, relays []string, change func(*Options)) *Client {
+	t.Helper()
+	o := Options{Relays: relays, Timeout: patience}
+	if change != nil {
+		change(&o)
+	}
+	c := New(id, o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// quick makes operations end soon, for relays that do not answer.
+func quick(o *Options) { o.Timeout = 1500 * time.Millisecond }
+
+// agentOf is the memory of agent for owner.
+func agentOf(t testing.TB, agent, owner string, relays []string, change func(*Options)) *Memory {
+	t.Helper()
+	m, err := clientFor(t, who(t, agent), relays, change).AsAgent(who(t, owner).PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ownerOf is the same memory in the owner's hands.
+func ownerOf(t testing.TB, agent, owner string, relays []string, change func(*Options)) *Memory {
+	t.Helper()
+	m, err := clientFor(t, who(t, owner), relays, change).AsOwner(who(t, agent).PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// engramAt seals a text as agent would have written it at a time.
+func engramAt(t testing.TB, agent, owner string, slug nipae.Slug, text string, at int64) *nostr.Event {
+	t.Helper()
+	body := nipae.NewProfile(text)
+	if !slug.IsCore() {
+		var err error
+		if body, err = nipae.NewMemory(slug, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sealed(t, agent, owner, body, at)
+}
+
+func sealed(t testing.TB, agent, owner string, body nipae.Body, at int64) *nostr.Event {
+	t.Helper()
+	secret := storetest.NewKey(agent).Secret
+	key, err := nipae.DeriveConversationKey(secret, who(t, owner).PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev, err := nipae.Seal(key, body, nipae.Sealing{Secret: secret, Owner: who(t, owner).PubKey(), CreatedAt: at, Rand: randomness(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+// randomness is a stream that a number gives: tests come out the same again.
+func randomness(seed int64) *rand.ChaCha8 {
+	var key [32]byte
+	copy(key[:], fmt.Sprint(seed))
+	return rand.NewChaCha8(key)
+}
+
+// put publishes events to relays as anybody may.
+func put(t testing.TB, relays []string, events ...*nostr.Event) {
+	t.Helper()
+	c := clientFor(t, who(t, "courier"), relays, nil)
+	for _, ev := range events {
+		all, err := c.Publish(t.Context(), ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if !s.Accepted {
+				t.Fatalf("%s: %v", s.URL, s.Err)
+			}
+		}
+	}
+}
+
+// transcript remembers everything that a client shows: trace and log.
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (tr *transcript) Write(p []byte) (int, error) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.b.Write(p)
+}
+
+func (tr *transcript) String() string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.b.String()
+}
+
+// into makes a client show everything.
+func (tr *transcript) into(o *Options) {
+	o.Trace = func(relay string, sent bool, frame []byte) { fmt.Fprintln(tr, relay, sent, string(frame)) }
+	o.Log = slog.New(slog.NewTextHandler(tr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// mustHideSecrets fails if a text holds a secret key in a form that can be used.
+func mustHideSecrets(t testing.TB, text string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		secret := storetest.NewKey(name).Secret
+		raw, err := hex.DecodeString(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := strings.Trim(fmt.Sprint(raw), "[]")
+		for _, form := range []string{secret, strings.ToUpper(secret), string(raw), list, strings.ReplaceAll(list, " ", ", ")} {
+			if strings.Contains(text, form) {
+				t.Errorf("the secret of %s is shown", name)
+			}
+		}
+	}
+}
+
+func contextWithin(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
