@@ -57,7 +57,10 @@ func (a *app) mcp(ctx context.Context, _ []string) error {
 		Timeout:  callFactor * a.flags.timeout,
 		Log:      slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp"),
 	})
-	return server.Run(ctx, a.Stdin, a.Stdout)
+	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
+		return usagef("the stream to the MCP client broke: %w", err)
+	}
+	return nil
 }
 
 // relayFinder is what the server finds the agent's own relays with, nil with

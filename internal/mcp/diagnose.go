@@ -15,8 +15,9 @@ type about struct {
 	slug   nipae.Slug // "" for the memory as a whole
 	status client.Status
 	// entry is what came with the error: a tombstone.
-	entry client.Entry
-	write bool
+	entry   client.Entry
+	version bool // it was about a version that was named
+	write   bool
 }
 
 // Unwrap gives errors.Is the cause.
@@ -60,6 +61,8 @@ func (s *Server) diagnose(a *about) *Failure {
 		return conflicting(a, conflict)
 	case is(client.ErrPartial):
 		return s.partial(a)
+	case a.version && (is(client.ErrTombstone) || is(client.ErrNotFound)):
+		return noVersion(a)
 	case is(client.ErrTombstone):
 		return s.removed(a)
 	case is(client.ErrNotFound):
@@ -146,6 +149,16 @@ func (s *Server) unreadable(a *about) *Failure {
 		f.Action += "."
 	}
 	return f
+}
+
+// noVersion is for who named a version that is not there or has no text.
+func noVersion(a *about) *Failure {
+	if errors.Is(a.error, client.ErrTombstone) {
+		return &Failure{Code: CodeRemoved, Message: "That version of " + name(a.slug) + " is its deletion: there is no text in it.",
+			Action: "Choose another version from memory_history."}
+	}
+	return &Failure{Code: CodeNotFound, Message: "No relay keeps such a version of " + name(a.slug) + ", and every relay answered. Relays drop old versions.",
+		Action: "Choose one of the versions that memory_history shows."}
 }
 
 func (s *Server) removed(a *about) *Failure {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -155,28 +154,10 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 	} else {
 		e, status, err = s.o.Memory.At(ctx, slug, *when)
 	}
-	if err == nil {
-		return e, status, nil
+	if err != nil {
+		err = &about{error: err, slug: slug, status: status, entry: e, version: when != nil}
 	}
-	a := &about{error: err, slug: slug, status: status, entry: e}
-	if f := noVersion(a); when != nil && f != nil {
-		return e, status, f
-	}
-	return e, status, a
-}
-
-// noVersion is the failure of who named a version that is not there or has no
-// text; nil for other errors.
-func noVersion(a *about) *Failure {
-	switch {
-	case errors.Is(a.error, client.ErrTombstone):
-		return &Failure{Code: CodeRemoved, Slug: string(a.slug), Message: "That version of " + name(a.slug) + " is its deletion: there is no text in it.",
-			Action: "Choose another version from memory_history.", cause: a}
-	case errors.Is(a.error, client.ErrNotFound):
-		return &Failure{Code: CodeNotFound, Slug: string(a.slug), Message: "No relay keeps such a version of " + name(a.slug) + ", and every relay answered. Relays drop old versions.",
-			Action: "Choose one of the versions that memory_history shows.", Relays: complaints(a.status), cause: a}
-	}
-	return nil
+	return e, status, err
 }
 
 // piece is at most n bytes of a text from an offset, moved to where characters

@@ -187,11 +187,7 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
 		e, status, err := s.o.Memory.Restore(ctx, slug, when)
 		if err != nil {
-			a := &about{error: err, slug: slug, status: status, write: true}
-			if f := noVersion(a); f != nil {
-				return writeOut{}, f
-			}
-			return writeOut{}, a
+			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}
 		return s.written(e, outcomeWritten, status), nil
 	})

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// mcpChild is `engramctl mcp` as a child process with a client of the SDK.
+type mcpChild struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	session *sdk.ClientSession
+	stdout  *transcript
+	stderr  *transcript
+}
+
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (tr *transcript) Write(p []byte) (int, error) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.b.Write(p)
+}
+
+func (tr *transcript) String() string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.b.String()
+}
+
+// startMCP starts a child with a key and connects a client.
+func startMCP(t *testing.T, key relaytest.Key, args ...string) *mcpChild {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret.key")
+	if err := os.WriteFile(file, []byte(key.Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &mcpChild{t: t, stdout: &transcript{}, stderr: &transcript{}}
+	c.cmd = exec.Command("engramctl", append([]string{"mcp", "--key-file", file}, args...)...)
+	c.cmd.Env = append(relaytest.CleanEnv(), "HOME="+t.TempDir())
+	c.cmd.Stderr = c.stderr
+	var err error
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
+	transport := &sdk.IOTransport{Reader: io.NopCloser(io.TeeReader(stdout, c.stdout)), Writer: c.stdin}
+	c.session, err = sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr)
+	}
+	return c
+}
+
+// call calls a tool and returns its text.
+func (c *mcpChild) call(tool string, args map[string]any, fails bool) string {
+	c.t.Helper()
+	res, err := c.session.CallTool(c.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		c.t.Fatalf("%s: %v\n%s", tool, err, c.stderr)
+	}
+	text := res.Content[0].(*sdk.TextContent).Text
+	if res.IsError != fails {
+		c.t.Fatalf("%s %v: %s", tool, args, text)
+	}
+	return text
+}
+
+// ended waits for the end of the process and looks at all it has said.
+func (c *mcpChild) ended(secrets ...string) {
+	c.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- c.cmd.Wait() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			c.t.Errorf("%v\n%s", err, c.stderr)
+		}
+	case <-time.After(relaytest.Patience):
+		c.t.Fatal("the server does not end")
+	}
+	for line := range strings.Lines(c.stdout.String()) {
+		var message struct {
+			JSONRPC string `json:"jsonrpc"`
+		}
+		if err := json.Unmarshal([]byte(line), &message); err != nil || message.JSONRPC != "2.0" {
+			c.t.Errorf("stdout has a line that is no message: %q", line)
+		}
+	}
+	for _, secret := range secrets {
+		if strings.Contains(c.stderr.String(), secret) {
+			c.t.Errorf("stderr has %q:\n%s", secret, c.stderr)
+		}
+	}
+	agent := relaytest.Agent().Secret
+	if nsec, err := encodeSecret(agent); err != nil || strings.Contains(c.stderr.String()+c.stdout.String(), agent) || strings.Contains(c.stderr.String()+c.stdout.String(), nsec) {
+		c.t.Error("the secret key is in the output")
+	}
+}
+
+// TestMCPServer has a client of the SDK use every tool of a child process against
+// a real relay, as agent and as owner.
+func TestMCPServer(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{})
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	c := startMCP(t, agent, "--owner", npub(owner.Pub), "--relay", relay.URL)
+	expect := func(text string, wanted ...string) {
+		t.Helper()
+		for _, want := range wanted {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %s", want, text)
+			}
+		}
+	}
+	type args = map[string]any
+	expect(c.call("memory_list", args{}, false), `"entries":[]`, `"partial":false`)
+	expect(c.call("memory_write", args{"slug": "core", "text": "I am Sami. [[mem/gardens]]"}, false), `"outcome":"created"`, `"stored_on":1`)
+	expect(c.call("memory_append", args{"slug": "gardens", "text": "roses in the zebra bed"}, false), `"outcome":"created"`)
+	first := c.call("memory_read", args{"slug": "gardens"}, false)
+	expect(first, "zebra bed", `"whole":true`)
+	var read struct{ ID, Hash string }
+	if err := json.Unmarshal([]byte(first), &read); err != nil {
+		t.Fatal(err)
+	}
+	expect(c.call("memory_write", args{"slug": "gardens", "text": "tulips", "base": read.Hash}, false), `"outcome":"replaced"`)
+	expect(c.call("memory_write", args{"slug": "gardens", "text": "lost", "base": read.Hash}, true), "conflict", "What to do")
+	expect(c.call("memory_search", args{"query": "tulip"}, false), `"slug":"mem/gardens"`, `"matched":1`)
+	expect(c.call("memory_history", args{"slug": "gardens"}, false), `"total":2`, read.ID)
+	expect(c.call("memory_restore", args{"slug": "gardens", "version": read.ID}, false), read.Hash)
+	expect(c.call("memory_delete", args{"slug": "gardens"}, false), `"deleted":true`)
+	expect(c.call("memory_read", args{"slug": "gardens"}, true), "removed:")
+	expect(c.call("memory_delete", args{"slug": "core"}, true), "core_protected:")
+	resource, err := c.session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "engram://core"})
+	if err != nil || resource.Contents[0].Text != "I am Sami. [[mem/gardens]]" {
+		t.Errorf("%v %v", resource, err)
+	}
+	prompt, err := c.session.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "core"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(prompt.Messages[0].Content.(*sdk.TextContent).Text, "[Agent Memory — core]", "I am Sami.")
+	c.session.Close() // closes stdin
+	c.ended("zebra", "gardens", "Sami", agent.Pub, owner.Pub, read.ID)
+	expect(c.stderr.String(), "name=memory_write outcome=conflict")
+
+	o := startMCP(t, owner, "--agent", npub(agent.Pub), "--relay", relay.URL)
+	expect(o.call("memory_read", args{"slug": "core"}, false), "I am Sami.")
+	tools, err := o.session.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 4 {
+		t.Errorf("an owner has %d tools, %v", len(tools.Tools), err)
+	}
+	if err := o.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	o.ended(owner.Secret)
+}
+
+// TestMCPServerFindsRelays: the agent's own relays are asked, and a relay that
+// comes back is used without a new start.
+func TestMCPServerFindsRelays(t *testing.T) {
+	directory, home := relaytest.Start(t, relaytest.Options{}), relaytest.Start(t, relaytest.Options{})
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	d, err := relaytest.Dial(directory.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	list := relaytest.Sign(agent, 10002, time.Now().Unix(), "", []string{"r", home.URL, "write"})
+	if answer, err := d.Publish(list); err != nil || !answer.True {
+		t.Fatal(answer, err)
+	}
+	c := startMCP(t, agent, "--owner", owner.Pub, "--relay", directory.URL, "--timeout", "5s")
+	c.call("memory_write", map[string]any{"slug": "x", "text": "at home"}, false)
+	home.Stop()
+	if text := c.call("memory_read", map[string]any{"slug": "x"}, true); !strings.Contains(text, "unreachable:") || !strings.Contains(text, home.URL) {
+		t.Errorf("while the relay is down: %s", text)
+	}
+	again := relaytest.Start(t, relaytest.Options{Data: home.Data, Listen: strings.TrimPrefix(home.URL, "ws://")})
+	if text := c.call("memory_read", map[string]any{"slug": "x"}, false); !strings.Contains(text, "at home") || again.URL != home.URL {
+		t.Errorf("once it is back: %s", text)
+	}
+	c.session.Close()
+	c.ended()
+}
+
+// TestMCPServerOnNonsense: it ends without a panic, and says nothing on stdout
+// that is no message.
+func TestMCPServerOnNonsense(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent.key")
+	if err := os.WriteFile(file, []byte(relaytest.Agent().Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for in, code := range map[string]int{"": 0, "\n\n": 0, "hello\n": 2, "[]\n": 2, "{}\n": 2, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}` + "\n": 0,
+		strings.Repeat("[", 5<<20): 2, "\x00\xff": 2} {
+		ctx, cancel := context.WithTimeout(t.Context(), relaytest.Patience)
+		cmd := exec.CommandContext(ctx, "engramctl", "mcp", "--key-file", file, "--owner", relaytest.Owner().Pub, "--relay", "ws://127.0.0.1:1")
+		cmd.Env = append(relaytest.CleanEnv(), "HOME="+t.TempDir())
+		cmd.Stdin = strings.NewReader(in)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run()
+		if ctx.Err() != nil || cmd.ProcessState.ExitCode() != code || strings.Contains(stderr.String(), "goroutine ") {
+			t.Errorf("%.40q: exit code %d\n%s", in, cmd.ProcessState.ExitCode(), &stderr)
+		}
+		for line := range strings.Lines(stdout.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%.40q: %q on stdout", in, line)
+			}
+		}
+		cancel()
+	}
+}

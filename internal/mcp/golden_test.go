@@ -1,0 +1,225 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+var update = flag.Bool("update", false, "write the golden files and the generated part of docs/mcp.md")
+
+// offer is everything that a client is told about a server.
+type offer struct {
+	Server       *sdk.Implementation     `json:"server"`
+	Capabilities *sdk.ServerCapabilities `json:"capabilities"`
+	Instructions []string                `json:"instructions"` // by line
+	Tools        []*sdk.Tool             `json:"tools"`
+	Resources    []*sdk.Resource         `json:"resources"`
+	Templates    []*sdk.ResourceTemplate `json:"resourceTemplates"`
+	Prompts      []*sdk.Prompt           `json:"prompts"`
+}
+
+func offered(t *testing.T, o Options) offer {
+	t.Helper()
+	o.Memory = newFake()
+	p := connect(t, New(o))
+	init := p.InitializeResult()
+	tools, err1 := p.ListTools(t.Context(), nil)
+	resources, err2 := p.ListResources(t.Context(), nil)
+	templates, err3 := p.ListResourceTemplates(t.Context(), nil)
+	prompts, err4 := p.ListPrompts(t.Context(), nil)
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return offer{Server: init.ServerInfo, Capabilities: init.Capabilities, Instructions: strings.Split(init.Instructions, "\n"),
+		Tools: tools.Tools, Resources: resources.Resources, Templates: templates.ResourceTemplates, Prompts: prompts.Prompts}
+}
+
+// TestOffer compares what a model reads with the golden files: a change of it is
+// a change of behaviour.
+func TestOffer(t *testing.T) {
+	for name, o := range map[string]Options{"agent": {}, "owner": {ReadOnly: true}} {
+		var got bytes.Buffer
+		enc := json.NewEncoder(&got)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(offered(t, o)); err != nil {
+			t.Fatal(err)
+		}
+		path := "testdata/" + name + ".golden.json"
+		if *update {
+			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != string(want) {
+			t.Errorf("%s is not what the server offers: run go test ./internal/mcp -run 'Offer|Docs' -update and read the difference", path)
+		}
+	}
+}
+
+// TestTools: what every tool must have for a model to use it well.
+func TestTools(t *testing.T) {
+	writes := map[string]*sdk.ToolAnnotations{
+		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_delete": {IdempotentHint: true}, "memory_restore": {},
+	}
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		all := offered(t, o)
+		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > 4000 {
+			t.Errorf("instructions of %d bytes", len(text))
+		}
+		for _, tool := range all.Tools {
+			a, w := tool.Annotations, writes[tool.Name]
+			switch {
+			case a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil || *a.OpenWorldHint:
+				t.Errorf("%s: hints are missing or wrong", tool.Name)
+			case a.ReadOnlyHint != (w == nil):
+				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
+			case *a.DestructiveHint != (w != nil && tool.Name != "memory_append"):
+				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
+			case a.IdempotentHint != (w == nil || w.IdempotentHint):
+				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
+			case w != nil && o.ReadOnly:
+				t.Errorf("%s is for owners too", tool.Name)
+			}
+			if w == nil && !strings.Contains(tool.Description, "data") {
+				t.Errorf("%s gives out texts and does not say that they are data", tool.Name)
+			}
+			if len(tool.Description) < 200 || len(tool.Description) > 1200 || tool.Title == "" {
+				t.Errorf("%s: %d bytes of description, title %q", tool.Name, len(tool.Description), tool.Title)
+			}
+			for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
+				s := decode[struct {
+					Type       string
+					Properties map[string]struct{ Description string }
+					Additional any `json:"additionalProperties"`
+				}](t, schema)
+				if s.Type != "object" || s.Additional == nil {
+					t.Errorf("%s: schema %v", tool.Name, schema)
+				}
+			}
+			in := decode[struct {
+				Properties map[string]struct{ Description string }
+			}](t, tool.InputSchema)
+			for name, property := range in.Properties {
+				if property.Description == "" {
+					t.Errorf("%s: %s is not described", tool.Name, name)
+				}
+			}
+		}
+	}
+}
+
+const (
+	docsPath  = "../../docs/mcp.md"
+	docsBegin = "<!-- generated: go test ./internal/mcp -run Docs -update -->\n"
+	docsEnd   = "<!-- end -->\n"
+)
+
+// TestDocs: the tables in docs/mcp.md are what the server offers.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile(docsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), docsBegin)
+	generated, after, ended := strings.Cut(rest, docsEnd)
+	if !found || !ended {
+		t.Fatalf("%s has no generated part", docsPath)
+	}
+	want := tables(offered(t, Options{}), offered(t, Options{ReadOnly: true}))
+	if *update {
+		if err := os.WriteFile(docsPath, []byte(before+docsBegin+want+docsEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if generated != want {
+		t.Errorf("%s is not what the server offers: run go test ./internal/mcp -run Docs -update", docsPath)
+	}
+	for _, code := range codes() {
+		if !strings.Contains(after, "| `"+code+"` | ") {
+			t.Errorf("the code %s is not in the table of %s", code, docsPath)
+		}
+	}
+}
+
+func codes() []string {
+	return []string{CodeInvalid, CodeNotFound, CodeRemoved, CodePartial, CodeUnreadable, CodeConflict, CodeClock, CodeUnconfirmed, CodeUnreachable,
+		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeCore, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
+}
+
+// tables is the generated part of the documentation.
+func tables(agent, owner offer) string {
+	forOwner := map[string]bool{}
+	for _, tool := range owner.Tools {
+		forOwner[tool.Name] = true
+	}
+	var b strings.Builder
+	b.WriteString("| tool | for | arguments | what |\n|---|---|---|---|\n")
+	for _, tool := range agent.Tools {
+		who := "agent"
+		if forOwner[tool.Name] {
+			who = "agent, owner"
+		}
+		first, _, _ := strings.Cut(tool.Description, ". ")
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s. |\n", tool.Name, who, arguments(tool), strings.TrimSuffix(first, "."))
+	}
+	b.WriteString("\n| resource, prompt | what |\n|---|---|\n")
+	for _, r := range agent.Resources {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.URI, r.Description)
+	}
+	for _, r := range agent.Templates {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.URITemplate, r.Description)
+	}
+	for _, p := range agent.Prompts {
+		fmt.Fprintf(&b, "| prompt `%s` | %s |\n", p.Name, p.Description)
+	}
+	return b.String()
+}
+
+// arguments are a tool's, those in brackets may be left out.
+func arguments(tool *sdk.Tool) string {
+	// Their order is in the JSON of the schema only.
+	raw, _ := json.Marshal(tool.InputSchema)
+	in := struct {
+		Properties json.RawMessage
+		Required   []string
+	}{}
+	_ = json.Unmarshal(raw, &in)
+	required := map[string]bool{}
+	for _, name := range in.Required {
+		required[name] = true
+	}
+	var names map[string]any
+	_ = json.Unmarshal(in.Properties, &names)
+	var out []string
+	for _, name := range []string{"slug", "query", "text", "base", "version", "prefix", "after", "offset", "max_bytes", "limit"} {
+		if _, ok := names[name]; !ok {
+			continue
+		}
+		delete(names, name)
+		if required[name] {
+			out = append(out, "`"+name+"`")
+		} else {
+			out = append(out, "[`"+name+"`]")
+		}
+	}
+	for name := range names {
+		out = append(out, "?"+name) // is missing in the list above
+	}
+	return strings.Join(out, " ")
+}
