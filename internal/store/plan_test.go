@@ -188,3 +188,30 @@ func TestHistoryPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestAuthorsTimesKinds: two long lists, each as a filter may have them, cost what their authors have, not their product.
+func TestAuthorsTimesKinds(t *testing.T) {
+	s := storetest.MustOpen(t)
+	f := nostr.Filter{Authors: []string{alice.Pub, bob.Pub}}
+	for i := range 900 {
+		f.Authors = append(f.Authors, fmt.Sprintf("%064x", i))
+		f.Kinds = append(f.Kinds, 2*i+1)
+	}
+	want := []string{}
+	for i, ev := range []*nostr.Event{bob.Sign(9, 3, "in"), bob.Sign(1, 2, "in"), alice.Sign(1, 1, "in"), alice.Sign(8, 4, "out"), alice.Sign(2001, 5, "out")} {
+		put(t, s, ev, store.Stored)
+		if i < 3 {
+			want = append(want, ev.ID)
+		}
+	}
+	plan, err := s.ExplainQuery(t.Context(), store.Ask{Filter: f})
+	if err != nil || plan.Access != "author" || plan.Spans != len(want) {
+		t.Errorf("access %s, %d spans for %d authors × %d kinds: %v", plan.Access, plan.Spans, len(f.Authors), len(f.Kinds), err)
+	}
+	if got := queryAll(t, s, store.Ask{Filter: f}, 2); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if n, err := s.Count(t.Context(), []store.Ask{{Filter: f}}); err != nil || n != int64(len(want)) {
+		t.Errorf("count %d, %v", n, err)
+	}
+}

@@ -98,24 +98,39 @@ func tagSpans(sh shape, name string, values []driver.Value) []span {
 	return out
 }
 
+// fewKinds is up to how many kinds are looked for under each author. Of more, an author's own kinds are asked for first:
+// otherwise a list of authors times a list of kinds, each as long as a filter may be, makes a million stretches of nothing.
+const fewKinds = 8
+
 // authorSpans reads per author and kind; nil kinds are all that the author has events of.
 func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, error) {
 	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.pubkey=? AND e.kind=?"
 	sh.at, sh.ordered = "e", true
-	out := make([]span, 0, len(authors)*max(1, len(kinds)))
+	out := make([]span, 0, len(authors)*min(max(1, len(kinds)), fewKinds))
 	for _, a := range authors {
 		mine := kinds
-		if mine == nil {
+		if kinds == nil || len(kinds) > fewKinds {
 			var err error
 			if mine, err = r.numbers(sqlKindsOfAuthor, a); err != nil {
 				return nil, err
 			}
 		}
 		for _, k := range mine {
-			out = append(out, span{&sh, []driver.Value{a, k}})
+			if among(kinds, k) {
+				out = append(out, span{&sh, []driver.Value{a, k}})
+			}
 		}
 	}
 	return out, nil
+}
+
+// among reports whether a value is in a list that compile sorted; nil lists hold every value.
+func among(list []driver.Value, v driver.Value) bool {
+	if list == nil {
+		return true
+	}
+	_, found := slices.BinarySearchFunc(list, v, compareValues)
+	return found
 }
 
 func kindSpans(kinds []driver.Value) []span {
