@@ -8,7 +8,7 @@ import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { hex } from './keys.js'
 
-const bin = process.env.ENGRAMD_BIN ?? fileURLToPath(new URL('../../../bin', import.meta.url))
+const bin = process.env.INTEROP_BIN ?? fileURLToPath(new URL('../../../bin', import.meta.url))
 const party = fileURLToPath(new URL('../bin/party', import.meta.url))
 
 /**
