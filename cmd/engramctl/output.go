@@ -63,7 +63,7 @@ func answerOf(m *client.Memory, s client.Status) answerOut {
 
 func relaysOut(relays []client.RelayStatus) []relayOut {
 	out := make([]relayOut, 0, len(relays))
-	for _, r := range relays {
+	for _, r := range once(relays) {
 		out = append(out, relayOut{URL: r.URL, OK: r.Err == nil, Complete: r.Complete, Events: r.Events, Error: errorText(r.Err), TookMS: r.Took.Milliseconds()})
 	}
 	return out

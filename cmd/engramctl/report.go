@@ -10,8 +10,10 @@ import (
 // report says on stderr which relays failed, and that an answer is partial. It
 // returns the error to end with: err, or with --strict one for a partial answer.
 func (a *app) report(s client.Status, err error) error {
-	if !namesRelays(err) {
-		for _, r := range s.Relays {
+	failed := map[string]bool{}
+	for _, r := range once(s.Relays) {
+		failed[r.URL] = r.Err != nil
+		if !namesRelays(err) {
 			a.reportRelay(r)
 		}
 	}
@@ -21,7 +23,7 @@ func (a *app) report(s client.Status, err error) error {
 			accepted++
 			continue
 		}
-		if !namesRelays(err) {
+		if !namesRelays(err) && !failed[p.URL] {
 			a.note("%s did not take it: %v", p.URL, p.Err)
 		}
 	}
@@ -40,6 +42,20 @@ func (a *app) report(s client.Status, err error) error {
 		return fmt.Errorf("%w in full, and all of them are needed here", client.ErrPartial)
 	}
 	return nil
+}
+
+// once leaves out what is said again of a relay that failed: one that is down
+// fails at the question for the agent's list of relays as well.
+func once(relays []client.RelayStatus) []client.RelayStatus {
+	var out []client.RelayStatus
+	failed := map[string]bool{}
+	for _, r := range relays {
+		if !failed[r.URL] {
+			out = append(out, r)
+		}
+		failed[r.URL] = failed[r.URL] || r.Err != nil
+	}
+	return out
 }
 
 func (a *app) reportRelay(r client.RelayStatus) {

@@ -42,6 +42,8 @@ func TestReport(t *testing.T) {
 			&client.ConflictError{Reason: "other"}, false, "engramctl: wss://down failed: connection refused\n", exitConflict},
 		{"not taken everywhere", client.Status{Relays: []client.RelayStatus{good}, Published: []client.PublishStatus{took, refused}, Partial: true}, nil, false,
 			"engramctl: wss://down did not take it: blocked: quota\nengramctl: written to 1 of 2 relays; engramctl relays sync brings the others up to date\n", exitOK},
+		{"down for everything", client.Status{Relays: []client.RelayStatus{good, down, down}, Published: []client.PublishStatus{took, refused}, Partial: true}, nil, false,
+			"engramctl: wss://down failed: connection refused\nengramctl: written to 1 of 2 relays; engramctl relays sync brings the others up to date\n", exitOK},
 		{"doubtful", client.Status{Relays: []client.RelayStatus{good}, Doubtful: 2}, nil, true,
 			"engramctl: 2 events at this place cannot be read and were left out\n", exitOK},
 	} {
