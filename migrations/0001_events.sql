@@ -99,8 +99,8 @@ CREATE TABLE contract_states (
 ) WITHOUT ROWID;
 CREATE INDEX contract_states_final ON contract_states(created_at) WHERE status IN ('completed', 'cancelled', 'expired');
 
--- What the store knows of itself: gate fingerprint, how far the full-text index is. The index, the FTS5 table
--- search(content) with rowid = seq, is created at open when SQLite has the module.
+-- What the store knows of itself: gate fingerprint, how far the full-text index is. The index, the FTS5 tables
+-- search(content) and search_entries(content) with rowid = seq, is created at open when SQLite has the module.
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY NOT NULL,
   value NOT NULL

@@ -88,11 +88,7 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 // stretches are the spans of an ask for counting: with lists in one condition, because order does not matter.
 func (r *reading) stretches() ([]span, error) {
 	if r.want.filter.Search != "" {
-		sp, ok, err := matchSpan(r.want.filter.Search)
-		if err != nil || !ok {
-			return nil, err
-		}
-		return []span{sp}, nil
+		return matchSpans(Ask{Scope: r.scope, Filter: r.want.filter})
 	}
 	p := choose(r.want)
 	switch p.access {

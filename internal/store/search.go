@@ -6,9 +6,12 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"engramd/internal/gate"
 )
 
 // ErrNoSearch means that the program was built without full-text search (build tag sqlite_fts5).
@@ -29,7 +32,9 @@ type Hits struct {
 }
 
 // Search ranks the events that contain all words of the filter's Search, that its other conditions match and that the scope
-// shows: best match first (bm25), then newest, then lowest id. Words are whole words without regard to case and
+// shows: best match first, then newest, then lowest id. What is everybody's is ranked by bm25. Contract entries, where the
+// scope shows any, come before it, the shortest first: a rank that depends on the entry alone, because whoever reads some
+// must not learn from their order what stands in others. Words are whole words without regard to case and
 // diacritics; "several of them" in double quotes are a phrase; nothing in the text has any other meaning. It keeps the
 // first Ask.MaxRows of them (0: 500), by number only; the rows are read page by page from the Hits. After is not looked at.
 //
@@ -51,13 +56,13 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 		ask.Ceiling = s.LastSeq()
 	}
 	hits = &Hits{store: s, ask: ask}
-	sp, ok, err := matchSpan(ask.Filter.Search)
-	if err != nil || want.none || !ok {
+	spans, err := matchSpans(ask)
+	if err != nil || want.none || len(spans) == 0 {
 		return hits, err
 	}
 	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
 	err = s.heavily(ctx, func(ctx context.Context, c *conn) error {
-		hits.list, err = s.reading(ctx, c, ask, want).rank(sp, most+1)
+		hits.list, err = s.reading(ctx, c, ask, want).rank(spans, most+1)
 		return err
 	})
 	if err != nil {
@@ -70,16 +75,25 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 }
 
 // rank finds the best matches.
-func (r *reading) rank(sp span, most int) ([]found, error) {
-	text, args := r.statement(columnsKey, sp)
-	text += " ORDER BY bm25(search),e.created_at DESC,e.id LIMIT ?"
+func (r *reading) rank(spans []span, most int) ([]found, error) {
 	var list []found
-	err := r.c.query(r.ctx, text, append(args, int64(most)), func(v []driver.Value) error {
-		f, err := scanFound(v)
-		list = append(list, f)
-		return err
-	})
-	return list, err
+	for _, sp := range spans {
+		text, args := r.statement(columnsKey, sp)
+		best := "length(e.json)"
+		if sp.classes[0] == gate.Open {
+			best = "bm25(" + searchOpen + ")"
+		}
+		text += " ORDER BY " + best + ",e.created_at DESC,e.id LIMIT ?"
+		err := r.c.query(r.ctx, text, append(args, int64(most-len(list))), func(v []driver.Value) error {
+			f, err := scanFound(v)
+			list = append(list, f)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // Cut reports whether there are further matches beyond the limit.
@@ -106,19 +120,31 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 	return page, nil
 }
 
-// matchSpan selects the rows that contain all words of the text. It is not ok when the text has none.
-func matchSpan(text string) (sp span, ok bool, err error) {
-	terms := searchTerms(text)
+// matchSpans select the rows that contain all words of the filter's search, in each table that the scope reaches. There are
+// none when it has no words.
+func matchSpans(ask Ask) ([]span, error) {
+	terms := searchTerms(ask.Filter.Search)
 	if len(terms) == 0 {
-		return span{}, false, nil
+		return nil, nil
 	}
 	if len(terms) > maxWords {
-		return span{}, false, fmt.Errorf("%w: a search of more than %d words", ErrFilter, maxWords)
+		return nil, fmt.Errorf("%w: a search of more than %d words", ErrFilter, maxWords)
 	}
-	return span{&shape{
-		from: "search CROSS JOIN events AS e ON e.seq=search.rowid", lead: "search MATCH ?", at: "e",
-		ids: true, kinds: true, authors: true,
-	}, []driver.Value{strings.Join(terms, " ")}}, true, nil
+	classes := []gate.Class{gate.Open}
+	if ask.Scope.All() || slices.ContainsFunc(ask.Scope.Clauses(), func(c gate.Clause) bool {
+		return slices.Contains(c.Classes, gate.Contract)
+	}) {
+		classes = []gate.Class{gate.Contract, gate.Open}
+	}
+	var spans []span
+	for _, class := range classes {
+		table := searchTable(class)
+		spans = append(spans, span{&shape{
+			from: table + " CROSS JOIN events AS e ON e.seq=" + table + ".rowid", lead: table + " MATCH ?", at: "e",
+			ids: true, kinds: true, authors: true, classes: []gate.Class{class},
+		}, []driver.Value{strings.Join(terms, " ")}})
+	}
+	return spans, nil
 }
 
 // searchTerms splits a search into FTS5 strings: each word and each "quoted phrase" in double quotes, so that no character

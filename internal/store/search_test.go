@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -236,5 +237,44 @@ func TestSearchErrors(t *testing.T) {
 	}
 	if _, err := s.Count(t.Context(), []store.Ask{{Filter: nostr.Filter{Search: words + "w"}}}); !errors.Is(err, store.ErrFilter) {
 		t.Errorf("count of 65 words: %v", err)
+	}
+}
+
+// TestOrderTellsNothingOfEntries: bm25 weighs a word by how many have it. Were contract entries among them, the order of
+// notes that anybody may write would tell which words stand in contracts that nobody but their parties knows of.
+func TestOrderTellsNothingOfEntries(t *testing.T) {
+	table := storetest.MustTable(t, gate.Options{})
+	known := nostr.Filter{Kinds: []int{30090}, Tags: nostr.TagMap{"d": {"known"}}, Search: "apple pear"}
+	orders := map[string]bool{}
+	for _, secret := range []string{"", "apple", "pear"} {
+		s := mustSearch(t)
+		for i, text := range []string{"apple apple pear", "apple pear pear"} {
+			put(t, s, alice.Note(int64(i), text), store.Stored)
+			put(t, s, []storetest.Key{alice, bob}[i].Entry(carol, int64(i), "known", text), store.Stored)
+		}
+		for i := range int64(40) {
+			put(t, s, alice.Note(i+2, fmt.Sprint("filler", i)), store.Stored)
+		}
+		for i := range int64(3) {
+			if secret != "" {
+				put(t, s, bob.Entry(carol, i, fmt.Sprint("secret", i), secret), store.Stored)
+			}
+		}
+		order := ""
+		for _, f := range []nostr.Filter{{Kinds: []int{1}, Search: "apple pear"}, known} {
+			scope, err := table.ScopeFor(gate.Reader{}, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts, _ := search(t, s, store.Ask{Scope: scope, Filter: f})
+			if len(texts) != 2 {
+				t.Fatalf("found %q", texts)
+			}
+			order += fmt.Sprintf("%q", texts)
+		}
+		orders[order] = true
+	}
+	if len(orders) != 1 {
+		t.Errorf("the order depends on entries that the reader may not know of: %v", slices.Collect(maps.Keys(orders)))
 	}
 }

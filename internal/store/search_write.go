@@ -15,22 +15,45 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// The full-text index is the FTS5 table "search" with one column, content, and the event's seq as rowid. It holds terms
-// only. With secure-delete set, what is deleted leaves the file at once; FTS5 wants the text again for that, so
-// searchText must give the same text for the same event for ever: whoever changes it changes searchVersion too, and the
-// index is built anew.
+// The full-text index is two FTS5 tables with one column, content, and the event's seq as rowid: "search" for what is
+// everybody's, "search_entries" for plain contract entries. They are apart because bm25 weighs a word by how many rows of
+// its table have it: in one table, the order of a stranger's hits would tell which words stand in contracts he does not
+// know of.
+//
+// They hold terms only. With secure-delete set, what is deleted leaves the file at once; FTS5 wants the text again for
+// that, so searchText must give the same text for the same event for ever: whoever changes it, or what lies in which
+// table, changes searchVersion too, and the index is built anew.
 const (
-	searchVersion = "1"
+	searchVersion = "2"
 
-	sqlHasFTS5      = `SELECT 1 FROM pragma_module_list WHERE name = 'fts5'`
-	sqlCreateSearch = `CREATE VIRTUAL TABLE search USING fts5(content, content='', tokenize="unicode61 remove_diacritics 2");
-		INSERT INTO search(search, rank) VALUES ('secure-delete', 1)`
-	sqlHasSearch   = `SELECT 1 FROM sqlite_schema WHERE name = 'search'`
-	sqlIndexText   = `INSERT INTO search(rowid, content) VALUES (?, ?)`
-	sqlUnindexText = `INSERT INTO search(search, rowid, content) VALUES ('delete', ?, ?)`
-	sqlClearSearch = `INSERT INTO search(search) VALUES ('delete-all')`
-	sqlSearchable  = `SELECT seq, json, class FROM events WHERE seq > ? AND class IN (0, 2) ORDER BY seq LIMIT ?`
+	searchOpen    = "search"
+	searchEntries = "search_entries"
+
+	sqlHasFTS5    = `SELECT 1 FROM pragma_module_list WHERE name = 'fts5'`
+	sqlHasSearch  = `SELECT 1 FROM sqlite_schema WHERE name = ?`
+	sqlSearchable = `SELECT seq, json, class FROM events WHERE seq > ? AND class IN (0, 2) ORDER BY seq LIMIT ?`
 )
+
+// indexSQL are the statements that change one of the tables.
+type indexSQL struct{ create, enter, remove, clear string }
+
+func indexStatements(table string) indexSQL {
+	return indexSQL{
+		create: `CREATE VIRTUAL TABLE ` + table + ` USING fts5(content, content='', tokenize="unicode61 remove_diacritics 2");
+			INSERT INTO ` + table + `(` + table + `, rank) VALUES ('secure-delete', 1)`,
+		enter:  `INSERT INTO ` + table + `(rowid, content) VALUES (?, ?)`,
+		remove: `INSERT INTO ` + table + `(` + table + `, rowid, content) VALUES ('delete', ?, ?)`,
+		clear:  `INSERT INTO ` + table + `(` + table + `) VALUES ('delete-all')`,
+	}
+}
+
+// searchTable is where events of a class are found.
+func searchTable(class gate.Class) string {
+	if class == gate.Open {
+		return searchOpen
+	}
+	return searchEntries
+}
 
 // Keys of the table meta that say how far the index is: built up to and including a seq, or complete.
 const (
@@ -41,9 +64,10 @@ const (
 
 // indexChange is one row to enter into the full-text index, or to take out.
 type indexChange struct {
-	seq  int64
-	text string
-	gone bool
+	table string
+	seq   int64
+	text  string
+	gone  bool
 }
 
 // searchText is what of an event can be found by words: "" for nothing. Ciphertext, lists and reactions are left out.
@@ -91,7 +115,7 @@ func isCiphertext(content string) bool {
 func (w *writer) index(seq int64, class gate.Class, ev *nostr.Event) {
 	if seq <= w.searchTo {
 		if text := searchText(class, ev); text != "" {
-			w.stage.indexed = append(w.stage.indexed, indexChange{seq: seq, text: text})
+			w.stage.indexed = append(w.stage.indexed, indexChange{table: searchTable(class), seq: seq, text: text})
 		}
 	}
 }
@@ -100,7 +124,7 @@ func (w *writer) index(seq int64, class gate.Class, ev *nostr.Event) {
 func (w *writer) unindex(seq int64, class gate.Class, ev *nostr.Event) {
 	if seq <= w.searchTo {
 		if text := searchText(class, ev); text != "" {
-			w.stage.indexed = append(w.stage.indexed, indexChange{seq: seq, text: text, gone: true})
+			w.stage.indexed = append(w.stage.indexed, indexChange{table: searchTable(class), seq: seq, text: text, gone: true})
 		}
 	}
 }
@@ -125,10 +149,13 @@ func (w *writer) writeIndex() error {
 }
 
 func (w *writer) applyIndex() error {
+	statements := map[string]indexSQL{
+		searchOpen: indexStatements(searchOpen), searchEntries: indexStatements(searchEntries),
+	}
 	for _, c := range w.stage.indexed {
-		text := sqlIndexText
+		text := statements[c.table].enter
 		if c.gone {
-			text = sqlUnindexText
+			text = statements[c.table].remove
 		}
 		if _, err := w.exec(text, c.seq, c.text); err != nil {
 			return err
@@ -180,22 +207,34 @@ func searchIsComplete(c *conn) (bool, error) {
 
 // clearSearch makes an empty index that is built up to nothing.
 func (w *writer) clearSearch() error {
-	has, err := w.c.exists(sqlHasSearch)
-	if err != nil {
-		return err
-	}
-	if has {
-		_, err = w.exec(sqlClearSearch)
-	} else {
-		err = w.c.script(sqlCreateSearch)
-	}
-	if err != nil {
-		return err
+	for _, table := range []string{searchOpen, searchEntries} {
+		if err := w.emptyIndex(table); err != nil {
+			return err
+		}
 	}
 	if err := w.setMeta(metaSearch, int64(0)); err != nil {
 		return err
 	}
 	return w.setMeta(metaSearchVersion, searchVersion)
+}
+
+// emptyIndex leaves one table without rows; one that is too damaged to be emptied is made anew.
+func (w *writer) emptyIndex(table string) error {
+	statements := indexStatements(table)
+	has, err := w.c.exists(sqlHasSearch, table)
+	if err != nil {
+		return err
+	}
+	if has {
+		err := w.inSavepoint(func() error { return w.c.script(statements.clear) })
+		if err == nil || outOfRoom(err) || w.c.db.AutoCommit() {
+			return err
+		}
+		if err := w.c.script("DROP TABLE " + table); err != nil {
+			return err
+		}
+	}
+	return w.c.script(statements.create)
 }
 
 // Building takes this many events per transaction; up to this many are done before the store is open, more while it
@@ -230,8 +269,9 @@ func (w *writer) buildStep() (more bool, err error) {
 		}
 		n++
 		last = row[0].(int64)
-		if text := searchText(gate.Class(row[2].(int64)), ev); text != "" {
-			w.stage.indexed = append(w.stage.indexed, indexChange{seq: last, text: text})
+		class := gate.Class(row[2].(int64))
+		if text := searchText(class, ev); text != "" {
+			w.stage.indexed = append(w.stage.indexed, indexChange{table: searchTable(class), seq: last, text: text})
 		}
 		return nil
 	})

@@ -27,7 +27,8 @@ func searching(t *testing.T, o store.Options) (s *store.Store, ok bool) {
 
 func matches(t *testing.T, s *store.Store, term string) int {
 	t.Helper()
-	return rows(t, s, "search WHERE search MATCH '%s'", term)
+	return rows(t, s, "search WHERE search MATCH '%s'", term) +
+		rows(t, s, "search_entries WHERE search_entries MATCH '%s'", term)
 }
 
 func TestWhatIsIndexed(t *testing.T) {
@@ -163,7 +164,8 @@ func TestIndexIsBuiltAnewWhenBehind(t *testing.T) {
 
 // A broken index costs search, not events.
 func TestBrokenIndexSwitchesSearchOff(t *testing.T) {
-	s, ok := searching(t, storetest.Options(t))
+	o := storetest.Options(t)
+	s, ok := searching(t, o)
 	if !ok {
 		return
 	}
@@ -178,5 +180,12 @@ func TestBrokenIndexSwitchesSearchOff(t *testing.T) {
 	put(t, s, alice.Note(2, "word"), store.Stored)
 	if n := rows(t, s, "events"); n != 3 {
 		t.Errorf("%d events", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := storetest.MustOpen(t, func(n *store.Options) { *n = o })
+	if n := matches(t, again, "word"); n != 3 || !again.SearchEnabled() {
+		t.Errorf("%d found after the next start", n)
 	}
 }
