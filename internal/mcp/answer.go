@@ -166,7 +166,7 @@ func suggested(text string) string {
 // stamp is a time as results show it and as a version may be named by.
 func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 
-// bounded by: a number that was not given is def.
+// within checks a number that may be left out: then it is def.
 func within(what string, n, def, most int) (int, error) {
 	switch {
 	case n == 0:

@@ -24,7 +24,7 @@ const (
 const (
 	fitsWord   = 3.0 // a word of its own
 	fitsPrefix = 2.0 // the beginning of a word
-	fitsInside = 1.0
+	fitsInside = 0.5 // even in a slug and a text less than one word in a text
 	// slugFactor is how much more a slug says than a text.
 	slugFactor = 3.0
 )

@@ -67,7 +67,7 @@ func New(o Options) *Server {
 	s.life, s.end = context.WithCancel(context.Background())
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: s.instructions(),
-		Logger:       o.Log,
+		Logger:       slog.New(warnings{o.Log.Handler()}),
 		// The lists never change, and there is no log for the peer.
 		Capabilities: &sdk.ServerCapabilities{
 			Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{},

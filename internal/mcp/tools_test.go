@@ -55,6 +55,11 @@ func TestToolsOverRelay(t *testing.T) {
 		t.Errorf("conflict: %+v\n%s", f, words)
 	}
 
+	useFurther(t, p, ana, second)
+}
+
+// useFurther goes on where second has replaced the first version, ana.
+func useFurther(t *testing.T, p peer, ana, second writeOut) {
 	longer := ask[writeOut](p, "memory_append", args{"slug": "people/ana", "text": "and cake"})
 	if longer.Hash != client.Hash("# Ana\nlikes coffee\nand cake") || longer.Outcome != outcomeReplaced {
 		t.Errorf("append: %+v", longer)
@@ -75,6 +80,11 @@ func TestToolsOverRelay(t *testing.T) {
 		t.Errorf("list: %+v", listed)
 	}
 
+	useHistory(t, p, ana)
+}
+
+// useHistory restores, deletes and revives what has three versions, ana the first.
+func useHistory(t *testing.T, p peer, ana writeOut) {
 	versions := ask[historyOut](p, "memory_history", args{"slug": "people/ana"})
 	if versions.Total != 3 || !versions.Versions[0].Current || versions.Versions[2].ID != ana.ID || versions.Versions[2].Current {
 		t.Fatalf("history: %+v", versions)

@@ -42,13 +42,13 @@ func TestAppendsAtOnce(t *testing.T) {
 func TestWritesToOneSlugAreInTurn(t *testing.T) {
 	m := newFake()
 	var inside atomic.Int32
-	begun, go_on := make(chan nipae.Slug, 10), make(chan struct{})
+	begun, goOn := make(chan nipae.Slug, 10), make(chan struct{})
 	m.set = func(_ context.Context, slug nipae.Slug, text string, _ client.SetOptions) (client.Entry, client.Status, error) {
 		if slug == "mem/x" && inside.Add(1) > 1 {
 			t.Error("two writes to one slug at the same time")
 		}
 		begun <- slug
-		<-go_on
+		<-goOn
 		if slug == "mem/x" {
 			inside.Add(-1)
 		}
@@ -69,7 +69,7 @@ func TestWritesToOneSlugAreInTurn(t *testing.T) {
 	if !slices.Equal(first, []nipae.Slug{"mem/x", "mem/y"}) {
 		t.Errorf("under way together: %q", first)
 	}
-	close(go_on)
+	close(goOn)
 	all.Wait()
 	if len(s.slugs.slugs) != 0 {
 		t.Errorf("locks that nobody uses are kept: %v", s.slugs.slugs)
@@ -89,11 +89,11 @@ func TestCancelledCalls(t *testing.T) {
 		ended <- ctx.Err()
 		return client.Entry{}, client.Status{}, client.ErrNoRelay
 	}
-	writing, go_on := make(chan struct{}, 1), make(chan struct{})
+	writing, goOn := make(chan struct{}, 1), make(chan struct{})
 	written := make(chan error, 2)
 	m.set = func(ctx context.Context, slug nipae.Slug, text string, _ client.SetOptions) (client.Entry, client.Status, error) {
 		writing <- struct{}{}
-		<-go_on
+		<-goOn
 		written <- ctx.Err()
 		return entryOf(slug, text), client.Status{}, nil
 	}
@@ -125,7 +125,7 @@ func TestCancelledCalls(t *testing.T) {
 	<-waited
 	cancel()
 	<-done
-	close(go_on)
+	close(goOn)
 	if err := <-written; err != nil {
 		t.Errorf("a write that had begun was broken off: %v", err)
 	}
