@@ -21,10 +21,13 @@ test: ## everything but what takes many minutes
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
-interop: build ## nostr-tools and ours read each other's memory; needs Node.js 20 and its registry
+interop: build ## JavaScript clients that share no code with ours; needs Node.js 20 and the npm registry
 	@command -v npm >/dev/null || { echo "make interop needs node and npm" >&2; exit 1; }
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party
-	cd testdata/interop && npm ci && npm test
+	@set -e; for package in testdata/*/package.json; do \
+		echo "== $$(dirname $$package)"; \
+		(cd $$(dirname $$package) && npm ci && npm test); \
+	done
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
@@ -44,4 +47,4 @@ demo: ## a relay with real events, walked through as agent, owner, stranger and 
 	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
-	rm -rf bin testdata/interop/bin testdata/interop/node_modules
+	rm -rf bin testdata/interop/bin testdata/*/node_modules

@@ -61,10 +61,22 @@ class Stage {
     return (args, stdin) => this.engramctl(who, pair, args, stdin)
   }
 
-  async engramctl(who, pair, args, stdin = '') {
-    const env = clean({ ENGRAM_KEY_FILE: await this.keyFile(who), ENGRAM_RELAYS: this.url, HOME: this.dir, XDG_CONFIG_HOME: this.dir })
-    env[who.pubkey === pair.agent ? 'ENGRAM_OWNER' : 'ENGRAM_AGENT'] = who.pubkey === pair.agent ? pair.owner : pair.agent
+  async engramctl(who, pair, args, stdin) {
+    const [side, other] = who.pubkey === pair.agent ? ['ENGRAM_OWNER', pair.owner] : ['ENGRAM_AGENT', pair.agent]
+    return this.ctl({ ENGRAM_KEY_FILE: await this.keyFile(who), [side]: other }, args, stdin)
+  }
+
+  /** ctl runs engramctl on this relay with more in its environment. */
+  ctl(more, args, stdin = '') {
+    const env = clean({ ENGRAM_RELAYS: this.url, HOME: this.dir, XDG_CONFIG_HOME: this.dir, ...more })
     return run(join(bin, 'engramctl'), args, { cwd: this.dir, env }, stdin)
+  }
+
+  /** file writes a private file and gives its path. */
+  async file(name, text) {
+    const path = join(this.dir, name)
+    await writeFile(path, text, { mode: 0o600 })
+    return path
   }
 
   /** party runs our side of a contract: see internal/e2e/party. */
@@ -75,10 +87,8 @@ class Stage {
     return JSON.parse(out.stdout)
   }
 
-  async keyFile(who) {
-    const path = join(this.dir, `${who.pubkey}.key`)
-    await writeFile(path, hex(who.secret) + '\n', { mode: 0o600 })
-    return path
+  keyFile(who) {
+    return this.file(`${who.pubkey}.key`, hex(who.secret) + '\n')
   }
 }
 

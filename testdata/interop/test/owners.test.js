@@ -1,0 +1,66 @@
+// Which relays an agent uses, and whose agents a relay takes memory from.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { schnorr } from '@noble/curves/secp256k1.js'
+import { npubEncode } from 'nostr-tools/nip19'
+import { filterOf, memory, open, pairOfAgent, seal } from '../lib/engram.js'
+import { hex, now, someone } from '../lib/keys.js'
+import { ask, connect, refused } from '../lib/relay.js'
+import { good, start } from '../lib/stage.js'
+
+test('engramctl follows the list of relays that nostr-tools wrote (NIP-65)', async () => {
+  const [first, second] = [await start(), await start()]
+  const [agent, owner] = [someone(), someone()]
+  const pair = pairOfAgent(agent, owner.pubkey)
+  const list = [['r', second.url, 'write'], ['r', first.url, 'read']]
+  await (await connect(first.url)).publish(agent.sign({ kind: 10002, tags: list }))
+  good(await first.as(agent, pair)(['mem', 'set', 'where', 'over there']))
+  assert.deepEqual(await ask(await connect(first.url, agent), filterOf(pair)), [])
+  const [event] = await ask(await connect(second.url, agent), filterOf(pair))
+  assert.equal(open(pair, event).value, 'over there')
+  assert.equal(good(await first.as(owner, pair)(['mem', 'get', 'where'])), 'over there')
+})
+
+test('an approval by either side lets the agent write, until it is revoked', async () => {
+  const owner = someone()
+  const stage = await start('--write-owners', owner.pubkey)
+  const agents = [someone(), someone()]
+  const asOwner = async args => stage.ctl({ ENGRAM_KEY_FILE: await stage.keyFile(owner) }, args)
+  const write = async (agent, value) => {
+    const relay = await connect(stage.url, agent)
+    return relay.publish(seal(pairOfAgent(agent, owner.pubkey), agent, memory('mem/x', value), { created_at: now() - 60 + value }))
+  }
+  for (const agent of agents) await refused(write(agent, 1), 'restricted: ')
+
+  good(await asOwner(['agents', 'allow', npubEncode(agents[0].pubkey)]))
+  assert.equal(await write(agents[0], 2), '')
+  await refused(write(agents[1], 2), 'restricted: ')
+
+  const relay = await connect(stage.url, owner)
+  const [approval] = await ask(relay, { kinds: [30078], authors: [owner.pubkey], '#d': ['engramd/agents'] })
+  assert.deepEqual(approval.tags.filter(tag => tag[0] === 'p'), [['p', agents[0].pubkey]])
+  await relay.publish(owner.sign({ ...approval, created_at: approval.created_at + 1, tags: [...approval.tags, ['p', agents[1].pubkey]] }))
+  assert.equal(await write(agents[1], 3), '')
+  const listed = good(await asOwner(['agents', 'ls']))
+  for (const agent of agents) assert.match(listed, new RegExp(npubEncode(agent.pubkey)))
+
+  good(await asOwner(['agents', 'revoke', npubEncode(agents[1].pubkey)]))
+  await refused(write(agents[1], 4), 'restricted: ')
+  assert.equal(await write(agents[0], 4), '')
+})
+
+test('so does a NIP-OA tag, for this agent and by this owner only', async () => {
+  const [owner, agent, other] = [someone(), someone(), someone()]
+  const stage = await start('--write-owners', owner.pubkey)
+  const relay = await connect(stage.url, agent)
+  const pair = pairOfAgent(agent, owner.pubkey)
+  const auth = (by, whom, conditions = '') => {
+    const digest = createHash('sha256').update(`nostr:agent-auth:${whom}:${conditions}`).digest()
+    return ['auth', by.pubkey, conditions, hex(schnorr.sign(digest, by.secret))]
+  }
+  const write = tag => relay.publish(seal(pair, agent, memory('mem/vouched', 'x'), { tags: [tag] }))
+  await refused(write(auth(owner, other.pubkey)), 'restricted: ')
+  await refused(write(auth(other, agent.pubkey)), 'restricted: ')
+  assert.equal(await write(auth(owner, agent.pubkey)), '')
+})
