@@ -40,7 +40,7 @@ func CanonicalRelayURL(raw string) (string, error) {
 	}
 	host := canonicalHost(u.Hostname())
 	switch {
-	case host == "" || strings.ContainsFunc(host, notInHost):
+	case host == "" || strings.ContainsFunc(host, notInHost) || strings.Contains(host, ":") && !bracketed(u.Host, host):
 		return "", fmt.Errorf("%w: it names no host", ErrRelayURL)
 	case u.User != nil:
 		return "", fmt.Errorf("%w: it must not hold a user name", ErrRelayURL)
@@ -79,6 +79,13 @@ func CanonicalRelayURL(raw string) (string, error) {
 // machine it is written on.
 func notInHost(r rune) bool {
 	return r <= ' ' || r == 0x7f || r == '\uFFFD' || strings.ContainsRune("\"#%/<>?@[\\]^`{|}", r)
+}
+
+// bracketed reports whether a host with colons is an IPv6 address in brackets,
+// which url.Parse does not ask of it: "::" comes out as the host ":".
+func bracketed(written, host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil && strings.HasPrefix(written, "[")
 }
 
 // canonicalHost lowers a host name, and writes an address its one way.

@@ -43,6 +43,7 @@ func TestCanonicalRelayURLRefuses(t *testing.T) {
 		"wss://relay.example.com#x", "wss://relay.example.com/#", "wss://relay.example.com:0", "wss://relay.example.com:65536",
 		"wss://relay.example.com:x", " wss://relay.example.com", "wss://relay example.com", "wss://relay.example.com\n", "//relay.example.com", "ALL_RELAYS",
 		"ws://[fe80::1%25eth0]", "wss://a%20b", "wss://a%2Fb", "wss://a%00",
+		"ws://::", "ws://::1", "ws://fe80::1:80", "ws://a:b:80", "ws://[a:b]",
 	} {
 		if got, err := CanonicalRelayURL(in); !errors.Is(err, ErrRelayURL) {
 			t.Errorf("%q: %q, %v", in, got, err)
@@ -51,7 +52,7 @@ func TestCanonicalRelayURLRefuses(t *testing.T) {
 }
 
 func FuzzCanonicalRelayURL(f *testing.F) {
-	for _, s := range []string{"wss://A.b:443/", "ws://[::1%25eth0]:1/x?y", "wss://a/%2f", "ws://a?", "wss://a//"} {
+	for _, s := range []string{"wss://A.b:443/", "ws://[::1%25eth0]:1/x?y", "wss://a/%2f", "ws://a?", "wss://a//", "ws://::"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
