@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -107,5 +108,36 @@ func BenchmarkImport(b *testing.B) {
 			b.ReportMetric(float64(cpuTime(b)-cpu)/1e3/float64(b.N), "cpu-µs/event")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 		})
+	}
+}
+
+// BenchmarkVanish measures how long others wait at most while an author with b.N events vanishes.
+func BenchmarkVanish(b *testing.B) {
+	s := storetest.MustOpen(b)
+	var last *store.Pending
+	for i := range b.N {
+		p, err := s.Begin(context.Background(), workloads[i%2].make(alice, i), store.PutOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		last = p
+	}
+	last.Wait()
+	b.ResetTimer()
+	p, err := s.Begin(context.Background(), alice.Vanish(int64(b.N)), store.PutOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var longest time.Duration
+	for i := int64(0); ; i++ {
+		select {
+		case <-p.Done():
+			b.ReportMetric(float64(longest.Microseconds())/1e3, "longest-wait-ms")
+			return
+		default:
+			start := time.Now()
+			s.Put(context.Background(), bob.Note(i, "meanwhile"), store.PutOptions{})
+			longest = max(longest, time.Since(start))
+		}
 	}
 }

@@ -110,17 +110,25 @@ func (w *writer) findExpiry() error {
 	return nil
 }
 
-// Sweep does all housekeeping that is due now, expired events and superseded versions that are too old, without waiting
-// for its time. The store does the same by itself, in smaller pieces.
+// Sweep does all housekeeping that is due now, without waiting for its time: expired events, superseded versions that
+// are too old, deleted texts that are still in the full-text index. The store does the same by itself, piece by piece.
 func (s *Store) Sweep(ctx context.Context) error {
-	return s.do(ctx, func(w *writer) error {
-		w.chores.prune = 0
-		for {
-			if more, err := w.housekeep(); err != nil || !more {
-				return err
+	first := true
+	for more := true; more; first = false {
+		err := s.do(ctx, func(w *writer) (err error) {
+			if first {
+				w.chores.prune = 0
 			}
+			if more, err = w.housekeep(); err == nil && !more && w.purging {
+				more, err = w.purgeStep(purgeChunk)
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-	})
+	}
+	return nil
 }
 
 // setPageLimit bounds the database file to a number of bytes, 0 for SQLite's own limit. SQLite never cuts what is there:

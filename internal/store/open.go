@@ -265,15 +265,18 @@ func (s *Store) Sizes() (database, wal int64) {
 	return size(s.path), size(s.path + "-wal")
 }
 
-// PrepareDir creates the data folder with mode 0700, or checks that an existing one is a folder and takes the access of
-// others away.
+// PrepareDir creates the data folder with mode 0700, durably, or checks that an existing one is a folder and takes the
+// access of others away.
 func PrepareDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(filepath.Clean(dir)); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("data folder: %s is not a folder", dir)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(dir, 0o700); err != nil {
@@ -281,6 +284,22 @@ func PrepareDir(dir string) error {
 		}
 	}
 	return nil
+}
+
+// makeDir creates a folder and those above it that are missing. What is in a new folder survives a loss of power only if
+// its name in the one above does.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDir(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncPath(parent)
 }
 
 // File is the database's path inside a data folder.

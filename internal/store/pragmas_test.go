@@ -41,7 +41,7 @@ func TestReadersCannotWrite(t *testing.T) {
 }
 
 func TestFilesAreTheirOwnersAlone(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := filepath.Join(t.TempDir(), "new", "data")
 	if err := store.PrepareDir(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +67,18 @@ func TestFilesAreTheirOwnersAlone(t *testing.T) {
 	}
 	if info, _ := os.Stat(dir); info.Mode().Perm() != 0o700 {
 		t.Errorf("folder mode %o", info.Mode().Perm())
+	}
+}
+
+func TestDataFolderMustBeAFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below")} {
+		if err := store.PrepareDir(dir); err == nil {
+			t.Errorf("%s was accepted", dir)
+		}
 	}
 }
 

@@ -70,9 +70,11 @@ func (w *writer) classStep(table, where string, last *int64) (bool, error) {
 		if was == is {
 			return nil
 		}
-		if table == "events" {
-			w.unindex(*last, was, ev)
-			w.index(*last, is, ev)
+		if searchText(was, ev) != searchText(is, ev) || searchTable(was) != searchTable(is) {
+			// The index is opened after this, and then built anew: to take out many texts would take longer.
+			if err := w.setMeta(metaSearchVersion, ""); err != nil {
+				return err
+			}
 		}
 		var readers []byte
 		if is != gate.Open {

@@ -20,8 +20,8 @@ import (
 // its table have it: in one table, the order of a stranger's hits would tell which words stand in contracts he does not
 // know of.
 //
-// They hold terms only. With secure-delete set, what is deleted leaves the file at once; FTS5 wants the text again for
-// that, so searchText must give the same text for the same event for ever: whoever changes it, or what lies in which
+// They hold terms only. With secure-delete set, what is taken out leaves the file; FTS5 wants the text again for that
+// (it waits in search_gone, see search_purge.go), so searchText must give the same text for the same event for ever: whoever changes it, or what lies in which
 // table, changes searchVersion too, and the index is built anew.
 const (
 	searchVersion = "2"
@@ -64,8 +64,8 @@ const (
 
 // indexChange is one row to enter into the full-text index, or to take out.
 type indexChange struct {
-	table string
 	seq   int64
+	class gate.Class
 	text  string
 	gone  bool
 }
@@ -115,7 +115,7 @@ func isCiphertext(content string) bool {
 func (w *writer) index(seq int64, class gate.Class, ev *nostr.Event) {
 	if seq <= w.searchTo {
 		if text := searchText(class, ev); text != "" {
-			w.stage.indexed = append(w.stage.indexed, indexChange{table: searchTable(class), seq: seq, text: text})
+			w.stage.indexed = append(w.stage.indexed, indexChange{seq: seq, class: class, text: text})
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (w *writer) index(seq int64, class gate.Class, ev *nostr.Event) {
 func (w *writer) unindex(seq int64, class gate.Class, ev *nostr.Event) {
 	if seq <= w.searchTo {
 		if text := searchText(class, ev); text != "" {
-			w.stage.indexed = append(w.stage.indexed, indexChange{table: searchTable(class), seq: seq, text: text, gone: true})
+			w.stage.indexed = append(w.stage.indexed, indexChange{seq: seq, class: class, text: text, gone: true})
 		}
 	}
 }
@@ -140,9 +140,14 @@ func (w *writer) writeIndex() error {
 	if err == nil || outOfRoom(err) || w.c.db.AutoCommit() {
 		return err
 	}
+	return w.searchFailed(err)
+}
+
+// searchFailed switches search off with the transaction; the index is built anew at the next start.
+func (w *writer) searchFailed(err error) error {
 	w.s.log.Error("full-text index failed; search is off until the next start", "err", err)
 	w.after(func() {
-		w.searchTo = -1
+		w.searchTo, w.purging = -1, false
 		w.s.search.Store(false)
 	})
 	return w.setMeta(metaSearchVersion, "")
@@ -152,14 +157,25 @@ func (w *writer) applyIndex() error {
 	statements := map[string]indexSQL{
 		searchOpen: indexStatements(searchOpen), searchEntries: indexStatements(searchEntries),
 	}
+	gone := false
 	for _, c := range w.stage.indexed {
-		text := statements[c.table].enter
-		if c.gone {
-			text = statements[c.table].remove
+		var err error
+		sql := statements[searchTable(c.class)]
+		switch {
+		case !c.gone:
+			_, err = w.exec(sql.enter, c.seq, c.text)
+		case w.noRoom:
+			_, err = w.exec(sql.remove, c.seq, c.text)
+		default:
+			gone = true
+			_, err = w.exec(sqlSearchGone, c.seq, int64(c.class), c.text)
 		}
-		if _, err := w.exec(text, c.seq, c.text); err != nil {
+		if err != nil {
 			return err
 		}
+	}
+	if gone {
+		w.after(func() { w.purging = true })
 	}
 	return nil
 }
@@ -174,6 +190,9 @@ func (w *writer) openSearch(ctx context.Context) error {
 	}
 	if !has {
 		w.s.log.Warn("full-text search is not available: built without the tag sqlite_fts5")
+		if _, err := w.exec(sqlForgetGone); err != nil {
+			return err
+		}
 		return w.setMeta(metaSearchVersion, "")
 	}
 	version, err := w.meta(metaSearchVersion)
@@ -184,6 +203,9 @@ func (w *writer) openSearch(ctx context.Context) error {
 		if err := w.c.transaction(w.clearSearch); err != nil {
 			return fmt.Errorf("prepare full-text index: %w", err)
 		}
+	}
+	if w.purging, err = w.c.exists(sqlAnyGone); err != nil {
+		return err
 	}
 	if w.searchTo, err = w.c.number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
 		return err
@@ -211,6 +233,9 @@ func (w *writer) clearSearch() error {
 		if err := w.emptyIndex(table); err != nil {
 			return err
 		}
+	}
+	if _, err := w.exec(sqlForgetGone); err != nil {
+		return err
 	}
 	if err := w.setMeta(metaSearch, int64(0)); err != nil {
 		return err
@@ -271,7 +296,7 @@ func (w *writer) buildStep() (more bool, err error) {
 		last = row[0].(int64)
 		class := gate.Class(row[2].(int64))
 		if text := searchText(class, ev); text != "" {
-			w.stage.indexed = append(w.stage.indexed, indexChange{table: searchTable(class), seq: last, text: text})
+			w.stage.indexed = append(w.stage.indexed, indexChange{seq: last, class: class, text: text})
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 )
@@ -124,6 +125,54 @@ func TestDeletedWordsLeaveTheFile(t *testing.T) {
 	}
 }
 
+// What was deleted is not found from then on, although its text leaves the index a little later, and its number is not
+// given out again before.
+func TestDeletedTextIsNotFoundWhileItWaits(t *testing.T) {
+	o := storetest.Options(t)
+	s, ok := searching(t, o)
+	if !ok {
+		return
+	}
+	notes := []*nostr.Event{alice.Note(0, "zebra one"), alice.Note(1, "zebra two")}
+	put(t, s, notes[0], store.Stored)
+	r := put(t, s, notes[1], store.Stored)
+	release := store.HoldWriter(s)
+	p, err := s.Begin(t.Context(), alice.Delete(2, notes[0].ID, notes[1].ID), store.PutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := make(chan func())
+	go func() { held <- store.HoldWriter(s) }() // queued behind the deletion: one text is taken out before it, no more
+	for s.QueueLen() < 2 {
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	p.Wait()
+	release = <-held
+	if rows(t, s, "search_gone") != 1 || matches(t, s, "zebra") != 1 {
+		t.Error("want one text still in the index, and noted to be taken out")
+	}
+	hits, err := s.Search(t.Context(), store.Ask{Scope: gate.Operator(), Filter: nostr.Filter{Search: "zebra"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := hits.Next(t.Context(), 10, 1<<20); err != nil || len(page.Rows) != 0 {
+		t.Errorf("found %d, %v", len(page.Rows), err)
+	}
+	release()
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if rows(t, s, "search_gone") != 0 || matches(t, s, "zebra") != 0 {
+		t.Error("the text is still there")
+	}
+	if next := put(t, s, alice.Note(3, "x"), store.Stored); next.Seq <= r.Seq {
+		t.Errorf("seq %d again", next.Seq)
+	}
+}
+
 // A program without FTS5 leaves the index behind; the next one with it builds it anew, the rest of a large one while
 // the store works.
 func TestIndexIsBuiltAnewWhenBehind(t *testing.T) {
@@ -148,6 +197,9 @@ func TestIndexIsBuiltAnewWhenBehind(t *testing.T) {
 		fresh, gone := alice.Note(int64(n), "word"), alice.Note(0, "word")
 		put(t, again, fresh, store.Stored)
 		put(t, again, alice.Delete(int64(n+1), gone.ID), store.Stored)
+		if err := again.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		for !again.SearchEnabled() {
 			if err := again.Ready(t.Context()); err != nil {
 				t.Fatal(err)

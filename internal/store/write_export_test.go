@@ -134,3 +134,30 @@ func BeginBroken(ctx context.Context, s *Store, ev *nostr.Event, how string) (*P
 	p := &Pending{rec: rec, size: len(rec.json), done: make(chan struct{})}
 	return p, s.queue.push(ctx, p)
 }
+
+// OwnAddress is ownAddress with d as text.
+func OwnAddress(target, pubkey string) (kind int, d string, ok bool) {
+	kind, k, ok := ownAddress(target, pubkey)
+	if !ok {
+		return 0, "", false
+	}
+	d, err := unkey(k)
+	return kind, d, err == nil
+}
+
+// ThroughKey returns a value as it comes back from its key, and whether the key is a BLOB.
+func ThroughKey(value string) (again string, blob bool, err error) {
+	k := key(value)
+	_, blob = k.([]byte)
+	again, err = unkey(k)
+	return again, blob, err
+}
+
+// TagRows lists the rows of the tag index as name and value.
+func TagRows(tags nostr.Tags) (out [][2]string) {
+	for _, r := range tagRows(tags) {
+		value, _ := unkey(r.value)
+		out = append(out, [2]string{r.name, value})
+	}
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 )
@@ -28,13 +29,15 @@ type writer struct {
 	jobs     []*job
 	chores   chores
 	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
+	purging  bool  // search_gone may have rows
+	noRoom   bool  // nothing is to be put there
 
 	contractsDone stateKey // see pruneContracts
 }
 
 // newWriter reads what the writer has to know, and ends what a crash left unfinished.
 func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, error) {
-	w := &writer{s: s, c: c, maxBatch: maxBatch}
+	w := &writer{s: s, c: c, maxBatch: maxBatch, searchTo: -1}
 	var err error
 	if w.seq, err = lastSeq(c); err != nil {
 		return nil, err
@@ -51,8 +54,8 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 	for _, prepare := range []func() error{
 		func() error { return w.setPageLimit(s.live.Load().MaxBytes) },
 		w.findExpiry,
-		func() error { return w.openSearch(ctx) },
 		func() error { return w.reclassify(ctx) },
+		func() error { return w.openSearch(ctx) },
 		func() error { return w.finishVanishes(ctx) },
 	} {
 		if err := prepare(); err != nil {
@@ -62,9 +65,13 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 	return w, nil
 }
 
+// sqlLastSeq counts what waits to leave the full-text index too: its number there must not be given out again.
+const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
+	coalesce((SELECT max(seq) FROM search_gone), 0))`
+
 // lastSeq reads the highest sequence number there is.
 func lastSeq(c *conn) (int64, error) {
-	n, err := c.number("SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0))")
+	n, err := c.number(sqlLastSeq)
 	if err != nil {
 		return 0, fmt.Errorf("read last sequence number: %w", err)
 	}
@@ -79,6 +86,8 @@ func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 		batch := w.s.queue.take(w.maxBatch, maxBatchBytes)
 		if len(batch) > 0 {
 			w.commit(batch)
+			// Those who were answered come back at once with their next event: let them, and share one commit.
+			runtime.Gosched()
 		} else if w.s.queue.done() {
 			w.abandon()
 			return
@@ -101,6 +110,7 @@ func (w *writer) abandon() {
 		}
 	}
 	w.jobs = nil
+	w.purgeLast()
 }
 
 // commit applies the batch in one transaction and answers every member. The order matters: durable, then LastSeq, then
@@ -119,6 +129,13 @@ func (w *writer) commit(batch []*Pending) {
 	if errors.Is(err, errRedo) {
 		w.concluded(err)
 		results, err = w.transact(batch, true)
+	}
+	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, ErrFull) {
+		// What a deletion takes out of the full-text index waits in the database. There is no room: do it at once.
+		w.concluded(err)
+		w.noRoom = true
+		results, err = w.transact(batch, true)
+		w.noRoom = false
 	}
 	w.s.observe.CommitDone(time.Since(start), len(batch), err == nil)
 	w.concluded(err)
