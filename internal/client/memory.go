@@ -14,7 +14,7 @@ type Memory struct {
 	c     *Client
 	agent string
 	owner string
-	key   *nipae.ConversationKey // behind a pointer, out of reach of fmt
+	key   func() nipae.ConversationKey // behind a closure, out of reach of fmt
 }
 
 // AsAgent is the memory of the client's identity for an owner, whose public key
@@ -38,12 +38,12 @@ func (c *Client) AsOwner(agent string) (*Memory, error) {
 	return &Memory{c: c, agent: agent, owner: c.id.PubKey(), key: key}, nil
 }
 
-func (c *Client) conversation(other string) (*nipae.ConversationKey, error) {
+func (c *Client) conversation(other string) (func() nipae.ConversationKey, error) {
 	if c.id.reveal == nil {
 		return nil, fmt.Errorf("%w: there is none to read with", ErrIdentity)
 	}
 	key, err := nipae.DeriveConversationKey(c.id.reveal(), other)
-	return &key, err
+	return func() nipae.ConversationKey { return key }, err
 }
 
 // Agent is the public key of who writes.
@@ -62,7 +62,7 @@ func (m *Memory) writable() error {
 
 // at is the filter for one slug.
 func (m *Memory) at(slug nipae.Slug) nostr.Filter {
-	return nipae.HeadFilter(*m.key, m.agent, m.owner, slug)
+	return nipae.HeadFilter(m.key(), m.agent, m.owner, slug)
 }
 
 // all is the filter for everything of the pair.

@@ -46,7 +46,7 @@ func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error
 // or ErrUnreadable; the Reading holds with both what was found.
 func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, Status, error) {
 	a, err := m.c.ask(ctx, m.at(slug))
-	reading, readErr := nipae.SelectHead(*m.key, m.agent, m.owner, slug, a.Events)
+	reading, readErr := nipae.SelectHead(m.key(), m.agent, m.owner, slug, a.Events)
 	status := m.status(a.Relays, reading.Unreadable)
 	if err != nil {
 		return reading, status, err
@@ -127,7 +127,7 @@ func (m *Memory) heads(ctx context.Context) (nipae.Listing, Status, error) {
 	if err != nil {
 		return nipae.Listing{}, m.status(a.Relays, 0), err
 	}
-	l := nipae.SelectHeads(*m.key, m.agent, m.owner, a.Events)
+	l := nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events)
 	return m.judged(l, a.Relays)
 }
 

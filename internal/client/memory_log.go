@@ -79,7 +79,7 @@ func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error)
 			}
 		}
 	}
-	reading, _ := nipae.SelectHead(*m.key, m.agent, m.owner, slug, current)
+	reading, _ := nipae.SelectHead(m.key(), m.agent, m.owner, slug, current)
 	var versions []Version
 	readable, wrong := 0, 0
 	for _, ev := range sortedEvents(events) {
@@ -127,7 +127,7 @@ func (k kept) status() RelayStatus {
 
 // version opens one version.
 func (m *Memory) version(slug nipae.Slug, ev *nostr.Event) Version {
-	engram, err := nipae.Open(*m.key, m.agent, m.owner, ev)
+	engram, err := nipae.Open(m.key(), m.agent, m.owner, ev)
 	if err != nil {
 		return Version{Entry: Entry{Slug: slug, ID: ev.ID, CreatedAt: int64(ev.CreatedAt)}, Err: err}
 	}

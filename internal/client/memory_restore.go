@@ -11,22 +11,27 @@ import (
 )
 
 // When names a version of a record: by the id of its event, or as the one that
-// was current at a time.
+// was current at a time. With both, the time counts if no version has the id.
 type When struct {
-	ID   string // 64 lower-case hex digits, or the first 8 or more of them
-	Time int64  // Unix seconds, inclusive; counts if ID is empty
+	ID   string // 64 lower-case hex digits, or the first 8 or more of them; "" for none
+	Time int64  // Unix seconds, inclusive
 }
 
 // minPrefix is the length of the shortest part of an id that names a version.
 const minPrefix = 8
 
 // ParseWhen reads a When as people write it: an id or 8 or more of its first hex
-// digits; Unix seconds (up to 12 digits, so these are never an id); or a time as
-// of RFC 3339, also cut off after the day, the minute or without a zone, which
-// then is the local one. The error is ErrWhen.
+// digits; Unix seconds, at most 12 digits (which may be the beginning of an id as
+// well: then it is both); or a time as of RFC 3339, also cut off after the day or
+// the minute, or without a zone, which then is the local one. The error is
+// ErrWhen.
 func ParseWhen(s string) (When, error) {
 	if seconds, err := strconv.ParseUint(s, 10, 63); err == nil && len(s) <= 12 {
-		return When{Time: int64(seconds)}, nil
+		when := When{Time: int64(seconds)}
+		if len(s) >= minPrefix {
+			when.ID = s
+		}
+		return when, nil
 	}
 	if len(s) >= minPrefix && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == "" {
 		return When{ID: s}, nil
@@ -85,21 +90,23 @@ func (m *Memory) versionAt(ctx context.Context, slug nipae.Slug, when When) (Ver
 func pick(versions []Version, when When) (*Version, error) {
 	var found *Version
 	for i := range versions {
-		v := &versions[i]
-		switch {
-		case when.ID == "":
-			// What cannot be read was never current for a reader.
-			if v.CreatedAt <= when.Time && v.Err == nil {
-				return v, nil
-			}
-		case strings.HasPrefix(v.ID, when.ID):
+		if v := &versions[i]; when.ID != "" && strings.HasPrefix(v.ID, when.ID) {
 			if found != nil {
 				return nil, fmt.Errorf("%w: several versions begin with it", ErrWhen)
 			}
 			found = v
 		}
 	}
-	return found, nil
+	if found != nil || when.ID != "" && when.Time == 0 {
+		return found, nil
+	}
+	for i := range versions {
+		// What cannot be read was never current for a reader.
+		if v := &versions[i]; v.CreatedAt <= when.Time && v.Err == nil {
+			return v, nil
+		}
+	}
+	return nil, nil
 }
 
 // Restore writes what an old version said, with all members of its body, as a

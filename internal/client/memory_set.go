@@ -130,7 +130,7 @@ func (m *Memory) seal(body nipae.Body, reading nipae.Reading) (nipae.Engram, err
 	if err != nil {
 		return nipae.Engram{}, err
 	}
-	ev, err := nipae.Seal(*m.key, body, nipae.Sealing{Secret: m.c.id.reveal(), Owner: m.owner, CreatedAt: at, Rand: m.c.o.Rand, Alt: true})
+	ev, err := nipae.Seal(m.key(), body, nipae.Sealing{Secret: m.c.id.reveal(), Owner: m.owner, CreatedAt: at, Rand: m.c.o.Rand, Alt: true})
 	if errors.Is(err, nipae.ErrTooLarge) {
 		return nipae.Engram{}, fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}

@@ -174,7 +174,7 @@ func TestUnknownMembersAreKept(t *testing.T) {
 func (h *hoard) newestBody(t testing.TB, m *Memory) string {
 	t.Helper()
 	found, _ := h.find(m.all())
-	engram, err := nipae.Open(*m.key, m.agent, m.owner, found[0])
+	engram, err := nipae.Open(m.key(), m.agent, m.owner, found[0])
 	if err != nil {
 		t.Fatal(err)
 	}

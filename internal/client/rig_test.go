@@ -31,8 +31,9 @@ const patience = 20 * time.Second
 
 // realRelay is the relay itself, in this process, on a socket.
 type realRelay struct {
-	url string
-	rel *relay.Relay
+	url   string
+	rel   *relay.Relay
+	store *store.Store
 }
 
 // startRelay serves the real relay with its websocket and its HTTP endpoints.
@@ -63,7 +64,7 @@ func startRelay(t testing.TB) *realRelay {
 	}
 	socket := session.New(rel, session.Options{EOSEHints: true})
 	url := "ws://" + l.Addr().String()
-	server := &http.Server{Handler: bridge.New(bridge.Options{Relay: rel, Socket: socket, URLs: []string{url}})}
+	server := &http.Server{Handler: bridge.New(bridge.Options{Relay: rel, Socket: socket, URLs: []string{url}, Backend: bridge.Over(rel), Names: names})}
 	go server.Serve(l)
 	t.Cleanup(func() {
 		server.Close()
@@ -73,7 +74,7 @@ func startRelay(t testing.TB) *realRelay {
 			t.Errorf("shutdown: %v", err)
 		}
 	})
-	return &realRelay{url: url, rel: rel}
+	return &realRelay{url: url, rel: rel, store: s}
 }
 
 // downRelay is the URL of a port that nobody listens on.
@@ -142,6 +143,35 @@ func clientFor(t testing.TB, id Identity, relays []string, change func(*Options)
 
 // quick makes operations end soon, for relays that do not answer.
 func quick(o *Options) { o.Timeout = 1500 * time.Millisecond }
+
+// scaled calls try with operations that time out after a second, and again with
+// longer ones as long as it fails: tests share their machine, and a relay that
+// had no time to answer is no fault. What is wrong at every scale is one.
+func scaled(t testing.TB, try func(timeout func(*Options)) error) {
+	t.Helper()
+	for limit := time.Second; ; limit *= 3 {
+		err := try(func(o *Options) { o.Timeout = limit })
+		if err == nil {
+			return
+		}
+		if limit > 20*time.Second {
+			t.Error(err)
+			return
+		}
+		t.Logf("with %v: %v", limit, err)
+	}
+}
+
+// inTime returns an error if what began at start has taken much longer than the
+// timeout.
+func inTime(what string, start time.Time, timeout func(*Options)) error {
+	var o Options
+	timeout(&o)
+	if took := time.Since(start); took > o.Timeout*3/2 {
+		return fmt.Errorf("%s took %v of %v", what, took, o.Timeout)
+	}
+	return nil
+}
 
 // agentOf is the memory of agent for owner.
 func agentOf(t testing.TB, agent, owner string, relays []string, change func(*Options)) *Memory {

@@ -47,7 +47,7 @@ func (m *Memory) Sync(ctx context.Context) (SyncReport, error) {
 	if a.AllFailed() {
 		return SyncReport{Status: m.status(a.Relays, 0)}, failures(ErrNoRelay, a.Relays)
 	}
-	l, status, err := m.judged(nipae.SelectHeads(*m.key, m.agent, m.owner, a.Events), a.Relays)
+	l, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events), a.Relays)
 	report := SyncReport{Status: status}
 	if err != nil {
 		return report, err

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+func TestApprovals(t *testing.T) {
+	relays := []string{startRelay(t).url, startRelay(t).url}
+	one, two := who(t, "agent").PubKey(), who(t, "second").PubKey()
+	stopped := time.Now()
+	a := clientFor(t, who(t, "owner"), relays, func(o *Options) { o.Clock = func() time.Time { return stopped } }).Approvals()
+	list := func() []string {
+		t.Helper()
+		got, status, err := clientFor(t, who(t, "owner"), relays, nil).Approvals().List(t.Context())
+		if err != nil || status.Partial {
+			t.Fatalf("%v, %+v", err, status)
+		}
+		return got
+	}
+	if got := list(); len(got) != 0 {
+		t.Errorf("before: %v", got)
+	}
+	if _, err := a.Revoke(t.Context(), one); !errors.Is(err, ErrNotFound) {
+		t.Errorf("revoke what is not there: %v", err)
+	}
+	for _, agent := range []string{one, two, one} { // all in one second
+		if status, err := a.Allow(t.Context(), agent); err != nil || status.Partial || accepted(status.Published) != 2 {
+			t.Fatalf("allow: %v, %+v", err, status)
+		}
+	}
+	if got := list(); !slices.Equal(got, []string{one, two}) {
+		t.Errorf("two allowed: %v", got)
+	}
+	if _, err := a.Revoke(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(); !slices.Equal(got, []string{two}) {
+		t.Errorf("one revoked: %v", got)
+	}
+	if _, err := a.Allow(t.Context(), "npub1x"); err == nil {
+		t.Error("a key that is none is allowed")
+	}
+}
+
+// The list is what the relay's write policy reads.
+func TestApprovalsAreTheRelays(t *testing.T) {
+	r := startRelay(t)
+	owner, agent := who(t, "owner"), who(t, "agent")
+	if _, err := clientFor(t, owner, []string{r.url}, nil).Approvals().Allow(t.Context(), agent.PubKey()); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := r.store.Approved(t.Context(), owner.PubKey(), agent.PubKey()); err != nil || !ok {
+		t.Errorf("approved %v, %v", ok, err)
+	}
+}
+
+// A list that may lie on a relay that is down is not begun anew; tags and
+// content that are not ours stay.
+func TestApprovalsAreNotLost(t *testing.T) {
+	agent := who(t, "agent").PubKey()
+	h := &hoard{}
+	url := startHoard(t, h)
+	a := clientFor(t, who(t, "owner"), []string{url, downRelay(t)}, nil).Approvals()
+	if _, _, err := a.List(t.Context()); !errors.Is(err, ErrPartial) {
+		t.Errorf("list: %v", err)
+	}
+	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || len(h.events) != 0 {
+		t.Errorf("allow: %v, %d events", err, len(h.events))
+	}
+	list := &nostr.Event{Kind: kindAppData, CreatedAt: nostr.Timestamp(time.Now().Unix() - 5), Content: "kept",
+		Tags: nostr.Tags{{"d", approvalsD}, {"p", "x"}, {"note", "kept"}}}
+	if err := who(t, "owner").Sign(list); err != nil {
+		t.Fatal(err)
+	}
+	h.put(list)
+	status, err := a.Allow(t.Context(), agent)
+	if err != nil || !status.Partial {
+		t.Fatalf("allow: %v, %+v", err, status)
+	}
+	got := h.events[len(h.events)-1]
+	if got.Content != "kept" || got.Tags.Find("note") == nil || len(got.Tags) != 4 {
+		t.Errorf("the list is %v", got)
+	}
+	ahead := *list
+	ahead.CreatedAt = nostr.Timestamp(time.Now().Unix() + 3600)
+	if err := who(t, "owner").Sign(&ahead); err != nil {
+		t.Fatal(err)
+	}
+	h.put(&ahead)
+	if _, err := a.Revoke(t.Context(), "x"); !errors.Is(err, ErrClockPoisoned) {
+		t.Errorf("a list from the future: %v", err)
+	}
+}

@@ -1,0 +1,158 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store/storetest"
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+// counting counts connections and can end them.
+type counting struct {
+	hoard
+	opened atomic.Int32
+	mu     sync.Mutex
+	conns  []*fakeConn
+}
+
+func (cc *counting) start(t testing.TB) string {
+	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		cc.opened.Add(1)
+		cc.mu.Lock()
+		cc.conns = append(cc.conns, c)
+		cc.mu.Unlock()
+		cc.hoard.serve(c)
+	}})
+}
+
+func (cc *counting) hangUp() {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	for _, c := range cc.conns {
+		c.ws.Close()
+	}
+	cc.conns = nil
+}
+
+// A connection is kept between operations, shared by those at the same time,
+// and replaced when it has died.
+func TestConnectionsAreKept(t *testing.T) {
+	cc := &counting{}
+	url := cc.start(t)
+	c := clientFor(t, Identity{}, []string{url, url + "/"}, nil) // the same relay twice
+	ask := func() {
+		if a, err := c.Ask(t.Context(), nostr.Filter{Kinds: []int{1}}); err != nil || len(a.Relays) != 1 {
+			t.Errorf("%v, %+v", err, a)
+		}
+	}
+	var asking sync.WaitGroup
+	for range 20 {
+		asking.Go(ask)
+	}
+	asking.Wait()
+	if n := cc.opened.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	for round := range 3 {
+		cc.hangUp()
+		ask()
+		ev := &nostr.Event{Kind: 1, Content: fmt.Sprint(round)}
+		if err := who(t, "author").Sign(ev); err != nil {
+			t.Fatal(err)
+		}
+		cc.hangUp()
+		if _, err := c.Publish(t.Context(), ev); err != nil {
+			t.Errorf("publish: %v", err)
+		}
+	}
+	if n := cc.opened.Load(); n > 7 {
+		t.Errorf("%d connections after 6 that ended", n)
+	}
+}
+
+// After Close nothing of the client runs on, and it says so.
+func TestClose(t *testing.T) {
+	c := New(who(t, "agent"), Options{Relays: []string{startRelay(t).url, silentRelay(t), hostileRelays(t)["challenges without end"](t)}, Timeout: time.Second})
+	m, err := c.AsAgent(who(t, "owner").PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustSet(t, m, "mem/a", "x")
+	c.Close()
+	c.Close()
+	if _, err := c.Ask(t.Context(), nostr.Filter{Kinds: []int{1}}); !errors.Is(err, ErrNoRelay) || !strings.Contains(err.Error(), errClosed.Error()) {
+		t.Errorf("after Close: %v", err)
+	}
+	deadline := time.After(patience)
+	for running() {
+		select {
+		case <-deadline:
+			t.Fatal("goroutines of a closed client are still there")
+		case <-time.Tick(time.Millisecond):
+		}
+	}
+}
+
+// running reports whether there are goroutines of connections.
+func running() bool {
+	buf := make([]byte, 4<<20)
+	stacks := buf[:runtime.Stack(buf, true)]
+	return bytes.Contains(stacks, []byte("client.(*conn)"))
+}
+
+// A cancelled context ends an operation at once, whatever the relays do.
+func TestCancellation(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	url := onReq(func(*fakeConn, wire.Frame) bool { asked <- struct{}{}; return true })(t)
+	m := ownerOf(t, "agent", "owner", []string{url, silentRelay(t)}, nil)
+	ctx, cancel := contextWithin(t, patience)
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := m.Get(ctx, "mem/a")
+		done <- err
+	}()
+	<-asked
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, ErrNoRelay) {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("it goes on")
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	order := "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
+	for _, bad := range []string{"", "00", strings.Repeat("0", 64), order, strings.Repeat("f", 64), strings.Repeat("g", 64),
+		strings.ToUpper(storetest.NewKey("agent").Secret), storetest.NewKey("agent").Secret + "00", "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"} {
+		if _, err := NewIdentity(bad); !errors.Is(err, ErrIdentity) || bad != "" && strings.Contains(err.Error(), bad) {
+			t.Errorf("%.8s…: %v", bad, err)
+		}
+	}
+	if err := (Identity{}).Sign(&nostr.Event{}); !errors.Is(err, ErrIdentity) {
+		t.Errorf("nobody signs: %v", err)
+	}
+	if _, err := New(Identity{}, Options{}).AsAgent(who(t, "owner").PubKey()); !errors.Is(err, ErrIdentity) {
+		t.Errorf("nobody remembers: %v", err)
+	}
+	if _, err := clientFor(t, who(t, "agent"), nil, nil).AsAgent("npub1"); !errors.Is(err, nipae.ErrKey) {
+		t.Errorf("no owner: %v", err)
+	}
+	ev := &nostr.Event{Kind: 1}
+	if err := who(t, "agent").Sign(ev); err != nil || wire.Verify(ev) != nil || ev.Tags == nil {
+		t.Errorf("signed %v, %v", ev, err)
+	}
+}

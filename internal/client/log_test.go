@@ -1,0 +1,269 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+func TestLogAtAndRestore(t *testing.T) {
+	relays := []string{startRelay(t).url, startRelay(t).url, startHoard(t, &hoard{})}
+	start := time.Now()
+	now := start
+	agent := agentOf(t, "agent", "owner", relays, func(o *Options) { o.Clock = func() time.Time { return now } })
+	var wrote []Entry
+	for i := range 4 {
+		wrote = append(wrote, mustSet(t, agent, "mem/a", fmt.Sprint("version ", i)))
+		now = now.Add(2 * time.Second)
+	}
+	if _, err := agent.Remove(t.Context(), "mem/a"); err != nil {
+		t.Fatal(err)
+	}
+	mustSet(t, agent, "mem/b", "another")
+	for name, m := range map[string]*Memory{"agent": agent, "owner": ownerOf(t, "agent", "owner", relays, nil)} {
+		log, status, err := m.Log(t.Context(), "mem/a")
+		if err != nil || status.Partial || len(log) != 5 {
+			t.Fatalf("%s: %d versions, %v, %+v", name, len(log), err, status)
+		}
+		if !log[0].Head || !log[0].Tombstone || log[1].Head {
+			t.Errorf("%s: the newest is %+v", name, log[0])
+		}
+		for i, v := range log[1:] {
+			if v.Entry != wrote[3-i] || v.Err != nil || len(v.Relays) != 3 {
+				t.Errorf("%s: version %d is %+v", name, i, v)
+			}
+		}
+		if !errors.Is(status.Relays[2].Err, ErrNoHistory) || status.Relays[0].Err != nil || status.Relays[1].Err != nil {
+			t.Errorf("%s: %+v", name, status.Relays)
+		}
+	}
+	at := func(when When) (Entry, error) {
+		e, _, err := agent.At(t.Context(), "mem/a", when)
+		return e, err
+	}
+	for i, w := range wrote {
+		for _, when := range []When{{ID: w.ID}, {ID: w.ID[:12]}, {Time: w.CreatedAt}, {Time: w.CreatedAt + 1}} {
+			if got, err := at(when); err != nil || got != w {
+				t.Errorf("version %d at %+v: %+v, %v", i, when, got, err)
+			}
+		}
+	}
+	if _, err := at(When{Time: start.Unix() - 1}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("before there was any: %v", err)
+	}
+	if _, err := at(When{ID: strings.Repeat("0", 64)}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an unknown id: %v", err)
+	}
+	if _, err := at(When{Time: now.Unix()}); !errors.Is(err, ErrTombstone) {
+		t.Errorf("now: %v", err)
+	}
+	restored, _, err := agent.Restore(t.Context(), "mem/a", When{ID: wrote[1].ID})
+	if err != nil || restored.Text != "version 1" || restored.ID == wrote[1].ID || restored.CreatedAt < now.Unix() {
+		t.Errorf("restore: %+v, %v", restored, err)
+	}
+	if got, _, err := agent.Get(t.Context(), "mem/a"); err != nil || got != restored {
+		t.Errorf("after restore: %+v, %v", got, err)
+	}
+	if _, _, err := agent.Log(t.Context(), "mem/none"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("no log: %v", err)
+	}
+	down := agentOf(t, "agent", "owner", append(relays, downRelay(t)), nil)
+	if _, _, err := down.Log(t.Context(), "mem/none"); !errors.Is(err, ErrPartial) {
+		t.Errorf("no log, one relay down: %v", err)
+	}
+	if _, _, err := down.At(t.Context(), "mem/a", When{Time: start.Unix() - 1}); !errors.Is(err, ErrPartial) {
+		t.Errorf("no version, one relay down: %v", err)
+	}
+}
+
+// A restored body is the old one as a whole.
+func TestRestoreKeepsTheOldBody(t *testing.T) {
+	h := &hoard{}
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	body := must(nipae.ParseBody([]byte(`{"slug":"mem/a","value":"old","mood":1}`)))
+	old := sealed(t, "agent", "owner", body, time.Now().Unix()-10)
+	h.put(old, engramAt(t, "agent", "owner", "mem/a", "new", time.Now().Unix()-5))
+	if _, _, err := m.Restore(t.Context(), "mem/a", When{ID: old.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.newestBody(t, m); got != `{"slug":"mem/a","value":"old","mood":1}` {
+		t.Errorf("restored %s", got)
+	}
+}
+
+// A relay's history is paged down to its end.
+func TestHistoryIsPaged(t *testing.T) {
+	relays := []string{startRelay(t).url}
+	base := time.Now().Unix() - 1000
+	for i := range 23 {
+		put(t, relays, engramAt(t, "agent", "owner", "mem/a", fmt.Sprint(i), base+int64(i)))
+	}
+	m := ownerOf(t, "agent", "owner", relays, func(o *Options) { o.Limits.Page = 5 })
+	log, status, err := m.Log(t.Context(), "mem/a")
+	if err != nil || len(log) != 23 || status.Partial {
+		t.Errorf("%d versions, %v, %+v", len(log), err, status)
+	}
+}
+
+// answering is a relay without events whose HTTP says what a test wants.
+func answering(t testing.TB, events []*nostr.Event, h http.HandlerFunc) string {
+	hd := &hoard{events: events, hints: true}
+	return startFake(t, &fakeRelay{serve: hd.serve, http: h})
+}
+
+func jsonAnswer(status int, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		w.Write(body)
+	}
+}
+
+// What a relay says over HTTP is believed no more than the rest.
+func TestHistoryThatLies(t *testing.T) {
+	now := time.Now().Unix()
+	head := engramAt(t, "agent", "owner", "mem/a", "head", now)
+	old := engramAt(t, "agent", "owner", "mem/a", "old", now-10)
+	forged := *old
+	forged.Content = engramAt(t, "agent", "owner", "mem/a", "forged", now-10).Content
+	invented := engramAt(t, "second", "owner", "mem/a", "invented", now-5)
+	other := engramAt(t, "agent", "owner", "mem/b", "another slug", now-5)
+	endless := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for sep := "["; ; sep = "," {
+			if _, err := fmt.Fprint(w, sep, string(wire.AppendEvent(nil, old))); err != nil {
+				return
+			}
+		}
+	}
+	silent := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte("["))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	more := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(truncatedHeader, "true")
+		jsonAnswer(200, eventsJSON([]*nostr.Event{old}))(w, r)
+	}
+	tests := []struct {
+		name     string
+		http     http.HandlerFunc
+		versions int
+		err      error // of the relay's status; nil: none
+		partial  bool
+	}{
+		{"the truth", jsonAnswer(200, eventsJSON([]*nostr.Event{old})), 2, nil, false},
+		{"nothing", jsonAnswer(200, []byte("[]")), 1, nil, false},
+		{"forged", jsonAnswer(200, eventsJSON([]*nostr.Event{&forged, old})), 2, nil, true},
+		{"invented and other slugs", jsonAnswer(200, eventsJSON([]*nostr.Event{invented, other, old})), 2, nil, true},
+		{"no such endpoint", jsonAnswer(404, nil), 1, ErrNoHistory, false},
+		{"a page for people", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, 1, ErrNoHistory, false},
+		{"refused", jsonAnswer(401, []byte(`{"error":"auth-required: clock"}`)), 1, ErrAuth, true},
+		{"forbidden", jsonAnswer(403, []byte(`nonsense`)), 1, ErrAuth, true},
+		{"overloaded", jsonAnswer(429, []byte(`{"error":"rate-limited: x"}`)), 1, ErrRefused, true},
+		{"broken", jsonAnswer(503, []byte(`{"error":"error: x"}`)), 1, ErrRefused, true},
+		{"cut off", jsonAnswer(200, append([]byte("["), wire.AppendEvent(nil, old)...)), 2, ErrMisbehaved, true},
+		{"an object", jsonAnswer(200, []byte(`{"error":"x"}`)), 1, ErrMisbehaved, true},
+		{"no events", jsonAnswer(200, []byte(`[1,null,{"id":"x"}]`)), 1, nil, true},
+		{"always more", more, 2, nil, true},
+		{"without end", endless, 2, ErrMisbehaved, true},
+		{"without an end in time", silent, 1, ErrTimeout, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := answering(t, []*nostr.Event{head}, tt.http)
+			real := startRelay(t).url
+			put(t, []string{real}, head)
+			scaled(t, func(timeout func(*Options)) error {
+				start := time.Now()
+				m := ownerOf(t, "agent", "owner", []string{url, real}, func(o *Options) { timeout(o); o.Limits.Events = 2000 })
+				log, status, err := m.Log(t.Context(), "mem/a")
+				if err != nil || len(log) != tt.versions || log[0].Text != "head" || !log[0].Head {
+					return fmt.Errorf("%d versions, %w", len(log), err)
+				}
+				if tt.versions == 2 && log[1].Text != "old" {
+					return fmt.Errorf("the old version is %+v", log[1])
+				}
+				if got := status.Relays[0].Err; !errors.Is(got, tt.err) {
+					return fmt.Errorf("its error is %w, want %v", got, tt.err)
+				}
+				if status.Partial != tt.partial || status.Relays[1].Err != nil || !status.Relays[1].Complete {
+					return fmt.Errorf("status %+v", status)
+				}
+				return inTime("log", start, timeout)
+			})
+		})
+	}
+}
+
+// What the agent signed and nobody can read is in the log as such.
+func TestUnreadableVersions(t *testing.T) {
+	now := time.Now().Unix()
+	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
+	garbled := relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now+1), good.Tags)
+	h := &hoard{events: []*nostr.Event{garbled}}
+	m := ownerOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	log, _, err := m.Log(t.Context(), "mem/a")
+	if !errors.Is(err, ErrUnreadable) || len(log) != 1 || log[0].Err == nil || log[0].ID != garbled.ID {
+		t.Errorf("alone: %+v, %v", log, err)
+	}
+	h.put(good)
+	log, status, err := m.Log(t.Context(), "mem/a")
+	if err != nil || len(log) != 2 || log[0].Err == nil || log[0].Head || !log[1].Head || status.Doubtful != 1 {
+		t.Errorf("beside another: %+v, %v", log, err)
+	}
+	if _, _, err := m.At(t.Context(), "mem/a", When{ID: garbled.ID}); !errors.Is(err, ErrUnreadable) {
+		t.Errorf("at it: %v", err)
+	}
+	if got, _, err := m.At(t.Context(), "mem/a", When{Time: now + 5}); err != nil || got.ID != good.ID {
+		t.Errorf("at its time: %+v, %v", got, err)
+	}
+}
+
+func TestParseWhen(t *testing.T) {
+	id := strings.Repeat("0123456789abcdef", 4)
+	local := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
+	for text, want := range map[string]When{
+		"1700000000":             {Time: 1_700_000_000, ID: "1700000000"},
+		"0":                      {Time: 0},
+		id:                       {ID: id},
+		id[:8]:                   {ID: id[:8], Time: 1234567},
+		"1234567890123":          {ID: "1234567890123"},
+		"2026-03-04T05:06:07Z":   {Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC).Unix()},
+		"2026-03-04T05:06+02:00": {Time: time.Date(2026, 3, 4, 3, 6, 0, 0, time.UTC).Unix()},
+		"2026-03-04T05:06:07":    {Time: local.Unix()},
+		"2026-03-04 05:06:07":    {Time: local.Unix()},
+		"2026-03-04 05:06":       {Time: local.Unix() - 7},
+		"2026-03-04":             {Time: time.Date(2026, 3, 4, 0, 0, 0, 0, time.Local).Unix()},
+	} {
+		if got, err := ParseWhen(text); err != nil || got != want {
+			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "yesterday", id[:7] + "g", "-1", strings.ToUpper(id[8:40]), id + "0", "2026-13-01"} {
+		if got, err := ParseWhen(text); !errors.Is(err, ErrWhen) {
+			t.Errorf("%q is %+v, %v", text, got, err)
+		}
+	}
+	versions := []Version{{Entry: Entry{ID: "aaaaaaaa1"}}, {Entry: Entry{ID: "aaaaaaaa2"}}}
+	digits := []Version{{Entry: Entry{ID: "b", CreatedAt: 12345679}}, {Entry: Entry{ID: "123456780", CreatedAt: 5}}}
+	if v, err := pick(digits, must(ParseWhen("12345678"))); err != nil || v != &digits[1] {
+		t.Errorf("digits that an id begins with: %+v, %v", v, err)
+	}
+	if v, err := pick(digits, must(ParseWhen("12345679"))); err != nil || v != &digits[0] {
+		t.Errorf("digits that no id begins with: %+v, %v", v, err)
+	}
+	if _, err := pick(versions, When{ID: "aaaaaaaa"}); !errors.Is(err, ErrWhen) {
+		t.Errorf("part of several ids: %v", err)
+	}
+}

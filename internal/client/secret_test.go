@@ -1,0 +1,69 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/nips/nipae"
+)
+
+// Nothing that a client shows, in any verb, error, log line or trace, holds a
+// secret key; and nothing that it sends holds a slug or a text.
+func TestSecretsStaySecret(t *testing.T) {
+	var tr transcript
+	relays := []string{startRelay(t).url, startHoard(t, &hoard{}), downRelay(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}
+	show := func(o *Options) { tr.into(o); o.Timeout = 4 * time.Second }
+	m := agentOf(t, "agent", "owner", relays, show)
+	owner := ownerOf(t, "agent", "owner", relays, show)
+	ctx := t.Context()
+	const text, slug = "a text that nobody else reads", nipae.Slug("mem/a-private-slug")
+	results := []any{}
+	keep := func(values ...any) { results = append(results, values...) }
+	keep(anys(m.Set(ctx, slug, text, SetOptions{}))...)
+	keep(anys(m.Set(ctx, slug, strings.Repeat(text, 5000), SetOptions{}))...)
+	keep(anys(owner.Set(ctx, slug, text, SetOptions{}))...)
+	keep(anys(owner.Get(ctx, "mem/other"))...)
+	keep(anys(owner.Log(ctx, slug))...)
+	keep(anys(m.Restore(ctx, slug, When{ID: strings.Repeat("0", 64)}))...)
+	_, err := owner.c.Approvals().Allow(ctx, m.Agent())
+	keep(err, owner.c.Discover(ctx, m.Agent()))
+	_, err = m.Sync(ctx)
+	keep(err)
+	trace := tr.String()
+	for _, private := range []string{text, string(slug), "a-private-slug"} {
+		if strings.Contains(trace, private) {
+			t.Errorf("%q is on the wire", private)
+		}
+	}
+	log := slog.New(slog.NewJSONHandler(&tr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for _, v := range append(results, m.c.id, &m.c.id, m.c, m, *m, m.c.o, owner.c) {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {
+			fmt.Fprintf(&tr, verb, v)
+		}
+		log.Info("shown", "v", v)
+		if b, err := json.Marshal(v); err == nil {
+			tr.Write(b)
+		}
+	}
+	if !strings.Contains(trace, `"AUTH"`) || !strings.Contains(trace, "GET http") || !strings.Contains(trace, `["EVENT"`) {
+		t.Error("the transcript lacks what it should hold")
+	}
+	if strings.Contains(trace, "Nostr ") {
+		t.Error("the trace holds a header that signs requests")
+	}
+	mustHideSecrets(t, tr.String(), "agent", "owner")
+	for _, key := range []nipae.ConversationKey{m.key(), owner.key()} {
+		raw := key[:]
+		for _, form := range []string{fmt.Sprintf("%x", raw), strings.Trim(fmt.Sprint(raw), "[]"), string(raw)} {
+			if strings.Contains(tr.String(), form) {
+				t.Error("the conversation key is shown")
+			}
+		}
+	}
+}
+
+func anys[A, B any](a A, b B, err error) []any { return []any{a, b, err} }
