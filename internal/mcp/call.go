@@ -77,8 +77,11 @@ func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(c
 		return out, err
 	}
 	defer exit()
-	deadline, _ := ctx.Deadline()
-	unbroken, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	left := s.o.Timeout
+	if deadline, limited := ctx.Deadline(); limited {
+		left = time.Until(deadline)
+	}
+	unbroken, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
 	stop := context.AfterFunc(s.life, cancel)
 	defer stop()

@@ -138,6 +138,39 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
+// TestBegunWrites: what has begun goes on when its caller gives up, and ends with
+// its time and with the server.
+func TestBegunWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Memory: newFake(), Timeout: time.Minute})
+		begun := func(ctx context.Context, do func(ctx context.Context)) {
+			_, _ = bounded(ctx, s, func(ctx context.Context) (bool, error) {
+				return writing(ctx, s, "mem/x", func(ctx context.Context) (bool, error) { do(ctx); return true, nil })
+			})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		begun(ctx, func(ctx context.Context) {
+			cancel()
+			synctest.Wait()
+			if ctx.Err() != nil {
+				t.Error("a write was broken off because its caller gave up")
+			}
+		})
+		start := time.Now()
+		begun(t.Context(), func(ctx context.Context) { <-ctx.Done() })
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("a write took %v", took)
+		}
+		begun(t.Context(), func(ctx context.Context) {
+			s.end()
+			synctest.Wait()
+			if ctx.Err() == nil {
+				t.Error("a write goes on after the end of the server")
+			}
+		})
+	})
+}
+
 // TestBounds: calls in progress, calls that wait, and their time.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
