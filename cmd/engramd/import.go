@@ -94,7 +94,7 @@ func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, er
 		return t, usageError{err}
 	}
 	s, err := store.Open(ctx, store.Options{
-		Path: store.File(c.cfg.Data), Table: table, RelayNames: names, MaxBatch: c.cfg.Store.MaxBatch, Live: storeLive(c.cfg),
+		Path: store.File(c.cfg.Data), Table: table, MaxBatch: c.cfg.Store.MaxBatch, Live: storeLive(c.cfg),
 	})
 	if err != nil {
 		return t, err

@@ -153,7 +153,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.store, err = store.Open(ctx, store.Options{
-		Path: store.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table, RelayNames: names,
+		Path: store.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
 		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: storeLive(c.cfg),
 	})
 	if err != nil {

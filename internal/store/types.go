@@ -19,7 +19,6 @@ type Options struct {
 	Table         *gate.Table                          // read rules: they class every event that is stored
 	Clock         func() time.Time                     // default time.Now
 	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
-	RelayNames    []string                             // our own URLs, for the log only: policy has checked kind 62 against them
 	MaxBatch      int                                  // events in one transaction; default 2048
 	MaxQueue      int                                  // events waiting for the writer; default 2 × MaxBatch
 	MaxQueueBytes int                                  // bytes of JSON waiting for the writer; default 64 MiB
