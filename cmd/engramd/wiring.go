@@ -55,7 +55,7 @@ func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 	return policy.Options{
 		Authors: cfg.Write.Authors, Owners: cfg.Write.Owners, Kinds: cfg.Write.Kinds,
 		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,
-		Future:     cfg.Limits.Future,
+		MaxTags: cfg.Limits.EventTags, Future: cfg.Limits.Future,
 		KeyRate:    policy.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
 		AddrRate:   policy.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
 		RelayNames: names,
@@ -68,7 +68,7 @@ func sessionLimits(cfg *config.Config) session.Limits {
 	return session.Limits{
 		Connections: l.Connections, PerAddress: offToNegative(l.ConnectionsPerAddress),
 		MessageBytes: l.MessageBytes, Subscriptions: l.Subscriptions, Filters: l.Filters, FilterValues: l.FilterValues,
-		LiveValues: l.LiveValues, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
+		LiveValues: l.LiveValues, LiveTotal: l.LiveTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
 		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes,
 		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueTotal: l.QueueTotal,
 		PingEvery: t.Ping, Silence: t.Silence, Stall: t.WriteStall, Handshake: t.Handshake,
@@ -99,6 +99,7 @@ func relayInfo(cfg *config.Config) relay.Info {
 	return relay.Info{
 		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon,
 		Version: version, MessageBytes: cfg.Limits.MessageBytes, Subscriptions: cfg.Limits.Subscriptions, SubIDBytes: subIDBytes,
+		EventTags:        cfg.Limits.EventTags,
 		FutureSeconds:    int64(cfg.Limits.Future / time.Second),
 		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds) > 0,
 		EOSEHints:        cfg.Req.EOSEHints,

@@ -82,6 +82,8 @@ type Limits struct {
 	QueueFrames           int
 	QueueTotal            int64
 	LiveValues            int
+	LiveTotal             int
+	EventTags             int
 	Keys                  int
 	Connections           int
 	ConnectionsPerAddress int

@@ -25,6 +25,8 @@ func (c *Config) limitOptions() []*Option {
 		{"limits.queue_frames", "Messages waiting to be sent to one client above which live events cut it off.", true, num(&l.QueueFrames, 16384, 1, maxInt)},
 		{"limits.queue_total", "Bytes waiting for all clients together above which those over queue_mark are cut off.", true, one(&l.QueueTotal, 512<<20, size[int64](1<<20, math.MaxInt64))},
 		{"limits.live_values", "Values in all live filters of one connection.", true, num(&l.LiveValues, 65536, 1, maxInt)},
+		{"limits.live_total", "Values in all live filters of all connections; above it only small subscriptions are taken.", true, num(&l.LiveTotal, 1_000_000, 1, maxInt)},
+		{"limits.event_tags", "Tags of one event. A follow list that fits into a message has fewer.", true, num(&l.EventTags, 4000, 1, maxInt)},
 		{"limits.keys", "Pubkeys that one connection may prove (AUTH).", true, num(&l.Keys, 256, 1, maxInt)},
 		{"limits.connections", "Open connections.", true, num(&l.Connections, 10000, 1, maxInt)},
 		{"limits.connections_per_address", "Open connections from one address (IPv6: one /64). Loopback is exempt. 0 is no limit.", true, num(&l.ConnectionsPerAddress, 100, 0, maxInt)},

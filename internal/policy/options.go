@@ -36,6 +36,9 @@ type Options struct {
 	// BannedAuthors and BannedKinds may not be written by, and not be written.
 	BannedAuthors []string
 	BannedKinds   []int
+	// MaxTags bounds the tags of one event; 0 is no bound. Each is an index row
+	// that the writer must make.
+	MaxTags int
 	// Future bounds created_at; 0 means DefaultFuture. There is no bound on the
 	// past: agents republish their heads when they move relays.
 	Future time.Duration
@@ -63,6 +66,7 @@ type rules struct {
 	kinds, bannedKinds             map[int]struct{}
 	ownerList                      []string
 	future                         time.Duration
+	maxTags                        int
 	names                          map[string]struct{}
 	reader                         func(context.Context) gate.Reader
 	addr                           func(context.Context) netip.Addr
@@ -80,6 +84,7 @@ func compile(o Options) (*rules, error) {
 		kinds:         kindSet("write.kinds", o.Kinds, &errs),
 		bannedKinds:   kindSet("write.ban_kinds", o.BannedKinds, &errs),
 		future:        o.Future,
+		maxTags:       o.MaxTags,
 		names:         make(map[string]struct{}, len(o.RelayNames)),
 		reader:        o.Reader,
 		addr:          o.Addr,

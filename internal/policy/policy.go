@@ -14,7 +14,7 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 // Policy is the compiled write policy. Its rules apply in this order, and the
 // first that rejects decides:
 //
-//  1. invalid: engrams, contract entries and contract states whose envelope,
+//  1. invalid: events with more tags than MaxTags; engrams, contract entries and contract states whose envelope,
 //     tags or payload their readers must discard; kinds 22242 and 27235, which
 //     are answers to challenges and no events; events past their expiration
 //     (NIP-40); a request to vanish (NIP-62) addressed to other relays.
@@ -61,7 +61,7 @@ func build(o Options, m *memory) (*Policy, error) {
 	}
 	p := &Policy{rules: r, memory: m}
 	p.hooks = []Hook{
-		RejectMalformed, RejectUnpublishable, p.rejectExpired, p.rejectMisaddressedVanish,
+		p.rejectTagged, RejectMalformed, RejectUnpublishable, p.rejectExpired, p.rejectMisaddressedVanish,
 		p.rejectProtected, rejectProtectedRepost,
 		p.rejectFuture,
 		p.rejectBanned, p.rejectKind, p.rejectAuthor,

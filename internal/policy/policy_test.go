@@ -108,6 +108,22 @@ func TestMalformed(t *testing.T) {
 	check(t, p, state, "invalid: content field")
 }
 
+func TestTooManyTags(t *testing.T) {
+	tagged := func(n int) *nostr.Event { return &nostr.Event{Kind: 3, Tags: make(nostr.Tags, n)} }
+	for _, tt := range []struct {
+		most, tags int
+		refused    bool
+	}{{0, 5000, false}, {4, 4, false}, {4, 5, true}} {
+		p, err := New(Options{MaxTags: tt.most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refused, msg := p.rejectTagged(context.Background(), tagged(tt.tags)); refused != tt.refused || refused && !strings.HasPrefix(msg, "invalid: ") {
+			t.Errorf("%d tags of at most %d: %v %q", tt.tags, tt.most, refused, msg)
+		}
+	}
+}
+
 func TestExpired(t *testing.T) {
 	p := mustPolicy(t, Options{})
 	for value, want := range map[string]string{
@@ -191,17 +207,18 @@ func TestOrder(t *testing.T) {
 	var approved error
 	p := mustPolicy(t, Options{
 		Owners: []string{ownerKey}, Kinds: []int{1}, BannedAuthors: []string{strangerKey}, BannedKinds: []int{30174},
-		AddrRate: Rate{1e-9, 1}, KeyRate: Rate{1e-9, 1},
+		AddrRate: Rate{1e-9, 1}, KeyRate: Rate{1e-9, 1}, MaxTags: 5,
 		Addr:     func(context.Context) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
 		Approved: func(context.Context, string, string) (bool, error) { return approved == nil, approved },
 	})
 	check(t, p, note(ownerKey), "") // takes what the rates allow
-	ev := engram(strangerKey, agentKey, nostr.Tag{"-"}, nostr.Tag{"expiration", "1"}, nostr.Tag{"d"})
+	ev := engram(strangerKey, agentKey, nostr.Tag{"-"}, nostr.Tag{"expiration", "1"}, nostr.Tag{"d"}, nostr.Tag{"x"})
 	ev.CreatedAt += 100_000
 	for _, step := range []struct {
 		want string
 		mend func()
 	}{
+		{"invalid: an event may have at most 5 tags", func() { ev.Tags = ev.Tags[:5] }},
 		{"invalid: not an engram", func() { ev.Tags = ev.Tags[:4] }},
 		{"invalid: the event has expired", func() { ev.Tags = ev.Tags[:3] }},
 		{"auth-required: ", func() { ev.Tags = ev.Tags[:2] }},
@@ -215,7 +232,7 @@ func TestOrder(t *testing.T) {
 		check(t, p, ev, step.want)
 		step.mend()
 	}
-	if len(p.Hooks()) != 12 {
+	if len(p.Hooks()) != 13 {
 		t.Errorf("%d hooks: a rule is not in the order above", len(p.Hooks()))
 	}
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -38,6 +39,14 @@ func RejectMalformed(_ context.Context, ev *nostr.Event) (bool, string) {
 func RejectUnpublishable(_ context.Context, ev *nostr.Event) (bool, string) {
 	if ev.Kind == nostr.KindClientAuthentication || ev.Kind == nostr.KindHTTPAuth {
 		return true, "invalid: kind " + strconv.Itoa(ev.Kind) + " proves an identity and is not published"
+	}
+	return false, ""
+}
+
+// rejectTagged rejects events with more tags than are taken.
+func (p *Policy) rejectTagged(_ context.Context, ev *nostr.Event) (bool, string) {
+	if p.maxTags > 0 && len(ev.Tags) > p.maxTags {
+		return true, fmt.Sprintf("invalid: an event may have at most %d tags", p.maxTags)
 	}
 	return false, ""
 }

@@ -11,6 +11,7 @@ type Info struct {
 	Name, Description, PubKey, Contact, Icon string
 	Version                                  string
 	MessageBytes, Subscriptions, SubIDBytes  int
+	EventTags                                int
 	FutureSeconds                            int64
 	RestrictedWrites                         bool // lists decide who may write
 	EOSEHints                                bool // NIP-67
@@ -54,6 +55,7 @@ func (r *Relay) Info(req *http.Request) nip11.RelayInformationDocument {
 			MaxLimit:            limits.MaxLimit,
 			DefaultLimit:        limits.DefaultLimit,
 			MaxSubidLength:      info.SubIDBytes,
+			MaxEventTags:        info.EventTags,
 			CreatedAtUpperLimit: info.FutureSeconds,
 			RestrictedWrites:    info.RestrictedWrites,
 		},

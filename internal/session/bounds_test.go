@@ -78,6 +78,27 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	}
 }
 
+// When all clients together have too many live values, large subscriptions are
+// refused and small ones taken, until somebody closes.
+func TestLiveValuesAreBoundedOverAll(t *testing.T) {
+	r := start(t, &fake{}, Options{Limits: Limits{LiveTotal: 1000}})
+	large := func(id string) string {
+		return `["REQ","` + id + `",{"#t":["` + strings.Repeat(`v","`, 1100) + `w"]}]`
+	}
+	a, b := r.dial(t), r.dial(t)
+	a.send(large("a"))
+	a.expect(`["EOSE","a"]`)
+	b.send(large("b"))
+	b.expect(`["CLOSED","b","error: the relay holds too many filter values for its clients, ask for fewer or try again later"]`)
+	b.send(`["REQ","small",{"#t":["v"]}]`)
+	b.expect(`["EOSE","small"]`)
+	a.send(`["CLOSE","a"]`)
+	a.send(`["REQ","after",{"ids":[]}]`)
+	a.expect(`["EOSE","after"]`)
+	b.send(large("b"))
+	b.expect(`["EOSE","b"]`)
+}
+
 func TestBinaryMessagesAreRefused(t *testing.T) {
 	r := start(t, &fake{}, Options{})
 	c := r.dial(t)

@@ -14,6 +14,7 @@ type Limits struct {
 	Filters       int // in one REQ or COUNT; 16
 	FilterValues  int // in all lists of one filter; 2,000
 	LiveValues    int // in all live filters of one connection; 65,536
+	LiveTotal     int // in those of all connections, above which each may have liveShare; 1,000,000 (about 320 MB)
 	Keys          int // pubkeys that one connection may prove; 256
 	FramesBurst   int // frames that may come at once; 10,000
 	FramesRate    int // beyond the burst; above it the connection is not read; 2,000
@@ -41,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 	}{
 		{&l.Connections, 10_000}, {&l.PerAddress, 100},
 		{&l.MessageBytes, 256 << 10}, {&l.Subscriptions, 64}, {&l.Filters, 16}, {&l.FilterValues, 2_000},
-		{&l.LiveValues, 65_536}, {&l.Keys, 256}, {&l.FramesBurst, 10_000}, {&l.FramesRate, 2_000},
+		{&l.LiveValues, 65_536}, {&l.LiveTotal, 1_000_000}, {&l.Keys, 256}, {&l.FramesBurst, 10_000}, {&l.FramesRate, 2_000},
 		{&l.WaitingFrames, 1_024}, {&l.WaitingBytes, 1 << 20},
 		{&l.QueueMark, 256 << 10}, {&l.QueueBytes, 8 << 20}, {&l.QueueFrames, 16_384},
 	} {

@@ -78,6 +78,10 @@ func (e *effects) ask(f wire.Frame) {
 	e.subscribe(f.SubID, granted)
 }
 
+// liveShare is how many values a connection may have when the relay holds too
+// many over all: enough for an agent and its owner.
+const liveShare = 256
+
 // bounds says which bound a request is over, if any, or that nothing is served
 // any more.
 func (e *effects) bounds(f wire.Frame) string {
@@ -90,6 +94,9 @@ func (e *effects) bounds(f wire.Frame) string {
 	case len(e.subs) >= lim.Subscriptions:
 		e.c.srv.metrics.FrameRefused("subscriptions")
 		return "error: too many subscriptions (at most " + strconv.Itoa(lim.Subscriptions) + "), close one first"
+	case e.values+countValues(f.Filters) > liveShare && e.c.srv.values.Load() > int64(lim.LiveTotal):
+		e.c.srv.metrics.FrameRefused("filters")
+		return "error: the relay holds too many filter values for its clients, ask for fewer or try again later"
 	case e.values+countValues(f.Filters) > lim.LiveValues:
 		e.c.srv.metrics.FrameRefused("filters")
 		return "error: too many filter values in all subscriptions of this connection (at most " +
@@ -122,6 +129,7 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 	}
 	e.subs[id] = s
 	e.values += s.values
+	e.c.srv.values.Add(int64(s.values))
 	e.c.srv.metrics.SubscriptionsAdd(1)
 	e.c.srv.live.add(s)
 	// Whatever is committed from here on finds the subscription; what was
@@ -186,6 +194,7 @@ func (e *effects) end(id string) {
 	}
 	delete(e.subs, id)
 	e.values -= s.values
+	e.c.srv.values.Add(-int64(s.values))
 	s.end()
 	e.c.srv.live.remove(s)
 	e.c.srv.metrics.SubscriptionsAdd(-1)

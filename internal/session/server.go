@@ -58,6 +58,8 @@ type Server struct {
 	subscriptions atomic.Uint64 // made so far
 	panics        atomic.Int64
 
+	values atomic.Int64 // in all live filters
+
 	mu       sync.Mutex
 	conns    map[*conn]netip.Addr
 	draining bool

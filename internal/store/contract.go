@@ -92,7 +92,8 @@ func refusalOf(err error) (string, error) {
 }
 
 // statesFor lists the states that a contract event is judged by: that of its pair; if there is none, the open that the
-// author addressed to himself and that of the counterparty; if there is none either, a nil state.
+// author addressed to himself and, for a state, that of the counterparty, which it may accept; if there is none either, a
+// nil state. An entry is not judged by the counterparty's own open: whether there is one is not for its author to learn.
 func (w *writer) statesFor(r *record) ([]*niptemp.State, error) {
 	who, other := pair(r.ev)
 	s, err := w.state(r, who, other)
@@ -100,7 +101,11 @@ func (w *writer) statesFor(r *record) ([]*niptemp.State, error) {
 		return []*niptemp.State{s}, err
 	}
 	var out []*niptemp.State
-	for _, k := range []string{who, other} {
+	keys := []string{who, other}
+	if r.ev.Kind == niptemp.KindEntry {
+		keys = keys[:1]
+	}
+	for _, k := range keys {
 		s, err := w.state(r, k, k)
 		if err != nil {
 			return nil, err

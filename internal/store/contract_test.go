@@ -47,10 +47,12 @@ func TestOpenAddressedToOneselfBecomesAPair(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(alice, 0, "c", "", "open"), store.Stored)
 	put(t, s, alice.Entry(alice, 1, "c", "wanted: somebody who …"), store.Stored)
-	wantRefused(t, s, bob.Entry(alice, 1, "c", "me"), "blocked:")
+	// A stranger's entry is not judged by her open: the answer would tell him of it.
+	put(t, s, bob.Entry(alice, 1, "c", "me"), store.Stored)
+	put(t, s, bob.Entry(alice, 1, "of nobody", "me"), store.Stored)
 	wantRefused(t, s, bob.State(alice, 2, "c", "accepted", "submitted"), "invalid:")
 	put(t, s, bob.State(alice, 2, "c", "open", "accepted"), store.Stored)
-	put(t, s, bob.Entry(alice, 3, "c", "me"), store.Stored)
+	put(t, s, bob.Entry(alice, 3, "c", "me"), store.Replaced)
 	put(t, s, alice.Entry(bob, 3, "c", "fine"), store.Replaced)
 	// The open stands, for others as well; the pair has its own state.
 	put(t, s, carol.State(alice, 2, "c", "open", "accepted"), store.Stored)

@@ -136,7 +136,7 @@ func (o *Options) complete() error {
 	o.Readers = cmp.Or(o.Readers, 4)
 	o.MaxBatch = cmp.Or(o.MaxBatch, 2048)
 	o.MaxQueue = cmp.Or(o.MaxQueue, 2*o.MaxBatch)
-	o.MaxQueueBytes = cmp.Or(o.MaxQueueBytes, 64<<20)
+	o.MaxQueueBytes = cmp.Or(o.MaxQueueBytes, 8<<20)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	if o.Clock == nil {
 		o.Clock = time.Now

@@ -7,7 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// queue holds what waits for the writer: bounded in events and in bytes of JSON, first in first out.
+// queue holds what waits for the writer: bounded in events and in cost (record.cost), first in first out.
 type queue struct {
 	mu       sync.Mutex
 	items    []*Pending
@@ -120,7 +120,7 @@ func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o PutOptions) (*Pend
 	if err != nil {
 		return nil, err
 	}
-	p := &Pending{rec: rec, opts: o, size: len(rec.json), done: make(chan struct{})}
+	p := &Pending{rec: rec, opts: o, size: rec.cost(), done: make(chan struct{})}
 	if err := s.queue.push(ctx, p); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,20 @@ type record struct {
 	json    []byte
 }
 
+// rowCost is what writing one index row, or looking up one target of a deletion, costs beside storing that many bytes
+// of JSON: an event of 217 kB with 17,000 tags kept the writer for 110 ms, which is what 1.7 MB of plain notes take.
+const rowCost = 100
+
+// cost is what the record takes of the writer, in bytes of JSON. The queue and the batches are bounded in it, so that
+// small messages which make much work cannot keep everybody else waiting.
+func (r *record) cost() int {
+	rows := len(r.tags)
+	if r.ev.Kind == kindDeletion {
+		rows += 2 * len(r.ev.Tags)
+	}
+	return len(r.json) + rowCost*rows
+}
+
 // tagRow is one row of the table tags.
 type tagRow struct {
 	name  string

@@ -21,7 +21,7 @@ type Options struct {
 	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
 	MaxBatch      int                                  // events in one transaction; default 2048
 	MaxQueue      int                                  // events waiting for the writer; default 2 × MaxBatch
-	MaxQueueBytes int                                  // bytes of JSON waiting for the writer; default 64 MiB
+	MaxQueueBytes int                                  // cost waiting for the writer, about bytes of JSON; default 8 MiB
 	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
 	Log           *slog.Logger                         // default: discard
 	Observe       Observer                             // default: none

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// maxBatchBytes bounds the stored JSON of one transaction.
-const maxBatchBytes = 16 << 20
+// maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of a second or so.
+const maxBatchBytes = 4 << 20
 
 // writer is the actor that owns the only connection that writes, and all state that follows from being the only one:
 // the sequence counter and what it knows of the tables without asking them. Nothing outside its goroutine touches them.

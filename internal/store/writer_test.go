@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -247,6 +248,32 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	}
 	release()
 	put(t, s, alice.Note(2, big), store.Stored)
+}
+
+// What makes much work for its size fills the queue, and a transaction, as its work does: 100 bytes for each index row.
+func TestQueueIsBoundedInWork(t *testing.T) {
+	tags := make(nostr.Tags, 1000)
+	for i := range tags {
+		tags[i] = nostr.Tag{"x", fmt.Sprint(i)}
+	}
+	for name, ev := range map[string]*nostr.Event{
+		"tags": alice.Note(0, "x", tags...), "deletion": alice.Delete(0, make([]string, 1000)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := storetest.MustOpen(t, func(o *store.Options) { o.MaxQueueBytes = 100_000 })
+			release := store.HoldWriter(s)
+			if _, err := s.Begin(t.Context(), ev, store.PutOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := s.Begin(ctx, alice.Note(1, "small"), store.PutOptions{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("another is queued beside it: %v", err)
+			}
+			release()
+			put(t, s, alice.Note(2, "small"), store.Stored)
+		})
+	}
 }
 
 // Many putters of one address end with the newest as head and every other version in history, whatever the order.
