@@ -93,7 +93,7 @@ func (a *Approvals) change(ctx context.Context, edit func(nostr.Tags) (nostr.Tag
 		return status, err
 	}
 	publishing, done := part(ctx, 0.6)
-	status.Published, err = a.c.publish(publishing, a.c.relays(), next)
+	status.Published, err = a.c.publish(publishing, a.c.relays(), next, timedOut(status.Relays))
 	done()
 	status.Partial = status.Partial || accepted(status.Published) < len(status.Published)
 	if err != nil {

@@ -69,8 +69,8 @@ func TestApprovalsAreNotLost(t *testing.T) {
 	if _, _, err := a.List(t.Context()); !errors.Is(err, ErrPartial) {
 		t.Errorf("list: %v", err)
 	}
-	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || len(h.events) != 0 {
-		t.Errorf("allow: %v, %d events", err, len(h.events))
+	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.count() != 0 {
+		t.Errorf("allow: %v, %d events", err, h.count())
 	}
 	list := &nostr.Event{Kind: kindAppData, CreatedAt: nostr.Timestamp(time.Now().Unix() - 5), Content: "kept",
 		Tags: nostr.Tags{{"d", approvalsD}, {"p", "x"}, {"note", "kept"}}}
@@ -82,7 +82,7 @@ func TestApprovalsAreNotLost(t *testing.T) {
 	if err != nil || !status.Partial {
 		t.Fatalf("allow: %v, %+v", err, status)
 	}
-	got := h.events[len(h.events)-1]
+	got := h.last()
 	if got.Content != "kept" || got.Tags.Find("note") == nil || len(got.Tags) != 4 {
 		t.Errorf("the list is %v", got)
 	}

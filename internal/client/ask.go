@@ -2,10 +2,14 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 )
+
+// errNoneConfigured says that there is no relay to ask.
+var errNoneConfigured = fmt.Errorf("%w: none is configured", ErrNoRelay)
 
 // Ask asks every relay in parallel, pages each with until down to its end, and
 // unites what they say; a limit in the filter bounds what is asked for and
@@ -22,12 +26,26 @@ func (c *Client) Ask(ctx context.Context, filter nostr.Filter) (Answers, error) 
 
 // ask is Ask within an operation.
 func (c *Client) ask(ctx context.Context, filter nostr.Filter) (Answers, error) {
-	all := c.askEach(ctx, filter)
+	return c.askThose(ctx, c.relays(), filter)
+}
+
+// askThose is ask of those relays. One that is not to be asked any more is a
+// target with an error.
+func (c *Client) askThose(ctx context.Context, targets []target, filter nostr.Filter) (Answers, error) {
+	all := c.askEach(ctx, targets, filter)
 	a := unite(all, filter.Limit)
 	if a.AllFailed() {
-		return a, failures(ErrNoRelay, a.Relays)
+		return a, noRelay(a.Relays)
 	}
 	return a, nil
+}
+
+// noRelay is the ErrNoRelay for what happened at each relay.
+func noRelay(relays []RelayStatus) error {
+	if len(relays) == 0 {
+		return errNoneConfigured
+	}
+	return failures(ErrNoRelay, relays)
 }
 
 // relayAnswer is what one relay said.
@@ -37,10 +55,10 @@ type relayAnswer struct {
 }
 
 // askEach asks every relay and keeps the answers apart.
-func (c *Client) askEach(ctx context.Context, filter nostr.Filter) []relayAnswer {
+func (c *Client) askEach(ctx context.Context, targets []target, filter nostr.Filter) []relayAnswer {
 	col := newCollector()
 	start := time.Now()
-	return each(ctx, c.relays(),
+	return each(ctx, targets,
 		func(ctx context.Context, t target) relayAnswer { return c.askRelay(ctx, t, filter, col, start) },
 		func(t target, err error) relayAnswer {
 			return relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}

@@ -62,6 +62,7 @@ func (c *conn) authenticate(challenge string) {
 		// Whatever its prefix, this refusal is about who we are.
 		err = fmt.Errorf("%w: AUTH: %s", ErrAuth, refusal.Error())
 	}
+	c.log.Debug("answered the challenge", "error", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := &c.auth

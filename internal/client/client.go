@@ -101,12 +101,16 @@ func (c *Client) operation(ctx context.Context) (context.Context, context.Cancel
 // part gives a phase of an operation a share of the time that is left, so that
 // a relay that uses all of its time leaves some to the phases that follow.
 func part(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, time.Duration(float64(left(ctx))*share))
+}
+
+// left is the time until the deadline of an operation.
+func left(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return context.WithCancel(ctx)
+		return defaultTimeout
 	}
-	left := time.Until(deadline)
-	return context.WithTimeout(ctx, time.Duration(float64(left)*share))
+	return time.Until(deadline)
 }
 
 // now is the clock in Unix seconds.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -20,12 +20,12 @@ var errLost = errors.New("the connection ended")
 // socket and hands each to whoever waits for it; it never looks into events.
 // Whoever asks writes, one at a time.
 type conn struct {
-	url    string
-	ws     *websocket.Conn
-	id     Identity
-	clock  func() time.Time
-	trace  func(sent bool, frame []byte)
-	limits Limits
+	url   string
+	ws    *websocket.Conn
+	id    Identity
+	clock func() time.Time
+	trace func(sent bool, frame []byte)
+	log   *slog.Logger
 
 	writing chan struct{} // holds one token: who takes it may write
 	done    chan struct{} // closed when the connection has ended
@@ -41,18 +41,6 @@ type conn struct {
 	auth     auth
 }
 
-// subscription is a REQ that waits for answers.
-type subscription struct {
-	answers chan message
-	gone    chan struct{} // closed when nobody takes answers any more
-}
-
-// acknowledgement is an event that waits for its OK.
-type acknowledgement struct {
-	answer  chan message
-	waiters int
-}
-
 // dial connects. ctx bounds the handshake only.
 func dial(ctx context.Context, url string, id Identity, o Options, trace func(bool, []byte)) (*conn, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment} // no compression: what is read stays bounded
@@ -60,11 +48,12 @@ func dial(ctx context.Context, url string, id Identity, o Options, trace func(bo
 	if err != nil {
 		return nil, dialError(ctx, resp, err)
 	}
-	c := &conn{url: url, ws: ws, id: id, clock: o.Clock, trace: trace, limits: o.Limits,
+	c := &conn{url: url, ws: ws, id: id, clock: o.Clock, trace: trace, log: o.Log.With("relay", url),
 		writing: make(chan struct{}, 1), done: make(chan struct{}),
 		subs: map[string]*subscription{}, oks: map[string]*acknowledgement{}, lastUsed: time.Now()}
 	c.auth.settled = make(chan struct{})
 	ws.SetReadLimit(o.Limits.FrameBytes)
+	c.log.Debug("connected")
 	go c.read()
 	return c, nil
 }
@@ -202,6 +191,7 @@ func (c *conn) end(reason error) {
 	}
 	c.mu.Unlock()
 	if first {
+		c.log.Debug("connection ended", "reason", reason)
 		c.ws.Close()
 	}
 }
@@ -219,53 +209,3 @@ func (c *conn) fresh(now time.Time) bool {
 	defer c.mu.Unlock()
 	return c.err == nil && (c.waiting > 0 || now.Sub(c.lastUsed) < maxIdle)
 }
-
-// subscribe opens a place for the answers to a REQ; give it back with leave.
-func (c *conn) subscribe() (id string, s *subscription) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.nextSub++
-	id = "q" + strconv.Itoa(c.nextSub)
-	s = &subscription{answers: make(chan message, 16), gone: make(chan struct{})}
-	c.subs[id] = s
-	c.begin()
-	return id, s
-}
-
-func (c *conn) leave(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	close(c.subs[id].gone)
-	delete(c.subs, id)
-	c.finish()
-}
-
-// expectOK opens a place for an event's OK; give it back with forget.
-func (c *conn) expectOK(id string) *acknowledgement {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ack := c.oks[id]
-	if ack == nil {
-		ack = &acknowledgement{answer: make(chan message, maxAuths)}
-		c.oks[id] = ack
-	}
-	ack.waiters++
-	c.begin()
-	return ack
-}
-
-func (c *conn) forget(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if ack := c.oks[id]; ack != nil {
-		if ack.waiters--; ack.waiters == 0 {
-			delete(c.oks, id)
-		}
-	}
-	c.finish()
-}
-
-// begin and finish bracket every wait. mu is held.
-func (c *conn) begin() { c.waiting++; c.quiet = 0; c.lastUsed = time.Now() }
-
-func (c *conn) finish() { c.waiting--; c.lastUsed = time.Now() }

@@ -140,11 +140,11 @@ func TestWritingOverUnreadable(t *testing.T) {
 	// Dated ahead, so that the write must go beyond it although it is no head.
 	h.put(relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now+100), good.Tags))
 	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
-	if _, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{}); !errors.Is(err, ErrUnreadable) || len(h.events) != 1 {
-		t.Fatalf("set: %v, %d events", err, len(h.events))
+	if _, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{}); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
+		t.Fatalf("set: %v, %d events", err, h.count())
 	}
-	if _, err := m.Remove(t.Context(), "mem/a"); !errors.Is(err, ErrUnreadable) || len(h.events) != 1 {
-		t.Fatalf("remove: %v, %d events", err, len(h.events))
+	if _, err := m.Remove(t.Context(), "mem/a"); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
+		t.Fatalf("remove: %v, %d events", err, h.count())
 	}
 	e, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{OverUnreadable: true})
 	if err != nil || e.CreatedAt != now+101 {
@@ -176,7 +176,13 @@ func TestWritesReachTheOthers(t *testing.T) {
 				if got, _, err := agentOf(t, "agent", "owner", relays[1:], nil).Get(t.Context(), "mem/a"); err != nil || got != e {
 					return fmt.Errorf("the good relay has %+v, %w", got, err)
 				}
-				return inTime("set", start, timeout)
+				// A relay that says nothing is not waited for at every step.
+				var o Options
+				timeout(&o)
+				if took := time.Since(start); took > o.Timeout*8/10 {
+					return fmt.Errorf("it took %v of %v", took, o.Timeout)
+				}
+				return nil
 			})
 		})
 	}

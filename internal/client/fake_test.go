@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,29 @@ func (h *hoard) put(events ...*nostr.Event) {
 	h.events = append(h.events, events...)
 }
 
+func (h *hoard) all() []*nostr.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.events)
+}
+
+func (h *hoard) count() int { return len(h.all()) }
+
+func (h *hoard) last() *nostr.Event { return h.all()[h.count()-1] }
+
+// uncap makes the relay give everything, and say so.
+func (h *hoard) uncap() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.most, h.hints = 0, true
+}
+
+func (h *hoard) hinting() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.hints
+}
+
 func (h *hoard) asked() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +183,7 @@ func (h *hoard) serve(c *fakeConn) {
 				c.event(f.SubID, ev)
 			}
 			switch {
-			case !h.hints:
+			case !h.hinting():
 				c.send(wire.AppendEOSE(nil, f.SubID))
 			case cut:
 				c.send(wire.AppendEOSE(nil, f.SubID, "more"))

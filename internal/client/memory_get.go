@@ -45,7 +45,12 @@ func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error
 // means that no relay that answered has anything there. The error is ErrNoRelay
 // or ErrUnreadable; the Reading holds with both what was found.
 func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, Status, error) {
-	a, err := m.c.ask(ctx, m.at(slug))
+	return m.readingFrom(ctx, m.c.relays(), slug)
+}
+
+// readingFrom is reading at those relays.
+func (m *Memory) readingFrom(ctx context.Context, targets []target, slug nipae.Slug) (nipae.Reading, Status, error) {
+	a, err := m.c.askThose(ctx, targets, m.at(slug))
 	reading, readErr := nipae.SelectHead(m.key(), m.agent, m.owner, slug, a.Events)
 	status := m.status(a.Relays, reading.Unreadable)
 	if err != nil {

@@ -96,7 +96,7 @@ func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error)
 	status := m.status(relays, wrong)
 	switch {
 	case answered(relays) == 0:
-		return versions, status, failures(ErrNoRelay, relays)
+		return versions, status, noRelay(relays)
 	case readable > 0:
 		return versions, status, nil
 	case wrong > 0:

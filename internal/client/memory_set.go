@@ -142,13 +142,14 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status) (En
 	entry := entryOf(ours)
 	publishing, cancel := part(ctx, 0.6)
 	defer cancel()
-	published, err := m.c.publish(publishing, m.c.relays(), ours.Event)
+	targets := m.c.relays()
+	published, err := m.c.publish(publishing, targets, ours.Event, timedOut(status.Relays))
 	status.Published = published
 	status.Partial = status.Partial || accepted(published) < len(published)
 	var conflict *ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		if reading, _, err := m.reading(ctx, ours.Slug()); err == nil && reading.Head != nil {
+		if reading, _, err := m.readingFrom(ctx, withoutSilent(targets, published), ours.Slug()); err == nil && reading.Head != nil {
 			theirs := entryOf(*reading.Head)
 			conflict.Theirs = &theirs
 		}
@@ -156,15 +157,16 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status) (En
 	case err != nil:
 		return entry, status, err
 	}
-	after, err := m.verify(ctx, ours)
+	after, err := m.verify(ctx, withoutSilent(targets, published), ours)
 	status.Relays, status.Doubtful = after.Relays, after.Doubtful
 	status.Partial = status.Partial || after.Partial
 	return entry, status, err
 }
 
-// verify reads the head again and compares it with what was written.
-func (m *Memory) verify(ctx context.Context, ours nipae.Engram) (Status, error) {
-	reading, status, err := m.reading(ctx, ours.Slug())
+// verify reads the head again, at those relays, and compares it with what was
+// written.
+func (m *Memory) verify(ctx context.Context, targets []target, ours nipae.Engram) (Status, error) {
+	reading, status, err := m.readingFrom(ctx, targets, ours.Slug())
 	switch {
 	case reading.Head == nil && err != nil:
 		return status, fmt.Errorf("%w: %w", ErrUnverified, err)

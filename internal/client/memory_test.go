@@ -137,8 +137,8 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.err, c.want)
 		}
 	}
-	if len(h.events) != 0 {
-		t.Errorf("%d events were sent", len(h.events))
+	if h.count() != 0 {
+		t.Errorf("%d events were sent", h.count())
 	}
 	if e, _, err := agent.Set(ctx, "mem/a", "", SetOptions{AllowEmpty: true}); err != nil || e.Hash != Hash("") {
 		t.Errorf("empty when allowed: %v", err)

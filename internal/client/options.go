@@ -29,6 +29,8 @@ const (
 	maxAuths = 4
 	// closePatience is how long a CLOSE may take to be written.
 	closePatience = 100 * time.Millisecond
+	// minGrace is the least time that relays get that are waited for alone.
+	minGrace = 100 * time.Millisecond
 	// maxIdleFrames is how many frames may come while nothing is asked.
 	maxIdleFrames = 1000
 	// maxIdle is how long an unused connection is trusted to be alive.

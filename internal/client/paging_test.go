@@ -135,7 +135,7 @@ func TestListsSayThatTheyMayBeCut(t *testing.T) {
 	if err != nil || len(list) != 3 || !status.Partial {
 		t.Errorf("%d entries, %v, %+v", len(list), err, status)
 	}
-	h.most, h.hints = 0, true
+	h.uncap()
 	if list, status, err = m.List(t.Context()); err != nil || len(list) != 10 || status.Partial {
 		t.Errorf("without the cap: %d entries, %v, %+v", len(list), err, status)
 	}

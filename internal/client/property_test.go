@@ -152,7 +152,7 @@ func TestTheSameHeadEverywhere(t *testing.T) {
 			c.step(t, i)
 		}
 		// The keeper's cap may hide ties of one second, which it says.
-		c.relays[2] = startHoard(t, &hoard{events: keeper.events, hints: true})
+		c.relays[2] = startHoard(t, &hoard{events: keeper.all(), hints: true})
 		c.check(t, c.relays, false)
 		c.check(t, append([]string{c.broken[0]}, c.relays...), true)
 

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -22,17 +24,40 @@ import (
 func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
-	return c.publish(ctx, c.relays(), ev)
+	return c.publish(ctx, c.relays(), ev, nil)
 }
 
-// publish is Publish within an operation, to those relays.
-func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event) ([]PublishStatus, error) {
+// publish is Publish within an operation, to those relays. Relays that are
+// named slow have just let a question time out: once all the others have
+// answered, they get a tenth of the time that is left.
+func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event, slow map[string]bool) ([]PublishStatus, error) {
 	if err := wire.Verify(ev); err != nil {
 		return nil, err
 	}
+	if len(to) == 0 {
+		return nil, errNoneConfigured
+	}
 	start := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var others atomic.Int32 // relays that are not slow and have not answered
+	for _, t := range to {
+		if !slow[t.url] {
+			others.Add(1)
+		}
+	}
+	answered := func() {
+		if others.Add(-1) == 0 && len(slow) > 0 {
+			time.AfterFunc(max(minGrace, left(ctx)/10), cancel)
+		}
+	}
 	all := each(ctx, to,
-		func(ctx context.Context, t target) PublishStatus { return c.publishTo(ctx, t, ev, start) },
+		func(ctx context.Context, t target) PublishStatus {
+			if !slow[t.url] {
+				defer answered()
+			}
+			return c.publishTo(ctx, t, ev, start)
+		},
 		func(t target, err error) PublishStatus {
 			return PublishStatus{URL: t.url, Err: err, Took: time.Since(start)}
 		})
@@ -83,6 +108,31 @@ func publishError(all []PublishStatus) error {
 		return joined(ErrRefused, order, errs)
 	}
 	return joined(ErrNoRelay, order, errs)
+}
+
+// timedOut are the relays that let a question time out.
+func timedOut(relays []RelayStatus) map[string]bool {
+	slow := map[string]bool{}
+	for _, r := range relays {
+		if errors.Is(r.Err, ErrTimeout) {
+			slow[r.URL] = true
+		}
+	}
+	return slow
+}
+
+// withoutSilent are targets of which those that let an event time out are not to
+// be asked any more.
+func withoutSilent(targets []target, published []PublishStatus) []target {
+	out := slices.Clone(targets)
+	for _, s := range published {
+		for i := range out {
+			if out[i].url == s.URL && errors.Is(s.Err, ErrTimeout) {
+				out[i].err = s.Err
+			}
+		}
+	}
+	return out
 }
 
 // accepted counts the relays that have the event.

@@ -89,7 +89,7 @@ func (c *conn) requestOnce(ctx context.Context, f nostr.Filter, take func(json.R
 					return message{}, c.ended()
 				}
 			case <-ctx.Done():
-				c.unsubscribe(id)
+				go c.unsubscribe(id) // there is no time left to wait for it
 				return message{}, fmt.Errorf("%w: no EOSE", ErrTimeout)
 			}
 		}
@@ -105,7 +105,7 @@ func (c *conn) requestOnce(ctx context.Context, f nostr.Filter, take func(json.R
 			err = fmt.Errorf("%w: it was still sending", ErrTimeout)
 		}
 		if err != nil {
-			c.unsubscribe(id)
+			go c.unsubscribe(id)
 			return message{}, err
 		}
 	}

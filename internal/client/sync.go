@@ -41,11 +41,11 @@ func (m *Memory) Sync(ctx context.Context) (SyncReport, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
 	reading, done := part(ctx, 0.5)
-	all := m.c.askEach(reading, m.all())
+	all := m.c.askEach(reading, m.c.relays(), m.all())
 	done()
 	a := unite(all, 0)
 	if a.AllFailed() {
-		return SyncReport{Status: m.status(a.Relays, 0)}, failures(ErrNoRelay, a.Relays)
+		return SyncReport{Status: m.status(a.Relays, 0)}, noRelay(a.Relays)
 	}
 	l, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events), a.Relays)
 	report := SyncReport{Status: status}

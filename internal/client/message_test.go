@@ -1,0 +1,66 @@
+package client
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestParseMessage(t *testing.T) {
+	for frame, want := range map[string]message{
+		`["EVENT","s",{"id":1}]`:         {label: "EVENT", sub: "s"},
+		`["EOSE","s"]`:                   {label: "EOSE", sub: "s"},
+		`["EOSE","s",["finish"]]`:        {label: "EOSE", sub: "s", hints: []string{"finish"}},
+		`["EOSE","s",{"more":1},2]`:      {label: "EOSE", sub: "s"},
+		`["CLOSED","s","error: x"]`:      {label: "CLOSED", sub: "s", text: "error: x"},
+		`["CLOSED","s"]`:                 {label: "CLOSED", sub: "s"},
+		`["OK","id",true]`:               {label: "OK", id: "id", ok: true},
+		`["OK","id",false,"blocked: x"]`: {label: "OK", id: "id", text: "blocked: x"},
+		` [ "AUTH" , "c" ] `:             {label: "AUTH", text: "c"},
+		`["NOTICE","hello"]`:             {label: "NOTICE", text: "hello"},
+		`["COUNT","s",{"count":1}]`:      {label: "COUNT"},
+		`["NEG-MSG"]`:                    {label: "NEG-MSG"},
+	} {
+		got, err := parseMessage([]byte(frame))
+		if err != nil || got.label != want.label || got.sub != want.sub || got.id != want.id || got.ok != want.ok || got.text != want.text ||
+			got.hinted("finish") != want.hinted("finish") || got.hinted("more") {
+			t.Errorf("%s is %+v, %v", frame, got, err)
+		}
+	}
+	for _, frame := range []string{``, `x`, `{}`, `[]`, `[1]`, `["EVENT"]`, `["EVENT","s"]`, `["EVENT",1,{}]`, `["EOSE"]`, `["OK","id"]`,
+		`["OK","id","true",""]`, `["OK","id",true,5]`, `["AUTH"]`, `["AUTH",{}]`, `["NOTICE",1]`, `["CLOSED",null,1]`, `["EOSE","s"]]`} {
+		if got, err := parseMessage([]byte(frame)); !errors.Is(err, ErrMisbehaved) {
+			t.Errorf("%s is %+v, %v", frame, got, err)
+		}
+	}
+}
+
+// Whatever a relay sends is parsed or refused, and what is shown of it is
+// short and prints.
+func FuzzParseMessage(f *testing.F) {
+	for _, seed := range []string{`["EVENT","s",{"id":1}]`, `["EOSE","s",["finish"]]`, `["OK","id",false,"\u0007"]`, `["AUTH","c"]`, `["CLOSED","s","a\u202eb"]`, `[[[`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		m, err := parseMessage(frame)
+		if err != nil && !errors.Is(err, ErrMisbehaved) {
+			t.Errorf("%v", err)
+		}
+		if shown := printable(m.text); len(shown) > 4*310 || strings.ContainsFunc(shown, unicode.IsControl) {
+			t.Errorf("it is shown as %q", shown)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	for text, want := range map[string]error{
+		"auth-required: x": ErrAuth, "restricted: x": ErrAuth, "blocked: x": ErrRefused, "error: x": ErrRefused, "": ErrRefused,
+		"not restricted: x": ErrRefused, "duplicate: x": ErrRefused, "no colon": ErrRefused,
+	} {
+		err := error(&RefusalError{Message: text})
+		if !errors.Is(err, want) || errors.Is(err, ErrAuth) && errors.Is(err, ErrRefused) || err.Error() == "" {
+			t.Errorf("%q is %v", text, err)
+		}
+	}
+}
