@@ -7,7 +7,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 ROUNDS   ?= 200
 
-.PHONY: run build test interop lint fuzz bench soak demo clean
+.PHONY: run build test interop lint fuzz bench soak demo interop-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -21,8 +21,10 @@ test: ## everything but what takes many minutes
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
-interop: build ## JavaScript clients that share no code with ours; needs Node.js 20 and the npm registry
-	@command -v npm >/dev/null || { echo "make interop needs node and npm" >&2; exit 1; }
+interop-deps: ## Node.js and npm for interop, from Debian when they are missing
+	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
+
+interop: build interop-deps ## JavaScript clients that share no code with ours; needs Node.js 20 and the npm registry
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party
 	@set -e; for package in testdata/*/package.json; do \
 		echo "== $$(dirname $$package)"; \

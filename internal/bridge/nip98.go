@@ -62,7 +62,7 @@ func (s *signatures) check(headers []string, method, endpoint, rawQuery string) 
 	if err != nil {
 		return signed{}, err
 	}
-	if named == nil || *named != method {
+	if named == nil || !strings.EqualFold(*named, method) { // nostr-tools signs "post"
 		return signed{}, errors.New("the method tag must be " + method)
 	}
 	payload, err := theTag(ev, "payload")
