@@ -25,10 +25,10 @@ var errUnsure = errors.New("it may know a list of the agent's relays")
 // agent is a public key in hex. Where the context has a deadline, half of the
 // time left is used at most: something is to be asked afterwards.
 //
-// The error is ErrNoRelay when no relay answered. If none of those that
-// answered has a list, but others failed, that is no error here; but from then
-// on every Status is partial, and nothing is said to be absent: the memory may
-// lie on relays that are not known.
+// The error is ErrNoRelay when no relay answered. If others failed, that is no
+// error here, whether or not a list was found; but from then on every Status is
+// partial, and nothing is said to be absent: there may be a newer list, and the
+// memory may lie on relays that are not known.
 func (c *Client) Discover(ctx context.Context, agent string) error {
 	if !nostr.IsValid32ByteHex(agent) {
 		return fmt.Errorf("agent: %w", nipae.ErrKey)
@@ -43,6 +43,12 @@ func (c *Client) Discover(ctx context.Context, agent string) error {
 	c.use(targetsOf(c.o.Relays), nil)
 	a, err := c.ask(ctx, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
 	var unsure []RelayStatus
+	for _, r := range a.Relays {
+		if r.failed() || !r.Complete {
+			r.Err = unsureOf(r)
+			unsure = append(unsure, r)
+		}
+	}
 	if urls, listed := nipae.ConfiguredRelays(agent, a.Events, nil); listed {
 		found := targetsOf(urls)
 		for _, t := range found[min(maxRelays, len(found)):] {
@@ -51,12 +57,6 @@ func (c *Client) Discover(ctx context.Context, agent string) error {
 		}
 		c.use(found[:min(maxRelays, len(found))], unsure)
 		return nil
-	}
-	for _, r := range a.Relays {
-		if r.failed() || !r.Complete {
-			r.Err = unsureOf(r)
-			unsure = append(unsure, r)
-		}
 	}
 	c.use(targetsOf(c.o.Relays), unsure)
 	return err

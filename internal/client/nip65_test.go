@@ -55,7 +55,7 @@ func TestDiscover(t *testing.T) {
 			{relayList(t, now-5, nostr.Tag{"r", "wss://old.example.com"}), relayList(t, now)},
 		}, false, nil, false},
 		{"somebody else's", [][]*nostr.Event{{foreign}}, false, nil, false},
-		{"found, and one is down", [][]*nostr.Event{{relayList(t, now, nostr.Tag{"r", "wss://a.example.com"})}}, true, []string{"wss://a.example.com"}, false},
+		{"found, and one is down", [][]*nostr.Event{{relayList(t, now, nostr.Tag{"r", "wss://a.example.com"})}}, true, []string{"wss://a.example.com"}, true},
 		{"none, and one is down", [][]*nostr.Event{nil}, true, nil, true},
 	}
 	for _, tt := range tests {
@@ -125,6 +125,31 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	}
 	if got, status, err := unsure.Get(t.Context(), "mem/a"); err != nil || got != wrote || !status.Partial {
 		t.Errorf("with a list that may be unknown: %+v, %v", got, err)
+	}
+}
+
+// A list that is found while some relay fails may be an old one: where it leads,
+// nothing is absent, and what is found may be old.
+func TestAnOldListIsDoubted(t *testing.T) {
+	now := time.Now().Unix()
+	left, home := startRelay(t).url, startRelay(t).url
+	mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "core", "at home")
+	a := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now-5, nostr.Tag{"r", left})}})
+	b := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home})}})
+
+	m := ownerOf(t, "agent", "owner", []string{a, b}, nil)
+	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
+		t.Fatal(err)
+	}
+	if got, status, err := m.Get(t.Context(), "core"); err != nil || got.Text != "at home" || status.Partial {
+		t.Errorf("both answer: %+v, %v, %+v", got, err, status)
+	}
+	m = ownerOf(t, "agent", "owner", []string{a, downRelay(t)}, nil)
+	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
+		t.Fatal(err)
+	}
+	if _, status, err := m.Get(t.Context(), "core"); !errors.Is(err, ErrPartial) || len(status.Relays) != 2 {
+		t.Errorf("one is down: %v, %+v", err, status)
 	}
 }
 
