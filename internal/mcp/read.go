@@ -43,7 +43,7 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 	out := listOut{Entries: []brief{}, Unreadable: l.Unreadable, answer: s.answerOf(status)}
 	for _, e := range heads(l) {
 		slug := string(e.Slug)
-		if !strings.HasPrefix(slug, in.Prefix) {
+		if !begins(slug, in.Prefix) {
 			continue
 		}
 		out.Total++
@@ -56,6 +56,13 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 		}
 	}
 	return out, nil
+}
+
+// begins reports whether a slug begins with a prefix as a model writes it: mem/
+// may be left out, as it may be in slugs.
+func begins(slug, prefix string) bool {
+	prefix = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(prefix), "[["), resourceScheme)
+	return strings.HasPrefix(slug, prefix) || !strings.HasPrefix(prefix, "mem/") && strings.HasPrefix(slug, "mem/"+prefix)
 }
 
 // everything is the whole memory.

@@ -61,7 +61,7 @@ func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
 	entries := heads(l)
 	kept := entries[:0]
 	for _, e := range entries {
-		if strings.HasPrefix(string(e.Slug), in.Prefix) {
+		if begins(string(e.Slug), in.Prefix) {
 			kept = append(kept, e)
 		}
 	}

@@ -136,6 +136,20 @@ func TestSearchTool(t *testing.T) {
 	if len(out.Hits) != 3 || out.Total != 10 || out.Searched != 10 || len(out.Hits[0].Snippets) != 0 {
 		t.Errorf("in slugs with a prefix: %+v", out)
 	}
+	// A prefix is taken as slugs are: an empty answer would read as "nothing there".
+	for _, prefix := range []string{"tea/", "[[mem/tea/", "engram://mem/tea/", " tea"} {
+		if out := ask[searchOut](p, "memory_search", args{"query": "oolong", "prefix": prefix}); out.Searched != 30 {
+			t.Errorf("search with prefix %q: %+v", prefix, out)
+		}
+		if out := ask[listOut](p, "memory_list", args{"prefix": prefix}); out.Total != 30 {
+			t.Errorf("list with prefix %q: %+v", prefix, out)
+		}
+	}
+	for prefix, want := range map[string]int{"": 32, "co": 1, "core": 1, "mem/": 31, "m": 31, "mem/core": 0, "ea/": 0} {
+		if out := ask[listOut](p, "memory_list", args{"prefix": prefix}); out.Total != want {
+			t.Errorf("list with prefix %q: %d, want %d", prefix, out.Total, want)
+		}
+	}
 	if out := ask[searchOut](p, "memory_search", args{"query": "absent"}); len(out.Hits) != 0 || out.Partial {
 		t.Errorf("nothing: %+v", out)
 	}
