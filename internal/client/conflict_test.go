@@ -86,6 +86,34 @@ func TestClockPoisoning(t *testing.T) {
 	}
 }
 
+// A relay that takes nothing, because it has something newer, and then does not
+// show that: what the others took is no proof that it is the head.
+func TestANewerVersionIsNotShown(t *testing.T) {
+	hiding := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		sent := false
+		for {
+			f, ok := c.read()
+			switch {
+			case !ok:
+				return
+			case f.Label == wire.LabelEvent:
+				sent = true
+				c.send(wire.AppendOK(nil, f.Event.ID, false, "duplicate: a newer version is stored"))
+			case f.Label == wire.LabelReq && sent:
+				c.sendf(`["CLOSED",%q,"error: try again"]`, f.SubID)
+			case f.Label == wire.LabelReq:
+				c.send(wire.AppendEOSE(nil, f.SubID))
+			}
+		}
+	}})
+	m := agentOf(t, "agent", "owner", []string{startRelay(t).url, hiding}, nil)
+	var conflict *ConflictError
+	_, status, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
+	if !errors.As(err, &conflict) || !conflict.Sent || conflict.Theirs != nil || accepted(status.Published) != 1 {
+		t.Errorf("%v, %+v", err, status)
+	}
+}
+
 // racing is a relay at which another writer comes first: it writes between our
 // reading and our event.
 func racing(t testing.TB, h *hoard, theirs func()) string {

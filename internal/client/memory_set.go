@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"engramd/nips/nipae"
 )
@@ -160,7 +161,18 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status) (En
 	after, err := m.verify(ctx, withoutSilent(targets, published), ours)
 	status.Relays, status.Doubtful = after.Relays, after.Doubtful
 	status.Partial = status.Partial || after.Partial
+	if err == nil && hidden(published, after.Relays) {
+		err = &ConflictError{Sent: true, Reason: "a relay has a newer version, and did not show it"}
+	}
 	return entry, status, err
+}
+
+// hidden reports whether a relay that refused an event for a newer one did not
+// answer in full when it was asked for that.
+func hidden(published []PublishStatus, after []RelayStatus) bool {
+	return slices.ContainsFunc(published, func(s PublishStatus) bool {
+		return s.Superseded && slices.ContainsFunc(after, func(r RelayStatus) bool { return r.URL == s.URL && !r.Complete })
+	})
 }
 
 // verify reads the head again, at those relays, and compares it with what was
