@@ -29,8 +29,8 @@ func (c *Client) Approvals() *Approvals { return &Approvals{c: c} }
 func (a *Approvals) List(ctx context.Context) ([]string, Status, error) {
 	ctx, cancel := a.c.operation(ctx)
 	defer cancel()
-	list, status, err := a.read(ctx)
-	return agentsOf(list), status, err
+	lists, status, err := a.read(ctx)
+	return agentsOf(newest(lists)), status, err
 }
 
 // Allow adds an agent, given by its public key in hex. If it is in the list of
@@ -42,7 +42,7 @@ func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
 	if !nostr.IsValid32ByteHex(agent) {
 		return Status{}, fmt.Errorf("agent: %w", nipae.ErrKey)
 	}
-	return a.change(ctx, func(tags nostr.Tags) (nostr.Tags, error) {
+	return a.change(ctx, func(tags nostr.Tags, _ []*nostr.Event) (nostr.Tags, error) {
 		if slices.ContainsFunc(tags, isAgent(agent)) {
 			return tags, nil
 		}
@@ -51,19 +51,22 @@ func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
 }
 
 // Revoke takes an agent out of the list. ErrNotFound says that it is not in it.
-// Relays that cannot be reached keep the old list: see Status.Published.
+// Relays that cannot be reached keep the old list: see Status.Published. If it is
+// in an older list only, which some relay still goes by, the list is sent to all,
+// unchanged.
 func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
-	return a.change(ctx, func(tags nostr.Tags) (nostr.Tags, error) {
+	return a.change(ctx, func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error) {
 		left := slices.DeleteFunc(slices.Clone(tags), isAgent(agent))
-		if len(left) == len(tags) {
+		named := func(list *nostr.Event) bool { return slices.ContainsFunc(list.Tags, isAgent(agent)) }
+		if len(left) == len(tags) && !slices.ContainsFunc(older, named) {
 			return nil, ErrNotFound
 		}
 		return left, nil
 	})
 }
 
-// read returns the newest list, nil if there is none on any relay.
-func (a *Approvals) read(ctx context.Context) (*nostr.Event, Status, error) {
+// read returns the lists that the relays have, the newest first: that one counts.
+func (a *Approvals) read(ctx context.Context) ([]*nostr.Event, Status, error) {
 	answers, err := a.c.ask(ctx, nostr.Filter{Kinds: []int{kindAppData}, Authors: []string{a.c.id.PubKey()},
 		Tags: nostr.TagMap{"d": {approvalsD}}})
 	status := Status{Relays: answers.Relays, Partial: answers.Partial(), Doubtful: rejected(answers.Relays)}
@@ -71,24 +74,36 @@ func (a *Approvals) read(ctx context.Context) (*nostr.Event, Status, error) {
 	case err != nil:
 		return nil, status, err
 	case len(answers.Events) > 0:
-		return answers.Events[0], status, nil
+		return answers.Events, status, nil
 	case status.Partial:
 		return nil, status, failures(ErrPartial, status.Relays)
 	}
 	return nil, status, nil
 }
 
+// newest is the first of lists, nil if there is none.
+func newest(lists []*nostr.Event) *nostr.Event {
+	if len(lists) == 0 {
+		return nil
+	}
+	return lists[0]
+}
+
+// edit makes the tags of the next list. It is told the lists that were newest
+// before and that some relay still has.
+type edit func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error)
+
 // change writes the list with other tags.
-func (a *Approvals) change(ctx context.Context, edit func(nostr.Tags) (nostr.Tags, error)) (Status, error) {
+func (a *Approvals) change(ctx context.Context, do edit) (Status, error) {
 	ctx, cancel := a.c.operation(ctx)
 	defer cancel()
 	reading, done := part(ctx, 0.4)
-	list, status, err := a.read(reading)
+	lists, status, err := a.read(reading)
 	done()
 	if err != nil {
 		return status, err
 	}
-	next, err := a.edited(list, edit)
+	next, err := a.edited(lists, do)
 	if err != nil {
 		return status, err
 	}
@@ -103,13 +118,14 @@ func (a *Approvals) change(ctx context.Context, edit func(nostr.Tags) (nostr.Tag
 }
 
 // edited makes the next version of the list; the same event if nothing changes.
-func (a *Approvals) edited(list *nostr.Event, edit func(nostr.Tags) (nostr.Tags, error)) (*nostr.Event, error) {
+func (a *Approvals) edited(lists []*nostr.Event, do edit) (*nostr.Event, error) {
+	list := newest(lists)
 	next := &nostr.Event{Kind: kindAppData, Tags: nostr.Tags{{"d", approvalsD}}}
 	last := int64(0)
 	if list != nil {
 		next.Tags, next.Content, last = slices.Clone(list.Tags), list.Content, int64(list.CreatedAt)
 	}
-	tags, err := edit(next.Tags)
+	tags, err := do(next.Tags, lists[min(1, len(lists)):])
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +142,8 @@ func (a *Approvals) edited(list *nostr.Event, edit func(nostr.Tags) (nostr.Tags,
 
 // verify reads the list again.
 func (a *Approvals) verify(ctx context.Context, ours *nostr.Event, status Status) (Status, error) {
-	list, after, err := a.read(ctx)
+	lists, after, err := a.read(ctx)
+	list := newest(lists)
 	status.Relays, status.Doubtful = after.Relays, after.Doubtful
 	status.Partial = status.Partial || after.Partial
 	switch {

@@ -59,6 +59,29 @@ func TestApprovalsAreTheRelays(t *testing.T) {
 	}
 }
 
+// What is revoked while a relay is down is still approved there; revoking again
+// reaches it.
+func TestRevokingAgain(t *testing.T) {
+	one, late := startRelay(t), startRelay(t)
+	owner, agent := who(t, "owner"), who(t, "agent").PubKey()
+	both := clientFor(t, owner, []string{one.url, late.url}, nil).Approvals()
+	if _, err := both.Allow(t.Context(), agent); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clientFor(t, owner, []string{one.url}, nil).Approvals().Revoke(t.Context(), agent); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := both.Revoke(t.Context(), agent); err != nil || accepted(status.Published) != 2 {
+		t.Errorf("again: %v, %+v", err, status)
+	}
+	if ok, err := late.store.Approved(t.Context(), owner.PubKey(), agent); err != nil || ok {
+		t.Errorf("still approved at one relay: %v, %v", ok, err)
+	}
+	if _, err := both.Revoke(t.Context(), agent); !errors.Is(err, ErrNotFound) {
+		t.Errorf("once no relay has it: %v", err)
+	}
+}
+
 // A list that may lie on a relay that is down is not begun anew; tags and
 // content that are not ours stay.
 func TestApprovalsAreNotLost(t *testing.T) {
