@@ -20,6 +20,10 @@ writes to.`,
 	}, a.agentsAllowCommand(), a.agentsLsCommand(), a.agentsRevokeCommand())
 }
 
+// approvalsRemedy is for relays that did not take the list: it is no memory, so
+// that relays sync does not send it.
+const approvalsRemedy = "the same command brings the others up to date once they answer"
+
 // withApprovals runs do on the list of the key's owner, at the configured
 // relays: where an agent is to be let in, its own list of relays says nothing.
 func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, owner string, list *client.Approvals) error) error {

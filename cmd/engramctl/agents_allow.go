@@ -22,7 +22,7 @@ func (a *app) agentsAllowCommand() *cobra.Command {
 		}
 		return a.withApprovals(ctx, func(ctx context.Context, _ string, list *client.Approvals) error {
 			status, err := list.Allow(ctx, agent)
-			if err := a.report(status, explained(err)); err != nil {
+			if err := a.reportWith(status, explained(err), approvalsRemedy); err != nil {
 				return err
 			}
 			return a.print("%s  allowed\n", npub(agent))

@@ -13,8 +13,8 @@ func (a *app) agentsRevokeCommand() *cobra.Command {
 		Use:   "revoke PUBKEY",
 		Short: "Take an approval back",
 		Long: `Take an approval back. What the agent wrote stays, and stays readable. A relay that
-cannot be reached keeps the approval: stderr names it. Exit code 1 if the agent
-is not approved.`,
+cannot be reached keeps the approval: stderr names it; revoke again once it is
+back. Exit code 1 if the agent is not approved.`,
 		Example: `  engramctl agents revoke npub1… --key-file owner.key --relay wss://relay.example`,
 		Args:    arguments("PUBKEY"),
 	}, func(ctx context.Context, args []string) error {
@@ -24,7 +24,7 @@ is not approved.`,
 		}
 		return a.withApprovals(ctx, func(ctx context.Context, _ string, list *client.Approvals) error {
 			status, err := list.Revoke(ctx, agent)
-			if err := a.report(status, explained(err)); err != nil {
+			if err := a.reportWith(status, explained(err), approvalsRemedy); err != nil {
 				return err
 			}
 			return a.print("%s  revoked\n", npub(agent))

@@ -10,6 +10,12 @@ import (
 // report says on stderr which relays failed, and that an answer is partial. It
 // returns the error to end with: err, or with --strict one for a partial answer.
 func (a *app) report(s client.Status, err error) error {
+	return a.reportWith(s, err, "engramctl relays sync brings the others up to date")
+}
+
+// reportWith is report with what helps if some relays did not take what was
+// written.
+func (a *app) reportWith(s client.Status, err error, remedy string) error {
 	failed := map[string]bool{}
 	for _, r := range once(s.Relays) {
 		failed[r.URL] = r.Err != nil
@@ -31,7 +37,7 @@ func (a *app) report(s client.Status, err error) error {
 	case err != nil:
 		return err
 	case accepted < len(s.Published):
-		a.note("written to %d of %d relays; engramctl relays sync brings the others up to date", accepted, len(s.Published))
+		a.note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
 	case s.Partial:
 		a.note("partial answer: not every relay answered in full, there may be more or newer memory")
 	}
