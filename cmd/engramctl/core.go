@@ -111,8 +111,9 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 		if o.err != nil {
 			return o.err
 		}
-		_, err := a.Stdout.Write(o.text)
-		return err
+		// On a terminal as mem get: its owner may be looking at what others made
+		// the agent write.
+		return a.printText(string(o.text))
 	case <-ctx.Done():
 		if parent.Err() != nil {
 			return parent.Err()
