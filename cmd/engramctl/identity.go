@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"engramd/internal/client"
@@ -37,7 +38,11 @@ func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
 	case from.file != "":
 		var err error
 		name = "key file " + from.file
-		if text, err = readPrivate("key file", from.file); err != nil {
+		text, err = readPrivate("key file", from.file)
+		if _, _, secret := parseSecret(filepath.Base(from.file)); errors.Is(err, fs.ErrNotExist) && secret == nil {
+			return "", usagef("%s names a secret key where a file with one is wanted, and it has been seen by others now", from.origin)
+		}
+		if err != nil {
 			return "", usageError{err}
 		}
 	}
