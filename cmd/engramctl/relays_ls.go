@@ -41,6 +41,10 @@ refuse the key.`,
 		configured := c.Relays()
 		if err := a.discover(ctx, c, m.Agent()); err != nil {
 			a.note("looking for the agent's list of relays: %v", err)
+		} else {
+			for _, r := range c.Doubts() {
+				a.reportRelay(r)
+			}
 		}
 		source, unused := "configured", []string{}
 		if !slices.Equal(c.Relays(), configured) {
@@ -97,7 +101,7 @@ func (a *app) printRelays(relays []client.RelayStatus, source string, unused []s
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.URL, source, state)
 	}
 	for _, url := range unused {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", url, "configured", "not asked: the agent has a list of its own")
+		fmt.Fprintf(w, "%s\t%s\t%s\n", url, "configured", "not asked for memory: the agent has a list of its own")
 	}
 	return w.Flush()
 }

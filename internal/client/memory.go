@@ -71,6 +71,6 @@ func (m *Memory) all() nostr.Filter { return nipae.ListFilter(m.agent, m.owner) 
 // status makes the Status of a reading: what is uncertain about the list of
 // relays is part of it.
 func (m *Memory) status(relays []RelayStatus, doubtful int) Status {
-	relays = append(relays[:len(relays):len(relays)], m.c.doubts()...)
+	relays = append(relays[:len(relays):len(relays)], m.c.Doubts()...)
 	return Status{Relays: relays, Partial: partial(relays), Doubtful: doubtful + rejected(relays)}
 }

@@ -69,8 +69,10 @@ func (c *Client) use(targets []target, unsure []RelayStatus) {
 	c.targets, c.unsure = targets, unsure
 }
 
-// doubts is why the list of relays may not be the agent's.
-func (c *Client) doubts() []RelayStatus {
+// Doubts are why the relays that are asked may not be those of the agent's
+// newest list, or not all of them: relays that failed when Discover asked them
+// for it, and those that are too many.
+func (c *Client) Doubts() []RelayStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unsure

@@ -75,22 +75,22 @@ func TestDiscover(t *testing.T) {
 			if want == nil {
 				want = relays
 			}
-			if !slices.Equal(c.Relays(), want) || len(c.doubts()) > 0 != tt.partial {
-				t.Errorf("relays %v, doubts %+v; want %v, %v", c.Relays(), c.doubts(), want, tt.partial)
+			if !slices.Equal(c.Relays(), want) || len(c.Doubts()) > 0 != tt.partial {
+				t.Errorf("relays %v, doubts %+v; want %v, %v", c.Relays(), c.Doubts(), want, tt.partial)
 			}
 		})
 	}
 
 	c := clientFor(t, who(t, "owner"), []string{startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, long...)}})}, nil)
-	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != maxRelays || len(c.doubts()) != 1 {
-		t.Errorf("a long list: %v, %d relays, %+v", err, len(c.Relays()), c.doubts())
+	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != maxRelays || len(c.Doubts()) != 1 {
+		t.Errorf("a long list: %v, %d relays, %+v", err, len(c.Relays()), c.Doubts())
 	}
 	if err := c.Discover(t.Context(), "npub1"); err == nil {
 		t.Error("a key that is none is taken")
 	}
 	down := clientFor(t, who(t, "owner"), []string{downRelay(t)}, nil)
-	if err := down.Discover(t.Context(), agent); !errors.Is(err, ErrNoRelay) || len(down.doubts()) != 1 {
-		t.Errorf("all down: %v, %+v", err, down.doubts())
+	if err := down.Discover(t.Context(), agent); !errors.Is(err, ErrNoRelay) || len(down.Doubts()) != 1 {
+		t.Errorf("all down: %v, %+v", err, down.Doubts())
 	}
 }
 
