@@ -65,6 +65,7 @@ A patch that names none is refused.`,
 				return entry, status, err
 			}
 			to := o
+			to.Whole = a.flags.strict
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})

@@ -61,6 +61,7 @@ Prints slug, size and the new hash.`,
 			return err
 		}
 		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+			o.Whole = a.flags.strict
 			return m.Set(ctx, slug, text, o)
 		})
 	})

@@ -36,13 +36,14 @@ func (a *Approvals) List(ctx context.Context) ([]string, Status, error) {
 // Allow adds an agent, given by its public key in hex. If it is in the list of
 // some relay, and every relay answered, the list is sent to those that lack it,
 // unchanged. Otherwise a new version is written as by Memory.Set, with the same
-// errors; but without a list, and with a relay that failed, it is ErrPartial and
-// nothing is written: the list there would be lost.
+// errors; but with a relay that failed it is ErrPartial and nothing is written:
+// that relay may have a newer list, in which another agent is revoked, or the only
+// one.
 func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
 	if !nostr.IsValid32ByteHex(agent) {
 		return Status{}, fmt.Errorf("agent: %w", nipae.ErrKey)
 	}
-	return a.change(ctx, func(tags nostr.Tags, _ []*nostr.Event) (nostr.Tags, error) {
+	return a.change(ctx, true, func(tags nostr.Tags, _ []*nostr.Event) (nostr.Tags, error) {
 		if slices.ContainsFunc(tags, isAgent(agent)) {
 			return tags, nil
 		}
@@ -55,7 +56,7 @@ func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
 // in an older list only, which some relay still goes by, the list is sent to all,
 // unchanged.
 func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
-	return a.change(ctx, func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error) {
+	return a.change(ctx, false, func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error) {
 		left := slices.DeleteFunc(slices.Clone(tags), isAgent(agent))
 		named := func(list *nostr.Event) bool { return slices.ContainsFunc(list.Tags, isAgent(agent)) }
 		if len(left) == len(tags) && !slices.ContainsFunc(older, named) {
@@ -93,13 +94,16 @@ func newest(lists []*nostr.Event) *nostr.Event {
 // before and that some relay still has.
 type edit func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error)
 
-// change writes the list with other tags.
-func (a *Approvals) change(ctx context.Context, do edit) (Status, error) {
+// change writes the list with other tags; whole: only if every relay answered.
+func (a *Approvals) change(ctx context.Context, whole bool, do edit) (Status, error) {
 	ctx, cancel := a.c.operation(ctx)
 	defer cancel()
 	reading, done := part(ctx, 0.4)
 	lists, status, err := a.read(reading)
 	done()
+	if err == nil && whole && status.Partial {
+		err = failures(ErrPartial, status.Relays)
+	}
 	if err != nil {
 		return status, err
 	}

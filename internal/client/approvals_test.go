@@ -101,8 +101,11 @@ func TestApprovalsAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.put(list)
-	status, err := a.Allow(t.Context(), agent)
-	if err != nil || !status.Partial {
+	// The relay that is down may have a newer list, without somebody who is in this one.
+	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.count() != 1 {
+		t.Errorf("allow over half of the lists: %v, %d events", err, h.count())
+	}
+	if status, err := clientFor(t, who(t, "owner"), []string{url}, nil).Approvals().Allow(t.Context(), agent); err != nil {
 		t.Fatalf("allow: %v, %+v", err, status)
 	}
 	got := h.last()

@@ -110,9 +110,10 @@ func TestHostileRelaysSpoilNothing(t *testing.T) {
 	for name, start := range hostileRelays(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			good := startRelay(t).url
-			relays := []string{start(t), good}
+			hostile := start(t)
 			scaled(t, func(timeout func(*Options)) error {
+				// A good relay for each try: what an earlier one sent late must not reach this one.
+				relays := []string{hostile, startRelay(t).url}
 				truth := mustSet(t, agentOf(t, "agent", "owner", relays[1:], nil), "mem/a", "the truth")
 				return besideHostile(t, agentOf(t, "agent", "owner", relays, timeout), truth, timeout)
 			})

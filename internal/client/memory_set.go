@@ -19,6 +19,9 @@ type SetOptions struct {
 	// OverUnreadable writes also where there is something that cannot be read,
 	// and supersedes it.
 	OverUnreadable bool
+	// Whole writes only if every relay said what is there: one that failed may
+	// have a newer text than the one read. Otherwise it is ErrPartial.
+	Whole bool
 }
 
 // Set writes a text (NIP-AE, "Writing"): it reads the head, seals a version
@@ -103,6 +106,9 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 	reading, status, err := m.reading(ctx, slug)
 	if err != nil && !(o.OverUnreadable && errors.Is(err, ErrUnreadable)) {
 		return reading, status, err
+	}
+	if o.Whole && status.Partial {
+		return reading, status, failures(ErrPartial, status.Relays)
 	}
 	if o.Base == "" {
 		return reading, status, nil

@@ -18,6 +18,7 @@ type about struct {
 	entry   client.Entry
 	version bool // it was about a version that was named
 	write   bool
+	found   bool // there is a text, if perhaps not the newest
 }
 
 // Unwrap gives errors.Is the cause.
@@ -132,6 +133,11 @@ func conflicting(a *about, c *client.ConflictError) *Failure {
 func (s *Server) partial(a *about) *Failure {
 	f := &Failure{Code: CodePartial, Message: "Nothing was found for " + name(a.slug) + ", but not every relay answered: it may well exist." + nothingWritten(a),
 		Action: "Do not take it for missing. Try again later; if it goes on, tell the user which relays fail."}
+	if a.found {
+		f.Message = "There is a text for " + name(a.slug) + ", but not every relay answered: one that did not may have a newer text." + nothingWritten(a)
+		f.Action = "Try again later; if it goes on, tell the user which relays fail. Only if the user says so, read it and write it whole with memory_write."
+		return f
+	}
 	if !s.o.ReadOnly {
 		f.Action += " Only if the user says so, create it anew with memory_write."
 	}

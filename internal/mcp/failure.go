@@ -12,7 +12,7 @@ const (
 	CodeInvalid     = "invalid_arguments" // the arguments are no question that can be asked
 	CodeNotFound    = "not_found"         // every relay answered and none has it
 	CodeRemoved     = "removed"           // every relay answered, and it was deleted
-	CodePartial     = "partial"           // nothing was found, and not every relay answered
+	CodePartial     = "partial"           // nothing, or perhaps not the newest, was found, and not every relay answered
 	CodeUnreadable  = "unreadable"        // there is something, and it cannot be read
 	CodeConflict    = "conflict"          // it is another version than the change was made for
 	CodeClock       = "clock"             // the stored version is dated too far in the future

@@ -61,7 +61,7 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 			}
 			return writeOut{}, &about{error: conflict, slug: slug, status: status, write: true}
 		}
-		return s.set(ctx, slug, in.Text, base, outcome)
+		return s.set(ctx, slug, in.Text, client.SetOptions{Base: base}, outcome)
 	})
 }
 
@@ -95,7 +95,8 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		return s.set(ctx, slug, text+in.Text, base, outcome)
+		// What is added to must be the newest there is: a relay that failed may have a newer text.
+		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true}, outcome)
 	})
 }
 
@@ -115,13 +116,13 @@ func (s *Server) before(ctx context.Context, slug nipae.Slug) (client.Entry, str
 	return client.Entry{}, outcomeWritten, status, err
 }
 
-func (s *Server) set(ctx context.Context, slug nipae.Slug, text, base, outcome string) (writeOut, error) {
+func (s *Server) set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions, outcome string) (writeOut, error) {
 	if len(text) > maxText {
 		return writeOut{}, client.ErrTooLarge
 	}
-	e, status, err := s.o.Memory.Set(ctx, slug, text, client.SetOptions{Base: base})
+	e, status, err := s.o.Memory.Set(ctx, slug, text, o)
 	if err != nil {
-		return writeOut{}, &about{error: err, slug: slug, status: status, write: true}
+		return writeOut{}, &about{error: err, slug: slug, status: status, write: true, found: o.Whole}
 	}
 	return s.written(e, outcome, status), nil
 }
