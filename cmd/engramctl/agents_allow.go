@@ -10,9 +10,11 @@ import (
 
 func (a *app) agentsAllowCommand() *cobra.Command {
 	return a.command(&cobra.Command{
-		Use:     "allow PUBKEY",
-		Short:   "Approve an agent",
-		Long:    "Approve an agent, given by npub or hex. Approving it again changes nothing.",
+		Use:   "allow PUBKEY",
+		Short: "Approve an agent",
+		Long: `Approve an agent, given by npub or hex. Approving it again changes nothing. Every
+relay must answer: one that does not may have a newer list, in which another
+agent is revoked.`,
 		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
 		Args:    arguments("PUBKEY"),
 	}, func(ctx context.Context, args []string) error {

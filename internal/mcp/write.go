@@ -34,16 +34,20 @@ type writeOut struct {
 	answer
 }
 
+// parseWrite checks what every tool that writes a text is given.
+func parseWrite(rawSlug, rawBase, text string) (slug nipae.Slug, base string, err error) {
+	if slug, err = parseSlug(rawSlug); err != nil {
+		return "", "", err
+	}
+	if base, err = parseBase(rawBase); err != nil {
+		return "", "", err
+	}
+	return slug, base, checkText(text)
+}
+
 func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
-	slug, err := parseSlug(in.Slug)
+	slug, base, err := parseWrite(in.Slug, in.Base, in.Text)
 	if err != nil {
-		return writeOut{}, err
-	}
-	base, err := parseBase(in.Base)
-	if err != nil {
-		return writeOut{}, err
-	}
-	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
@@ -72,15 +76,8 @@ type appendIn struct {
 }
 
 func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
-	slug, err := parseSlug(in.Slug)
+	slug, base, err := parseWrite(in.Slug, in.Base, in.Text)
 	if err != nil {
-		return writeOut{}, err
-	}
-	base, err := parseBase(in.Base)
-	if err != nil {
-		return writeOut{}, err
-	}
-	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
