@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
 )
 
 func TestApprovals(t *testing.T) {
-	relays := []string{startRelay(t).url, startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL}
 	one, two := who(t, "agent").PubKey(), who(t, "second").PubKey()
 	stopped := time.Now()
 	a := clientFor(t, who(t, "owner"), relays, func(o *Options) { o.Clock = func() time.Time { return stopped } }).Approvals()
@@ -49,12 +51,12 @@ func TestApprovals(t *testing.T) {
 
 // The list is what the relay's write policy reads.
 func TestApprovalsAreTheRelays(t *testing.T) {
-	r := startRelay(t)
+	r := bridgetest.Start(t)
 	owner, agent := who(t, "owner"), who(t, "agent")
-	if _, err := clientFor(t, owner, []string{r.url}, nil).Approvals().Allow(t.Context(), agent.PubKey()); err != nil {
+	if _, err := clientFor(t, owner, []string{r.URL}, nil).Approvals().Allow(t.Context(), agent.PubKey()); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := r.store.Approved(t.Context(), owner.PubKey(), agent.PubKey()); err != nil || !ok {
+	if ok, err := r.Store.Approved(t.Context(), owner.PubKey(), agent.PubKey()); err != nil || !ok {
 		t.Errorf("approved %v, %v", ok, err)
 	}
 }
@@ -62,19 +64,19 @@ func TestApprovalsAreTheRelays(t *testing.T) {
 // What is revoked while a relay is down is still approved there; revoking again
 // reaches it.
 func TestRevokingAgain(t *testing.T) {
-	one, late := startRelay(t), startRelay(t)
+	one, late := bridgetest.Start(t), bridgetest.Start(t)
 	owner, agent := who(t, "owner"), who(t, "agent").PubKey()
-	both := clientFor(t, owner, []string{one.url, late.url}, nil).Approvals()
+	both := clientFor(t, owner, []string{one.URL, late.URL}, nil).Approvals()
 	if _, err := both.Allow(t.Context(), agent); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clientFor(t, owner, []string{one.url}, nil).Approvals().Revoke(t.Context(), agent); err != nil {
+	if _, err := clientFor(t, owner, []string{one.URL}, nil).Approvals().Revoke(t.Context(), agent); err != nil {
 		t.Fatal(err)
 	}
 	if status, err := both.Revoke(t.Context(), agent); err != nil || accepted(status.Published) != 2 {
 		t.Errorf("again: %v, %+v", err, status)
 	}
-	if ok, err := late.store.Approved(t.Context(), owner.PubKey(), agent); err != nil || ok {
+	if ok, err := late.Store.Approved(t.Context(), owner.PubKey(), agent); err != nil || ok {
 		t.Errorf("still approved at one relay: %v, %v", ok, err)
 	}
 	if _, err := both.Revoke(t.Context(), agent); !errors.Is(err, ErrNotFound) {
@@ -88,7 +90,7 @@ func TestApprovalsAreNotLost(t *testing.T) {
 	agent := who(t, "agent").PubKey()
 	h := &hoard{}
 	url := startHoard(t, h)
-	a := clientFor(t, who(t, "owner"), []string{url, downRelay(t)}, nil).Approvals()
+	a := clientFor(t, who(t, "owner"), []string{url, bridgetest.Down(t)}, nil).Approvals()
 	if _, _, err := a.List(t.Context()); !errors.Is(err, ErrPartial) {
 		t.Errorf("list: %v", err)
 	}

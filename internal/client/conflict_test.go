@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
 
 func TestBase(t *testing.T) {
-	relays := []string{startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL}
 	m := agentOf(t, "agent", "owner", relays, nil)
 	var conflict *ConflictError
 	if _, _, err := m.Set(t.Context(), "mem/a", "x", SetOptions{Base: Hash("y")}); !errors.As(err, &conflict) || conflict.Theirs != nil {
@@ -34,7 +35,7 @@ func TestBase(t *testing.T) {
 	if _, _, err := m.Set(t.Context(), "mem/a", "three", SetOptions{Base: two.Hash}); !errors.Is(err, ErrConflict) {
 		t.Errorf("a base of what was removed: %v", err)
 	}
-	down := agentOf(t, "agent", "owner", append(relays, downRelay(t)), nil)
+	down := agentOf(t, "agent", "owner", append(relays, bridgetest.Down(t)), nil)
 	if _, _, err := down.Set(t.Context(), "mem/none", "three", SetOptions{Base: two.Hash}); !errors.Is(err, ErrPartial) || errors.Is(err, ErrConflict) {
 		t.Errorf("a base that a relay which is down may have: %v", err)
 	}
@@ -43,7 +44,7 @@ func TestBase(t *testing.T) {
 // Writes are dated one after the other, also within one second, and by a clock
 // that lags behind.
 func TestTimeIsMonotonic(t *testing.T) {
-	relays := []string{startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL}
 	stopped := time.Now()
 	m := agentOf(t, "agent", "owner", relays, func(o *Options) { o.Clock = func() time.Time { return stopped } })
 	for i := range 5 {
@@ -106,7 +107,7 @@ func TestANewerVersionIsNotShown(t *testing.T) {
 			}
 		}
 	}})
-	m := agentOf(t, "agent", "owner", []string{startRelay(t).url, hiding}, nil)
+	m := agentOf(t, "agent", "owner", []string{bridgetest.Start(t).URL, hiding}, nil)
 	var conflict *ConflictError
 	_, status, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
 	if !errors.As(err, &conflict) || !conflict.Sent || conflict.Theirs != nil || accepted(status.Published) != 1 {
@@ -163,7 +164,7 @@ func TestAConflictAfterTheWriteIsReported(t *testing.T) {
 // it has won without being the head in the end, namely when the other one's
 // write came after its check; everybody reads the same, and it is one of theirs.
 func TestTwoWritersAtOnce(t *testing.T) {
-	relays := []string{startRelay(t).url, startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL}
 	stopped := time.Now()
 	frozen := func(o *Options) { o.Clock = func() time.Time { return stopped } }
 	const rounds = 8

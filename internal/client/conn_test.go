@@ -13,6 +13,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/store/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
@@ -83,7 +84,7 @@ func TestConnectionsAreKept(t *testing.T) {
 
 // After Close nothing of the client runs on, and it says so.
 func TestClose(t *testing.T) {
-	c := New(who(t, "agent"), Options{Relays: []string{startRelay(t).url, silentRelay(t), hostileRelays(t)["challenges without end"](t)}, Timeout: time.Second})
+	c := New(who(t, "agent"), Options{Relays: []string{bridgetest.Start(t).URL, silentRelay(t), hostileRelays(t)["challenges without end"](t)}, Timeout: time.Second})
 	m, err := c.AsAgent(who(t, "owner").PubKey())
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
@@ -56,22 +57,22 @@ func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 	}{
 		{"all empty", []func(testing.TB) string{empty, empty, empty}, ErrNotFound, false, nil},
 		{"one has it", []func(testing.TB) string{empty, with(good), empty}, nil, false, nil},
-		{"one down", []func(testing.TB) string{empty, downRelay, empty}, ErrPartial, true, ErrPartial},
+		{"one down", []func(testing.TB) string{empty, bridgetest.Down, empty}, ErrPartial, true, ErrPartial},
 		{"one silent", []func(testing.TB) string{empty, silentRelay}, ErrPartial, true, ErrPartial},
 		{"one refuses", []func(testing.TB) string{empty, closed("restricted: not you")}, ErrPartial, true, ErrPartial},
 		{"one fails", []func(testing.TB) string{empty, closed("error: database is gone")}, ErrPartial, true, ErrPartial},
 		{"no relay URL", []func(testing.TB) string{empty, func(testing.TB) string { return "https://example.com" }}, ErrPartial, true, ErrPartial},
-		{"it is there and one is down", []func(testing.TB) string{downRelay, with(good)}, nil, true, nil},
-		{"all down", []func(testing.TB) string{downRelay, downRelay}, ErrNoRelay, true, ErrNoRelay},
+		{"it is there and one is down", []func(testing.TB) string{bridgetest.Down, with(good)}, nil, true, nil},
+		{"all down", []func(testing.TB) string{bridgetest.Down, bridgetest.Down}, ErrNoRelay, true, ErrNoRelay},
 		{"all refuse", []func(testing.TB) string{closed("restricted: no"), closed("auth-required: who?")}, ErrAuth, true, ErrAuth},
-		{"one refuses, one is down", []func(testing.TB) string{closed("restricted: no"), downRelay}, ErrNoRelay, true, ErrNoRelay},
+		{"one refuses, one is down", []func(testing.TB) string{closed("restricted: no"), bridgetest.Down}, ErrNoRelay, true, ErrNoRelay},
 		{"all fail", []func(testing.TB) string{closed("error: x")}, ErrNoRelay, true, ErrNoRelay},
 		{"no relays", nil, ErrNoRelay, false, ErrNoRelay},
 		{"tombstone", []func(testing.TB) string{with(tombstone), empty}, ErrTombstone, false, nil},
-		{"tombstone and one is down", []func(testing.TB) string{with(tombstone), downRelay}, ErrPartial, true, ErrPartial},
+		{"tombstone and one is down", []func(testing.TB) string{with(tombstone), bridgetest.Down}, ErrPartial, true, ErrPartial},
 		{"only what does not decrypt", []func(testing.TB) string{with(garbled), empty}, ErrUnreadable, false, ErrUnreadable},
 		{"only what lies about its slug", []func(testing.TB) string{with(lying)}, ErrUnreadable, false, ErrUnreadable},
-		{"unreadable and one is down", []func(testing.TB) string{with(garbled), downRelay}, ErrUnreadable, true, ErrUnreadable},
+		{"unreadable and one is down", []func(testing.TB) string{with(garbled), bridgetest.Down}, ErrUnreadable, true, ErrUnreadable},
 		{"a wrong signature", []func(testing.TB) string{with(&forged)}, ErrUnreadable, true, ErrUnreadable},
 		{"unreadable is newer", []func(testing.TB) string{with(garbled), with(good)}, nil, false, nil},
 	}
@@ -158,11 +159,11 @@ func TestWritingOverUnreadable(t *testing.T) {
 // One relay that is down or silent holds nothing up and is shown.
 func TestWritesReachTheOthers(t *testing.T) {
 	for name, broken := range map[string]func(testing.TB) string{
-		"down": downRelay, "silent": silentRelay, "refuses": func(t testing.TB) string { return refusing(t, "blocked: quota") },
+		"down": bridgetest.Down, "silent": silentRelay, "refuses": func(t testing.TB) string { return refusing(t, "blocked: quota") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			good := startRelay(t).url
+			good := bridgetest.Start(t).URL
 			relays := []string{broken(t), good}
 			scaled(t, func(timeout func(*Options)) error {
 				start := time.Now()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
@@ -113,7 +114,7 @@ func TestHostileRelaysSpoilNothing(t *testing.T) {
 			hostile := start(t)
 			scaled(t, func(timeout func(*Options)) error {
 				// A good relay for each try: what an earlier one sent late must not reach this one.
-				relays := []string{hostile, startRelay(t).url}
+				relays := []string{hostile, bridgetest.Start(t).URL}
 				truth := mustSet(t, agentOf(t, "agent", "owner", relays[1:], nil), "mem/a", "the truth")
 				return besideHostile(t, agentOf(t, "agent", "owner", relays, timeout), truth, timeout)
 			})

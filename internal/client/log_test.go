@@ -10,12 +10,13 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
 
 func TestLogAtAndRestore(t *testing.T) {
-	relays := []string{startRelay(t).url, startRelay(t).url, startHoard(t, &hoard{})}
+	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL, startHoard(t, &hoard{})}
 	start := time.Now()
 	now := start
 	agent := agentOf(t, "agent", "owner", relays, func(o *Options) { o.Clock = func() time.Time { return now } })
@@ -75,7 +76,7 @@ func TestLogAtAndRestore(t *testing.T) {
 	if _, _, err := agent.Log(t.Context(), "mem/none"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("no log: %v", err)
 	}
-	down := agentOf(t, "agent", "owner", append(relays, downRelay(t)), nil)
+	down := agentOf(t, "agent", "owner", append(relays, bridgetest.Down(t)), nil)
 	if _, _, err := down.Log(t.Context(), "mem/none"); !errors.Is(err, ErrPartial) {
 		t.Errorf("no log, one relay down: %v", err)
 	}
@@ -101,7 +102,7 @@ func TestRestoreKeepsTheOldBody(t *testing.T) {
 
 // A relay's history is paged down to its end.
 func TestHistoryIsPaged(t *testing.T) {
-	relays := []string{startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL}
 	base := time.Now().Unix() - 1000
 	for i := range 23 {
 		put(t, relays, engramAt(t, "agent", "owner", "mem/a", fmt.Sprint(i), base+int64(i)))
@@ -182,7 +183,7 @@ func TestHistoryThatLies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := answering(t, []*nostr.Event{head}, tt.http)
-			real := startRelay(t).url
+			real := bridgetest.Start(t).URL
 			put(t, []string{real}, head)
 			scaled(t, func(timeout func(*Options)) error {
 				start := time.Now()

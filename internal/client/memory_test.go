@@ -9,11 +9,12 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/nips/nipae"
 )
 
 func TestWriteAndRead(t *testing.T) {
-	relays := []string{startRelay(t).url, startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL}
 	agent, owner := agentOf(t, "agent", "owner", relays, nil), ownerOf(t, "agent", "owner", relays, nil)
 
 	if _, _, err := agent.Get(t.Context(), nipae.Core); !errors.Is(err, ErrNotFound) {
@@ -77,7 +78,7 @@ func slugs(entries []Entry) (out []string) {
 
 // A stranger learns nothing, and a pair is not another pair.
 func TestPairsAreApart(t *testing.T) {
-	relays := []string{startRelay(t).url}
+	relays := []string{bridgetest.Start(t).URL}
 	mustSet(t, agentOf(t, "agent", "owner", relays, nil), "mem/a", "for owner")
 	mustSet(t, agentOf(t, "agent", "other", relays, nil), "mem/a", "for other")
 	mustSet(t, agentOf(t, "second", "owner", relays, nil), "mem/a", "of second")

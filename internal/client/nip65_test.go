@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
 )
 
 // relayList is the agent's kind 10002.
@@ -65,7 +67,7 @@ func TestDiscover(t *testing.T) {
 				relays = append(relays, startHoard(t, &hoard{events: events}))
 			}
 			if tt.down {
-				relays = append(relays, downRelay(t))
+				relays = append(relays, bridgetest.Down(t))
 			}
 			c := clientFor(t, who(t, "owner"), relays, nil)
 			if err := c.Discover(t.Context(), agent); err != nil {
@@ -88,7 +90,7 @@ func TestDiscover(t *testing.T) {
 	if err := c.Discover(t.Context(), "npub1"); err == nil {
 		t.Error("a key that is none is taken")
 	}
-	down := clientFor(t, who(t, "owner"), []string{downRelay(t)}, nil)
+	down := clientFor(t, who(t, "owner"), []string{bridgetest.Down(t)}, nil)
 	if err := down.Discover(t.Context(), agent); !errors.Is(err, ErrNoRelay) || len(down.Doubts()) != 1 {
 		t.Errorf("all down: %v, %+v", err, down.Doubts())
 	}
@@ -98,7 +100,7 @@ func TestDiscover(t *testing.T) {
 // anything from being absent.
 func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	now := time.Now().Unix()
-	home := startRelay(t).url
+	home := bridgetest.Start(t).URL
 	wrote := mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "mem/a", "at home")
 	directory := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home, "write"})}})
 
@@ -113,7 +115,7 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 		t.Errorf("after: %+v, %v, %+v", got, err, status)
 	}
 
-	unsure := ownerOf(t, "agent", "owner", []string{downRelay(t), home}, nil)
+	unsure := ownerOf(t, "agent", "owner", []string{bridgetest.Down(t), home}, nil)
 	if err := unsure.c.Discover(t.Context(), m.Agent()); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 // nothing is absent, and what is found may be old.
 func TestAnOldListIsDoubted(t *testing.T) {
 	now := time.Now().Unix()
-	left, home := startRelay(t).url, startRelay(t).url
+	left, home := bridgetest.Start(t).URL, bridgetest.Start(t).URL
 	mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "core", "at home")
 	a := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now-5, nostr.Tag{"r", left})}})
 	b := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home})}})
@@ -144,7 +146,7 @@ func TestAnOldListIsDoubted(t *testing.T) {
 	if got, status, err := m.Get(t.Context(), "core"); err != nil || got.Text != "at home" || status.Partial {
 		t.Errorf("both answer: %+v, %v, %+v", got, err, status)
 	}
-	m = ownerOf(t, "agent", "owner", []string{a, downRelay(t)}, nil)
+	m = ownerOf(t, "agent", "owner", []string{a, bridgetest.Down(t)}, nil)
 	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
 		t.Fatal(err)
 	}

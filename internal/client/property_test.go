@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/nips/nipae"
 )
 
@@ -146,8 +147,8 @@ func TestTheSameHeadEverywhere(t *testing.T) {
 	t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 		c := &cluster{rng: rand.New(rand.NewPCG(seed, 1)), truth: model{}, clients: map[string]*Memory{}, now: time.Now().Add(-2 * time.Minute)}
 		keeper := &hoard{most: 3 + c.rng.IntN(10), hints: c.rng.IntN(2) == 0}
-		c.relays = []string{startRelay(t).url, startRelay(t).url, startHoard(t, keeper)}
-		c.broken = []string{downRelay(t), silentRelay(t)}
+		c.relays = []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL, startHoard(t, keeper)}
+		c.broken = []string{bridgetest.Down(t), silentRelay(t)}
 		for i := range 60 {
 			c.step(t, i)
 		}

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -17,76 +15,12 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge"
-	"engramd/internal/gate"
-	"engramd/internal/relay"
-	"engramd/internal/session"
-	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 	"engramd/nips/nipae"
 )
 
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second
-
-// realRelay is the relay itself, in this process, on a socket.
-type realRelay struct {
-	url   string
-	rel   *relay.Relay
-	store *store.Store
-}
-
-// startRelay serves the real relay with its websocket and its HTTP endpoints.
-func startRelay(t testing.TB) *realRelay {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := relay.NewNames(nil, netip.MustParseAddrPort(l.Addr().String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := storetest.MustTable(t, gate.Options{})
-	rel, err := relay.New(relay.Config{Names: names}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(rel.Close)
-	s := storetest.MustOpen(t, func(o *store.Options) {
-		o.OnCommit = rel.Committed
-		o.Clock = time.Now
-		o.Table = table
-		o.Versions = 100
-	})
-	if err := rel.Attach(s); err != nil {
-		t.Fatal(err)
-	}
-	socket := session.New(rel, session.Options{EOSEHints: true})
-	url := "ws://" + l.Addr().String()
-	server := &http.Server{Handler: bridge.New(bridge.Options{Relay: rel, Socket: socket, URLs: []string{url}, Backend: bridge.Over(rel), Names: names})}
-	go server.Serve(l)
-	t.Cleanup(func() {
-		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := socket.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-	})
-	return &realRelay{url: url, rel: rel, store: s}
-}
-
-// downRelay is the URL of a port that nobody listens on.
-func downRelay(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "ws://" + l.Addr().String()
-}
 
 // silentRelay takes connections and says nothing, not even to a handshake.
 func silentRelay(t testing.TB) string {

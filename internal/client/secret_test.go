@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/nips/nipae"
 )
 
@@ -15,7 +16,7 @@ import (
 // secret key; and nothing that it sends holds a slug or a text.
 func TestSecretsStaySecret(t *testing.T) {
 	var tr transcript
-	relays := []string{startRelay(t).url, startHoard(t, &hoard{}), downRelay(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}
+	relays := []string{bridgetest.Start(t).URL, startHoard(t, &hoard{}), bridgetest.Down(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}
 	show := func(o *Options) { tr.into(o); o.Timeout = 4 * time.Second }
 	m := agentOf(t, "agent", "owner", relays, show)
 	owner := ownerOf(t, "agent", "owner", relays, show)

@@ -8,21 +8,23 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
 )
 
 // One sync makes all relays alike, whoever asks for it.
 func TestSync(t *testing.T) {
-	full, empty, stale := startRelay(t), startRelay(t), startRelay(t)
-	down := downRelay(t)
+	full, empty, stale := bridgetest.Start(t), bridgetest.Start(t), bridgetest.Start(t)
+	down := bridgetest.Down(t)
 	now := time.Now().Unix()
-	put(t, []string{full.url, stale.url}, engramAt(t, "agent", "owner", "mem/a", "old", now-50), engramAt(t, "agent", "owner", "mem/b", "b", now-50))
-	put(t, []string{full.url}, engramAt(t, "agent", "owner", "mem/a", "new", now-40), engramAt(t, "agent", "owner", "core", "me", now-40))
-	removed := agentOf(t, "agent", "owner", []string{full.url}, nil)
+	put(t, []string{full.URL, stale.URL}, engramAt(t, "agent", "owner", "mem/a", "old", now-50), engramAt(t, "agent", "owner", "mem/b", "b", now-50))
+	put(t, []string{full.URL}, engramAt(t, "agent", "owner", "mem/a", "new", now-40), engramAt(t, "agent", "owner", "core", "me", now-40))
+	removed := agentOf(t, "agent", "owner", []string{full.URL}, nil)
 	mustSet(t, removed, "mem/c", "x")
 	if _, err := removed.Remove(t.Context(), "mem/c"); err != nil {
 		t.Fatal(err)
 	}
-	relays := []string{full.url, empty.url, stale.url, down}
+	relays := []string{full.URL, empty.URL, stale.URL, down}
 	report, err := ownerOf(t, "agent", "owner", relays, nil).Sync(t.Context())
 	if err != nil || report.Heads != 4 || !report.Status.Partial {
 		t.Fatalf("%+v, %v", report, err)
@@ -66,16 +68,16 @@ func TestSyncThatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &hoard{events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-50), expired}}
-	refusing := startRelay(t)
-	refusing.rel.Reject(func(context.Context, *nostr.Event) (bool, string) { return true, "blocked: not today" })
-	report, err := agentOf(t, "agent", "owner", []string{startHoard(t, h), refusing.url}, nil).Sync(t.Context())
+	refusing := bridgetest.Start(t)
+	refusing.Relay.Reject(func(context.Context, *nostr.Event) (bool, string) { return true, "blocked: not today" })
+	report, err := agentOf(t, "agent", "owner", []string{startHoard(t, h), refusing.URL}, nil).Sync(t.Context())
 	if err != nil || report.Heads != 2 || report.Expired != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	if r := report.Relays[1]; r.Refused != 1 || r.Sent != 0 || !errors.Is(r.Err, ErrRefused) {
 		t.Errorf("%+v", r)
 	}
-	if _, err := agentOf(t, "agent", "owner", []string{downRelay(t)}, nil).Sync(t.Context()); !errors.Is(err, ErrNoRelay) {
+	if _, err := agentOf(t, "agent", "owner", []string{bridgetest.Down(t)}, nil).Sync(t.Context()); !errors.Is(err, ErrNoRelay) {
 		t.Errorf("all down: %v", err)
 	}
 }

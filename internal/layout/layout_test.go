@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 }
 
 // support packages are imported by tests only, and may import anything.
-var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest"}
+var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{

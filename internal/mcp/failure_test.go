@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -247,7 +248,7 @@ func TestWordsOfRelays(t *testing.T) {
 
 // TestRealFailures meets failures of real relays and of a real memory.
 func TestRealFailures(t *testing.T) {
-	url, down := startRelay(t), downRelay(t)
+	url, down := bridgetest.Start(t).URL, bridgetest.Down(t)
 	ask[writeOut](connect(t, New(Options{Memory: agentAt(t, url)})), "memory_write", args{"slug": "x", "text": "here"})
 
 	p := connect(t, New(Options{Memory: agentAt(t, down)}))

@@ -11,12 +11,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
 func TestResources(t *testing.T) {
-	url := startRelay(t)
+	url := bridgetest.Start(t).URL
 	p := connect(t, New(Options{Memory: agentAt(t, url)}))
 	long := strings.Repeat("long ", 10_000)
 	ask[writeOut](p, "memory_write", args{"slug": "core", "text": "I am Sami."})

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -16,67 +13,13 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"engramd/internal/bridge"
 	"engramd/internal/client"
-	"engramd/internal/gate"
-	"engramd/internal/relay"
-	"engramd/internal/session"
-	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 	"engramd/nips/nipae"
 )
 
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second
-
-// startRelay serves the real relay in this process and returns its URL.
-func startRelay(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := relay.NewNames(nil, netip.MustParseAddrPort(l.Addr().String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := storetest.MustTable(t, gate.Options{})
-	rel, err := relay.New(relay.Config{Names: names}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(rel.Close)
-	s := storetest.MustOpen(t, func(o *store.Options) {
-		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
-	})
-	if err := rel.Attach(s); err != nil {
-		t.Fatal(err)
-	}
-	socket := session.New(rel, session.Options{EOSEHints: true})
-	url := "ws://" + l.Addr().String()
-	server := &http.Server{Handler: bridge.New(bridge.Options{Relay: rel, Socket: socket, URLs: []string{url}, Backend: bridge.Over(rel), Names: names})}
-	go server.Serve(l)
-	t.Cleanup(func() {
-		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := socket.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-	})
-	return url
-}
-
-// downRelay is the URL of a port that nobody listens on.
-func downRelay(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "ws://" + l.Addr().String()
-}
 
 func who(t testing.TB, name string) client.Identity {
 	t.Helper()

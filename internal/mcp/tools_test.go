@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 )
 
 // TestToolsOverRelay uses every tool against a real relay, as an agent would.
 func TestToolsOverRelay(t *testing.T) {
-	url := startRelay(t)
+	url := bridgetest.Start(t).URL
 	p := connect(t, New(Options{Memory: agentAt(t, url)}))
 
 	empty := ask[listOut](p, "memory_list", nil)
@@ -132,7 +133,7 @@ func useHistory(t *testing.T, p peer, ana writeOut) {
 }
 
 func TestOwnerReadsOnly(t *testing.T) {
-	url := startRelay(t)
+	url := bridgetest.Start(t).URL
 	agent := connect(t, New(Options{Memory: agentAt(t, url)}))
 	ask[writeOut](agent, "memory_write", args{"slug": "core", "text": "I am Sami."})
 	owner := connect(t, New(Options{Memory: ownerAt(t, url), ReadOnly: true}))
@@ -270,7 +271,7 @@ func TestListInPages(t *testing.T) {
 }
 
 func TestLargestTexts(t *testing.T) {
-	url := startRelay(t)
+	url := bridgetest.Start(t).URL
 	p := connect(t, New(Options{Memory: agentAt(t, url)}))
 	long := strings.Repeat("x", maxText-100)
 	ask[writeOut](p, "memory_write", args{"slug": "long", "text": long})

@@ -12,13 +12,14 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
 // TestAppendsAtOnce: none is lost when many are under way, on a real relay.
 func TestAppendsAtOnce(t *testing.T) {
-	url := startRelay(t)
+	url := bridgetest.Start(t).URL
 	p := connect(t, New(Options{Memory: agentAt(t, url)}))
 	const writers = 12
 	var all sync.WaitGroup
