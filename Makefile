@@ -7,7 +7,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 ROUNDS   ?= 200
 
-.PHONY: run build test interop lint fuzz bench soak demo interop-deps clean
+.PHONY: run build test peers interop lint fuzz bench soak demo interop-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -20,6 +20,10 @@ test: ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; \
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
+
+peers: ## the relays that engramd is measured against, into bin/, and their tests
+	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
+		$(GO) build -tags libsecp256k1 -trimpath -o ../../bin/peers .
 
 interop-deps: ## Node.js and npm for interop, from Debian when they are missing
 	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
