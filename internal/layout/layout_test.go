@@ -28,8 +28,13 @@ var allowed = map[string][]string{
 	"internal/session": {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":  {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/client":  {"nips/nipae", "internal/wire"},
-	"internal/mcp":     {"nips/nipae", "internal/client"},
-	"cmd/engramctl":    {"nips/nipae", "internal/client", "internal/mcp", "internal/wire"},
+	// The format of snapshots and where they lie: files only, no database and no network.
+	"internal/snapshot/bundle": {"nips/nipae", "nips/niptemp", "internal/wire"},
+	"internal/snapshot":        {"nips/nipae", "internal/snapshot/bundle"},
+	"internal/mcp":             {"nips/nipae", "internal/client"},
+	"internal/load":            {"nips/nipae", "internal/wire"},
+	"cmd/engramctl":            {"nips/nipae", "internal/client", "internal/mcp", "internal/wire"},
+	"cmd/engram-load":          {"internal/load"},
 	"cmd/engramd": {"internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
 		"internal/gate", "internal/store", "internal/wire"},
 }
@@ -46,6 +51,9 @@ var only = map[string][]string{
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
 	"github.com/BurntSushi/toml":                              {"internal/config", "cmd/engramctl"},
 	"github.com/modelcontextprotocol/go-sdk/mcp":              {"internal/mcp"},
+	"filippo.io/age":                                          {"internal/snapshot/bundle"},
+	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
+	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},
 }
