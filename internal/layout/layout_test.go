@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"internal/metrics": {},
 	"internal/layout":  {},
 	"internal/wire":    {},
+	"internal/secrets": {},
 	"internal/gate":    {"nips/nipae", "nips/niptemp"},
 	"internal/policy":  {"nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	"internal/store":   {"nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire"},

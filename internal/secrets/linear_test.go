@@ -1,0 +1,95 @@
+package secrets
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile are texts that make scanners slow which look at the same bytes again.
+func hostile() map[string]string {
+	return map[string]string{
+		"prefix of a set":  "sk-",
+		"begin lines":      "-----BEGIN PRIVATE KEY----- ",
+		"begin and lines":  "-----BEGIN PRIVATE KEY-----\naaaa\nbbbb\n",
+		"dashes":           "-",
+		"headers":          "-----BEGIN PRIVATE KEY-----\na: b\n",
+		"web tokens":       "eyJ.",
+		"objects":          "eyJaaaaaaaaaaaaaaaaaaaaa.",
+		"sendgrid":         "SG.",
+		"bunkers":          "bunker://",
+		"bots":             "123456789:AA",
+		"one word":         "a",
+		"points":           "SG.....",
+		"hex":              "0123456789abcdef",
+		"keys without end": "secret " + strings.Repeat("ab12cd34", 8) + " ",
+		"wallet keys":      strings.Repeat("5", 51) + " ",
+		"aws":              "awssecret " + strings.Repeat("a", 40) + " ",
+		"escapes":          `\n`,
+		"newlines":         "\n",
+		"azure":            "aB38Q~",
+	}
+}
+
+// TestLinear: ten times the text takes about ten times as long, and not a hundred. The
+// least of several runs counts, since other things run on the machine.
+func TestLinear(t *testing.T) {
+	took := func(text string) time.Duration {
+		least := time.Duration(1 << 62)
+		for range 5 {
+			start := time.Now()
+			Find(text)
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	const small = 64 << 10
+	for name, piece := range hostile() {
+		text := strings.Repeat(piece, 10*small/len(piece))
+		few, many := took(text[:small]), took(text)
+		if many > 40*few && many > 100*time.Millisecond {
+			t.Errorf("%s: %v for %d bytes, %v for %d", name, few, small, many, len(text))
+		}
+		if few > time.Second {
+			t.Errorf("%s: %v for %d bytes", name, few, small)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	for _, piece := range hostile() {
+		f.Add(strings.Repeat(piece, 4))
+	}
+	for _, text := range []string{"nsec1" + bech58, "secret 0x" + hex64, "secret:\n\n " + hex64, "AccountKey=" + alnum48 + alnum36 + "+/==", base32} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at := 0
+		for _, found := range Find(text) {
+			if found.Kind == "" || found.Start < at || found.End <= found.Start || found.End > len(text) {
+				t.Fatalf("%+v after %d in %d bytes", found, at, len(text))
+			}
+			at = found.End
+			if err := Check(text); err == nil || strings.Contains(err.Error(), text[found.Start:found.End]) && found.End-found.Start > 15 {
+				t.Fatalf("%v", err)
+			}
+		}
+		if got, n := Redact(text); n == 0 && got != text {
+			t.Fatal("a text without secrets was changed")
+		}
+	})
+}
+
+func BenchmarkFind(b *testing.B) {
+	texts := hostile()
+	texts["prose"] = "Ana prefers tea. The release needs the commit " + hex64 + "; see [[mem/how-to/release]].\n"
+	for name, piece := range texts {
+		text := strings.Repeat(piece, 64<<10/len(piece))
+		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Find(text)
+			}
+		})
+	}
+}

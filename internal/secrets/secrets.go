@@ -1,0 +1,80 @@
+// Package secrets finds in a text what looks like a key or a token, so that it can
+// be refused before it is remembered: what is signed and encrypted once cannot be
+// redacted later.
+//
+// It knows shapes only: Nostr keys, keys in hex beside a word that says so, age
+// keys, private key blocks, and the tokens of clouds and vendors by the prefixes
+// that these document for scanners. A bare id, public key or hash is none of them.
+// It is pure, takes time linear in the text, and no error it returns holds a value.
+package secrets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Finding is one value that looks like a secret.
+type Finding struct {
+	Kind       string // what it looks like, in words: "AWS access key"
+	Start, End int    // the value is text[Start:End], in bytes
+}
+
+// Error says that a text holds what looks like a secret. It holds no part of it.
+type Error struct {
+	Kind string // of the first one
+	Line int    // where that begins, from 1
+	More int    // how many more there are
+}
+
+// Error names the kind and the line.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("line %d holds what looks like a secret (%s)", e.Line, e.Kind)
+	if e.More > 0 {
+		text += fmt.Sprintf(", and there are %d more", e.More)
+	}
+	return text
+}
+
+// Check returns an *Error if there is a finding in text, else nil.
+func Check(text string) error { return failure(text, Find(text)) }
+
+// CheckChange is Check for an edit: values that were found in the old text as well
+// do not count. So whoever allowed a secret once can go on changing the rest.
+func CheckChange(old, text string) error {
+	found := Find(text)
+	if len(found) == 0 {
+		return nil
+	}
+	had := map[string]bool{}
+	for _, f := range Find(old) {
+		had[old[f.Start:f.End]] = true
+	}
+	return failure(text, slices.DeleteFunc(found, func(f Finding) bool { return had[text[f.Start:f.End]] }))
+}
+
+func failure(text string, found []Finding) error {
+	if len(found) == 0 {
+		return nil
+	}
+	line := 1 + strings.Count(text[:found[0].Start], "\n")
+	return &Error{Kind: found[0].Kind, Line: line, More: len(found) - 1}
+}
+
+// Redact returns text with each finding replaced by "[redacted: KIND]", and how
+// many there were.
+func Redact(text string) (string, int) {
+	found := Find(text)
+	if len(found) == 0 {
+		return text, 0
+	}
+	var b strings.Builder
+	at := 0
+	for _, f := range found {
+		b.WriteString(text[at:f.Start])
+		b.WriteString("[redacted: " + f.Kind + "]")
+		at = f.End
+	}
+	b.WriteString(text[at:])
+	return b.String(), len(found)
+}
