@@ -72,6 +72,12 @@ func (c *Conn) Close() error {
 // whether Read may return without waiting for the network.
 func (c *Conn) Buffered() bool { return c.end > c.start }
 
+// endWith makes reads and writes fail when ctx ends, for one that is narrower
+// than the connection's own. The function returned undoes that.
+func (c *Conn) endWith(ctx context.Context) (undo func() bool) {
+	return context.AfterFunc(ctx, func() { c.net.SetDeadline(time.Unix(1, 0)) })
+}
+
 // failure is err, or why the context ended if it did.
 func (c *Conn) failure(doing string, err error) error {
 	if cause := context.Cause(c.ctx); cause != nil {

@@ -42,7 +42,9 @@ var ErrUnknown = errors.New("unknown workload")
 
 // Workloads returns all of them, in the order of the documentation.
 func Workloads() []Workload {
-	return []Workload{}
+	return []Workload{
+		publishWorkload(), publishEngramsWorkload(), queryWorkload(), readHeadWorkload(), listWorkload(),
+	}
 }
 
 // Find returns the workload of that name, or ErrUnknown.
