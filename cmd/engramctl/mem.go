@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/secrets"
 	"engramd/nips/nipae"
 )
 
@@ -61,6 +62,24 @@ func arguments(names ...string) cobra.PositionalArgs {
 // jsonFlag is --json.
 func jsonFlag(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "json", false, "print JSON")
+}
+
+// secretFlag is --allow-secret.
+func secretFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "allow-secret", false, "write also what looks like a key or a token")
+}
+
+// guard refuses a text with a secret in it that is not there already, unless that is allowed.
+func guard(allow bool) func(old, text string) error {
+	if allow {
+		return nil
+	}
+	return func(old, text string) error {
+		if err := secrets.CheckChange(old, text); err != nil {
+			return usagef("%w: what is remembered is signed and cannot be redacted later; --allow-secret writes it all the same", err)
+		}
+		return nil
+	}
 }
 
 // formatFlag is --format with its words, of which the first is the default.

@@ -17,9 +17,9 @@ const maxPatch = 1 << 20
 
 func (a *app) memPatchCommand() *cobra.Command {
 	var o client.SetOptions
-	var asJSON bool
+	var asJSON, allow bool
 	c := a.command(&cobra.Command{
-		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--json]",
+		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Change a memory by a unified diff",
 		Long: `Change a memory by a unified diff (diff -u, git diff) from FILE or stdin. It is
 applied only to the version that it was made for, and only where every hunk fits
@@ -30,7 +30,8 @@ exit code is 5.
 The version that the patch was made for is --base, the SHA-256 of its text (mem
 hash, or sha256sum of the file that mem get wrote). A patch of git diff names it
 itself (its "index" line) and needs no --base; if there are both, both must hold.
-A patch that names none is refused.`,
+A patch that names none is refused, and so is one that adds what looks like a
+secret (see mem set).`,
 		Example: `  engramctl mem get notes > old; cp old new; $EDITOR new
   diff -u old new | engramctl mem patch notes --base "$(sha256sum < old | cut -c1-64)"
   git diff --no-index old new | engramctl mem patch notes`,
@@ -66,12 +67,14 @@ A patch that names none is refused.`,
 			}
 			to := o
 			to.Whole = a.flags.strict
+			to.Check = guard(allow)
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})
 	})
 	jsonFlag(c, &asJSON)
 	baseFlag(c, &o.Base)
+	secretFlag(c, &allow)
 	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also if nothing is left")
 	return c
 }

@@ -10,12 +10,13 @@ import (
 
 func (a *app) memRestoreCommand() *cobra.Command {
 	var at string
-	var asJSON bool
+	var asJSON, allow bool
 	c := a.command(&cobra.Command{
-		Use:   "restore SLUG --at TIME|ID [--json]",
+		Use:   "restore SLUG --at TIME|ID [--allow-secret] [--json]",
 		Short: "Write an old version of a memory as a new one",
 		Long: `Write an old version of a memory (see mem log) as a new one. Nothing is lost by it:
-what was current becomes part of the history.`,
+what was current becomes part of the history. A version in which something looks
+like a secret is refused (see mem set).`,
 		Example: `  engramctl mem restore notes --at 2026-01-31T12:00:00Z
   engramctl mem restore notes --at 5f1b8e0c9a3d2e44`,
 		Args: arguments("SLUG"),
@@ -29,10 +30,11 @@ what was current becomes part of the history.`,
 			return usagef("--at: %w", err)
 		}
 		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
-			return m.Restore(ctx, slug, when)
+			return m.Restore(ctx, slug, when, guard(allow))
 		})
 	})
 	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
 	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
 	_ = c.MarkFlagRequired("at") // cannot fail: the flag exists
 	return c

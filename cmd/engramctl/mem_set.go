@@ -18,9 +18,9 @@ type wroteOut struct {
 
 func (a *app) memSetCommand() *cobra.Command {
 	var o client.SetOptions
-	var asJSON bool
+	var asJSON, allow bool
 	c := a.command(&cobra.Command{
-		Use:   "set SLUG VALUE|- [--base HASH] [--allow-empty] [--json]",
+		Use:   "set SLUG VALUE|- [--base HASH] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Write a memory",
 		Long: `Write a memory, sent to every relay and read back. With "-" the text comes from
 stdin, byte for byte: use it for what is long or must not show in a list of
@@ -29,6 +29,10 @@ processes. An empty text is refused unless --allow-empty says that it is meant.
 --base is the hash (mem hash) of the text that the new one was made from: if the
 memory is another one by now, nothing is written and the exit code is 5. Without
 it, whatever is there is superseded; mem log and mem restore bring it back.
+
+A text in which something looks like a key or a token is refused, with its kind and
+line: what is remembered is signed and cannot be redacted later. --allow-secret
+writes it all the same.
 
 Prints slug, size and the new hash.`,
 		Example: `  engramctl mem set notes "buy milk"
@@ -62,11 +66,13 @@ Prints slug, size and the new hash.`,
 		}
 		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			o.Whole = a.flags.strict
+			o.Check = guard(allow)
 			return m.Set(ctx, slug, text, o)
 		})
 	})
 	jsonFlag(c, &asJSON)
 	baseFlag(c, &o.Base)
+	secretFlag(c, &allow)
 	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also an empty text")
 	c.Flags().BoolVar(&o.OverUnreadable, "over-unreadable", false, "write also where there is something that cannot be read (exit code 6)")
 	return c

@@ -66,7 +66,7 @@ func TestLogAtAndRestore(t *testing.T) {
 	if _, err := at(When{Time: now.Unix()}); !errors.Is(err, ErrTombstone) {
 		t.Errorf("now: %v", err)
 	}
-	restored, _, err := agent.Restore(t.Context(), "mem/a", When{ID: wrote[1].ID})
+	restored, _, err := agent.Restore(t.Context(), "mem/a", When{ID: wrote[1].ID}, nil)
 	if err != nil || restored.Text != "version 1" || restored.ID == wrote[1].ID || restored.CreatedAt < now.Unix() {
 		t.Errorf("restore: %+v, %v", restored, err)
 	}
@@ -92,7 +92,7 @@ func TestRestoreKeepsTheOldBody(t *testing.T) {
 	body := must(nipae.ParseBody([]byte(`{"slug":"mem/a","value":"old","mood":1}`)))
 	old := sealed(t, "agent", "owner", body, time.Now().Unix()-10)
 	h.put(old, engramAt(t, "agent", "owner", "mem/a", "new", time.Now().Unix()-5))
-	if _, _, err := m.Restore(t.Context(), "mem/a", When{ID: old.ID}); err != nil {
+	if _, _, err := m.Restore(t.Context(), "mem/a", When{ID: old.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.newestBody(t, m); got != `{"slug":"mem/a","value":"old","mood":1}` {

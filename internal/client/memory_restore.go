@@ -110,9 +110,9 @@ func pick(versions []Version, when When) (*Version, error) {
 }
 
 // Restore writes what an old version said, with all members of its body, as a
-// new version. The errors are those of At and of Set; a tombstone is not
-// restored, Remove writes one.
-func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When) (Entry, Status, error) {
+// new version. check is that of SetOptions. The errors are those of At and of Set;
+// a tombstone is not restored, Remove writes one.
+func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When, check func(old, text string) error) (Entry, Status, error) {
 	if err := m.writable(); err != nil {
 		return Entry{}, Status{}, err
 	}
@@ -124,7 +124,7 @@ func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When) (Entry
 	if err != nil {
 		return Entry{}, status, err
 	}
-	return m.write(ctx, slug, SetOptions{OverUnreadable: true}, func(*nipae.Engram) (nipae.Body, error) {
+	return m.write(ctx, slug, SetOptions{OverUnreadable: true, Check: check}, func(*nipae.Engram) (nipae.Body, error) {
 		return old.body, nil
 	})
 }

@@ -22,6 +22,9 @@ type SetOptions struct {
 	// Whole writes only if every relay said what is there: one that failed may
 	// have a newer text than the one read. Otherwise it is ErrPartial.
 	Whole bool
+	// Check is shown the text that is there, "" if there is none, and the one that
+	// is to be written; its error ends the write. nil checks nothing.
+	Check func(old, text string) error
 }
 
 // Set writes a text (NIP-AE, "Writing"): it reads the head, seals a version
@@ -29,7 +32,7 @@ type SetOptions struct {
 // not define, sends it once to every relay, and reads the head again.
 //
 // The Entry is what was written. Errors: ErrReadOnly, ErrEmpty, ErrTooLarge,
-// ErrUnreadable and those of Client.Publish write nothing, and so does ErrNoRelay if
+// ErrUnreadable and those of Check and of Client.Publish write nothing, and so does ErrNoRelay if
 // no relay answers the first reading. A *ConflictError says that the head is not
 // Base's, or that another version won; a *PoisonedError that the head is dated
 // too far ahead. ErrUnverified: some relay accepted it, but it was not there when
@@ -92,11 +95,26 @@ func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compo
 	if err != nil {
 		return Entry{}, status, err
 	}
+	if err := o.check(reading.Head, body); err != nil {
+		return Entry{}, status, err
+	}
 	engram, err := m.seal(body, reading)
 	if err != nil {
 		return Entry{}, status, err
 	}
 	return m.send(ctx, engram, status)
+}
+
+func (o SetOptions) check(head *nipae.Engram, body nipae.Body) error {
+	text, ok := body.Text()
+	if o.Check == nil || !ok {
+		return nil
+	}
+	old := ""
+	if head != nil {
+		old, _ = head.Body.Text()
+	}
+	return o.Check(old, text)
 }
 
 // before reads the head that is to be superseded and compares it with the base.

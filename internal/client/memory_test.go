@@ -119,7 +119,7 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 	checks["an owner writes"] = struct{ err, want error }{err, ErrReadOnly}
 	_, err = owner.Remove(ctx, "mem/a")
 	checks["an owner removes"] = struct{ err, want error }{err, ErrReadOnly}
-	_, _, err = owner.Restore(ctx, "mem/a", When{})
+	_, _, err = owner.Restore(ctx, "mem/a", When{}, nil)
 	checks["an owner restores"] = struct{ err, want error }{err, ErrReadOnly}
 	_, err = agent.Remove(ctx, nipae.Core)
 	checks["core is removed"] = struct{ err, want error }{err, ErrCore}

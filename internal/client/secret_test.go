@@ -29,7 +29,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	keep(anys(owner.Set(ctx, slug, text, SetOptions{}))...)
 	keep(anys(owner.Get(ctx, "mem/other"))...)
 	keep(anys(owner.Log(ctx, slug))...)
-	keep(anys(m.Restore(ctx, slug, When{ID: strings.Repeat("0", 64)}))...)
+	keep(anys(m.Restore(ctx, slug, When{ID: strings.Repeat("0", 64)}, nil))...)
 	_, err := owner.c.Approvals().Allow(ctx, m.Agent())
 	keep(err, owner.c.Discover(ctx, m.Agent()))
 	_, err = m.Sync(ctx)

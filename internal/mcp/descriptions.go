@@ -17,7 +17,7 @@ When to use it
 - At the start of a session read the slug core (or the resource engram://core): who you are to the user and what always matters. It refers to other memories as [[mem/…]]; read those that bear on the task.
 - Before you say that you do not know something about the user, a project or an earlier decision, memory_search for it.
 - When you learn something that will matter in another session (a preference, a decision and its reason, a fact that was hard to find, the state of unfinished work), write it at once; do not wait for the end.
-- Do not store secrets such as passwords and keys, what is easily looked up, or the talk itself.
+- Do not store secrets such as passwords and keys (what looks like one is refused), what is easily looked up, or the talk itself.
 
 How to keep it good
 - One topic, one memory, small: under 4000 bytes. Slugs say what is inside, from general to special: mem/people/ana, mem/projects/atlas/decisions, mem/how-to/release. Lower-case a-z, 0-9, _ and -, parts between slashes; search or list first and reuse a slug that fits.

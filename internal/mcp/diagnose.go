@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"engramd/internal/client"
+	"engramd/internal/secrets"
 	"engramd/nips/nipae"
 )
 
@@ -48,6 +49,7 @@ func (s *Server) failure(err error) *Failure {
 func (s *Server) diagnose(a *about) *Failure {
 	var conflict *client.ConflictError
 	var poisoned *client.PoisonedError
+	var secret *secrets.Error
 	is := func(target error) bool { return errors.Is(a.error, target) }
 	sent := len(a.status.Published) > 0
 	switch {
@@ -55,6 +57,9 @@ func (s *Server) diagnose(a *about) *Failure {
 		return unconfirmed(a)
 	case is(client.ErrUnreadable):
 		return s.unreadable(a)
+	case errors.As(a.error, &secret):
+		return &Failure{Code: CodeSecret, Message: fmt.Sprintf("In the text, %v. Nothing was written: what is stored once cannot be taken back, since every version is kept.", secret),
+			Action: "Leave the value out and write where it is kept instead. Only if it is no secret, or the user wants it stored all the same, call again with allow_secret true."}
 	case errors.As(a.error, &poisoned):
 		return &Failure{Code: CodeClock, Message: fmt.Sprintf("The version at %s is dated %s, too far ahead of this machine's clock to be superseded. Nothing was written.", name(a.slug), stamp(poisoned.Head)),
 			Action: "Do not retry. Tell the user that the clock of this machine, or of the one that wrote last, is wrong."}

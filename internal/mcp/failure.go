@@ -22,6 +22,7 @@ const (
 	CodeRefused     = "refused"           // the relays refuse the request
 	CodeTooLarge    = "too_large"         // the text does not fit
 	CodeEmpty       = "empty"             // the text is empty
+	CodeSecret      = "secret"            // something in the text looks like a key or a token
 	CodeCore        = "core_protected"    // the core cannot be deleted
 	CodeReadOnly    = "read_only"         // an owner cannot write
 	CodeBusy        = "busy"              // too many calls at once

@@ -29,7 +29,9 @@ func failing(err error, status client.Status) *fake {
 	m.at = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
 	}
-	m.restore = m.at
+	m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
+		return client.Entry{}, status, err
+	}
 	return m
 }
 
@@ -155,7 +157,7 @@ func TestWritesThatFail(t *testing.T) {
 			return client.Entry{}, c.status, c.err
 		}
 		m.remove = func(context.Context, nipae.Slug) (client.Status, error) { return c.status, c.err }
-		m.restore = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
+		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
 			return client.Entry{}, c.status, c.err
 		}
 		p := connect(t, New(Options{Memory: m}))

@@ -159,7 +159,7 @@ func TestDocs(t *testing.T) {
 
 func codes() []string {
 	return []string{CodeInvalid, CodeNotFound, CodeRemoved, CodePartial, CodeUnreadable, CodeConflict, CodeClock, CodeUnconfirmed, CodeUnreachable,
-		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeCore, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
+		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodeCore, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
 }
 
 // tables is the generated part of the documentation.
@@ -207,7 +207,7 @@ func arguments(tool *sdk.Tool) string {
 	var names map[string]any
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
-	for _, name := range []string{"slug", "query", "text", "base", "version", "prefix", "after", "offset", "max_bytes", "limit"} {
+	for _, name := range []string{"slug", "query", "text", "base", "version", "allow_secret", "prefix", "after", "offset", "max_bytes", "limit"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

@@ -16,7 +16,7 @@ type Memory interface {
 	Remove(ctx context.Context, slug nipae.Slug) (client.Status, error)
 	Log(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
 	At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
-	Restore(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+	Restore(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error)
 }
 
 var _ Memory = (*client.Memory)(nil)

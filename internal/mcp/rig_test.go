@@ -167,7 +167,7 @@ type fake struct {
 	remove  func(ctx context.Context, slug nipae.Slug) (client.Status, error)
 	log     func(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
 	at      func(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
-	restore func(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+	restore func(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error)
 }
 
 func newFake() *fake { return &fake{texts: map[nipae.Slug]string{}} }
@@ -213,6 +213,11 @@ func (f *fake) Set(ctx context.Context, slug nipae.Slug, text string, o client.S
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if o.Check != nil {
+		if err := o.Check(f.texts[slug], text); err != nil {
+			return client.Entry{}, client.Status{}, err
+		}
+	}
 	f.texts[slug] = text
 	f.writes++
 	return entryOf(slug, text), client.Status{Published: []client.PublishStatus{{URL: "ws://one", Accepted: true}}}, nil
@@ -242,9 +247,9 @@ func (f *fake) At(ctx context.Context, slug nipae.Slug, when client.When) (clien
 	return client.Entry{}, client.Status{}, client.ErrNotFound
 }
 
-func (f *fake) Restore(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error) {
+func (f *fake) Restore(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error) {
 	if f.restore != nil {
-		return f.restore(ctx, slug, when)
+		return f.restore(ctx, slug, when, check)
 	}
 	return client.Entry{}, client.Status{}, client.ErrNotFound
 }

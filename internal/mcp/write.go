@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/secrets"
 	"engramd/nips/nipae"
 )
 
 type writeIn struct {
-	Slug string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas; mem/ may be left out"`
-	Text string `json:"text" jsonschema:"the whole new text, which replaces what was there; up to about 65000 bytes, better under 4000; refer to other memories as [[mem/…]]"`
-	Base string `json:"base,omitempty" jsonschema:"the hash that memory_read gave for the text you changed. With it, the write fails with a conflict if somebody else wrote meanwhile. Leave it out only for a new memory, or to replace whatever is there"`
+	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas; mem/ may be left out"`
+	Text        string `json:"text" jsonschema:"the whole new text, which replaces what was there; up to about 65000 bytes, better under 4000; refer to other memories as [[mem/…]]"`
+	Base        string `json:"base,omitempty" jsonschema:"the hash that memory_read gave for the text you changed. With it, the write fails with a conflict if somebody else wrote meanwhile. Leave it out only for a new memory, or to replace whatever is there"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
 }
 
 // Outcomes of a write.
@@ -65,14 +67,15 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 			}
 			return writeOut{}, &about{error: conflict, slug: slug, status: status, write: true}
 		}
-		return s.set(ctx, slug, in.Text, client.SetOptions{Base: base}, outcome)
+		return s.set(ctx, slug, in.Text, client.SetOptions{Base: base, Check: guard(in.AllowSecret)}, outcome)
 	})
 }
 
 type appendIn struct {
-	Slug string `json:"slug" jsonschema:"core, or a slug such as mem/journal/2026-01; mem/ may be left out"`
-	Text string `json:"text" jsonschema:"what to add at the end, on a new line"`
-	Base string `json:"base,omitempty" jsonschema:"the hash of the text that you expect to be there; the current one, whatever it is, if left out"`
+	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/journal/2026-01; mem/ may be left out"`
+	Text        string `json:"text" jsonschema:"what to add at the end, on a new line"`
+	Base        string `json:"base,omitempty" jsonschema:"the hash of the text that you expect to be there; the current one, whatever it is, if left out"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
 }
 
 func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
@@ -93,7 +96,7 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 			text += "\n"
 		}
 		// What is added to must be the newest there is: a relay that failed may have a newer text.
-		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true}, outcome)
+		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: guard(in.AllowSecret)}, outcome)
 	})
 }
 
@@ -169,8 +172,9 @@ func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 }
 
 type restoreIn struct {
-	Slug    string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas"`
-	Version string `json:"version" jsonschema:"its id from memory_history (8 or more digits of it), or a time such as 2026-01-31T12:00:00Z: then the version that was current at that time"`
+	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas"`
+	Version     string `json:"version" jsonschema:"its id from memory_history (8 or more digits of it), or a time such as 2026-01-31T12:00:00Z: then the version that was current at that time"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
 }
 
 func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
@@ -183,12 +187,20 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
-		e, status, err := s.o.Memory.Restore(ctx, slug, when)
+		e, status, err := s.o.Memory.Restore(ctx, slug, when, guard(in.AllowSecret))
 		if err != nil {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}
 		return s.written(e, outcomeWritten, status), nil
 	})
+}
+
+// guard refuses a text with a secret in it that is not there already, unless that is allowed.
+func guard(allow bool) func(old, text string) error {
+	if allow {
+		return nil
+	}
+	return secrets.CheckChange
 }
 
 // parseBase checks a hash.
