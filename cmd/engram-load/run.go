@@ -28,7 +28,7 @@ func (m *Main) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if target.URL == "" && w.Name != "import" {
+			if target.URL == "" && w.Needs != load.NeedsNoRelay {
 				return usageError{fmt.Errorf("--url is missing")}
 			}
 			o.Auth = load.AuthMode(auth)
@@ -53,7 +53,9 @@ func (m *Main) runCommand() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 1, "of keys, texts and choices")
 	f.IntVar(&o.Warmup, "warmup", 0, "operations before the clock starts; -1 is none")
 	f.Float64Var(&o.Rate, "rate", 0, "events per second, for workloads that publish at a rate")
-	f.StringVar(&o.Exec, "exec", "", "command line, for workloads that start one")
+	f.IntVar(&o.Subscriptions, "subscriptions", 0, "subscriptions of live-wide, all connections together")
+	f.StringVar(&o.Exec, "exec", "", "command line that import and disk run; {data} is a new folder, {file} the file of events")
+	f.StringVar(&o.Check, "check", "", "command line that prints what is stored then, as JSON Lines")
 	f.DurationVar(&o.Timeout, "timeout", 0, "for the whole run (default 2m)")
 	f.StringVar(&auth, "auth", "", "NIP-42: auto, never or require (default auto)")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

@@ -29,12 +29,19 @@ type Usage struct {
 
 // Sample is a process at one moment.
 type Sample struct {
-	User, System time.Duration // CPU since it began
+	User, System time.Duration // CPU since it began, in ticks of 10 ms
+	CPU          time.Duration // both, exactly
 	RSS, Peak    int64         // KiB
 }
 
 // Probe reads the process from /proc.
-func Probe(pid int) (Sample, error) { return probe("/proc", pid) }
+func Probe(pid int) (Sample, error) {
+	s, err := probe("/proc", pid)
+	if err == nil {
+		s.CPU, err = cpuTime(pid)
+	}
+	return s, err
+}
 
 func probe(proc string, pid int) (Sample, error) {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
@@ -88,7 +95,7 @@ func usage(before, after Sample, n int) *Usage {
 		RSSBefore: before.RSS, RSSAfter: after.RSS, RSSPeak: after.Peak,
 	}
 	if n > 0 {
-		u.CPUPerOp = (u.CPUUser + u.CPUSystem) * 1e6 / float64(n)
+		u.CPUPerOp = micros(after.CPU-before.CPU) / float64(n)
 	}
 	return u
 }

@@ -83,9 +83,13 @@ func PrepareSet(ctx context.Context, cache string, spec SetSpec) (*Set, error) {
 	return s, s.load()
 }
 
-// create makes event i. Each is a second newer than the one before.
+// createdAt is the time of event i of a set: each is a second newer than the
+// one before.
+func createdAt(i int) int64 { return int64(corpusEnd + 1 + i) }
+
+// create makes event i.
 func (s *Set) create(g generator, i int) (*nostr.Event, error) {
-	at := int64(corpusEnd + 1 + i)
+	at := createdAt(i)
 	who, ordinal := i%s.Spec.Authors, i/s.Spec.Authors
 	if !s.Spec.Engrams {
 		return g.note(i, s.Authors[who], at, s.tags(g, i), "")

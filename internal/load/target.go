@@ -38,9 +38,15 @@ type Options struct {
 	Seed        uint64        `json:"seed"`        // of keys, texts and choices
 	Timeout     time.Duration `json:"timeout_ns"`  // for the whole run
 	Rate        float64       `json:"rate,omitempty"`
-	Exec        string        `json:"exec,omitempty"` // command line of the workload import
-	Auth        AuthMode      `json:"auth"`
-	Cache       string        `json:"-"` // folder of events that are signed already
+	// Subscriptions are those of live-wide, all connections together.
+	Subscriptions int `json:"subscriptions,omitempty"`
+	// Exec is the command line that import and disk run, in which {file} stands
+	// for the file of events and {data} for a new folder; Check, if there is one,
+	// then prints what is stored.
+	Exec  string   `json:"exec,omitempty"`
+	Check string   `json:"check,omitempty"`
+	Auth  AuthMode `json:"auth"`
+	Cache string   `json:"-"` // folder of events that are signed already
 	// Clock is for times of day; nil is time.Now. Durations are always measured
 	// with the monotonic clock.
 	Clock func() time.Time `json:"-"`
@@ -57,6 +63,8 @@ const (
 	MaxPipeline = 1000
 	MaxSize     = 10_000_000
 	MaxTimeout  = 24 * time.Hour
+	// MaxSubscriptions bounds those of live-wide.
+	MaxSubscriptions = 1_000_000
 )
 
 // ErrOptions is what every error about options is.
@@ -74,6 +82,7 @@ func (o Options) or(defaults Options) (Options, error) {
 	number(&o.Pipeline, defaults.Pipeline)
 	number(&o.Warmup, defaults.Warmup)
 	number(&o.Size, defaults.Size)
+	number(&o.Subscriptions, defaults.Subscriptions)
 	number(&o.Pipeline, 1)
 	number(&o.Size, 100_000)
 	o.Warmup = max(o.Warmup, 0)

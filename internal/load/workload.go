@@ -15,15 +15,12 @@ const (
 	NeedsEmpty Needs = iota
 	// NeedsCorpus: the corpus of Options.Size and Options.Seed, and nothing else.
 	NeedsCorpus
+	// NeedsNoRelay: the workload starts a program of its own.
+	NeedsNoRelay
 )
 
-// String is "empty" or "corpus".
-func (n Needs) String() string {
-	if n == NeedsCorpus {
-		return "corpus"
-	}
-	return "empty"
-}
+// String is "empty", "corpus" or "no relay".
+func (n Needs) String() string { return [...]string{"empty", "corpus", "no relay"}[n] }
 
 // Workload is one thing that is measured.
 type Workload struct {
@@ -44,6 +41,7 @@ var ErrUnknown = errors.New("unknown workload")
 func Workloads() []Workload {
 	return []Workload{
 		publishWorkload(), publishEngramsWorkload(), queryWorkload(), readHeadWorkload(), listWorkload(),
+		liveWorkload(), wideWorkload(),
 	}
 }
 
