@@ -24,6 +24,8 @@ import (
 type importer struct {
 	store *store.Store
 	judge policy.Hook // what no way in may store, whoever brings it
+
+	signatures wire.Verifier
 }
 
 // newImporter makes an importer under the rules that hold for everybody:
@@ -189,7 +191,7 @@ func (im *importer) parseAll(ctx context.Context, work <-chan *batch) {
 func (im *importer) parse(ctx context.Context, text []byte) (*nostr.Event, string) {
 	ev, err := wire.ParseEvent(text)
 	if err == nil {
-		err = wire.Verify(ev)
+		err = im.signatures.Verify(ev)
 	}
 	if err != nil {
 		return nil, "invalid: " + err.Error()

@@ -25,11 +25,11 @@ type job struct {
 }
 
 // parse reads the frame and, when it is an EVENT, checks id and signature.
-func (j *job) parse(lim wire.Limits) {
+func (j *job) parse(lim wire.Limits, v *wire.Verifier) {
 	j.frame, j.err = wire.ParseFrame(j.raw, lim)
 	j.raw = nil
 	if j.err == nil && j.frame.Label == wire.LabelEvent {
-		j.sig = wire.Verify(j.frame.Event)
+		j.sig = v.Verify(j.frame.Event)
 	}
 }
 

@@ -50,6 +50,7 @@ type Server struct {
 	admission     admission
 	live          index
 	verifier      *verifier
+	signatures    wire.Verifier
 	corks         corks
 	scratch       scratch
 	deflaters     deflaters

@@ -88,7 +88,7 @@ func (c *conn) check(j *job, lim wire.Limits) {
 	defer wake(c.in.more)
 	defer c.rescue("verify")
 	if c.ctx.Err() == nil {
-		j.parse(lim)
+		j.parse(lim, &c.srv.signatures)
 	}
 	j.parsed.Store(true)
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The functions below append one relay message each (NIP-01, NIP-42, NIP-45,
@@ -82,5 +83,8 @@ func AppendAuthChallenge(dst []byte, challenge string) []byte {
 }
 
 func appendText(dst []byte, s string) []byte {
-	return appendString(dst, strings.ToValidUTF8(s, "\uFFFD"))
+	if !utf8.ValidString(s) { // what is valid is seen faster so
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return appendString(dst, s)
 }

@@ -149,16 +149,3 @@ func nextSpecial(s string, i int) int {
 	}
 	return len(s)
 }
-
-// lowerHex reports whether s is exactly n lower-case hex digits.
-func lowerHex(s string, n int) bool {
-	if len(s) != n {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
