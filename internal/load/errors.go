@@ -9,6 +9,9 @@ var (
 	ErrWrong = errors.New("the relay answers wrongly")
 	// ErrRefused says that the relay would not: OK false, or CLOSED.
 	ErrRefused = errors.New("the relay refuses")
+	// ErrHeld says that the relay had an event already, so that it measured
+	// something else than storing it: it was not empty.
+	ErrHeld = errors.New("the relay holds what was published already")
 	// ErrClosed says that the connection ended.
 	ErrClosed = errors.New("the connection ended")
 	// ErrTimeout says that the time was over before the answer came.

@@ -121,6 +121,9 @@ func (l *lane) answers(m Message, oldest, sent int, answered []bool) (int, error
 		if !m.OK {
 			return 0, fmt.Errorf("%w: event %s: %s", ErrRefused, m.ID, printable(m.Text))
 		}
+		if bytes.HasPrefix(m.Text, []byte(`"duplicate:`)) {
+			return 0, fmt.Errorf("%w: event %s: %s", ErrHeld, m.ID, printable(m.Text))
+		}
 		return i, nil
 	}
 	return 0, fmt.Errorf("%w: an OK to %s, which waits for none", ErrWrong, printable(m.ID))

@@ -85,6 +85,8 @@ func (o Options) or(defaults Options) (Options, error) {
 	number(&o.Subscriptions, defaults.Subscriptions)
 	number(&o.Pipeline, 1)
 	number(&o.Size, 100_000)
+	number(&o.Count, o.Size) // a workload that goes through the corpus
+	number(&o.Connections, 1)
 	o.Warmup = max(o.Warmup, 0)
 	if o.Seed == 0 {
 		o.Seed = max(defaults.Seed, 1)

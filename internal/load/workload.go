@@ -40,8 +40,9 @@ var ErrUnknown = errors.New("unknown workload")
 // Workloads returns all of them, in the order of the documentation.
 func Workloads() []Workload {
 	return []Workload{
+		fillWorkload(),
 		publishWorkload(), publishEngramsWorkload(), queryWorkload(), readHeadWorkload(), listWorkload(),
-		liveWorkload(), wideWorkload(),
+		liveWorkload(), wideWorkload(), countWorkload(), searchWorkload(),
 	}
 }
 
