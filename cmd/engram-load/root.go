@@ -45,7 +45,7 @@ func (m *Main) root() *cobra.Command {
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(m.runCommand(), m.prepareCommand(), m.workloadsCommand())
+	root.AddCommand(m.runCommand(), m.prepareCommand(), m.workloadsCommand(), m.benchCommand(), m.reportCommand())
 	return root
 }
 
@@ -57,7 +57,7 @@ func (e usageError) Unwrap() error { return e.error }
 
 func isUsage(err error) bool {
 	var usage usageError
-	return errors.As(err, &usage) || errors.Is(err, load.ErrOptions) || errors.Is(err, load.ErrUnknown)
+	return errors.As(err, &usage) || errors.Is(err, load.ErrOptions) || errors.Is(err, load.ErrUnknown) || isBenchUsage(err)
 }
 
 // arguments is check as an error of the command line.

@@ -24,6 +24,9 @@ func (c *Config) check() error {
 	if c.server(c.Subject) == nil {
 		return fmt.Errorf("subject: no server is called %q", c.Subject)
 	}
+	if c.server(c.Base) == nil {
+		return fmt.Errorf("base: no server is called %q", c.Base)
+	}
 	names := map[string]bool{}
 	for i := range c.Servers {
 		s := &c.Servers[i]

@@ -23,6 +23,7 @@ type Config struct {
 	Rounds  int    `toml:"rounds" json:"rounds"` // how often each server is measured
 	Quick   Quick  `toml:"quick" json:"quick"`
 	Subject string `toml:"subject" json:"subject"` // the server that the targets are about
+	Base    string `toml:"base" json:"base"`       // the server that the others are compared with
 
 	Servers  []Server  `toml:"server" json:"servers"`
 	Measures []Measure `toml:"measure" json:"measures"`
@@ -46,8 +47,10 @@ type Server struct {
 	// for workloads that need a corpus.
 	Fill        string `toml:"fill" json:"fill,omitempty"`
 	ServeFilled string `toml:"serve_filled" json:"serve_filled,omitempty"`
-	// Import is the command line that the workload import measures.
+	// Import fills the new folder {data} from {file}: what the workloads without a
+	// relay measure. Dump prints what is stored then, as JSON Lines.
 	Import string `toml:"import" json:"import,omitempty"`
+	Dump   string `toml:"dump" json:"dump,omitempty"`
 	// Version prints what runs, in one line.
 	Version string `toml:"version" json:"version,omitempty"`
 	// Depends are the files, as patterns, that say what a filled folder looks
@@ -71,17 +74,19 @@ type Measure struct {
 	About    string `toml:"about" json:"about"`
 	// Sizes of the corpora, each measured, for workloads that need one; Size is
 	// the one that the bars show.
-	Sizes       []int         `toml:"sizes" json:"sizes,omitempty"`
-	Size        int           `toml:"size" json:"size,omitempty"`
-	Count       int           `toml:"count" json:"count,omitempty"`
-	QuickCount  int           `toml:"quick_count" json:"quick_count,omitempty"`
-	Connections int           `toml:"connections" json:"connections,omitempty"`
-	Pipeline    int           `toml:"pipeline" json:"pipeline,omitempty"`
-	Warmup      int           `toml:"warmup" json:"warmup,omitempty"`
-	Rate        float64       `toml:"rate" json:"rate,omitempty"`
-	Auth        load.AuthMode `toml:"auth" json:"auth,omitempty"`
-	Timeout     duration      `toml:"timeout" json:"timeout,omitempty"`
-	Servers     []string      `toml:"servers" json:"servers,omitempty"` // empty: all
+	Sizes       []int   `toml:"sizes" json:"sizes,omitempty"`
+	Size        int     `toml:"size" json:"size,omitempty"`
+	Count       int     `toml:"count" json:"count,omitempty"`
+	QuickCount  int     `toml:"quick_count" json:"quick_count,omitempty"`
+	Connections int     `toml:"connections" json:"connections,omitempty"`
+	Pipeline    int     `toml:"pipeline" json:"pipeline,omitempty"`
+	Warmup      int     `toml:"warmup" json:"warmup,omitempty"`
+	Rate        float64 `toml:"rate" json:"rate,omitempty"` // events per second
+	// Subscriptions are those of live-wide.
+	Subscriptions int           `toml:"subscriptions" json:"subscriptions,omitempty"`
+	Auth          load.AuthMode `toml:"auth" json:"auth,omitempty"`
+	Timeout       duration      `toml:"timeout" json:"timeout,omitempty"`
+	Servers       []string      `toml:"servers" json:"servers,omitempty"` // empty: all
 	// Bars and Curve name figures (see Figures) to plot: one panel of bars each,
 	// and one line per server against the size.
 	Bars  []Figure `toml:"bars" json:"bars"`
@@ -160,7 +165,7 @@ func ParseConfig(text string) (*Config, error) {
 	return &c, nil
 }
 
-// server and measure return nil for an unknown name.
+// server returns the server of that name; nil if there is none.
 func (c *Config) server(name string) *Server {
 	i := slices.IndexFunc(c.Servers, func(s Server) bool { return s.Name == name })
 	if i < 0 {

@@ -106,7 +106,7 @@ func (p planned) options(c *Config, quick bool) load.Options {
 	m := p.measure
 	o := load.Options{
 		Count: m.Count, Connections: m.Connections, Pipeline: m.Pipeline, Warmup: m.Warmup,
-		Rate: m.Rate, Auth: m.Auth, Timeout: m.Timeout.Duration, Size: p.size, Seed: c.Seed,
+		Rate: m.Rate, Subscriptions: m.Subscriptions, Exec: p.server.Import, Check: p.server.Dump, Auth: m.Auth, Timeout: m.Timeout.Duration, Size: p.size, Seed: c.Seed,
 	}
 	if n, ok := p.server.Counts[m.Name]; ok {
 		o.Count = n

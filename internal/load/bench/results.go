@@ -83,6 +83,16 @@ func (r *Results) Write(path string) error {
 	return os.Rename(next, path)
 }
 
+// Failures is how many runs of a server failed.
+func (r *Results) Failures(server string) (n int) {
+	for _, run := range r.Runs {
+		if run.Server == server && run.Failure != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // has reports whether a run was done already, whatever came of it.
 func (r *Results) has(p planned) bool {
 	for _, run := range r.Runs {

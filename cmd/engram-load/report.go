@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"engramd/internal/load/bench"
+	"engramd/internal/load/report"
+)
+
+// reportCommand is `engram-load report`.
+func (m *Main) reportCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report RESULTS --out FILE.md",
+		Short: "Make a page with tables and plots of a bench",
+		Long: "report writes a page of Markdown, and plots (SVG) into a folder beside it that is named like the page.\n" +
+			"NOTES.md in that folder is put in: what stands before its first heading at the beginning, what stands\n" +
+			"under \"## MEASURE\" after the tables of that measure.",
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := bench.ReadResults(args[0])
+			if err != nil {
+				return err
+			}
+			return report.Write(r, out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "benchmarks.md", "the page")
+	return cmd
+}

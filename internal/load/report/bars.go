@@ -1,0 +1,124 @@
+package report
+
+// bar is one server in a panel.
+type bar struct {
+	name   string
+	series int
+	spread spread
+	known  bool
+	note   string // after the value: its ratio; without a value: why there is none
+	bad    bool   // it failed
+}
+
+// panel is one figure of all servers.
+type panel struct {
+	label, unit, better string
+	bars                []bar
+	target              float64 // where the target lies; 0: nowhere
+}
+
+// Measures of a picture with bars, in pixels.
+const (
+	barsWidth  = 760
+	barsLeft   = 104 // of the bars, after the names
+	barsRight  = 190 // for the values
+	rowHeight  = 27
+	barHeight  = 17
+	titleSpace = 44
+	panelHead  = 34
+)
+
+// drawBars draws panels one below the other.
+func drawBars(title string, panels []panel) string {
+	s := &svg{width: barsWidth, height: titleSpace + 10}
+	for _, p := range panels {
+		s.height += panelHead + rowHeight*len(p.bars) + 8
+	}
+	s.text(18, 28, "title", "start", title)
+	y := float64(titleSpace)
+	for _, p := range panels {
+		y = s.panel(p, y)
+	}
+	return s.String()
+}
+
+// panel draws at y and returns where the next one begins.
+func (s *svg) panel(p panel, y float64) float64 {
+	longest := p.target
+	for _, b := range p.bars {
+		if b.known {
+			longest = max(longest, b.spread.max)
+		}
+	}
+	scale := func(v float64) float64 {
+		if longest == 0 {
+			return 0
+		}
+		return v / longest * (barsWidth - barsLeft - barsRight)
+	}
+	s.text(18, y+16, "muted", "start", heading(p.label, p.unit, p.better))
+	top := y + panelHead - 6
+	bottom := top + float64(rowHeight*len(p.bars))
+	s.line(barsLeft, top, barsLeft, bottom, "axis")
+	for i, b := range p.bars {
+		s.bar(b, top+float64(i*rowHeight), p.unit, scale)
+	}
+	if p.target > 0 {
+		x := barsLeft + scale(p.target)
+		s.line(x, top-3, x, bottom, "target")
+		s.text(x, top-7, "small", "middle", "target "+value(p.target, p.unit))
+	}
+	return bottom + 14
+}
+
+func (s *svg) bar(b bar, y float64, unit string, scale func(float64) float64) {
+	base := y + rowHeight/2 + 4.5
+	s.text(barsLeft-9, base, "", "end", b.name)
+	if !b.known {
+		class := "muted small"
+		if b.bad {
+			class = "bad small"
+		}
+		s.text(barsLeft+8, base, class, "start", b.note)
+		return
+	}
+	s.rect(barsLeft, y+(rowHeight-barHeight)/2, max(scale(b.spread.median), 1), barHeight, series("f", b.series))
+	end := barsLeft + scale(b.spread.median)
+	if b.spread.max > b.spread.min {
+		low, high, middle := barsLeft+scale(b.spread.min), barsLeft+scale(b.spread.max), y+rowHeight/2
+		s.line(low, middle, high, middle, "whisker")
+		s.line(low, middle-4, low, middle+4, "whisker")
+		s.line(high, middle-4, high, middle+4, "whisker")
+		end = high
+	}
+	text := value(b.spread.median, unit)
+	s.text(end+8, base, "", "start", text)
+	if b.note != "" {
+		s.text(end+8+textWidth(text)+10, base, "muted small", "start", b.note)
+	}
+}
+
+// heading says what a panel or an axis shows.
+func heading(label, unit, better string) string {
+	if unit != "" {
+		label += ", " + unit
+	}
+	if better == "" {
+		return label
+	}
+	return label + " (" + better + " is better)"
+}
+
+// textWidth is about how wide a text of 13 pixels is.
+func textWidth(text string) float64 {
+	width := 0.0
+	for _, c := range text {
+		switch c {
+		case ' ', ',', '.', ':', 'i', 'l', '(', ')':
+			width += 4.6
+		default:
+			width += 8.1
+		}
+	}
+	return width
+}
