@@ -50,7 +50,9 @@ func (c Class) Path() string { return c.String() + ".jsonl" }
 func (c Class) isHead() bool { return c == Heads || c == Relays || c == Contracts }
 
 // Source gives the events of one agent at one instant. All calls on a Source
-// see the same instant.
+// see the same instant. What does not have the shape of its kind, as
+// nipae.CheckEnvelope has it, must be left out: a bundle with it would not
+// verify and is not written.
 type Source interface {
 	// Events gives yield the JSON object of every event of the class, in any
 	// order, and stops with its error. yield does not keep the bytes.

@@ -1,0 +1,18 @@
+package bundle
+
+import "errors"
+
+var (
+	// ErrInvalid says that a bundle is not OK; Report.Err names the checks.
+	ErrInvalid = errors.New("the snapshot does not verify")
+	// ErrLimit says that there is more than Limits allow.
+	ErrLimit = errors.New("beyond the limits")
+	// ErrChanged says that a file is not the one that was verified before.
+	ErrChanged = errors.New("the snapshot was changed since it was verified")
+)
+
+// Names of the entries before the artifacts.
+const (
+	manifestName  = "manifest.json"
+	signatureName = "manifest.sig"
+)

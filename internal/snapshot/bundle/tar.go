@@ -1,0 +1,218 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	blockSize = 512
+	// Every entry bears the same time, 1980-01-01, which no tar finds odd.
+	entryTime = 315532800
+)
+
+// errEntry is what every error about the entries of the tar is.
+var errEntry = errors.New("not the entries of a snapshot")
+
+// tarHeader returns the one header that an entry of this name and size has:
+// POSIX ustar, a regular file, mode 0600, no owner.
+func tarHeader(name string, size int64) [blockSize]byte {
+	var h [blockSize]byte
+	copy(h[0:100], name)
+	copy(h[100:108], "0000600\x00")
+	copy(h[108:116], "0000000\x00")
+	copy(h[116:124], "0000000\x00")
+	copy(h[124:136], fmt.Sprintf("%011o\x00", size))
+	copy(h[136:148], fmt.Sprintf("%011o\x00", entryTime))
+	h[156] = '0'
+	copy(h[257:265], "ustar\x0000")
+	copy(h[329:337], "0000000\x00")
+	copy(h[337:345], "0000000\x00")
+	copy(h[148:156], fmt.Sprintf("%06o\x00 ", checksum(h)))
+	return h
+}
+
+func checksum(h [blockSize]byte) int {
+	sum := 0
+	for i, c := range h {
+		if i >= 148 && i < 156 {
+			c = ' '
+		}
+		sum += int(c)
+	}
+	return sum
+}
+
+// padding is the number of zero bytes after an entry.
+func padding(size int64) int64 { return -size & (blockSize - 1) }
+
+// writeEntry writes a header and what content writes, which must be size bytes.
+func writeEntry(w io.Writer, name string, size int64, content func(io.Writer) error) error {
+	h := tarHeader(name, size)
+	if _, err := w.Write(h[:]); err != nil {
+		return err
+	}
+	cw := &countingWriter{w: w}
+	if err := content(cw); err != nil {
+		return err
+	}
+	if cw.n != size {
+		return fmt.Errorf("%s: %d bytes instead of %d", name, cw.n, size)
+	}
+	_, err := w.Write(make([]byte, padding(size)))
+	return err
+}
+
+// writeEnd writes the end of the archive.
+func writeEnd(w io.Writer) error {
+	_, err := w.Write(make([]byte, 2*blockSize))
+	return err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// tarReader reads the headers that tarHeader makes, and nothing else: neither
+// extensions nor any type but a regular file are understood.
+type tarReader struct {
+	r    io.Reader
+	left int64 // of the entry's content
+	pad  int64
+}
+
+// next returns the name and size of the next entry, io.EOF at a proper end. The
+// content of the one before must have been read.
+func (t *tarReader) next() (string, int64, error) {
+	if t.left > 0 {
+		return "", 0, fmt.Errorf("%w: an entry was not read to its end", errEntry)
+	}
+	if err := t.skipPadding(); err != nil {
+		return "", 0, err
+	}
+	var h [blockSize]byte
+	if _, err := io.ReadFull(t.r, h[:]); err != nil {
+		return "", 0, cutShort(err)
+	}
+	if h == [blockSize]byte{} {
+		return "", 0, t.readEnd()
+	}
+	name, _, _ := bytes.Cut(h[:100], []byte{0})
+	size, ok := octal(h[124:136])
+	if !ok || tarHeader(string(name), size) != h {
+		return "", 0, explainHeader(h, string(name), ok)
+	}
+	t.left, t.pad = size, padding(size)
+	return string(name), size, nil
+}
+
+// Read reads the content of the entry.
+func (t *tarReader) Read(p []byte) (int, error) {
+	if t.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := t.r.Read(p[:min(int64(len(p)), t.left)])
+	t.left -= int64(n)
+	if err != nil && t.left > 0 {
+		return n, cutShort(err)
+	}
+	return n, nil
+}
+
+func (t *tarReader) skipPadding() error {
+	var pad [blockSize]byte
+	b := pad[:t.pad]
+	t.pad = 0
+	if _, err := io.ReadFull(t.r, b); err != nil && len(b) > 0 {
+		return cutShort(err)
+	}
+	if pad != [blockSize]byte{} {
+		return fmt.Errorf("%w: data behind the end of an entry", errEntry)
+	}
+	return nil
+}
+
+// readEnd reads the second of the two zero blocks and that nothing follows.
+func (t *tarReader) readEnd() error {
+	var h [blockSize]byte
+	if _, err := io.ReadFull(t.r, h[:]); err != nil {
+		return cutShort(err)
+	}
+	if h != [blockSize]byte{} {
+		return fmt.Errorf("%w: data behind the end of the archive", errEntry)
+	}
+	n, err := io.ReadFull(t.r, h[:1])
+	if n > 0 {
+		return fmt.Errorf("%w: data behind the end of the archive", errEntry)
+	}
+	return err // io.EOF, or what is wrong below
+}
+
+func cutShort(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: the archive is cut short", errEntry)
+	}
+	return err
+}
+
+// octal reads the 11 digits and the zero byte of a size field.
+func octal(b []byte) (int64, bool) {
+	var n int64
+	for _, c := range b[:11] {
+		if c < '0' || c > '7' {
+			return 0, false
+		}
+		n = n<<3 | int64(c-'0')
+	}
+	return n, b[11] == 0
+}
+
+// explainHeader says what is wrong with a header that tarHeader did not make.
+func explainHeader(h [blockSize]byte, name string, sizeOK bool) error {
+	reason := "a header that a snapshot does not have"
+	switch typ := h[156]; {
+	case name == "":
+		reason = "it has no name"
+	case typ == '1' || typ == '2':
+		reason = "it is a link"
+	case typ != '0':
+		reason = fmt.Sprintf("it is not a regular file (type %q)", typ)
+	case strings.HasPrefix(name, "/"):
+		reason = "its path is absolute"
+	case unsafePath(name):
+		reason = "its path leads out of the archive"
+	case !sizeOK:
+		reason = "its size is beyond every bound"
+	}
+	return fmt.Errorf("%w: entry %.100q: %s", errEntry, name, reason)
+}
+
+// explainName says why an entry of this name is refused.
+func explainName(name, want string) error {
+	switch {
+	case strings.HasPrefix(name, "/"):
+		return fmt.Errorf("%w: entry %.100q: its path is absolute", errEntry, name)
+	case unsafePath(name):
+		return fmt.Errorf("%w: entry %.100q: its path leads out of the archive", errEntry, name)
+	}
+	return fmt.Errorf("%w: entry %.100q where %s belongs: unknown, double or out of order", errEntry, name, want)
+}
+
+func unsafePath(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
