@@ -86,3 +86,15 @@ func FileName(id string, encrypted bool) string {
 	}
 	return id + Extension
 }
+
+// TimeOf returns the time that an id says; zero for what is no id.
+func TimeOf(id string) time.Time {
+	if CheckID(id) != nil {
+		return time.Time{}
+	}
+	t, err := time.Parse(idTime, id[:len(idTime)])
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,35 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound says that there is no such bundle.
+	ErrNotFound = errors.New("no such snapshot")
+	// ErrLastVerified says that a bundle is the last verified one of its agent,
+	// which is never deleted.
+	ErrLastVerified = errors.New("the last verified snapshot is not deleted")
+	// ErrParent says that other bundles rest on a bundle.
+	ErrParent = errors.New("other snapshots rest on it")
+	// ErrHeld says that the lock of an agent could not be had in time.
+	ErrHeld = errors.New("the agent's snapshots are in use")
+)
+
+// HeldError says who holds the lock of an agent; it is an ErrHeld.
+type HeldError struct {
+	Agent string
+	PID   int // 0 when it could not be read
+}
+
+// Error names the holder.
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("agent %s: %v: held by another process", e.Agent, ErrHeld)
+	}
+	return fmt.Sprintf("agent %s: %v: held by pid %d", e.Agent, ErrHeld, e.PID)
+}
+
+// Is makes a HeldError an ErrHeld.
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }

@@ -1,0 +1,95 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	lockName = ".lock"
+	// lockPoll is how often a lock is asked for that somebody holds: flock can
+	// wait, but not for a time or a context.
+	lockPoll = 20 * time.Millisecond
+)
+
+// Lock is the sole right, among all processes, to make, restore and delete the
+// snapshots of one agent. It ends with its process.
+type Lock struct {
+	s             *Store
+	tenant, agent string
+	f             *os.File
+}
+
+// Lock takes the lock of an agent, waiting for at most the time given. The error
+// is a *HeldError if somebody else holds it for longer. The agent's folder is
+// made if it is missing.
+func (s *Store) Lock(ctx context.Context, tenant, agent string, wait time.Duration) (*Lock, error) {
+	dir, err := s.makeDir(tenant, agent)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock snapshots: %w", err)
+	}
+	if err := flock(ctx, f, agent, wait); err != nil {
+		f.Close()
+		return nil, err
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock snapshots: %w", err)
+	}
+	return &Lock{s: s, tenant: tenant, agent: agent, f: f}, nil
+}
+
+func flock(ctx context.Context, f *os.File, agent string, wait time.Duration) error {
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	tick := time.NewTicker(lockPoll)
+	defer tick.Stop()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return fmt.Errorf("lock snapshots: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return &HeldError{Agent: agent, PID: holder(f)}
+		case <-tick.C:
+		}
+	}
+}
+
+func holder(f *os.File) int {
+	buf := make([]byte, 32)
+	n, _ := f.ReadAt(buf, 0)
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(buf[:n])))
+	if err != nil || pid < 0 {
+		return 0
+	}
+	return pid
+}
+
+// Unlock gives the lock free.
+func (l *Lock) Unlock() error {
+	// The pid goes first: whoever comes next must not be told of us.
+	return errors.Join(l.f.Truncate(0), l.f.Close())
+}

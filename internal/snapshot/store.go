@@ -1,0 +1,186 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/snapshot/bundle"
+)
+
+// Store is a folder of bundles:
+//
+//	<root>/tenants/<tenant>/snapshots/<agent>/<id>.tar.zst[.age]
+//	<root>/tenants/<tenant>/snapshots/<agent>/<id>.tar.zst[.age].sha256
+//	<root>/tenants/<tenant>/snapshots/<agent>/<id>.json  the Record
+//
+// Methods that change something need the agent's Lock; reading needs none.
+type Store struct{ root string }
+
+// New returns the store below root, which is made when something is written.
+func New(root string) *Store { return &Store{root: root} }
+
+// Info is one bundle as the folder shows it.
+type Info struct {
+	ID        string    `json:"id"`
+	Tenant    string    `json:"tenant"`
+	Agent     string    `json:"agent"`
+	Path      string    `json:"-"`
+	Size      int64     `json:"size"`
+	Encrypted bool      `json:"encrypted"`
+	CreatedAt time.Time `json:"created_at"` // from the id
+	// Record is what was written down when the bundle was made; its zero value
+	// for a bundle that was brought here.
+	Record
+}
+
+// Record is what the store knows of a bundle beside the file, so that listing
+// and retention need not open it. It is no proof of anything.
+type Record struct {
+	// VerifiedAt is when the bundle was last verified, before its encryption if
+	// it has one; zero if never.
+	VerifiedAt time.Time `json:"verified_at,omitzero"`
+	// SHA256 is that of the file which was verified.
+	SHA256    string `json:"sha256,omitempty"`
+	Label     string `json:"label,omitempty"`
+	CreatedBy string `json:"created_by,omitempty"`
+	Parent    string `json:"parent,omitempty"`
+	Events    int64  `json:"events"`
+	HeadsRoot string `json:"heads_root,omitempty"`
+	Pinned    bool   `json:"pinned"`
+}
+
+// Verified reports whether the bundle was verified when it was written, or
+// since.
+func (r Record) Verified() bool { return !r.VerifiedAt.IsZero() }
+
+// Automatic reports whether a program made the bundle by itself.
+func (r Record) Automatic() bool { return bundle.Automatic(r.CreatedBy) }
+
+// Place is an agent of a tenant.
+type Place struct{ Tenant, Agent string }
+
+// Dir returns the folder of an agent's bundles. The error is bundle.ErrName.
+func (s *Store) Dir(tenant, agent string) (string, error) {
+	if err := errors.Join(bundle.CheckTenant(tenant), bundle.CheckAgent(agent)); err != nil {
+		return "", err
+	}
+	return filepath.Join(s.root, "tenants", tenant, "snapshots", agent), nil
+}
+
+// makeDir makes the folder of an agent, for its owner only.
+func (s *Store) makeDir(tenant, agent string) (string, error) {
+	dir, err := s.Dir(tenant, agent)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("snapshots: %w", err)
+	}
+	return dir, nil
+}
+
+// Places returns every agent that has a folder, by tenant and agent.
+func (s *Store) Places() ([]Place, error) {
+	tenants, err := names(filepath.Join(s.root, "tenants"))
+	if err != nil {
+		return nil, err
+	}
+	var places []Place
+	for _, tenant := range tenants {
+		agents, err := names(filepath.Join(s.root, "tenants", tenant, "snapshots"))
+		if err != nil {
+			return nil, err
+		}
+		for _, agent := range agents {
+			if _, err := s.Dir(tenant, agent); err == nil {
+				places = append(places, Place{tenant, agent})
+			}
+		}
+	}
+	return places, nil
+}
+
+// names lists a folder in order; one that is missing is empty.
+func names(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("snapshots: %w", err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list, nil
+}
+
+// List returns the bundles of an agent, newest first; none if there is no
+// folder.
+func (s *Store) List(tenant, agent string) ([]Info, error) {
+	dir, err := s.Dir(tenant, agent)
+	if err != nil {
+		return nil, err
+	}
+	files, err := names(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []Info
+	for _, name := range files {
+		id, encrypted, ok := bundle.IDOf(name)
+		if !ok {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		stat, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("snapshots: %w", err)
+		}
+		if !stat.Mode().IsRegular() {
+			continue
+		}
+		record, err := readRecord(dir, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Info{ID: id, Tenant: tenant, Agent: agent, Path: path, Size: stat.Size(),
+			Encrypted: encrypted, CreatedAt: bundle.TimeOf(id), Record: record})
+	}
+	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(b.ID, a.ID) })
+	return list, nil
+}
+
+// Find returns the bundle with the id. The error is ErrNotFound if there is
+// none, bundle.ErrName for what cannot be an id: a path never is one.
+func (s *Store) Find(tenant, agent, id string) (Info, error) {
+	if err := bundle.CheckID(id); err != nil {
+		return Info{}, err
+	}
+	list, err := s.List(tenant, agent)
+	if err != nil {
+		return Info{}, err
+	}
+	for _, info := range list {
+		if info.ID == id {
+			return info, nil
+		}
+	}
+	return Info{}, fmt.Errorf("snapshot %s of agent %s, tenant %s: %w", id, agent, tenant, ErrNotFound)
+}
+
+// ParentOf returns what bundle.VerifyOptions.Parent wants, for bundles that lie
+// in this folder.
+func (s *Store) ParentOf(tenant, agent string) func(id string) (string, error) {
+	return func(id string) (string, error) {
+		info, err := s.Find(tenant, agent, id)
+		return info.Path, err
+	}
+}
