@@ -181,3 +181,7 @@ func (r *record) appendKey(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, ^uint64(r.ev.CreatedAt))
 	return append(dst, r.id[:]...)
 }
+
+// ParseEvent reads one event as a Source gives it. Neither id nor signature is
+// verified: that is done for everything that comes from a Bundle.
+func ParseEvent(line []byte) (*nostr.Event, error) { return wire.ParseEvent(line) }
