@@ -26,7 +26,7 @@ func idleWorkload() Workload {
 	return Workload{
 		Name: "idle", Unit: "connections/s", Needs: NeedsEmpty, run: runIdle,
 		Help: "open connections, each authenticated as another key and with one subscription, no compression, and look at the " +
-			"relay's memory when it has settled (kib_per_connection); needs the pid",
+			"relay's memory when it has settled (kib_per_connection); needs the pid, of a process that was idle until then",
 		Defaults: Options{Count: 5000, Connections: 8, Warmup: 200, Auth: AuthRequire, Timeout: 5 * time.Minute},
 	}
 }
@@ -102,11 +102,15 @@ func (c *crowd) measure(ctx context.Context) (Result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Result{}, err
 	}
+	if after.rss <= before.rss {
+		return Result{}, fmt.Errorf("%w: the relay has less memory than before it had the connections: it must be a new process", ErrOptions)
+	}
 	per := func(kib int64) float64 { return float64(kib) / float64(c.o.Count) }
 	r.Extra = map[string]float64{
 		"kib_per_connection":           per(after.rss - before.rss),
 		"anonymous_kib_per_connection": per(after.anonymous - before.anonymous),
 		"opened_kib_per_connection":    per(opened.rss - before.rss), // before it settled
+		"total_kib_per_connection":     per(after.rss),               // with what it has without them
 	}
 	r.RSSBefore, r.RSSAfter = before.rss, after.rss
 	return r, nil

@@ -42,7 +42,7 @@ func Workloads() []Workload {
 	return []Workload{
 		fillWorkload(),
 		publishWorkload(), publishEngramsWorkload(), queryWorkload(), readHeadWorkload(), listWorkload(),
-		liveWorkload(), wideWorkload(), countWorkload(), searchWorkload(), idleWorkload(),
+		liveWorkload(), wideWorkload(), countWorkload(), searchWorkload(), idleWorkload(), importWorkload(), diskWorkload(),
 	}
 }
 
