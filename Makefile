@@ -7,7 +7,7 @@ LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 ROUNDS   ?= 200
 
-.PHONY: run build test peers interop lint fuzz bench soak demo interop-deps clean
+.PHONY: run build test peers interop lint fuzz bench soak demo interop-deps nats-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -27,6 +27,9 @@ peers: ## the relays that engramd is measured against, into bin/, and their test
 
 interop-deps: ## Node.js and npm for interop, from Debian when they are missing
 	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
+
+nats-deps: ## a NATS server for the tests of events, from Debian when it is missing
+	@command -v nats-server >/dev/null || test -x /usr/sbin/nats-server || (apt-get update && apt-get install -y --no-install-recommends nats-server)
 
 interop: build interop-deps ## JavaScript clients that share no code with ours; needs Node.js 20 and the npm registry
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party

@@ -62,7 +62,7 @@ func compiles(cfg *config.Config) error {
 	if _, err := policy.New(policyOptions(cfg, nil, nil)); err != nil {
 		return usageError{err}
 	}
-	return nil
+	return brokerCompiles(cfg)
 }
 
 // Close has nothing to give back.

@@ -72,6 +72,7 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	c.bridge.SetPending(pendingLimits(cfg))
 	c.bridge.SetLimits(bridgeLimits(cfg))
 	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
+	c.mutations.Store(cfg.Events.Mutations)
 	setLevel(&c.level, cfg)
 	return nil
 }

@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"engramd/internal/bridge"
 	"engramd/internal/config"
+	"engramd/internal/events"
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
@@ -41,7 +43,10 @@ type serveCommand struct {
 	bridge   *bridge.Handler
 	control  *control
 	servers  []*http.Server
-	failed   chan error // a server ended by itself
+	events   *events.Publisher // nil without a broker
+	failed   chan error        // a server ended by itself
+
+	mutations atomic.Bool // tell the broker of writes
 
 	attached  bool // live dispatch runs
 	stopped   bool // shutdown closed everything
@@ -166,6 +171,9 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	}
 	c.policy.Set(p)
 	c.relay.Reject(c.policy.RejectEvent)
+	if err := c.openBroker(); err != nil {
+		return err
+	}
 	if err := c.relay.Attach(c.store); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (c *serveCommand) shutdown() error {
 //  2. imports stop, sessions answer what they have read and say goodbye (1001)
 //  3. the store commits what waits, checkpoints and closes
 //  4. live dispatch ends
+//  5. the events broker is told what it has not been told yet, for a second at most
 func (c *serveCommand) stop(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -60,6 +61,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	surfaces.Wait()
 	err := c.store.Close()
 	c.relay.Close()
+	c.closeBroker()
 	if err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}
@@ -104,6 +106,7 @@ func (c *serveCommand) Close() error {
 		if c.attached {
 			c.relay.Close()
 		}
+		c.closeBroker()
 	}
 	if c.lock != nil {
 		errs = append(errs, c.lock.Unlock())

@@ -34,6 +34,7 @@ type Config struct {
 	History  History
 	Proxy    Proxy
 	Store    Store
+	Events   Events
 
 	origins map[string]string // key → where its value came from; absent: default
 }
@@ -135,6 +136,14 @@ type Store struct {
 	MaxBytes int64 // 0 = no limit
 	Readers  int   // connections for reading
 	MaxBatch int   // events per commit
+}
+
+// Events configures what a NATS broker is told.
+type Events struct {
+	NATS        string // URLs, by commas; "" is off
+	Credentials string // path; "" is none
+	Prefix      string // of snapshot subjects
+	Mutations   bool   // one message for each write to an agent's memory
 }
 
 // Default returns the configuration with every option at its default.

@@ -23,6 +23,7 @@ func sections() []section {
 		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
 		{"store", "The database."},
+		{"events", "Telling a NATS broker of snapshots and writes (docs/events.md). Subjects name agents: it is for the operator alone."},
 	}
 }
 
@@ -118,5 +119,10 @@ func (c *Config) storeOptions() []*Option {
 		{"store.max_bytes", "Largest size of the database file; writes beyond it fail with error: and reads go on. 0 is no limit.", true, one(&c.Store.MaxBytes, int64(0), size[int64](0, math.MaxInt64))},
 		{"store.readers", "Database connections for reading.", false, num(&c.Store.Readers, 4, 1, 256)},
 		{"store.max_batch", "Events that may share one commit.", false, num(&c.Store.MaxBatch, 1024, 1, 65536)},
+
+		{"events.nats", "NATS broker, nats://HOST:PORT or tls://HOST:PORT, several by commas. Empty is off. Without a broker there, everything else goes on.", false, str(&c.Events.NATS, "")},
+		{"events.credentials", "File with NATS credentials (.creds) or an nkey seed, if the broker asks for them.", false, str(&c.Events.Credentials, "")},
+		{"events.prefix", "What the subjects of snapshot events begin with: PREFIX.AGENT.created, restored, deleted and PREFIX._all.gc.", false, str(&c.Events.Prefix, "engramd.snapshot")},
+		{"events.mutations", "Tell of each write to an agent's memory too, at engramd.mutated.AGENT.", true, onOff(&c.Events.Mutations, false)},
 	}
 }

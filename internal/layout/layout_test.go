@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"internal/schnorr": {},
 	"internal/wire":    {"internal/schnorr"},
 	"internal/secrets": {},
+	"internal/events":  {},
 	"internal/gate":    {"nips/nipae", "nips/niptemp"},
 	"internal/policy":  {"nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	"internal/store":   {"nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire"},
@@ -40,11 +41,11 @@ var allowed = map[string][]string{
 	"internal/load/report":     {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":          {"internal/load", "internal/load/bench", "internal/load/report"},
 	"cmd/engramd": {"internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
-		"internal/gate", "internal/store", "internal/wire"},
+		"internal/gate", "internal/store", "internal/wire", "internal/events"},
 }
 
 // support packages are imported by tests only, and may import anything.
-var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest"}
+var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest", "internal/events/natstest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
@@ -58,6 +59,7 @@ var only = map[string][]string{
 	"filippo.io/age":                                          {"internal/snapshot/bundle"},
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
+	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},
 }

@@ -73,6 +73,12 @@ func removedLabel() label {
 	return label{"reason", []string{"deletion", "expiry", "vanish", "history", other}}
 }
 
+func brokerKindLabel() label {
+	return label{"kind", []string{"created", "restored", "deleted", "gc", "mutated", other}}
+}
+
+func brokerOutcomeLabel() label { return label{"outcome", []string{"sent", "dropped"}} }
+
 // each calls fn with every combination of the labels' values but other.
 func each(labels []label, prefix []string, fn func([]string)) {
 	if len(labels) == 0 {

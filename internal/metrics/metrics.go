@@ -44,6 +44,10 @@ type Metrics struct {
 	commitErrs  prometheus.Counter
 	batchEvents prometheus.Histogram
 	removed     *prometheus.CounterVec
+
+	brokerMessages *prometheus.CounterVec
+	brokerUp       prometheus.Gauge
+	brokerFailures prometheus.Counter
 }
 
 // New makes a registry with every metric of the daemon in it, the Go runtime
@@ -54,6 +58,7 @@ func New(version string) *Metrics {
 	m.defineSession()
 	m.defineRelay()
 	m.defineStore()
+	m.defineBroker()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",
 		Help: "Always 1; the labels say which build is running.",

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/config"
+	"engramd/internal/events"
+)
+
+// Kinds of events by which an agent changes its memory.
+const (
+	kindEngram   = 30174
+	kindDeletion = 5
+	kindVanish   = 62
+)
+
+// brokerGrace bounds how long the end of the daemon waits for the events broker.
+const brokerGrace = time.Second
+
+// openBroker starts telling the events broker, if there is one in the configuration.
+func (c *serveCommand) openBroker() (err error) {
+	if c.cfg.Events.NATS == "" {
+		return nil
+	}
+	o := brokerOptions(c.cfg)
+	o.Log, o.Observe = c.log, c.metrics
+	if c.events, err = events.New(o); err != nil {
+		return usageError{err}
+	}
+	c.mutations.Store(c.cfg.Events.Mutations)
+	c.relay.Hooks.OnEventSaved = append(c.relay.Hooks.OnEventSaved, c.wrote)
+	return nil
+}
+
+func brokerOptions(cfg *config.Config) events.Options {
+	return events.Options{URL: cfg.Events.NATS, Credentials: cfg.Events.Credentials, Prefix: cfg.Events.Prefix}
+}
+
+// brokerCompiles finds mistakes in the configuration; that a broker cannot be reached is none.
+func brokerCompiles(cfg *config.Config) error {
+	o := brokerOptions(cfg)
+	if o.URL == "" {
+		return nil
+	}
+	if err := o.Check(); err != nil {
+		return usageError{fmt.Errorf("%s: %w", brokerOption(err), err)}
+	}
+	return nil
+}
+
+// brokerOption is the option that an error is about.
+func brokerOption(err error) string {
+	switch {
+	case errors.Is(err, events.ErrURL):
+		return "events.nats"
+	case errors.Is(err, events.ErrPrefix):
+		return "events.prefix"
+	}
+	return "events.credentials"
+}
+
+// wrote tells of a write to an agent's memory. It runs after the commit, off the
+// writer, in the order of the commits.
+func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
+	if c.mutations.Load() && mutates(ev) {
+		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))
+	}
+}
+
+// mutates reports whether an event changes its author's memory.
+func mutates(ev *nostr.Event) bool {
+	switch ev.Kind {
+	case kindEngram, kindVanish:
+		return true
+	case kindDeletion:
+		for _, tag := range ev.Tags {
+			if len(tag) > 1 && (tag[0] == "k" && tag[1] == "30174" || tag[0] == "a" && strings.HasPrefix(tag[1], "30174:")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *serveCommand) closeBroker() {
+	ctx, cancel := context.WithTimeout(context.Background(), brokerGrace)
+	defer cancel()
+	c.events.Close(ctx)
+}
