@@ -22,4 +22,6 @@ type Main struct {
 	Args   []string // without the program's name
 	Stdout io.Writer
 	Stderr io.Writer
+
+	started bool // the command line made sense to cobra
 }

@@ -28,7 +28,7 @@ func (m *Main) Run(ctx context.Context) int {
 		return exitOK
 	}
 	fmt.Fprintf(m.Stderr, "%s: %v\n", cmd.CommandPath(), err)
-	if isUsage(err) {
+	if !m.started || isUsage(err) {
 		return exitUsage
 	}
 	return exitFailed
@@ -41,6 +41,7 @@ func (m *Main) root() *cobra.Command {
 		Long: "engram-load measures a Nostr relay by its URL, and checks everything the relay answers:\n" +
 			"a relay that answers wrongly has no speed. docs/engram-load.md says how to measure with it.",
 		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRun: func(*cobra.Command, []string) { m.started = true },
 	}
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)

@@ -55,13 +55,16 @@ func (a *asker) ask(q *question) (time.Duration, error) {
 		return 0, err
 	}
 	a.open = true
-	got, others := 0, 0
+	got, others, parse := 0, 0, SkimMessage
+	if a.thorough {
+		parse = ParseMessage
+	}
 	for {
 		b, err := a.c.Read()
 		if err != nil {
 			return 0, fmt.Errorf("after %d of %d events: %w", got, q.len(), err)
 		}
-		m, err := ParseMessage(b)
+		m, err := parse(b)
 		if err != nil {
 			return 0, err
 		}

@@ -50,6 +50,17 @@ func ParseMessage(b []byte) (Message, error) {
 	return m, nil
 }
 
+// SkimMessage is ParseMessage for the many: of an event it reads no more than up
+// to id and created_at, whichever comes last, and does not set Event.
+func SkimMessage(b []byte) (Message, error) {
+	s := scan{b: b, skim: true}
+	m, ok := s.message()
+	if !ok {
+		return Message{}, fmt.Errorf("%w: not a message: %s", ErrProtocol, printable(b))
+	}
+	return m, nil
+}
+
 // printable is a relay's text for an error: short, on one line.
 func printable(b []byte) string {
 	const most = 200

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func TestParseMessage(t *testing.T) {
 		{`["COUNT","q",{"hll":"00","approximate":false,"count":7}]`, Message{Label: LabelCount, Sub: []byte("q"), Count: 7}},
 		{`["AUTH","c"]`, Message{Label: LabelAuth, Text: []byte(`"c"`)}},
 		{`["NOTICE","c"]`, Message{Label: LabelNotice, Text: []byte(`"c"`)}},
+		{`["EVENT","q",{"id":"` + someID + `"}]`, Message{Label: LabelEvent, Sub: []byte("q"), ID: []byte(someID), Event: []byte(`{"id":"` + someID + `"}`)}},
 		{`["NEG-MSG",1,null,-1.5e3,[{}]]`, Message{}},
 	}
 	for _, tt := range tests {
@@ -39,6 +41,22 @@ func TestParseMessage(t *testing.T) {
 			got.CreatedAt != tt.want.CreatedAt || !bytes.Equal(got.Event, tt.want.Event) || got.OK != tt.want.OK ||
 			got.Count != tt.want.Count || !bytes.Equal(got.Text, tt.want.Text) {
 			t.Errorf("%s: %+v, %v", tt.in, got, err)
+		}
+		skimmed, err := SkimMessage([]byte(tt.in))
+		got.Event, skimmed.Event = nil, nil
+		if err != nil || !reflect.DeepEqual(skimmed, got) {
+			t.Errorf("%s: skimmed %+v, %v", tt.in, skimmed, err)
+		}
+	}
+}
+
+// Who only skims does still not take half a message for a whole one.
+func TestSkimMessageRefusesTheCut(t *testing.T) {
+	message := `["EVENT","q",{"id":"` + someID + `","created_at":12,"tags":[],"content":"ab","sig":"cd"}]`
+	for n := range len(message) {
+		// The end of the tags looks like that of a message.
+		if m, err := SkimMessage([]byte(message[:n])); err == nil && !strings.HasSuffix(message[:n], `]`) {
+			t.Errorf("%s: %+v", message[:n], m)
 		}
 	}
 }
@@ -64,7 +82,7 @@ func TestParseMessageDoesNotAllocate(t *testing.T) {
 	plain := wire.AppendEventFrame(nil, "q", wire.AppendEvent(nil, ev))
 	for name, message := range map[string][]byte{"plain": plain, "reordered": reordered(t, plain)} {
 		if n := testing.AllocsPerRun(100, func() {
-			if m, err := ParseMessage(message); err != nil || string(m.ID) != ev.ID {
+			if m, err := SkimMessage(message); err != nil || string(m.ID) != ev.ID {
 				t.Fatal(m, err)
 			}
 		}); n != 0 {
@@ -73,14 +91,14 @@ func TestParseMessageDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkParseMessage(b *testing.B) {
+func BenchmarkSkimMessage(b *testing.B) {
 	c, _ := testCorpus(b, 60)
 	ev := readEvents(b, c.Path)[0]
 	message := wire.AppendEventFrame(nil, "q", wire.AppendEvent(nil, ev))
 	b.SetBytes(int64(len(message)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ParseMessage(message); err != nil {
+		if _, err := SkimMessage(message); err != nil {
 			b.Fatal(err)
 		}
 	}

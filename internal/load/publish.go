@@ -51,7 +51,7 @@ func publishSet(ctx context.Context, t Target, o Options, set *Set, keyOf func(i
 	if err != nil {
 		return Result{}, err
 	}
-	warm := func(l *lane) int { return min(o.Warmup/n, l.len()) }
+	warm := func(i int) int { return max(o.Warmup-i+n-1, 0) / n } // its part of the first events
 	conns, closeAll, err := OpenAll(ctx, t, o, n, keyOf)
 	defer closeAll()
 	if err != nil {
@@ -59,7 +59,7 @@ func publishSet(ctx context.Context, t Target, o Options, set *Set, keyOf func(i
 	}
 	err = Parallel(ctx, n, func(ctx context.Context, i int) error {
 		defer conns[i].endWith(ctx)()
-		_, err := lanes[i].publish(conns[i], 0, warm(lanes[i]), o.Pipeline)
+		_, err := lanes[i].publish(conns[i], 0, warm(i), o.Pipeline)
 		return err
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func publishSet(ctx context.Context, t Target, o Options, set *Set, keyOf func(i
 	r, err := Measure(ctx, t, func(ctx context.Context) (count int, err error) {
 		err = Parallel(ctx, n, func(ctx context.Context, i int) (err error) {
 			defer conns[i].endWith(ctx)()
-			took[i], err = lanes[i].publish(conns[i], warm(lanes[i]), lanes[i].len(), o.Pipeline)
+			took[i], err = lanes[i].publish(conns[i], warm(i), lanes[i].len(), o.Pipeline)
 			return err
 		})
 		for _, l := range took {

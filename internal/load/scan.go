@@ -6,8 +6,9 @@ import "bytes"
 // granted where it only skips: what it returns is compared with what is
 // expected, so that a text which is no JSON can at most be refused later.
 type scan struct {
-	b   []byte
-	pos int
+	b    []byte
+	pos  int
+	skim bool // stop in an event when what is needed is found
 }
 
 // message reads a whole message of a relay.
@@ -70,21 +71,29 @@ func (s *scan) rest(m *Message) bool {
 	return ok
 }
 
-// event reads an event for its id and created_at, and skips to its end.
+// event reads an event for its id and created_at, and skips to its end, or, if
+// it only skims, to the end of the message.
 func (s *scan) event(m *Message) bool {
 	s.peek()
-	start := s.pos
+	start, timed, skimmed := s.pos, false, false
 	ok := s.members(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "id":
 			m.ID, ok = s.str()
 		case "created_at":
 			m.CreatedAt, ok = s.integer()
+			timed = ok
 		default:
 			ok = s.skip()
 		}
-		return ok
+		skimmed = ok && s.skim && timed && m.ID != nil
+		return ok && !skimmed
 	})
+	if skimmed {
+		// The members that follow are not looked at, but the message must be whole.
+		s.pos = bytes.LastIndexByte(s.b, ']')
+		return len(m.ID) == 64 && s.pos >= 0
+	}
 	m.Event = s.b[start:s.pos]
 	return ok && len(m.ID) == 64
 }
