@@ -6,8 +6,10 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 ROUNDS   ?= 200
+BENCH_DIR   ?= bin/bench
+BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test peers interop lint fuzz bench soak demo interop-deps nats-deps clean
+.PHONY: run build test peers interop lint fuzz bench microbench soak demo interop-deps nats-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -46,7 +48,18 @@ lint: ## format and vet, with the build tags and without
 fuzz: ## every fuzz target for FUZZTIME, two side by side
 	TAGS="$(TAGS)" .ci/fuzz $(FUZZTIME)
 
-bench: ## benchmarks of all packages
+# BENCH=quick takes a few minutes and leaves docs alone. BENCH_FLAGS=--resume goes on
+# after an end that was not planned. The cache takes about 10 GB.
+BENCH_OUT  = $(BENCH_DIR)/results$(if $(filter quick,$(BENCH)),-quick).json
+BENCH_PAGE = $(if $(filter quick,$(BENCH)),$(BENCH_DIR)/benchmarks-quick.md,docs/benchmarks.md)
+
+bench: build peers ## engramd beside its peers, and docs/benchmarks.md from it (BENCH=quick: the short form)
+	mkdir -p $(BENCH_DIR)
+	@bin/engram-load bench --config testdata/peers/bench.toml --out $(BENCH_OUT) --cache $(BENCH_CACHE) \
+		$(if $(filter quick,$(BENCH)),--quick) $(BENCH_FLAGS); code=$$?; \
+	test -f $(BENCH_OUT) && bin/engram-load report $(BENCH_OUT) --out $(BENCH_PAGE) && echo "see $(BENCH_PAGE)"; exit $$code
+
+microbench: ## go test -bench of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
 soak: ## crash rounds and the largest answers, at full length

@@ -81,8 +81,7 @@ func (m *memory) read(ctx context.Context, path string) error {
 }
 
 // readEvents calls take for each event of the file, one at a time and in no
-// particular order. A first line without an id describes the file and is left
-// out. Lines are parsed on all cores.
+// particular order. Lines are parsed on all cores.
 func readEvents(ctx context.Context, path string, take func(*nostr.Event) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -133,10 +132,7 @@ func split(ctx context.Context, f io.Reader, lines chan<- [][]byte) error {
 		}
 		batch = make([][]byte, 0, lineBatch)
 	}
-	for first := true; scanner.Scan() && ctx.Err() == nil; first = false {
-		if first && !bytes.Contains(scanner.Bytes(), []byte(`"sig":`)) {
-			continue
-		}
+	for scanner.Scan() && ctx.Err() == nil {
 		batch = append(batch, bytes.Clone(scanner.Bytes()))
 		if len(batch) == lineBatch {
 			flush()

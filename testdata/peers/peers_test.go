@@ -78,7 +78,7 @@ func sample(t *testing.T) (author string, events []nostr.Event) {
 
 func corpus(t *testing.T, events []nostr.Event) string {
 	t.Helper()
-	lines := []string{`{"size":11,"seed":1}`}
+	var lines []string
 	for _, e := range events {
 		lines = append(lines, e.String())
 	}
@@ -211,8 +211,9 @@ func TestLoadRefuses(t *testing.T) {
 	secret := nostr.GeneratePrivateKey()
 	one := signed(t, secret, nostr.Event{Kind: 30174, CreatedAt: 1_700_000_000, Tags: nostr.Tags{{"d", "slug"}}})
 	two := signed(t, secret, nostr.Event{Kind: 30174, CreatedAt: 1_700_000_001, Tags: nostr.Tags{{"d", "slug"}}})
+	lines := one.String()
 	broken := filepath.Join(t.TempDir(), "broken.jsonl")
-	if err := os.WriteFile(broken, []byte("{\"size\":1}\n{\"id\":"), 0o600); err != nil {
+	if err := os.WriteFile(broken, []byte(lines+"\n{\"id\":"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{

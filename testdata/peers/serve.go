@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/fiatjaf/khatru"
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // serve runs khatru over the chosen store until ctx ends. Once it listens it
@@ -57,7 +58,11 @@ func relay(s store, url string, auth bool, stderr io.Writer) *khatru.Relay {
 	r.StoreEvent = append(r.StoreEvent, s.SaveEvent)
 	r.ReplaceEvent = append(r.ReplaceEvent, s.ReplaceEvent)
 	r.DeleteEvent = append(r.DeleteEvent, s.DeleteEvent)
-	r.QueryEvents = append(r.QueryEvents, s.QueryEvents)
+	// khatru runs a CLOSE and the REQ of the same name that follows it in any
+	// order, and so may cancel the new one: SQLite's answer would be empty.
+	r.QueryEvents = append(r.QueryEvents, func(ctx context.Context, f nostr.Filter) (chan *nostr.Event, error) {
+		return s.QueryEvents(context.WithoutCancel(ctx), f)
+	})
 	r.CountEvents = append(r.CountEvents, s.CountEvents)
 	if auth {
 		r.OnConnect = append(r.OnConnect, khatru.RequestAuth)

@@ -45,7 +45,10 @@ type Server struct {
 	Serve string `toml:"serve" json:"serve"`
 	// Fill fills an empty folder from {file}. Without it ServeFilled is started
 	// for workloads that need a corpus.
-	Fill        string `toml:"fill" json:"fill,omitempty"`
+	Fill string `toml:"fill" json:"fill,omitempty"`
+	// FillIn is a folder, as /dev/shm, to fill in before the result is copied: for
+	// stores that sync each event. It is not used where it does not exist.
+	FillIn      string `toml:"fill_in" json:"fill_in,omitempty"`
 	ServeFilled string `toml:"serve_filled" json:"serve_filled,omitempty"`
 	// Import fills the new folder {data} from {file}: what the workloads without a
 	// relay measure. Dump prints what is stored then, as JSON Lines.

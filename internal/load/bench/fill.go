@@ -55,14 +55,26 @@ func (r *runner) filled(ctx context.Context, s *Server, size int) (dir string, e
 // says that all is there.
 func (r *runner) fill(ctx context.Context, s *Server, size int, dir string) (Fill, error) {
 	data, file := filepath.Join(dir, "data"), load.CorpusPath(r.o.Cache, size, r.o.Config.Seed)
-	if err := os.MkdirAll(data, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Fill{}, err
 	}
+	parent := dir
+	if _, err := os.Stat(s.FillIn); s.FillIn != "" && err == nil {
+		parent = s.FillIn
+	}
+	work, err := os.MkdirTemp(parent, "filling-")
+	if err != nil {
+		return Fill{}, err
+	}
+	defer os.RemoveAll(work)
 	start := time.Now()
-	if _, err := command(ctx, argv(s.Fill, map[string]string{"data": data, "file": file})); err != nil {
+	if _, err := command(ctx, argv(s.Fill, map[string]string{"data": work, "file": file})); err != nil {
 		return Fill{}, err
 	}
 	f := Fill{Server: s.Name, Size: size, Seconds: time.Since(start).Seconds()}
+	if err := copyDir(work, data); err != nil {
+		return Fill{}, err
+	}
 	info, err := os.Stat(file)
 	if err != nil {
 		return Fill{}, err

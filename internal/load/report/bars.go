@@ -19,13 +19,14 @@ type panel struct {
 
 // Measures of a picture with bars, in pixels.
 const (
-	barsWidth  = 760
-	barsLeft   = 104 // of the bars, after the names
-	barsRight  = 190 // for the values
-	rowHeight  = 27
-	barHeight  = 17
-	titleSpace = 44
-	panelHead  = 34
+	barsWidth   = 760
+	barsLeft    = 104 // of the bars, after the names
+	barsRight   = 190 // for the values
+	rowHeight   = 27
+	barHeight   = 17
+	titleSpace  = 44
+	targetSpace = 14 // for the target's name below the bars
+	panelHead   = 34
 )
 
 // drawBars draws panels one below the other.
@@ -33,6 +34,9 @@ func drawBars(title string, panels []panel) string {
 	s := &svg{width: barsWidth, height: titleSpace + 10}
 	for _, p := range panels {
 		s.height += panelHead + rowHeight*len(p.bars) + 8
+		if p.target > 0 {
+			s.height += targetSpace
+		}
 	}
 	s.text(18, 28, "title", "start", title)
 	y := float64(titleSpace)
@@ -56,19 +60,21 @@ func (s *svg) panel(p panel, y float64) float64 {
 		}
 		return v / longest * (barsWidth - barsLeft - barsRight)
 	}
-	s.text(18, y+16, "muted", "start", heading(p.label, p.unit, p.better))
+	s.text(18, y+16, "muted", "start", heading(p.label, "", p.better))
 	top := y + panelHead - 6
 	bottom := top + float64(rowHeight*len(p.bars))
 	s.line(barsLeft, top, barsLeft, bottom, "axis")
-	for i, b := range p.bars {
-		s.bar(b, top+float64(i*rowHeight), p.unit, scale)
-	}
+	end := bottom
 	if p.target > 0 {
 		x := barsLeft + scale(p.target)
-		s.line(x, top-3, x, bottom, "target")
-		s.text(x, top-7, "small", "middle", "target "+value(p.target, p.unit))
+		s.line(x, top, x, bottom+4, "target")
+		s.text(x, bottom+15, "small", "middle", "target "+value(p.target, p.unit))
+		end += targetSpace
 	}
-	return bottom + 14
+	for i, b := range p.bars { // over the target's line
+		s.bar(b, top+float64(i*rowHeight), p.unit, scale)
+	}
+	return end + 8
 }
 
 func (s *svg) bar(b bar, y float64, unit string, scale func(float64) float64) {
@@ -92,9 +98,9 @@ func (s *svg) bar(b bar, y float64, unit string, scale func(float64) float64) {
 		end = high
 	}
 	text := value(b.spread.median, unit)
-	s.text(end+8, base, "", "start", text)
+	s.text(end+8, base, "halo", "start", text)
 	if b.note != "" {
-		s.text(end+8+textWidth(text)+10, base, "muted small", "start", b.note)
+		s.text(end+8+textWidth(text)+10, base, "muted small halo", "start", b.note)
 	}
 }
 

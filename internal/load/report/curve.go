@@ -46,7 +46,7 @@ func (a axes) y(cost float64) float64 {
 func drawCurve(title, label, unit, better string, curves []curve) string {
 	s := &svg{width: curveWidth, height: curveHeight}
 	s.text(18, 28, "title", "start", title)
-	s.text(18, 50, "muted", "start", heading(label, unit, better))
+	s.text(18, 50, "muted", "start", heading(label, "", better))
 	sizes, a := span(curves)
 	for decade := a.minY; decade <= a.maxY; decade++ {
 		y := plotBottom - (decade-a.minY)/(a.maxY-a.minY)*(plotBottom-plotTop)

@@ -25,11 +25,11 @@ var seriesColours = [][2]string{
 }
 
 const style = `text{font:13px ui-sans-serif,system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}
-.ground{fill:#fff;stroke:#d1d9e0}.title{font-size:15px;font-weight:600}.muted{fill:#59636e}.small{font-size:11px}.bad{fill:#b3261e}
+.ground{fill:#fff;stroke:#d1d9e0}.title{font-size:15px;font-weight:600}.muted{fill:#59636e}.small{font-size:11px}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}.bad{fill:#b3261e}
 .grid{stroke:#e3e7eb;stroke-width:1}.axis{stroke:#afb8c1;stroke-width:1}.target{stroke:#1f2328;stroke-width:1.5;stroke-dasharray:4 3}
 .whisker{stroke:#1f2328;stroke-width:1.2;opacity:.55}.line{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}`
 
-const darkStyle = `text{fill:#e6edf3}.ground{fill:#0d1117;stroke:#30363d}.muted{fill:#9198a1}.bad{fill:#ff8a80}
+const darkStyle = `text{fill:#e6edf3}.ground{fill:#0d1117;stroke:#30363d}.muted{fill:#9198a1}.bad{fill:#ff8a80}.halo{stroke:#0d1117}
 .grid{stroke:#21262d}.axis{stroke:#484f58}.target{stroke:#e6edf3}.whisker{stroke:#e6edf3}`
 
 // String is the whole document.
