@@ -70,7 +70,8 @@ func ReadHeads(ctx context.Context, src bundle.Source, agent string, keys bundle
 			if err != nil {
 				return err
 			}
-			h := Head{Kind: ev.Kind, PubKey: ev.PubKey, D: dOf(ev), ID: ev.ID, CreatedAt: int64(ev.CreatedAt)}
+			// An event's strings are parts of its JSON, which must not stay with them.
+			h := Head{Kind: ev.Kind, PubKey: strings.Clone(ev.PubKey), D: strings.Clone(dOf(ev)), ID: strings.Clone(ev.ID), CreatedAt: int64(ev.CreatedAt)}
 			if body, ok := open(ev, agent, keys); ok {
 				h.Slug = nipae.Slug(strings.Clone(string(body.Slug())))
 				if _, live := body.Text(); !live {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -194,8 +195,11 @@ func (w *writer) take(class Class, b []byte) error {
 	if err := r.belongs(class, w.manifest.Agent); err != nil {
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	if r.ev.Kind == nipae.Kind {
-		w.owners[r.owner()] = true
+	if owner := r.owner(); r.ev.Kind == nipae.Kind && !w.owners[owner] {
+		if len(w.owners) == maxOwners {
+			return fmt.Errorf("more than %d owners: %w", maxOwners, ErrLimit)
+		}
+		w.owners[strings.Clone(owner)] = true // not with the event it is a part of
 	}
 	added, err := w.state.take(r, class)
 	if err != nil {

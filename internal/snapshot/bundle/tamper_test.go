@@ -1,0 +1,404 @@
+package bundle
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// unpack returns the tar of an unencrypted bundle.
+func unpack(tb testing.TB, path string) []byte {
+	tb.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	zr, err := newDecompressor(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer zr.Close()
+	b, err := io.ReadAll(zr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// compressed is what a bundle with this tar is.
+func compressed(tb testing.TB, tarBytes []byte) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	zw, err := newCompressor(&out)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	zw.Write(tarBytes)
+	if err := zw.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// put writes a file with a true .sha256 sibling, so that what is wrong inside
+// must be found inside.
+func put(tb testing.TB, path string, b []byte) {
+	tb.Helper()
+	sum := sha256.Sum256(b)
+	line := hex.EncodeToString(sum[:]) + "  " + filepath.Base(path) + "\n"
+	for p, content := range map[string][]byte{path: b, path + SumExtension: []byte(line)} {
+		if err := os.WriteFile(p, content, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// region is a part of the tar with the checks of which at least one must fail
+// when a byte in it does not hold.
+type region struct {
+	name     string
+	from, to int
+	checks   []string
+}
+
+// regions cuts a bundle's tar into its parts.
+func regions(tb testing.TB, b []byte) []region {
+	tb.Helper()
+	var list []region
+	in := bytes.NewReader(b)
+	tr := tar.NewReader(in)
+	for {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		start := len(b) - in.Len()
+		checks := []string{"artifact " + h.Name}
+		switch h.Name {
+		case manifestName:
+			checks = []string{CheckManifest, CheckBundleID}
+		case signatureName:
+			checks = []string{CheckSignature}
+		}
+		list = append(list, region{"header of " + h.Name, start - blockSize, start, []string{CheckEntries}})
+		if h.Size > 0 {
+			list = append(list, region{h.Name, start, start + int(h.Size), checks})
+		}
+		if pad := int(padding(h.Size)); pad > 0 {
+			list = append(list, region{"padding of " + h.Name, start + int(h.Size), start + int(h.Size) + pad, []string{CheckEntries}})
+		}
+	}
+	return append(list, region{"end", len(b) - 2*blockSize, len(b), []string{CheckEntries}})
+}
+
+func signedOptions(tb testing.TB) Options {
+	tb.Helper()
+	o := options()
+	var err error
+	if o.Sign, err = NewSigner(agentSecret); err != nil {
+		tb.Fatal(err)
+	}
+	return o
+}
+
+// TestEveryFlippedByteIsNamed flips bytes of the tar in every region and makes
+// the container and the sibling right again.
+func TestEveryFlippedByteIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	w := mustWrite(t, dir, sample(t, 1), signedOptions(t))
+	good := unpack(t, w.Path)
+	end := 0
+	for _, r := range regions(t, good) {
+		if r.from != end {
+			t.Fatalf("%s begins at %d, the region before ends at %d", r.name, r.from, end)
+		}
+		end = r.to
+		step := max(1, (r.to-r.from)/200)
+		for i := r.from; i < r.to; i += step {
+			bad := bytes.Clone(good)
+			bad[i] ^= 1 << (i % 8)
+			put(t, w.Path, compressed(t, bad))
+			report := mustVerify(t, w.Path, VerifyOptions{Signers: []string{agentKey}})
+			expectFailed(t, fmt.Sprintf("byte %d, %s", i, r.name), report, r.checks)
+		}
+	}
+	if end != len(good) {
+		t.Fatalf("the regions end at %d of %d bytes", end, len(good))
+	}
+}
+
+func expectFailed(t *testing.T, what string, report *Report, checks []string) {
+	t.Helper()
+	if report.OK() {
+		t.Errorf("%s: the report is OK", what)
+	}
+	for _, name := range checks {
+		if report.Check(name).State == Failed {
+			return
+		}
+	}
+	var text bytes.Buffer
+	report.WriteText(&text)
+	t.Errorf("%s: none of %q failed:\n%s", what, checks, text.String())
+}
+
+func TestCutAndAddedBytesAreFound(t *testing.T) {
+	dir := t.TempDir()
+	w := mustWrite(t, dir, sample(t, 1), signedOptions(t))
+	good := unpack(t, w.Path)
+	for _, r := range regions(t, good) {
+		for _, at := range []int{r.from, (r.from + r.to) / 2, r.to - 1} {
+			put(t, w.Path, compressed(t, good[:at]))
+			expectFailed(t, fmt.Sprintf("cut off at %d, %s", at, r.name), mustVerify(t, w.Path, VerifyOptions{}),
+				append([]string{CheckEntries}, r.checks...))
+
+			put(t, w.Path, compressed(t, append(bytes.Clone(good[:at]), good[at+1:]...)))
+			expectFailed(t, fmt.Sprintf("byte %d left out, %s", at, r.name), mustVerify(t, w.Path, VerifyOptions{}),
+				append([]string{CheckEntries}, r.checks...))
+
+			put(t, w.Path, compressed(t, append(append(bytes.Clone(good[:at]), 'x'), good[at:]...)))
+			expectFailed(t, fmt.Sprintf("byte added at %d, %s", at, r.name), mustVerify(t, w.Path, VerifyOptions{}),
+				append([]string{CheckEntries}, r.checks...))
+		}
+	}
+	put(t, w.Path, compressed(t, append(bytes.Clone(good), 0)))
+	expectFailed(t, "a byte behind the end", mustVerify(t, w.Path, VerifyOptions{}), []string{CheckEntries})
+}
+
+// TestFileHashFindsEveryByte changes the file and leaves its sibling.
+func TestFileHashFindsEveryByte(t *testing.T) {
+	dir := t.TempDir()
+	w := mustWrite(t, dir, sample(t, 1), signedOptions(t))
+	good, err := os.ReadFile(w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, b []byte) {
+		if err := os.WriteFile(w.Path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expectFailed(t, what, mustVerify(t, w.Path, VerifyOptions{}), []string{CheckFileHash})
+	}
+	for i := 0; i < len(good); i += 7 {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x10
+		check(fmt.Sprintf("byte %d", i), bad)
+	}
+	check("cut", good[:len(good)-1])
+	check("added", append(bytes.Clone(good), 0))
+	check("empty", nil)
+}
+
+func TestSiblingIsChecked(t *testing.T) {
+	dir := t.TempDir()
+	w := mustWrite(t, dir, sample(t, 1), options())
+	sum := w.Path + SumExtension
+	good, err := os.ReadFile(sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		if err := os.WriteFile(sum, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expectFailed(t, fmt.Sprintf("sibling byte %d", i), mustVerify(t, w.Path, VerifyOptions{}), []string{CheckFileHash})
+	}
+	for what, b := range map[string][]byte{"cut": good[:len(good)-1], "added": append(bytes.Clone(good), '\n'), "empty": nil} {
+		if err := os.WriteFile(sum, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expectFailed(t, "sibling "+what, mustVerify(t, w.Path, VerifyOptions{}), []string{CheckFileHash})
+	}
+	if err := os.Remove(sum); err != nil {
+		t.Fatal(err)
+	}
+	r := mustVerify(t, w.Path, VerifyOptions{})
+	if c := r.Check(CheckFileHash); c.State != NotChecked || r.OK() {
+		t.Errorf("without a sibling: %+v, OK %v", c, r.OK())
+	}
+}
+
+func TestDamagedCompressionIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	w := mustWrite(t, dir, sample(t, 1), options())
+	good, err := os.ReadFile(w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := bytes.Clone(good)
+	bad[len(bad)-1] ^= 1 // of the checksum
+	put(t, w.Path, bad)
+	expectFailed(t, "checksum", mustVerify(t, w.Path, VerifyOptions{}), []string{CheckCompression})
+	put(t, w.Path, good[:len(good)-1])
+	expectFailed(t, "cut", mustVerify(t, w.Path, VerifyOptions{}), []string{CheckCompression})
+	bad = bytes.Clone(good)
+	bad[0] ^= 1
+	put(t, w.Path, bad)
+	expectFailed(t, "magic", mustVerify(t, w.Path, VerifyOptions{}), []string{CheckCompression})
+}
+
+// TestArtifactDamageNamesEvents changes an event and makes everything around it
+// right again, as only somebody could who makes bundles.
+func TestResealedForgeriesAreFound(t *testing.T) {
+	first := func(lines []string, change func(string) string) []string {
+		out := append([]string{}, lines...)
+		out[0] = change(out[0])
+		return out
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(files map[string][]string, m *Manifest)
+		check  string
+	}{
+		{"signature", func(f map[string][]string, _ *Manifest) {
+			f["heads"] = first(f["heads"], func(s string) string { return s[:len(s)-3] + flipHex(s[len(s)-3]) + s[len(s)-2:] })
+		}, CheckEvents},
+		{"content", func(f map[string][]string, _ *Manifest) {
+			f["relays"] = first(f["relays"], func(s string) string { return strings.Replace(s, "relay.example", "relay.invalid", 1) })
+		}, CheckEvents},
+		{"spaces", func(f map[string][]string, _ *Manifest) {
+			f["relays"] = first(f["relays"], func(s string) string { return s + " " })
+		}, CheckOrder},
+		{"order", func(f map[string][]string, _ *Manifest) { f["heads"][0], f["heads"][1] = f["heads"][1], f["heads"][0] }, CheckOrder},
+		{"duplicate", func(f map[string][]string, _ *Manifest) { f["heads"] = append(f["heads"][:1:1], f["heads"]...) }, CheckOrder},
+		{"old head", func(f map[string][]string, _ *Manifest) { f["heads"], f["history"] = swapOld(f["heads"], f["history"]) }, CheckHeads},
+		{"two heads", func(f map[string][]string, _ *Manifest) {
+			f["heads"] = insertSorted(f["heads"], f["history"][0])
+			f["history"] = f["history"][1:]
+		}, CheckHeads},
+		{"missing head", func(f map[string][]string, _ *Manifest) { f["heads"] = f["heads"][1:] }, CheckRoot},
+		{"class", func(f map[string][]string, _ *Manifest) { f["deletions"], f["relays"] = f["relays"], f["deletions"] }, CheckDeclared},
+		{"agent", func(_ map[string][]string, m *Manifest) { m.Agent = otherKey }, CheckDeclared},
+		{"owner", func(_ map[string][]string, m *Manifest) { m.Owners = []string{otherKey} }, CheckDeclared},
+		{"one more owner", func(_ map[string][]string, m *Manifest) { m.Owners = append(m.Owners, otherKey) }, CheckDeclared},
+		{"no event", func(f map[string][]string, _ *Manifest) { f["heads"] = append(f["heads"], "{}") }, CheckEvents},
+		{"empty line", func(f map[string][]string, _ *Manifest) { f["history"] = append(f["history"], "") }, CheckEvents},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := mustWrite(t, t.TempDir(), sample(t, 3), options())
+			files := map[string][]string{}
+			for kind, body := range artifactsOf(t, w.Path) {
+				files[kind] = strings.Split(strings.TrimSuffix(body, "\n"), "\n")
+			}
+			m := *w.Manifest
+			m.Owners = append([]string{}, m.Owners...)
+			tt.change(files, &m)
+			path := reseal(t, t.TempDir(), &m, files)
+			report := mustVerify(t, path, VerifyOptions{})
+			expectFailed(t, tt.name, report, []string{tt.check})
+			for _, name := range []string{CheckFileHash, CheckManifest, CheckSeal, CheckBundleID, "artifact heads.jsonl"} {
+				if c := report.Check(name); c.State != OK {
+					t.Errorf("%s: %+v", name, c)
+				}
+			}
+		})
+	}
+}
+
+func flipHex(c byte) string {
+	if c == '0' {
+		return "1"
+	}
+	return "0"
+}
+
+// swapOld exchanges the first superseded version with its head.
+func swapOld(heads, history []string) ([]string, []string) {
+	d := func(s string) string { i := strings.Index(s, `[["d","`); return s[i : i+71] }
+	for i, h := range heads {
+		if d(h) == d(history[0]) {
+			heads, history = append([]string{}, heads...), append([]string{}, history...)
+			heads[i], history[0] = history[0], heads[i]
+			return heads, history
+		}
+	}
+	return heads, history
+}
+
+// insertSorted puts a line where the format wants it.
+func insertSorted(lines []string, line string) []string {
+	key := func(s string) string {
+		r, err := parseRecord([]byte(s))
+		if err != nil {
+			return ""
+		}
+		return string(r.appendKey(nil))
+	}
+	i := 0
+	for i < len(lines) && key(lines[i]) < key(line) {
+		i++
+	}
+	return append(append(append([]string{}, lines[:i]...), line), lines[i:]...)
+}
+
+// artifactsOf returns the artifacts of a bundle by kind.
+func artifactsOf(tb testing.TB, path string) map[string]string {
+	tb.Helper()
+	files := map[string]string{}
+	tr := tar.NewReader(bytes.NewReader(unpack(tb, path)))
+	for {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		b, err := io.ReadAll(tr)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if kind, ok := strings.CutSuffix(h.Name, ".jsonl"); ok {
+			files[kind] = string(b)
+		}
+	}
+}
+
+// reseal makes a bundle of these lines with true hashes, counts and seal, but
+// the root of the manifest as it is.
+func reseal(tb testing.TB, dir string, m *Manifest, files map[string][]string) string {
+	tb.Helper()
+	m.Artifacts = nil
+	bodies := map[string]string{}
+	for _, kind := range artifactKinds(m.Incremental()) {
+		body := ""
+		for _, line := range files[kind] {
+			body += line + "\n"
+		}
+		bodies[kind] = body
+		sum := sha256.Sum256([]byte(body))
+		m.Artifacts = append(m.Artifacts, Artifact{Path: kind + ".jsonl", Kind: kind, Count: int64(len(files[kind])),
+			Size: int64(len(body)), SHA256: hex.EncodeToString(sum[:])})
+	}
+	m.BundleSHA256 = m.Seal()
+	manifestJSON, err := m.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out bytes.Buffer
+	text := func(s string) func(io.Writer) error {
+		return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+	}
+	writeEntry(&out, manifestName, int64(len(manifestJSON)), text(string(manifestJSON)))
+	for _, a := range m.Artifacts {
+		writeEntry(&out, a.Path, a.Size, text(bodies[a.Kind]))
+	}
+	writeEnd(&out)
+	path := filepath.Join(dir, FileName(ManifestID(m.CreatedAt, manifestJSON), false))
+	put(tb, path, compressed(tb, out.Bytes()))
+	return path
+}
