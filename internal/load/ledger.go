@@ -72,8 +72,8 @@ func (l *ledger) right(i int, text []byte) error {
 	if !bytes.Equal(wire.AppendEvent(nil, ev), l.events[i]) {
 		return fmt.Errorf("%w: a delivered event is not the one that was published", ErrWrong)
 	}
-	text = bytes.Clone(text)
-	l.first[i].CompareAndSwap(nil, &text)
+	kept := bytes.Clone(text)
+	l.first[i].CompareAndSwap(nil, &kept)
 	return nil
 }
 

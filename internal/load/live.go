@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -269,6 +270,9 @@ func (p *pacer) answers(from, to int) error {
 		}
 		if !m.OK {
 			return fmt.Errorf("%w: event %s: %s", ErrRefused, m.ID, printable(m.Text))
+		}
+		if strings.HasPrefix(unquoted(m.Text), "duplicate:") {
+			return fmt.Errorf("%w: event %s", ErrHeld, m.ID)
 		}
 		if p.oks[i] = p.ledger.took(i, at); p.oks[i] <= 0 {
 			return fmt.Errorf("%w: an OK to event %d before it was published", ErrWrong, i)
