@@ -1,0 +1,121 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+)
+
+// An SSH key that stands for nobody.
+const (
+	sshPublic = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKxQpG4G8VQ0z8w8l1Ff1p3V0x5HkYtZ5vVbO8dS1QqO"
+)
+
+func newIdentity(tb testing.TB) (*age.X25519Identity, Identities) {
+	tb.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ids, err := ParseIdentities(strings.NewReader("# a comment\n" + key.String() + "\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key, ids
+}
+
+func TestEncryptedBundle(t *testing.T) {
+	first, firstIDs := newIdentity(t)
+	second, secondIDs := newIdentity(t)
+	_, strangers := newIdentity(t)
+	o := options()
+	var err error
+	o.Recipients, err = ParseRecipients([]string{first.Recipient().String(), "age:" + second.Recipient().String(), first.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := sample(t, 2)
+	w := mustWrite(t, t.TempDir(), src, o)
+	if !w.Encrypted || !strings.HasSuffix(w.Path, ".tar.zst.age") || len(w.Manifest.Recipients) != 2 || !slices.IsSorted(w.Manifest.Recipients) {
+		t.Errorf("written: %s, recipients %q", w.Path, w.Manifest.Recipients)
+	}
+	for _, ids := range []Identities{firstIDs, secondIDs} {
+		b := mustOpen(t, w.Path, VerifyOptions{Identities: ids})
+		if err := same(everything(t, b), everything(t, src)); err != nil {
+			t.Error(err)
+		}
+	}
+
+	closed := mustVerify(t, w.Path, VerifyOptions{})
+	if closed.OK() || closed.Check(CheckFileHash).State != OK {
+		t.Errorf("without an identity: OK %v, file hash %+v", closed.OK(), closed.Check(CheckFileHash))
+	}
+	for _, c := range closed.Checks {
+		if c.Name != CheckFileHash && (c.State != NotChecked || c.Reason == "") {
+			t.Errorf("without an identity: %s is %q: %q", c.Name, c.State, c.Reason)
+		}
+	}
+	if c := mustVerify(t, w.Path, VerifyOptions{Identities: strangers}).Check(CheckEncryption); c.State != Failed {
+		t.Errorf("with another identity: %+v", c)
+	}
+
+	good, err := os.ReadFile(w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(ageMagic); i < len(good); i += 11 {
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		put(t, w.Path, bad)
+		expectFailed(t, fmt.Sprintf("byte %d", i), mustVerify(t, w.Path, VerifyOptions{Identities: firstIDs}), []string{CheckEncryption})
+	}
+	for _, bad := range [][]byte{good[:len(good)-1], good[:200], append(bytes.Clone(good), 0)} {
+		put(t, w.Path, bad)
+		expectFailed(t, fmt.Sprintf("%d bytes", len(bad)), mustVerify(t, w.Path, VerifyOptions{Identities: firstIDs}), []string{CheckEncryption})
+	}
+	bad := bytes.Clone(good)
+	bad[3] ^= 1 // no age file any more
+	put(t, w.Path, bad)
+	expectFailed(t, "magic", mustVerify(t, w.Path, VerifyOptions{Identities: firstIDs}), []string{CheckCompression})
+}
+
+func TestParseRecipients(t *testing.T) {
+	key, _ := newIdentity(t)
+	good := key.Recipient().String()
+	r, err := ParseRecipients([]string{sshPublic + " somebody@somewhere", good, sshPublic, " age:" + good + "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Names(); !slices.Equal(got, []string{good, sshPublic}) {
+		t.Errorf("names: %q", got)
+	}
+	for _, bad := range []string{"", "age1xyz", good[:len(good)-1], "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-dss AAAA", key.String(), "age:" + key.String()} {
+		_, err := ParseRecipients([]string{good, good, bad})
+		if !errors.Is(err, ErrRecipient) || !strings.HasPrefix(err.Error(), "recipients[2]: ") {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if err != nil && strings.Contains(err.Error(), key.String()) {
+			t.Error("the error holds a secret key")
+		}
+	}
+	for _, bad := range []string{"", "AGE-SECRET-KEY-1QQQ", good, "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----", strings.Repeat("#\n", 40<<10)} {
+		if _, err := ParseIdentities(strings.NewReader(bad)); !errors.Is(err, ErrIdentity) {
+			t.Errorf("identity %.30q: %v", bad, err)
+		}
+	}
+}
+
+func TestIdentitiesDoNotPrint(t *testing.T) {
+	key, ids := newIdentity(t)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		if text := fmt.Sprintf(format, ids); strings.Contains(text, key.String()) || strings.Contains(text, "X25519Identity") {
+			t.Errorf("%s shows %s", format, text)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
+)
+
+// Kinds that a capture asks for.
+const (
+	kindDeletion  = 5
+	kindVanish    = 62
+	kindRelayList = 10002
+	kindEntry     = 30090
+	kindState     = 30091
+)
+
+// maxRounds is how often the memory is listed until two lists agree.
+const maxRounds = 10
+
+// ErrMoving says that the memory changed each time it was listed.
+var ErrMoving = errors.New("the memory keeps changing while it is read")
+
+// Capture is an agent's memory as the relays showed it in two lists that agree.
+// It is a bundle.Source.
+type Capture struct {
+	Agent  string
+	AsOf   time.Time // when the first of the two lists was begun
+	Status client.Status
+	// LeftOut counts events that are not shaped as their kind must be, or that
+	// claim to be newer than a head and are no head.
+	LeftOut int
+
+	events [5][]*nostr.Event // by bundle.Class
+}
+
+// Events gives the events of a class.
+func (c *Capture) Events(ctx context.Context, class bundle.Class, yield func([]byte) error) error {
+	for _, ev := range c.events[class] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := yield(wire.AppendEvent(nil, ev)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Heads are the engrams that count.
+func (c *Capture) Heads() []*nostr.Event { return c.events[bundle.Heads] }
+
+// Take captures the memory of an agent as far as the client's key may read it: the
+// agent's all, an owner's what names it. whole makes an answer that is not whole
+// an error, client.ErrPartial; the others are those of Client.Ask, and ErrMoving.
+func Take(ctx context.Context, c *client.Client, agent string, whole bool, clock func() time.Time) (*Capture, error) {
+	t := &taking{c: c, agent: agent, whole: whole, relays: map[string]client.RelayStatus{}}
+	began := clock()
+	before, err := t.list(ctx)
+	if err != nil {
+		return t.fail(err)
+	}
+	for range maxRounds {
+		past, err := t.history(ctx, before)
+		if err != nil {
+			return t.fail(err)
+		}
+		again := clock()
+		after, err := t.list(ctx)
+		if err != nil {
+			return t.fail(err)
+		}
+		if same(before, after) {
+			out := t.sorted(after, past)
+			out.AsOf = began
+			return out, nil
+		}
+		before, began = after, again
+	}
+	return t.fail(ErrMoving)
+}
+
+// taking is a capture under way.
+type taking struct {
+	c      *client.Client
+	agent  string
+	whole  bool
+	relays map[string]client.RelayStatus // the worst that each relay said
+	order  []string
+}
+
+// fail is an empty capture that says how the relays did.
+func (t *taking) fail(err error) (*Capture, error) {
+	return &Capture{Agent: t.agent, Status: t.status()}, err
+}
+
+func (t *taking) own() bool { return t.c.Identity().PubKey() == t.agent }
+
+// filters are what a list is made of.
+func (t *taking) filters() []nostr.Filter {
+	authors, me := []string{t.agent}, nostr.TagMap{"p": {t.c.Identity().PubKey()}}
+	engrams := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: authors}
+	list := []nostr.Filter{
+		{Kinds: []int{kindDeletion, kindVanish}, Authors: authors},
+		{Kinds: []int{kindRelayList}, Authors: authors},
+	}
+	if !t.own() {
+		engrams.Tags = me
+		return append(list, engrams)
+	}
+	return append(list, engrams,
+		nostr.Filter{Kinds: []int{kindEntry, kindState}, Authors: authors},
+		nostr.Filter{Kinds: []int{kindEntry, kindState}, Tags: me})
+}
+
+// list asks for everything that counts now.
+func (t *taking) list(ctx context.Context) (map[string]*nostr.Event, error) {
+	events := map[string]*nostr.Event{}
+	for _, f := range t.filters() {
+		a, err := t.c.Ask(ctx, f)
+		if err := t.heard(a, err); err != nil {
+			return nil, err
+		}
+		for _, ev := range a.Events {
+			events[ev.ID] = ev
+		}
+	}
+	return events, nil
+}
+
+// history asks for what the listed events superseded, and for what was superseded
+// by events that are gone.
+func (t *taking) history(ctx context.Context, list map[string]*nostr.Event) ([]*nostr.Event, error) {
+	authors := map[int][]string{nipae.Kind: {t.agent}}
+	if t.own() {
+		authors[kindEntry], authors[kindState] = []string{t.agent}, []string{t.agent}
+	}
+	for _, ev := range list {
+		if by := authors[ev.Kind]; (ev.Kind == kindEntry || ev.Kind == kindState) && !slices.Contains(by, ev.PubKey) {
+			authors[ev.Kind] = append(by, ev.PubKey)
+		}
+	}
+	var past []*nostr.Event
+	for kind, by := range authors {
+		for _, author := range by {
+			a, err := t.c.AskHistory(ctx, nostr.Filter{Kinds: []int{kind}, Authors: []string{author}})
+			if err := t.heard(a, err); err != nil {
+				return nil, err
+			}
+			past = append(past, a.Events...)
+		}
+	}
+	return past, nil
+}
+
+// heard keeps what the relays said, and judges whether it will do.
+func (t *taking) heard(a client.Answers, err error) error {
+	for _, r := range a.Relays {
+		known, there := t.relays[r.URL]
+		if !there {
+			t.order = append(t.order, r.URL)
+		}
+		noHistory := errors.Is(r.Err, client.ErrNoHistory)
+		switch {
+		case !there, r.Err != nil && !noHistory, known.Err == nil && (noHistory || !r.Complete):
+			r.Events += known.Events
+			t.relays[r.URL] = r
+		default:
+			known.Events += r.Events
+			t.relays[r.URL] = known
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if t.whole && a.Partial() {
+		return fmt.Errorf("%w in full: %s", client.ErrPartial, strings.Join(unwell(a.Relays), "; "))
+	}
+	return nil
+}
+
+func unwell(relays []client.RelayStatus) (text []string) {
+	for _, r := range relays {
+		switch {
+		case r.Err != nil && !errors.Is(r.Err, client.ErrNoHistory):
+			text = append(text, fmt.Sprintf("%s: %v", r.URL, r.Err))
+		case !r.Complete:
+			text = append(text, r.URL+": its answer may be incomplete")
+		}
+	}
+	return text
+}
+
+func (t *taking) status() client.Status {
+	s := client.Status{}
+	for _, url := range t.order {
+		r := t.relays[url]
+		s.Relays = append(s.Relays, r)
+		s.Partial = s.Partial || r.Err != nil && !errors.Is(r.Err, client.ErrNoHistory) || !r.Complete
+	}
+	doubts := t.c.Doubts()
+	s.Relays, s.Partial = append(s.Relays, doubts...), s.Partial || len(doubts) > 0
+	return s
+}
+
+func same(a, b map[string]*nostr.Event) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for id := range a {
+		if b[id] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// wellFormed reports whether an event has the shape of its kind.
+func wellFormed(ev *nostr.Event) bool {
+	switch ev.Kind {
+	case nipae.Kind:
+		return nipae.CheckEnvelope(ev) == nil
+	case kindEntry:
+		return niptemp.CheckEntry(ev) == nil
+	case kindState:
+		return niptemp.CheckStateShape(ev) == nil
+	}
+	return true
+}

@@ -1,0 +1,114 @@
+package remote
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/snapshot/bundle"
+	"engramd/nips/nipae"
+)
+
+// sorted puts what was listed and what was superseded into classes. A head is the
+// newest at its address of those that were listed; what the history has that is
+// newer was deleted somewhere, and is left out.
+func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capture {
+	out := &Capture{Agent: t.agent, Status: t.status()}
+	gone := deletions(list, t.agent)
+	heads := map[string]*nostr.Event{}
+	var rest []*nostr.Event
+	for _, ev := range list {
+		switch {
+		case ev.Kind == kindDeletion, ev.Kind == kindVanish:
+			out.put(bundle.Deletions, ev)
+		case !wellFormed(ev):
+			out.LeftOut++
+		case gone.has(ev):
+		default:
+			at := addressOf(ev)
+			if old := heads[at]; !nipae.Newer(ev, old) {
+				rest = append(rest, ev)
+				continue
+			} else if old != nil {
+				rest = append(rest, old)
+			}
+			heads[at] = ev
+		}
+	}
+	for _, ev := range heads {
+		switch ev.Kind {
+		case nipae.Kind:
+			out.put(bundle.Heads, ev)
+		case kindRelayList:
+			out.put(bundle.Relays, ev)
+		default:
+			out.put(bundle.Contracts, ev)
+		}
+	}
+	seen := map[string]bool{}
+	for _, ev := range append(rest, past...) {
+		head := heads[addressOf(ev)]
+		switch {
+		case ev.Kind == kindRelayList, seen[ev.ID], head != nil && head.ID == ev.ID, gone.has(ev):
+		case !wellFormed(ev), head != nil && nipae.Newer(ev, head):
+			out.LeftOut++
+		default:
+			out.put(bundle.History, ev)
+		}
+		seen[ev.ID] = true
+	}
+	return out
+}
+
+func (c *Capture) put(class bundle.Class, ev *nostr.Event) {
+	c.events[class] = append(c.events[class], ev)
+}
+
+// addressOf is what the versions of a record have in common (NIP-01).
+func addressOf(ev *nostr.Event) string {
+	d := ""
+	if ev.Kind != kindRelayList {
+		d = ev.Tags.GetD()
+	}
+	return strconv.Itoa(ev.Kind) + ":" + ev.PubKey + ":" + d
+}
+
+// deleted is what the agent's deletion requests name (NIP-09). A relay that has
+// not heard of one may still show it.
+type deleted struct {
+	agent     string
+	ids       map[string]bool
+	addresses map[string]nostr.Timestamp
+}
+
+func deletions(list map[string]*nostr.Event, agent string) deleted {
+	gone := deleted{agent: agent, ids: map[string]bool{}, addresses: map[string]nostr.Timestamp{}}
+	for _, ev := range list {
+		if ev.Kind != kindDeletion {
+			continue
+		}
+		for _, tag := range ev.Tags {
+			switch {
+			case len(tag) > 1 && tag[0] == "e":
+				gone.ids[tag[1]] = true
+			case len(tag) > 1 && tag[0] == "a" && ownAddress(tag[1], agent):
+				gone.addresses[tag[1]] = max(gone.addresses[tag[1]], ev.CreatedAt)
+			}
+		}
+	}
+	return gone
+}
+
+func ownAddress(address, agent string) bool {
+	_, rest, ok := strings.Cut(address, ":")
+	return ok && strings.HasPrefix(rest, agent+":")
+}
+
+func (g deleted) has(ev *nostr.Event) bool {
+	if ev.PubKey != g.agent {
+		return false
+	}
+	until, named := g.addresses[addressOf(ev)]
+	return g.ids[ev.ID] || named && ev.CreatedAt <= until
+}
