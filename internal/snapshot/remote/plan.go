@@ -1,0 +1,153 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+const kindEngram = nipae.Kind
+
+// Plan is what a revert does.
+type Plan struct {
+	Actions []snapshot.Action
+	// Unread counts engrams, there or in the bundle, that the key does not read.
+	// One that is there is superseded if the bundle has something at its address,
+	// and else left alone.
+	Unread int
+}
+
+// Writes reports whether there is anything to do.
+func (p Plan) Writes() (n int) {
+	for _, a := range p.Actions {
+		if a.Op != snapshot.Keep {
+			n++
+		}
+	}
+	return n
+}
+
+// NewPlan compares what is there with a bundle.
+func NewPlan(ctx context.Context, b bundle.Source, now *Capture, keys bundle.Keys) (Plan, error) {
+	then, err := snapshot.ReadHeads(ctx, b, now.Agent, keys)
+	if err != nil {
+		return Plan{}, err
+	}
+	is, err := snapshot.ReadHeads(ctx, now, now.Agent, keys)
+	if err != nil {
+		return Plan{}, err
+	}
+	var p Plan
+	for _, heads := range []snapshot.Heads{then, is} {
+		for at, h := range heads {
+			if h.Kind == kindEngram && !h.Readable() {
+				delete(heads, at)
+				p.Unread++
+			}
+		}
+	}
+	p.Actions, err = snapshot.Plan(snapshot.Revert, then, is)
+	return p, err
+}
+
+// Steps makes and signs what the plan writes: bodies of the bundle as they were,
+// tombstones for the rest, each newer than what is at its address now.
+func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now *Capture, keys bundle.Keys) ([]Step, error) {
+	wanted := map[string]bool{}
+	for _, a := range p.Actions {
+		if a.Op == snapshot.Write {
+			wanted[a.Bundle.ID] = true
+		}
+	}
+	old := map[string]*nostr.Event{}
+	err := b.Events(ctx, bundle.Heads, func(line []byte) error {
+		ev, err := wire.ParseEvent(line)
+		if err == nil && wanted[ev.ID] {
+			old[ev.ID] = ev
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]*nostr.Event{}
+	for _, ev := range now.Heads() {
+		there[ev.Tags.GetD()] = ev
+	}
+	w := &writing{c: c, keys: keys, agent: now.Agent, memories: map[string]*client.Memory{}}
+	var steps []Step
+	for _, a := range p.Actions {
+		if a.Op == snapshot.Keep {
+			continue
+		}
+		from := there[a.D]
+		if a.Op == snapshot.Write {
+			from = old[a.Bundle.ID]
+		}
+		step, err := w.step(a, from, there[a.D])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Slug, err)
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// writing makes events for the owners that there are.
+type writing struct {
+	c        *client.Client
+	keys     bundle.Keys
+	agent    string
+	memories map[string]*client.Memory // by owner
+}
+
+// step makes one. from is the event whose body is written, or whose slug is said to
+// be empty; head is what is there, nil for nothing.
+func (w *writing) step(a snapshot.Action, from, head *nostr.Event) (Step, error) {
+	if from == nil {
+		return Step{}, bundle.ErrChanged
+	}
+	owner := ownerOf(from)
+	key, ok := w.keys(w.agent, owner)
+	if !ok {
+		return Step{}, snapshot.ErrUnreadable
+	}
+	engram, err := nipae.Open(key, w.agent, owner, from)
+	if err != nil {
+		return Step{}, err
+	}
+	body := engram.Body
+	if a.Op == snapshot.Tombstone {
+		body = body.Tombstoned()
+	}
+	m := w.memories[owner]
+	if m == nil {
+		if m, err = w.c.AsAgent(owner); err != nil {
+			return Step{}, err
+		}
+		w.memories[owner] = m
+	}
+	step := Step{Core: a.Slug.IsCore()}
+	last := int64(0)
+	if head != nil {
+		step.Base, last = head.ID, int64(head.CreatedAt)
+	}
+	step.Event, err = m.Compose(body, last)
+	return step, err
+}
+
+func ownerOf(ev *nostr.Event) string {
+	for _, tag := range ev.Tags {
+		if len(tag) > 1 && tag[0] == "p" {
+			return tag[1]
+		}
+	}
+	return ""
+}
