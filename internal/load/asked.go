@@ -20,9 +20,9 @@ func deal(n, count int, of func(conn, i int) *question) [][]*question {
 	return all
 }
 
-// run asks, on each connection one question after the other. The events of the
-// warm-up are checked as a whole. Result.Count is the events; the requests are
-// returned beside it.
+// run asks, on each connection one question after the other. The events of each
+// connection's first question are checked as a whole, if there is a warm-up.
+// Result.Count is the events; the requests are returned beside it.
 func (a asking) run(ctx context.Context, t Target, o Options) (r Result, requests int, err error) {
 	conns, closeAll, err := OpenAll(ctx, t, o, len(a.main), a.keyOf)
 	defer closeAll()
@@ -44,6 +44,7 @@ func (a asking) run(ctx context.Context, t Target, o Options) (r Result, request
 					return err
 				}
 				took[i] = append(took[i], d)
+				askers[i].thorough = false // it would keep the relay waiting
 			}
 			return nil
 		})
