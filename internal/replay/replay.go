@@ -1,0 +1,117 @@
+// Package replay remembers which signed HTTP requests (NIP-98) were carried
+// out, so that none is carried out twice.
+//
+// A header is good while its created_at is within the window of the relay's
+// clock. It can be used at the earliest one window before created_at and at
+// the latest one window after: who remembers its id for twice the window after
+// its first use has always seen it.
+//
+// The memory is bounded and never forgets before its time: when it is full,
+// further calls are refused. It lies in the process; what it has to know after
+// a restart its owner keeps with what the calls changed, and gives it back with
+// Seed before the first call.
+package replay
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrUsed means that the id was used before.
+	ErrUsed = errors.New("this Authorization was used before: sign every call anew, the same one within a second with a nonce tag")
+	// ErrBusy means that too many calls were made within twice the window, by
+	// all keys or by this one.
+	ErrBusy = errors.New("too many calls in a short time")
+)
+
+// Memory holds the ids used within the last two windows. Make one with New. It
+// is safe for concurrent use.
+type Memory struct {
+	keep   time.Duration
+	most   int
+	perKey int
+	clock  func() time.Time
+
+	mu    sync.Mutex
+	used  map[string]struct{}
+	by    map[string]int
+	queue []use // in the order of their use; those before head are forgotten
+	head  int
+}
+
+type use struct {
+	id, key string
+	at      time.Time
+}
+
+// New makes a memory for a window (the tolerance of created_at), of at most so
+// many calls in twice that time: by all keys, and by one.
+func New(window time.Duration, most, perKey int, clock func() time.Time) *Memory {
+	return &Memory{keep: 2 * window, most: most, perKey: perKey, clock: clock, used: map[string]struct{}{}, by: map[string]int{}}
+}
+
+// Keep is for how long ids are remembered.
+func (m *Memory) Keep() time.Duration { return m.keep }
+
+// Use notes that the event id (hex) signs a call of a key now. It returns
+// ErrUsed when it did before, ErrBusy when there is no room. Ask when nothing
+// else speaks against the call any more, and before anything of it is done: of
+// two that come at once, one gets nil.
+func (m *Memory) Use(id, key string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.clock()
+	m.forget(now)
+	if _, used := m.used[id]; used {
+		return ErrUsed
+	}
+	if len(m.used) >= m.most || m.by[key] >= m.perKey {
+		return ErrBusy
+	}
+	m.note(use{id, key, now})
+	return nil
+}
+
+// Seed notes a use of before the process began, at a time that is not later
+// than that of the one given last. It counts for the bounds of Use, and is
+// noted whatever they are.
+func (m *Memory) Seed(id, key string, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, used := m.used[id]; !used {
+		m.note(use{id, key, at})
+	}
+}
+
+// Len is how many ids are remembered.
+func (m *Memory) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.used)
+}
+
+func (m *Memory) note(u use) {
+	m.used[u.id] = struct{}{}
+	m.by[u.key]++
+	m.queue = append(m.queue, u)
+}
+
+// forget drops what is older than twice the window. It stops at the first that
+// is not, so that a clock that was set back forgets late, never early.
+func (m *Memory) forget(now time.Time) {
+	for m.head < len(m.queue) && now.Sub(m.queue[m.head].at) > m.keep {
+		u := m.queue[m.head]
+		m.queue[m.head] = use{}
+		m.head++
+		delete(m.used, u.id)
+		if m.by[u.key]--; m.by[u.key] == 0 {
+			delete(m.by, u.key)
+		}
+	}
+	if m.head > len(m.queue)/2 {
+		m.queue = append(m.queue[:0], m.queue[m.head:]...)
+		m.head = 0
+	}
+}
