@@ -36,6 +36,9 @@ type Options struct {
 	// BannedAuthors and BannedKinds may not be written by, and not be written.
 	BannedAuthors []string
 	BannedKinds   []int
+	// BannedEvents are ids that may not be written. AllowedEvents are ids that bans of authors and kinds, and lists of them,
+	// do not hold for: the operator has let in this one event.
+	BannedEvents, AllowedEvents []string
 	// MaxTags bounds the tags of one event; 0 is no bound. Each is an index row
 	// that the writer must make.
 	MaxTags int
@@ -63,6 +66,7 @@ type Options struct {
 // rules is Options in the form that decisions need.
 type rules struct {
 	authors, owners, bannedAuthors map[string]struct{}
+	bannedEvents, allowedEvents    map[string]struct{}
 	kinds, bannedKinds             map[int]struct{}
 	ownerList                      []string
 	future                         time.Duration
@@ -81,6 +85,8 @@ func compile(o Options) (*rules, error) {
 		authors:       keySet("write.authors", o.Authors, &errs),
 		owners:        keySet("write.owners", o.Owners, &errs),
 		bannedAuthors: keySet("write.ban_authors", o.BannedAuthors, &errs),
+		bannedEvents:  keySet("banned events", o.BannedEvents, &errs),
+		allowedEvents: keySet("allowed events", o.AllowedEvents, &errs),
 		kinds:         kindSet("write.kinds", o.Kinds, &errs),
 		bannedKinds:   kindSet("write.ban_kinds", o.BannedKinds, &errs),
 		future:        o.Future,
@@ -136,7 +142,7 @@ func keySet(option string, list []string, errs *[]error) map[string]struct{} {
 	set := make(map[string]struct{}, len(list))
 	for i, key := range list {
 		if !nostr.IsValid32ByteHex(key) {
-			*errs = append(*errs, fmt.Errorf("%s: entry %d is not a pubkey in lower-case hex", option, i+1))
+			*errs = append(*errs, fmt.Errorf("%s: entry %d is not 64 lower-case hex digits", option, i+1))
 		}
 		set[key] = struct{}{}
 	}

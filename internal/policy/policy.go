@@ -21,7 +21,7 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //  2. auth-required or restricted: protected events (NIP-70) that their author
 //     does not deliver himself. blocked: reposts that carry one.
 //  3. invalid: created_at too far ahead.
-//  4. blocked: banned authors, banned kinds, kinds that are not listed.
+//  4. blocked: banned events, banned authors, banned kinds, kinds that are not listed.
 //  5. restricted: authors that may not write. With write.authors alone that is
 //     everybody who is not listed. With write.owners an engram passes if its
 //     owner (p) is listed and vouches for its author, by a NIP-OA auth tag on
@@ -30,6 +30,8 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //     vouches for him: an agent needs deletions, relay lists and contracts
 //     besides engrams. With both lists, passing one is enough.
 //  6. rate-limited.
+//
+// Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event itself.
 //
 // Two kinds of event are more than writing, and are exempt where they would be
 // pointless otherwise. A request to vanish reaches the relay from everybody,

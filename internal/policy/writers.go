@@ -12,7 +12,9 @@ import (
 
 func (p *Policy) rejectBanned(_ context.Context, ev *nostr.Event) (bool, string) {
 	switch {
-	case rightToVanish(ev):
+	case has(p.bannedEvents, ev.ID):
+		return true, "blocked: the operator of this relay has banned this event"
+	case rightToVanish(ev) || has(p.allowedEvents, ev.ID):
 		return false, ""
 	case has(p.bannedAuthors, ev.PubKey):
 		return true, "blocked: this key may not write here"
@@ -24,7 +26,7 @@ func (p *Policy) rejectBanned(_ context.Context, ev *nostr.Event) (bool, string)
 
 func (p *Policy) rejectKind(_ context.Context, ev *nostr.Event) (bool, string) {
 	if len(p.kinds) == 0 || has(p.kinds, ev.Kind) || ev.Kind == nostr.KindDeletion ||
-		rightToVanish(ev) || p.ownApproval(ev) {
+		rightToVanish(ev) || p.ownApproval(ev) || has(p.allowedEvents, ev.ID) {
 		return false, ""
 	}
 	return true, kindRefused(ev.Kind)
@@ -41,7 +43,7 @@ func (p *Policy) ownApproval(ev *nostr.Event) bool {
 
 // rejectAuthor rejects events of authors that neither list lets in.
 func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, string) {
-	if len(p.authors) == 0 && len(p.owners) == 0 || has(p.authors, ev.PubKey) || rightToVanish(ev) {
+	if len(p.authors) == 0 && len(p.owners) == 0 || has(p.authors, ev.PubKey) || rightToVanish(ev) || has(p.allowedEvents, ev.ID) {
 		return false, ""
 	}
 	if len(p.owners) == 0 {
