@@ -64,7 +64,8 @@ type Server struct {
 	mu       sync.Mutex
 	conns    map[*conn]netip.Addr
 	draining bool
-	empty    chan struct{} // closed when draining and no connection is left
+	blocked  func(netip.Addr) bool // see SetBlocked
+	empty    chan struct{}         // closed when draining and no connection is left
 }
 
 // New makes a server for the relay and becomes the taker of its live events.
@@ -202,7 +203,7 @@ func (s *Server) isDraining() bool {
 func (s *Server) add(c *conn, addr netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.draining {
+	if s.draining || s.isBlocked(addr) {
 		return false
 	}
 	s.conns[c] = addr
