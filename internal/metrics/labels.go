@@ -70,7 +70,23 @@ func queueLabel() label {
 }
 
 func removedLabel() label {
-	return label{"reason", []string{"deletion", "expiry", "vanish", "history", other}}
+	return label{"reason", []string{"deletion", "expiry", "vanish", "history", "ban", other}}
+}
+
+func adminMethodLabel() label {
+	return label{"method", []string{"supportedmethods", "banpubkey", "unbanpubkey", "listbannedpubkeys", "allowpubkey", "unallowpubkey", "listallowedpubkeys",
+		"banevent", "unbanevent", "listbannedevents", "allowevent", "unallowevent", "listallowedevents",
+		"allowkind", "disallowkind", "listallowedkinds", "listdisallowedkinds", "blockip", "unblockip", "listblockedips",
+		"changerelayname", "changerelaydescription", "changerelayicon",
+		"listsnapshots", "createsnapshot", "verifysnapshot", "restoresnapshot", "deletesnapshot", other}}
+}
+
+func adminOutcomeLabel() label {
+	return label{"outcome", []string{"ok", "invalid", "restricted", "error", other}}
+}
+
+func adminRefusedLabel() label {
+	return label{"reason", []string{"unauthorized", "stranger", "replayed", "busy", "too_large", other}}
 }
 
 func brokerKindLabel() label {

@@ -40,6 +40,9 @@ type Metrics struct {
 	queries   *prometheus.HistogramVec
 	queryErrs *prometheus.CounterVec
 
+	adminCalls   *prometheus.CounterVec
+	adminRefused *prometheus.CounterVec
+
 	commits     prometheus.Histogram
 	commitErrs  prometheus.Counter
 	batchEvents prometheus.Histogram
@@ -59,6 +62,7 @@ func New(version string) *Metrics {
 	m.defineRelay()
 	m.defineStore()
 	m.defineBroker()
+	m.defineAdmin()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",
 		Help: "Always 1; the labels say which build is running.",

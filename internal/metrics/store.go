@@ -62,7 +62,7 @@ func (m *Metrics) CommitDone(took time.Duration, events int, ok bool) {
 }
 
 // Removed counts n events or versions removed: "deletion" (NIP-09), "expiry"
-// (NIP-40), "vanish" (NIP-62) or "history" (pruned versions).
+// (NIP-40), "vanish" (NIP-62), "history" (pruned versions) or "ban" (NIP-86).
 func (m *Metrics) Removed(reason string, n int) {
 	if m == nil || n <= 0 {
 		return
