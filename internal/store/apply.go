@@ -28,10 +28,10 @@ const msgExpired = "invalid: the event has expired"
 // known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
 // most of the time, and are asked for every event otherwise.
 type known struct {
-	history, deletedIDs, deletedAddresses, vanished bool
+	history, deletedIDs, deletedAddresses, vanished, banned bool
 }
 
-// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, this very event,
+// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, banned, this very event,
 // deleted before, the contract's lifecycle, a newer head, quota. What it changed is undone when it fails or refuses.
 //
 // The lifecycle comes after "deleted" and before "newer": sending an accepted event again is a duplicate and no second
@@ -40,6 +40,9 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	r := p.rec
 	if r.expires != 0 && r.expires <= w.now {
 		return Result{Outcome: Refused, Message: msgExpired}, nil
+	}
+	if banned, err := w.banned(r); err != nil || banned {
+		return Result{Outcome: Deleted, Message: MsgBanned}, err
 	}
 	if have, err := w.have(r); err != nil || have {
 		return Result{Outcome: Duplicate, Message: MsgDuplicate}, err

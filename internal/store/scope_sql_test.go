@@ -27,6 +27,8 @@ var noScope = map[string]string{
 	"Store.Approved": "a yes or no for the write policy about a list that the policy enforces",
 	"Store.LastSeq":  "a number of all writes", "Store.QueueLen": "a number of waiting writes", "Store.Sizes": "bytes of files",
 	"Store.Ready": "yes or no", "Store.SearchEnabled": "yes or no",
+	"Store.Administer": "writes, and answers the same whether a banned event was there", "Store.AdminLists": "what managing keys entered",
+	"Store.AdminAudit": "calls of managing keys, for the operator", "Store.AdminUsed": "ids of NIP-98 events, which are not stored as events",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 

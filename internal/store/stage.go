@@ -22,11 +22,12 @@ const (
 	byVanish                 // NIP-62
 	byExpiry                 // NIP-40
 	byPruning                // superseded versions beyond the limits of history
+	byBan                    // by the operator (NIP-86)
 	numReasons
 )
 
 func (r reason) String() string {
-	return [numReasons]string{"deletion", "vanish", "expiry", "history"}[r]
+	return [numReasons]string{"deletion", "vanish", "expiry", "history", "ban"}[r]
 }
 
 // mark is a point in the transaction to which undo returns.

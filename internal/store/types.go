@@ -56,7 +56,7 @@ type Observer interface {
 	// QueryDone reports one call of a read method ("query", "count", "search", "history", "export") and how it failed:
 	// "" (it did not), "timeout", "canceled" or "error".
 	QueryDone(operation string, took time.Duration, failure string)
-	// Removed reports events and superseded versions that are gone: "deletion", "vanish", "expiry" or "history".
+	// Removed reports events and superseded versions that are gone: "deletion", "vanish", "expiry", "history" or "ban".
 	Removed(reason string, n int)
 	// QueueAdd moves the depth of the writer's queue ("store_writer") by n.
 	QueueAdd(queue string, n int)
@@ -71,7 +71,7 @@ const (
 	Replaced                 // new head of its address, an older version was superseded
 	Duplicate                // this very event is here already, as head, regular event or history
 	Stale                    // a newer (or equal and lower-id) head exists
-	Deleted                  // its author had it deleted (NIP-09, NIP-62)
+	Deleted                  // its author had it deleted (NIP-09, NIP-62), or the operator banned it
 	Refused                  // lifecycle or quota: Message is "invalid: …" or "blocked: …"
 	Failed                   // the store failed: nothing is known to be kept, Err says why
 )

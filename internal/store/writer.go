@@ -50,6 +50,9 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 			return nil, err
 		}
 	}
+	if w.known.banned, err = c.exists(sqlAnyBanned); err != nil {
+		return nil, err
+	}
 	s.lastSeq.Store(w.seq)
 	for _, prepare := range []func() error{
 		func() error { return w.setPageLimit(s.live.Load().MaxBytes) },

@@ -1,0 +1,55 @@
+package store
+
+import "errors"
+
+// ErrAdminFull means that a list of the management API has as many entries as it may.
+var ErrAdminFull = errors.New("the list is full")
+
+// maxAdminEntries bounds each list of the management API: they lie in memory, in the write policy.
+const maxAdminEntries = 100_000
+
+// AdminList names one of the lists that the management API (NIP-86) keeps in the database.
+type AdminList string
+
+// The lists. What a key is: 64 lower-case hex digits of a pubkey or an event id, a kind as decimal text, a network in
+// CIDR notation, the name of a field of the NIP-11 document.
+const (
+	AdminPubkeys  AdminList = "pubkey"
+	AdminEvents   AdminList = "event"
+	AdminKinds    AdminList = "kind"
+	AdminNetworks AdminList = "network"
+	AdminInfo     AdminList = "info"
+)
+
+// AdminVerdict is what a list says of a key.
+type AdminVerdict string
+
+// The verdicts. A key has one of them in each list, or none.
+const (
+	AdminNone    AdminVerdict = "" // takes the entry away
+	AdminBanned  AdminVerdict = "banned"
+	AdminAllowed AdminVerdict = "allowed"
+	AdminSet     AdminVerdict = "set" // AdminInfo only: Text is the field's value
+)
+
+// AdminEntry is one entry of a list.
+type AdminEntry struct {
+	List    AdminList
+	Key     string
+	Verdict AdminVerdict
+	Text    string // the reason, or a value
+}
+
+// AdminCall is one row of the audit table.
+type AdminCall struct {
+	N       int64  // its number; given by the database
+	At      int64  // Unix seconds; given by the store
+	Key     string // who: 64 lower-case hex digits
+	Auth    string // id of the NIP-98 event, 64 lower-case hex digits
+	Address string // the client's, "" when unknown
+	Method  string
+	Params  *string // JSON of what was understood; nil when it was not
+	Digest  [32]byte
+	Outcome string // "ok", "refused", …
+	Detail  string
+}
