@@ -24,12 +24,14 @@ var allowed = map[string][]string{
 	"internal/wire":    {"internal/schnorr"},
 	"internal/secrets": {},
 	"internal/events":  {},
+	"internal/replay":  {},
+	"internal/admin":   {"internal/store", "internal/metrics", "internal/secrets"},
 	"internal/gate":    {"nips/nipae", "nips/niptemp"},
 	"internal/policy":  {"nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	"internal/store":   {"nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire"},
 	"internal/relay":   {"nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/session": {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/bridge":  {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/bridge":  {"internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/client":  {"nips/nipae", "internal/wire"},
 	// The format of snapshots and where they lie: files only, no database and no network.
 	"internal/snapshot/bundle": {"nips/nipae", "nips/niptemp", "internal/wire"},
@@ -40,7 +42,7 @@ var allowed = map[string][]string{
 	"internal/load/bench":      {"internal/load"},
 	"internal/load/report":     {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":          {"internal/load", "internal/load/bench", "internal/load/report"},
-	"cmd/engramd": {"internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
+	"cmd/engramd": {"internal/admin", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
 		"internal/gate", "internal/store", "internal/wire", "internal/events"},
 }
 

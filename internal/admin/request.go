@@ -1,0 +1,66 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxBody is the largest call in bytes.
+const MaxBody = 64 << 10
+
+// request is a call as it came: {"method": …, "params": […]}.
+type request struct {
+	Method string           `json:"method"`
+	Params []jsontext.Value `json:"params"`
+}
+
+// parse reads a request strictly: one JSON object, no member twice, valid
+// UTF-8. Members that NIP-86 does not have ("id", "jsonrpc") are ignored. The
+// error names the fault and nothing of the text.
+func parse(body []byte) (request, error) {
+	var r request
+	if len(body) > MaxBody {
+		return r, Invalid("the call is too large")
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return request{}, Invalid(`the body must be one JSON object {"method": "…", "params": […]}`)
+	}
+	if r.Method == "" {
+		return r, Invalid("there is no method")
+	}
+	return r, nil
+}
+
+// plausible reports whether a method's name may be written down: a word, and
+// no secret that ended up in the wrong place.
+func plausible(method string) bool {
+	for _, c := range method {
+		if (c < 'a' || c > 'z') && c != '_' {
+			return false
+		}
+	}
+	return len(method) <= 40
+}
+
+// arity says how many parameters a method takes.
+func (m *method) arity() string {
+	switch {
+	case len(m.params) == 0:
+		return "this method takes no parameters"
+	case m.need == len(m.params):
+		return fmt.Sprintf("this method takes %d parameter(s)", m.need)
+	}
+	return fmt.Sprintf("this method takes %d to %d parameters", m.need, len(m.params))
+}
+
+// numbered says which parameter, from 1, an error is about.
+func numbered(n int, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &Error{e.Prefix, fmt.Sprintf("parameter %d: %s", n+1, e.Text)}
+}

@@ -1,0 +1,239 @@
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/metrics"
+	"engramd/internal/store"
+)
+
+// Store is what the API keeps its lists and its audit table in.
+type Store interface {
+	Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error
+	AdminLists(ctx context.Context) ([]store.AdminEntry, error)
+}
+
+var _ Store = (*store.Store)(nil)
+
+// Prepare makes ready what rules ask for and returns how to put it into force,
+// which cannot fail. It is called by one goroutine at a time, and so is what it
+// returns.
+type Prepare func(Rules) (apply func(), err error)
+
+// Options make a Service. Store is required.
+type Options struct {
+	Store     Store
+	Snapshots Snapshots        // nil: the snapshot methods are not there
+	Log       *slog.Logger     // nil means none
+	Metrics   *metrics.Metrics // nil-safe
+}
+
+// Service carries out calls. Make one with New, then Configure it.
+type Service struct {
+	store     Store
+	snapshots Snapshots
+	log       *slog.Logger
+	metrics   *metrics.Metrics
+	methods   []method
+	keys      atomic.Pointer[[]string]
+
+	mu      sync.Mutex // over everything below, and over what Prepare returns
+	config  Config
+	prepare Prepare
+	lists   lists
+}
+
+// New reads the lists from the database. Nobody may call before Configure.
+func New(ctx context.Context, o Options) (*Service, error) {
+	entries, err := o.Store.AdminLists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{store: o.Store, snapshots: o.Snapshots, log: o.Log, metrics: o.Metrics, methods: methods(), lists: newLists(entries)}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.keys.Store(&[]string{})
+	return s, nil
+}
+
+// Configure unites the configuration with the lists and puts the rules into
+// force by prepare, which is kept for the calls that follow. After an error all
+// is as it was.
+func (s *Service) Configure(cfg Config, prepare Prepare) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	apply, err := prepare(s.lists.rules(cfg))
+	if err != nil {
+		return err
+	}
+	apply()
+	s.config, s.prepare = cfg, prepare
+	s.keys.Store(&cfg.Keys)
+	return nil
+}
+
+// Manages reports whether a key (64 lower-case hex digits) may call.
+func (s *Service) Manages(key string) bool { return slices.Contains(*s.keys.Load(), key) }
+
+// Call is one call whose signature is good and was not used before.
+type Call struct {
+	Key  string     // who signed it; Manages is true for it
+	Auth string     // id of the NIP-98 event
+	Addr netip.Addr // the client's; invalid when unknown
+	Body []byte
+}
+
+// Do carries out a call and returns what "result" is to be. Every call leaves
+// its line in the audit table, refused ones too; one that cannot be written
+// there is not carried out. The error is an *Error.
+func (s *Service) Do(ctx context.Context, c Call) (result any, err error) {
+	line := store.AdminCall{Key: c.Key, Auth: c.Auth, Digest: sha256.Sum256(c.Body)}
+	if c.Addr.IsValid() {
+		line.Address = c.Addr.String()
+	}
+	m, a, err := s.understand(c.Body, &line)
+	switch {
+	case err != nil:
+	case m.snapshot != nil:
+		result, err = s.snapshotCall(ctx, m, a, line)
+	case m.change != nil:
+		result, err = true, s.changeCall(ctx, m, &c, a, line)
+	default:
+		if err = s.record(ctx, line, nil); err == nil {
+			s.mu.Lock()
+			result = m.list(s)
+			s.mu.Unlock()
+		}
+	}
+	if refusal := new(Error); errors.As(err, &refusal) && refusal.Prefix != "error" && (m == nil || m.snapshot == nil) {
+		if failed := s.record(ctx, line, err); failed != nil {
+			err = failed
+		}
+	}
+	s.metrics.AdminCall(line.Method, outcome(err))
+	s.log.Info("management", "method", line.Method, "outcome", outcome(err))
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// Manage is Do with the parts of a Call apart, as the HTTP side has them.
+func (s *Service) Manage(ctx context.Context, key, auth string, addr netip.Addr, body []byte) (result any, err error) {
+	return s.Do(ctx, Call{key, auth, addr, body})
+}
+
+// understand finds the method and reads its parameters. Only what was
+// understood is written down.
+func (s *Service) understand(body []byte, line *store.AdminCall) (*method, *args, error) {
+	r, err := parse(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	if plausible(r.Method) {
+		line.Method = r.Method
+	}
+	i := slices.IndexFunc(s.methods, func(m method) bool { return m.name == r.Method })
+	if i < 0 || s.methods[i].snapshot != nil && s.snapshots == nil {
+		return nil, nil, Invalid("this relay has no such method; supportedmethods lists those it has")
+	}
+	m, a := &s.methods[i], &args{recall: []any{}}
+	a.at = &SnapshotParams{Tenant: "default"} // listsnapshots may come without
+	if len(r.Params) < m.need || len(r.Params) > len(m.params) {
+		return nil, nil, Invalid(m.arity())
+	}
+	for n, raw := range r.Params {
+		if err := m.params[n](a, raw); err != nil {
+			return nil, nil, numbered(n, err)
+		}
+	}
+	text, err := json.Marshal(a.recall)
+	if err != nil {
+		return nil, nil, errFailed
+	}
+	recalled := string(text)
+	line.Params = &recalled
+	return m, a, nil
+}
+
+// changeCall makes a change: prepared first, then durable, then in force.
+func (s *Service) changeCall(ctx context.Context, m *method, c *Call, a *args, line store.AdminCall) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry, err := m.change(s, c, a)
+	if err != nil {
+		return err
+	}
+	next := s.lists.with(entry)
+	apply := func() {}
+	if entry != nil {
+		if apply, err = s.prepare(next.rules(s.config)); err != nil {
+			s.log.Error("management: a change could not be prepared", "method", m.name, "err", err)
+			return errFailed
+		}
+	}
+	line.Outcome = outcome(nil)
+	if err := s.store.Administer(ctx, entry, line); err != nil {
+		return s.failure(m.name, err)
+	}
+	s.lists = next
+	apply()
+	return nil
+}
+
+// snapshotCall writes down that the work begins, does it, and writes down how
+// it ended.
+func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line store.AdminCall) (any, error) {
+	line.Outcome = "begun"
+	if err := s.store.Administer(ctx, nil, line); err != nil {
+		return nil, s.failure(m.name, err)
+	}
+	result, err := m.snapshot(s.snapshots)(ctx, *a.at)
+	if own := new(Error); err != nil && !errors.As(err, &own) {
+		s.log.Error("management: a snapshot call failed", "method", m.name, "err", err)
+		err = &Error{"error", "the relay could not carry out the call; its log says why"}
+	} else if err != nil {
+		err = own
+	}
+	// How it ended is written down also for a caller that did not wait.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if failed := s.record(ctx, line, err); failed != nil && err == nil {
+		return nil, &Error{"error", "the call was carried out, but its end is not in the audit table"}
+	}
+	return result, err
+}
+
+// recordTime bounds the wait for a line of the audit table.
+const recordTime = 10 * time.Second
+
+// record writes the line of a call that changes no list.
+func (s *Service) record(ctx context.Context, line store.AdminCall, why error) error {
+	line.Outcome = outcome(why)
+	if why != nil {
+		line.Detail = why.Error()
+	}
+	if err := s.store.Administer(ctx, nil, line); err != nil {
+		return s.failure(line.Method, err)
+	}
+	return nil
+}
+
+// failure logs an error of the store and returns what the caller is told.
+func (s *Service) failure(method string, err error) error {
+	if errors.Is(err, store.ErrAdminFull) {
+		return Restricted("this list has as many entries as it may")
+	}
+	s.log.Error("management: the database failed", "method", method, "err", err)
+	return errFailed
+}

@@ -1,0 +1,106 @@
+package admin
+
+import (
+	"net/netip"
+	"slices"
+
+	"engramd/internal/store"
+)
+
+// fromConfig is the reason of an entry that stands in the configuration.
+const fromConfig = "configuration"
+
+// The forms of NIP-86.
+type pubkeyReason struct {
+	Pubkey string `json:"pubkey"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type eventReason struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type networkReason struct {
+	IP     string `json:"ip"` // an address, or a range in CIDR notation
+	Reason string `json:"reason,omitempty"`
+}
+
+// supported names all other methods that can be called.
+func (s *Service) supported() any {
+	names := []string{}
+	for _, m := range s.methods {
+		if m.name != "supportedmethods" && (m.snapshot == nil || s.snapshots != nil) {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+func (s *Service) bannedPubkeys() any  { return s.pubkeys(s.config.BanAuthors, store.AdminBanned) }
+func (s *Service) allowedPubkeys() any { return s.pubkeys(s.config.Authors, store.AdminAllowed) }
+
+// pubkeys lists those of the configuration and of the database. A listed key
+// that was banned by a call is not allowed.
+func (s *Service) pubkeys(configured []string, verdict store.AdminVerdict) []pubkeyReason {
+	out := []pubkeyReason{}
+	for _, key := range configured {
+		if verdict == store.AdminBanned || s.lists.verdict(store.AdminPubkeys, key) != store.AdminBanned {
+			out = append(out, pubkeyReason{key, fromConfig})
+		}
+	}
+	for _, e := range s.lists[store.AdminPubkeys] {
+		if e.Verdict == verdict && !slices.Contains(configured, e.Key) {
+			out = append(out, pubkeyReason{e.Key, e.Text})
+		}
+	}
+	return out
+}
+
+func (s *Service) bannedEvents() any  { return s.events(store.AdminBanned) }
+func (s *Service) allowedEvents() any { return s.events(store.AdminAllowed) }
+
+func (s *Service) events(verdict store.AdminVerdict) []eventReason {
+	out := []eventReason{}
+	for _, e := range s.lists[store.AdminEvents] {
+		if e.Verdict == verdict {
+			out = append(out, eventReason{e.Key, e.Text})
+		}
+	}
+	return out
+}
+
+// allowedKinds are the list's; banned ones are not among them. On a relay that
+// takes all kinds but those disallowed the list holds what calls have allowed.
+func (s *Service) allowedKinds() any {
+	banned := s.bannedKindList()
+	kinds := union(s.config.Kinds, s.lists.kinds(store.AdminAllowed))
+	return sorted(slices.DeleteFunc(kinds, func(k int) bool { return slices.Contains(banned, k) }))
+}
+
+func (s *Service) bannedKinds() any { return sorted(s.bannedKindList()) }
+
+func (s *Service) bannedKindList() []int {
+	return union(s.config.BanKinds, s.lists.kinds(store.AdminBanned))
+}
+
+func sorted(kinds []int) []int {
+	slices.Sort(kinds)
+	return kinds
+}
+
+func (s *Service) blockedNetworks() any {
+	out := []networkReason{}
+	for _, e := range s.lists[store.AdminNetworks] {
+		out = append(out, networkReason{plainAddress(e.Key), e.Text})
+	}
+	return out
+}
+
+// plainAddress writes a network of one address without its length.
+func plainAddress(network string) string {
+	if p, err := netip.ParsePrefix(network); err == nil && p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return network
+}
