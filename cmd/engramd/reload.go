@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/policy"
 )
 
 // reload reads the configuration again and puts what can change live into
@@ -53,8 +54,7 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	writePolicy, err := c.policy.Current().Reload(policyOptions(cfg, c.relay.Names(), c.store.Approved))
-	if err != nil {
+	if _, err := policy.New(policyOptions(cfg, c.relay.Names(), c.store.Approved)); err != nil {
 		return err
 	}
 	if err := c.store.SetOptions(ctx, storeLive(cfg)); err != nil {
@@ -63,10 +63,11 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if err := c.store.SetTable(table); err != nil {
 		return err
 	}
+	if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
+		return err
+	}
 	c.relay.SetTable(table)
-	c.policy.Set(writePolicy)
 	c.relay.SetLimits(relayLimits(cfg))
-	c.relay.SetInfo(relayInfo(cfg))
 	c.sessions.SetLimits(sessionLimits(cfg))
 	c.bridge.SetProxy(proxyOf(cfg))
 	c.bridge.SetPending(pendingLimits(cfg))

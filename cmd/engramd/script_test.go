@@ -36,16 +36,19 @@ func TestMain(m *testing.M) {
 //	logs NAME REGEXP       wait until its log has a line that matches
 //	! logs NAME REGEXP     its log has no such line so far
 //	events FILE WHAT…      write signed events as JSON lines, see writeEvents
+//	manage NAME BODY       call the management API with the key $MANAGER; the file
+//	                       answer has the status and the answer
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Values[daemonsKey{}] = map[string]*daemon{}
+			env.Setenv("MANAGER", managingKey().Pub)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents,
+			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents, "manage": manage,
 		},
 	})
 }

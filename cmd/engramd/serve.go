@@ -12,12 +12,14 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"engramd/internal/admin"
 	"engramd/internal/bridge"
 	"engramd/internal/config"
 	"engramd/internal/events"
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/replay"
 	"engramd/internal/session"
 	"engramd/internal/store"
 )
@@ -39,6 +41,9 @@ type serveCommand struct {
 	store    *store.Store
 	relay    *relay.Relay
 	policy   policy.Live
+	blocked  blocked
+	admin    *admin.Service
+	used     *replay.Memory
 	sessions *session.Server
 	bridge   *bridge.Handler
 	control  *control
@@ -165,15 +170,14 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.metrics.WatchSizes(c.sizes())
-	p, err := policy.New(policyOptions(c.cfg, names, c.store.Approved))
-	if err != nil {
-		return usageError{err}
+	if err := c.openAdmin(ctx); err != nil { // sets the policy
+		return err
 	}
-	c.policy.Set(p)
 	c.relay.Reject(c.policy.RejectEvent)
 	if err := c.openBroker(); err != nil {
 		return err
 	}
+	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
 	if err := c.relay.Attach(c.store); err != nil {
 		return err
 	}
@@ -188,9 +192,11 @@ func (c *serveCommand) openSurfaces() {
 		Addr:    func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Metrics: c.metrics, Log: c.log,
 	})
+	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
+		Management: c.admin, Used: c.used,
 		Log: c.log, Metrics: c.metrics,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })

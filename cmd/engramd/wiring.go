@@ -103,6 +103,7 @@ func relayInfo(cfg *config.Config) relay.Info {
 		FutureSeconds:    int64(cfg.Limits.Future / time.Second),
 		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds) > 0,
 		EOSEHints:        cfg.Req.EOSEHints,
+		Management:       len(cfg.Admin.Keys) > 0,
 	}
 }
 

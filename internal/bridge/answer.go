@@ -51,8 +51,11 @@ func allowCORS(hdr http.Header) {
 	hdr.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type")
 }
 
-func preflight(w http.ResponseWriter) {
+func preflight(w http.ResponseWriter, management bool) {
 	allowCORS(w.Header())
+	if management {
+		w.Header().Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
+	}
 	w.Header().Set("Access-Control-Max-Age", "86400")
 	w.WriteHeader(http.StatusNoContent)
 }

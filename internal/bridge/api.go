@@ -21,6 +21,7 @@ type call struct {
 	*http.Request // its context carries who is asking
 	w             http.ResponseWriter
 	body          []byte
+	signed        signed
 	limits        *Limits
 }
 
@@ -67,7 +68,7 @@ func (h *Handler) api(base, path, method string, serve func(*call) error) {
 				w.Header().Set("Access-Control-Max-Age", "86400")
 				w.WriteHeader(http.StatusNoContent)
 			case method:
-				h.serveCall(w, r, path, serve)
+				h.serveCall(w, r, path, h.admit, serve)
 			default:
 				w.Header().Set("Allow", method+", OPTIONS")
 				w.Header().Set("Connection", "close") // no body is waited for
@@ -86,9 +87,12 @@ func apiHeaders(hdr http.Header, method string) {
 	hdr.Set("Cache-Control", "no-store")
 }
 
+// admission lets a signed request in.
+type admission func(w http.ResponseWriter, r *http.Request, path string) (*call, error)
+
 // serveCall lets a request in, runs it and answers what went wrong. A panic
 // ends this request and nothing else.
-func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string, serve func(*call) error) {
+func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string, admit admission, serve func(*call) error) {
 	sw := &startedWriter{ResponseWriter: w}
 	err := func() (err error) {
 		defer func() {
@@ -105,7 +109,7 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 			return err
 		}
 		defer leave()
-		c, err := h.admit(sw, r, path)
+		c, err := admit(sw, r, path)
 		if err != nil {
 			return err
 		}
@@ -165,7 +169,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, path string) (*c
 	if err != nil {
 		return nil, refused(gate.PrefixAuthRequired + ": " + err.Error())
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, maxBody)
 	if err != nil {
 		return nil, err
 	}
@@ -173,15 +177,15 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, path string) (*c
 		return nil, refused(gate.PrefixAuthRequired + ": " + err.Error())
 	}
 	ctx := relay.WithReader(r.Context(), gate.NewReader(by.pubkey))
-	return &call{Request: r.WithContext(ctx), w: w, body: body, limits: h.slots.limits.Load()}, nil
+	return &call{Request: r.WithContext(ctx), w: w, body: body, signed: by, limits: h.slots.limits.Load()}, nil
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(most)))
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
-		return nil, tooLarge(maxBody)
+		return nil, tooLarge(most)
 	case err != nil:
 		return nil, refused("invalid: the body did not arrive as announced")
 	}

@@ -18,6 +18,7 @@ import (
 
 	"engramd/internal/metrics"
 	"engramd/internal/relay"
+	"engramd/internal/replay"
 )
 
 // Relay is what the bridge asks of the relay; *relay.Relay is one.
@@ -44,6 +45,11 @@ type Options struct {
 	HTTPWindow time.Duration // how old or early a signature may be; 0 means a minute
 	Limits     Limits        // of signed requests
 
+	// Management answers calls of NIP-86; nil serves none. Used remembers what
+	// signed calls that change something; it is required with Management.
+	Management Management
+	Used       *replay.Memory
+
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
 	Metrics *metrics.Metrics // nil-safe
@@ -66,6 +72,8 @@ type Handler struct {
 	metrics  *metrics.Metrics
 
 	signatures signatures
+	management Management
+	used       *replay.Memory
 }
 
 // New makes the handler. The relay's page and its websocket are at / and at
@@ -85,6 +93,7 @@ func New(o Options) *Handler {
 	h.pending = newPending(trusted, o.Metrics)
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
+	h.management, h.used = o.Management, o.Used
 	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
 	h.slots.exempt, h.slots.from = trusted, map[netip.Prefix]int{}
 	h.SetLimits(o.Limits)
@@ -175,12 +184,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r.WithContext(relay.WithAddr(r.Context(), addr)))
 }
 
-// root is the relay's own URL: websocket, NIP-11, or the page.
+// root is the relay's own URL: websocket, management, NIP-11, or the page.
 func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 	if upgrade(r) {
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
 		h.socket.ServeHTTP(sw, r)
 		h.metrics.HTTPDone("websocket", sw.status)
+		return
+	}
+	if h.management != nil && isManagement(r) {
+		h.manage(w, r)
 		return
 	}
 	endpoint, serve := "page", h.page
@@ -189,7 +202,7 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 	}
 	h.counted(w, endpoint, func(w http.ResponseWriter) {
 		if r.Method == http.MethodOptions {
-			preflight(w)
+			preflight(w, h.management != nil)
 		} else if readOnly(w, r) {
 			serve(w, r)
 		}

@@ -25,7 +25,7 @@ const maxAuthorization = 8 << 10
 // It remembers no header. Within the window a header may come again with the
 // same request, which does no harm where it is used: reading twice shows what
 // was shown, publishing twice is a duplicate. A call that changes anything else
-// needs a memory of the ids it has seen, for twice the window.
+// goes through once, which remembers.
 type signatures struct {
 	names  relay.Names
 	window time.Duration
@@ -34,6 +34,7 @@ type signatures struct {
 
 // signed is who signed a request, and for which body.
 type signed struct {
+	id      string // of the event
 	pubkey  string
 	payload *string // value of the payload tag, nil without one
 }
@@ -66,7 +67,7 @@ func (s *signatures) check(headers []string, method, endpoint, rawQuery string) 
 		return signed{}, errors.New("the method tag must be " + method)
 	}
 	payload, err := theTag(ev, "payload")
-	return signed{pubkey: ev.PubKey, payload: payload}, err
+	return signed{ev.ID, ev.PubKey, payload}, err
 }
 
 // authorizationEvent decodes the header. The event's shape is that of any
@@ -121,7 +122,11 @@ func (s *signatures) checkURL(ev *nostr.Event, endpoint, rawQuery string) error 
 	if u == nil {
 		return errors.New("there is no u tag")
 	}
-	query, ours := s.names.Endpoint(*u, endpoint)
+	raw := *u
+	if endpoint == "" && len(raw) >= 2 && strings.EqualFold(raw[:2], "ws") {
+		raw = "http" + raw[2:] // the relay's URL itself may be written with ws as well (NIP-86)
+	}
+	query, ours := s.names.Endpoint(raw, endpoint)
 	if !ours {
 		return errors.New("the u tag names another URL than " + s.names.HTTP() + endpoint)
 	}

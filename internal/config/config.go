@@ -35,6 +35,7 @@ type Config struct {
 	Proxy    Proxy
 	Store    Store
 	Events   Events
+	Admin    Admin
 
 	origins map[string]string // key → where its value came from; absent: default
 }
@@ -144,6 +145,11 @@ type Events struct {
 	Credentials string // path; "" is none
 	Prefix      string // of snapshot subjects
 	Mutations   bool   // one message for each write to an agent's memory
+}
+
+// Admin says who manages the relay over the network (NIP-86).
+type Admin struct {
+	Keys []string // pubkeys
 }
 
 // Default returns the configuration with every option at its default.

@@ -24,6 +24,7 @@ func sections() []section {
 		{"proxy", "Client addresses behind a reverse proxy."},
 		{"store", "The database."},
 		{"events", "Telling a NATS broker of snapshots and writes (docs/events.md). Subjects name agents: it is for the operator alone."},
+		{"admin", "Managing the relay over the network (NIP-86); docs/management.md. What it changes is kept in the database and united with this configuration."},
 	}
 }
 
@@ -124,5 +125,6 @@ func (c *Config) storeOptions() []*Option {
 		{"events.credentials", "File with NATS credentials (.creds) or an nkey seed, if the broker asks for them.", false, str(&c.Events.Credentials, "")},
 		{"events.prefix", "What the subjects of snapshot events begin with: PREFIX.AGENT.created, restored, deleted and PREFIX._all.gc.", false, str(&c.Events.Prefix, "engramd.snapshot")},
 		{"events.mutations", "Tell of each write to an agent's memory too, at engramd.mutated.AGENT.", true, onOff(&c.Events.Mutations, false)},
+		{"admin.keys", "Pubkeys that may manage the relay with signed calls to its own URL. Empty: nobody.", true, many(&c.Admin.Keys, pubkey(false))},
 	}
 }

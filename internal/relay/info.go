@@ -15,6 +15,7 @@ type Info struct {
 	FutureSeconds                            int64
 	RestrictedWrites                         bool // lists decide who may write
 	EOSEHints                                bool // NIP-67
+	Management                               bool // NIP-86: there are keys that may manage the relay
 }
 
 // software is where people find out what runs here.
@@ -33,7 +34,11 @@ func (r *Relay) SupportedNIPs() []any {
 	if r.info.Load().EOSEHints {
 		nips = append(nips, 67)
 	}
-	return append(nips, 70, 98)
+	nips = append(nips, 70)
+	if r.info.Load().Management {
+		nips = append(nips, 86)
+	}
+	return append(nips, 98)
 }
 
 // Info is the NIP-11 document. khatru's OverwriteRelayInformation hooks have

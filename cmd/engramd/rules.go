@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/admin"
+	"engramd/internal/config"
+	"engramd/internal/policy"
+	"engramd/internal/relay"
+	"engramd/internal/replay"
+)
+
+// This file puts into force what the configuration and the management API
+// (NIP-86) say together.
+
+// blocked is the blocked addresses at this moment; the zero value blocks none.
+type blocked struct {
+	at atomic.Pointer[func(netip.Addr) bool]
+}
+
+func (b *blocked) set(match func(netip.Addr) bool) { b.at.Store(&match) }
+
+// current is nil when nobody is blocked.
+func (b *blocked) current() func(netip.Addr) bool {
+	if match := b.at.Load(); match != nil {
+		return *match
+	}
+	return nil
+}
+
+// rejects is khatru's RejectConnection: for upgrades and for signed requests.
+func (b *blocked) rejects(r *http.Request) bool {
+	match := b.current()
+	return match != nil && match(relay.AddrFrom(r.Context()))
+}
+
+// adminConfig is the part of the configuration that the API may add to.
+func adminConfig(cfg *config.Config) admin.Config {
+	return admin.Config{
+		Keys: cfg.Admin.Keys, Authors: cfg.Write.Authors, BanAuthors: cfg.Write.BanAuthors,
+		Kinds: cfg.Write.Kinds, BanKinds: cfg.Write.BanKinds,
+		Restricted: len(cfg.Write.Authors)+len(cfg.Write.Owners) > 0,
+	}
+}
+
+// ruling compiles rules under a configuration, for the reload that brings it and
+// for the calls that come until the next one.
+func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
+	return func(r admin.Rules) (func(), error) {
+		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
+		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
+		o.BannedEvents, o.AllowedEvents = r.BannedEvents, r.AllowedEvents
+		compile := policy.New
+		if now := c.policy.Current(); now != nil {
+			compile = now.Reload
+		}
+		writes, err := compile(o)
+		if err != nil {
+			return nil, err
+		}
+		info := relayInfo(cfg)
+		override(&info.Name, r.Name)
+		override(&info.Description, r.Description)
+		override(&info.Icon, r.Icon)
+		return func() {
+			c.policy.Set(writes)
+			c.relay.SetInfo(info)
+			c.blocked.set(r.Blocked)
+			if c.sessions != nil {
+				c.sessions.SetBlocked(r.Blocked)
+			}
+		}, nil
+	}
+}
+
+func override(text *string, by string) {
+	if by != "" {
+		*text = by
+	}
+}
+
+// Bounds of what is remembered against replays: calls within twice
+// auth.http_window, of all keys and of one.
+const (
+	usedCalls       = 1 << 16
+	usedCallsPerKey = 1 << 14
+)
+
+// openAdmin brings the management API up, with the signatures that calls have
+// used before the daemon was started.
+func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
+	c.used = replay.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, time.Now)
+	since := time.Now().Add(-c.used.Keep() - time.Second)
+	err = c.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { c.used.Seed(id, key, time.Unix(at+1, 0)) })
+	if err != nil {
+		return err
+	}
+	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Log: c.log, Metrics: c.metrics})
+	if err != nil {
+		return err
+	}
+	if err := c.admin.Configure(adminConfig(c.cfg), c.ruling(c.cfg)); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
