@@ -11,6 +11,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -18,6 +21,7 @@ import (
 const usage = `usage:
   peers serve --store null|lmdb|badger|sqlite3 --data DIR [--listen ADDR] [--corpus FILE] [--auth]
   peers load --store lmdb|badger|sqlite3 --data DIR FILE
+  peers version
 `
 
 var errUsage = errors.New("wrong command line")
@@ -41,6 +45,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%w: no command", errUsage)
 	}
+	if args[0] == "version" && len(args) == 1 {
+		_, err := fmt.Fprintln(stdout, version())
+		return err
+	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	var o options
@@ -62,6 +70,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return load(ctx, o, flags.Arg(0), stderr)
 	}
 	return fmt.Errorf("%w: %s", errUsage, strings.Join(args, " "))
+}
+
+// version names the libraries that are measured.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	var parts []string
+	for _, d := range info.Deps {
+		if name := path.Base(d.Path); slices.Contains([]string{"khatru", "eventstore", "go-nostr"}, name) {
+			parts = append(parts, name+" "+d.Version)
+		}
+	}
+	return strings.Join(append(parts, info.GoVersion), ", ")
 }
 
 // options are what the command line says.

@@ -207,6 +207,17 @@ func TestClientsAreAskedForAKey(t *testing.T) {
 	}
 }
 
+// The figures say that they are of these versions.
+func TestVersionsAreTheOnesMeasured(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), []string{"version"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "eventstore v0.16.2, khatru v0.19.1, go-nostr v0.52.3, go1.") {
+		t.Errorf("version: %q", got)
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	secret := nostr.GeneratePrivateKey()
 	one := signed(t, secret, nostr.Event{Kind: 30174, CreatedAt: 1_700_000_000, Tags: nostr.Tags{{"d", "slug"}}})

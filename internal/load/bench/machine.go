@@ -50,7 +50,7 @@ func thisMachine(dir string) (Machine, error) {
 	if err != nil {
 		return m, err
 	}
-	m.Kernel = strings.TrimSpace(string(kernel))
+	m.Kernel, _, _ = strings.Cut(strings.TrimSpace(string(kernel)), "-")
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return m, err

@@ -64,6 +64,9 @@ func (s *svg) panel(p panel, y float64) float64 {
 	top := y + panelHead - 6
 	bottom := top + float64(rowHeight*len(p.bars))
 	s.line(barsLeft, top, barsLeft, bottom, "axis")
+	for i, b := range p.bars {
+		s.bar(b, top+float64(i*rowHeight), scale)
+	}
 	end := bottom
 	if p.target > 0 {
 		x := barsLeft + scale(p.target)
@@ -72,12 +75,27 @@ func (s *svg) panel(p panel, y float64) float64 {
 		end += targetSpace
 	}
 	for i, b := range p.bars { // over the target's line
-		s.bar(b, top+float64(i*rowHeight), p.unit, scale)
+		s.words(b, top+float64(i*rowHeight), p.unit, scale)
 	}
 	return end + 8
 }
 
-func (s *svg) bar(b bar, y float64, unit string, scale func(float64) float64) {
+// bar draws the row's bar and its whisker from least to most.
+func (s *svg) bar(b bar, y float64, scale func(float64) float64) {
+	if !b.known {
+		return
+	}
+	s.rect(barsLeft, y+(rowHeight-barHeight)/2, max(scale(b.spread.median), 1), barHeight, series("f", b.series))
+	if b.spread.max > b.spread.min {
+		low, high, middle := barsLeft+scale(b.spread.min), barsLeft+scale(b.spread.max), y+rowHeight/2
+		s.line(low, middle, high, middle, "whisker")
+		s.line(low, middle-4, low, middle+4, "whisker")
+		s.line(high, middle-4, high, middle+4, "whisker")
+	}
+}
+
+// words writes the row's name and value, or why it has none.
+func (s *svg) words(b bar, y float64, unit string, scale func(float64) float64) {
 	base := y + rowHeight/2 + 4.5
 	s.text(barsLeft-9, base, "", "end", b.name)
 	if !b.known {
@@ -88,19 +106,10 @@ func (s *svg) bar(b bar, y float64, unit string, scale func(float64) float64) {
 		s.text(barsLeft+8, base, class, "start", b.note)
 		return
 	}
-	s.rect(barsLeft, y+(rowHeight-barHeight)/2, max(scale(b.spread.median), 1), barHeight, series("f", b.series))
-	end := barsLeft + scale(b.spread.median)
-	if b.spread.max > b.spread.min {
-		low, high, middle := barsLeft+scale(b.spread.min), barsLeft+scale(b.spread.max), y+rowHeight/2
-		s.line(low, middle, high, middle, "whisker")
-		s.line(low, middle-4, low, middle+4, "whisker")
-		s.line(high, middle-4, high, middle+4, "whisker")
-		end = high
-	}
-	text := value(b.spread.median, unit)
-	s.text(end+8, base, "halo", "start", text)
+	at, text := barsLeft+scale(max(b.spread.median, b.spread.max))+8, value(b.spread.median, unit)
+	s.text(at, base, "halo", "start", text)
 	if b.note != "" {
-		s.text(end+8+textWidth(text)+10, base, "muted small halo", "start", b.note)
+		s.text(at+textWidth(text)+10, base, "muted small halo", "start", b.note)
 	}
 }
 

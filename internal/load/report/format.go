@@ -9,10 +9,13 @@ import (
 // number writes v with about three significant digits and commas between
 // thousands.
 func number(v float64) string {
-	abs := math.Abs(v)
-	switch {
-	case v == 0:
+	if v == 0 {
 		return "0"
+	}
+	if math.Abs(v) < 1000 {
+		v = significant(v, 3)
+	}
+	switch abs := math.Abs(v); {
 	case abs >= 1000:
 		return commas(strconv.FormatFloat(significant(v, 4), 'f', 0, 64))
 	case abs >= 100:

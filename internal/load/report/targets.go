@@ -70,7 +70,7 @@ func (p *page) judge(t bench.Target) verdict {
 	base := place{of.Measure, of.Server, p.sizeOf(of.Measure, of.Size)}
 	other, ok := p.cells[base].figure(of.Figure)
 	if !ok || other.median == 0 {
-		v.known, v.why = false, p.absence(base, of.Figure)
+		v.known, v.figure, v.why = false, "", p.absence(base, of.Figure)
 		return v
 	}
 	v.value = own.median / other.median
