@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // curve is one server's cost at several sizes.
@@ -51,7 +53,7 @@ func drawCurve(title, label, unit, better string, curves []curve) string {
 	for decade := a.minY; decade <= a.maxY; decade++ {
 		y := plotBottom - (decade-a.minY)/(a.maxY-a.minY)*(plotBottom-plotTop)
 		s.line(plotLeft, y, plotRight, y, "grid")
-		s.text(plotLeft-9, y+4.5, "muted", "end", value(math.Pow(10, decade), unit))
+		s.text(plotLeft-9, y+4.5, "muted", "end", tick(math.Pow(10, decade), unit))
 		for minor := 2.0; minor < 10 && decade < a.maxY && a.maxY-a.minY <= 2; minor++ {
 			at := a.y(minor * math.Pow(10, decade))
 			s.line(plotLeft, at, plotLeft+5, at, "axis")
@@ -87,6 +89,12 @@ func (s *svg) curve(c curve, a axes) {
 	}
 }
 
+// tick is a power of ten with its unit.
+func tick(v float64, unit string) string {
+	by, unit := scaled(v, unit)
+	return strings.TrimSuffix(strconv.FormatFloat(significant(v/by, 1), 'f', -1, 64)+" "+unit, " ")
+}
+
 // names writes each curve's name and last cost at its end, without overlaps.
 func (s *svg) names(curves []curve, unit string, a axes) {
 	order := slices.Clone(curves)
@@ -103,7 +111,7 @@ func (s *svg) names(curves []curve, unit string, a axes) {
 		s.line(a.x(p.size)+6, a.y(p.cost.median), plotRight+6, y-4.5, "grid")
 		s.circle(plotRight+12, y-4.5, 4, series("f", c.series))
 		s.text(plotRight+21, y, "", "start", c.name)
-		s.text(plotRight+21+textWidth(c.name)+6, y, "muted small", "start", value(p.cost.median, unit))
+		s.text(curveWidth-14, y, "muted small", "end", value(p.cost.median, unit))
 	}
 }
 
