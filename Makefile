@@ -9,7 +9,7 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test peers interop lint fuzz bench microbench soak demo interop-deps nats-deps clean
+.PHONY: run build test peers interop lint fuzz bench microbench soak demo interop-deps nats-deps snapshot-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -32,6 +32,9 @@ interop-deps: ## Node.js and npm for interop, from Debian when they are missing
 
 nats-deps: ## a NATS server for the tests of events, from Debian when it is missing
 	@command -v nats-server >/dev/null || test -x /usr/sbin/nats-server || (apt-get update && apt-get install -y --no-install-recommends nats-server)
+
+snapshot-deps: ## zstd and age, to take snapshots apart by hand, from Debian when they are missing
+	@(command -v zstd && command -v age) >/dev/null || (apt-get update && apt-get install -y --no-install-recommends zstd age)
 
 interop: build interop-deps ## JavaScript clients that share no code with ours; needs Node.js 20 and the npm registry
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party

@@ -58,8 +58,11 @@ func NewPlan(ctx context.Context, b bundle.Source, now *Capture, keys bundle.Key
 }
 
 // Steps makes and signs what the plan writes: bodies of the bundle as they were,
-// tombstones for the rest, each newer than what is at its address now.
-func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now *Capture, keys bundle.Keys) ([]Step, error) {
+// tombstones for the rest, each newer than what is at its address now. check, if not
+// nil, is shown the text that is there and the one to be written; its error ends it.
+func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now *Capture, keys bundle.Keys,
+	check func(old, text string) error,
+) ([]Step, error) {
 	wanted := map[string]bool{}
 	for _, a := range p.Actions {
 		if a.Op == snapshot.Write {
@@ -81,7 +84,7 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 	for _, ev := range now.Heads() {
 		there[ev.Tags.GetD()] = ev
 	}
-	w := &writing{c: c, keys: keys, agent: now.Agent, memories: map[string]*client.Memory{}}
+	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*client.Memory{}}
 	var steps []Step
 	for _, a := range p.Actions {
 		if a.Op == snapshot.Keep {
@@ -105,6 +108,7 @@ type writing struct {
 	c        *client.Client
 	keys     bundle.Keys
 	agent    string
+	check    func(old, text string) error
 	memories map[string]*client.Memory // by owner
 }
 
@@ -115,17 +119,15 @@ func (w *writing) step(a snapshot.Action, from, head *nostr.Event) (Step, error)
 		return Step{}, bundle.ErrChanged
 	}
 	owner := ownerOf(from)
-	key, ok := w.keys(w.agent, owner)
-	if !ok {
-		return Step{}, snapshot.ErrUnreadable
-	}
-	engram, err := nipae.Open(key, w.agent, owner, from)
+	body, err := w.open(from)
 	if err != nil {
 		return Step{}, err
 	}
-	body := engram.Body
 	if a.Op == snapshot.Tombstone {
 		body = body.Tombstoned()
+	}
+	if err := w.checked(head, body); err != nil {
+		return Step{}, err
 	}
 	m := w.memories[owner]
 	if m == nil {
@@ -141,6 +143,30 @@ func (w *writing) step(a snapshot.Action, from, head *nostr.Event) (Step, error)
 	}
 	step.Event, err = m.Compose(body, last)
 	return step, err
+}
+
+func (w *writing) open(ev *nostr.Event) (nipae.Body, error) {
+	owner := ownerOf(ev)
+	key, ok := w.keys(w.agent, owner)
+	if !ok {
+		return nipae.Body{}, snapshot.ErrUnreadable
+	}
+	engram, err := nipae.Open(key, w.agent, owner, ev)
+	return engram.Body, err
+}
+
+func (w *writing) checked(head *nostr.Event, body nipae.Body) error {
+	text, live := body.Text()
+	if w.check == nil || !live {
+		return nil
+	}
+	old := ""
+	if head != nil {
+		if is, err := w.open(head); err == nil {
+			old, _ = is.Text()
+		}
+	}
+	return w.check(old, text)
 }
 
 func ownerOf(ev *nostr.Event) string {

@@ -21,11 +21,9 @@ type Done struct {
 // Run sends the steps of a journal, one after the other, those about core last. It
 // stops at the first that is in conflict, a *client.ConflictError: what is there is
 // neither what was there when the journal was made nor what the journal writes. It
-// stops at the first that no relay takes as well. Run again, it goes on. progress,
-// if not nil, is told of each step that is done.
-func Run(ctx context.Context, c *client.Client, j *Journal, progress func(done, of int)) (Done, error) {
+// stops at the first that no relay takes as well. Run again, it goes on.
+func Run(ctx context.Context, c *client.Client, j *Journal) (Done, error) {
 	out := Done{Steps: len(j.Steps)}
-	n := 0
 	for _, core := range []bool{false, true} {
 		for _, s := range j.Steps {
 			if s.Core != core {
@@ -33,9 +31,6 @@ func Run(ctx context.Context, c *client.Client, j *Journal, progress func(done, 
 			}
 			if err := out.step(ctx, c, s); err != nil {
 				return out, err
-			}
-			if n++; progress != nil {
-				progress(n, len(j.Steps))
 			}
 		}
 	}

@@ -1,0 +1,57 @@
+package pages
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestSnapshotsByHand types what docs/snapshots.md shows, in a copy of
+// testdata/bundles. ENGRAMD_UPDATE_DOCS=1 writes into the page what it prints.
+func TestSnapshotsByHand(t *testing.T) {
+	for _, program := range []string{"zstd", "tar", "sha256sum", "age"} {
+		if !installed(program) {
+			missing(t, "no "+program+" for the commands of docs/snapshots.md (make snapshot-deps)")
+			return
+		}
+	}
+	const name = "docs/snapshots.md"
+	page, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, err := Section(page, "By hand")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := relaytest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, "testdata", "bundles"))); err != nil {
+		t.Fatal(err)
+	}
+	shown := Console(section)
+	if len(shown) < 6 {
+		t.Fatalf("the section has %d commands only", len(shown))
+	}
+	got, err := Run(context.Background(), dir, Env(dir, "TZ=UTC", "LC_ALL=C"), shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("ENGRAMD_UPDATE_DOCS") != "" {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(Fill(page, got)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for i, s := range shown {
+		if !Same(s.Output, got[i].Output) {
+			t.Errorf("$ %s\n%s shows:\n%s\nit prints:\n%s", s.Command, name, s.Output, got[i].Output)
+		}
+	}
+}
