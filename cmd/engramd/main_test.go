@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"engramd/internal/admin"
 	"engramd/internal/gate"
 	"engramd/internal/metrics"
 	"engramd/internal/store"
@@ -91,6 +92,12 @@ func TestMetricsKnowEveryLabel(t *testing.T) {
 		m.GateDecision(s.String(), gate.RuleWildcard, gate.PrefixRestricted)
 	}
 	m.GateDecision("live", gate.RuleWildcard, gate.PrefixAuthRequired)
+	for _, name := range admin.Methods() {
+		for _, outcome := range []string{"ok", "invalid", "restricted", "error"} {
+			m.AdminCall(name, outcome)
+		}
+	}
+	m.Removed("ban", 1)
 	families, err := m.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+
+	"github.com/gorilla/websocket"
+)
+
+// managerKey manages the relays of these tests.
+func managerKey() relaytest.Key { return relaytest.NewKey(1986) }
+
+// managedRelay is a relay with a managing key and its caller.
+type managedRelay struct {
+	*relaytest.Child
+	t     *testing.T
+	calls *caller
+	n     int
+}
+
+func startManaged(t *testing.T, o relaytest.Options) *managedRelay {
+	t.Helper()
+	o.Build = watched
+	o.Env = append(o.Env, "ENGRAMD_ADMIN_KEYS="+managerKey().Pub)
+	relay := relaytest.Start(t, o)
+	return &managedRelay{Child: relay, t: t, calls: newCaller(t, relay)}
+}
+
+// sign makes the header of a call that no other call of this test has.
+func (m *managedRelay) sign(k relaytest.Key, url string, body []byte, at int64) string {
+	m.n++
+	return relaytest.HTTPAuthWith(k, http.MethodPost, url, body, at, tag("nonce", fmt.Sprint(m.n)))
+}
+
+func (m *managedRelay) send(auth string, body []byte) relaytest.Response {
+	m.t.Helper()
+	header := http.Header{"Content-Type": {"application/nostr+json+rpc"}}
+	if auth != "" {
+		header.Set("Authorization", auth)
+	}
+	resp, err := m.calls.send(http.MethodPost, "/", body, header)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return resp
+}
+
+// call makes a call as the manager and returns the answer's text.
+func (m *managedRelay) call(method string, params ...any) string {
+	m.t.Helper()
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"method": method, "params": params})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(m.send(m.sign(managerKey(), m.HTTP("/"), body, now()), body).Body))
+}
+
+func (m *managedRelay) want(answer, method string, params ...any) {
+	m.t.Helper()
+	if got := m.call(method, params...); got != answer {
+		m.t.Errorf("%s %v: %s, want %s", method, params, got, answer)
+	}
+}
+
+const done = `{"result":true}`
+
+// managementMethods has a good call for every method that a relay lists.
+func managementMethods(relay *managedRelay) map[string]string {
+	key, id := relaytest.NewKey(77).Pub, strings.Repeat("7", 64)
+	params := map[string]string{}
+	for _, name := range []string{"banpubkey", "allowpubkey", "unbanpubkey", "unallowpubkey"} {
+		params[name] = `["` + key + `"]`
+	}
+	for _, name := range []string{"banevent", "allowevent", "unbanevent", "unallowevent"} {
+		params[name] = `["` + id + `"]`
+	}
+	params["allowkind"], params["disallowkind"] = `[7]`, `[7]`
+	params["blockip"], params["unblockip"] = `["192.0.2.1"]`, `["192.0.2.1"]`
+	params["changerelayname"], params["changerelaydescription"], params["changerelayicon"] = `["x"]`, `["x"]`, `["https://x.example"]`
+	var listed struct{ Result []string }
+	if err := json.Unmarshal([]byte(relay.call("supportedmethods")), &listed); err != nil || len(listed.Result) < 20 {
+		relay.t.Fatalf("supportedmethods: %v, %v", listed.Result, err)
+	}
+	bodies := map[string]string{"supportedmethods": `{"method":"supportedmethods","params":[]}`}
+	for _, name := range listed.Result {
+		p := params[name]
+		if p == "" {
+			p = "[]"
+		}
+		bodies[name] = `{"method":"` + name + `","params":` + p + `}`
+	}
+	return bodies
+}
+
+// TestAdmin_PermissionTable: every caller on every method. Only a managing key
+// with a signature of now, for this relay, this body and for the first time gets
+// an answer, and only such calls are in the audit table.
+func TestAdmin_PermissionTable(t *testing.T) {
+	relay := startManaged(t, relaytest.Options{})
+	admin, stranger, url := managerKey(), relaytest.Stranger(), relay.HTTP("/")
+	answered := 1 // supportedmethods
+	for name, text := range managementMethods(relay) {
+		body := []byte(text)
+		good := relay.sign(admin, url, body, now())
+		for _, c := range []struct {
+			who, auth, prefix string
+			status            int
+		}{
+			{"nobody", "", "auth-required: ", 401},
+			{"a stranger", relay.sign(stranger, url, body, now()), "restricted: ", 403},
+			{"an expired signature", relay.sign(admin, url, body, now()-120), "auth-required: ", 401},
+			{"a signature from the future", relay.sign(admin, url, body, now()+120), "auth-required: ", 401},
+			{"another payload", relay.sign(admin, url, []byte(text+" "), now()), "auth-required: ", 401},
+			{"no payload", relay.sign(admin, url, nil, now()), "auth-required: ", 401},
+			{"another relay", relay.sign(admin, "https://relay.example/", body, now()), "auth-required: ", 401},
+			{"another path", relay.sign(admin, relay.HTTP("/events"), body, now()), "auth-required: ", 401},
+			{"the manager", good, "", 200},
+			{"the manager's call, replayed", good, "auth-required: ", 401},
+			{"the manager, by the websocket URL", relay.sign(admin, relay.URL, body, now()), "", 200},
+		} {
+			resp := relay.send(c.auth, body)
+			var doc map[string]any
+			err := json.Unmarshal(resp.Body, &doc)
+			text, _ := doc["error"].(string)
+			if resp.Status != c.status || err != nil || len(doc) != 1 || c.prefix != "" && !strings.HasPrefix(text, c.prefix) || c.prefix == "" && doc["result"] == nil {
+				t.Errorf("%s by %s: %d %s, %v; want %d %s", name, c.who, resp.Status, resp.Body, err, c.status, c.prefix)
+			}
+			if c.status == 200 {
+				answered++
+			}
+		}
+	}
+	r := relay.Run(nil, "audit", "--data", relay.Data, "--json", "--limit", "0")
+	if lines := strings.Count(string(r.Stdout), "\n"); lines != answered || strings.Contains(string(r.Stdout), stranger.Pub) {
+		t.Errorf("%d lines in the audit table, want %d", lines, answered)
+	}
+	if n, err := relay.Metric("engramd_management_refused_total"); err != nil || n == 0 {
+		t.Errorf("refused calls are not counted: %v, %v", n, err)
+	}
+}
+
+// TestAdmin_TakesEffectAtOnce on writes, reads, connections and NIP-11, and holds
+// after SIGHUP, SIGKILL and a new start; used signatures are known then, too.
+func TestAdmin_TakesEffectAtOnce(t *testing.T) {
+	agent, owner, stranger := relaytest.Agent(), relaytest.Owner(), relaytest.Stranger()
+	relay := startManaged(t, relaytest.Options{Config: "[write]\nban_kinds = [4]\n"})
+	c := dial(t, relay.Child, owner)
+	base := now() - 100
+	engram, note := relaytest.Memory(agent, owner.Pub, "core", "I am", base), relaytest.Note(stranger, base, "cedar")
+	c.store(engram, note)
+	mine := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}}
+
+	// The answer is the same whether the event is there, gated or not there at all.
+	for _, id := range []string{engram.ID, note.ID, strings.Repeat("e", 64)} {
+		relay.want(done, "banevent", id)
+	}
+	relay.want(done, "banpubkey", stranger.Pub, "spam")
+	relay.want(done, "disallowkind", 7)
+	relay.want(done, "changerelayname", "another name")
+	relay.want(done, "blockip", "192.0.2.0/24")
+
+	check := func(when string) {
+		t.Helper()
+		c := dial(t, relay.Child, owner)
+		if got := c.query(mine, byID(engram, note)); len(got.Events) != 0 {
+			t.Errorf("%s: %d banned events are served", when, len(got.Events))
+		}
+		c.refused(engram, "blocked: ")
+		c.refused(note, "blocked: ")
+		c.refused(relaytest.Note(stranger, base+1, "more"), "blocked: ")
+		c.refused(relaytest.Sign(agent, 7, base, "+"), "blocked: ")
+		c.refused(relaytest.Sign(agent, 4, base, "x", tag("p", owner.Pub)), "blocked: ")
+		info, err := relay.Do(http.MethodGet, "/", nil, http.Header{"Accept": {"application/nostr+json"}})
+		if text := string(info.Body); err != nil || !strings.Contains(text, `"name":"another name"`) || !strings.Contains(text, ",86,") {
+			t.Errorf("%s: NIP-11 %s, %v", when, text, err)
+		}
+		if r := relay.Run(nil, "check", "--data", relay.Data); r.Code != 0 {
+			t.Errorf("%s: check: %s%s", when, r.Stdout, r.Stderr)
+		}
+	}
+	check("at once")
+	if r := relay.Run(jsonl(t, engram, note), "import", "--data", relay.Data, "-"); !strings.Contains(r.Stderr, "banned") {
+		t.Errorf("an import brings banned events back:\n%s", r.Stderr)
+	}
+	relay.Signal(syscall.SIGHUP)
+	if _, err := relay.AwaitMetric(`engramd_config_reloads_total{outcome="ok"}`, relaytest.Patience, func(n float64) bool { return n > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	check("after SIGHUP")
+
+	body := []byte(`{"method":"unbanpubkey","params":["` + stranger.Pub + `"]}`)
+	once := relay.sign(managerKey(), relay.HTTP("/"), body, now())
+	if resp := relay.send(once, body); resp.Status != 200 {
+		t.Fatalf("%d %s", resp.Status, resp.Body)
+	}
+	relay.want(done, "banpubkey", stranger.Pub)
+	listen := strings.TrimPrefix(relay.URL, "ws://")
+	relay.Kill()
+	next := startManaged(t, relaytest.Options{Data: relay.Data, Listen: listen, Config: "[write]\nban_kinds = [4]\n"})
+	next.n, relay = relay.n, next
+	if resp := relay.send(once, body); resp.Status != 401 {
+		t.Errorf("a call of before the restart is carried out again: %d %s", resp.Status, resp.Body)
+	}
+	check("after a restart")
+	relay.want(done, "allowevent", engram.ID)
+	dial(t, relay.Child).store(engram)
+}
+
+// TestAdmin_BlockedAddress closes what is open and lets nobody in, by the word of
+// a trusted proxy; the manager is let in to lift it.
+func TestAdmin_BlockedAddress(t *testing.T) {
+	relay := startManaged(t, relaytest.Options{Env: []string{"ENGRAMD_PROXY_TRUSTED=127.0.0.1"}})
+	from := func(addr string) http.Header { return http.Header{"X-Forwarded-For": {addr}} }
+	connect := func(addr string) *relaytest.Client {
+		t.Helper()
+		c, err := relaytest.Connect(relay.URL, from(addr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	bad, good := connect("192.0.2.7"), connect("198.51.100.7")
+	relay.want(done, "blockip", "192.0.2.0/24", "flood")
+	if code, err := bad.CloseCode(); err != nil || code != websocket.ClosePolicyViolation {
+		t.Errorf("closed with %d, %v", code, err)
+	}
+	if err := good.Barrier(); err != nil {
+		t.Errorf("another address: %v", err)
+	}
+	if c, err := relaytest.Connect(relay.URL, from("192.0.2.8")); err == nil {
+		c.Close()
+		t.Error("a blocked address is let in")
+	}
+	body := []byte(`[{"kinds":[1]}]`)
+	signed := from("192.0.2.9")
+	signed.Set("Authorization", relaytest.HTTPAuth(relaytest.Stranger(), "POST", relay.HTTP("/query"), body, now()))
+	if resp, err := relay.calls.send("POST", "/query", body, signed); err != nil || resp.Status != 403 {
+		t.Errorf("/query from a blocked address: %d %s, %v", resp.Status, resp.Body, err)
+	}
+	relay.want(done, "unblockip", "192.0.2.0/24")
+	connect("192.0.2.7")
+}
