@@ -71,13 +71,18 @@ func (c *conn) talk() {
 	defer c.rescue("reader")
 	c.srv.backend.Connected(c.ctx)
 	c.say(wire.AppendAuthChallenge(nil, c.challenge))
+	c.flush()
 	c.stop(c.read())
 }
 
-// say queues a text frame.
-func (c *conn) say(text []byte) {
-	if c.out.push(frame{op: opText, head: text}) {
-		go newWriter(c).run()
+// say queues a text frame; flush sends it.
+func (c *conn) say(text []byte) { c.out.push(frame{op: opText, head: text}) }
+
+// flush sends what say has queued.
+func (c *conn) flush() {
+	if c.out.ready() {
+		c.write()
+		c.srv.countQueued()
 	}
 }
 

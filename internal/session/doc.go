@@ -12,7 +12,9 @@
 //     waiting for one another's commit; anything else waits until they are
 //     answered. It alone touches the connection's subscriptions and identity.
 //   - the writer (writer.go) owns the socket's sending side. It takes frames out
-//     of the outbox and writes several of them with one system call.
+//     of the outbox and writes several of them with one system call. It is a
+//     role: whoever queues frames while nobody has it writes what the socket
+//     takes without waiting, and only what is left gets a goroutine.
 //
 // Effects and the writer run only while there is something to do: an idle
 // connection is one goroutine that waits for bytes. Signatures are checked in

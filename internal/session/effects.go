@@ -12,9 +12,9 @@ import (
 )
 
 // effects executes one connection's messages in the order they came, and its
-// answers go into the outbox in that order. It runs while the inbox has
-// something. It owns the connection's identity and its subscriptions, and never
-// touches the socket.
+// answers go into the outbox in that order, and are sent before it waits for the
+// next message or commit. It runs while the inbox has something. It owns the connection's
+// identity and its subscriptions.
 type effects struct {
 	c        *conn
 	ctx      context.Context // carries who is asking
@@ -23,6 +23,7 @@ type effects struct {
 	subs     map[string]*subscription // by id
 	values   int                      // in all their filters
 	awaiting []awaited                // EVENTs begun, oldest first
+	unsent   int                      // answers queued since the last flush
 }
 
 // awaited is one EVENT whose answer is due.
@@ -49,6 +50,7 @@ func (e *effects) run() {
 		case e.c.ctx.Err() != nil:
 			return
 		case j == nil && len(e.awaiting) == 0:
+			e.flush()
 			resting, finished := e.c.in.rest()
 			if resting && finished {
 				e.finish()
@@ -59,6 +61,7 @@ func (e *effects) run() {
 				return
 			}
 		case j == nil, j.pooled && !j.parsed.Load():
+			e.flush()
 			e.wait()
 		default:
 			e.pace()
@@ -89,6 +92,7 @@ func (e *effects) wait() {
 // further answers, and soon not read from either.
 func (e *effects) pace() (ok bool) {
 	for e.c.out.above(e.c.srv.limits.Load().QueueMark) {
+		e.flush()
 		select {
 		case <-e.c.out.low:
 		case <-e.c.ctx.Done():
@@ -114,26 +118,39 @@ func (e *effects) finish() {
 	}
 }
 
-// answer sends the answers that are due, in order: those known, or all.
+// atOnce is how many answers are queued before they are sent.
+const atOnce = 64
+
+// answer queues the answers that are due, in order: those known, or all.
 func (e *effects) answer(all bool) {
 	for len(e.awaiting) > 0 {
 		a := &e.awaiting[0]
 		if a.pending != nil {
-			if !all {
-				select {
-				case <-a.pending.Done():
-				default:
+			select {
+			case <-a.pending.Done():
+			default:
+				if !all {
 					return
 				}
+				e.flush()
 			}
 			a.answer = e.okay(a.id, a.pending.Wait())
 		}
 		e.c.say(a.answer)
+		if e.unsent++; e.unsent >= atOnce {
+			e.flush()
+		}
 		e.c.in.answered(a.size)
 		*a = awaited{}
 		e.awaiting = e.awaiting[1:]
 	}
 	e.awaiting = nil
+}
+
+// flush sends what is queued.
+func (e *effects) flush() {
+	e.unsent = 0
+	e.c.flush()
 }
 
 // okay is the OK for an answer of the relay, after the challenge if it asks for
@@ -159,6 +176,8 @@ func (e *effects) execute(j *job) {
 		return
 	}
 	e.answer(true)
+	e.flush() // what follows may take its time
+	defer e.flush()
 	defer e.c.in.answered(j.size)
 	switch {
 	case j.fault != "":

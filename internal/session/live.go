@@ -26,16 +26,37 @@ func (s *Server) deliver(batch []relay.Delivery) {
 		for i := range part {
 			sent += s.deliverOne(f, &part[i])
 		}
-		for _, c := range f.start {
-			go newWriter(c).run()
-		}
-		f.start = f.start[:0]
+		f.write()
 		if sent > 0 {
 			s.metrics.LiveSent(sent)
 		}
 	}
 	f.clear()
 	s.live.scratch.Put(f)
+}
+
+// directly is how many clients' writers are attempted before others take over.
+const directly = 128
+
+// write starts the writers: those of the last few clients from here, and of
+// others, when there are many, from goroutines, each for as many.
+func (f *found) write() {
+	for len(f.start) > directly {
+		rest := len(f.start) - directly
+		go writeAll(slices.Clone(f.start[rest:]))
+		f.start = f.start[:rest]
+	}
+	writeAll(f.start)
+	f.start = f.start[:0]
+}
+
+func writeAll(conns []*conn) {
+	for _, c := range conns {
+		c.write()
+	}
+	if len(conns) > 0 {
+		conns[0].srv.countQueued()
+	}
 }
 
 // deliverOne queues one event for everybody who wants it and may know of it.

@@ -29,7 +29,8 @@ type outbox struct {
 	keptN   int
 	ping    bool
 	pong    []byte // answer to the last ping, nil if none is due
-	running bool   // the writer has a goroutine
+	running bool   // somebody is the writer
+	paused  bool   // effects waits for low
 	closing bool   // nothing is added any more
 	ended   bool   // done is closed
 
@@ -46,15 +47,21 @@ func (b *outbox) init(total *atomic.Int64) {
 }
 
 // push queues an answer. It never fails: effects makes no answers while the
-// queue is above its mark. start says that the writer must be started.
-func (b *outbox) push(f frame) (start bool) {
+// queue is above its mark. Whoever pushes calls ready before it waits for
+// anything.
+func (b *outbox) push(f frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closing {
-		return false
+	if !b.closing {
+		b.add(f)
 	}
-	b.add(f)
-	return b.start()
+}
+
+// ready says that the writer must be started for what was pushed.
+func (b *outbox) ready() (start bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) > 0 && b.start()
 }
 
 // pushLive queues an event unless it is one too many.
@@ -132,11 +139,13 @@ func (b *outbox) control(ping bool, pong []byte) (start bool) {
 	return b.start()
 }
 
-// above reports whether more is queued than mark.
+// above reports whether more is queued than mark; if so, low will tell when it
+// no longer is.
 func (b *outbox) above(mark int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.bytes > mark
+	b.paused = b.bytes > mark
+	return b.paused
 }
 
 // finish lets nothing more in and has the writer end after what is queued, with
@@ -218,8 +227,8 @@ type batch struct {
 }
 
 // take hands the writer all that is queued, in exchange for a slice that it has
-// emptied. If there is nothing, the writer rests, or is over if nothing will
-// come.
+// emptied. If there is nothing, it gets that back, and rests, or is over if
+// nothing will come.
 func (b *outbox) take(spare []frame) (next batch, rests, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,7 +237,7 @@ func (b *outbox) take(spare []frame) (next batch, rests, over bool) {
 	if len(next.frames) > 0 || next.ping || next.pong != nil {
 		return next, false, false
 	}
-	b.queue = nil // an idle connection holds nothing
+	next.frames, b.queue = spare, nil // an idle connection holds nothing
 	if !b.closing {
 		b.running = false
 	}
@@ -240,7 +249,7 @@ func (b *outbox) written(bytes, count, mark int) {
 	b.mu.Lock()
 	b.bytes -= bytes
 	b.count -= count
-	low := b.bytes <= mark
+	low := b.paused && b.bytes <= mark
 	b.mu.Unlock()
 	b.total.Add(-int64(bytes))
 	if low {

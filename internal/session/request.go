@@ -138,7 +138,9 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 	hints, err := e.stored(s, granted)
 	switch {
 	case err == nil:
-		s.goLive(wire.AppendEOSE(nil, id, hints...))
+		if s.goLive(wire.AppendEOSE(nil, id, hints...)) {
+			e.c.write()
+		}
 	case e.c.draining.Load():
 		e.end(id)
 		e.closed(id, "error: the relay is shutting down")
@@ -170,6 +172,9 @@ func (e *effects) stored(s *subscription, granted []relay.Granted) (hints []stri
 		}
 		for i := range rows {
 			s.send(rows[i].JSON)
+		}
+		if !done { // the last page goes with what follows it
+			e.flush()
 		}
 		e.c.srv.metrics.StoredSent(len(rows))
 	}

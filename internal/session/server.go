@@ -51,7 +51,7 @@ type Server struct {
 	live          index
 	verifier      *verifier
 	signatures    wire.Verifier
-	corks         corks
+	writers       writers
 	scratch       scratch
 	deflaters     deflaters
 	queued        atomic.Int64  // bytes in all outboxes
@@ -94,7 +94,9 @@ func newServer(b Backend, o Options) *Server {
 		s.rand = rand.Reader
 	}
 	s.SetLimits(o.Limits)
-	s.verifier = newVerifier(runtime.GOMAXPROCS(0), s.wireLimits)
+	// A worker that is in the library for long loses its place among the Go
+	// threads. With two for each, commits get larger and cost less.
+	s.verifier = newVerifier(2*runtime.GOMAXPROCS(0), s.wireLimits)
 	b.OnDelivery(s.deliver)
 	return s
 }

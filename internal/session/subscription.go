@@ -59,9 +59,7 @@ func newSubscription(c *conn, id string, granted []relay.Granted) *subscription 
 
 // send queues a stored event.
 func (s *subscription) send(json []byte) {
-	if s.c.out.push(frame{op: opText, head: s.head, body: json}) {
-		go newWriter(s.c).run()
-	}
+	s.c.out.push(frame{op: opText, head: s.head, body: json})
 }
 
 // deliver sends or keeps an event if the subscription asks for it and may know
@@ -111,8 +109,9 @@ func (s *subscription) push(json []byte) (start bool) {
 	return start
 }
 
-// goLive sends EOSE and what was kept.
-func (s *subscription) goLive(eose []byte) {
+// goLive sends EOSE and what was kept. start says that the caller must start the
+// connection's writer.
+func (s *subscription) goLive(eose []byte) (start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.c.say(eose)
@@ -121,12 +120,11 @@ func (s *subscription) goLive(eose []byte) {
 	now := nostr.Timestamp(s.c.srv.now().Unix())
 	for _, k := range kept {
 		if !s.stale(k.seq) && (k.expires == 0 || k.expires > now) {
-			if s.push(k.json) {
-				go newWriter(s.c).run()
-			}
+			start = s.push(k.json) || start
 		}
 	}
 	s.live = true
+	return start
 }
 
 // end makes deliver do nothing from now on.

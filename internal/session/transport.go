@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -27,6 +29,7 @@ const chunkBytes = 64 << 10
 // the session has started, only its writer writes.
 type transport struct {
 	net.Conn
+	raw            syscall.RawConn // the same socket; nil where there is none
 	silence, stall time.Duration
 
 	started    bool // set before the session's goroutines start
@@ -60,8 +63,12 @@ func (t *transport) Write(p []byte) (int, error) {
 }
 
 // send writes all of p, however slowly the client reads, unless it takes
-// nothing for the time of a stall.
+// nothing for the time of a stall. Deadlines are set only for who makes us wait.
 func (t *transport) send(p []byte) error {
+	n, err := t.attempt(p)
+	if p = p[n:]; err != nil || len(p) == 0 {
+		return err
+	}
 	progress := time.Now()
 	for len(p) > 0 {
 		t.Conn.SetWriteDeadline(time.Now().Add(t.stall/4 + 1))
@@ -78,7 +85,54 @@ func (t *transport) send(p []byte) error {
 			return errStalled
 		}
 	}
-	return nil
+	return t.Conn.SetWriteDeadline(time.Time{})
+}
+
+// attempt writes what the socket takes of p without waiting.
+func (t *transport) attempt(p []byte) (n int, err error) {
+	if t.raw == nil || len(p) == 0 {
+		return 0, nil
+	}
+	a := attempts.Get().(*attempt)
+	defer attempts.Put(a)
+	a.p, a.n, a.err = p, 0, nil
+	if err = t.raw.Write(a.once); err == nil {
+		err = a.err
+	}
+	n, a.p = a.n, nil
+	return n, err
+}
+
+// attempt is one write that must not wait.
+type attempt struct {
+	p    []byte
+	n    int
+	err  error
+	once func(fd uintptr) bool // do, made once
+}
+
+var attempts = sync.Pool{New: func() any {
+	a := &attempt{}
+	a.once = a.do
+	return a
+}}
+
+// do writes to a socket, which the runtime has made non-blocking. It always
+// says that it is done, so that nobody waits until the socket takes more.
+func (a *attempt) do(fd uintptr) (done bool) {
+	for {
+		n, err := syscall.Write(int(fd), a.p)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+		case err != nil:
+			a.err = os.NewSyscallError("write", err)
+		default:
+			a.n = n
+		}
+		return true
+	}
 }
 
 // farewell ends the sending side and gives the client a last moment to take
@@ -126,5 +180,8 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.transport.Conn = conn
+	if socket, ok := conn.(syscall.Conn); ok {
+		h.transport.raw, _ = socket.SyscallConn() // without it every write may wait
+	}
 	return h.transport, rw, nil
 }
