@@ -16,7 +16,7 @@ import (
 )
 
 // Policy says what retention keeps of each agent. Pinned bundles are kept and
-// not counted; the last verified one is always kept.
+// not counted; the newest verified one, and what it rests on, is always kept.
 type Policy struct {
 	Keep          int           // bundles that somebody asked for; 0 is no bound
 	KeepAutomatic int           // bundles that a program made by itself; 0 is no bound
@@ -93,11 +93,23 @@ func (p Policy) next(list []Info, now time.Time) string {
 		}
 	}
 	keep := map[bool]int{false: p.Keep, true: p.KeepAutomatic}
+	stay := lastVerified(list)
 	for _, info := range slices.Backward(list) {
 		auto := info.Automatic()
 		over := keep[auto] > 0 && count[auto] > keep[auto]
 		old := p.MaxAge > 0 && now.Sub(info.CreatedAt) > p.MaxAge
-		if !info.Pinned && (over || old) && mayDelete(list, info.ID) == nil {
+		if !info.Pinned && (over || old) && info.ID != stay && mayDelete(list, info.ID) == nil {
+			return info.ID
+		}
+	}
+	return ""
+}
+
+// lastVerified returns the newest verified bundle; what it rests on stays with
+// it.
+func lastVerified(list []Info) string {
+	for _, info := range list {
+		if info.Verified() {
 			return info.ID
 		}
 	}

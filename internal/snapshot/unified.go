@@ -2,14 +2,15 @@ package snapshot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 const (
 	contextLines = 3
-	// maxCells bounds the table of the line comparison; beyond it what differs
-	// is shown as replaced as a whole.
-	maxCells = 4 << 20
+	// maxEdits bounds time and memory (8 MB) of the line comparison; beyond it
+	// what differs is shown as replaced as a whole.
+	maxEdits = 1_000
 )
 
 // Unified returns the unified diff of two texts, line by line with three lines
@@ -67,38 +68,69 @@ func compareLines(a, b []string) []edit {
 	return edits
 }
 
-// middle compares by the longest common subsequence.
+// middle finds the fewest edits, as E. Myers has it in "An O(ND) Difference
+// Algorithm and Its Variations" (1986), section 3: reach[k] is how far one gets
+// into a on diagonal k = i-j with a number of edits that grows by one each round.
 func middle(a, b []string) []edit {
-	var edits []edit
-	width := len(b) + 1
-	small := len(a)*len(b) <= maxCells
-	var longest []int32 // of a[i:] and b[j:] at i*width+j
-	if small {
-		longest = make([]int32, (len(a)+1)*width)
-		for i := len(a) - 1; i >= 0; i-- {
-			for j := len(b) - 1; j >= 0; j-- {
-				if a[i] == b[j] {
-					longest[i*width+j] = longest[(i+1)*width+j+1] + 1
-				} else {
-					longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])
-				}
+	limit := min(len(a)+len(b), maxEdits)
+	reach := make([]int32, 2*limit+3)
+	var rounds [][]int32
+	for d := 0; d <= limit; d++ {
+		rounds = append(rounds, slices.Clone(reach[limit+1-d:limit+2+d]))
+		for k := -d; k <= d; k += 2 {
+			at := limit + 1 + k
+			i := int(reach[at-1]) + 1
+			if k == -d || k != d && reach[at-1] < reach[at+1] {
+				i = int(reach[at+1])
+			}
+			for i < len(a) && i-k < len(b) && a[i] == b[i-k] {
+				i++
+			}
+			reach[at] = int32(i)
+			if i >= len(a) && i-k >= len(b) {
+				return backtrack(a, b, rounds)
 			}
 		}
 	}
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case small && i < len(a) && j < len(b) && a[i] == b[j]:
+	var edits []edit
+	for _, line := range a {
+		edits = append(edits, edit{'-', line})
+	}
+	for _, line := range b {
+		edits = append(edits, edit{'+', line})
+	}
+	return edits
+}
+
+// backtrack follows the rounds from the end. rounds[d] is reach before round d,
+// from diagonal -d to d.
+func backtrack(a, b []string, rounds [][]int32) []edit {
+	var edits []edit
+	i, j := len(a), len(b)
+	for d := len(rounds) - 1; d > 0; d-- {
+		before := func(k int) int { return int(rounds[d][k+d]) }
+		k := i - j
+		from := k - 1
+		if k == -d || k != d && before(k-1) < before(k+1) {
+			from = k + 1
+		}
+		fromI := before(from)
+		for i > fromI && j > fromI-from {
+			i, j = i-1, j-1
 			edits = append(edits, edit{' ', a[i]})
-			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || !small || longest[(i+1)*width+j] >= longest[i*width+j+1]):
-			edits = append(edits, edit{'-', a[i]})
-			i++
-		default:
+		}
+		if from > k {
+			j--
 			edits = append(edits, edit{'+', b[j]})
-			j++
+		} else {
+			i--
+			edits = append(edits, edit{'-', a[i]})
 		}
 	}
+	for ; i > 0; i-- {
+		edits = append(edits, edit{' ', a[i-1]})
+	}
+	slices.Reverse(edits)
 	return edits
 }
 
