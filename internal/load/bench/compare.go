@@ -29,6 +29,9 @@ type Options struct {
 	Resume   bool   // keep what Out has and do the rest; failures are done again
 	Progress io.Writer
 	Clock    func() time.Time // nil is time.Now
+	// Settle is called before a server starts, so that what others wrote is not on
+	// its way to the disk meanwhile; nil is sync(2).
+	Settle func()
 }
 
 // ErrResume says that the results at hand are of other options.
@@ -49,6 +52,9 @@ type runner struct {
 func Compare(ctx context.Context, o Options) (*Results, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.Settle == nil {
+		o.Settle = unix.Sync
 	}
 	o.Cache = absolute(o.Cache)
 	r := &runner{o: o, started: time.Now()}
@@ -252,7 +258,7 @@ func (r *runner) start(ctx context.Context, s session, dir string) (*process, er
 	default:
 		line, values["file"] = s.server.ServeFilled, load.CorpusPath(r.o.Cache, s.size, r.o.Config.Seed)
 	}
-	unix.Sync() // what others wrote must not be on its way to the disk meanwhile
+	r.o.Settle()
 	return startServer(ctx, argv(line, values))
 }
 

@@ -63,7 +63,7 @@ bars = [{ figure = "rate", label = "events", unit = "events/s", better = "more" 
 
 func testOptions(t *testing.T, c *Config) Options {
 	dir := t.TempDir()
-	return Options{Config: c, Cache: filepath.Join(dir, "cache"), Out: filepath.Join(dir, "results.json"), Progress: t.Output()}
+	return Options{Config: c, Cache: filepath.Join(dir, "cache"), Out: filepath.Join(dir, "results.json"), Progress: t.Output(), Settle: func() {}}
 }
 
 // order is what was run, in short.
