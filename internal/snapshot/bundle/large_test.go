@@ -61,6 +61,9 @@ func TestLargeBundleInBoundedMemory(t *testing.T) {
 		t.Skip("signs thousands of events")
 	}
 	n := 5000
+	if raceEnabled {
+		n = 500
+	}
 	if s := os.Getenv(largeSize); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
