@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzParseManifest(f *testing.F) {
-	w := mustWrite(f, f.TempDir(), sample(f, 1), options())
+	w := mustWrite(f, f.TempDir(), sample(f, 0), options())
 	good, err := w.Manifest.Encode()
 	if err != nil {
 		f.Fatal(err)
@@ -30,7 +30,7 @@ func FuzzParseManifest(f *testing.F) {
 
 // FuzzEntries reads any tar; what is accepted must be exactly what a bundle is.
 func FuzzEntries(f *testing.F) {
-	w := mustWrite(f, f.TempDir(), sample(f, 1), signedOptions(f))
+	w := mustWrite(f, f.TempDir(), sample(f, 0), signedOptions(f))
 	good := unpack(f, w.Path)
 	f.Add(good)
 	f.Add(good[:len(good)-1024])
@@ -56,7 +56,7 @@ func FuzzEntries(f *testing.F) {
 
 // FuzzFile reads any file in bounded memory.
 func FuzzFile(f *testing.F) {
-	w := mustWrite(f, f.TempDir(), sample(f, 1), options())
+	w := mustWrite(f, f.TempDir(), sample(f, 0), options())
 	good, err := os.ReadFile(w.Path)
 	if err != nil {
 		f.Fatal(err)

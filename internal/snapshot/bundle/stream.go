@@ -62,7 +62,7 @@ func (l *lineReader) next() ([]byte, error) {
 	for {
 		part, err := l.r.ReadSlice('\n')
 		if len(l.buf)+len(part) > l.max+1 {
-			return nil, fmt.Errorf("%w: more than %d bytes", errLine, l.max)
+			return nil, fmt.Errorf("%w: more than %d bytes: %w", errLine, l.max, ErrLimit)
 		}
 		switch {
 		case err == nil && len(l.buf) == 0:

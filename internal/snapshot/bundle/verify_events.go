@@ -18,7 +18,7 @@ const (
 	batchLines = 256
 	batchBytes = 1 << 20
 	// maxMalformed is how many lines that are no events are read in a bundle
-	// before the rest is only hashed.
+	// before reading ends.
 	maxMalformed = 1_000
 )
 
@@ -67,7 +67,7 @@ func (v *verifier) readEvents(lines *lineReader, class Class) error {
 			return nil
 		}
 		if v.malformed > maxMalformed {
-			return fmt.Errorf("%w: more than %d lines are no events", errLine, maxMalformed)
+			return fmt.Errorf("%w: more than %d lines are no events: %w", errLine, maxMalformed, ErrLimit)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (v *verifier) readGone(lines *lineReader) error {
 		if !ok {
 			v.events.fail(fmt.Errorf("line %d of %s: not {\"id\":\"…\"}", n, path))
 			if v.malformed++; v.malformed > maxMalformed {
-				return fmt.Errorf("%w: more than %d lines are malformed", errLine, maxMalformed)
+				return fmt.Errorf("%w: more than %d lines are malformed: %w", errLine, maxMalformed, ErrLimit)
 			}
 			continue
 		}
