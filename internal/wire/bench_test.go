@@ -8,7 +8,7 @@ import (
 )
 
 // noteEvent is an ordinary event of about 500 bytes.
-func noteEvent(b *testing.B) *nostr.Event {
+func noteEvent(b testing.TB) *nostr.Event {
 	return mustSign(b, &nostr.Event{
 		Kind: 1, CreatedAt: 1700000000, Content: strings.Repeat("words ", 10),
 		Tags: nostr.Tags{{"p", testKey}, {"t", "nostr"}},

@@ -99,7 +99,7 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 		return err
 	}
 	if f.Label == LabelClose {
-		return s.lastElement("CLOSE takes a subscription id and nothing else")
+		return s.lastElement(f.Label, " takes a subscription id and nothing else")
 	}
 	return s.filters(f, lim)
 }
@@ -118,7 +118,7 @@ func (s *scanner) eventFrame(f *Frame) error {
 	if f.Event, err = s.event(); err != nil {
 		return &ShapeError{ID: findID(s.src[start:]), Reason: err.Error()}
 	}
-	return s.lastElement(f.Label + " takes one event and nothing else")
+	return s.lastElement(f.Label, " takes one event and nothing else")
 }
 
 // subID reads the subscription id of a REQ, COUNT or CLOSE.
@@ -169,14 +169,14 @@ func (s *scanner) filters(f *Frame, lim Limits) error {
 	return nil
 }
 
-// lastElement accepts the end of the frame's array, or says text.
-func (s *scanner) lastElement(text string) error {
+// lastElement accepts the end of the frame's array, or says what label takes.
+func (s *scanner) lastElement(label, takes string) error {
 	ok, err := s.element(false)
 	if err != nil {
 		return err
 	}
 	if ok {
-		return reason(text)
+		return reason(label + takes)
 	}
 	return nil
 }

@@ -1,0 +1,5 @@
+//go:build libsecp256k1 && linux
+
+package wire
+
+const maxVerifyAllocs = 0
