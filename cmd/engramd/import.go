@@ -83,6 +83,10 @@ func (c *importCommand) importEvents(ctx context.Context, p progress) (tally, er
 	return t, errors.Join(err, lock.Unlock())
 }
 
+// importBatch is how many events share a transaction where nobody waits for an
+// answer: what is written once for each is then written less often.
+const importBatch = 8192
+
 // importHere opens the database, which nobody else has open.
 func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, err error) {
 	table, err := newTable(c.cfg)
@@ -94,7 +98,7 @@ func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, er
 		return t, usageError{err}
 	}
 	s, err := store.Open(ctx, store.Options{
-		Path: store.File(c.cfg.Data), Table: table, MaxBatch: c.cfg.Store.MaxBatch, Live: storeLive(c.cfg),
+		Path: store.File(c.cfg.Data), Table: table, MaxBatch: max(c.cfg.Store.MaxBatch, importBatch), Live: storeLive(c.cfg),
 	})
 	if err != nil {
 		return t, err
