@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/snapshot/remote"
 	"engramd/nips/nipae"
 )
 
@@ -37,7 +40,7 @@ func exitCodes() []exitCode {
 		{exitUsage, "usage: command line, environment, configuration, key or input"},
 		{exitAuth, "the relays refuse this key"},
 		{exitRelay, "relay or network: none answered, or not all and it matters"},
-		{exitConflict, "conflict: the memory is another version than the change was made for"},
+		{exitConflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
 		{exitUnreadable, "unreadable: there is something, and it cannot be read"},
 		{exitInterrupted, "interrupted by a signal"},
 	}
@@ -83,6 +86,14 @@ func codeOf(err error) int {
 		return exitUsage
 	case is(client.ErrUnverified):
 		return exitRelay
+	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, remote.ErrJournal, snapshot.ErrUnreadable):
+		return exitUnreadable
+	case is(snapshot.ErrNotFound):
+		return exitNotFound
+	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, remote.ErrMoving):
+		return exitConflict
+	case is(bundle.ErrName, bundle.ErrSource):
+		return exitUsage
 	case is(client.ErrUnreadable):
 		return exitUnreadable
 	case is(client.ErrConflict, errNoFit):

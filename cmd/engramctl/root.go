@@ -17,6 +17,7 @@ func (a *app) commands() []*cobra.Command {
 		a.coreCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),
+		a.snapshotCommand(),
 		a.mcpCommand(),
 		a.versionCommand(),
 	}

@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "within": within, "snapshot": snapshot,
+			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "within": within, "snapshot": keepFile,
 		},
 	})
 }
@@ -106,7 +106,8 @@ func runCtl(ts *testscript.TestScript, neg bool, args []string) {
 		KeyCost:  4, // the default takes seconds under the race detector
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
-		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS"} {
+		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS",
+		"ENGRAM_SNAPSHOTS", "XDG_STATE_HOME"} {
 		if value := ts.Getenv(name); value != "" {
 			m.Env = append(m.Env, name+"="+value)
 		}
@@ -253,7 +254,7 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func snapshot(ts *testscript.TestScript, _ bool, args []string) {
+func keepFile(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 

@@ -10,15 +10,47 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
-	"engramd/nips/nipae"
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // truncatedHeader says, as a header or a trailer, that a cap cut an answer.
 const truncatedHeader = "Engramd-Truncated"
 
+// AskHistory is Ask for superseded versions (GET /history), for a filter of one kind,
+// one author and at most one d. A relay without /history has ErrNoHistory as its
+// error, which makes the answers neither partial nor failed.
+func (c *Client) AskHistory(ctx context.Context, filter nostr.Filter) (Answers, error) {
+	ctx, cancel := c.operation(ctx)
+	defer cancel()
+	if len(filter.Kinds) != 1 || len(filter.Authors) != 1 || len(filter.Tags["d"]) > 1 {
+		return Answers{}, fmt.Errorf("%w: history is asked for by one kind and one author", ErrRefused)
+	}
+	col := newCollector()
+	start := time.Now()
+	all := each(ctx, c.relays(),
+		func(ctx context.Context, t target) relayAnswer {
+			p := newPager(col, filter, c.o.Limits)
+			err := c.history(ctx, t, p)
+			return p.answer(t, err, start)
+		},
+		func(t target, err error) relayAnswer {
+			return relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+		})
+	a := unite(all, 0)
+	for i, r := range a.Relays {
+		a.Relays[i].Complete = r.Complete || errors.Is(r.Err, ErrNoHistory)
+	}
+	if a.AllFailed() {
+		return a, noRelay(a.Relays)
+	}
+	return a, nil
+}
+
 // history asks a relay for the superseded versions that fit the filter, which
-// has one author and one d (GET /history, newest first), page after page.
+// has one kind, one author and at most one d (GET /history, newest first), page
+// after page.
 func (c *Client) history(ctx context.Context, t target, p *pager) error {
 	for p.more() {
 		if err := c.historyPage(ctx, t, p); err != nil {
@@ -30,8 +62,10 @@ func (c *Client) history(ctx context.Context, t target, p *pager) error {
 
 func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 	f := p.filter
-	query := url.Values{"kind": {strconv.Itoa(nipae.Kind)}, "author": {f.Authors[0]}, "d": {f.Tags["d"][0]},
-		"limit": {strconv.Itoa(p.budget.limits.Page)}}
+	query := url.Values{"kind": {strconv.Itoa(f.Kinds[0])}, "author": {f.Authors[0]}, "limit": {strconv.Itoa(p.budget.limits.Page)}}
+	if d := f.Tags["d"]; len(d) > 0 {
+		query.Set("d", d[0])
+	}
 	if p.until != nil {
 		f.Until = p.until
 		query.Set("until", strconv.FormatInt(int64(*p.until), 10))

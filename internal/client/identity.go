@@ -35,6 +35,15 @@ func NewIdentity(secretHex string) (Identity, error) {
 	return Identity{pubkey: pubkey, reveal: func() string { return secretHex }}, nil
 }
 
+// Using gives the secret key, 64 lower-case hex digits, to a function that keeps it
+// out of reach as well. The error is that of the function, or ErrIdentity for nobody.
+func Using[T any](i Identity, do func(secretHex string) (T, error)) (out T, err error) {
+	if i.reveal == nil {
+		return out, fmt.Errorf("%w: there is none", ErrIdentity)
+	}
+	return do(i.reveal())
+}
+
 // PubKey is the public key, 64 lower-case hex digits; "" for nobody.
 func (i Identity) PubKey() string { return i.pubkey }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/nips/nipae"
 )
 
@@ -160,6 +162,17 @@ func (m *Memory) seal(body nipae.Body, reading nipae.Reading) (nipae.Engram, err
 		return nipae.Engram{}, fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 	return nipae.Engram{Event: ev, Body: body}, err
+}
+
+// Compose makes the event of a version that is newer than one of that time (0: there
+// is none), in Unix seconds, without sending it. Errors are ErrReadOnly, ErrTooLarge
+// and *PoisonedError.
+func (m *Memory) Compose(body nipae.Body, last int64) (*nostr.Event, error) {
+	if err := m.writable(); err != nil {
+		return nil, err
+	}
+	engram, err := m.seal(body, nipae.Reading{Latest: last})
+	return engram.Event, err
 }
 
 // send publishes a sealed engram once, and verifies the head afterwards.

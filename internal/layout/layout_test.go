@@ -36,12 +36,14 @@ var allowed = map[string][]string{
 	// The format of snapshots and where they lie: files only, no database and no network.
 	"internal/snapshot/bundle": {"nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/snapshot":        {"nips/nipae", "internal/snapshot/bundle"},
+	"internal/snapshot/remote": {"nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
-	"cmd/engramctl":            {"nips/nipae", "internal/client", "internal/mcp", "internal/secrets", "internal/wire"},
-	"internal/load/bench":      {"internal/load"},
-	"internal/load/report":     {"internal/load", "internal/load/bench"},
-	"cmd/engram-load":          {"internal/load", "internal/load/bench", "internal/load/report"},
+	"cmd/engramctl": {"nips/nipae", "internal/client", "internal/mcp", "internal/secrets", "internal/wire",
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote"},
+	"internal/load/bench":  {"internal/load"},
+	"internal/load/report": {"internal/load", "internal/load/bench"},
+	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
 	"cmd/engramd": {"internal/admin", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
 		"internal/gate", "internal/store", "internal/wire", "internal/events"},
 }

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+)
+
+// snapshotFlags are those that the snapshot commands share.
+type snapshotFlags struct {
+	root, tenant string
+	lockTimeout  time.Duration
+	identity     string
+}
+
+func (a *app) snapshotCommand() *cobra.Command {
+	f := &snapshotFlags{}
+	c := a.group(&cobra.Command{
+		Use:   "snapshot",
+		Short: "Keep an agent's whole memory as of one instant, and go back to it",
+		Long: `Keep an agent's whole memory as of one instant in a file that anybody can verify, and
+go back to it.
+
+With the agent's key a snapshot holds everything that the agent may read: memory for
+all its owners, superseded versions, deletion requests, its list of relays and
+contract memory. With --agent the key is an owner's, and the snapshot holds what the
+agent remembers for that owner. docs/snapshots.md describes the format.
+
+Snapshots lie below --root, by tenant and agent. Whoever makes, restores or deletes
+one holds the agent's lock there; others wait for --lock-timeout.`,
+		Example: `  engramctl snapshot create --label "before the big clean-up"
+  engramctl snapshot restore --id 20261120T235100Z-0123456789abcdef --dry-run`,
+	},
+		a.snapshotCreateCommand(f), a.snapshotVerifyCommand(f), a.snapshotListCommand(f), a.snapshotDiffCommand(f),
+		a.snapshotRestoreCommand(f), a.snapshotExportCommand(f), a.snapshotDeleteCommand(f), a.snapshotGCCommand(f))
+	p := c.PersistentFlags()
+	p.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
+	p.StringVar(&f.tenant, "tenant", bundle.DefaultTenant, "`name` of the tenant")
+	p.StringVar(&f.root, "root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
+	p.DurationVar(&f.lockTimeout, "lock-timeout", time.Minute, "how long to wait for who else is at the agent's snapshots")
+	return c
+}
+
+// snapshotStore is where the snapshots lie.
+func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
+	if err := bundle.CheckTenant(f.tenant); err != nil {
+		return nil, usagef("--tenant: %w", err)
+	}
+	root := f.root
+	for _, or := range []string{a.env["ENGRAM_SNAPSHOTS"], under(a.env["XDG_STATE_HOME"], "engramd"), under(a.env["HOME"], ".local/state/engramd")} {
+		if root == "" {
+			root = or
+		}
+	}
+	if root == "" {
+		return nil, usagef("where are the snapshots? Give --root, or set ENGRAM_SNAPSHOTS")
+	}
+	return snapshot.New(a.path(root)), nil
+}
+
+func under(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// party is who is at an agent's snapshots: with a key or, for what needs none,
+// without.
+type party struct {
+	agent string
+	id    client.Identity
+	keys  bundle.Keys // nil without a key
+}
+
+func (p party) own() bool { return p.id.PubKey() == p.agent }
+
+// signer signs manifests as the agent; nil for others.
+func (p party) signer() (bundle.Signer, error) {
+	if !p.own() {
+		return nil, nil
+	}
+	return client.Using(p.id, bundle.NewSigner)
+}
+
+// party finds out whose snapshots they are. A key is used if there is one, and must
+// be there if it is needed, or if nothing else names the agent.
+func (a *app) party(ctx context.Context, needed bool) (p party, err error) {
+	s, err := a.settings()
+	if err != nil {
+		return p, err
+	}
+	p.agent = s.agent
+	if s.key == (keySource{}) && !needed && s.agent != "" {
+		return p, nil
+	}
+	if p.id, err = a.identity(ctx, s); err != nil {
+		return p, err
+	}
+	return p.with(p.id)
+}
+
+// with is the party with its key.
+func (p party) with(id client.Identity) (party, error) {
+	p.id = id
+	if p.agent == "" {
+		p.agent = id.PubKey()
+	}
+	var err error
+	p.keys, err = client.Using(id, func(secret string) (bundle.Keys, error) { return bundle.KeysOf(secret, id.PubKey()) })
+	return p, err
+}
+
+// withLock gives a command the store and the lock of the agent's snapshots.
+func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do func(*snapshot.Store, *snapshot.Lock) error) error {
+	store, err := a.snapshotStore(f)
+	if err != nil {
+		return err
+	}
+	lock, err := store.Lock(ctx, f.tenant, agent, f.lockTimeout)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(store, lock), lock.Unlock())
+}
+
+// asking gives a command a client of the agent's relays. --timeout bounds each
+// question, not all of them together: a memory may be large.
+func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
+	c, s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p, err := party{agent: s.agent}.with(c.Identity())
+	if err != nil {
+		return err
+	}
+	if err := a.discover(ctx, c, p.agent); err != nil {
+		return err
+	}
+	return do(c, p)
+}
+
+// identityFlag is --decrypt-identity.
+func identityFlag(c *cobra.Command, f *snapshotFlags) {
+	c.Flags().StringVar(&f.identity, "decrypt-identity", "", "`file` with the age identity, or the SSH key, that opens an encrypted snapshot")
+}
+
+func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
+	if f.identity == "" {
+		return bundle.Identities{}, nil
+	}
+	file, err := os.Open(a.path(f.identity))
+	if err != nil {
+		return bundle.Identities{}, usagef("--decrypt-identity: %w", err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		return bundle.Identities{}, usagef("--decrypt-identity: %s may be read by others (mode %04o): run chmod 600 %[1]s", f.identity, info.Mode().Perm())
+	}
+	ids, err := bundle.ParseIdentities(file)
+	if err != nil {
+		return ids, usagef("--decrypt-identity: %w", err)
+	}
+	return ids, nil
+}
+
+// findBundle is the path of the snapshot that an id, or else a path, names.
+func (a *app) findBundle(store *snapshot.Store, f *snapshotFlags, agent, name string) (string, error) {
+	if bundle.CheckID(name) != nil {
+		return a.path(name), nil
+	}
+	info, err := store.Find(f.tenant, agent, name)
+	return info.Path, err
+}
+
+// verifying is what is asked of a snapshot of an agent.
+func (a *app) verifying(store *snapshot.Store, f *snapshotFlags, p party) (bundle.VerifyOptions, error) {
+	ids, err := a.identities(f)
+	return bundle.VerifyOptions{Tenant: f.tenant, Agent: p.agent, Identities: ids, Keys: p.keys, Parent: store.ParentOf(f.tenant, p.agent)}, err
+}
+
+// openBundle opens a snapshot of the agent that an id or a path names.
+func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshotFlags, p party, name string) (*bundle.Bundle, error) {
+	path, err := a.findBundle(store, f, p.agent, name)
+	if err != nil {
+		return nil, err
+	}
+	o, err := a.verifying(store, f, p)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := bundle.Open(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return b, nil
+}
+
+// needID wants an id.
+func needID(id string) error {
+	if id == "" {
+		return usagef("which snapshot? Give --id (engramctl snapshot list shows them)")
+	}
+	if err := bundle.CheckID(id); err != nil {
+		return usagef("--id: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/snapshot/remote"
+)
+
+// createOptions are what a snapshot is made with.
+type createOptions struct {
+	label     string
+	encrypt   []string
+	createdAt string
+	pin       bool
+	partial   bool
+	asJSON    bool
+}
+
+func (a *app) snapshotCreateCommand(f *snapshotFlags) *cobra.Command {
+	var o createOptions
+	c := a.command(&cobra.Command{
+		Use:   "create [--label TEXT] [--encrypt age:RECIPIENT]… [--pin] [--json]",
+		Short: "Make a snapshot",
+		Long: `Make a snapshot of what the relays have: everything is listed, superseded versions are
+read, and it is listed again until nothing changed meanwhile. The snapshot is verified
+as it is written, and signed if the key is the agent's.
+
+If some relay does not answer in full, no snapshot is made, unless --allow-partial.
+--timeout bounds each question to the relays; give more for a large memory.`,
+		Example: `  engramctl snapshot create --label "before the big clean-up"
+  engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		return a.asking(ctx, func(c *client.Client, p party) error {
+			return a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
+				return a.create(ctx, c, p, lock, o)
+			})
+		})
+	})
+	c.Flags().StringVar(&o.label, "label", "", "`text` to remember it by")
+	c.Flags().StringArrayVar(&o.encrypt, "encrypt", nil, "encrypt it to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
+	c.Flags().BoolVar(&o.pin, "pin", false, "exempt it from gc")
+	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` (RFC 3339) to give it, so that the same memory makes the same bytes")
+	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
+	jsonFlag(c, &o.asJSON)
+	return c
+}
+
+func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snapshot.Lock, o createOptions) error {
+	make, err := a.bundleOptions(p, o)
+	if err != nil {
+		return err
+	}
+	captured, err := remote.Take(ctx, c, p.agent, !o.partial, time.Now)
+	if err := a.report(captured.Status, err); err != nil {
+		return err
+	}
+	if captured.LeftOut > 0 {
+		a.note("%d events at the relays are malformed or were deleted elsewhere, and were left out", captured.LeftOut)
+	}
+	info, err := a.keep(ctx, lock, captured, make)
+	if err != nil {
+		return err
+	}
+	if o.pin {
+		if err := lock.Pin(info.ID, true); err != nil {
+			return err
+		}
+		info.Pinned = true
+	}
+	if o.asJSON {
+		return a.printJSON(infoOut{Info: info, Path: info.Path})
+	}
+	return a.print("%s  %d events  %d B\n", info.ID, info.Events, info.Size)
+}
+
+// keep writes a capture.
+func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *remote.Capture, o bundle.Options) (snapshot.Info, error) {
+	if o.CreatedAt.IsZero() {
+		o.CreatedAt, o.AsOf = time.Now(), captured.AsOf
+	}
+	info, _, err := lock.Create(ctx, captured, o)
+	return info, err
+}
+
+func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err error) {
+	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + version, CreatedBy: bundle.ByCLI, Keys: p.keys}
+	if p.own() {
+		out.CreatedBy = bundle.ByAgent
+	}
+	if err := bundle.CheckLabel(o.label); err != nil {
+		return out, usagef("--label: %w", err)
+	}
+	if out.Recipients, err = bundle.ParseRecipients(o.encrypt); err != nil {
+		return out, usagef("--encrypt: %w", err)
+	}
+	if o.createdAt != "" {
+		if out.CreatedAt, err = time.Parse(time.RFC3339, o.createdAt); err != nil {
+			return out, usagef("--created-at: want a time like 2006-01-02T15:04:05Z")
+		}
+	}
+	if out.Sign, err = p.signer(); err != nil {
+		return out, fmt.Errorf("sign: %w", err)
+	}
+	return out, nil
+}
+
+// infoOut is a snapshot in JSON.
+type infoOut struct {
+	snapshot.Info
+	Path string `json:"path"`
+}

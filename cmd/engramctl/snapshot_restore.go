@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/snapshot/remote"
+)
+
+type restoreOptions struct {
+	id, from                                      string
+	dryRun, noPre, replan, partial, allow, asJSON bool
+}
+
+func (a *app) snapshotRestoreCommand(f *snapshotFlags) *cobra.Command {
+	var o restoreOptions
+	c := a.command(&cobra.Command{
+		Use:   "restore --id ID | --from FILE [--dry-run] [--no-auto-pre-snapshot] [--json]",
+		Short: "Go back to a snapshot",
+		Long: `Go back to a snapshot, with the agent's key: what was remembered then is written again
+as new versions, slugs that did not exist are removed (tombstones), core comes last.
+Nothing is lost: what is there now becomes history, and a snapshot of it is made
+before, labelled auto:pre-restore-ID.
+
+The snapshot is verified first, and must be of this tenant and agent. --dry-run shows
+what would be done, slug by slug. Everything that is to be written is signed and put
+into a journal beside the snapshots before the first of it is sent. If the command is
+interrupted, each slug has its old or its new text, and core still the old one unless
+all is done; the same command goes on where it stopped. It stops with exit code 5 at a
+slug that somebody else has changed since: then --replan begins anew from what is
+there.`,
+		Example: `  engramctl snapshot restore --id 20261120T235100Z-0123456789abcdef --dry-run
+  engramctl snapshot restore --from backup.tar.zst.age --decrypt-identity age.key`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		if (o.id == "") == (o.from == "") {
+			return usagef("which snapshot? Give --id or --from")
+		}
+		if o.id != "" {
+			if err := needID(o.id); err != nil {
+				return err
+			}
+		}
+		return a.asking(ctx, func(c *client.Client, p party) error {
+			if !p.own() {
+				return client.ErrReadOnly
+			}
+			return a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+				r := &reverting{app: a, f: f, o: o, c: c, p: p, store: store, lock: lock}
+				return r.run(ctx)
+			})
+		})
+	})
+	c.Flags().StringVar(&o.id, "id", "", "`id` of the snapshot")
+	c.Flags().StringVar(&o.from, "from", "", "`file` of the snapshot")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	c.Flags().BoolVar(&o.noPre, "no-auto-pre-snapshot", false, "make no snapshot of what is there now")
+	c.Flags().BoolVar(&o.replan, "replan", false, "give up a restore that was begun and not finished")
+	c.Flags().BoolVar(&o.partial, "allow-partial", false, "go on also if some relay does not answer in full")
+	secretFlag(c, &o.allow)
+	identityFlag(c, f)
+	jsonFlag(c, &o.asJSON)
+	return c
+}
+
+// reverting is one run of restore.
+type reverting struct {
+	*app
+	f     *snapshotFlags
+	o     restoreOptions
+	c     *client.Client
+	p     party
+	store *snapshot.Store
+	lock  *snapshot.Lock
+}
+
+func (r *reverting) run(ctx context.Context) error {
+	name := r.o.id
+	if name == "" {
+		name = r.path(r.o.from)
+	}
+	b, err := r.openBundle(ctx, r.store, r.f, r.p, name)
+	if err != nil {
+		return err
+	}
+	dir, err := r.store.Dir(r.f.tenant, r.p.agent)
+	if err != nil {
+		return err
+	}
+	var j *remote.Journal
+	if !r.o.dryRun {
+		if j, err = r.begun(dir, b.ID); err != nil {
+			return err
+		}
+	}
+	if j == nil {
+		if j, err = r.begin(ctx, b, dir); err != nil || j == nil {
+			return err
+		}
+	}
+	return r.finish(ctx, j, dir)
+}
+
+// begun is the journal of a restore of the same snapshot that was not finished.
+func (r *reverting) begun(dir, id string) (*remote.Journal, error) {
+	if r.o.replan {
+		return nil, remote.DropJournal(dir)
+	}
+	j, err := remote.LoadJournal(dir)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w; --replan gives it up", err)
+	case j == nil:
+		return nil, nil
+	case j.Agent != r.p.agent || j.Tenant != r.f.tenant:
+		return nil, fmt.Errorf("%w: it is of agent %s, tenant %s, and not of agent %s, tenant %s", remote.ErrJournal, j.Agent, j.Tenant, r.p.agent, r.f.tenant)
+	case j.Bundle != id:
+		return nil, &client.ConflictError{Reason: fmt.Sprintf("a restore of %s was begun at %s and is not finished: finish it, or give it up with --replan", j.Bundle, j.CreatedAt.Format(time.RFC3339))}
+	}
+	r.note("going on with the restore that was begun at %s", j.CreatedAt.Format(time.RFC3339))
+	return j, nil
+}
+
+// begin plans a restore and writes its journal. Without one there is nothing to do,
+// or nothing is to be done.
+func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*remote.Journal, error) {
+	now, err := remote.Take(ctx, r.c, r.p.agent, !r.o.partial, time.Now)
+	if err := r.report(now.Status, err); err != nil {
+		return nil, err
+	}
+	plan, err := remote.NewPlan(ctx, b, now, r.p.keys)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Unread > 0 {
+		r.note("%d engrams cannot be read with this key", plan.Unread)
+	}
+	if r.o.dryRun {
+		return nil, r.show(ctx, plan, b, now)
+	}
+	if plan.Writes() == 0 {
+		return nil, r.done(b.ID, "", remote.Done{})
+	}
+	steps, err := plan.Steps(ctx, r.c, b, now, r.p.keys, guard(r.o.allow))
+	if err != nil {
+		return nil, err
+	}
+	j := &remote.Journal{Agent: r.p.agent, Tenant: r.f.tenant, Bundle: b.ID, CreatedAt: time.Now().UTC().Truncate(time.Second), Steps: steps}
+	if !r.o.noPre {
+		if j.PreSnapshot, err = r.before(ctx, b, now); err != nil {
+			return nil, fmt.Errorf("the snapshot of what is there now: %w", err)
+		}
+	}
+	return j, j.Save(dir)
+}
+
+// before keeps what is there now, for the same readers as the snapshot that is
+// gone back to.
+func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *remote.Capture) (string, error) {
+	o, err := r.bundleOptions(r.p, createOptions{label: "auto:pre-restore-" + b.ID, encrypt: b.Manifest.Recipients})
+	if err != nil {
+		return "", err
+	}
+	o.CreatedBy = bundle.ByAutoPreRestore
+	info, err := r.keep(ctx, r.lock, now, o)
+	return info.ID, err
+}
+
+func (r *reverting) show(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture) error {
+	changes := snapshot.Changes(plan.Actions)
+	if err := snapshot.AddLines(ctx, changes, now, b, r.p.agent, r.p.keys); err != nil {
+		return err
+	}
+	snapshot.AddPlanLines(plan.Actions, changes)
+	if r.o.asJSON {
+		return r.printJSON(struct {
+			ID     string            `json:"id"`
+			DryRun bool              `json:"dry_run"`
+			Plan   []snapshot.Action `json:"plan"`
+		}{b.ID, true, append([]snapshot.Action{}, plan.Actions...)})
+	}
+	return snapshot.WritePlan(r.out(), snapshot.Revert, plan.Actions)
+}
+
+func (r *reverting) finish(ctx context.Context, j *remote.Journal, dir string) error {
+	done, err := remote.Run(ctx, r.c, j)
+	if err != nil {
+		err = fmt.Errorf("stopped, and nothing after it was written; the same command goes on, --replan begins anew: %w", err)
+	}
+	if err := r.report(done.Status, err); err != nil {
+		return err
+	}
+	if done.Partial > 0 {
+		r.note("%d of %d versions were not taken by every relay; engramctl relays sync brings the others up to date", done.Partial, done.Steps)
+	}
+	if err := remote.DropJournal(dir); err != nil {
+		return err
+	}
+	return r.done(j.Bundle, j.PreSnapshot, done)
+}
+
+func (r *reverting) done(id, pre string, done remote.Done) error {
+	if r.o.asJSON {
+		return r.printJSON(struct {
+			ID          string `json:"id"`
+			PreSnapshot string `json:"pre_snapshot,omitempty"`
+			Changed     int    `json:"changed"`
+			Sent        int    `json:"sent"`
+			Partial     bool   `json:"partial"`
+		}{id, pre, done.Steps, done.Sent, done.Status.Partial})
+	}
+	if pre != "" {
+		r.note("what was there before is in snapshot %s", pre)
+	}
+	return r.print("%s  restored  %d changed\n", id, done.Steps)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+)
+
+func (a *app) snapshotVerifyCommand(f *snapshotFlags) *cobra.Command {
+	var path, id string
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "verify --bundle FILE | --id ID [--decrypt-identity FILE] [--json]",
+		Short: "Verify a snapshot, check by check",
+		Long: `Verify a snapshot: the file, what it says of itself, every event's signature, that each
+head is the head, and the root over them. Each check is ok, failed, or not checked,
+with the reason. With the agent's or an owner's key also that every engram decrypts.
+Anybody can verify a file: --bundle needs no key, and no relay is asked.
+
+Exit code 6 unless all that was asked for is ok.`,
+		Example: `  engramctl snapshot verify --bundle 20261120T235100Z-0123456789abcdef.tar.zst
+  engramctl snapshot verify --id 20261120T235100Z-0123456789abcdef --decrypt-identity age.key`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		if (path == "") == (id == "") {
+			return usagef("which snapshot? Give --bundle or --id")
+		}
+		if id != "" {
+			if err := needID(id); err != nil {
+				return err
+			}
+		}
+		report, err := a.verify(ctx, f, path, id)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = a.printJSON(report)
+		} else {
+			err = report.WriteText(a.out())
+		}
+		return firstOf(err, report.Err())
+	})
+	c.Flags().StringVar(&path, "bundle", "", "`file` of the snapshot")
+	c.Flags().StringVar(&id, "id", "", "`id` of the snapshot")
+	identityFlag(c, f)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (report *bundle.Report, err error) {
+	if path != "" {
+		return a.verifyFile(ctx, f, path)
+	}
+	p, err := a.party(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	err = a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+		o, err := a.verifying(store, f, p)
+		if err != nil {
+			return err
+		}
+		report, err = lock.Verify(ctx, id, time.Now(), o)
+		return err
+	})
+	return report, err
+}
+
+// verifyFile verifies a file of whomever it is.
+func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*bundle.Report, error) {
+	ids, err := a.identities(f)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids}
+	if s.key != (keySource{}) {
+		p, err := a.party(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		o.Keys = p.keys
+	}
+	report, err := bundle.Verify(ctx, a.path(path), o)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return report, nil
+}
+
+func (a *app) snapshotDiffCommand(f *snapshotFlags) *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "diff A B [--decrypt-identity FILE] [--json]",
+		Short: "Show how two snapshots differ",
+		Long: `Show which records differ from snapshot A to snapshot B (ids, or files): added,
+changed, removed, tombstoned. With the agent's or an owner's key by slug and line by
+line, without one by address.`,
+		Example: `  engramctl snapshot diff 20261119T235100Z-0123456789abcdef 20261120T235100Z-fedcba9876543210`,
+		Args:    arguments("A", "B"),
+	}, func(ctx context.Context, args []string) error {
+		p, err := a.party(ctx, false)
+		if err != nil {
+			return err
+		}
+		store, err := a.snapshotStore(f)
+		if err != nil {
+			return err
+		}
+		var sides [2]*bundle.Bundle
+		var heads [2]snapshot.Heads
+		for i, name := range args {
+			if sides[i], err = a.openBundle(ctx, store, f, p, name); err != nil {
+				return err
+			}
+			if heads[i], err = snapshot.ReadHeads(ctx, sides[i], p.agent, p.keys); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		changes := snapshot.Diff(heads[0], heads[1])
+		if p.keys != nil {
+			if err := snapshot.AddLines(ctx, changes, sides[0], sides[1], p.agent, p.keys); err != nil {
+				return err
+			}
+		}
+		if asJSON {
+			return a.printJSON(append([]snapshot.Change{}, changes...))
+		}
+		return snapshot.WriteChanges(a.out(), changes)
+	})
+	identityFlag(c, f)
+	jsonFlag(c, &asJSON)
+	return c
+}
