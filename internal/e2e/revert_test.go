@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
 	"engramd/nips/nipae"
@@ -296,6 +298,31 @@ func (x *ctl) plan(id string) {
 	}
 }
 
+// TestSnapshotLocked: one process at a time is at an agent's snapshots; the others
+// wait, and then say who it is.
+func TestSnapshotLocked(t *testing.T) {
+	x := newCtl(t, start(t))
+	x.set("mem/a", "text")
+	lock, err := snapshot.New(x.root()).Lock(t.Context(), bundle.DefaultTenant, relaytest.Agent().Pub, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := x.run(5, "snapshot", "create", "--lock-timeout", "50ms")
+	if !strings.Contains(out, fmt.Sprintf("held by pid %d", os.Getpid())) {
+		t.Errorf("%s", out)
+	}
+	waiting, text := x.command("snapshot", "create")
+	if err := waiting.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := waiting.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // TestCaptureUnderWrites: a capture shows one instant also while the agent writes, or
 // says that it cannot.
 func TestCaptureUnderWrites(t *testing.T) {
@@ -331,9 +358,7 @@ func TestCaptureUnderWrites(t *testing.T) {
 		}
 		got := map[nipae.Slug]int{}
 		err = remote.Texts(t.Context(), cap, relaytest.Agent().Pub, keys, func(r remote.Text) error {
-			_, err := fmt.Sscan(r.Text, new(int))
-			n := 0
-			fmt.Sscan(r.Text, &n)
+			n, err := strconv.Atoi(r.Text)
 			got[r.Slug] = n
 			return err
 		})

@@ -36,7 +36,7 @@ func hostile() map[string]string {
 func TestLinear(t *testing.T) {
 	took := func(text string) time.Duration {
 		least := time.Duration(1 << 62)
-		for range 5 {
+		for range 3 {
 			start := time.Now()
 			Find(text)
 			least = min(least, time.Since(start))
