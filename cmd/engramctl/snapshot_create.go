@@ -18,6 +18,7 @@ type createOptions struct {
 	label     string
 	encrypt   []string
 	createdAt string
+	parent    string
 	pin       bool
 	partial   bool
 	asJSON    bool
@@ -26,11 +27,15 @@ type createOptions struct {
 func (a *app) snapshotCreateCommand(f *snapshotFlags) *cobra.Command {
 	var o createOptions
 	c := a.command(&cobra.Command{
-		Use:   "create [--label TEXT] [--encrypt age:RECIPIENT]… [--pin] [--json]",
+		Use:   "create [--label TEXT] [--encrypt age:RECIPIENT]… [--parent ID] [--pin] [--json]",
 		Short: "Make a snapshot",
 		Long: `Make a snapshot of what the relays have: everything is listed, superseded versions are
 read, and it is listed again until nothing changed meanwhile. The snapshot is verified
 as it is written, and signed if the key is the agent's.
+
+With --parent it is incremental: it holds only what that snapshot and those which it
+rests on lack, and needs them to be verified and restored. The parent is verified
+first.
 
 If some relay does not answer in full, no snapshot is made, unless --allow-partial.
 --timeout bounds each question to the relays; give more for a large memory.`,
@@ -38,26 +43,38 @@ If some relay does not answer in full, no snapshot is made, unless --allow-parti
   engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
+		if o.parent != "" {
+			if err := bundle.CheckID(o.parent); err != nil {
+				return usagef("--parent: %w", err)
+			}
+		}
 		return a.asking(ctx, func(c *client.Client, p party) error {
-			return a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
-				return a.create(ctx, c, p, lock, o)
+			return a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+				how, err := a.bundleOptions(p, o)
+				if err != nil {
+					return err
+				}
+				if o.parent != "" {
+					if how.Parent, err = a.openBundle(ctx, store, f, p, o.parent); err != nil {
+						return err
+					}
+				}
+				return a.create(ctx, c, p, lock, o, how)
 			})
 		})
 	})
 	c.Flags().StringVar(&o.label, "label", "", "`text` to remember it by")
 	c.Flags().StringArrayVar(&o.encrypt, "encrypt", nil, "encrypt it to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
+	c.Flags().StringVar(&o.parent, "parent", "", "`id` of the snapshot that it adds to")
 	c.Flags().BoolVar(&o.pin, "pin", false, "exempt it from gc")
 	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` (RFC 3339) to give it, so that the same memory makes the same bytes")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
+	identityFlag(c, f)
 	jsonFlag(c, &o.asJSON)
 	return c
 }
 
-func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snapshot.Lock, o createOptions) error {
-	make, err := a.bundleOptions(p, o)
-	if err != nil {
-		return err
-	}
+func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snapshot.Lock, o createOptions, how bundle.Options) error {
 	captured, err := remote.Take(ctx, c, p.agent, !o.partial, time.Now)
 	if err := a.report(captured.Status, err); err != nil {
 		return err
@@ -65,7 +82,7 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 	if captured.LeftOut > 0 {
 		a.note("%d events at the relays are malformed or were deleted elsewhere, and were left out", captured.LeftOut)
 	}
-	info, err := a.keep(ctx, lock, captured, make)
+	info, err := a.keep(ctx, lock, captured, how)
 	if err != nil {
 		return err
 	}
