@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -34,8 +35,16 @@ func (p Plan) Writes() (n int) {
 	return n
 }
 
-// NewPlan compares what is there with a bundle.
-func NewPlan(ctx context.Context, b bundle.Source, now *Capture, keys bundle.Keys) (Plan, error) {
+// Covers returns the owners of whose memory a bundle says something, and true; or
+// false if it is all that the agent had. What an owner captured shows that owner's
+// part only: that memory for others is not in it does not say that there was none.
+func Covers(m *bundle.Manifest) (owners []string, some bool) {
+	return m.Owners, m.Consistency == bundle.StableListing && m.CreatedBy == bundle.ByCLI
+}
+
+// NewPlan compares what is there with a bundle. Memory for owners that the bundle
+// does not cover is left alone.
+func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Keys) (Plan, error) {
 	then, err := snapshot.ReadHeads(ctx, b, now.Agent, keys)
 	if err != nil {
 		return Plan{}, err
@@ -43,6 +52,13 @@ func NewPlan(ctx context.Context, b bundle.Source, now *Capture, keys bundle.Key
 	is, err := snapshot.ReadHeads(ctx, now, now.Agent, keys)
 	if err != nil {
 		return Plan{}, err
+	}
+	if owners, some := Covers(b.Manifest); some {
+		for _, ev := range now.Heads() {
+			if !slices.Contains(owners, ownerOf(ev)) {
+				delete(is, snapshot.Address{Kind: ev.Kind, PubKey: ev.PubKey, D: ev.Tags.GetD()})
+			}
+		}
 	}
 	var p Plan
 	for _, heads := range []snapshot.Heads{then, is} {
