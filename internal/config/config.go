@@ -22,6 +22,7 @@ type Config struct {
 	MetricsListen string   // HOST:PORT of /metrics; "" is off
 	MetricsPprof  bool     // /debug/pprof/ on the metrics listener
 	Compression   bool     // offer permessage-deflate
+	RestoreAllow  bool     // rollbacks may take heads away
 
 	Log      Log
 	Info     Info
@@ -36,6 +37,7 @@ type Config struct {
 	Store    Store
 	Events   Events
 	Admin    Admin
+	Snapshot Snapshot
 
 	origins map[string]string // key → where its value came from; absent: default
 }
@@ -150,6 +152,20 @@ type Events struct {
 // Admin says who manages the relay over the network (NIP-86).
 type Admin struct {
 	Keys []string // pubkeys
+}
+
+// Snapshot configures bundles of agents' memory.
+type Snapshot struct {
+	Root          string // folder; "" is the data folder
+	Keep          int    // bundles that somebody asked for, per agent; 0 = no limit
+	KeepAutomatic int    // bundles made automatically, per agent; 0 = no limit
+	MaxAgeDays    int    // 0 = no limit
+	GCInterval    time.Duration
+	Every         time.Duration // between scheduled bundles; 0 is off
+	Agents        []string      // of the schedule: pubkeys; empty: all
+	Recipients    []string      // age recipients
+	Identity      string        // path of a file of age identities; "" is none
+	LockTimeout   time.Duration
 }
 
 // Default returns the configuration with every option at its default.

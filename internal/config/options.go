@@ -24,6 +24,7 @@ func sections() []section {
 		{"proxy", "Client addresses behind a reverse proxy."},
 		{"store", "The database."},
 		{"events", "Telling a NATS broker of snapshots and writes (docs/events.md). Subjects name agents: it is for the operator alone."},
+		{"snapshot", "Snapshots of agents' memory (docs/snapshots.md)."},
 		{"admin", "Managing the relay over the network (NIP-86); docs/management.md. What it changes is kept in the database and united with this configuration."},
 	}
 }
@@ -44,7 +45,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return append(c.generalOptions(), append(c.limitOptions(), c.storeOptions()...)...)
+	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), c.snapshotOptions()...)...)...)
 }
 
 func (c *Config) generalOptions() []*Option {
@@ -66,6 +67,8 @@ func (c *Config) generalOptions() []*Option {
 			onOff(&c.MetricsPprof, false)},
 		{"compression", "Offer permessage-deflate to clients, without context takeover.", false,
 			onOff(&c.Compression, true)},
+		{"restore_allow", "Allow rollbacks to a snapshot, and import --replace, to take newer heads away (into quarantine).", true,
+			onOff(&c.RestoreAllow, false)},
 
 		{"log.level", "Least level that is logged.", true, one(&c.Log.Level, "info", choice("debug", "info", "warn", "error"))},
 		{"log.format", "Form of the log on standard error.", false, one(&c.Log.Format, "text", choice("text", "json"))},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -21,6 +22,7 @@ func described(t *testing.T) map[string]string {
 	m.WatchSizes(Sizes{})
 	m.WatchReady(func() bool { return true })
 	m.QueryDone("query", 0, "")
+	m.SnapshotDone("gc", "ok", time.Unix(0, 0), 0)
 	families, err := m.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +83,8 @@ func TestDashboardAndAlertsNameWhatExists(t *testing.T) {
 func TestDashboardAndAlertsUseLabelsThatExist(t *testing.T) {
 	known := map[string][]string{}
 	for _, l := range []label{classLabel(), outcomeLabel(), surfaceLabel(), ruleLabel(), decisionLabel(), queueLabel(), queryLabel(),
-		frameReasonLabel(), refusedLabel(), slowLabel(), failureLabel(), removedLabel()} {
+		frameReasonLabel(), refusedLabel(), slowLabel(), failureLabel(), removedLabel(),
+		snapshotOperationLabel(), snapshotOutcomeLabel()} {
 		known[l.name] = append(known[l.name], l.values...)
 	}
 	known["job"], known["instance"] = nil, nil

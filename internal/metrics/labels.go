@@ -95,6 +95,14 @@ func brokerKindLabel() label {
 
 func brokerOutcomeLabel() label { return label{"outcome", []string{"sent", "dropped"}} }
 
+func snapshotOperationLabel() label {
+	return label{"operation", []string{"create", "scheduled", "verify", "repair", "rollback", "replace", "delete", "gc", other}}
+}
+
+func snapshotOutcomeLabel() label {
+	return label{"outcome", []string{"ok", "unchanged", "invalid", "busy", "failed", other}}
+}
+
 // each calls fn with every combination of the labels' values but other.
 func each(labels []label, prefix []string, fn func([]string)) {
 	if len(labels) == 0 {

@@ -51,6 +51,10 @@ type Metrics struct {
 	brokerMessages *prometheus.CounterVec
 	brokerUp       prometheus.Gauge
 	brokerFailures prometheus.Counter
+
+	snapshots       *prometheus.CounterVec
+	snapshotSeconds *prometheus.CounterVec
+	snapshotLast    *prometheus.GaugeVec
 }
 
 // New makes a registry with every metric of the daemon in it, the Go runtime
@@ -63,6 +67,7 @@ func New(version string) *Metrics {
 	m.defineStore()
 	m.defineBroker()
 	m.defineAdmin()
+	m.defineSnapshot()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",
 		Help: "Always 1; the labels say which build is running.",

@@ -98,11 +98,16 @@ func TestMethodsCount(t *testing.T) {
 	m.QueueAdd("store_writer", -2)
 	m.WatchReady(func() bool { return true })
 	m.ReloadDone(false)
+	m.SnapshotDone("rollback", "ok", time.Unix(1_700_000_000, 0), 2*time.Second)
+	m.SnapshotDone("gc", "busy", time.Unix(1_700_000_000, 0), time.Second)
 	m.WatchSizes(Sizes{Database: func() int64 { return 4096 }})
 	body := scrape(t, m)
 	for _, want := range []string{
 		"engramd_connections 1", "engramd_connections_limit 10", "engramd_connections_total 2", "engramd_subscriptions 2",
 		`engramd_frames_refused_total{reason="filters"} 1`, "engramd_reads_paused_total 1",
+		`engramd_snapshot_operations_total{operation="rollback",outcome="ok"} 1`, `engramd_snapshot_seconds_total{operation="rollback"} 2`,
+		`engramd_snapshot_operations_total{operation="gc",outcome="busy"} 1`,
+		`engramd_snapshot_last_success_timestamp_seconds{operation="rollback"} 1.7e+09`,
 		`engramd_auth_total{outcome="ok"} 1`, `engramd_auth_total{outcome="refused"} 1`,
 		`engramd_events_sent_total{source="stored"} 500`, `engramd_events_sent_total{source="live"} 2`,
 		`engramd_events_total{class="engram",outcome="stored"} 1`,

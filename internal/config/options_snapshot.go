@@ -1,0 +1,23 @@
+package config
+
+import "time"
+
+// maxDays is a thousand years.
+const maxDays = 365_000
+
+func (c *Config) snapshotOptions() []*Option {
+	s := &c.Snapshot
+	const year = 365 * 24 * time.Hour
+	return []*Option{
+		{"snapshot.root", "Folder of snapshots, ROOT/tenants/TENANT/snapshots/AGENT. Empty is the data folder.", false, str(&s.Root, "")},
+		{"snapshot.keep", "Snapshots that retention keeps of each agent and tenant, pinned ones not counted. 0 is no limit.", true, num(&s.Keep, 30, 0, maxInt)},
+		{"snapshot.keep_automatic", "The same for those that were made automatically: on schedule, and before a restore.", true, num(&s.KeepAutomatic, 30, 0, maxInt)},
+		{"snapshot.max_age_days", "Days after which retention deletes a snapshot. The last verified one of each agent always stays. 0 is no limit.", true, num(&s.MaxAgeDays, 90, 0, maxDays)},
+		{"snapshot.gc_interval", "How often the daemon applies retention and removes what dead processes left. It does so at its start, too.", true, dur(&s.GCInterval, time.Hour, time.Second, year)},
+		{"snapshot.every", "How often the daemon makes a snapshot of each agent whose engrams changed since the last one. 0s is never.", true, dur(&s.Every, 0, 0, year)},
+		{"snapshot.agents", "Agents of whom the daemon makes snapshots every so often. Empty: all that have engrams.", true, many(&s.Agents, pubkey(false))},
+		{"snapshot.recipients", "age recipients (age1… or an SSH public key) that every snapshot is encrypted to, unless who makes it says otherwise. Only who has an identity can verify and restore it.", true, many(&s.Recipients, text(nil))},
+		{"snapshot.identity", "File of age identities, or an SSH private key, by which the daemon verifies and restores encrypted snapshots.", true, str(&s.Identity, "")},
+		{"snapshot.lock_timeout", "How long to wait for another process that is at the same agent's snapshots.", true, dur(&s.LockTimeout, time.Minute, 0, time.Hour)},
+	}
+}
