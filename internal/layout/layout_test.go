@@ -32,7 +32,9 @@ var allowed = map[string][]string{
 	"internal/relay":   {"nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/session": {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":  {"internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/client":  {"nips/nipae", "internal/wire"},
+	"internal/client":  {"nips/nipae", "nips/niptemp", "internal/wire"},
+	// Contract memory over the relay; its transports are above it.
+	"internal/contracts": {"nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	// The format of snapshots and where they lie: files only, no database and no network.
 	"internal/snapshot/bundle": {"nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/snapshot":        {"nips/nipae", "internal/snapshot/bundle"},

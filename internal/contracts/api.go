@@ -1,0 +1,26 @@
+package contracts
+
+import "context"
+
+// API is what the transports call; *Service is one. The id of a contract is
+// text from outside: it need not exist nor be well-formed. Errors are *Error
+// for refusals, anything else is a failure.
+type API interface {
+	Create(ctx context.Context, c Caller, r CreateRequest) (Contract, error)
+	List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error)
+	Get(ctx context.Context, c Caller, id string) (Contract, error)
+	Move(ctx context.Context, c Caller, id string, r MoveRequest) (Contract, error)
+
+	Say(ctx context.Context, c Caller, id string, r EntryRequest) (Entry, error)
+	Entries(ctx context.Context, c Caller, id string, q EntryQuery) (EntryPage, error)
+	Entry(ctx context.Context, c Caller, id, entryID string) (Entry, error)
+	Summary(ctx context.Context, c Caller, id string) (Summary, error)
+	Search(ctx context.Context, c Caller, id string, r SearchRequest) (EntryPage, error)
+
+	// Provision is the operator's; Bind is for the caller's own key; Claim for
+	// the provisioned caller himself.
+	Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error)
+	Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error)
+	Identity(ctx context.Context, agentID string) (Identity, error)
+	Claim(ctx context.Context, c Caller, agentID string) (Claimed, error)
+}

@@ -1,0 +1,87 @@
+package contracts
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/store"
+)
+
+// Submitter is the door to the relay; *relay.Relay is one.
+type Submitter interface {
+	// Submit takes a verified event and returns after it is durable, or refused.
+	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
+}
+
+// Signer signs for the identities whose keys the server holds.
+type Signer interface {
+	// Holds reports whether the server holds the key of a pubkey in hex.
+	Holds(ctx context.Context, pubkey string) (bool, error)
+	// Sign completes ev, which has everything but ID and Sig, with the key of
+	// ev.PubKey. Without it the error is an *Error.
+	Sign(ctx context.Context, ev *nostr.Event) error
+}
+
+// Sealer encrypts and authenticates under the master key.
+type Sealer interface {
+	// Ready returns nil, or an *Error that is Unavailable and says why nothing
+	// can be sealed.
+	Ready() error
+	// Seal encrypts text; context must be the same at Open.
+	Seal(text, context []byte) ([]byte, error)
+	// Open decrypts what Seal made.
+	Open(sealed, context []byte) ([]byte, error)
+}
+
+// Identities knows the names of agents. Its errors are *Error for refusals.
+type Identities interface {
+	// ByAgent finds the identity with an agent id, nil for none.
+	ByAgent(ctx context.Context, agentID string) (*Identity, error)
+	// ByPubKey finds the name bound to a pubkey in hex, nil for none.
+	ByPubKey(ctx context.Context, pubkey string) (*Identity, error)
+	// Provision makes a key for an agent that has none. A name taken is a
+	// Conflict.
+	Provision(ctx context.Context, agentID string) (Provisioned, error)
+	// Bind binds a name to a key, first come.
+	Bind(ctx context.Context, agentID, pubkey string) (Identity, error)
+	// Claim gives a provisioned key away, once, and forgets it and its tokens.
+	Claim(ctx context.Context, agentID string) (Claimed, error)
+}
+
+// Outbox delivers signed events, each once to each target, in the order they
+// were given, and tries again until they are taken.
+type Outbox interface {
+	// Publish queues an event durably for the further relays and, if local, for
+	// this one, which has not taken it yet. An event it knows is no error. When
+	// the relay has taken a local one, Service.Delivered is called.
+	Publish(ctx context.Context, ev *nostr.Event, local bool) error
+}
+
+// Options are what a Service is made of. Relay, Store, Table, Signer, Sealer
+// and Identities are required.
+type Options struct {
+	Store      *store.Store
+	Relay      Submitter
+	Table      func() *gate.Table // the read rules in force (gate.contracts)
+	Signer     Signer
+	Sealer     Sealer
+	Identities Identities
+	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
+	Clock      func() time.Time // nil is time.Now
+	Rand       io.Reader        // nil is crypto/rand.Reader
+	Limits     Limits
+	Log        *slog.Logger // nil discards
+}
+
+// Limits bound what a caller may send and keep. Zero means the default.
+type Limits struct {
+	Content     int // bytes of an entry's content, description or note; default 64 KiB
+	Attachments int // of an entry; default 32
+	Private     int // private entries of one author in one contract; default 10,000
+}

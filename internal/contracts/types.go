@@ -1,0 +1,211 @@
+package contracts
+
+import (
+	"encoding/json"
+	"time"
+
+	"engramd/nips/niptemp"
+)
+
+// Caller is who asks, as the transport has proved it; the zero value is
+// nobody.
+type Caller struct {
+	PubKey      string // 64 lower-case hex digits, "" for nobody
+	AgentID     string // the name bound to PubKey, "" for none: then it is PubKey
+	Operator    bool
+	Provisioned bool // the server holds the key and signs for it
+}
+
+// Nobody reports whether nothing was proved.
+func (c Caller) Nobody() bool { return c.PubKey == "" && !c.Operator }
+
+// Agent is the caller's agent id, "" for nobody.
+func (c Caller) Agent() string {
+	if c.AgentID != "" {
+		return c.AgentID
+	}
+	return c.PubKey
+}
+
+// Visibility says who may read an entry.
+type Visibility string
+
+// The visibilities of an entry.
+const (
+	Shared     Visibility = niptemp.VisibilityShared
+	PosterOnly Visibility = "poster_only"
+	WorkerOnly Visibility = "worker_only"
+)
+
+// Valid reports whether v is one of the three.
+func (v Visibility) Valid() bool { return v == Shared || v == PosterOnly || v == WorkerOnly }
+
+// Contract is where one contract stands between its two parties. Fields of a
+// worker or an arbitrator nobody has named are null.
+type Contract struct {
+	ContractID        string         `json:"contract_id"`
+	Status            niptemp.Status `json:"status"`
+	PosterAgentID     string         `json:"poster_agent_id"`
+	PosterNpub        string         `json:"poster_npub"`
+	PosterPubKey      string         `json:"poster_pubkey"`
+	WorkerAgentID     *string        `json:"worker_agent_id"`
+	WorkerNpub        *string        `json:"worker_npub"`
+	WorkerPubKey      *string        `json:"worker_pubkey"`
+	ArbitratorAgentID *string        `json:"arbitrator_agent_id"`
+	ArbitratorNpub    *string        `json:"arbitrator_npub"`
+	AmountSats        int64          `json:"amount_sats"`
+	Description       string         `json:"description"`
+	Deadline          *time.Time     `json:"deadline"`
+	CreatedAt         time.Time      `json:"created_at"` // when the store first heard of it
+	UpdatedAt         time.Time      `json:"updated_at"` // of the move that led here
+	// Decided says who made the last move when it was no party; null otherwise.
+	Decided *Decision `json:"decided"`
+}
+
+// Decision is a move that no party made.
+type Decision struct {
+	By     string         `json:"by"` // "operator", "arbitrator" or "deadline"
+	Status niptemp.Status `json:"status"`
+	Note   string         `json:"note"`
+	At     time.Time      `json:"at"`
+}
+
+// CreateRequest offers a contract. The caller is its poster.
+//
+// A caller who holds his own key sends Event: the signed kind-30091 open, whose
+// d tag is the contract id he chose, a UUID v4, and which says what the request
+// says. ContractID may be left out then, and is the server's choice without.
+type CreateRequest struct {
+	ContractID        string          `json:"contract_id,omitempty"`
+	PosterAgentID     string          `json:"poster_agent_id,omitempty"` // the caller's, or absent
+	WorkerAgentID     string          `json:"worker_agent_id,omitempty"` // an agent id or a hex pubkey
+	WorkerPubKey      string          `json:"worker_pubkey,omitempty"`   // in its place
+	ArbitratorAgentID string          `json:"arbitrator_agent_id,omitempty"`
+	Description       string          `json:"description"`
+	AmountSats        int64           `json:"amount_sats"`
+	Deadline          *time.Time      `json:"deadline,omitempty"`
+	Event             json.RawMessage `json:"event,omitempty"`
+}
+
+// MoveRequest moves the state machine. Event is the signed kind-30091 of a
+// party that holds its own key.
+type MoveRequest struct {
+	Status niptemp.Status  `json:"status"`
+	Note   string          `json:"note,omitempty"`
+	Event  json.RawMessage `json:"event,omitempty"`
+}
+
+// ContractQuery asks for the caller's contracts, newest first.
+type ContractQuery struct {
+	Status niptemp.Status // "" for all
+	Limit  int            // 0 for 50, 500 at most
+	Offset int
+}
+
+// ContractPage is one page of them.
+type ContractPage struct {
+	Contracts []Contract `json:"contracts"`
+	Total     int        `json:"total"`
+	Limit     int        `json:"limit"`
+	Offset    int        `json:"offset"`
+}
+
+// Entry is one entry of a contract's memory.
+type Entry struct {
+	EntryID       string     `json:"entry_id"` // "mem_" and 12 lower-case hex digits
+	ContractID    string     `json:"contract_id"`
+	AuthorAgentID string     `json:"author_agent_id"`
+	AuthorNpub    string     `json:"author_npub"`
+	Type          string     `json:"type"`
+	Visibility    Visibility `json:"visibility"`
+	Content       string     `json:"content"` // as it is when Encrypted
+	Attachments   []string   `json:"attachments"`
+	NostrEventID  *string    `json:"nostr_event_id"` // null when private, or not in the relay yet
+	CreatedAt     time.Time  `json:"created_at"`
+	// ReceivedAt is when the server got it, beside CreatedAt, which is its
+	// author's word.
+	ReceivedAt time.Time `json:"received_at"`
+	// Encrypted says that Content is a NIP-44 payload between the parties.
+	Encrypted bool `json:"encrypted"`
+	// Event is the signed event of a shared entry.
+	Event json.RawMessage `json:"event,omitempty"`
+}
+
+// EntryRequest writes an entry. Event is the signed kind-30090 of a shared
+// entry whose author holds his own key; private entries have none.
+type EntryRequest struct {
+	EntryID       string          `json:"entry_id,omitempty"`        // with Event: what its agentry:entry says
+	AuthorAgentID string          `json:"author_agent_id,omitempty"` // the caller's, or absent
+	Type          string          `json:"type"`
+	Visibility    Visibility      `json:"visibility,omitempty"` // "" is shared
+	Content       string          `json:"content"`
+	Attachments   []string        `json:"attachments,omitempty"`
+	Event         json.RawMessage `json:"event,omitempty"`
+}
+
+// EntryQuery asks for entries, oldest first.
+type EntryQuery struct {
+	RequesterAgentID string     // the caller's, or ""
+	Type             string     // "" for all
+	Visibility       Visibility // "" for all the caller may see
+	Author           string     // agent id or hex pubkey, "" for all
+	Limit            int        // 0 for 50, 500 at most
+	Offset           int
+	Events           bool // give the signed events too
+}
+
+// EntryPage is one page of them.
+type EntryPage struct {
+	ContractID string  `json:"contract_id"`
+	Entries    []Entry `json:"entries"`
+	Total      int     `json:"total"`
+	Limit      int     `json:"limit"`
+	Offset     int     `json:"offset"`
+}
+
+// Summary counts what the caller may see.
+type Summary struct {
+	ContractID     string         `json:"contract_id"`
+	TotalEntries   int            `json:"total_entries"`
+	ByType         map[string]int `json:"by_type"`
+	ByAuthor       map[string]int `json:"by_author"` // by agent id
+	ByVisibility   map[string]int `json:"by_visibility"`
+	NostrPublished int            `json:"nostr_published"`
+	DateRange      *DateRange     `json:"date_range"` // null without entries
+}
+
+// DateRange is the first and the last created_at.
+type DateRange struct {
+	Earliest time.Time `json:"earliest"`
+	Latest   time.Time `json:"latest"`
+}
+
+// SearchRequest looks for entries that have every word of Query.
+type SearchRequest struct {
+	RequesterAgentID string `json:"requester_agent_id,omitempty"` // the caller's, or absent
+	Query            string `json:"query"`
+	Type             string `json:"type,omitempty"`
+	Limit            int    `json:"limit,omitempty"`
+	Offset           int    `json:"offset,omitempty"`
+}
+
+// Identity is the public part of an agent.
+type Identity struct {
+	AgentID     string    `json:"agent_id"`
+	PubKey      string    `json:"pubkey"`
+	Npub        string    `json:"npub"`
+	Provisioned bool      `json:"provisioned"` // the server holds its key
+	CreatedAt   time.Time `json:"created_at"`
+}
+
+// Provisioned is a new identity and its bearer token, which is shown once.
+type Provisioned struct {
+	Identity
+	Token string `json:"token"`
+}
+
+// Claimed is a key that its agent takes away; the server forgets it.
+type Claimed struct {
+	Identity
+	Nsec string `json:"nsec"`
+}

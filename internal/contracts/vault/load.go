@@ -1,0 +1,186 @@
+package vault
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FileName is the name of the key file in the data folder.
+const FileName = "master.key"
+
+// Settings with a meaning of their own; any other is the path of a key file.
+const (
+	Auto      = "auto" // FileName in the data folder, made when it is not there
+	Never     = "off"
+	envPrefix = "env:" // followed by the name of an environment variable
+)
+
+var (
+	// ErrKey says that a text is no master key. It does not repeat it.
+	ErrKey = errors.New("not a master key: want 64 hex digits, of 32 random bytes (openssl rand -hex 32)")
+	// ErrWrongKey says that the key is not the one that this database was begun with.
+	ErrWrongKey = errors.New("this is not the master key of this database")
+	// ErrLost says that there was a key file, and there is none.
+	ErrLost = errors.New("the master key of this database is missing")
+	// ErrExposed says that others than the file's owner and group may read the key file.
+	ErrExposed = errors.New("the file of the master key can be read by every user: chmod 600 it")
+)
+
+// maxFile is the size in bytes of the largest key file that is read.
+const maxFile = 4 << 10
+
+// Options say where the master key is.
+type Options struct {
+	Setting string                           // Auto, Never, "env:NAME" or a path; "" is Auto
+	Dir     string                           // data folder
+	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
+	// Check is the check value that the database keeps; nil when it was never opened with a master key.
+	Check  []byte
+	Random io.Reader // nil means crypto/rand
+}
+
+// Open finds the master key, or makes one in the data folder where that is wanted and the database has never had one.
+//
+// Errors name the file or the variable, and wrap ErrKey, ErrWrongKey, ErrLost, ErrExposed or what the file system said.
+func Open(o Options) (*Vault, error) {
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	master, source, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	if master == nil {
+		return Off(`contracts.master_key is "off" in the configuration of this relay`), nil
+	}
+	defer clear(master)
+	v, err := New(master, o.Random)
+	if err != nil {
+		return nil, fmt.Errorf("master key, %s: %w", source, err)
+	}
+	v.source = source
+	if o.Check != nil && !bytes.Equal(o.Check, v.check[:]) {
+		return nil, fmt.Errorf("master key, %s: %w: give back the one that it was begun with; with contracts.master_key = %q the relay runs without its private entries and provisioned keys",
+			source, ErrWrongKey, Never)
+	}
+	return v, nil
+}
+
+// find reads the key, or makes it; a nil key is none by the operator's will.
+func (o Options) find() (master []byte, source string, err error) {
+	name, inEnv := strings.CutPrefix(o.Setting, envPrefix)
+	switch {
+	case o.Setting == Never:
+		return nil, "", nil
+	case inEnv:
+		source = "environment variable " + name
+		text, ok := o.Env(name)
+		if !ok {
+			return nil, source, fmt.Errorf("master key: %s is not set", source)
+		}
+		master, err = Parse(text)
+	case o.Setting == Auto || o.Setting == "":
+		source = filepath.Join(o.Dir, FileName)
+		master, err = o.own(source)
+	default:
+		source = o.Setting
+		master, err = readFile(source)
+	}
+	if err != nil {
+		return nil, source, fmt.Errorf("master key, %s: %w", source, err)
+	}
+	return master, source, nil
+}
+
+// own reads the key file of the data folder, or makes it.
+func (o Options) own(path string) ([]byte, error) {
+	master, err := readFile(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		return master, err
+	}
+	if o.Check != nil {
+		return nil, fmt.Errorf("%w: put the file back, from where it was kept with the backups; with contracts.master_key = %q the relay runs without its private entries and provisioned keys",
+			ErrLost, Never)
+	}
+	master = make([]byte, KeySize)
+	if _, err := io.ReadFull(o.Random, master); err != nil {
+		return nil, err
+	}
+	return master, writeFile(path, master)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxFile:
+		return nil, ErrKey
+	case info.Mode().Perm()&0o007 != 0:
+		return nil, ErrExposed
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, err
+	}
+	defer clear(text)
+	return Parse(string(text))
+}
+
+// writeFile makes the key file, durable and complete or not at all. It never overwrites one.
+func writeFile(path string, master []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), FileName+".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = fmt.Fprintf(f, "# Master key of engramd's contract memory. Keep a copy with the backups, apart from the database.\n%s\n",
+		hex.EncodeToString(master))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil { // fails where a rename would overwrite
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Parse reads a master key: 64 hex digits on a line of their own, beside empty lines and lines that begin with #. The
+// error is ErrKey.
+func Parse(text string) ([]byte, error) {
+	var key []byte
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		raw, err := hex.DecodeString(line)
+		if err != nil || len(raw) != KeySize || key != nil {
+			return nil, ErrKey
+		}
+		key = raw
+	}
+	if key == nil || bytes.Count(key, key[:1]) == KeySize {
+		return nil, ErrKey
+	}
+	return key, nil
+}

@@ -1,0 +1,167 @@
+package vault
+
+import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// Sizes in bytes.
+const (
+	KeySize   = 32 // of a master key
+	CheckSize = 16 // of a check value
+	markSize  = 4  // of what a sealed value says of its key
+	header    = 1 + markSize
+	// Overhead is how much longer a sealed value is than its plaintext.
+	Overhead = header + chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
+)
+
+// version is the first byte of a sealed value.
+const version = 1
+
+var (
+	// ErrOff says that there is no master key, because the operator wants none. It is wrapped with how to change that.
+	ErrOff = errors.New("sealing is off")
+	// ErrSealed says that a sealed value does not open: it was changed, cut, moved from another row, or is none.
+	ErrSealed = errors.New("a sealed value does not open")
+	// ErrOtherKey says that something was sealed with another master key.
+	ErrOtherKey = errors.New("sealed with another master key")
+)
+
+// Vault seals and opens. Make one with Open or New; the zero Vault is off. It shows its keys to nobody: they lie in
+// closures, out of reach of fmt, encoders and reflection. Methods may be called by several goroutines.
+type Vault struct {
+	why    string // it is off
+	source string // where the master key came from, for people
+	check  [CheckSize]byte
+	seal   func(plain, row []byte) ([]byte, error)
+	open   func(sealed, row []byte) ([]byte, error)
+	derive func(name string) ([]byte, error)
+}
+
+// New makes a vault of a master key of KeySize bytes, which is not kept. random gives nonces: crypto/rand.Reader.
+func New(master []byte, random io.Reader) (*Vault, error) {
+	if len(master) != KeySize || bytes.Count(master, master[:1]) == KeySize {
+		return nil, ErrKey
+	}
+	prk, err := hkdf.Extract(sha256.New, master, nil)
+	if err != nil {
+		return nil, fmt.Errorf("derive from the master key: %w", err)
+	}
+	v := &Vault{derive: func(name string) ([]byte, error) {
+		return hkdf.Expand(sha256.New, prk, "engramd contracts v1 "+name, 32)
+	}}
+	check, err := v.derive("check")
+	if err != nil {
+		return nil, fmt.Errorf("derive from the master key: %w", err)
+	}
+	v.check = [CheckSize]byte(check[:CheckSize])
+	key, err := v.derive("seal")
+	if err != nil {
+		return nil, fmt.Errorf("derive from the master key: %w", err)
+	}
+	aead, err := chacha20poly1305.NewX(key)
+	if err != nil {
+		return nil, fmt.Errorf("make the cipher: %w", err)
+	}
+	mark := v.check[:markSize]
+	v.seal = func(plain, row []byte) ([]byte, error) {
+		out := append(append(make([]byte, 0, len(plain)+Overhead), version), mark...)
+		nonce := out[header : header+aead.NonceSize()]
+		if _, err := io.ReadFull(random, nonce); err != nil {
+			return nil, fmt.Errorf("make a nonce: %w", err)
+		}
+		return aead.Seal(out[:header+len(nonce)], nonce, plain, associated(out[:header], row)), nil
+	}
+	v.open = func(sealed, row []byte) ([]byte, error) {
+		switch {
+		case len(sealed) < Overhead || sealed[0] != version:
+			return nil, ErrSealed
+		case !bytes.Equal(sealed[1:header], mark):
+			return nil, ErrOtherKey
+		}
+		nonce, body := sealed[header:header+aead.NonceSize()], sealed[header+aead.NonceSize():]
+		plain, err := aead.Open(nil, nonce, body, associated(sealed[:header], row))
+		if err != nil {
+			return nil, ErrSealed
+		}
+		return plain, nil
+	}
+	return v, nil
+}
+
+// associated is what a value is bound to besides its content.
+func associated(head, row []byte) []byte { return append(bytes.Clone(head), row...) }
+
+// Off returns a vault without a key: sealing and opening fail with ErrOff and the reason.
+func Off(why string) *Vault { return &Vault{why: why} }
+
+// On reports whether there is a key; the error wraps ErrOff with the reason when there is none.
+func (v *Vault) On() error {
+	if v == nil || v.seal == nil {
+		if v == nil || v.why == "" {
+			return ErrOff
+		}
+		return fmt.Errorf("%w: %s", ErrOff, v.why)
+	}
+	return nil
+}
+
+// Seal seals a plaintext for the one row that it belongs to.
+func (v *Vault) Seal(plain, row []byte) ([]byte, error) {
+	if err := v.On(); err != nil {
+		return nil, err
+	}
+	return v.seal(plain, row)
+}
+
+// Open returns the plaintext of a value that was sealed for this row. The error is ErrSealed, ErrOtherKey or ErrOff; it
+// holds nothing of the value.
+func (v *Vault) Open(sealed, row []byte) ([]byte, error) {
+	if err := v.On(); err != nil {
+		return nil, err
+	}
+	return v.open(sealed, row)
+}
+
+// Check is a value by which the master key is known again, and from which nothing else follows. It is nil when the vault
+// is off.
+func (v *Vault) Check() []byte {
+	if v.On() != nil {
+		return nil
+	}
+	return v.check[:]
+}
+
+// Source says where the master key came from: a path, or "environment variable NAME"; "" when the vault is off.
+func (v *Vault) Source() string {
+	if v == nil {
+		return ""
+	}
+	return v.source
+}
+
+// Derive returns 32 bytes that only the holder of the master key can make, the same for the same name.
+func (v *Vault) Derive(name string) ([]byte, error) {
+	if err := v.On(); err != nil {
+		return nil, err
+	}
+	return v.derive("derived " + name)
+}
+
+// Row names the place of a sealed value: a table, a column, and what identifies the row. No two lists of parts give the
+// same bytes.
+func Row(parts ...string) []byte {
+	var out []byte
+	for _, p := range parts {
+		out = binary.AppendUvarint(out, uint64(len(p)))
+		out = append(out, p...)
+	}
+	return out
+}
