@@ -15,8 +15,8 @@ const (
 )
 
 const (
-	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json, author)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlInsertTag   = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
 	sqlHaveEvent   = `SELECT 1 FROM events WHERE id = ?`
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
@@ -117,13 +117,21 @@ func (w *writer) place(r *record) (Result, error) {
 func (w *writer) insert(r *record) (Result, error) {
 	w.seq++
 	seq := w.seq
-	_, err := w.exec(sqlInsertEvent, seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		bytesOrNil(r.readers), timeOrNil(r.expires), w.now, r.json)
+	who, err := w.giveNumber(author(r.pubkey))
 	if err != nil {
 		return Result{}, err
 	}
-	for _, t := range r.tags {
-		if _, err := w.exec(sqlInsertTag, t.name, t.value, r.created, seq, int64(r.ev.Kind)); err != nil {
+	readers, err := w.giveReaders(r.readers)
+	if err != nil {
+		return Result{}, err
+	}
+	_, err = w.exec(sqlInsertEvent, seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
+		readers, timeOrNil(r.expires), w.now, r.json, who)
+	if err != nil {
+		return Result{}, err
+	}
+	for i := range r.tags {
+		if err := w.insertTag(r, &r.tags[i], seq); err != nil {
 			return Result{}, err
 		}
 	}
@@ -132,6 +140,20 @@ func (w *writer) insert(r *record) (Result, error) {
 	w.expiresAt(r.expires)
 	w.stage.committed = append(w.stage.committed, Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class})
 	return Result{Outcome: Stored, Seq: seq}, nil
+}
+
+// insertTag enters one row into the tag index.
+func (w *writer) insertTag(r *record, t *tagRow, seq int64) error {
+	value := t.value
+	if k, ok := t.numberedKey(); ok {
+		num, err := w.giveNumber(k)
+		if err != nil {
+			return err
+		}
+		value = num
+	}
+	_, err := w.exec(sqlInsertTag, t.name, value, r.created, seq, int64(r.ev.Kind))
+	return err
 }
 
 // effects does what an event asks for that is about to be stored: before that, so that a deletion finds room in a full

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"slices"
 
 	"engramd/internal/gate"
 )
@@ -21,17 +19,12 @@ func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error)
 	}
 	named := false
 	err := s.read(ctx, func(ctx context.Context, c *conn) error {
-		row, err := c.one(`SELECT readers FROM events INDEXED BY events_address
-			WHERE kind=? AND pubkey=? AND d=? AND (expires_at IS NULL OR expires_at>?)`,
-			int64(kindAppData), ownerKey, gate.ApprovalD, s.clock().Unix())
-		if err != nil || row == nil {
-			return err
-		}
-		agents, _ := row[0].([]byte)
-		for key := range slices.Chunk(agents, 32) {
-			named = named || bytes.Equal(key, agentKey)
-		}
-		return nil
+		var err error
+		named, err = c.exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
+			ON t.name='p' AND t.value=`+numOf+` AND t.created_at=e.created_at AND t.seq=e.seq
+			WHERE e.kind=? AND e.author=`+numOf+` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`,
+			agentKey, int64(kindAppData), ownerKey, gate.ApprovalD, s.clock().Unix())
+		return err
 	})
 	return named, err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"encoding/hex"
@@ -12,13 +13,13 @@ import (
 
 // Check reads the whole database in one read transaction and reports what is wrong with it: SQLite's integrity check,
 // which compares tables and indexes; each event's columns, gate class and tag rows against its JSON, and its id against
-// its content; heads against history; contract states. It changes nothing. The error is for a check that could not be
+// its content; heads against history; contract states; the numbers of keys. It changes nothing. The error is for a check that could not be
 // made. The table of the options says which classes are right.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix()}
-		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states} {
+		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.numbers} {
 			if err := part(); err != nil {
 				return err
 			}
@@ -75,17 +76,28 @@ func integrity(ctx context.Context, c *conn) ([]string, error) {
 }
 
 func (k *checker) events() error {
-	return k.c.query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM events`, nil,
+	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
+	return k.c.query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
+		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
 		func(v []driver.Value) error {
 			k.report.Events++
 			r := k.row("events", v)
 			if r == nil {
 				return nil
 			}
+			if number, _ := v[10].([]byte); !bytes.Equal(number, r.pubkey) {
+				k.problem("keys", adviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
+			}
+			if one := len(r.readers) == len(r.pubkey); one != (v[11] == driver.Value(int64(1))) {
+				k.problem("class", adviceRebuild, "event %d: column readers is not as it should be", v[0])
+			}
 			for _, t := range r.tags {
 				k.tagRows++
-				has, err := k.c.exists(`SELECT 1 FROM tags WHERE name = ? AND value = ? AND created_at = ? AND seq = ? AND kind = ?`,
-					t.name, t.value, r.created, v[0], int64(r.ev.Kind))
+				text := tagRow + "?"
+				if _, numbered := t.numberedKey(); numbered {
+					text = tagRow + numOf
+				}
+				has, err := k.c.exists(text, t.name, r.created, v[0], int64(r.ev.Kind), t.value)
 				if err != nil {
 					return err
 				}
@@ -161,6 +173,17 @@ func (k *checker) heads() error {
 		k.problem("heads", adviceRebuild, "version %d in history is a head or regular event as well", v[0])
 		return nil
 	})
+}
+
+// numbers looks for keys that nothing names and nothing is going to forget.
+func (k *checker) numbers() error {
+	n, err := k.c.number(`SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
+		AND NOT EXISTS (SELECT 1 FROM tags WHERE name = 'p' AND value = p.num)
+		AND NOT EXISTS (SELECT 1 FROM pubkeys_gone WHERE num = p.num)`)
+	if err == nil && n > 0 {
+		k.problem("keys", adviceRebuild, "%d keys are kept that no event names", n)
+	}
+	return err
 }
 
 // states looks for contract states that cannot be.

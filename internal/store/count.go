@@ -109,14 +109,15 @@ func tagStretch(sh shape, name string, values []driver.Value) span {
 	sp := tagSpans(sh, name, values[:1])[0]
 	var w where
 	w.and("t.name=?", name)
-	w.andIn("t.value", values)
+	w.and("")
+	w.tagValue("t.value", name, values)
 	sp.lead, sp.repeats = w.sql.String(), len(values) > 1
 	return span{sp.shape, w.args}
 }
 
 func authorStretch(sh shape, authors, kinds []driver.Value) span {
 	var w where
-	w.andIn("e.pubkey", authors)
+	w.andAuthors(authors)
 	if kinds != nil {
 		w.andIn("e.kind", kinds)
 	}

@@ -17,9 +17,8 @@ import (
 // entry is a row as it is read, with what the second check needs.
 type entry struct {
 	Row
-	class   gate.Class
-	d       driver.Value
-	readers []byte
+	class gate.Class
+	d     driver.Value
 }
 
 // Where id and pubkey lie in stored JSON (wire.AppendEvent).
@@ -30,7 +29,7 @@ const (
 
 var errStoredRow = errors.New("a stored row is damaged: run engramd check")
 
-// scan reads the columns columnsOpen, columnsParty or columnsAll.
+// scan reads the columns columnsRow or columnsD.
 func (e *entry) scan(v []driver.Value) error {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
@@ -47,10 +46,7 @@ func (e *entry) scan(v []driver.Value) error {
 		return errStoredRow
 	}
 	if len(v) > 4 {
-		e.readers, _ = v[4].([]byte)
-	}
-	if len(v) > 5 {
-		e.d = v[5]
+		e.d = v[4]
 	}
 	return nil
 }
@@ -72,12 +68,24 @@ func (e *entry) readable(scope gate.Scope) bool {
 		}
 		sub.D = d
 	}
-	keys := hex.EncodeToString(e.readers)
-	for len(keys) >= 64 {
-		sub.P = append(sub.P, keys[:64])
-		keys = keys[64:]
-	}
+	sub.P = namedKeys(e.JSON)
 	return scope.CanRead(sub)
+}
+
+// namedKeys are the values of an event's p tags that are keys, found in its stored JSON: there a quotation mark after a
+// bracket begins a tag, because within a string it would have a backslash before it.
+func namedKeys(json []byte) (keys []string) {
+	start := []byte(`["p","`)
+	for rest := json; ; {
+		at := bytes.Index(rest, start)
+		if at < 0 || len(rest) < at+len(start)+65 {
+			return keys
+		}
+		rest = rest[at+len(start):]
+		if value := rest[:64]; rest[64] == '"' && isLowerHex(value) {
+			keys = append(keys, string(value))
+		}
+	}
 }
 
 // compareRows is the order of answers: newest first, ties by lowest id.

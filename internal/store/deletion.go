@@ -16,7 +16,7 @@ const (
 		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until)`
 	sqlOwnEvent       = `SELECT seq, kind FROM events WHERE id = ? AND pubkey = ?`
 	sqlOwnVersion     = `SELECT seq, pubkey, length(json) FROM history WHERE id = ? AND pubkey = ?`
-	sqlOwnHead        = `SELECT seq FROM events WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
+	sqlOwnHead        = `SELECT seq FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
 		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
 )

@@ -11,15 +11,17 @@ import (
 
 const (
 	sqlHead = `SELECT seq, created_at, id, class, expires_at, length(json) FROM events
-		WHERE kind = ? AND pubkey = ? AND d = ?`
+		WHERE kind = ? AND author = ? AND d = ?`
 	sqlNewerInHistory = `SELECT 1 FROM history WHERE kind = ?1 AND pubkey = ?2 AND d = ?3
 		AND (created_at > ?4 OR created_at = ?4 AND id < ?5) AND (expires_at IS NULL OR expires_at > ?6) LIMIT 1`
 	sqlHeadToHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
-		superseded_at, json) SELECT seq, kind, created_at, class, d, readers, expires_at, arrived_at, ?2, json
+		superseded_at, json) SELECT seq, kind, created_at, class, d, ` + readersInFull + `, expires_at, arrived_at, ?2, json
 		FROM events WHERE seq = ?1`
+	// readersInFull is the column readers of events as history has it.
+	readersInFull    = `CASE typeof(readers) WHEN 'integer' THEN (SELECT key FROM pubkeys WHERE num = readers) ELSE readers END`
 	sqlInsertHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
 		superseded_at, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)`
-	sqlVictim      = `SELECT json, class, pubkey, kind, created_at FROM events WHERE seq = ?`
+	sqlVictim      = `SELECT json, class, pubkey, author, created_at FROM events WHERE seq = ?`
 	sqlDeleteEvent = `DELETE FROM events WHERE seq = ?`
 	sqlDeleteTag   = `DELETE FROM tags WHERE name = ? AND value = ? AND created_at = ? AND seq = ?`
 )
@@ -45,7 +47,11 @@ func (h head) beats(r *record) bool {
 // head returns the head of the record's address. One that has expired counts as gone, as it does for readers, and is
 // removed, so that the outcome does not depend on when the sweeper comes by.
 func (w *writer) head(r *record) (head, error) {
-	row, err := w.c.one(sqlHead, int64(r.ev.Kind), r.pubkey, r.d)
+	who, err := w.number(author(r.pubkey))
+	if err != nil || who == 0 {
+		return head{}, err
+	}
+	row, err := w.c.one(sqlHead, int64(r.ev.Kind), who, r.d)
 	if err != nil || row == nil {
 		return head{}, err
 	}
@@ -78,7 +84,7 @@ func (w *writer) supersede(h head, r *record) error {
 		return err
 	}
 	w.known.history = true
-	if err := w.dropEvent(h.seq, nil); err != nil {
+	if err := w.dropEvent(h.seq, r, nil); err != nil {
 		return err
 	}
 	return w.pruneAddress(r)
@@ -110,7 +116,7 @@ const noReason reason = -1
 func (w *writer) removeEvent(seq int64, why reason) error {
 	var size int64
 	var who author
-	err := w.dropEvent(seq, func(row []driver.Value) {
+	err := w.dropEvent(seq, nil, func(row []driver.Value) {
 		size, who = int64(len(row[0].([]byte))), author(row[2].([]byte))
 	})
 	if err != nil {
@@ -121,8 +127,9 @@ func (w *writer) removeEvent(seq int64, why reason) error {
 	return nil
 }
 
-// dropEvent deletes a row of events, its tag rows and its place in the full-text index. seen gets the row before.
-func (w *writer) dropEvent(seq int64, seen func(row []driver.Value)) error {
+// dropEvent deletes a row of events, its tag rows and its place in the full-text index. successor, if any, is about to be
+// stored by the same author. seen gets the row before.
+func (w *writer) dropEvent(seq int64, successor *record, seen func(row []driver.Value)) error {
 	row, err := w.c.one(sqlVictim, seq)
 	if err != nil {
 		return err
@@ -137,14 +144,36 @@ func (w *writer) dropEvent(seq int64, seen func(row []driver.Value)) error {
 	if err != nil {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
+	w.unindex(seq, gate.Class(row[1].(int64)), ev)
+	if _, err := w.exec(sqlDeleteEvent, seq); err != nil {
+		return err
+	}
 	for _, t := range tagRows(ev.Tags) {
-		if _, err := w.exec(sqlDeleteTag, t.name, t.value, row[4], seq); err != nil {
+		if err := w.dropTag(&t, row[4], seq, successor); err != nil {
 			return err
 		}
 	}
-	w.unindex(seq, gate.Class(row[1].(int64)), ev)
-	_, err = w.exec(sqlDeleteEvent, seq)
-	return err
+	if successor != nil {
+		return nil
+	}
+	return w.loosen(row[3].(int64))
+}
+
+// dropTag takes one row out of the tag index.
+func (w *writer) dropTag(t *tagRow, created driver.Value, seq int64, successor *record) error {
+	k, numbered := t.numberedKey()
+	if !numbered {
+		_, err := w.exec(sqlDeleteTag, t.name, t.value, created, seq)
+		return err
+	}
+	num, err := w.number(k)
+	if err != nil {
+		return err
+	}
+	if _, err := w.exec(sqlDeleteTag, t.name, num, created, seq); err != nil || num == 0 || successor.names(k) {
+		return err
+	}
+	return w.loosen(num)
 }
 
 // removed counts rows that went for good.

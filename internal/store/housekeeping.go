@@ -119,7 +119,13 @@ func (s *Store) Sweep(ctx context.Context) error {
 			if first {
 				w.chores.prune = 0
 			}
-			if more, err = w.housekeep(); err == nil && !more && w.purging {
+			if more, err = w.housekeep(); err == nil && !more && w.loose {
+				if more, err = w.tightenStep(looseChunk); err == nil && !more {
+					w.after(func() { w.loose = false })
+				}
+				more = true // for what comes next
+			}
+			if err == nil && !more && w.purging {
 				more, err = w.purgeStep(purgeChunk)
 			}
 			return err

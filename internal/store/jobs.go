@@ -10,7 +10,7 @@ type job struct {
 }
 
 // work does one step of what is to be done besides the queue and reports whether there was any: the oldest job, else
-// housekeeping that is due, else texts that are to leave the full-text index.
+// housekeeping that is due, else keys that nothing may name any more, else texts that are to leave the full-text index.
 func (w *writer) work() bool {
 	if len(w.jobs) > 0 {
 		j := w.jobs[0]
@@ -29,7 +29,8 @@ func (w *writer) work() bool {
 		return true
 	}
 	if !w.chores.due(w.s.clock().Unix()) {
-		return w.purge()
+		tightened := w.tightenSome()
+		return w.purge() || tightened
 	}
 	more, err := w.stepAlone((*writer).housekeep)
 	if err != nil {

@@ -42,6 +42,16 @@ func lowerHex32(s string) ([]byte, bool) {
 	return out, true
 }
 
+// isLowerHex reports whether there are lower-case hex digits only.
+func isLowerHex(s []byte) bool {
+	for _, c := range s {
+		if nibble(c) > 15 {
+			return false
+		}
+	}
+	return true
+}
+
 // nibble is the value of one lower-case hex digit, 255 for anything else.
 func nibble(c byte) byte {
 	switch {

@@ -79,6 +79,62 @@ func (w *where) in(expr string, values []driver.Value) {
 	}
 }
 
+// numbered adds "expr is the number of one of the keys".
+func (w *where) numbered(expr string, keys []driver.Value) {
+	switch len(keys) {
+	case 0:
+		w.text("0")
+	case 1:
+		w.text(expr+"="+numOf, keys[0])
+	default:
+		w.text(expr + " IN (")
+		w.numbersOf(keys)
+		w.text(")")
+	}
+}
+
+// numbersOf adds a SELECT of the keys' numbers.
+func (w *where) numbersOf(keys []driver.Value) {
+	w.text("SELECT +num FROM pubkeys WHERE ")
+	w.in("key", keys)
+}
+
+// author adds "the row's author is among keys".
+func (w *where) author(keys []driver.Value, from source) {
+	if from == fromHistory {
+		w.in("e.pubkey", keys)
+		return
+	}
+	w.numbered("e.author", keys)
+}
+
+// andAuthors adds "the event's author is among keys" as a condition of its own.
+func (w *where) andAuthors(keys []driver.Value) {
+	w.and("")
+	w.author(keys, fromEvents)
+}
+
+// tagValue adds "expr, a value of the tag index under this name, is among values", which compile has sorted: TEXT first.
+func (w *where) tagValue(expr, name string, values []driver.Value) {
+	texts := 0
+	for texts < len(values) {
+		if _, isKey := values[texts].([]byte); isKey {
+			break
+		}
+		texts++
+	}
+	switch {
+	case name != "p" || texts == len(values):
+		w.in(expr, values)
+	case texts == 0:
+		w.numbered(expr, values)
+	default:
+		w.text(expr + " IN (")
+		w.numbersOf(values[texts:])
+		w.text(" UNION ALL VALUES (?)"+strings.Repeat(",(?)", texts-1)+")", values[:texts]...)
+	}
+}
+
 func allBlobs(values []driver.Value) bool {
 	for _, v := range values {
 		if b, ok := v.([]byte); !ok || len(b) != 32 {

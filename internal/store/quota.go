@@ -3,7 +3,7 @@ package store
 import "fmt"
 
 const sqlUsage = `SELECT count(*), coalesce(sum(size), 0) FROM (
-	SELECT length(json) AS size FROM events WHERE pubkey = ?1
+	SELECT length(json) AS size FROM events WHERE author = (SELECT num FROM pubkeys WHERE key = ?1)
 	UNION ALL SELECT length(json) FROM history WHERE pubkey = ?1)`
 
 // usage holds what authors keep here, events and history together, for those that wrote while a quota was in force.

@@ -27,29 +27,24 @@ type statement struct {
 	args []driver.Value
 }
 
-// Columns of a row. The second check needs the class of all, readers where a p tag is a way of the scope, and d where that
-// is one.
+// Columns of a row. The second check needs the class of all, and d where that is a way of the scope; id, author and p tags
+// it finds in the JSON.
 const (
-	columnsOpen  = "e.seq,e.created_at,e.class,e.json"
-	columnsParty = columnsOpen + ",e.readers"
-	columnsAll   = columnsParty + ",e.d"
-	columnsKey   = "e.seq,e.created_at,e.id,length(e.json)"
+	columnsRow = "e.seq,e.created_at,e.class,e.json"
+	columnsD   = columnsRow + ",e.d"
+	columnsKey = "e.seq,e.created_at,e.id,length(e.json)"
 )
 
 // columns are those that a row needs under a scope when it matches the filter.
 func columns(scope gate.Scope, f nostr.Filter) string {
-	out := columnsOpen
 	for _, c := range scope.Clauses() {
 		switch {
 		case c.Everyone, c.ByAuthor && allAmong(f.Authors, c.Keys), len(c.IDs) > 0 && len(f.IDs) > 0:
-			// id and author are in the JSON
 		case len(c.Ds) > 0:
-			return columnsAll
-		case c.ByTag:
-			out = columnsParty
+			return columnsD
 		}
 	}
-	return out
+	return columnsRow
 }
 
 // statement returns a span's SQL and arguments: every condition of the filter that the span does not imply, the scope,
@@ -98,7 +93,7 @@ func (r *reading) conditions(w *where, sh *shape) {
 		w.andIn("e.id", r.want.ids)
 	}
 	if sh.authors && r.want.authors != nil {
-		w.andIn("e.pubkey", r.want.authors)
+		w.andAuthors(r.want.authors)
 	}
 	for _, t := range r.want.tags {
 		if t.name != sh.skipTag {
@@ -115,7 +110,7 @@ func hasTag(w *where, t wantedTag) {
 		return
 	}
 	w.and("EXISTS (SELECT 1 FROM tags AS x WHERE x.name=? AND ", t.name)
-	w.in("x.value", t.values)
+	w.tagValue("x.value", t.name, t.values)
 	w.text(" AND x.created_at=e.created_at AND x.seq=e.seq)")
 }
 

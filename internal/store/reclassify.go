@@ -76,11 +76,16 @@ func (w *writer) classStep(table, where string, last *int64) (bool, error) {
 				return err
 			}
 		}
-		var readers []byte
+		var readers driver.Value
 		if is != gate.Open {
-			readers = readerKeys(ev.Tags)
+			keys := readerKeys(ev.Tags)
+			if readers = keys; table == "events" {
+				if readers, err = w.giveReaders(keys); err != nil {
+					return err
+				}
+			}
 		}
-		_, err = w.exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), bytesOrNil(readers), *last)
+		_, err = w.exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
 		return err
 	})
 	return n == classifyChunk, err

@@ -35,6 +35,11 @@ const rowCost = 100
 // small messages which make much work cannot keep everybody else waiting.
 func (r *record) cost() int {
 	rows := len(r.tags)
+	for i := range r.tags {
+		if r.tags[i].name == "p" {
+			rows++ // its key may have to be numbered
+		}
+	}
 	if r.ev.Kind == kindDeletion {
 		rows += 2 * len(r.ev.Tags)
 	}
@@ -45,6 +50,19 @@ func (r *record) cost() int {
 type tagRow struct {
 	name  string
 	value driver.Value
+}
+
+// names reports whether one of the first few rows is for a p tag with the key: to save work, not to be relied on.
+func (r *record) names(k author) bool {
+	if r == nil {
+		return false
+	}
+	for i := range r.tags[:min(len(r.tags), comparedTags)] {
+		if named, ok := r.tags[i].numberedKey(); ok && named == k {
+			return true
+		}
+	}
+	return false
 }
 
 // newRecord computes the rows of an event. It fails when the id or the pubkey is no 64 lower-case hex digits, which the

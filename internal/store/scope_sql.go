@@ -83,7 +83,7 @@ func clauseWays(w *where, c gate.Clause, from source) {
 	keys := blobs(c.Keys)
 	if c.ByAuthor && len(keys) > 0 {
 		or()
-		w.in("e.pubkey", keys)
+		w.author(keys, from)
 	}
 	if c.ByTag && len(keys) > 0 {
 		or()
@@ -105,16 +105,17 @@ func clauseWays(w *where, c gate.Clause, from source) {
 // readersAmong adds the condition that one of a gated row's p tags is among keys. Nearly every gated event has one p tag,
 // which is then the whole of readers; of others the tag rows are asked, or, for history, which has none, readers is cut up.
 func readersAmong(w *where, keys []driver.Value, from source) {
-	w.text("CASE WHEN length(e.readers)=32 THEN ")
-	w.in("e.readers", keys)
-	w.text(" ELSE ")
 	if from == fromHistory {
-		w.text("EXISTS (WITH RECURSIVE cut(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM cut WHERE at+32<length(e.readers))" +
+		w.text("CASE WHEN length(e.readers)=32 THEN ")
+		w.in("e.readers", keys)
+		w.text(" ELSE EXISTS (WITH RECURSIVE cut(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM cut WHERE at+32<length(e.readers))" +
 			" SELECT 1 FROM cut WHERE ")
 		w.in("substr(e.readers,at,32)", keys)
 	} else {
-		w.text("EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND ")
-		w.in("r.value", keys)
+		w.text("CASE WHEN typeof(e.readers)='integer' THEN ")
+		w.numbered("e.readers", keys)
+		w.text(" ELSE EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND ")
+		w.numbered("r.value", keys)
 		w.text(" AND r.created_at=e.created_at AND r.seq=e.seq")
 	}
 	w.text(") END")

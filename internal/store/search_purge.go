@@ -16,10 +16,10 @@ const (
 )
 
 // A text leaves the index in one to four milliseconds. purgeChunk of them are taken out at a time when nobody waits, and
-// one after each batch when somebody does; when the store closes, as many as purgeAtClose allows.
+// one after each batch when somebody does; when the store closes, or somebody needs the room, as many as purgeTime allows.
 const (
-	purgeChunk   = 8
-	purgeAtClose = time.Second
+	purgeChunk = 8
+	purgeTime  = time.Second
 )
 
 // purge takes out the next texts and reports whether it did anything.
@@ -50,19 +50,20 @@ func (w *writer) purgeStep(limit int) (more bool, err error) {
 	n := 0
 	err = w.each(sqlGone, []driver.Value{int64(limit)}, func(row []driver.Value) error {
 		n++
-		remove := indexStatements(searchTable(gate.Class(row[1].(int64)))).remove
-		if _, err := w.exec(remove, row[0], row[2]); err != nil {
+		// First this, so that a full database has room for what the index writes.
+		if _, err := w.exec(sqlWasPurged, row[0]); err != nil {
 			return err
 		}
-		_, err := w.exec(sqlWasPurged, row[0])
+		remove := indexStatements(searchTable(gate.Class(row[1].(int64)))).remove
+		_, err := w.exec(remove, row[0], row[2])
 		return err
 	})
 	return n == limit, err
 }
 
-// purgeLast takes out what it can before the store closes.
-func (w *writer) purgeLast() {
-	for end := time.Now().Add(purgeAtClose); w.purging && time.Now().Before(end); {
+// purgeNow takes out what it can in purgeTime.
+func (w *writer) purgeNow() {
+	for end := time.Now().Add(purgeTime); w.purging && time.Now().Before(end); {
 		if !w.purge() {
 			return
 		}

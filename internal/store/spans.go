@@ -68,7 +68,7 @@ func addressSpans(want *wanted) []span {
 	d := want.tag("d")
 	var w where
 	w.andIn("e.kind", want.kinds)
-	w.andIn("e.pubkey", want.authors)
+	w.andAuthors(want.authors)
 	w.andIn("e.d", d.values)
 	w.and("e.d IS NOT NULL")
 	heads := shape{
@@ -91,9 +91,14 @@ func addressSpans(want *wanted) []span {
 func tagSpans(sh shape, name string, values []driver.Value) []span {
 	sh.from = "tags AS t CROSS JOIN events AS e ON e.seq=t.seq"
 	sh.lead, sh.at, sh.ordered = "t.name=? AND t.value=?", "t", true
+	keyed := sh
+	keyed.lead = "t.name=? AND t.value=" + numOf
 	out := make([]span, len(values))
 	for i, v := range values {
 		out[i] = span{&sh, []driver.Value{name, v}}
+		if _, isKey := v.([]byte); isKey && name == "p" {
+			out[i].shape = &keyed
+		}
 	}
 	return out
 }
@@ -104,7 +109,7 @@ const fewKinds = 8
 
 // authorSpans reads per author and kind; nil kinds are all that the author has events of.
 func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, error) {
-	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.pubkey=? AND e.kind=?"
+	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+numOf+" AND e.kind=?"
 	sh.at, sh.ordered = "e", true
 	out := make([]span, 0, len(authors)*min(max(1, len(kinds)), fewKinds))
 	for _, a := range authors {
@@ -186,9 +191,9 @@ func (r *reading) readsByKind(clauses []gate.Clause) bool {
 
 // Distinct kinds by a jump from each to the next, not by reading every entry of the index.
 const (
-	sqlKindsOfAuthor = `WITH RECURSIVE k(kind) AS (
-		SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE pubkey=?1)
-		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE pubkey=?1 AND kind>k.kind)
+	sqlKindsOfAuthor = `WITH RECURSIVE a(num) AS (SELECT num FROM pubkeys WHERE key=?1), k(kind) AS (
+		SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE author=(SELECT num FROM a))
+		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE author=(SELECT num FROM a) AND kind>k.kind)
 		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`
 	sqlKinds = `WITH RECURSIVE k(kind) AS (
 		SELECT (SELECT min(kind) FROM events INDEXED BY events_kind)

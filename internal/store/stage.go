@@ -7,6 +7,7 @@ type stage struct {
 	indexed   []indexChange // to the full-text index, applied at the end of the transaction
 	removed   [numReasons]int
 	touched   []author // whose usage counters changed
+	numbered  []author // who got their numbers
 	jobs      []*job   // work to go on with after the commit
 	after     []func() // what becomes true with the commit
 }
@@ -32,16 +33,18 @@ func (r reason) String() string {
 
 // mark is a point in the transaction to which undo returns.
 type mark struct {
-	committed, indexed, touched, jobs, after int
-	removed                                  [numReasons]int
+	committed, indexed, touched, numbered, jobs, after int
+	removed                                            [numReasons]int
 }
 
 func (s *stage) mark() mark {
-	return mark{len(s.committed), len(s.indexed), len(s.touched), len(s.jobs), len(s.after), s.removed}
+	return mark{len(s.committed), len(s.indexed), len(s.touched), len(s.numbered), len(s.jobs), len(s.after), s.removed}
 }
 
 // reset empties the stage for a new transaction. What was handed to OnCommit is not reused.
-func (s *stage) reset() { *s = stage{indexed: s.indexed[:0], touched: s.touched[:0]} }
+func (s *stage) reset() {
+	*s = stage{indexed: s.indexed[:0], touched: s.touched[:0], numbered: s.numbered[:0]}
+}
 
 // after notes what becomes true when the transaction is durable.
 func (w *writer) after(fn func()) { w.stage.after = append(w.stage.after, fn) }
@@ -49,9 +52,11 @@ func (w *writer) after(fn func()) { w.stage.after = append(w.stage.after, fn) }
 // undo forgets what was staged since m. Counters of authors touched since are dropped: they are read anew on demand.
 func (w *writer) undo(m mark) {
 	w.usage.forget(w.stage.touched[m.touched:])
+	w.numbers.forget(w.stage.numbered[m.numbered:])
 	w.stage.committed = w.stage.committed[:m.committed]
 	w.stage.indexed = w.stage.indexed[:m.indexed]
 	w.stage.touched = w.stage.touched[:m.touched]
+	w.stage.numbered = w.stage.numbered[:m.numbered]
 	w.stage.jobs = w.stage.jobs[:m.jobs]
 	w.stage.after = w.stage.after[:m.after]
 	w.stage.removed = m.removed

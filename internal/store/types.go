@@ -185,7 +185,7 @@ func (r Report) OK() bool { return len(r.Problems) == 0 }
 
 // Problem is one finding of Check.
 type Problem struct {
-	Check  string // "integrity", "json", "class", "tags", "heads", "states", "search"
+	Check  string // "integrity", "json", "class", "tags", "heads", "states", "keys"
 	Detail string // what was found; names seq numbers, no ids or keys
 	Advice string // what the operator can do
 }
@@ -196,6 +196,7 @@ type Pending struct {
 	opts   PutOptions
 	job    func(*writer) error // the store's own work, in place of an event
 	size   int
+	again  bool // tried before, when deleted texts took the room
 	done   chan struct{}
 	result Result
 }

@@ -11,9 +11,9 @@ const (
 		ON CONFLICT (pubkey) DO UPDATE SET until = max(until, ?2), request = ?3`
 	sqlVanishDone   = `UPDATE vanished SET request = NULL WHERE pubkey = ? AND request = ?`
 	sqlVanishOpen   = `SELECT pubkey, until, request FROM vanished WHERE request IS NOT NULL`
-	sqlVanishEvents = `SELECT seq FROM events WHERE pubkey = ? AND created_at <= ? AND seq <> ? LIMIT ?`
+	sqlVanishEvents = `SELECT seq FROM events WHERE author = ` + numOf + ` AND created_at <= ? AND seq <> ? LIMIT ?`
 	sqlVanishPast   = `SELECT seq, pubkey, length(json) FROM history WHERE pubkey = ? AND created_at <= ? LIMIT ?`
-	sqlVanishWraps  = `SELECT seq, created_at FROM tags WHERE name = 'p' AND value = ? AND kind = 1059 AND created_at <= ?
+	sqlVanishWraps  = `SELECT seq, created_at FROM tags WHERE name = 'p' AND value = ` + numOf + ` AND kind = 1059 AND created_at <= ?
 		ORDER BY created_at DESC LIMIT ?`
 )
 

@@ -129,7 +129,7 @@ func BeginBroken(ctx context.Context, s *Store, ev *nostr.Event, how string) (*P
 	case "error":
 		rec.tags = append(rec.tags, tagRow{name: "x", value: struct{}{}}) // the driver cannot bind it
 	case "panic":
-		rec.pubkey = rec.pubkey[:31] // too short for a key of the counters
+		rec.tags = append(rec.tags, tagRow{name: "p", value: make([]byte, 31)}) // too short for a key
 	}
 	p := &Pending{rec: rec, size: len(rec.json), done: make(chan struct{})}
 	return p, s.queue.push(ctx, p)

@@ -23,6 +23,7 @@ type writer struct {
 	now      int64 // Unix seconds, the same throughout a transaction
 	known    known
 	usage    usage
+	numbers  numbers
 	stage    stage
 	dirty    bool     // the current member has changed something, or tried
 	current  *Pending // being applied
@@ -30,7 +31,8 @@ type writer struct {
 	chores   chores
 	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
 	purging  bool  // search_gone may have rows
-	noRoom   bool  // nothing is to be put there
+	loose    bool  // pubkeys_gone may have rows
+	noRoom   bool  // nothing is to be put into search_gone and pubkeys_gone
 
 	contractsDone stateKey // see pruneContracts
 }
@@ -54,6 +56,12 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		return nil, err
 	}
 	s.lastSeq.Store(w.seq)
+	if w.numbers.last, err = c.number(sqlLastNumber); err != nil {
+		return nil, err
+	}
+	if w.loose, err = c.exists(sqlAnyLoose); err != nil {
+		return nil, err
+	}
 	for _, prepare := range []func() error{
 		func() error { return w.setPageLimit(s.live.Load().MaxBytes) },
 		w.findExpiry,
@@ -113,7 +121,7 @@ func (w *writer) abandon() {
 		}
 	}
 	w.jobs = nil
-	w.purgeLast()
+	w.purgeNow()
 }
 
 // commit applies the batch in one transaction and answers every member. The order matters: durable, then LastSeq, then
@@ -131,6 +139,12 @@ func (w *writer) commit(batch []*Pending) {
 	results, err := w.transact(batch, false)
 	if errors.Is(err, errRedo) {
 		w.concluded(err)
+		results, err = w.transact(batch, true)
+	}
+	if w.purging && errors.Is(err, ErrFull) {
+		// Texts that were deleted still take the room. The full-text index may ask for it as late as at COMMIT.
+		w.concluded(err)
+		w.purgeNow()
 		results, err = w.transact(batch, true)
 	}
 	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, ErrFull) {
@@ -154,12 +168,22 @@ func (w *writer) commit(batch []*Pending) {
 		}
 		return
 	}
+	var again []*Pending
 	for i, p := range batch {
+		if w.purging && !p.again && errors.Is(results[i].Err, ErrFull) {
+			p.again = true
+			again = append(again, p)
+			continue
+		}
 		if j := w.jobOf(p); j != nil {
 			j.result = results[i]
 			continue
 		}
 		p.finish(results[i])
+	}
+	if len(again) > 0 {
+		w.purgeNow()
+		w.commit(again)
 	}
 }
 
@@ -191,6 +215,7 @@ func (w *writer) begin() {
 func (w *writer) concluded(err error) {
 	if err != nil {
 		w.usage.clear()
+		w.numbers.forget(w.stage.numbered)
 		w.stage.reset()
 		return
 	}
