@@ -28,7 +28,7 @@ const msgExpired = "invalid: the event has expired"
 // known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
 // most of the time, and are asked for every event otherwise.
 type known struct {
-	history, deletedIDs, deletedAddresses, vanished, banned bool
+	history, deletedIDs, deletedAddresses, vanished, banned, quarantine bool
 }
 
 // apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, banned, this very event,

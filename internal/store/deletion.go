@@ -88,6 +88,9 @@ func (w *writer) deleteID(r *record, target string) error {
 	if _, err := w.removeHistory(byDeletion, sqlOwnVersion, id, r.pubkey); err != nil {
 		return err
 	}
+	if _, err := w.unquarantine(sqlUnquarantineID, id, r.pubkey); err != nil {
+		return err
+	}
 	w.known.deletedIDs = true
 	_, err = w.exec(sqlDeletedID, id, r.pubkey)
 	return err
@@ -110,6 +113,9 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		}
 	}
 	if _, err := w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created); err != nil {
+		return err
+	}
+	if _, err := w.unquarantine(sqlUnquarantineAddress, r.pubkey, int64(kind), d, r.created); err != nil {
 		return err
 	}
 	w.known.deletedAddresses = true

@@ -97,6 +97,11 @@ func (w *writer) keepLate(r *record) error {
 	if !isContract(r.ev.Kind) || !hasHistory(r) {
 		return nil
 	}
+	return w.keepVersion(r)
+}
+
+// keepVersion stores the record as history, whatever else is known of its address.
+func (w *writer) keepVersion(r *record) error {
 	w.seq++
 	_, err := w.exec(sqlInsertHistory, w.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
 		bytesOrNil(r.readers), timeOrNil(r.expires), w.now, r.json)

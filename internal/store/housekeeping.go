@@ -70,7 +70,7 @@ func (w *writer) housekeep() (more bool, err error) {
 	if w.chores.prune > w.now {
 		return false, nil
 	}
-	for _, prune := range []func(int) (int, error){w.pruneDays, w.pruneContracts} {
+	for _, prune := range []func(int) (int, error){w.pruneDays, w.pruneContracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {
 			return false, err

@@ -28,6 +28,7 @@ type Store struct {
 	table    atomic.Pointer[gate.Table]
 	lastSeq  atomic.Int64
 	search   atomic.Bool // the full-text index exists
+	restores restorations
 
 	queue   *queue
 	writer  *writer

@@ -71,7 +71,7 @@ type vanishing struct {
 // step removes up to vanishChunk rows and reports whether more may be there.
 func (v *vanishing) step(w *writer) (more bool, err error) {
 	left := vanishChunk
-	for _, part := range []func(*writer, int) (int, error){v.events, v.history, v.wraps} {
+	for _, part := range []func(*writer, int) (int, error){v.events, v.history, v.quarantine, v.wraps} {
 		n, err := part(w, left)
 		if err != nil {
 			return false, err
@@ -95,6 +95,10 @@ func (v *vanishing) events(w *writer, limit int) (int, error) {
 
 func (v *vanishing) history(w *writer, limit int) (int, error) {
 	return w.removeHistory(byVanish, sqlVanishPast, v.pubkey, v.until, int64(limit))
+}
+
+func (v *vanishing) quarantine(w *writer, limit int) (int, error) {
+	return w.unquarantine(sqlUnquarantineAuthor, v.pubkey, v.until, int64(limit))
 }
 
 func (v *vanishing) wraps(w *writer, limit int) (int, error) {

@@ -46,7 +46,7 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 	}
 	for table, flag := range map[string]*bool{
 		"history": &w.known.history, "deleted_ids": &w.known.deletedIDs,
-		"deleted_addresses": &w.known.deletedAddresses, "vanished": &w.known.vanished,
+		"deleted_addresses": &w.known.deletedAddresses, "vanished": &w.known.vanished, "quarantine": &w.known.quarantine,
 	} {
 		if *flag, err = c.exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
 			return nil, err
@@ -67,7 +67,9 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },
 		func() error { return w.openSearch(ctx) },
+		func() error { return w.countRestores() },
 		func() error { return w.finishVanishes(ctx) },
+		func() error { return w.finish(ctx, (*writer).sweepStaged) },
 	} {
 		if err := prepare(); err != nil {
 			return nil, err
