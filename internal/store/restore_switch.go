@@ -96,6 +96,9 @@ func (w *writer) applyVersion(r *record) (Result, error) {
 	if r.expires != 0 && r.expires <= w.now {
 		return Result{Outcome: Refused, Message: msgExpired}, nil
 	}
+	if banned, err := w.banned(r); err != nil || banned {
+		return Result{Outcome: Deleted}, err
+	}
 	if have, err := w.have(r); err != nil || have {
 		return Result{Outcome: Duplicate}, err
 	}

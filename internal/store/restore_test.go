@@ -369,3 +369,15 @@ func TestRestoreRefusesBadOptions(t *testing.T) {
 		}
 	}
 }
+
+func TestARestoreBringsBackNothingBanned(t *testing.T) {
+	s := storetest.MustOpen(t)
+	old, head := alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 1, "mem/b")
+	for _, ev := range []*nostr.Event{old, head} {
+		administer(t, s, store.AdminEvents, ev.ID, store.AdminBanned)
+	}
+	got := switchIn(t, s, repair(alice), []staged{{store.Versions, old}, {store.Heads, head}})
+	if got.Deleted != 2 || isHistory(t, s, old) || isHead(t, s, head) {
+		t.Errorf("restored %+v", got)
+	}
+}
