@@ -135,6 +135,9 @@ func (w *writer) insert(r *record) (Result, error) {
 			return Result{}, err
 		}
 	}
+	if err := w.indexEntry(r, seq); err != nil {
+		return Result{}, err
+	}
 	w.index(seq, r.class, r.ev)
 	w.count(author(r.pubkey), 1, int64(len(r.json)))
 	w.expiresAt(r.expires)

@@ -10,9 +10,16 @@ import (
 
 const (
 	sqlContractState = `SELECT poster, status, created_at, event FROM contract_states WHERE contract = ? AND a = ? AND b = ?`
-	sqlSetState      = `INSERT INTO contract_states(contract, a, b, poster, status, created_at, event)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (contract, a, b)
-		DO UPDATE SET poster = ?4, status = ?5, created_at = ?6, event = ?7`
+	sqlSetState      = `INSERT INTO contract_states(contract, a, b, poster, status, created_at, event, n, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(n), 0) + 1 FROM contract_states), ?8)
+		ON CONFLICT (contract, a, b) DO UPDATE SET poster = ?4, status = ?5, created_at = ?6, event = ?7`
+	// A pair that accepts an offer, or is named in it, stands under its terms; the second one to accept stands behind the first.
+	sqlFromOffer = `UPDATE contract_states SET (shown, api, deadline, arbitrator, due) =
+		(SELECT CASE o.shown WHEN 0 THEN 2 ELSE 1 END, o.api, o.deadline, o.arbitrator, o.due
+			FROM contract_states AS o WHERE o.contract = ?1 AND o.a = ?4 AND o.b = ?4)
+		WHERE contract = ?1 AND a = ?2 AND b = ?3 AND EXISTS (SELECT 1 FROM contract_states WHERE contract = ?1 AND a = ?4 AND b = ?4)`
+	sqlOfferTaken = `UPDATE contract_states SET shown = 0 WHERE contract = ?1 AND a = ?2 AND b = ?2 AND shown = 1 AND EXISTS
+		(SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND a <> b)`
 )
 
 // lifecycle judges contract memory against the state of its pair (30-nip-temp) and, for a 30091, moves that state, in
@@ -157,7 +164,19 @@ func (w *writer) setState(r *record, s niptemp.State) error {
 	if !ok1 || !ok2 {
 		return fmt.Errorf("contract state names no keys")
 	}
-	_, err = w.exec(sqlSetState, s.Contract, a, b, poster, string(s.Status), s.CreatedAt, event)
+	had, err := w.c.exists(sqlContractState, s.Contract, a, b)
+	if err != nil {
+		return err
+	}
+	if _, err = w.exec(sqlSetState, s.Contract, a, b, poster, string(s.Status), s.CreatedAt, event, w.now); err != nil || had {
+		return err
+	}
+	if !bytes.Equal(a, b) {
+		if _, err := w.exec(sqlFromOffer, s.Contract, a, b, poster); err != nil {
+			return err
+		}
+	}
+	_, err = w.exec(sqlOfferTaken, s.Contract, poster)
 	return err
 }
 

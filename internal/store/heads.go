@@ -108,6 +108,9 @@ func (w *writer) keepVersion(r *record) error {
 	if err != nil {
 		return err
 	}
+	if err := w.indexEntry(r, w.seq); err != nil {
+		return err
+	}
 	w.known.history = true
 	w.count(author(r.pubkey), 1, int64(len(r.json)))
 	w.expiresAt(r.expires)
@@ -160,6 +163,9 @@ func (w *writer) dropEvent(seq int64, successor *record, seen func(row []driver.
 	}
 	if successor != nil {
 		return nil
+	}
+	if err := w.unindexEntry(ev.Kind, seq); err != nil {
+		return err
 	}
 	return w.loosen(row[3].(int64))
 }

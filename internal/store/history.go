@@ -35,8 +35,10 @@ func (w *writer) pruneAddress(r *record) error {
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
 	err := w.each(text, args, func(row []driver.Value) error {
-		if _, err := w.exec(sqlDeleteHistory, row[0]); err != nil {
-			return err
+		for _, text := range [...]string{sqlDeleteHistory, sqlUnindexEntry} {
+			if _, err := w.exec(text, row[0]); err != nil {
+				return err
+			}
 		}
 		w.count(author(row[1].([]byte)), -1, -row[2].(int64))
 		w.removed(why, 1)
@@ -86,13 +88,19 @@ type stateKey struct {
 	a, b     []byte
 }
 
-// forgetContract removes what history holds of the contract between two keys, in both directions.
+// forgetContract removes what history holds of the contract between two keys, in both directions, and their private
+// entries.
 func (w *writer) forgetContract(k stateKey) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
 		for _, dir := range [][2][]byte{{k.a, k.b}, {k.b, k.a}} {
 			if _, err := w.removeHistory(byPruning, sqlContractHistory, kind, dir[0], key(k.contract), dir[1]); err != nil {
 				return err
 			}
+		}
+	}
+	for _, dir := range [][2][]byte{{k.a, k.b}, {k.b, k.a}} {
+		if _, err := w.exec(sqlForgetPrivate, k.contract, dir[0], dir[1]); err != nil {
+			return err
 		}
 	}
 	return nil

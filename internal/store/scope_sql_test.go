@@ -31,8 +31,23 @@ var noScope = map[string]string{
 	"Store.Ready": "yes or no", "Store.SearchEnabled": "yes or no",
 	"Store.Administer": "writes, and answers the same whether a banned event was there", "Store.AdminLists": "what managing keys entered",
 	"Store.AdminAudit": "calls of managing keys, for the operator", "Store.AdminUsed": "ids of NIP-98 events, which are not stored as events",
+	"Store.ContractPair": contractState, "Store.ContractBetween": contractState, "Store.Contracts": contractState,
+	"Store.ContractDecision": contractState, "Store.DueContracts": contractState, "Store.NextDue": contractState,
+	"Store.ContractStates": contractState, "Store.ThreadPage": threadReader, "Store.ThreadNext": threadReader,
+	"Store.ThreadEntry": threadReader, "Store.ThreadGroups": threadReader,
+	"Store.NewestEntry": "a time for the author himself", "Store.EntryTaken": "a yes or no for a party of the thread",
+	"Store.EntryPublished": "a yes or no for the entry's author", "Store.WaitingEntries": "events for the relay itself",
+	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes", "Store.RecordDecision": "writes",
+	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
+
+// Reasons for what the contract memory service reads. It asks for one pair of keys, and what its callers get of that is
+// tested there, by role.
+const (
+	contractState = "the state of one pair, for the service that knows the caller's role in it"
+	threadReader  = "its Thread says whose private entries are seen, and whether sealed ones are"
+)
 
 // TestEveryReadTakesAScope reads the package's own source: whatever is exported takes a gate.Scope, or an Ask, which holds
 // one, unless it is listed above.

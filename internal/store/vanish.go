@@ -80,6 +80,9 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
+	if _, err := w.exec(sqlVanishPrivate, v.pubkey, v.until); err != nil {
+		return false, err
+	}
 	_, err = w.exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
 }

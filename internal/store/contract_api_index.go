@@ -1,0 +1,79 @@
+package store
+
+import (
+	"engramd/internal/gate"
+	"engramd/nips/niptemp"
+)
+
+const (
+	// An event that was not taken at first already has its place.
+	sqlIndexEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, expires_at, seq)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (contract, author, other, created_at, id)
+		DO UPDATE SET seq = ?11, data = NULL`
+	sqlUnindexEntry = `DELETE FROM contract_entries WHERE seq = ?`
+	sqlEntryTaken   = `SELECT 1 FROM contract_entries WHERE contract = ?1 AND entry = ?2
+		AND (author = ?3 AND other = ?4 OR author = ?4 AND other = ?3 OR author = ?3 AND other = ?3 OR author = ?4 AND other = ?4)
+		AND id <> ?5 LIMIT 1`
+	sqlForgetPrivate = `DELETE FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND seq IS NULL`
+	sqlVanishPrivate = `DELETE FROM contract_entries WHERE author = ? AND arrived_at <= ? AND seq IS NULL`
+)
+
+// entryDigits is how many hex digits an entry id has behind its prefix.
+const entryDigits = 12
+
+// entryPrefix begins every entry id.
+const entryPrefix = "mem_"
+
+// indexEntry gives a contract entry that is stored under seq its place in its thread. An event without the tags of
+// one, which the write policy lets through nowhere, has none.
+func (w *writer) indexEntry(r *record, seq int64) error {
+	if r.ev.Kind != niptemp.KindEntry {
+		return nil
+	}
+	_, other := pair(r.ev)
+	to, ok := lowerHex32(other)
+	kind := r.ev.Tags.Find("t")
+	if !ok || len(kind) < 2 {
+		return nil
+	}
+	form := EntryShared
+	if r.class == gate.Sealed {
+		form = EntrySealed
+	}
+	name, err := w.entryName(r, to)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(sqlIndexEntry, r.ev.Tags.GetD(), r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.now,
+		timeOrNil(r.expires), seq)
+	return err
+}
+
+// entryName is the id of a shared entry: what its author calls it, if that is an entry id that the thread does not
+// have, else one made from the event's id.
+func (w *writer) entryName(r *record, other []byte) (string, error) {
+	own := entryPrefix + r.ev.ID[:entryDigits]
+	tag := r.ev.Tags.Find("agentry:entry")
+	if len(tag) < 2 || !isEntryID(tag[1]) {
+		return own, nil
+	}
+	taken, err := w.c.exists(sqlEntryTaken, r.ev.Tags.GetD(), tag[1], r.pubkey, other, r.id)
+	if err != nil || !taken {
+		return tag[1], err
+	}
+	return own, nil
+}
+
+// isEntryID reports whether s is "mem_" and 12 lower-case hex digits.
+func isEntryID(s string) bool {
+	return len(s) == len(entryPrefix)+entryDigits && s[:len(entryPrefix)] == entryPrefix && isLowerHex([]byte(s[len(entryPrefix):]))
+}
+
+// unindexEntry takes an event's place away when the event goes; an event that becomes history keeps seq and place.
+func (w *writer) unindexEntry(kind int, seq int64) error {
+	if kind != niptemp.KindEntry {
+		return nil
+	}
+	_, err := w.exec(sqlUnindexEntry, seq)
+	return err
+}
