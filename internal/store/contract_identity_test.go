@@ -1,0 +1,138 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"engramd/internal/store"
+	"engramd/internal/store/storetest"
+)
+
+func TestAgentsHaveOneNameAndOneKey(t *testing.T) {
+	s, ctx := storetest.MustOpen(t), t.Context()
+	add := func(a store.Agent, want error) store.Agent {
+		t.Helper()
+		got, err := s.AddAgent(ctx, a, [32]byte{1})
+		if !errors.Is(err, want) || want == nil && err != nil {
+			t.Errorf("%s: %v, want %v", a.ID, err, want)
+		}
+		return got
+	}
+	first := add(store.Agent{ID: "agent-0000", PubKey: alice.Pub}, nil)
+	if first.Created != storetest.Start.Unix() || first.Sealed != nil {
+		t.Errorf("stored %+v", first)
+	}
+	if again := add(store.Agent{ID: "agent-0000", PubKey: alice.Pub}, nil); again.Created != first.Created {
+		t.Errorf("bound again: %+v", again)
+	}
+	add(store.Agent{ID: "agent-0000", PubKey: bob.Pub}, store.ErrNameTaken)
+	add(store.Agent{ID: "agent-0000", PubKey: alice.Pub, Sealed: []byte("x")}, store.ErrNameTaken)
+	add(store.Agent{ID: "another", PubKey: alice.Pub}, store.ErrKeyNamed)
+	if _, err := s.AddAgent(ctx, store.Agent{ID: "x", PubKey: "not a key"}, [32]byte{}); err == nil {
+		t.Error("an identity without a key was stored")
+	}
+	for _, find := range []func() (*store.Agent, error){
+		func() (*store.Agent, error) { return s.AgentByID(ctx, "agent-0000") },
+		func() (*store.Agent, error) { return s.AgentByKey(ctx, alice.Pub) },
+	} {
+		if a, err := find(); err != nil || a == nil || a.ID != "agent-0000" || a.PubKey != alice.Pub {
+			t.Errorf("found %+v, %v", a, err)
+		}
+	}
+	for _, find := range []func() (*store.Agent, error){
+		func() (*store.Agent, error) { return s.AgentByID(ctx, "Agent-0000") },
+		func() (*store.Agent, error) { return s.AgentByKey(ctx, bob.Pub) },
+		func() (*store.Agent, error) { return s.AgentByKey(ctx, "") },
+		func() (*store.Agent, error) { return s.AgentByToken(ctx, [32]byte{1}) },
+	} {
+		if a, err := find(); err != nil || a != nil {
+			t.Errorf("found %+v, %v", a, err)
+		}
+	}
+	wantWhole(t, s)
+}
+
+func TestTokensAndKeysAreForgotten(t *testing.T) {
+	o := storetest.Options(t)
+	s, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, sealed := t.Context(), []byte(strings.Repeat("sealed secret key ", 4))
+	holder := func(token byte) string {
+		a, err := s.AgentByToken(ctx, [32]byte{token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a == nil {
+			return ""
+		}
+		return a.ID
+	}
+	if _, err := s.AddAgent(ctx, store.Agent{ID: "a", PubKey: alice.Pub, Sealed: sealed}, [32]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AddAgent(ctx, store.Agent{ID: "b", PubKey: bob.Pub, Sealed: []byte("other")}, [32]byte{2}); err != nil {
+		t.Fatal(err)
+	}
+	if holder(1) != "a" || holder(2) != "b" || holder(3) != "" {
+		t.Error("tokens are not their agents'")
+	}
+	if err := s.ReplaceToken(ctx, "a", [32]byte{3}); err != nil || holder(1) != "" || holder(3) != "a" || holder(2) != "b" {
+		t.Errorf("a token was replaced: %v", err)
+	}
+	if err := s.ForgetKey(ctx, "a", []byte("not this")); !errors.Is(err, store.ErrNotHeld) || holder(3) != "a" {
+		t.Errorf("another key than the one that is there: %v", err)
+	}
+	if err := s.ForgetKey(ctx, "a", sealed); err != nil || holder(3) != "" || holder(2) != "b" {
+		t.Errorf("forget: %v", err)
+	}
+	for what, err := range map[string]error{
+		"forget again": s.ForgetKey(ctx, "a", sealed), "forget nothing": s.ForgetKey(ctx, "a", nil),
+		"token without a key": s.ReplaceToken(ctx, "a", [32]byte{4}), "token of nobody": s.ReplaceToken(ctx, "c", [32]byte{4}),
+	} {
+		if !errors.Is(err, store.ErrNotHeld) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if a, err := s.AgentByID(ctx, "a"); err != nil || a == nil || a.Sealed != nil || a.PubKey != alice.Pub {
+		t.Errorf("what is left: %+v, %v", a, err)
+	}
+	wantWhole(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(o.Path)
+	if err != nil || bytes.Contains(file, sealed) || !bytes.Contains(file, []byte("other")) {
+		t.Errorf("%v, the file has what was forgotten: %t", err, bytes.Contains(file, sealed))
+	}
+}
+
+func TestVaultCheckIsSetOnce(t *testing.T) {
+	o := storetest.Options(t)
+	s, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if check, err := s.VaultCheck(t.Context()); err != nil || check != nil {
+		t.Errorf("new: %x, %v", check, err)
+	}
+	for _, check := range [][]byte{{1, 2}, {1, 2}} {
+		if err := s.SetVaultCheck(t.Context(), check); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.SetVaultCheck(t.Context(), []byte{3}); !errors.Is(err, store.ErrOtherVault) {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.MustOpen(t, func(c *store.Options) { c.Path = o.Path })
+	if check, err := s.VaultCheck(t.Context()); err != nil || !bytes.Equal(check, []byte{1, 2}) {
+		t.Errorf("after a restart: %x, %v", check, err)
+	}
+}
