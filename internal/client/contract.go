@@ -1,0 +1,211 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/nips/nipae"
+)
+
+// Contracts is contract memory (NIP-TEMP) in the hands of one key: a poster, a
+// worker, or somebody who was given a contract's id.
+//
+// It has two sources, which it unites. One is the events themselves, kinds 30090
+// and 30091, which every relay has; superseded ones come from GET /history, which
+// is for parties. The other is the HTTP API of engramd (/api/escrow/…), which has
+// private entries, deadlines and arbitrators besides. Every relay is asked for
+// both, and one without the API is no failure. A change goes to the API of the
+// first relay that has the contract (a new one: of the first that has an API), and
+// what is signed to all other relays as events; without any API, to all as events.
+type Contracts struct{ c *Client }
+
+// Contracts is contract memory in the hands of the client's identity.
+func (c *Client) Contracts() *Contracts { return &Contracts{c: c} }
+
+// PubKey is the key that asks and signs, in hex.
+func (cs *Contracts) PubKey() string { return cs.c.id.PubKey() }
+
+// What contract operations fail with besides the errors of other operations.
+var (
+	// ErrNoAPI says that no relay that is asked has the contract API, which the
+	// operation needs.
+	ErrNoAPI = errors.New("no relay here has the contract API")
+	// ErrInvalid says that a request does not make sense; the text names the fields.
+	ErrInvalid = errors.New("not a valid request")
+	// ErrAmbiguous says that several pairs of keys have a contract of that id.
+	ErrAmbiguous = errors.New("several pairs of keys have a contract of this id")
+)
+
+// Party is one side of a contract.
+type Party struct {
+	AgentID string // a label, "" if unknown; it proves nothing
+	PubKey  string // hex, "" if nobody is named yet
+}
+
+// Contract is where one contract stands between one pair of keys. Times are Unix
+// seconds, 0 where unknown.
+type Contract struct {
+	ID                         string
+	Status                     string
+	Poster, Worker, Arbitrator Party
+	AmountSats                 int64
+	Description                string
+	Deadline                   int64
+	CreatedAt, UpdatedAt       int64
+	// Stateless says that no state of it is known, only entries: then Poster is who
+	// spoke first, and Status is "".
+	Stateless bool
+	// Decided is by whom the last move was made if it was no party: "operator",
+	// "arbitrator" or "deadline", with a note; there need be no event of it.
+	Decided, DecidedNote string
+	// Home is the URL of the relay whose API has the contract; "" if it is known
+	// from events only.
+	Home string
+}
+
+// Role is what a key is in the contract: "poster", "worker", "arbitrator", "party"
+// if it is one of the two and which is not known, or "".
+func (c Contract) Role(pubkey string) string {
+	if c.Stateless && c.party(pubkey) {
+		return "party"
+	}
+	switch pubkey {
+	case "":
+		return ""
+	case c.Poster.PubKey:
+		return "poster"
+	case c.Worker.PubKey:
+		return "worker"
+	case c.Arbitrator.PubKey:
+		return "arbitrator"
+	}
+	return ""
+}
+
+// party reports whether a key is the poster or the worker.
+func (c Contract) party(pubkey string) bool {
+	return pubkey != "" && (pubkey == c.Poster.PubKey || pubkey == c.Worker.PubKey)
+}
+
+// other is the p tag of what a key signs: its counterparty, or the poster while
+// nobody else is named.
+func (c Contract) other(pubkey string) string {
+	if pubkey == c.Poster.PubKey && c.Worker.PubKey != "" {
+		return c.Worker.PubKey
+	}
+	return c.Poster.PubKey
+}
+
+// agentID is the label of a key, the key itself if it has none.
+func (c Contract) agentID(pubkey string) string {
+	for _, p := range []Party{c.Poster, c.Worker, c.Arbitrator} {
+		if p.PubKey == pubkey && p.AgentID != "" {
+			return p.AgentID
+		}
+	}
+	return pubkey
+}
+
+// Visibilities of an entry. Private is that of the caller's own side.
+const (
+	VisibilityShared  = "shared"
+	VisibilityPoster  = "poster_only"
+	VisibilityWorker  = "worker_only"
+	VisibilityPrivate = "private"
+)
+
+// Signature is what is known of an entry's signature.
+type Signature string
+
+// What may be known of an entry's signature.
+const (
+	// SignatureHolds: the event was seen, its id and signature are right, and it
+	// says what the entry says.
+	SignatureHolds Signature = "holds"
+	// SignatureDiffers: the event was seen, and the API said something else than
+	// was signed. The entry has what was signed.
+	SignatureDiffers Signature = "differs"
+	// SignatureUnseen: the API has the entry, and no relay showed its event.
+	SignatureUnseen Signature = "unseen"
+	// SignatureNone: the entry is private, and private entries are never signed.
+	SignatureNone Signature = "none"
+)
+
+// ContractEntry is one entry of a thread. Times are Unix seconds.
+type ContractEntry struct {
+	EntryID     string // "mem_" and 12 hex digits
+	Author      Party
+	Type        string
+	Visibility  string
+	Content     string
+	Attachments []string
+	CreatedAt   int64 // by its author's word, if it is signed
+	ArrivedAt   int64 // when the relay took it; 0 where unknown
+	EventID     string
+	Event       *nostr.Event // verified; nil if none was seen
+	Signature   Signature
+	// Sealed says that the event's content is encrypted between the parties;
+	// Content is the decrypted text, or "" with Unreadable.
+	Sealed, Unreadable bool
+}
+
+// pubkeyOf reads a key as the API may write it, npub or hex; "" if it is none.
+func pubkeyOf(text string) string {
+	if nostr.IsValid32ByteHex(text) {
+		return text
+	}
+	if prefix, value, err := nip19.Decode(text); err == nil && prefix == "npub" {
+		if key, ok := value.(string); ok && nostr.IsValid32ByteHex(key) {
+			return key
+		}
+	}
+	return ""
+}
+
+// moment is a time of the API: RFC 3339, or Unix seconds, or null.
+type moment int64
+
+// UnmarshalJSON reads either form.
+func (m *moment) UnmarshalJSON(b []byte) error {
+	var text string
+	switch {
+	case string(b) == "null":
+		return nil
+	case json.Unmarshal(b, &text) == nil:
+		if text == "" {
+			return nil
+		}
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return fmt.Errorf("%w: a time is not in RFC 3339", ErrMisbehaved)
+		}
+		*m = moment(at.Unix())
+		return nil
+	}
+	return json.Unmarshal(b, (*int64)(m))
+}
+
+// rfc3339 is a time as the API and events have it; "" for 0.
+func rfc3339(unix int64) string {
+	if unix == 0 {
+		return ""
+	}
+	return time.Unix(unix, 0).UTC().Format(time.RFC3339)
+}
+
+// checkContractID wants what a d tag of NIP-TEMP may hold.
+func checkContractID(id string) error {
+	if id == "" || len(id) > 128 || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%w: contract_id: want 1 to 128 printable ASCII characters without spaces", ErrInvalid)
+	}
+	return nil
+}
+
+// hasPayloadShape reports whether a content is encrypted (NIP-44).
+func hasPayloadShape(content string) bool { return nipae.CheckPayload(content) == nil }

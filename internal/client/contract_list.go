@@ -1,0 +1,245 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// List returns the contracts that the caller is a party of, newest change first:
+// those of every relay's API and those that the state events name. status is one
+// of the seven, or "" for all.
+func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Status, error) {
+	ctx, cancel := cs.c.operation(ctx)
+	defer cancel()
+	if status != "" && !validStatus(status) {
+		return nil, Status{}, ErrInvalid
+	}
+	me := cs.PubKey()
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	var relays []RelayStatus
+	events := map[string]*nostr.Event{}
+	for _, f := range []nostr.Filter{
+		{Kinds: []int{kindContractState}, Authors: []string{me}},
+		{Kinds: []int{kindContractState}, Tags: nostr.TagMap{"p": {me}}},
+	} {
+		asking.Go(func() {
+			a, _ := cs.c.ask(ctx, f)
+			mu.Lock()
+			defer mu.Unlock()
+			relays = append(relays, a.Relays...)
+			for _, ev := range a.Events {
+				events[ev.ID] = ev
+			}
+		})
+	}
+	var listed []Contract
+	asking.Go(func() {
+		found, statuses := cs.fromAPIs(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		listed, relays = found, append(relays, statuses...)
+	})
+	asking.Wait()
+	relays = append(perRelay(relays), cs.c.Doubts()...)
+	s := Status{Relays: relays, Partial: partial(relays), Doubtful: rejected(relays)}
+	if answered(relays) == 0 {
+		return nil, s, noRelay(relays)
+	}
+	all := merged(listed, fromStates(events))
+	if status != "" {
+		all = keep(all, func(c Contract) bool { return c.Status == status })
+	}
+	return all, s, nil
+}
+
+// merged adds contracts that are known from events to those of the API.
+func merged(listed, more []Contract) []Contract {
+	var all []Contract
+	type key struct {
+		id   string
+		pair [2]string
+	}
+	seen := map[key]bool{}
+	offered := map[string]bool{} // contracts of an API that had no worker when they were made
+	for i, c := range slices.Concat(listed, more) {
+		k := key{c.ID, pairOf(c.Poster.PubKey, c.Worker.PubKey)}
+		alone := c.Worker.PubKey == ""
+		if seen[k] || i >= len(listed) && alone && offered[c.ID+c.Poster.PubKey] {
+			continue
+		}
+		seen[k] = true
+		offered[c.ID+c.Poster.PubKey] = true
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(a, b Contract) int {
+		return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// fromStates are the contracts of state events, by contract and pair. An offer to
+// nobody in particular is one as long as nobody is seen to have taken it.
+func fromStates(events map[string]*nostr.Event) []Contract {
+	type key struct {
+		id   string
+		pair [2]string
+	}
+	groups := map[key][]*nostr.Event{}
+	for _, ev := range events {
+		k := key{ev.Tags.GetD(), pairOf(ev.PubKey, tagValue(ev, "p"))}
+		groups[k] = append(groups[k], ev)
+	}
+	var pairs, alone []Contract
+	for k, group := range groups {
+		self := key{k.id, pairOf(k.pair[0], k.pair[0])}
+		other := key{k.id, pairOf(k.pair[1], k.pair[1])}
+		if k != self {
+			group = slices.Concat(group, groups[self], groups[other])
+		}
+		state, moves := replay(group)
+		if state == nil {
+			continue
+		}
+		c := Contract{ID: k.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}
+		c.describe(moves)
+		if k == self {
+			alone = append(alone, c)
+		} else {
+			pairs = append(pairs, c)
+		}
+	}
+	return merged(pairs, alone)
+}
+
+// fromAPIs are the contracts that the APIs of all relays list.
+func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []RelayStatus) {
+	type answer struct {
+		contracts []Contract
+		status    RelayStatus
+	}
+	start := time.Now()
+	all := each(ctx, cs.c.relays(),
+		func(ctx context.Context, t target) answer {
+			contracts, complete, err := cs.apiList(ctx, t)
+			if isNoAPI(err) {
+				complete, err = true, nil
+			}
+			return answer{contracts, RelayStatus{URL: t.url, Err: err, Events: len(contracts), Complete: complete && err == nil, Took: time.Since(start)}}
+		},
+		func(t target, err error) answer {
+			return answer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+		})
+	var contracts []Contract
+	var relays []RelayStatus
+	for _, a := range all {
+		contracts = append(contracts, a.contracts...)
+		relays = append(relays, a.status)
+	}
+	return contracts, relays
+}
+
+func (cs *Contracts) apiList(ctx context.Context, t target) (contracts []Contract, complete bool, err error) {
+	for offset := 0; offset <= maxContractThings; {
+		var page struct {
+			Contracts *[]wireContract `json:"contracts"`
+			Total     int             `json:"total"`
+		}
+		err := cs.c.api(ctx, t, http.MethodGet, contractsPath, pageQuery(offset), nil, &page)
+		switch {
+		case errors.Is(err, ErrNotFound), err == nil && page.Contracts == nil:
+			return contracts, false, ErrNoAPI
+		case err != nil:
+			return contracts, false, err
+		}
+		for _, w := range *page.Contracts {
+			c, err := w.contract(t.url)
+			if err != nil {
+				return contracts, false, err
+			}
+			contracts = append(contracts, c)
+		}
+		offset += len(*page.Contracts)
+		if len(*page.Contracts) == 0 || offset >= page.Total {
+			return contracts, true, nil
+		}
+	}
+	return contracts, false, nil
+}
+
+// ContractSummary counts what the caller may see of a contract.
+type ContractSummary struct {
+	ContractID     string         `json:"contract_id"`
+	TotalEntries   int            `json:"total_entries"`
+	ByType         map[string]int `json:"by_type"`
+	ByAuthor       map[string]int `json:"by_author"`
+	ByVisibility   map[string]int `json:"by_visibility"`
+	NostrPublished int            `json:"nostr_published"`
+	DateRange      *DateRange     `json:"date_range"`
+}
+
+// DateRange is the first and the last created_at, in RFC 3339.
+type DateRange struct {
+	Earliest string `json:"earliest"`
+	Latest   string `json:"latest"`
+}
+
+// Summary is the summary of the thread, entries of every relay included.
+func (t Thread) Summary() ContractSummary {
+	s := ContractSummary{ContractID: t.Contract.ID, TotalEntries: len(t.Entries), ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}}
+	for i, e := range t.Entries {
+		s.ByType[e.Type]++
+		s.ByAuthor[cmp.Or(e.Author.AgentID, e.Author.PubKey)]++
+		s.ByVisibility[e.Visibility]++
+		if e.EventID != "" {
+			s.NostrPublished++
+		}
+		if i == 0 {
+			s.DateRange = &DateRange{Earliest: rfc3339(e.CreatedAt)}
+		}
+		s.DateRange.Latest = rfc3339(e.CreatedAt)
+	}
+	return s
+}
+
+// EntryFilter says which entries are wanted; empty fields are any.
+type EntryFilter struct {
+	Type, Visibility string
+	Author           string // agent id, pubkey in hex, "poster" or "worker"
+	Query            string // every word of it is in the text or an attachment, whatever the case
+}
+
+// Select are the entries of a thread that fit a filter, oldest first.
+func (t Thread) Select(f EntryFilter) []ContractEntry {
+	words := strings.Fields(strings.ToLower(f.Query))
+	out := []ContractEntry{}
+	for _, e := range t.Entries {
+		switch {
+		case f.Type != "" && e.Type != f.Type:
+		case f.Visibility == VisibilityPrivate && e.Visibility == VisibilityShared:
+		case f.Visibility != "" && f.Visibility != VisibilityPrivate && e.Visibility != f.Visibility:
+		case f.Author != "" && f.Author != e.Author.AgentID && f.Author != e.Author.PubKey && f.Author != t.Contract.Role(e.Author.PubKey):
+		case !hasAll(strings.ToLower(e.Content+" "+strings.Join(e.Attachments, " ")), words):
+		default:
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func hasAll(text string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}

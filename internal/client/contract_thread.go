@@ -1,0 +1,316 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Thread is everything that is known of one contract of one pair of keys.
+type Thread struct {
+	Contract Contract
+	Entries  []ContractEntry // oldest first
+	Moves    []ContractMove  // oldest first
+	// Strangers is how many events under the same contract id are of other pairs
+	// of keys, and were left out.
+	Strangers int
+	// API says that the contract is known from a relay's API: what that alone has,
+	// private entries among them, is there.
+	API bool
+
+	last map[int]int64 // created_at of the newest event by kind: of entries, the caller's own; of states, anybody's of the pair
+}
+
+// perRelay makes one status of all that a relay was asked.
+func perRelay(all []RelayStatus) []RelayStatus {
+	var out []RelayStatus
+	at := map[string]int{}
+	for _, r := range all {
+		i, ok := at[r.URL]
+		if !ok {
+			at[r.URL] = len(out)
+			out = append(out, r)
+			continue
+		}
+		m := &out[i]
+		if r.Err != nil && (m.Err == nil || errors.Is(m.Err, ErrNoHistory)) {
+			m.Err = r.Err
+		}
+		m.Events, m.Rejected, m.Complete, m.Took = m.Events+r.Events, m.Rejected+r.Rejected, m.Complete && r.Complete, max(m.Took, r.Took)
+	}
+	return out
+}
+
+// newest is the created_at of the newest thing that is known of the thread.
+func (t Thread) newest() int64 {
+	at := t.Contract.UpdatedAt
+	for _, e := range t.Entries {
+		at = max(at, e.CreatedAt)
+	}
+	return max(at, t.last[kindContractState])
+}
+
+// Thread reads a contract from every relay. with names the counterparty, in hex,
+// where several pairs of keys have a contract of that id; "" finds it: what the
+// API has, else the caller's own.
+//
+// The errors are ErrNotFound, ErrPartial, ErrNoRelay and ErrAuth as of other
+// readings, and ErrAmbiguous.
+func (cs *Contracts) Thread(ctx context.Context, id, with string) (Thread, Status, error) {
+	ctx, cancel := cs.c.operation(ctx)
+	defer cancel()
+	return cs.thread(ctx, id, with)
+}
+
+func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Status, error) {
+	if err := checkContractID(id); err != nil {
+		return Thread{}, Status{}, err
+	}
+	reading, cancel := part(ctx, 0.6)
+	defer cancel()
+	g := &gathering{c: cs.c, id: id, col: newCollector(), events: map[string]*nostr.Event{}}
+	g.everywhere(reading)
+	t := Thread{}
+	contract, err := g.choose(with)
+	status := g.status()
+	switch {
+	case err != nil:
+		return t, status, err
+	case contract == nil && answered(g.relays) == 0:
+		return t, status, noRelay(g.relays)
+	case contract == nil && status.Partial:
+		return t, status, failures(ErrPartial, status.Relays)
+	case contract == nil:
+		return t, status, ErrNotFound
+	}
+	t.Contract, t.API = *contract, contract.Home != ""
+	if t.Contract.party(cs.c.id.PubKey()) {
+		g.history(reading, t.Contract)
+		status = g.status()
+	}
+	g.fill(&t)
+	return t, status, nil
+}
+
+// gathering collects what relays have of one contract id.
+type gathering struct {
+	c   *Client
+	id  string
+	col *collector
+
+	mu     sync.Mutex
+	events map[string]*nostr.Event // verified, by id
+	relays []RelayStatus
+	apis   []apiThread
+}
+
+func (g *gathering) status() Status {
+	relays := append(perRelay(g.relays), g.c.Doubts()...)
+	return Status{Relays: relays, Partial: partial(relays), Doubtful: rejected(relays)}
+}
+
+func (g *gathering) add(relays []RelayStatus, events []*nostr.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.relays = append(g.relays, relays...)
+	for _, ev := range events {
+		g.events[ev.ID] = ev
+	}
+}
+
+// everywhere asks the API and the websocket of every relay. A party finds his own
+// events also where the contract's id opens nothing (gate.contracts); that is
+// refused then is no failure.
+func (g *gathering) everywhere(ctx context.Context) {
+	me := g.c.id.PubKey()
+	filters := []nostr.Filter{g.filter(nil)}
+	if me != "" {
+		filters = append(filters, g.filter(func(f *nostr.Filter) { f.Authors = []string{me} }),
+			g.filter(func(f *nostr.Filter) { f.Tags["p"] = []string{me} }))
+	}
+	var asking sync.WaitGroup
+	for i, f := range filters {
+		asking.Go(func() {
+			a, _ := g.c.ask(ctx, f)
+			if i == 0 && len(filters) > 1 {
+				a.Relays = slices.DeleteFunc(a.Relays, func(r RelayStatus) bool { return errors.Is(r.Err, ErrAuth) })
+			}
+			g.add(a.Relays, a.Events)
+		})
+	}
+	asking.Go(func() {
+		start := time.Now()
+		all := each(ctx, g.c.relays(),
+			func(ctx context.Context, t target) apiThread {
+				a := g.c.apiContract(ctx, t, g.id)
+				if a.contract != nil {
+					g.c.apiEntries(ctx, t, g.id, &a)
+				}
+				a.status.Took = time.Since(start)
+				return a
+			},
+			func(t target, err error) apiThread {
+				return apiThread{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+			})
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.apis = all
+		for _, a := range all {
+			g.relays = append(g.relays, a.status)
+		}
+	})
+	asking.Wait()
+}
+
+func (g *gathering) filter(change func(*nostr.Filter)) nostr.Filter {
+	f := nostr.Filter{Kinds: []int{kindContractEntry, kindContractState}, Tags: nostr.TagMap{"d": {g.id}}}
+	if change != nil {
+		change(&f)
+	}
+	return f
+}
+
+// history adds the superseded events of both parties.
+func (g *gathering) history(ctx context.Context, c Contract) {
+	var asking sync.WaitGroup
+	for _, author := range []string{c.Poster.PubKey, c.Worker.PubKey} {
+		for _, kind := range []int{kindContractEntry, kindContractState} {
+			if author == "" {
+				continue
+			}
+			asking.Go(func() {
+				a, _ := g.c.AskHistory(ctx, nostr.Filter{Kinds: []int{kind}, Authors: []string{author}, Tags: nostr.TagMap{"d": {g.id}}})
+				g.add(a.Relays, a.Events)
+			})
+		}
+	}
+	asking.Wait()
+}
+
+// fill makes the thread of what was collected.
+func (g *gathering) fill(t *Thread) {
+	pair := pairOf(t.Contract.Poster.PubKey, t.Contract.Worker.PubKey)
+	var states []*nostr.Event
+	entries := map[string]ContractEntry{} // by event id
+	t.last = map[int]int64{}
+	for _, ev := range g.events {
+		if ev.PubKey == g.c.id.PubKey() {
+			// A relay keeps one event of this key and contract, whoever it is to.
+			t.last[ev.Kind] = max(t.last[ev.Kind], int64(ev.CreatedAt))
+		}
+		of := pairOf(ev.PubKey, tagValue(ev, "p"))
+		if of != pair && !(of[0] == of[1] && of[0] == t.Contract.Poster.PubKey) {
+			t.Strangers++
+			continue
+		}
+		if ev.Kind == kindContractState {
+			states = append(states, ev)
+			t.last[ev.Kind] = max(t.last[ev.Kind], int64(ev.CreatedAt))
+		} else if e, ok := g.c.entryOfEvent(ev); ok {
+			entries[ev.ID] = e
+		}
+	}
+	state, moves := replay(states)
+	t.Moves = moves
+	if !t.API && state != nil {
+		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
+		t.Contract.describe(moves)
+	}
+	seen := map[string]bool{}
+	for _, a := range g.apis {
+		for _, w := range a.entries {
+			g.fromAPI(t, w, entries, seen)
+		}
+	}
+	for _, e := range entries {
+		e.Author = named(t.Contract, e.Author)
+		t.Entries = append(t.Entries, e)
+	}
+	slices.SortFunc(t.Entries, func(a, b ContractEntry) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.EventID, b.EventID), strings.Compare(a.EntryID, b.EntryID))
+	})
+}
+
+// fromAPI adds an entry of an API to those that are known by their events.
+func (g *gathering) fromAPI(t *Thread, w wireEntry, entries map[string]ContractEntry, seen map[string]bool) {
+	e := w.entry()
+	ev := w.signed(g.col, g.id)
+	if known := g.events[e.EventID]; ev == nil && known != nil && known.Kind == kindContractEntry {
+		ev = known
+	}
+	if e.Signature != SignatureNone && ev != nil {
+		signed, ok := entries[ev.ID]
+		if !ok {
+			signed, ok = g.c.entryOfEvent(ev)
+		}
+		if ok {
+			if signed.Signature == SignatureHolds && !w.says(ev, signed) {
+				signed.Signature = SignatureDiffers
+			}
+			signed.ArrivedAt = cmp.Or(signed.ArrivedAt, e.ArrivedAt)
+			entries[ev.ID] = signed
+			return
+		}
+	}
+	// Two relays may both have what is private, or what is not published yet.
+	key := cmp.Or(e.EventID, e.EntryID)
+	if seen[key] || e.Signature != SignatureNone && g.known(e.EntryID, entries) {
+		return
+	}
+	seen[key] = true
+	e.Author = named(t.Contract, e.Author)
+	if e.Sealed {
+		e.Content, e.Unreadable = "", true
+	}
+	t.Entries = append(t.Entries, e)
+}
+
+// known reports whether an entry that an API has without an event is one whose
+// event was seen: it was published meanwhile.
+func (g *gathering) known(entryID string, entries map[string]ContractEntry) bool {
+	for _, e := range entries {
+		if e.EntryID == entryID {
+			return true
+		}
+	}
+	return false
+}
+
+// named gives a party the label that the contract has for it.
+func named(c Contract, p Party) Party {
+	if p.AgentID == "" {
+		p.AgentID = c.agentID(p.PubKey)
+	}
+	return p
+}
+
+// pairOf is a pair of keys, the lower one first; a key alone is a pair with itself.
+func pairOf(a, b string) [2]string {
+	if b == "" {
+		b = a
+	}
+	if a > b {
+		a, b = b, a
+	}
+	return [2]string{a, b}
+}
+
+// errPairs names the pairs among which a contract could not be chosen.
+func errPairs(pairs [][2]string) error {
+	text := make([]string, 0, len(pairs))
+	for i, p := range pairs {
+		if i == 5 {
+			text = append(text, "…")
+			break
+		}
+		text = append(text, p[0]+" and "+p[1])
+	}
+	return fmt.Errorf("%w; name the other party: %s", ErrAmbiguous, strings.Join(text, "; "))
+}

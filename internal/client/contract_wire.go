@@ -1,0 +1,165 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// wireContract is a contract as the API has it.
+type wireContract struct {
+	ContractID        string `json:"contract_id"`
+	Status            string `json:"status"`
+	PosterAgentID     string `json:"poster_agent_id"`
+	PosterPubKey      string `json:"poster_pubkey"`
+	PosterNpub        string `json:"poster_npub"`
+	WorkerAgentID     string `json:"worker_agent_id"`
+	WorkerPubKey      string `json:"worker_pubkey"`
+	WorkerNpub        string `json:"worker_npub"`
+	ArbitratorAgentID string `json:"arbitrator_agent_id"`
+	ArbitratorNpub    string `json:"arbitrator_npub"`
+	AmountSats        int64  `json:"amount_sats"`
+	Description       string `json:"description"`
+	Deadline          moment `json:"deadline"`
+	CreatedAt         moment `json:"created_at"`
+	UpdatedAt         moment `json:"updated_at"`
+	Decided           *struct {
+		By   string `json:"by"`
+		Note string `json:"note"`
+	} `json:"decided"`
+}
+
+// contract is what it says, if it is one: a relay must not make a contract of
+// something else.
+func (w wireContract) contract(home string) (Contract, error) {
+	key := func(texts ...string) string {
+		for _, text := range texts {
+			if k := pubkeyOf(text); k != "" {
+				return k
+			}
+		}
+		return ""
+	}
+	c := Contract{ID: w.ContractID, Status: w.Status, AmountSats: w.AmountSats, Description: w.Description, Home: home,
+		Deadline: int64(w.Deadline), CreatedAt: int64(w.CreatedAt), UpdatedAt: int64(w.UpdatedAt),
+		Poster:     Party{w.PosterAgentID, key(w.PosterPubKey, w.PosterNpub, w.PosterAgentID)},
+		Worker:     Party{w.WorkerAgentID, key(w.WorkerPubKey, w.WorkerNpub, w.WorkerAgentID)},
+		Arbitrator: Party{w.ArbitratorAgentID, key(w.ArbitratorNpub, w.ArbitratorAgentID)},
+	}
+	if w.Decided != nil {
+		c.Decided, c.DecidedNote = w.Decided.By, w.Decided.Note
+	}
+	if checkContractID(c.ID) != nil || c.Poster.PubKey == "" || !validStatus(c.Status) {
+		return Contract{}, fmt.Errorf("%w: what it calls a contract is none", ErrMisbehaved)
+	}
+	return c, nil
+}
+
+// wireEntry is an entry as the API has it.
+type wireEntry struct {
+	EntryID       string          `json:"entry_id"`
+	ContractID    string          `json:"contract_id"`
+	AuthorAgentID string          `json:"author_agent_id"`
+	AuthorNpub    string          `json:"author_npub"`
+	Type          string          `json:"type"`
+	Visibility    string          `json:"visibility"`
+	Content       string          `json:"content"`
+	Attachments   []string        `json:"attachments"`
+	NostrEventID  string          `json:"nostr_event_id"`
+	CreatedAt     moment          `json:"created_at"`
+	ReceivedAt    moment          `json:"received_at"`
+	Encrypted     bool            `json:"encrypted"`
+	Event         json.RawMessage `json:"event"`
+}
+
+// entry is what it says, without its event.
+func (w wireEntry) entry() ContractEntry {
+	e := ContractEntry{EntryID: w.EntryID, Author: Party{w.AuthorAgentID, pubkeyOf(w.AuthorNpub)}, Type: w.Type, Visibility: w.Visibility,
+		Content: w.Content, Attachments: w.Attachments, CreatedAt: int64(w.CreatedAt), ArrivedAt: int64(w.ReceivedAt),
+		EventID: w.NostrEventID, Sealed: w.Encrypted, Signature: SignatureUnseen}
+	if w.Visibility == VisibilityPoster || w.Visibility == VisibilityWorker {
+		e.Signature, e.EventID = SignatureNone, ""
+	}
+	return e
+}
+
+// apiThread is what one relay's API has of a contract.
+type apiThread struct {
+	status   RelayStatus
+	has      bool // the relay has an API
+	contract *Contract
+	entries  []wireEntry
+}
+
+// apiContract asks one relay's API for a contract. ErrNoAPI is no failure: has
+// is false then. Nor is it one that the API does not have the contract.
+func (c *Client) apiContract(ctx context.Context, t target, id string) apiThread {
+	a := apiThread{status: RelayStatus{URL: t.url, Complete: true}, has: true}
+	var w wireContract
+	err := c.api(ctx, t, http.MethodGet, contractPath(id), nil, nil, &w)
+	var contract Contract
+	switch {
+	case err == nil:
+		if contract, err = w.contract(t.url); err == nil && contract.ID != id {
+			err = fmt.Errorf("%w: it answered with another contract", ErrMisbehaved)
+		}
+		if err == nil {
+			a.contract = &contract
+		}
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNoAPI), errors.Is(err, ErrInvalid):
+		// Relays without the API have nothing at this path either.
+		err = c.probe(ctx, t)
+	case errors.Is(err, ErrAuth):
+		err = nil // there is an API, and it tells this key nothing
+	}
+	if errors.Is(err, ErrNoAPI) {
+		a.has, err = false, nil
+	}
+	if err != nil {
+		a.status.Err, a.status.Complete = err, false
+	}
+	return a
+}
+
+// apiEntries adds all entries of a contract that the API shows.
+func (c *Client) apiEntries(ctx context.Context, t target, id string, a *apiThread) {
+	for offset := 0; ; {
+		var page struct {
+			Entries []wireEntry `json:"entries"`
+			Total   int         `json:"total"`
+		}
+		query := pageQuery(offset)
+		query.Set("events", "true")
+		if err := c.api(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page); err != nil {
+			a.status.Err, a.status.Complete = err, false
+			return
+		}
+		a.entries = append(a.entries, page.Entries...)
+		offset += len(page.Entries)
+		switch {
+		case len(page.Entries) == 0 || offset >= page.Total:
+			a.status.Events = len(a.entries)
+			return
+		case offset > maxContractThings:
+			a.status.Complete = false
+			return
+		}
+	}
+}
+
+// signed is the event of an entry, verified; nil if there is none that is right.
+func (w wireEntry) signed(col *collector, id string) *nostr.Event {
+	if len(w.Event) == 0 || string(w.Event) == "null" {
+		return nil
+	}
+	ev, err := col.admit(w.Event, nostr.Filter{Kinds: []int{kindContractEntry}, Tags: nostr.TagMap{"d": {id}}})
+	if err != nil || !strings.EqualFold(ev.ID, w.NostrEventID) && w.NostrEventID != "" {
+		return nil
+	}
+	return ev
+}

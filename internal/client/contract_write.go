@@ -1,0 +1,247 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
+)
+
+// ContractOffer is a contract to be made. The caller is its poster.
+type ContractOffer struct {
+	Worker      string // pubkey in hex, or an agent id that the API knows; "" for whoever accepts
+	Arbitrator  string // the same; needs the API
+	Description string
+	AmountSats  int64
+	Deadline    int64 // Unix seconds; 0 for none; needs the API
+	// Event is a signed open to be sent in place of one of our own signing.
+	Event *nostr.Event
+}
+
+// New makes a contract. Errors are ErrInvalid, ErrNoAPI where the offer needs the
+// API, and those of Client.Publish.
+func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status, error) {
+	ctx, cancel := cs.c.operation(ctx)
+	defer cancel()
+	if o.Description == "" || o.AmountSats < 0 {
+		return Contract{}, Status{}, fmt.Errorf("%w: description must not be empty, amount_sats not negative", ErrInvalid)
+	}
+	home, status, err := cs.home(ctx)
+	if err != nil {
+		return Contract{}, status, err
+	}
+	name := !nostr.IsValid32ByteHex(o.Worker) && o.Worker != ""
+	if home == nil && (o.Deadline != 0 || o.Arbitrator != "" || name) {
+		if status.Partial {
+			return Contract{}, status, failures(ErrPartial, status.Relays)
+		}
+		return Contract{}, status, fmt.Errorf("%w: deadlines, arbitrators and names of agents need it", ErrNoAPI)
+	}
+	worker := o.Worker
+	if name {
+		if worker, err = cs.resolve(ctx, *home, o.Worker); err != nil {
+			return Contract{}, status, err
+		}
+	}
+	ev := o.Event
+	if ev == nil {
+		if ev, err = cs.open(o, worker); err != nil {
+			return Contract{}, status, err
+		}
+	} else if err := cs.given(ev, kindContractState, ""); err != nil {
+		return Contract{}, status, err
+	}
+	c := Contract{ID: ev.Tags.GetD(), Status: string(niptemp.Open), Poster: Party{PubKey: ev.PubKey}, Worker: Party{PubKey: worker},
+		AmountSats: o.AmountSats, Description: o.Description, CreatedAt: int64(ev.CreatedAt), UpdatedAt: int64(ev.CreatedAt)}
+	if home == nil {
+		return c, status, cs.publish(ctx, ev, nil, &status)
+	}
+	request := map[string]any{"description": o.Description, "amount_sats": o.AmountSats, "event": raw(ev)}
+	if o.Worker != "" {
+		request["worker_agent_id"] = o.Worker
+	}
+	if o.Arbitrator != "" {
+		request["arbitrator_agent_id"] = o.Arbitrator
+	}
+	if o.Deadline != 0 {
+		request["deadline"] = rfc3339(o.Deadline)
+	}
+	made, err := cs.postContract(ctx, *home, contractsPath, request, &status)
+	if err != nil {
+		return c, status, err
+	}
+	return made, status, cs.publish(ctx, ev, home, &status)
+}
+
+// open is the signed 30091 of a new contract.
+func (cs *Contracts) open(o ContractOffer, worker string) (*nostr.Event, error) {
+	id, err := cs.uuid()
+	if err != nil {
+		return nil, err
+	}
+	now := cs.c.now()
+	body := stateBody{ContractID: id, Status: string(niptemp.Open), PosterAgentID: cs.PubKey(), WorkerAgentID: worker,
+		AmountSats: o.AmountSats, Description: o.Description, Deadline: rfc3339(o.Deadline), TransitionAt: rfc3339(now)}
+	return cs.state(body, cmp.Or(worker, cs.PubKey()), now)
+}
+
+// state signs a 30091.
+func (cs *Contracts) state(body stateBody, to string, at int64) (*nostr.Event, error) {
+	text, err := content(body)
+	if err != nil {
+		return nil, err
+	}
+	ev := &nostr.Event{Kind: kindContractState, CreatedAt: nostr.Timestamp(at), Content: text, Tags: nostr.Tags{{"d", body.ContractID}, {"p", to}}}
+	if err := cs.c.id.Sign(ev); err != nil {
+		return nil, err
+	}
+	if err := niptemp.CheckStateShape(ev); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return ev, nil
+}
+
+// uuid is a random contract id (RFC 9562, version 4).
+func (cs *Contracts) uuid() (string, error) {
+	b, err := cs.c.random(16)
+	if err != nil {
+		return "", err
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
+}
+
+// home is the first relay that has the API, nil if none has. It is ErrNoRelay
+// if no relay answers.
+func (cs *Contracts) home(ctx context.Context) (*target, Status, error) {
+	asking, cancel := part(ctx, 0.4)
+	defer cancel()
+	targets := cs.c.relays()
+	has := make([]bool, len(targets))
+	all := each(asking, targets,
+		func(ctx context.Context, t target) RelayStatus {
+			err := cs.c.probe(ctx, t)
+			s := RelayStatus{URL: t.url, Err: err, Complete: err == nil}
+			return s
+		},
+		func(t target, err error) RelayStatus { return RelayStatus{URL: t.url, Err: err} })
+	status := Status{}
+	for i, s := range all {
+		has[i] = s.Err == nil
+		if isNoAPI(s.Err) {
+			s.Err, s.Complete = nil, true
+		}
+		status.Relays = append(status.Relays, s)
+	}
+	status.Partial = partial(status.Relays)
+	if len(targets) == 0 {
+		return nil, status, errNoneConfigured
+	}
+	if i := slices.Index(has, true); i >= 0 {
+		return &targets[i], status, nil
+	}
+	if answered(status.Relays) == 0 {
+		return nil, status, noRelay(status.Relays)
+	}
+	return nil, status, nil
+}
+
+// resolve asks an API for the key of an agent's name.
+func (cs *Contracts) resolve(ctx context.Context, t target, name string) (string, error) {
+	var identity struct {
+		PubKey string `json:"pubkey"`
+		Npub   string `json:"npub"`
+	}
+	if err := cs.c.api(ctx, t, http.MethodGet, identityPath(name), nil, nil, &identity); err != nil {
+		return "", fmt.Errorf("agent %q: %w", printable(name), err)
+	}
+	key := cmp.Or(pubkeyOf(identity.PubKey), pubkeyOf(identity.Npub))
+	if key == "" {
+		return "", fmt.Errorf("%w: what it calls an identity is none", ErrMisbehaved)
+	}
+	return key, nil
+}
+
+// postContract sends a change of a contract to its API.
+func (cs *Contracts) postContract(ctx context.Context, t target, path string, request map[string]any, status *Status) (Contract, error) {
+	var w wireContract
+	err := cs.c.api(ctx, t, http.MethodPost, path, nil, request, &w)
+	status.Published = append(status.Published, PublishStatus{URL: t.url, Accepted: err == nil, Err: err, Message: "contract API"})
+	if err != nil {
+		return Contract{}, fmt.Errorf("%s: %w", printable(t.url), err)
+	}
+	return w.contract(t.url)
+}
+
+// publish sends what was signed to all relays but the one that took it over its
+// API. If one did, that others do not is no error; Status says which.
+func (cs *Contracts) publish(ctx context.Context, ev *nostr.Event, home *target, status *Status) error {
+	targets := cs.c.relays()
+	if home != nil {
+		targets = slices.DeleteFunc(targets, func(t target) bool { return t.canonical == home.canonical })
+		if len(targets) == 0 {
+			return nil
+		}
+	}
+	published, err := cs.c.publish(ctx, targets, ev, timedOut(status.Relays))
+	status.Published = append(status.Published, published...)
+	status.Partial = status.Partial || accepted(published) < len(published)
+	if home != nil {
+		return nil
+	}
+	return refusedEvent(err, published)
+}
+
+// given checks an event that somebody else's program signed with our key.
+func (cs *Contracts) given(ev *nostr.Event, kind int, id string) error {
+	if err := wire.Verify(ev); err != nil {
+		return fmt.Errorf("%w: event: %w", ErrInvalid, err)
+	}
+	switch {
+	case ev.Kind != kind:
+		return fmt.Errorf("%w: event: its kind is %d, not %d", ErrInvalid, ev.Kind, kind)
+	case ev.PubKey != cs.PubKey():
+		return fmt.Errorf("%w: event: another key signed it", ErrInvalid)
+	case id != "" && ev.Tags.GetD() != id:
+		return fmt.Errorf("%w: event: it is of another contract", ErrInvalid)
+	}
+	check := niptemp.CheckEntry
+	if kind == kindContractState {
+		check = niptemp.CheckStateShape
+	}
+	if err := check(ev); err != nil {
+		return fmt.Errorf("%w: event: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+// most that an answer is dated ahead of the clock to follow what it answers.
+const aheadToFollow = 60
+
+// following is the created_at of what comes after last, in Unix seconds: what a
+// relay would not take if it were older. It also comes after all that was read,
+// so that an answer stands below its question, unless somebody's date is so far
+// ahead that this would drag the thread along.
+func (cs *Contracts) following(t Thread, last int64) (int64, error) {
+	now := cs.c.now()
+	at, err := nipae.NextCreatedAt(now, last)
+	if err != nil {
+		return 0, &PoisonedError{Head: last}
+	}
+	if newest := t.newest(); newest < now+aheadToFollow {
+		at = max(at, newest+1)
+	}
+	return at, nil
+}
+
+func raw(ev *nostr.Event) json.RawMessage { return wire.AppendEvent(nil, ev) }

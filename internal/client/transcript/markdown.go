@@ -1,0 +1,264 @@
+package transcript
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/client"
+)
+
+// lateness is how much later than its date an event may arrive before the
+// transcript points at it.
+const lateness = 15 * time.Minute
+
+// Options say what stands around the record.
+type Options struct {
+	By     string    // pubkey of the exporter, in hex
+	At     time.Time // of the export
+	Relays []string  // that were asked
+	// Notes are warnings about the export as a whole: relays that failed.
+	Notes []string
+	// Withheld is how many private entries were left out.
+	Withheld int
+}
+
+// record is one line of a thread's life: an entry or a move.
+type record struct {
+	at    int64
+	id    string
+	entry *client.ContractEntry
+	move  *client.ContractMove
+}
+
+// Markdown writes the transcript of a thread.
+func Markdown(out io.Writer, t client.Thread, o Options) error {
+	w := &writer{Writer: bufio.NewWriter(out), t: t, o: o}
+	w.head()
+	w.line("## Record\n")
+	records := w.records()
+	for i, r := range records {
+		if r.move != nil {
+			w.move(i+1, *r.move)
+		} else {
+			w.entry(i+1, *r.entry)
+		}
+	}
+	if len(records) == 0 {
+		w.line("Nothing was said, and no state event was seen.\n")
+	}
+	if d := t.Contract.Decided; d != "" {
+		w.line("### Decision: %s, by the %s\n", code(t.Contract.Status), code(d))
+		w.line("- Made at: %s", when(t.Contract.UpdatedAt))
+		w.line("- Signature: **none**. No party made this move; it is the word of the relay %s.", code(t.Contract.Home))
+		if note := t.Contract.DecidedNote; note != "" {
+			w.line("- Note:\n%s", block(note))
+		}
+	}
+	return w.Flush()
+}
+
+type writer struct {
+	*bufio.Writer
+	t client.Thread
+	o Options
+}
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+func (w *writer) records() []record {
+	var all []record
+	for _, m := range w.t.Moves {
+		all = append(all, record{at: m.CreatedAt, id: m.Event.ID, move: &m})
+	}
+	for _, e := range w.t.Entries {
+		all = append(all, record{at: e.CreatedAt, id: cmp.Or(e.EventID, e.EntryID), entry: &e})
+	}
+	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// head says what this is, between whom, and how to check it.
+func (w *writer) head() {
+	c := w.t.Contract
+	w.line("# Contract %s\n", code(c.ID))
+	status := code(c.Status)
+	if c.Stateless {
+		status = "unknown: no state event was seen, and who of the two is the poster is not known"
+	}
+	w.line("- Status: %s", status)
+	w.line("- %s: %s", w.role(c.Poster.PubKey), who(c.Poster))
+	if c.Worker.PubKey != "" && c.Worker.PubKey != c.Poster.PubKey {
+		w.line("- %s: %s", w.role(c.Worker.PubKey), who(c.Worker))
+	} else {
+		w.line("- worker: nobody is named")
+	}
+	if c.Arbitrator != (client.Party{}) {
+		w.line("- arbitrator: %s", who(c.Arbitrator))
+	}
+	w.line("- Amount: %d sats", c.AmountSats)
+	if c.Deadline != 0 {
+		w.line("- Deadline: %s", when(c.Deadline))
+	}
+	if c.Description != "" {
+		w.line("- Description, by the poster:\n%s", strings.TrimSuffix(block(c.Description), "\n"))
+	}
+	w.line("Exported %s by %s (%s), from:\n", w.o.At.UTC().Format(time.RFC3339), npub(w.o.By), cmp.Or(w.t.Contract.Role(w.o.By), "no party of the contract"))
+	for _, r := range w.o.Relays {
+		w.line("- %s", code(r))
+	}
+	w.line("")
+	w.tally()
+	w.line("Names of agents are what they call themselves; the keys are who they are. A date is its author's word, as far as it is signed; the time of arrival is a relay's. "+
+		"Every event named here is in %s as it was signed: %s takes it, and every program that knows Nostr checks it.\n", code("events.jsonl"), code("engramd import events.jsonl"))
+}
+
+// tally counts what the record has, and says what it may lack.
+func (w *writer) tally() {
+	count := map[client.Signature]int{}
+	for _, e := range w.t.Entries {
+		count[e.Signature]++
+	}
+	w.line("%d state moves, all signed; %d entries:\n", len(w.t.Moves), len(w.t.Entries))
+	for _, s := range []client.Signature{client.SignatureHolds, client.SignatureDiffers, client.SignatureUnseen, client.SignatureNone} {
+		if n := count[s]; n > 0 {
+			w.line("- %d: %s", n, verdict(s))
+		}
+	}
+	if n := w.o.Withheld; n > 0 {
+		w.line("- %d more are private to the exporter and were left out", n)
+	}
+	if n := w.t.Strangers; n > 0 {
+		w.line("- %d events under the same contract id are by or to other keys and were left out", n)
+	}
+	w.line("")
+	for _, note := range w.o.Notes {
+		w.line("**Incomplete**: %s\n", code(note))
+	}
+}
+
+func verdict(s client.Signature) string {
+	switch s {
+	case client.SignatureHolds:
+		return "signature holds"
+	case client.SignatureDiffers:
+		return "**the relay's API said something else than was signed**; what was signed is shown"
+	case client.SignatureNone:
+		return "private to the exporter, never signed: the exporter's word and the relay's"
+	}
+	return "**signature not checked**: the API has it, and no signed event was shown"
+}
+
+// brief is a verdict on one entry.
+func brief(s client.Signature) string {
+	if s == client.SignatureHolds {
+		return "holds"
+	}
+	return verdict(s)
+}
+
+func (w *writer) move(n int, m client.ContractMove) {
+	from := code(m.From) + " → "
+	if m.From == "" {
+		from = ""
+	}
+	w.line("### %d. State: %s%s\n", n, from, code(m.To))
+	w.author(client.Party{PubKey: m.By})
+	w.line("- Signature: holds; event %s", code(m.Event.ID))
+	w.line("- Created: %s", when(m.CreatedAt))
+	if !m.Follows {
+		w.line("- **Does not follow** from the moves before it that were seen: %s", code(m.Why))
+	}
+	if m.Note != "" {
+		w.line("- Note:\n%s", strings.TrimSuffix(block(m.Note), "\n"))
+	}
+	w.line("")
+}
+
+func (w *writer) entry(n int, e client.ContractEntry) {
+	w.line("### %d. %s, %s\n", n, code(e.Type), code(e.Visibility))
+	w.author(e.Author)
+	w.line("- Entry: %s", code(e.EntryID))
+	if e.EventID != "" {
+		w.line("- Signature: %s; event %s", brief(e.Signature), code(e.EventID))
+	} else {
+		w.line("- Signature: %s", brief(e.Signature))
+	}
+	w.line("- Created: %s", when(e.CreatedAt))
+	if e.ArrivedAt != 0 {
+		w.line("- Arrived: %s%s", when(e.ArrivedAt), lag(e))
+	} else {
+		w.line("- Arrived: not known")
+	}
+	for _, a := range e.Attachments {
+		w.line("- Attachment: %s", code(a))
+	}
+	switch {
+	case e.Unreadable:
+		w.line("- Encrypted between the parties, and the exporter's key does not open it.\n")
+		return
+	case e.Sealed:
+		w.line("- Encrypted between the parties; opened with the exporter's key.")
+	}
+	w.WriteString(block(e.Content))
+}
+
+// lag points at what arrived much later than it is dated.
+func lag(e client.ContractEntry) string {
+	d := time.Duration(e.ArrivedAt-e.CreatedAt) * time.Second
+	if d <= lateness {
+		return ""
+	}
+	return fmt.Sprintf(" (**%s after its date**)", d)
+}
+
+func (w *writer) author(p client.Party) {
+	if p.AgentID == "" {
+		for _, of := range []client.Party{w.t.Contract.Poster, w.t.Contract.Worker} {
+			if of.PubKey == p.PubKey {
+				p = of
+			}
+		}
+	}
+	w.line("- By: %s, %s", cmp.Or(w.role(p.PubKey), "an unknown key"), who(p))
+}
+
+// role is what a key is, and that it is the exporter's.
+func (w *writer) role(pubkey string) string {
+	role := w.t.Contract.Role(pubkey)
+	if role != "" && pubkey == w.o.By {
+		return role + " (the exporter)"
+	}
+	return role
+}
+
+func who(p client.Party) string {
+	if p.AgentID == "" || p.AgentID == p.PubKey {
+		return npub(p.PubKey)
+	}
+	return fmt.Sprintf("%s, who calls itself %s", npub(p.PubKey), code(p.AgentID))
+}
+
+func npub(key string) string {
+	if key == "" {
+		return "key not known"
+	}
+	text, err := nip19.EncodePublicKey(key)
+	if err != nil {
+		return code(key)
+	}
+	return code(text)
+}
+
+func when(unix int64) string {
+	if unix == 0 {
+		return "not known"
+	}
+	return time.Unix(unix, 0).UTC().Format(time.RFC3339)
+}
