@@ -1,0 +1,132 @@
+package identity
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/contracts"
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/nips/niptemp"
+)
+
+// maxTimes bounds how many authors' contracts a registry remembers; what it forgets is asked of the database again.
+const maxTimes = 10_000
+
+// times remembers what was signed last, by author and contract: a relay keeps the newest entry of each as head, and of
+// two with the same time the one with the lower id, so that times must rise for the thread to stay in order.
+type times struct {
+	mu   sync.Mutex
+	last map[string]nostr.Timestamp
+}
+
+// next is the time for an event that wants to be of this time: after all that is known, and not after limit; ok is false
+// when there is none.
+func (t *times) next(key string, want, known, limit nostr.Timestamp) (at nostr.Timestamp, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at = max(want, known+1, t.last[key]+1)
+	if at > limit {
+		return 0, false
+	}
+	if len(t.last) >= maxTimes {
+		clear(t.last)
+	}
+	t.last[key] = at
+	return at, true
+}
+
+func (t *times) knows(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.last[key]
+	return ok
+}
+
+// Holds reports whether the relay keeps the key of a pubkey in hex.
+func (r *Registry) Holds(ctx context.Context, pubkey string) (bool, error) {
+	a, err := r.o.Store.AgentByKey(ctx, pubkey)
+	return a != nil && a.Sealed != nil, err
+}
+
+// Sign completes an event, which has everything but ID and Sig, with the key of its PubKey. Its created_at is raised, if
+// need be, to be after all that this key signed for the contract before. Errors: Unavailable without a master key,
+// Forbidden when the key is not kept, RateLimited when so much was signed that time ran too far ahead of the clock.
+func (r *Registry) Sign(ctx context.Context, ev *nostr.Event) error {
+	if err := r.ready(); err != nil {
+		return err
+	}
+	a, err := r.o.Store.AgentByKey(ctx, ev.PubKey)
+	if err != nil {
+		return err
+	}
+	if a == nil || a.Sealed == nil {
+		return contracts.Refuse(contracts.Forbidden, "the relay does not keep the key of this agent, who must send the signed event")
+	}
+	secret, err := r.secret(a)
+	if err != nil {
+		return err
+	}
+	if err := r.stamp(ctx, ev); err != nil {
+		return err
+	}
+	if ev.Tags == nil {
+		ev.Tags = nostr.Tags{}
+	}
+	if err := ev.Sign(secret); err != nil || ev.PubKey != a.PubKey {
+		return errors.New("a kept key does not sign")
+	}
+	return nil
+}
+
+// stamp raises created_at.
+func (r *Registry) stamp(ctx context.Context, ev *nostr.Event) error {
+	contract := ev.Tags.GetD()
+	key := ev.PubKey + contract
+	var known nostr.Timestamp
+	if !r.times.knows(key) {
+		var err error
+		if known, err = r.newest(ctx, ev.PubKey, contract); err != nil {
+			return err
+		}
+	}
+	limit := nostr.Timestamp(r.o.Clock().Add(r.o.Ahead).Unix())
+	at, ok := r.times.next(key, ev.CreatedAt, known, limit)
+	if !ok {
+		return contracts.Refuse(contracts.RateLimited, "too much was signed for this contract in a short time, or the clock went back: try again later")
+	}
+	ev.CreatedAt = at
+	return nil
+}
+
+// newest is the time of the newest event of an author for a contract, in the relay or on its way there.
+func (r *Registry) newest(ctx context.Context, pubkey, contract string) (nostr.Timestamp, error) {
+	waiting, err := r.o.Store.OutboxNewest(ctx, contract, pubkey)
+	if err != nil {
+		return 0, err
+	}
+	page, err := r.o.Store.Query(ctx, store.Ask{Scope: gate.Operator(), MaxRows: 1, Filter: nostr.Filter{
+		Kinds: []int{niptemp.KindEntry, niptemp.KindState}, Authors: []string{pubkey}, Tags: nostr.TagMap{"d": {contract}}}})
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range page.Rows {
+		waiting = max(waiting, row.CreatedAt)
+	}
+	return nostr.Timestamp(waiting), nil
+}
+
+// secret opens the key of an identity: 64 hex digits.
+func (r *Registry) secret(a *store.Agent) (string, error) {
+	raw, err := r.o.Vault.Open(a.Sealed, row(a.ID, a.PubKey))
+	if err != nil {
+		return "", fmt.Errorf("open a kept key: %w", err)
+	}
+	defer clear(raw)
+	return hex.EncodeToString(raw), nil
+}
