@@ -127,7 +127,11 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 
 func (h *Handler) answerProblem(w http.ResponseWriter, err error) {
 	var p *problem
-	if !errors.As(err, &p) {
+	var own *Refusal
+	switch {
+	case errors.As(err, &own):
+		p = &problem{own.Status, own.Text}
+	case !errors.As(err, &p):
 		p = failed(err)
 	}
 	h.renew(w)
@@ -136,6 +140,11 @@ func (h *Handler) answerProblem(w http.ResponseWriter, err error) {
 		w.Header().Set("WWW-Authenticate", "Nostr")
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
+	}
+	if own != nil && len(own.Fields) > 0 {
+		w.Header().Set("Cache-Control", "no-store")
+		writeJSON(w, p.status, "application/json", map[string]any{"error": own.Text, "fields": own.Fields})
+		return
 	}
 	writeError(w, p.status, p.text)
 }

@@ -50,6 +50,9 @@ type Options struct {
 	Management Management
 	Used       *replay.Memory
 
+	// API is served below /api/; nil serves nothing there.
+	API API
+
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
 	Metrics *metrics.Metrics // nil-safe
@@ -74,6 +77,7 @@ type Handler struct {
 	signatures signatures
 	management Management
 	used       *replay.Memory
+	further    API // below /api/
 }
 
 // New makes the handler. The relay's page and its websocket are at / and at
@@ -94,6 +98,7 @@ func New(o Options) *Handler {
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
 	h.management, h.used = o.Management, o.Used
+	h.further = o.API
 	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
 	h.slots.exempt, h.slots.from = trusted, map[netip.Prefix]int{}
 	h.SetLimits(o.Limits)
@@ -111,6 +116,9 @@ func (h *Handler) routes(urls []string) {
 			h.api(base, "/query", http.MethodPost, h.query)
 			h.api(base, "/count", http.MethodPost, h.count)
 			h.api(base, "/history", http.MethodGet, h.history)
+		}
+		if h.further != nil {
+			h.mount(base, "/api/", h.further)
 		}
 		h.handle(base+"/{$}", h.root)
 		if base != "" {

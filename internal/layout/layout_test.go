@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"internal/client/transcript": {"internal/client", "internal/wire"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
+	"internal/contracts/api":      {"nips/niptemp", "internal/bridge", "internal/contracts"},
 	"internal/contracts/vault":    {},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},
 	"internal/contracts/outbox":   {"internal/client", "internal/relay", "internal/store", "internal/wire"},
@@ -50,7 +51,7 @@ var allowed = map[string][]string{
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
-	"cmd/engramd": {"internal/admin", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
+	"cmd/engramd": {"internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
 		"internal/gate", "internal/store", "internal/wire", "internal/events"},
 }
 

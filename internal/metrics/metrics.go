@@ -42,6 +42,7 @@ type Metrics struct {
 
 	adminCalls   *prometheus.CounterVec
 	adminRefused *prometheus.CounterVec
+	apiRefused   *prometheus.CounterVec
 
 	commits     prometheus.Histogram
 	commitErrs  prometheus.Counter
@@ -67,6 +68,7 @@ func New(version string) *Metrics {
 	m.defineStore()
 	m.defineBroker()
 	m.defineAdmin()
+	m.defineAPI()
 	m.defineSnapshot()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",

@@ -15,7 +15,7 @@ func (m *Metrics) defineRelay() {
 }
 
 func endpointLabel() label {
-	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", "management", other}}
+	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", "management", "contracts", "contract_memory", "identities", "openapi", other}}
 }
 
 // EventDone counts one submitted event, EVENT frames and HTTP alike. class is
@@ -44,8 +44,8 @@ func (m *Metrics) GateDecision(surface, rule, decision string) {
 }
 
 // HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
-// "healthz", "readyz", "events", "query", "count", "history" or "management",
-// anything else is "other"; status the code that was sent.
+// "healthz", "readyz", "events", "query", "count", "history", "management",
+// "contracts", "contract_memory", "identities" or "openapi", anything else is "other"; status the code that was sent.
 func (m *Metrics) HTTPDone(endpoint string, status int) {
 	if m == nil {
 		return

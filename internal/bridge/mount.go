@@ -1,0 +1,225 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"engramd/internal/gate"
+	"engramd/internal/relay"
+	"engramd/internal/replay"
+)
+
+// API is a further API on the relay's port. The bridge finds out who is asking
+// and reads the body; what paths mean and what is answered is the API's.
+type API interface {
+	// Route says what is at a path, given as its unescaped segments; nil is
+	// nothing. It is asked before anything else, so it reads no database.
+	Route(segments []string) *Resource
+	// Bearer returns the key (64 lower-case hex digits) that a bearer token
+	// stands for, "" for a token that was never issued or is void.
+	Bearer(ctx context.Context, token string) (key string, err error)
+	// Use notes that a NIP-98 event (its id) signs a change by a key. The errors are
+	// those of replay.Memory, and failures.
+	Use(ctx context.Context, id, key string) error
+}
+
+// Resource is what a path names: what is done with it, by method, and the name that
+// metrics count it under.
+type Resource struct {
+	Endpoint   string
+	Operations map[string]Operation
+}
+
+// Operation answers one request: a status and a document. The error is a
+// *Refusal, or a failure that the caller is told nothing of.
+type Operation func(ctx context.Context, a *Asked) (status int, doc any, err error)
+
+// Asked is one request that was let in.
+type Asked struct {
+	Key      string // who is asking, 64 lower-case hex digits; "" is nobody
+	RawQuery string
+	Body     []byte
+	// Once lets the proof of a change through a single time, and never fails
+	// for a bearer token. An operation that changes anything asks it when
+	// nothing that the request itself shows speaks against the change.
+	Once func(ctx context.Context) error
+}
+
+// Refusal is an answer other than success. Text is "prefix: reason", or what
+// the API's users know it as.
+type Refusal struct {
+	Status int
+	Text   string
+	Fields map[string]string // of the request, and what is wrong with each; may be nil
+}
+
+// Error is the text.
+func (r *Refusal) Error() string { return r.Text }
+
+// maxBearer bounds the text of a bearer token.
+const maxBearer = 512
+
+// mount adds an API below a path ("/api/"), which the names of the relay may
+// have their own before.
+func (h *Handler) mount(base, prefix string, api API) {
+	h.handle(base+prefix, func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		if own := (&url.URL{Path: base}).EscapedPath(); strings.HasPrefix(path, own+prefix) {
+			path = path[len(own):]
+		}
+		segments, ok := segmentsOf(path)
+		var found *Resource
+		if ok {
+			found = api.Route(segments)
+		}
+		if found == nil {
+			h.notFound(w, r)
+			return
+		}
+		h.counted(w, found.Endpoint, func(w http.ResponseWriter) { h.serveResource(w, r, path, found, api) })
+	})
+}
+
+// segmentsOf unescapes the parts of a path one by one, so that a slash within
+// one of them stays there.
+func segmentsOf(path string) (segments []string, ok bool) {
+	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		text, err := url.PathUnescape(part)
+		if err != nil || text == "" {
+			return nil, false
+		}
+		segments = append(segments, text)
+	}
+	return segments, true
+}
+
+func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path string, found *Resource, api API) {
+	methods := []string{http.MethodOptions}
+	for m := range found.Operations {
+		methods = append(methods, m)
+	}
+	slices.Sort(methods)
+	apiHeaders(w.Header(), strings.Join(methods[:len(methods)-1], ", "))
+	w.Header().Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
+	operate := found.Operations[r.Method]
+	switch {
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Access-Control-Max-Age", "86400")
+		w.WriteHeader(http.StatusNoContent)
+	case operate == nil:
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		w.Header().Set("Connection", "close") // no body is waited for
+		writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+strings.Join(methods, ", "))
+	default:
+		var asked Asked
+		h.serveCall(w, r, path, func(w http.ResponseWriter, r *http.Request, path string) (c *call, err error) {
+			c, asked, err = h.admitAny(w, r, path, api)
+			return c, err
+		}, func(c *call) error {
+			status, doc, err := operate(c.Context(), &asked)
+			if err != nil {
+				return h.operationFailed(c, err)
+			}
+			h.renew(c.w)
+			writeJSON(c.w, status, "application/json", doc)
+			return nil
+		})
+	}
+}
+
+// operationFailed leaves refusals as they are and hides what else went wrong.
+func (h *Handler) operationFailed(c *call, err error) error {
+	var own *Refusal
+	var p *problem
+	if errors.As(err, &own) || errors.As(err, &p) {
+		return err
+	}
+	if c.Context().Err() == nil {
+		h.log.Error("a request to an API failed", "err", err)
+	}
+	return failed(err)
+}
+
+// admitAny lets in who proves himself by NIP-98 or a bearer token, and who
+// proves nothing and claims nothing.
+func (h *Handler) admitAny(w http.ResponseWriter, r *http.Request, path string, api API) (*call, Asked, error) {
+	if h.backend != nil && h.backend.RejectsConnection(r) {
+		return nil, Asked{}, refused("blocked: connection refused")
+	}
+	asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }}
+	by, err := h.proof(r, path, api)
+	if err != nil {
+		return nil, asked, err
+	}
+	if asked.Body, err = readBody(w, r, maxBody); err != nil {
+		h.metrics.APIRefused("too_large")
+		return nil, asked, err
+	}
+	asked.Key = by.pubkey
+	if by.id != "" {
+		if err := by.covers(asked.Body); err != nil {
+			return nil, asked, h.unproved("signature", err.Error())
+		}
+		asked.Once = func(ctx context.Context) error { return h.onceFor(ctx, api, by) }
+	}
+	ctx := r.Context()
+	if asked.Key != "" {
+		ctx = relay.WithReader(ctx, gate.NewReader(asked.Key))
+	}
+	return &call{Request: r.WithContext(ctx), w: w, body: asked.Body, signed: by, limits: h.slots.limits.Load()}, asked, nil
+}
+
+// proof reads who is asking from the Authorization header. Nobody, and a
+// bearer, signed nothing: their id is empty.
+func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		return signed{}, nil
+	}
+	scheme, rest, _ := strings.Cut(strings.TrimSpace(headers[0]), " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer") && len(headers) == 1:
+		key, err := "", error(nil)
+		if token := strings.TrimSpace(rest); token != "" && len(token) <= maxBearer {
+			key, err = api.Bearer(r.Context(), token)
+		}
+		if err != nil {
+			h.log.Error("a bearer token could not be looked up", "err", err)
+			return signed{}, failed(err)
+		}
+		if key == "" {
+			return signed{}, h.unproved("token", "this bearer token is not valid here")
+		}
+		return signed{pubkey: key}, nil
+	case !strings.EqualFold(scheme, "Nostr") && len(headers) == 1:
+		return signed{}, h.unproved("scheme", "the Authorization header is neither Nostr (NIP-98) nor Bearer")
+	}
+	by, err := h.signatures.check(headers, r.Method, path, r.URL.RawQuery)
+	if err != nil {
+		return signed{}, h.unproved("signature", err.Error())
+	}
+	return by, nil
+}
+
+func (h *Handler) unproved(reason, text string) error {
+	h.metrics.APIRefused(reason)
+	return refused(gate.PrefixAuthRequired + ": " + text)
+}
+
+func (h *Handler) onceFor(ctx context.Context, api API, by signed) error {
+	switch err := api.Use(ctx, by.id, by.pubkey); {
+	case err == nil:
+		return nil
+	case errors.Is(err, replay.ErrUsed):
+		return h.unproved("replayed", err.Error())
+	case errors.Is(err, replay.ErrBusy):
+		h.metrics.APIRefused("busy")
+		return refused("rate-limited: " + err.Error())
+	default:
+		return err
+	}
+}

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"engramd/internal/bridge"
+	"engramd/internal/contracts"
+)
+
+// Identities tells who a proof stands for.
+type Identities interface {
+	// ByPubKey finds the name bound to a pubkey in hex, nil for none.
+	ByPubKey(ctx context.Context, pubkey string) (*contracts.Identity, error)
+	// Authenticate tells whose bearer token this is; an Unauthenticated error
+	// for one that is none, or not any more.
+	Authenticate(ctx context.Context, token string) (contracts.Caller, error)
+}
+
+// Used remembers which signatures changed something; *replay.Journal is one.
+type Used interface {
+	Use(ctx context.Context, id, key string) error
+}
+
+// Options make an API. All but Version and URL are required.
+type Options struct {
+	Service    contracts.API
+	Identities Identities
+	Used       Used
+	Operator   func(key string) bool // whether a key is one of the operator's
+	Version    string                // of the daemon, for the OpenAPI document
+	URL        string                // http(s) URL of the relay that clients are told
+}
+
+// API answers what comes below /api/. Make one with New. It is safe for
+// concurrent use.
+type API struct {
+	service    contracts.API
+	identities Identities
+	used       Used
+	operator   func(string) bool
+	routes     []route
+	document   json.RawMessage
+}
+
+var _ bridge.API = (*API)(nil)
+
+// New makes the API.
+func New(o Options) *API {
+	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator}
+	a.document = document(o.Version, o.URL)
+	a.routes = routesOf(operations(), a)
+	return a
+}
+
+// Bearer returns the key of the identity that a token was issued for.
+func (a *API) Bearer(ctx context.Context, token string) (string, error) {
+	caller, err := a.identities.Authenticate(ctx, token)
+	if contracts.CodeOf(err) == contracts.Unauthenticated {
+		return "", nil
+	}
+	return caller.PubKey, err
+}
+
+// Use notes that a signature changes something.
+func (a *API) Use(ctx context.Context, id, key string) error { return a.used.Use(ctx, id, key) }
+
+// caller is who asks, as the service knows them.
+func (a *API) caller(ctx context.Context, key string) (contracts.Caller, error) {
+	if key == "" {
+		return contracts.Caller{}, nil
+	}
+	c := contracts.Caller{PubKey: key, Operator: a.operator(key)}
+	id, err := a.identities.ByPubKey(ctx, key)
+	if err != nil {
+		return contracts.Caller{}, err
+	}
+	if id != nil {
+		c.AgentID, c.Provisioned = id.AgentID, id.Provisioned
+	}
+	return c, nil
+}
+
+// request is one request to an operation.
+type request struct {
+	api    *API
+	caller contracts.Caller
+	path   []string // the values of the path's parameters, in order
+	query  query
+	body   []byte
+	once   func(context.Context) error
+}
+
+// operate is the bridge's Operation for one of ours.
+func (a *API) operate(op operation, path []string) bridge.Operation {
+	return func(ctx context.Context, asked *bridge.Asked) (int, any, error) {
+		q, err := parseQuery(asked.RawQuery, op.params)
+		if err != nil {
+			return 0, nil, problemOf(err)
+		}
+		caller, err := a.caller(ctx, asked.Key)
+		if err != nil {
+			return 0, nil, problemOf(err)
+		}
+		r := &request{api: a, caller: caller, path: path, query: q, body: asked.Body, once: asked.Once}
+		if err := r.checkRequester(q.text("requester_agent_id")); err != nil {
+			return 0, nil, problemOf(err)
+		}
+		doc, err := op.serve(ctx, r)
+		if err != nil {
+			return 0, nil, problemOf(err)
+		}
+		return op.status, doc, nil
+	}
+}
+
+// checkRequester refuses a requester_agent_id that is not the caller's: who is
+// calling is proved, never claimed.
+func (r *request) checkRequester(id string) error {
+	switch {
+	case id == "" || id == r.caller.Agent() || id == r.caller.PubKey:
+		return nil
+	case r.caller.Nobody():
+		return contracts.Refuse(contracts.Unauthenticated, "requester_agent_id needs proof: sign the request (NIP-98) or send a bearer token")
+	}
+	return contracts.Refuse(contracts.Forbidden, "requester_agent_id is not the caller's agent id")
+}
+
+// openAPI answers with the document.
+func openAPI(_ context.Context, r *request) (any, error) { return r.api.document, nil }

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"engramd/internal/bridge"
+	"engramd/internal/contracts"
+	"engramd/nips/niptemp"
+)
+
+// operation is one thing that can be asked: how it is found, what it takes and
+// gives, and who answers. The OpenAPI document is made of the same values.
+type operation struct {
+	method, path string // {name} is a parameter
+	id, summary  string
+	endpoint     string       // metric label
+	proof        proofNeed    // who may ask at all
+	params       []param      // of the query string
+	body         reflect.Type // of the request, nil without one
+	result       reflect.Type
+	status       int
+	refusals     []int // statuses beside 400, 413, 429 and 503
+	serve        func(context.Context, *request) (any, error)
+}
+
+type proofNeed int
+
+const (
+	proofNone proofNeed = iota
+	proofOptional
+	proofRequired
+)
+
+const (
+	contractsPath = "/api/escrow/contracts"
+	memoryPath    = contractsPath + "/{id}/memory"
+	maxLimit      = 500
+	maxOffset     = 1<<31 - 1
+)
+
+var (
+	limitParam     = param{name: "limit", help: "entries of a page; 50 without it", number: true, least: 1, most: maxLimit}
+	offsetParam    = param{name: "offset", help: "entries to pass over", number: true, most: maxOffset}
+	requesterParam = param{name: "requester_agent_id", help: "the caller's own agent id; who is calling is proved by the Authorization header, and another's id is 403 (401 without proof)"}
+)
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+// operations lists everything. More special paths come before {entry_id}.
+func operations() []operation {
+	statuses, types := []string{}, niptemp.EntryTypes()
+	for _, s := range niptemp.Statuses() {
+		statuses = append(statuses, string(s))
+	}
+	visibilities := []string{string(contracts.Shared), string(contracts.PosterOnly), string(contracts.WorkerOnly)}
+	typeParam := param{name: "type", help: "entries of one type", values: types}
+	return []operation{
+		{method: http.MethodPost, path: contractsPath, id: "createContract", summary: "Offer a contract; the caller is its poster", endpoint: "contracts", proof: proofRequired,
+			body: typeOf[contracts.CreateRequest](), result: typeOf[contracts.Contract](), status: http.StatusCreated, refusals: []int{401, 403, 409}, serve: create},
+		{method: http.MethodGet, path: contractsPath, id: "listContracts", summary: "The caller's contracts, newest first", endpoint: "contracts", proof: proofRequired,
+			params: []param{{name: "status", help: "contracts in one status", values: statuses}, limitParam, offsetParam, requesterParam},
+			result: typeOf[contracts.ContractPage](), status: http.StatusOK, refusals: []int{401, 403}, serve: list},
+		{method: http.MethodGet, path: contractsPath + "/{id}", id: "getContract", summary: "One contract", endpoint: "contracts", proof: proofOptional,
+			params: []param{requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{401, 403, 404}, serve: get},
+		{method: http.MethodPost, path: contractsPath + "/{id}/transitions", id: "moveContract", summary: "Move the state machine", endpoint: "contracts", proof: proofRequired,
+			body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{401, 403, 404, 409}, serve: move},
+		{method: http.MethodPost, path: memoryPath, id: "addEntry", summary: "Write an entry", endpoint: "contract_memory", proof: proofRequired,
+			body: typeOf[contracts.EntryRequest](), result: typeOf[contracts.Entry](), status: http.StatusCreated, refusals: []int{401, 403, 404, 409}, serve: say},
+		{method: http.MethodGet, path: memoryPath, id: "listEntries", summary: "Entries, oldest first", endpoint: "contract_memory", proof: proofOptional,
+			params: []param{typeParam, {name: "visibility", help: "entries of one visibility", values: visibilities}, {name: "author", help: "entries of one author: agent id or hex pubkey"},
+				limitParam, offsetParam, {name: "events", help: "true: each shared entry with its signed event", boolean: true}, requesterParam},
+			result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{401, 403, 404}, serve: entries},
+		{method: http.MethodGet, path: memoryPath + "/summary", id: "summarizeEntries", summary: "Counts of what the caller may see", endpoint: "contract_memory", proof: proofOptional,
+			params: []param{requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{401, 403, 404}, serve: summary},
+		{method: http.MethodPost, path: memoryPath + "/search", id: "searchEntries", summary: "Entries with every word of a query, among those the caller may see", endpoint: "contract_memory", proof: proofOptional,
+			body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{401, 403, 404}, serve: search},
+		{method: http.MethodGet, path: memoryPath + "/{entry_id}", id: "getEntry", summary: "One entry", endpoint: "contract_memory", proof: proofOptional,
+			params: []param{requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{401, 403, 404}, serve: entry},
+		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,
+			body: typeOf[identityRequest](), result: typeOf[identityAnswer](), status: http.StatusCreated, refusals: []int{401, 403, 409}, serve: createIdentity},
+		{method: http.MethodGet, path: "/api/identities/{agent_id}", id: "getIdentity", summary: "The public part of an identity", endpoint: "identities", proof: proofOptional,
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{401, 404}, serve: identity},
+		{method: http.MethodPost, path: "/api/identities/{agent_id}/claim", id: "claimIdentity", summary: "Take the key of a provisioned identity away; the relay forgets it", endpoint: "identities", proof: proofRequired,
+			body: typeOf[claimRequest](), result: typeOf[contracts.Claimed](), status: http.StatusOK, refusals: []int{401, 403, 404, 409}, serve: claim},
+		{method: http.MethodGet, path: "/api/openapi.json", id: "getDocument", summary: "This document", endpoint: "openapi", proof: proofNone, status: http.StatusOK, serve: openAPI},
+	}
+}
+
+// route is a path with what is done there.
+type route struct {
+	segments   []string
+	endpoint   string
+	operations []operation
+	api        *API
+}
+
+func routesOf(ops []operation, a *API) (routes []route) {
+	for _, op := range ops {
+		segments := strings.Split(strings.Trim(op.path, "/"), "/")
+		i := slices.IndexFunc(routes, func(r route) bool { return slices.Equal(r.segments, segments) })
+		if i < 0 {
+			i = len(routes)
+			routes = append(routes, route{segments: segments, endpoint: op.endpoint, api: a})
+		}
+		routes[i].operations = append(routes[i].operations, op)
+	}
+	return routes
+}
+
+// match returns the values of a path's parameters.
+func (r *route) match(segments []string) (values []string, ok bool) {
+	if len(segments) != len(r.segments) {
+		return nil, false
+	}
+	for i, s := range r.segments {
+		switch {
+		case strings.HasPrefix(s, "{"):
+			values = append(values, segments[i])
+		case s != segments[i]:
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// Route says what is at a path.
+func (a *API) Route(segments []string) *bridge.Resource {
+	for i := range a.routes {
+		values, ok := a.routes[i].match(segments)
+		if !ok {
+			continue
+		}
+		found := &bridge.Resource{Endpoint: a.routes[i].endpoint, Operations: map[string]bridge.Operation{}}
+		for _, op := range a.routes[i].operations {
+			found.Operations[op.method] = a.operate(op, values)
+		}
+		return found
+	}
+	return nil
+}

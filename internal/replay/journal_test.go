@@ -1,0 +1,92 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"engramd/internal/replay"
+)
+
+// shelf is a Keeper in memory that can be held up and can fail.
+type shelf struct {
+	mu     sync.Mutex
+	groups [][]replay.Note
+	before time.Time
+	gate   chan struct{} // nil: open
+	fail   error
+}
+
+func (s *shelf) Keep(_ context.Context, notes []replay.Note, before time.Time) error {
+	if s.gate != nil {
+		<-s.gate
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups, s.before = append(s.groups, notes), before
+	return s.fail
+}
+
+func (s *shelf) kept() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.groups {
+		n += len(g)
+	}
+	return n
+}
+
+func TestJournalKeepsBeforeItLetsIn(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	s := &shelf{}
+	j := replay.NewJournal(replay.New(time.Minute, 100, 100, func() time.Time { return at }), s)
+	if err := j.Use(t.Context(), "a", "k"); err != nil {
+		t.Fatal(err)
+	}
+	if s.kept() != 1 || s.groups[0][0] != (replay.Note{ID: "a", Key: "k", At: at}) || !s.before.Equal(at.Add(-2*time.Minute)) {
+		t.Errorf("kept %v, from %v on", s.groups, s.before)
+	}
+	if err := j.Use(t.Context(), "a", "k"); !errors.Is(err, replay.ErrUsed) || s.kept() != 1 {
+		t.Errorf("the second use: %v, %d kept", err, s.kept())
+	}
+	s.fail = errors.New("disk full")
+	if err := j.Use(t.Context(), "b", "k"); !errors.Is(err, s.fail) {
+		t.Errorf("a use that could not be kept: %v", err)
+	}
+	if err := j.Use(t.Context(), "b", "k"); !errors.Is(err, replay.ErrUsed) {
+		t.Errorf("and again: %v", err)
+	}
+}
+
+func TestJournalKeepsTogether(t *testing.T) {
+	s := &shelf{gate: make(chan struct{})}
+	j := replay.NewJournal(replay.New(time.Minute, 1000, 1000, time.Now), s)
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			if err := j.Use(t.Context(), fmt.Sprint(i), "k"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	s.gate <- struct{}{} // the first group, of one or more
+	close(s.gate)
+	wg.Wait()
+	if s.kept() != 100 {
+		t.Errorf("%d kept", s.kept())
+	}
+}
+
+func TestJournalGivesUpWithItsCaller(t *testing.T) {
+	s := &shelf{gate: make(chan struct{})}
+	j := replay.NewJournal(replay.New(time.Minute, 10, 10, time.Now), s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.Use(ctx, "a", "k"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	close(s.gate)
+}
