@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// UsedCall is a NIP-98 event that signed a change over HTTP.
+type UsedCall struct {
+	ID, Key string // 64 lower-case hex digits
+	At      int64  // Unix seconds
+}
+
+const (
+	sqlUseCall  = `INSERT INTO used_calls(id, key, at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	sqlOldCalls = `DELETE FROM used_calls WHERE at < ?`
+	sqlCalls    = `SELECT id, key, at FROM used_calls WHERE at >= ? ORDER BY at`
+)
+
+// UseCalls notes calls, and forgets those from before a time in Unix seconds, in one transaction.
+func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) error {
+	return s.do(ctx, func(w *writer) error {
+		for _, c := range calls {
+			id, ok1 := lowerHex32(c.ID)
+			key, ok2 := lowerHex32(c.Key)
+			if !ok1 || !ok2 {
+				return errors.New("a call is noted with an event id and a pubkey")
+			}
+			if _, err := w.exec(sqlUseCall, id, key, c.At); err != nil {
+				return err
+			}
+		}
+		_, err := w.exec(sqlOldCalls, before)
+		return err
+	})
+}
+
+// UsedCalls gives fn the calls since a time in Unix seconds, in the order of their time.
+func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(UsedCall)) error {
+	return s.read(ctx, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
+			at, _ := v[2].(int64)
+			fn(UsedCall{hexOf(v[0]), hexOf(v[1]), at})
+			return nil
+		})
+	})
+}
