@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"engramd/internal/gate"
 )
@@ -69,7 +70,7 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 		}
 		if q.At != nil {
 			if v.at = *q.At; v.at < v.since {
-				return fmt.Errorf("%w: from %d on", ErrNotCovered, v.since)
+				return fmt.Errorf("%w: it covers times from %s on", ErrNotCovered, time.Unix(v.since, 0).UTC().Format(time.RFC3339))
 			}
 		}
 		if err := v.list(ctx, q.At != nil); err != nil {

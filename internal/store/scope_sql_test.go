@@ -25,6 +25,7 @@ var noScope = map[string]string{
 	"Store.Begin": "writes", "Store.Put": "writes", "Store.Sweep": "removes what has expired",
 	"Store.Backup": "the operator's copy of the file", "Store.Check": "the operator's report, without ids or keys",
 	"Store.Approved":          "a yes or no for the write policy about a list that the policy enforces",
+	"Store.SchemaVersion":     "a number of the format",
 	"Store.BeginRestore":      "writes",
 	"Store.ReleaseQuarantine": "writes", "Store.DropQuarantine": "writes", "Store.Restores": "a number of restores", "Store.RestoredSince": "a yes or no about restores",
 	"Store.LastSeq": "a number of all writes", "Store.QueueLen": "a number of waiting writes", "Store.Sizes": "bytes of files",
