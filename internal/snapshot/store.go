@@ -62,6 +62,24 @@ func (r Record) Verified() bool { return !r.VerifiedAt.IsZero() }
 // Automatic reports whether a program made the bundle by itself.
 func (r Record) Automatic() bool { return bundle.Automatic(r.CreatedBy) }
 
+// Marks are what is to be known of a bundle at a glance, "verified" or "not
+// verified" first.
+func (i Info) Marks() []string {
+	marks := []string{"not verified"}
+	if i.Verified() {
+		marks[0] = "verified"
+	}
+	for _, mark := range []struct {
+		is   bool
+		text string
+	}{{i.Encrypted, "encrypted"}, {i.Pinned, "pinned"}, {i.Automatic(), "automatic"}, {i.Parent != "", "incremental"}} {
+		if mark.is {
+			marks = append(marks, mark.text)
+		}
+	}
+	return marks
+}
+
 // Place is an agent of a tenant.
 type Place struct{ Tenant, Agent string }
 
@@ -154,8 +172,13 @@ func (s *Store) List(tenant, agent string) ([]Info, error) {
 		list = append(list, Info{ID: id, Tenant: tenant, Agent: agent, Path: path, Size: stat.Size(),
 			Encrypted: encrypted, CreatedAt: bundle.TimeOf(id), Record: record})
 	}
-	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(b.ID, a.ID) })
+	SortInfos(list)
 	return list, nil
+}
+
+// SortInfos puts the newest first.
+func SortInfos(list []Info) {
+	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(b.ID, a.ID) })
 }
 
 // Find returns the bundle with the id. The error is ErrNotFound if there is

@@ -152,15 +152,16 @@ func (r *record) owner() string {
 	return ""
 }
 
-// checkEnvelope judges the shape of the kinds that have one.
-func (r *record) checkEnvelope() error {
-	switch r.ev.Kind {
+// CheckShape judges the shape of the kinds that have one, which every event of a
+// bundle must have.
+func CheckShape(ev *nostr.Event) error {
+	switch ev.Kind {
 	case nipae.Kind:
-		return nipae.CheckEnvelope(r.ev)
+		return nipae.CheckEnvelope(ev)
 	case niptemp.KindEntry:
-		return niptemp.CheckEntry(r.ev)
+		return niptemp.CheckEntry(ev)
 	case niptemp.KindState:
-		return niptemp.CheckStateShape(r.ev)
+		return niptemp.CheckStateShape(ev)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (v *verifier) judgeOne(j *judged, class Class) {
 	m := v.report.Manifest
 	j.signature = wire.Verify(r.ev)
 	j.declared = r.belongs(class, m.Agent)
-	j.envelope = r.checkEnvelope()
+	j.envelope = CheckShape(r.ev)
 	if r.ev.Kind != nipae.Kind {
 		return
 	}
