@@ -99,6 +99,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 // start brings everything up. Connections are taken when it returns.
 func (c *serveCommand) start(ctx context.Context) error {
 	private()
+	collectLess(c.Env)
 	if err := c.openFolder(); err != nil {
 		return err
 	}

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,6 +27,16 @@ import (
 // private makes every file of this process readable by its user only, SQLite's
 // temporary ones included.
 func private() { syscall.Umask(0o077) }
+
+// collectLess lets the heap grow to three times what lives before it is collected,
+// unless GOGC is set. A relay's heap is small, and signatures need the
+// processor: publishing is 4 % faster for some 20 MB (docs/benchmarks.md).
+func collectLess(env []string) {
+	set := func(v string) bool { return strings.HasPrefix(v, "GOGC=") }
+	if !slices.ContainsFunc(env, set) {
+		debug.SetGCPercent(200)
+	}
+}
 
 func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
 	setLevel(level, cfg)
