@@ -1,0 +1,149 @@
+package contracts
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/store"
+	"engramd/internal/wire"
+	"engramd/nips/niptemp"
+)
+
+// Bounds of a page.
+const (
+	defaultPage = 50
+	maxPage     = 500
+	maxOffset   = 1 << 30
+)
+
+// page checks the bounds that a request asks for.
+func page(limit, offset int) (int, int, error) {
+	if limit < 0 || limit > maxPage {
+		return 0, 0, Wrong("limit", "must be 1 to %d", maxPage)
+	}
+	if offset < 0 || offset > maxOffset {
+		return 0, 0, Wrong("offset", "must be 0 or more")
+	}
+	if limit == 0 {
+		limit = defaultPage
+	}
+	return limit, offset, nil
+}
+
+// List gives the caller's contracts, as party or arbitrator, newest first.
+func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error) {
+	if c.PubKey == "" {
+		return ContractPage{}, errNobody()
+	}
+	if q.Status != "" && !q.Status.Valid() {
+		return ContractPage{}, Wrong("status", "is none of the seven")
+	}
+	limit, offset, err := page(q.Limit, q.Offset)
+	if err != nil {
+		return ContractPage{}, err
+	}
+	pairs, total, err := s.store.Contracts(ctx, c.PubKey, string(q.Status), limit, offset)
+	if err != nil {
+		return ContractPage{}, err
+	}
+	out := ContractPage{Contracts: []Contract{}, Total: total, Limit: limit, Offset: offset}
+	known := s.names()
+	for i := range pairs {
+		p := &pairs[i]
+		if s.isDue(p) {
+			if p, err = s.expire(ctx, p); err != nil {
+				return ContractPage{}, err
+			}
+			if q.Status != "" && p.Status != string(q.Status) {
+				out.Total--
+				continue
+			}
+		}
+		contract, err := s.contract(ctx, p, known)
+		if err != nil {
+			return ContractPage{}, err
+		}
+		out.Contracts = append(out.Contracts, contract)
+	}
+	return out, nil
+}
+
+// Get gives one contract to its parties, its arbitrator and the operator, and
+// an offer that names no worker to whoever names it.
+func (s *Service) Get(ctx context.Context, c Caller, id string) (Contract, error) {
+	if c.Nobody() {
+		return Contract{}, errNobody()
+	}
+	v, err := s.find(ctx, c, id)
+	if err != nil {
+		return Contract{}, err
+	}
+	if v.role == stranger && !v.open() {
+		return Contract{}, errNotFound("contract")
+	}
+	return s.contract(ctx, v.ContractPair, s.names())
+}
+
+// contract is a pair's state with what its events say.
+func (s *Service) contract(ctx context.Context, p *store.ContractPair, known *names) (Contract, error) {
+	out := Contract{
+		ContractID: p.Contract, Status: niptemp.Status(p.Status),
+		PosterAgentID: known.of(ctx, p.Poster), PosterNpub: npub(p.Poster), PosterPubKey: p.Poster,
+		CreatedAt: unix(p.At), UpdatedAt: unix(p.MovedAt),
+	}
+	if p.Worker != "" {
+		id, key, pub := known.of(ctx, p.Worker), npub(p.Worker), p.Worker
+		out.WorkerAgentID, out.WorkerNpub, out.WorkerPubKey = &id, &key, &pub
+	}
+	if p.Arbitrator != "" {
+		id, key := known.of(ctx, p.Arbitrator), npub(p.Arbitrator)
+		out.ArbitratorAgentID, out.ArbitratorNpub = &id, &key
+	}
+	if p.Deadline != 0 {
+		at := unix(p.Deadline)
+		out.Deadline = &at
+	}
+	terms, err := s.terms(ctx, p)
+	if err != nil {
+		return Contract{}, err
+	}
+	out.AmountSats, out.Description = terms.AmountSats, terms.Description
+	d, err := s.store.ContractDecision(ctx, p)
+	if err != nil {
+		return Contract{}, err
+	}
+	if d != nil && d.Status == p.Status {
+		out.Decided = &Decision{By: d.By, Status: niptemp.Status(d.Status), Note: d.Note, At: unix(d.At)}
+	}
+	return out, known.fail
+}
+
+// terms are what the poster's newest open says; if no open is left, his newest
+// state. Without one they are empty.
+func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptemp.StateText, err error) {
+	newest, isOpen := int64(-1), false
+	err = s.store.ContractStates(ctx, p.Contract, p.Poster, func(json []byte) bool {
+		ev, err := wire.ParseEvent(json)
+		if err != nil {
+			return true
+		}
+		t, err := niptemp.ReadState(ev)
+		if err != nil || t.To != p.Worker && t.To != p.Poster {
+			return true
+		}
+		at, open := int64(ev.CreatedAt), t.Status == niptemp.Open
+		if open && !isOpen || open == isOpen && at > newest {
+			best, newest, isOpen = t, at, open
+		}
+		return true
+	})
+	return best, err
+}
+
+// deadlineOf is a time in Unix seconds, 0 for none.
+func deadlineOf(at *time.Time) int64 {
+	if at == nil {
+		return 0
+	}
+	return at.Unix()
+}

@@ -1,0 +1,103 @@
+package contracts
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/store"
+	"engramd/nips/niptemp"
+)
+
+const (
+	// expireChunk is how many deadlines are looked at in one go.
+	expireChunk = 100
+	// lookAgain is when a contract past its deadline, but in a state that does not
+	// expire, is looked at again: a revision may bring it back.
+	lookAgain = 60
+	// longestWait bounds the sleep between two looks.
+	longestWait = time.Minute
+)
+
+// isDue reports whether a contract has to expire now.
+func (s *Service) isDue(p *store.ContractPair) bool {
+	expires, _ := niptemp.Movers(niptemp.Status(p.Status), niptemp.Expired)
+	return expires && p.Deadline != 0 && s.clock().Unix() >= p.Deadline
+}
+
+// expire moves a contract whose deadline has come and returns what became of
+// it.
+func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.ContractPair, error) {
+	return s.carryOut(ctx, p, store.ContractDecision{
+		Was: p.Status, Status: string(niptemp.Expired), By: "deadline", At: p.Deadline,
+	})
+}
+
+// Expire moves the contracts whose deadline has come, and reports when to come
+// again.
+func (s *Service) Expire(ctx context.Context) (next time.Duration, err error) {
+	for {
+		now := s.clock().Unix()
+		due, err := s.store.DueContracts(ctx, now, expireChunk)
+		if err != nil {
+			return longestWait, err
+		}
+		for i := range due {
+			if err := s.expireOne(ctx, &due[i], now); err != nil {
+				return longestWait, err
+			}
+		}
+		if len(due) == expireChunk {
+			continue
+		}
+		at, err := s.store.NextDue(ctx)
+		if err != nil || at == 0 {
+			return longestWait, err
+		}
+		return min(max(time.Unix(at, 0).Sub(s.clock()), 0), longestWait), nil
+	}
+}
+
+func (s *Service) expireOne(ctx context.Context, p *store.ContractPair, now int64) error {
+	defer s.lock(p.Contract)()
+	p, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
+	if err != nil || p == nil {
+		return err
+	}
+	if s.isDue(p) {
+		if p, err = s.expire(ctx, p); err != nil {
+			return err
+		}
+	}
+	again := int64(0)
+	if !niptemp.Status(p.Status).Final() {
+		again = now + lookAgain
+	}
+	return s.store.LookAtDeadline(ctx, p, again)
+}
+
+// Run expires contracts until ctx ends, and first hands the outbox the entries
+// that wait for the relay. after is time.After.
+func (s *Service) Run(ctx context.Context, after func(time.Duration) <-chan time.Time) {
+	if err := s.resume(ctx); err != nil && ctx.Err() == nil {
+		s.log.Error("entries that wait for the relay were not queued", "err", err)
+	}
+	for ctx.Err() == nil {
+		wait, err := s.Expire(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("contracts past their deadline were not moved", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-after(wait):
+		}
+	}
+}
+
+// awake tells Run that there is a new deadline.
+func (s *Service) awake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,69 @@
+package contracts
+
+import "context"
+
+// Provision makes a key for an agent that has none. It is the operator's.
+func (s *Service) Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
+	switch {
+	case c.Nobody():
+		return Provisioned{}, errNobody()
+	case !c.Operator:
+		return Provisioned{}, Refuse(Forbidden, "only the operator provisions identities")
+	case !IsAgentName(agentID):
+		return Provisioned{}, Wrong("agent_id", "must be 1 to 64 of A–Z a–z 0–9 . _ - and no key")
+	}
+	if err := s.sealer.Ready(); err != nil {
+		return Provisioned{}, err
+	}
+	return s.identities.Provision(ctx, agentID)
+}
+
+// Bind binds a name to the caller's own key, first come.
+func (s *Service) Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error) {
+	switch {
+	case c.PubKey == "":
+		return Identity{}, errNobody()
+	case !IsAgentName(agentID):
+		return Identity{}, Wrong("agent_id", "must be 1 to 64 of A–Z a–z 0–9 . _ - and no key")
+	case !isPubKey(pubkey):
+		return Identity{}, Wrong("pubkey", "must be 64 lower-case hex digits")
+	case pubkey != c.PubKey:
+		return Identity{}, Refuse(Forbidden, "only the holder of a key binds a name to it")
+	}
+	return s.identities.Bind(ctx, agentID, pubkey)
+}
+
+// Identity is the public part of an agent that has a name, by name or key.
+func (s *Service) Identity(ctx context.Context, agentID string) (Identity, error) {
+	var found *Identity
+	var err error
+	if isPubKey(agentID) {
+		found, err = s.identities.ByPubKey(ctx, agentID)
+	} else if IsAgentName(agentID) {
+		found, err = s.identities.ByAgent(ctx, agentID)
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	if found == nil {
+		return Identity{}, errNotFound("identity")
+	}
+	return *found, nil
+}
+
+// Claim gives the caller the key that the server holds for him, and the server
+// forgets it.
+func (s *Service) Claim(ctx context.Context, c Caller, agentID string) (Claimed, error) {
+	switch {
+	case c.PubKey == "":
+		return Claimed{}, errNobody()
+	case agentID != c.Agent():
+		return Claimed{}, Refuse(Forbidden, "only the agent itself claims its key")
+	case !c.Provisioned:
+		return Claimed{}, Refuse(Conflict, "the server does not hold the key")
+	}
+	if err := s.sealer.Ready(); err != nil {
+		return Claimed{}, err
+	}
+	return s.identities.Claim(ctx, agentID)
+}

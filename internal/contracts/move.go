@@ -1,0 +1,252 @@
+package contracts
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
+	"engramd/nips/niptemp"
+)
+
+// Move moves the state machine. Of several moves at the same time one wins, and
+// the others are a Conflict.
+func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) (Contract, error) {
+	if c.Nobody() {
+		return Contract{}, errNobody()
+	}
+	defer s.lock(id)()
+	v, err := s.find(ctx, c, id)
+	if err != nil {
+		return Contract{}, err
+	}
+	switch {
+	case !r.Status.Valid() || r.Status == niptemp.Open:
+		return Contract{}, Wrong("status", "must be accepted, submitted, disputed, completed or cancelled")
+	case len(r.Note) > s.limits.Content:
+		return Contract{}, Refuse(TooLarge, "note has more than %d bytes", s.limits.Content)
+	}
+	byParty, err := s.mayMove(ctx, v, r.Status)
+	if err != nil {
+		return Contract{}, err
+	}
+	if byParty {
+		err = s.moveByEvent(ctx, v, r)
+	} else {
+		err = s.decide(ctx, v, r)
+	}
+	if err != nil {
+		return Contract{}, err
+	}
+	return s.contract(ctx, v.ContractPair, s.names())
+}
+
+// mayMove decides whether the caller may make a move, and whether as a party:
+// with an event. The other way is to resolve a dispute.
+func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byParty bool, err error) {
+	from := v.status()
+	byPoster, byWorker := niptemp.Movers(from, to)
+	if v.role == stranger {
+		if v.open() && to == niptemp.Accepted {
+			return true, nil
+		}
+		if to == niptemp.Accepted {
+			offer, err := s.store.ContractBetween(ctx, v.Contract, v.Poster, "")
+			if err != nil {
+				return false, err
+			}
+			if offer != nil {
+				return false, v.conflict("Somebody else has accepted it.")
+			}
+		}
+		return false, Refuse(Forbidden, "only the poster, the worker, a named arbitrator and the operator move this contract")
+	}
+	resolves := from == niptemp.Disputed && (to == niptemp.Completed || to == niptemp.Cancelled)
+	switch {
+	case !byPoster && !byWorker:
+		return false, v.conflict("It does not go to '" + string(to) + "' from there.")
+	case to == niptemp.Expired:
+		return false, Refuse(Forbidden, "nobody moves a contract to expired: it expires at its deadline")
+	case v.role == poster && byPoster:
+		// An offer of which nobody knows can be cancelled; a worker has to be there for all else.
+		return true, nil
+	case v.role == worker && byWorker:
+		return true, nil
+	case resolves && (v.role == arbitrator || v.role == operator):
+		return false, nil
+	}
+	return false, Refuse(Forbidden, "only %s may move the contract from %s to %s", movers(byPoster, byWorker, resolves), from, to)
+}
+
+// movers names the roles that may make a move.
+func movers(byPoster, byWorker, resolves bool) string {
+	who := "the worker"
+	switch {
+	case byPoster && byWorker:
+		who = "the poster or the worker"
+	case byPoster:
+		who = "the poster"
+	}
+	if resolves {
+		who += ", a named arbitrator or the operator"
+	}
+	return who
+}
+
+// moveByEvent moves the contract by the kind-30091 of the caller, and leaves
+// the new state in v.
+func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error {
+	ev, err := s.moveEvent(ctx, v, r)
+	if err != nil {
+		return err
+	}
+	if ev.ID != v.EventID && int64(ev.CreatedAt) <= v.MovedAt {
+		return v.conflict("The event is not later than the move that led there.")
+	}
+	worker := v.Worker
+	if worker == "" && v.caller.PubKey != v.Poster {
+		worker = v.caller.PubKey
+	}
+	answer := s.submit(ctx, ev)
+	after, err := s.store.ContractBetween(ctx, v.Contract, v.Poster, worker)
+	switch {
+	case err != nil:
+		return err
+	case after != nil && after.EventID == ev.ID && after.Status == string(r.Status):
+		v.ContractPair = after
+		s.publish(ctx, ev)
+		return nil
+	case after != nil && (after.MovedAt != v.MovedAt || after.Status != v.Status):
+		v.ContractPair = after
+		return v.conflict("It was moved by another request.")
+	}
+	return refusal(answer)
+}
+
+// moveEvent is the event of a move: the one received, or one signed here.
+func (s *Service) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr.Event, error) {
+	c := v.caller
+	if len(r.Event) > 0 || !c.Provisioned {
+		ev, err := s.received(c, r.Event, niptemp.KindState)
+		if err != nil {
+			return nil, err
+		}
+		t, err := niptemp.ReadState(ev)
+		if err != nil {
+			return nil, eventFault(err)
+		}
+		return ev, c.says(t, v.Contract, v.other(), r.Status, v.status(), r.Note)
+	}
+	return s.signedMove(ctx, v.ContractPair, c.PubKey, v.other(), r)
+}
+
+// signedMove signs a move in the name of a key that the server holds.
+func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author, to string, r MoveRequest) (*nostr.Event, error) {
+	terms, err := s.terms(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	known := s.names()
+	content := stateContent{
+		ContractID: p.Contract, Status: r.Status, PreviousStatus: niptemp.Status(p.Status), Note: r.Note,
+		PosterAgentID: known.of(ctx, p.Poster), AmountSats: terms.AmountSats, Description: terms.Description,
+	}
+	worker := p.Worker
+	if worker == "" && author != p.Poster {
+		worker = author
+	}
+	if worker != "" {
+		id := known.of(ctx, worker)
+		content.WorkerAgentID = &id
+	}
+	if known.fail != nil {
+		return nil, known.fail
+	}
+	ev, err := s.stateEvent(content, to)
+	if err != nil {
+		return nil, err
+	}
+	return s.signed(ctx, author, p.MovedAt, ev)
+}
+
+// decide resolves a dispute for the operator or the arbitrator.
+func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
+	by := "operator"
+	if v.role == arbitrator {
+		by = "arbitrator"
+	}
+	after, err := s.carryOut(ctx, v.ContractPair, store.ContractDecision{
+		Was: v.Status, Status: string(r.Status), By: by, Key: v.caller.PubKey, Note: r.Note, At: s.clock().Unix(),
+	})
+	if err != nil {
+		return err
+	}
+	v.ContractPair = after
+	if v.Status != string(r.Status) {
+		return v.conflict("It was moved by another request.")
+	}
+	return nil
+}
+
+// carryOut makes a move that no party asked for: by the event of a party whose
+// move it is and whose key the server holds, so that the relay has it too, else
+// by the store alone. Either way it is recorded. It returns the state after it,
+// which is another than the decision's if a party was faster.
+func (s *Service) carryOut(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
+	done, err := s.signDecision(ctx, p, d)
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		err = s.store.RecordDecision(ctx, p, d)
+	} else {
+		err = s.store.DecideContract(ctx, p, d)
+	}
+	if err != nil && !errors.Is(err, store.ErrContractMoved) {
+		return nil, err
+	}
+	return s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
+}
+
+// signDecision publishes a decision in the name of a party, if it can.
+func (s *Service) signDecision(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (done bool, err error) {
+	byPoster, byWorker := niptemp.Movers(niptemp.Status(d.Was), niptemp.Status(d.Status))
+	other := p.Worker
+	if other == "" {
+		other = p.Poster
+	}
+	for _, party := range []struct {
+		may        bool
+		author, to string
+	}{{byPoster, p.Poster, other}, {byWorker && p.Worker != "", p.Worker, p.Poster}} {
+		if !party.may {
+			continue
+		}
+		holds, err := s.signer.Holds(ctx, party.author)
+		if err != nil {
+			return false, err
+		}
+		if !holds {
+			continue
+		}
+		note := "decided by the " + d.By
+		if d.Note != "" {
+			note += ": " + d.Note
+		}
+		ev, err := s.signedMove(ctx, p, party.author, party.to, MoveRequest{Status: niptemp.Status(d.Status), Note: note})
+		if err != nil {
+			return false, err
+		}
+		s.submit(ctx, ev)
+		after, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
+		if err != nil {
+			return false, err
+		}
+		if after != nil && after.EventID == ev.ID {
+			s.publish(ctx, ev)
+			return true, nil
+		}
+	}
+	return false, nil
+}

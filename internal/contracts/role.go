@@ -1,0 +1,117 @@
+package contracts
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/nips/niptemp"
+)
+
+// role is what a caller is in a contract.
+type role int
+
+const (
+	nobody   role = iota // proved nothing
+	stranger             // a key that has no part in it
+	poster
+	worker
+	arbitrator
+	operator
+)
+
+// party reports whether the role is one of the two.
+func (r role) party() bool { return r == poster || r == worker }
+
+// view is one contract as its caller sees it.
+type view struct {
+	*store.ContractPair
+	caller Caller
+	role   role
+	named  bool // naming the contract is enough to read its shared entries
+}
+
+// find looks a contract up for a caller, moves it if its deadline has come, and
+// tells the role. What there is not is errNotFound, and errNobody for a nobody
+// whom nothing is shown here.
+func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) {
+	v := &view{caller: c, named: s.named(c, id)}
+	if c.Nobody() && !v.named {
+		return nil, errNobody()
+	}
+	var err error
+	if v.ContractPair, err = s.store.ContractPair(ctx, id, c.PubKey); err != nil {
+		return nil, err
+	}
+	if v.ContractPair == nil {
+		return nil, errNotFound("contract")
+	}
+	if s.isDue(v.ContractPair) {
+		if v.ContractPair, err = s.expire(ctx, v.ContractPair); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case c.PubKey == "" && !c.Operator:
+		v.role = nobody
+	case c.PubKey == v.Poster:
+		v.role = poster
+	case c.PubKey != "" && c.PubKey == v.Worker:
+		v.role = worker
+	case c.PubKey != "" && c.PubKey == v.Arbitrator:
+		v.role = arbitrator
+	case c.Operator:
+		v.role = operator
+	default:
+		v.role = stranger
+	}
+	if !v.named && (v.role == stranger || v.role == nobody) {
+		return nil, errNotFound("contract")
+	}
+	return v, nil
+}
+
+// named asks the gate whether a reader may ask for a contract by its id.
+func (s *Service) named(c Caller, id string) bool {
+	_, err := s.table().ScopeFor(gate.NewReader(c.PubKey), nostr.Filter{
+		Kinds: []int{niptemp.KindEntry}, Tags: nostr.TagMap{"d": {id}},
+	})
+	return err == nil
+}
+
+// open reports whether the contract is an offer to whoever takes it.
+func (v *view) open() bool { return v.Worker == "" && v.status() == niptemp.Open }
+
+func (v *view) status() niptemp.Status { return niptemp.Status(v.Status) }
+
+// other is the key that the caller's events name: the counterparty, himself
+// while there is none, and the poster for one who accepts an offer.
+func (v *view) other() string {
+	if v.caller.PubKey == v.Poster && v.Worker != "" {
+		return v.Worker
+	}
+	return v.Poster
+}
+
+// state is the contract as the protocol has it.
+func (v *view) state() *niptemp.State {
+	return &niptemp.State{
+		Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Status: v.status(), CreatedAt: v.MovedAt, EventID: v.EventID,
+	}
+}
+
+// thread selects what the caller may read.
+func (v *view) thread(private bool) store.Thread {
+	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party()}
+	if t.Party && private {
+		t.Reader = v.caller.PubKey
+	}
+	return t
+}
+
+// conflict says in which state the contract is, and what follows.
+func (v *view) conflict(what string) *Error {
+	return Refuse(Conflict, "Contract is in '%s' state. %s", v.Status, what)
+}

@@ -1,0 +1,189 @@
+package contracts
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+)
+
+// Service keeps the rules of the contract memory API. It has no state of its
+// own beside locks: all is in the store. Its methods may be called from many
+// goroutines.
+type Service struct {
+	store      *store.Store
+	relay      Submitter
+	table      func() *gate.Table
+	signer     Signer
+	sealer     Sealer
+	identities Identities
+	outbox     Outbox
+	clock      func() time.Time
+	rand       io.Reader
+	limits     Limits
+	log        *slog.Logger
+
+	// locks order the moves of one contract, and what the server signs for one
+	// author in it, so that created_at rises.
+	locks [256]sync.Mutex
+	// searches bounds how many threads are read at the same time.
+	searches chan struct{}
+	// wake tells Run of a new deadline.
+	wake chan struct{}
+}
+
+var _ API = (*Service)(nil)
+
+// maxSearches is how many searches run at the same time; each reads a thread.
+const maxSearches = 2
+
+// New makes a service.
+func New(o Options) (*Service, error) {
+	if o.Store == nil || o.Relay == nil || o.Table == nil || o.Signer == nil || o.Sealer == nil || o.Identities == nil {
+		return nil, errors.New("contracts: Store, Relay, Table, Signer, Sealer and Identities are required")
+	}
+	s := &Service{
+		store: o.Store, relay: o.Relay, table: o.Table, signer: o.Signer, sealer: o.Sealer, identities: o.Identities,
+		outbox: o.Outbox, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
+		searches: make(chan struct{}, maxSearches), wake: make(chan struct{}, 1),
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.rand == nil {
+		s.rand = rand.Reader
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.limits.Content = cmp.Or(s.limits.Content, 64<<10)
+	s.limits.Attachments = cmp.Or(s.limits.Attachments, 32)
+	s.limits.Private = cmp.Or(s.limits.Private, 10_000)
+	return s, nil
+}
+
+// lock orders what is done under the same names.
+func (s *Service) lock(names ...string) (unlock func()) {
+	h := fnv.New32a()
+	for _, name := range names {
+		_, _ = io.WriteString(h, name) // a hash takes everything
+	}
+	m := &s.locks[h.Sum32()%uint32(len(s.locks))]
+	m.Lock()
+	return m.Unlock
+}
+
+// names finds the agent ids of keys, each once.
+type names struct {
+	s    *Service
+	ids  map[string]string
+	fail error
+}
+
+func (s *Service) names() *names { return &names{s: s, ids: map[string]string{}} }
+
+// of is the agent id of a key: the name bound to it, else the key.
+func (n *names) of(ctx context.Context, pubkey string) string {
+	if id, ok := n.ids[pubkey]; ok {
+		return id
+	}
+	id := pubkey
+	identity, err := n.s.identities.ByPubKey(ctx, pubkey)
+	if err != nil && n.fail == nil {
+		n.fail = err
+	}
+	if identity != nil {
+		id = identity.AgentID
+	}
+	n.ids[pubkey] = id
+	return id
+}
+
+// pubkeyOf resolves an agent id, or a hex pubkey; "" for one that nobody has.
+func (s *Service) pubkeyOf(ctx context.Context, agentID string) (string, error) {
+	if isPubKey(agentID) {
+		return agentID, nil
+	}
+	if !IsAgentName(agentID) {
+		return "", nil
+	}
+	identity, err := s.identities.ByAgent(ctx, agentID)
+	if err != nil || identity == nil {
+		return "", err
+	}
+	return identity.PubKey, nil
+}
+
+// claimed checks an agent id that a request names as the caller's own.
+func (c Caller) claimed(field, agentID string) error {
+	switch {
+	case agentID == "" || agentID == c.Agent() || agentID == c.PubKey:
+		return nil
+	case c.Nobody():
+		return errNobody()
+	}
+	return Refuse(Forbidden, "%s is not the caller's own agent id", field)
+}
+
+func errNobody() *Error {
+	return Refuse(Unauthenticated, "prove who is calling: a NIP-98 signature or a bearer token")
+}
+
+// IsAgentName reports whether an agent may be called that: 1 to 64 of A–Z a–z
+// 0–9 . _ -, and not 64 hex digits, which are a key.
+func IsAgentName(s string) bool {
+	if len(s) == 0 || len(s) > 64 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	_, err := hex.DecodeString(s)
+	return len(s) != 64 || err != nil
+}
+
+// isPubKey reports whether s is 64 lower-case hex digits.
+func isPubKey(s string) bool {
+	if len(s) != 64 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if (s[i] < '0' || s[i] > '9') && (s[i] < 'a' || s[i] > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// npub is a key as NIP-19 has it; the key itself if it is none.
+func npub(pubkey string) string {
+	text, err := nip19.EncodePublicKey(pubkey)
+	if err != nil {
+		return pubkey
+	}
+	return text
+}
+
+// random reads n random bytes.
+func (s *Service) random(n int) ([]byte, error) {
+	b := make([]byte, n)
+	_, err := io.ReadFull(s.rand, b)
+	return b, err
+}
+
+func unix(at int64) time.Time { return time.Unix(at, 0).UTC() }

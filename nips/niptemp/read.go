@@ -1,0 +1,100 @@
+package niptemp
+
+import (
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// EntryText is what a kind-30090 event says.
+type EntryText struct {
+	Contract string // its d tag
+	To       string // the pubkey in its p tag
+	Type     string // its t tag
+	// EntryID is its agentry:entry tag, else the entry_id of its content, "" for neither.
+	EntryID string
+	// AuthorAgentID is a label: its agentry:author tag, else author_agent_id.
+	AuthorAgentID string
+	Sealed        bool   // the content is a NIP-44 payload
+	Content       string // the text in the content; the payload where Sealed
+	Attachments   []string
+}
+
+// ReadEntry judges an event as CheckEntry does and returns what it says.
+func ReadEntry(ev *nostr.Event) (EntryText, error) {
+	if err := CheckEntry(ev); err != nil {
+		return EntryText{}, err
+	}
+	e := EntryText{Contract: ev.Tags.GetD(), Content: ev.Content}
+	e.To, _ = findTag(ev.Tags, "p")
+	e.Type, _ = findTag(ev.Tags, "t")
+	e.EntryID, _ = findTag(ev.Tags, "agentry:entry")
+	e.AuthorAgentID, _ = findTag(ev.Tags, "agentry:author")
+	if e.Sealed = nipae.CheckPayload(ev.Content) == nil; e.Sealed {
+		return e, nil
+	}
+	obj, err := parseObject(ev.Content)
+	if err != nil {
+		return EntryText{}, err
+	}
+	if e.Content, _, err = obj.text("content"); err != nil {
+		return EntryText{}, err
+	}
+	for name, into := range map[string]*string{"entry_id": &e.EntryID, "author_agent_id": &e.AuthorAgentID} {
+		if *into != "" {
+			continue
+		}
+		if *into, _, err = obj.text(name); err != nil {
+			return EntryText{}, err
+		}
+	}
+	e.Attachments, err = obj.texts("attachments")
+	return e, err
+}
+
+// StateText is what a kind-30091 event says.
+type StateText struct {
+	Contract         string // its d tag
+	To               string // the pubkey in its p tag
+	Status, Previous Status // Previous is empty where it names none
+	// The rest are labels.
+	PosterAgentID, WorkerAgentID string
+	AmountSats                   int64
+	Description, Note            string
+}
+
+// ReadState judges an event as CheckStateShape does and returns what it says.
+func ReadState(ev *nostr.Event) (StateText, error) {
+	t, err := parseTransition(ev)
+	if err != nil {
+		return StateText{}, err
+	}
+	obj, err := parseObject(ev.Content)
+	if err != nil {
+		return StateText{}, err
+	}
+	s := StateText{Contract: t.contract, To: t.to, Status: t.status, Previous: t.previous}
+	for name, into := range map[string]*string{
+		"poster_agent_id": &s.PosterAgentID, "worker_agent_id": &s.WorkerAgentID, "description": &s.Description, "note": &s.Note,
+	} {
+		// What NIP-TEMP does not name, as a note, is no fault when it is something else.
+		if value, err := obj.optionalText(name); err == nil {
+			*into = value
+		}
+	}
+	if raw, ok := obj["amount_sats"]; ok {
+		if s.AmountSats, err = strconv.ParseInt(string(raw), 10, 64); err != nil {
+			return StateText{}, invalid("content field %q must be an integer, 0 or more", "amount_sats")
+		}
+	}
+	return s, nil
+}
+
+// Movers says which parties may move a contract from one status to another:
+// neither where there is no such transition.
+func Movers(from, to Status) (byPoster, byWorker bool) {
+	who := mover(from, to)
+	return who&poster != 0, who&worker != 0
+}
