@@ -43,6 +43,8 @@ var allowed = map[string][]string{
 	// The format of snapshots and where they lie: files only, no database and no network.
 	"internal/snapshot/bundle": {"nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/snapshot":        {"nips/nipae", "internal/snapshot/bundle"},
+	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
+		"internal/store"},
 	"internal/snapshot/remote": {"nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
@@ -52,7 +54,7 @@ var allowed = map[string][]string{
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
 	"cmd/engramd": {"internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
-		"internal/gate", "internal/store", "internal/wire", "internal/events"},
+		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator"},
 }
 
 // support packages are imported by tests only, and may import anything.

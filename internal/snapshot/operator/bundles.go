@@ -1,0 +1,175 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"engramd/internal/events"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+)
+
+// Which names a bundle of an agent, and says what to verify beside what always is.
+type Which struct {
+	Tenant, Agent string
+	ID            string            // of one in the folder of snapshots; else
+	Path          string            // of a file
+	Identities    bundle.Identities // open encrypted ones; those of the settings if empty
+	Keys          bundle.Keys       // nil: whether engrams decrypt is not checked
+	Signers       []string          // pubkeys, one of which must have signed it; none: not asked for
+}
+
+// verifying is what is asked of the bundle.
+func (s *Service) verifying(w Which) bundle.VerifyOptions {
+	o := bundle.VerifyOptions{
+		Tenant: w.Tenant, Agent: w.Agent, Identities: w.Identities, Keys: w.Keys, Signers: w.Signers,
+		Parent: s.bundles.ParentOf(w.Tenant, w.Agent),
+	}
+	if o.Identities.Empty() {
+		o.Identities = s.settings.Load().Identities
+	}
+	return o
+}
+
+// path finds the file.
+func (s *Service) path(w Which) (string, error) {
+	switch {
+	case w.ID != "":
+		info, err := s.bundles.Find(w.Tenant, w.Agent, w.ID)
+		return info.Path, err
+	case w.Path != "":
+		return w.Path, nil
+	}
+	return "", ErrNotHere
+}
+
+// open verifies a bundle and opens it.
+func (s *Service) open(ctx context.Context, w Which) (*bundle.Bundle, error) {
+	path, err := s.path(w)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := bundle.Open(ctx, path, s.verifying(w))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+// List returns an agent's bundles, newest first, or with agent "" those of all
+// agents of the tenant.
+func (s *Service) List(tenant, agent string) ([]snapshot.Info, error) {
+	if agent != "" {
+		return s.bundles.List(tenant, agent)
+	}
+	if err := bundle.CheckTenant(tenant); err != nil {
+		return nil, err
+	}
+	places, err := s.bundles.Places()
+	if err != nil {
+		return nil, err
+	}
+	var all []snapshot.Info
+	for _, p := range places {
+		if p.Tenant != tenant {
+			continue
+		}
+		list, err := s.bundles.List(p.Tenant, p.Agent)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	snapshot.SortInfos(all)
+	return all, nil
+}
+
+// Verify reports on every check of a bundle; one in the folder of snapshots that
+// is OK is recorded as verified. The error says that looking at it failed.
+func (s *Service) Verify(ctx context.Context, w Which) (report *bundle.Report, err error) {
+	began := s.clock()
+	defer func() {
+		failed := err
+		if err == nil {
+			failed = report.Err()
+		}
+		s.counted("verify", began, failed)
+	}()
+	if w.ID == "" {
+		path, err := s.path(w)
+		if err != nil {
+			return nil, err
+		}
+		return bundle.Verify(ctx, path, s.verifying(w))
+	}
+	err = s.locked(ctx, w.Tenant, w.Agent, func(l *snapshot.Lock) error {
+		report, err = l.Verify(ctx, w.ID, s.clock(), s.verifying(w))
+		return err
+	})
+	return report, err
+}
+
+// Diff returns what differs from a to b, with line diffs where there are keys.
+func (s *Service) Diff(ctx context.Context, a, b Which) ([]snapshot.Change, error) {
+	var sides [2]*bundle.Bundle
+	var heads [2]snapshot.Heads
+	for i, w := range []Which{a, b} {
+		var err error
+		if sides[i], err = s.open(ctx, w); err != nil {
+			return nil, err
+		}
+		if heads[i], err = snapshot.ReadHeads(ctx, sides[i], w.Agent, w.Keys); err != nil {
+			return nil, err
+		}
+	}
+	changes := snapshot.Diff(heads[0], heads[1])
+	if a.Keys == nil {
+		return changes, nil
+	}
+	return changes, snapshot.AddLines(ctx, changes, sides[0], sides[1], a.Agent, a.Keys)
+}
+
+// Export copies a bundle, and its .sha256 file, to a new file.
+func (s *Service) Export(tenant, agent, id, to string) error {
+	return s.bundles.Export(tenant, agent, id, to)
+}
+
+// Pin exempts a bundle from retention, or no longer.
+func (s *Service) Pin(ctx context.Context, tenant, agent, id string, pinned bool) error {
+	return s.locked(ctx, tenant, agent, func(l *snapshot.Lock) error { return l.Pin(id, pinned) })
+}
+
+// Delete deletes a bundle, but never the last verified one of the agent
+// (snapshot.ErrLastVerified), nor one that others rest on (snapshot.ErrParent).
+func (s *Service) Delete(ctx context.Context, tenant, agent, id string) (err error) {
+	began := s.clock()
+	defer func() { s.counted("delete", began, err) }()
+	err = s.locked(ctx, tenant, agent, func(l *snapshot.Lock) error { return l.Delete(id) })
+	if err == nil {
+		s.events.Deleted(events.Deleted{Agent: agent, Tenant: tenant, ID: id})
+	}
+	return err
+}
+
+// sweepWait is how long retention waits for an agent's lock: what it does not
+// come to now it does next time.
+const sweepWait = 2 * time.Second
+
+// Sweep applies retention to every agent's bundles and removes what dead processes
+// left. An agent that fails does not keep the others from being swept.
+func (s *Service) Sweep(ctx context.Context, p snapshot.Policy) (swept []snapshot.Swept, err error) {
+	places, err := s.bundles.Places()
+	if err != nil {
+		return nil, err
+	}
+	return s.sweep(ctx, places, p, min(sweepWait, s.settings.Load().LockTimeout))
+}
+
+// SweepAgent is Sweep for one agent.
+func (s *Service) SweepAgent(ctx context.Context, tenant, agent string, p snapshot.Policy) ([]snapshot.Swept, error) {
+	if _, err := s.bundles.Dir(tenant, agent); err != nil {
+		return nil, err
+	}
+	return s.sweep(ctx, []snapshot.Place{{Tenant: tenant, Agent: agent}}, p, s.settings.Load().LockTimeout)
+}

@@ -1,0 +1,138 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engramd/internal/events"
+	"engramd/internal/gate"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/store"
+)
+
+// CreateRequest asks for a bundle of an agent's memory.
+type CreateRequest struct {
+	Tenant, Agent string
+	Label         string
+	By            string // bundle.ByCLI, …
+	// At is the instant to rebuild; zero is now.
+	At time.Time
+	// CreatedAt is the time to give the bundle; zero is now. It makes bundles of
+	// the same memory equal.
+	CreatedAt time.Time
+	// Recipients encrypt the bundle; nil stands for those of the settings, none in
+	// it for no encryption.
+	Recipients *bundle.Recipients
+	// Parent is the id of the bundle that an incremental one adds to.
+	Parent     string
+	Identities bundle.Identities // open the parent
+	Sign       bundle.Signer     // nil: no manifest.sig
+	Keys       bundle.Keys       // nil: whether engrams decrypt is not checked
+	Pin        bool
+}
+
+// Created is a bundle that was made.
+type Created struct {
+	snapshot.Info
+	Path string `json:"path"`
+	// LeftOut counts stored events that no bundle can hold: they do not have the
+	// shape of their kind, or are newer than a head that is no head.
+	LeftOut int `json:"left_out,omitempty"`
+}
+
+// errUnchanged says that a bundle would hold the same heads as the last one.
+var errUnchanged = errors.New("nothing changed")
+
+// Create makes a bundle: of one read transaction, verified as it is written.
+// Errors are those of bundle.Write; store.ErrNotCovered and ErrFuture about At.
+func (s *Service) Create(ctx context.Context, q CreateRequest) (out Created, err error) {
+	began := s.clock()
+	defer func() { s.counted("create", began, err) }()
+	err = s.locked(ctx, q.Tenant, q.Agent, func(l *snapshot.Lock) error {
+		out, err = s.create(ctx, l, q, "")
+		return err
+	})
+	return out, err
+}
+
+// create makes a bundle with the lock held, unless its heads have the root given:
+// then it is errUnchanged.
+func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest, unlike string) (Created, error) {
+	o, err := s.bundleOptions(ctx, q)
+	if err != nil {
+		return Created{}, err
+	}
+	var out Created
+	err = s.capture(ctx, q.Agent, q.At, func(v *store.View) error {
+		src := &source{view: v}
+		if unlike != "" {
+			root, err := src.root(ctx)
+			if err != nil {
+				return err
+			}
+			if root == unlike {
+				return errUnchanged
+			}
+		}
+		if since := v.HistorySince(); since > 0 {
+			o.HistorySince = time.Unix(since, 0)
+		}
+		if o.CreatedAt.IsZero() {
+			o.CreatedAt = s.clock()
+		}
+		info, _, err := l.Create(ctx, src, o)
+		out = Created{Info: info, Path: info.Path, LeftOut: src.left()}
+		return err
+	})
+	if err != nil {
+		return Created{}, err
+	}
+	if q.Pin {
+		if err := l.Pin(out.ID, true); err != nil {
+			return out, err
+		}
+		out.Pinned = true
+	}
+	s.events.Created(events.Created{
+		Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Label: out.Label, CreatedBy: out.CreatedBy, Parent: out.Parent,
+		Events: int(out.Events), Size: out.Size, SHA256: out.SHA256, Encrypted: out.Encrypted, Verified: out.Verified(),
+	})
+	return out, nil
+}
+
+// capture shows fn an agent's memory, at an instant unless it is zero.
+func (s *Service) capture(ctx context.Context, agent string, at time.Time, fn func(*store.View) error) error {
+	q := store.CaptureQuery{Agent: agent}
+	if !at.IsZero() {
+		if at.After(s.clock()) {
+			return fmt.Errorf("%s: %w", at.UTC().Format(time.RFC3339), ErrFuture)
+		}
+		unix := at.Unix()
+		q.At = &unix
+	}
+	return s.store.Capture(ctx, gate.Operator(), q, fn)
+}
+
+func (s *Service) bundleOptions(ctx context.Context, q CreateRequest) (o bundle.Options, err error) {
+	o = bundle.Options{
+		Label: q.Label, CreatedBy: q.By, CreatedAt: q.CreatedAt, AsOf: q.At,
+		Consistency: bundle.Transaction, Software: s.software, Sign: q.Sign, Keys: q.Keys,
+		Recipients: s.settings.Load().Recipients,
+	}
+	if q.Recipients != nil {
+		o.Recipients = *q.Recipients
+	}
+	if o.Schema, err = s.store.SchemaVersion(ctx); err != nil {
+		return o, err
+	}
+	if q.Parent != "" {
+		open := Which{Tenant: q.Tenant, Agent: q.Agent, ID: q.Parent, Identities: q.Identities, Keys: q.Keys}
+		if o.Parent, err = s.open(ctx, open); err != nil {
+			return o, fmt.Errorf("parent: %w", err)
+		}
+	}
+	return o, nil
+}

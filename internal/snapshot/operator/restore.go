@@ -1,0 +1,225 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"engramd/internal/events"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/store"
+)
+
+// RestoreRequest asks for a repair or a rollback.
+type RestoreRequest struct {
+	Which
+	Mode snapshot.Mode // snapshot.Repair or snapshot.Rollback
+	// NoPre leaves out the snapshot of the state before.
+	NoPre bool
+}
+
+// Restored is what a restore did.
+type Restored struct {
+	ID     string        `json:"id"`
+	Tenant string        `json:"tenant"`
+	Agent  string        `json:"agent"`
+	Mode   snapshot.Mode `json:"mode"`
+	// PreSnapshot is the id of the bundle of the state before, if one was made.
+	PreSnapshot string `json:"pre_snapshot,omitempty"`
+	// Quarantine is the name under which a rollback put what it took away; empty if
+	// it took nothing.
+	Quarantine string `json:"quarantine,omitempty"`
+
+	Stored      int64 `json:"stored"`      // events new here
+	Replaced    int64 `json:"replaced"`    // new here, in place of older heads
+	Present     int64 `json:"present"`     // were here already
+	Kept        int64 `json:"kept"`        // not taken: what is here is newer
+	Deleted     int64 `json:"deleted"`     // not taken: deleted by their author, or banned
+	Expired     int64 `json:"expired"`     // not taken: their time is over
+	Quarantined int64 `json:"quarantined"` // taken away
+	// Skipped counts events that this relay refuses from everybody, by reason: a
+	// request to vanish that is addressed to other relays, for example.
+	Skipped map[string]int64 `json:"skipped,omitempty"`
+}
+
+// Restore verifies a bundle as a whole, keeps the state before in a bundle of its
+// own, stages the events and switches them in: readers see the old state or the new
+// one. Nothing is changed unless the error is nil; running it again has the same
+// result. The error is bundle.ErrInvalid with the checks at fault, ErrNotAllowed or
+// ErrPartial for a rollback.
+func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, err error) {
+	began := s.clock()
+	defer func() { s.counted(string(q.Mode), began, err) }()
+	if err := s.allowed(q.Mode); err != nil {
+		return out, err
+	}
+	err = s.locked(ctx, q.Tenant, q.Agent, func(l *snapshot.Lock) error {
+		b, err := s.open(ctx, q.Which)
+		if err != nil {
+			return err
+		}
+		out, err = s.restore(ctx, l, b, q)
+		return err
+	})
+	if err != nil {
+		return Restored{}, err
+	}
+	s.log.Info("snapshot restored", "mode", string(q.Mode), "stored", out.Stored+out.Replaced, "present", out.Present, "quarantined", out.Quarantined)
+	s.events.Restored(events.Restored{Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Mode: string(out.Mode), PreSnapshot: out.PreSnapshot,
+		Written: int(out.Stored + out.Replaced), Quarantined: int(out.Quarantined)})
+	return out, nil
+}
+
+// allowed says whether the configuration allows a mode.
+func (s *Service) allowed(m snapshot.Mode) error {
+	switch {
+	case m != snapshot.Repair && m != snapshot.Rollback:
+		return fmt.Errorf("mode %.40q: the operator repairs or rolls back", m)
+	case m == snapshot.Rollback && !s.settings.Load().RestoreAllow:
+		return ErrNotAllowed
+	}
+	return nil
+}
+
+func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle, q RestoreRequest) (Restored, error) {
+	out := Restored{ID: b.ID, Tenant: q.Tenant, Agent: q.Agent, Mode: q.Mode}
+	o := store.RestoreOptions{Mode: store.Repair, Agent: q.Agent, AsOf: b.Manifest.AsOf.Unix()}
+	if q.Mode == snapshot.Rollback {
+		if partial(b.Manifest) {
+			return out, ErrPartial
+		}
+		o.Mode, o.Name = store.Rollback, s.quarantineName(b.ID)
+	}
+	if !q.NoPre {
+		pre, err := s.before(ctx, l, b, q)
+		if err != nil {
+			return out, fmt.Errorf("the snapshot of the state before: %w", err)
+		}
+		out.PreSnapshot = pre.ID
+	}
+	r, err := s.store.BeginRestore(o)
+	if err != nil {
+		return out, err
+	}
+	out.Skipped, err = s.stage(ctx, r, b)
+	var done store.Restored
+	if err == nil {
+		done, err = r.Switch(ctx)
+	}
+	if err != nil {
+		// What was staged goes, also when nobody waits any more.
+		if dropped := r.Drop(context.WithoutCancel(ctx)); dropped != nil {
+			s.log.Warn("what was staged for a restore stays until the next start", "err", dropped)
+		}
+		return out, err
+	}
+	out.take(done)
+	if out.Quarantined > 0 {
+		out.Quarantine = o.Name
+	}
+	return out, nil
+}
+
+func (out *Restored) take(done store.Restored) {
+	out.Stored, out.Replaced, out.Present, out.Kept = done.Stored, done.Replaced, done.Present, done.Kept
+	out.Deleted, out.Expired, out.Quarantined = done.Deleted, done.Expired, done.Quarantined
+}
+
+// partial reports whether a bundle is what an owner could read of the agent, over
+// the wire: that something is not in it does not say that it was not there.
+func partial(m *bundle.Manifest) bool {
+	return m.Consistency == bundle.StableListing && m.CreatedBy == bundle.ByCLI
+}
+
+// quarantineName names a rollback to a bundle.
+func (s *Service) quarantineName(id string) string {
+	return s.clock().UTC().Format("20060102T150405.000Z") + "-from-" + id
+}
+
+// before keeps the state before a restore of b. It is encrypted as the settings
+// say, else for those who can read b.
+func (s *Service) before(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle, q RestoreRequest) (Created, error) {
+	recipients := s.settings.Load().Recipients
+	if recipients.Empty() {
+		var err error
+		if recipients, err = bundle.ParseRecipients(b.Manifest.Recipients); err != nil {
+			return Created{}, err
+		}
+	}
+	return s.create(ctx, l, CreateRequest{
+		Tenant: q.Tenant, Agent: q.Agent, Label: "auto:pre-restore-" + b.ID, By: bundle.ByAutoPreRestore, Recipients: &recipients,
+	}, "")
+}
+
+// stage hands the bundle's events to the store, without what the relay refuses
+// from everybody, which it counts by reason.
+func (s *Service) stage(ctx context.Context, r *store.Restoration, b *bundle.Bundle) (map[string]int64, error) {
+	skipped := map[string]int64{}
+	for _, class := range bundle.Classes() {
+		err := b.Events(ctx, class, func(json []byte) error {
+			ev, err := bundle.ParseEvent(json)
+			if err != nil {
+				return err
+			}
+			if reject, why := s.judge(ctx, ev); reject {
+				skipped[why]++
+				return nil
+			}
+			return r.Add(ctx, partOf(class), ev)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return skipped, nil
+}
+
+// Plan is what a restore would do.
+type Plan struct {
+	ID      string            `json:"id"`
+	Tenant  string            `json:"tenant"`
+	Agent   string            `json:"agent"`
+	Mode    snapshot.Mode     `json:"mode"`
+	DryRun  bool              `json:"dry_run"` // true
+	Actions []snapshot.Action `json:"plan"`
+}
+
+// Plan verifies a bundle as Restore does and says what Restore would do to the
+// agent's memory as it is, by address, with the keys of the request by slug and line
+// by line. It needs no lock and changes nothing. Whether a rollback is allowed is not
+// asked.
+func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
+	b, err := s.open(ctx, q.Which)
+	if err != nil {
+		return Plan{}, err
+	}
+	if q.Mode == snapshot.Rollback && partial(b.Manifest) {
+		return Plan{}, ErrPartial
+	}
+	then, err := snapshot.ReadHeads(ctx, b, q.Agent, q.Keys)
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{ID: b.ID, Tenant: q.Tenant, Agent: q.Agent, Mode: q.Mode, DryRun: true}
+	err = s.capture(ctx, q.Agent, time.Time{}, func(v *store.View) error {
+		src := &source{view: v}
+		now, err := snapshot.ReadHeads(ctx, src, q.Agent, q.Keys)
+		if err != nil {
+			return err
+		}
+		if p.Actions, err = snapshot.Plan(q.Mode, then, now); err != nil || q.Keys == nil {
+			return err
+		}
+		changes := snapshot.Changes(p.Actions)
+		if err := snapshot.AddLines(ctx, changes, src, b, q.Agent, q.Keys); err != nil {
+			return err
+		}
+		snapshot.AddPlanLines(p.Actions, changes)
+		return nil
+	})
+	if p.Actions == nil {
+		p.Actions = []snapshot.Action{}
+	}
+	return p, err
+}
