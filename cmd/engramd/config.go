@@ -62,6 +62,9 @@ func compiles(cfg *config.Config) error {
 	if _, err := policy.New(policyOptions(cfg, nil, nil)); err != nil {
 		return usageError{err}
 	}
+	if _, err := snapshotSettings(cfg); err != nil {
+		return err
+	}
 	return brokerCompiles(cfg)
 }
 

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"engramd/internal/snapshot/operator"
 )
 
 // The control socket lies in the data folder, mode 0600, and lets commands of
@@ -29,7 +31,9 @@ const (
 
 // request is the first line of a conversation.
 type request struct {
-	Command string `json:"command"` // "import"
+	Command string        `json:"command"`           // "import", "restore", "release" or "drop"
+	Restore *restoreOrder `json:"restore,omitempty"` // of "restore"
+	Name    string        `json:"name,omitempty"`    // in quarantine, of "release" and "drop"
 }
 
 // reply is one line of the daemon's answer; exactly one field is set.
@@ -41,24 +45,26 @@ type reply struct {
 
 // done ends an answer. Error is empty when the input was read to its end.
 type done struct {
-	Tally tally  `json:"tally"`
-	Error string `json:"error,omitempty"`
+	Tally  tally           `json:"tally,omitzero"`   // of "import"
+	Result json.RawMessage `json:"result,omitempty"` // of the other commands
+	Error  string          `json:"error,omitempty"`
 }
 
 // control is the daemon's side. It owns the socket and one goroutine for each
 // conversation.
 type control struct {
-	importer *importer
-	log      *slog.Logger
-	listener net.Listener
-	path     string
-	cancel   context.CancelFunc
-	serving  sync.WaitGroup
+	importer  *importer
+	snapshots *operator.Service
+	log       *slog.Logger
+	listener  net.Listener
+	path      string
+	cancel    context.CancelFunc
+	serving   sync.WaitGroup
 }
 
 // startControl listens in the data folder, which the caller has locked: a
 // socket that lies there is of a daemon that is gone.
-func startControl(ctx context.Context, dir string, im *importer, log *slog.Logger) (*control, error) {
+func startControl(ctx context.Context, dir string, im *importer, snapshots *operator.Service, log *slog.Logger) (*control, error) {
 	path := filepath.Join(dir, controlName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -78,7 +84,7 @@ func startControl(ctx context.Context, dir string, im *importer, log *slog.Logge
 		return nil, errors.Join(fmt.Errorf("control socket: %w", err), listener.Close())
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := &control{importer: im, log: log, listener: listener, path: path, cancel: cancel}
+	c := &control{importer: im, snapshots: snapshots, log: log, listener: listener, path: path, cancel: cancel}
 	c.serving.Go(func() { c.accept(ctx) })
 	return c, nil
 }
@@ -132,10 +138,21 @@ func (c *control) converse(ctx context.Context, conn net.Conn) {
 	}
 	out := &replies{conn: conn}
 	var req request
-	if err := json.Unmarshal(line, &req); err != nil || req.Command != "import" {
-		_ = out.send(reply{Done: &done{Error: "this daemon does not know the command: it is another version than yours"}})
-		return
+	if json.Unmarshal(line, &req) != nil {
+		req.Command = ""
 	}
+	switch req.Command {
+	case "import":
+		c.takeImport(ctx, in, out)
+	case "restore", "release", "drop":
+		c.obey(ctx, req, in, out)
+	default:
+		_ = out.send(reply{Done: &done{Error: "this daemon does not know the command: it is another version than yours"}})
+	}
+}
+
+// takeImport serves "import".
+func (c *control) takeImport(ctx context.Context, in io.Reader, out *replies) {
 	t, err := c.importer.run(ctx, in, out)
 	c.log.Info("import", "stored", t.Stored+t.Replaced, "known", t.Known+t.Older, "deleted", t.Deleted, "skipped", t.Skipped, "complete", err == nil)
 	d := done{Tally: t}

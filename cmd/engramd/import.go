@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/policy"
 	"engramd/internal/relay"
 	"engramd/internal/store"
 )
@@ -89,40 +90,51 @@ const importBatch = 8192
 
 // importHere opens the database, which nobody else has open.
 func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, err error) {
-	table, err := newTable(c.cfg)
+	judge, err := judgeOf(c.cfg)
 	if err != nil {
 		return t, err
 	}
-	names, err := c.names()
-	if err != nil {
-		return t, usageError{err}
-	}
-	s, err := store.Open(ctx, store.Options{
-		Path: store.File(c.cfg.Data), Table: table, MaxBatch: max(c.cfg.Store.MaxBatch, importBatch), Live: storeLive(c.cfg),
-	})
+	s, err := openAlone(ctx, c.cfg)
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	im, err := newImporter(s, names, policyOptions(c.cfg, names, nil))
-	if err != nil {
-		return t, err
-	}
-	return im.run(ctx, c.in, p)
+	return newImporter(s, judge).run(ctx, c.in, p)
 }
 
-// names are the relay's own, as `serve` would have them with this
+// openAlone opens the database for writing in place of a daemon. The caller has
+// locked the folder.
+func openAlone(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+	table, err := newTable(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, store.Options{
+		Path: store.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
+	})
+}
+
+// judgeOf is newJudge without a daemon.
+func judgeOf(cfg *config.Config) (policy.Hook, error) {
+	names, err := namesOf(cfg)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return newJudge(names, policyOptions(cfg, names, nil))
+}
+
+// namesOf are the relay's own names, as `serve` would have them with this
 // configuration: a request to vanish must name one of them.
-func (c *importCommand) names() (relay.Names, error) {
+func namesOf(cfg *config.Config) (relay.Names, error) {
 	var listen netip.AddrPort // stays empty where public_url says all
-	if c.cfg.LoopbackOnly() {
-		addr, err := net.ResolveTCPAddr("tcp", c.cfg.Listen)
+	if cfg.LoopbackOnly() {
+		addr, err := net.ResolveTCPAddr("tcp", cfg.Listen)
 		if err != nil {
 			return nil, err
 		}
 		listen = addr.AddrPort()
 	}
-	return relay.NewNames(c.cfg.PublicURL, listen)
+	return relay.NewNames(cfg.PublicURL, listen)
 }
 
 // Close closes the input.

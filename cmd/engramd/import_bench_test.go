@@ -28,11 +28,11 @@ func BenchmarkImport(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		im, err := newImporter(s, relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
+		judge, err := newJudge(relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if t, err := im.run(b.Context(), bytes.NewReader(in.Bytes()), &reports{}); err != nil || t.Stored != events {
+		if t, err := newImporter(s, judge).run(b.Context(), bytes.NewReader(in.Bytes()), &reports{}); err != nil || t.Stored != events {
 			b.Fatalf("%v, %v", t, err)
 		}
 		if err := s.Close(); err != nil {

@@ -28,15 +28,23 @@ type importer struct {
 	signatures wire.Verifier
 }
 
-// newImporter makes an importer under the rules that hold for everybody:
-// malformed events, foreign requests to vanish, expired ones and those from the
-// future stay out. Lists, bans and rates do not hold for the operator.
-func newImporter(s *store.Store, names relay.Names, o policy.Options) (*importer, error) {
+// newJudge makes the rules that hold for everybody: malformed events, foreign
+// requests to vanish, expired ones and those from the future stay out, whoever
+// brings them. Lists, bans and rates do not hold for the operator.
+func newJudge(names relay.Names, o policy.Options) (policy.Hook, error) {
 	p, err := policy.New(policy.Options{RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom})
 	if err != nil {
 		return nil, err
 	}
-	return &importer{store: s, judge: p.RejectEvent}, nil
+	// The operator delivers each event as its author would.
+	return func(ctx context.Context, ev *nostr.Event) (bool, string) {
+		return p.RejectEvent(relay.WithReader(ctx, gate.NewReader(ev.PubKey)), ev)
+	}, nil
+}
+
+// newImporter makes an importer under the rules of newJudge.
+func newImporter(s *store.Store, judge policy.Hook) *importer {
+	return &importer{store: s, judge: judge}
 }
 
 // tally counts what became of the lines of an import.
@@ -199,8 +207,6 @@ func (im *importer) parse(ctx context.Context, text []byte) (*nostr.Event, strin
 	if nostr.IsEphemeralKind(ev.Kind) {
 		return nil, "invalid: ephemeral events are not stored"
 	}
-	// An import delivers each event as its author would.
-	ctx = relay.WithReader(ctx, gate.NewReader(ev.PubKey))
 	if reject, reason := im.judge(ctx, ev); reject {
 		return nil, reason
 	}

@@ -70,6 +70,7 @@ func descriptions() []description {
 		{"export", "[OPTIONS] [--history]", "print all events as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
 		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
 		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
+		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{Main: m} }},
 		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, func(m *Main) command { return &auditCommand{Main: m} }},
 		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }},
 		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }},
@@ -156,6 +157,9 @@ func (m *Main) usage(w io.Writer) {
 
 func (m *Main) commandUsage(w io.Writer, d description) {
 	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
+	if d.name == "snapshot" {
+		fmt.Fprint(w, snapshotUsage())
+	}
 	if !d.options {
 		return
 	}

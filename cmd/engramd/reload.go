@@ -57,6 +57,10 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if _, err := policy.New(policyOptions(cfg, c.relay.Names(), c.store.Approved)); err != nil {
 		return err
 	}
+	settings, err := snapshotSettings(cfg)
+	if err != nil {
+		return err
+	}
 	if err := c.store.SetOptions(ctx, storeLive(cfg)); err != nil {
 		return err
 	}
@@ -73,6 +77,7 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	c.bridge.SetPending(pendingLimits(cfg))
 	c.bridge.SetLimits(bridgeLimits(cfg))
 	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
+	c.snapshots.Configure(settings)
 	c.mutations.Store(cfg.Events.Mutations)
 	setLevel(&c.level, cfg)
 	return nil

@@ -99,7 +99,7 @@ func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Log: c.log, Metrics: c.metrics})
+	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed{c.snapshots}, Log: c.log, Metrics: c.metrics})
 	if err != nil {
 		return err
 	}

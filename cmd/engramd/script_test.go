@@ -45,12 +45,29 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[daemonsKey{}] = map[string]*daemon{}
 			env.Setenv("MANAGER", managingKey().Pub)
-			return nil
+			return snapshotKeys(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents, "manage": manage,
 		},
 	})
+}
+
+// snapshotKeys sets $AGENT and $OWNER, whose engrams `events` writes, and
+// $RECIPIENT, an age recipient whose identity is in the file identity.
+func snapshotKeys(env *testscript.Env) error {
+	env.Setenv("AGENT", relaytest.Agent().Pub)
+	env.Setenv("OWNER", relaytest.Owner().Pub)
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "bundles", "identity.txt"))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, public, ok := strings.Cut(line, "public key: "); ok {
+			env.Setenv("RECIPIENT", strings.TrimSpace(public))
+		}
+	}
+	return os.WriteFile(filepath.Join(env.WorkDir, "identity"), text, 0o600)
 }
 
 type daemonsKey struct{}

@@ -21,6 +21,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/replay"
 	"engramd/internal/session"
+	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
 )
 
@@ -49,7 +50,11 @@ type serveCommand struct {
 	control  *control
 	servers  []*http.Server
 	events   *events.Publisher // nil without a broker
-	failed   chan error        // a server ended by itself
+	judge    policy.Hook       // of what imports and restores bring
+
+	snapshots *operator.Service
+	keeper    keeper
+	failed    chan error // a server ended by itself
 
 	mutations atomic.Bool // tell the broker of writes
 
@@ -97,7 +102,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 }
 
 // start brings everything up. Connections are taken when it returns.
-func (c *serveCommand) start(ctx context.Context) error {
+func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
 	if err := c.openFolder(); err != nil {
@@ -109,14 +114,11 @@ func (c *serveCommand) start(ctx context.Context) error {
 	if err := c.openRelay(ctx); err != nil {
 		return err
 	}
-	im, err := newImporter(c.store, c.relay.Names(), policyOptions(c.cfg, nil, nil))
-	if err != nil {
-		return err
-	}
-	if c.control, err = startControl(ctx, c.cfg.Data, im, c.log); err != nil {
+	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log); err != nil {
 		return err
 	}
 	c.openSurfaces()
+	c.startKeeper()
 	return nil
 }
 
@@ -171,13 +173,16 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.metrics.WatchSizes(c.sizes())
+	if err := c.openBroker(); err != nil {
+		return err
+	}
+	if err := c.openSnapshots(); err != nil {
+		return err
+	}
 	if err := c.openAdmin(ctx); err != nil { // sets the policy
 		return err
 	}
 	c.relay.Reject(c.policy.RejectEvent)
-	if err := c.openBroker(); err != nil {
-		return err
-	}
 	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
 	if err := c.relay.Attach(c.store); err != nil {
 		return err

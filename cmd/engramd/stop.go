@@ -44,7 +44,7 @@ func (c *serveCommand) shutdown() error {
 // way is answered, and only then the database closes.
 //
 //  1. /readyz fails, the ports are closed
-//  2. imports stop, sessions answer what they have read and say goodbye (1001)
+//  2. imports, restores and snapshots stop, sessions answer what they have read and say goodbye (1001)
 //  3. the store commits what waits, checkpoints and closes
 //  4. live dispatch ends
 //  5. the events broker is told what it has not been told yet, for a second at most
@@ -57,6 +57,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 		surfaces.Go(func() { closeServer(ctx, srv) })
 	}
 	surfaces.Go(func() { c.control.close() })
+	surfaces.Go(c.keeper.stop)
 	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
 	surfaces.Wait()
 	err := c.store.Close()
@@ -95,6 +96,7 @@ func (c *serveCommand) Close() error {
 	var errs []error
 	if !c.stopped {
 		c.control.close()
+		c.keeper.stop()
 		for _, l := range []net.Listener{c.listener, c.scrape} {
 			if l != nil {
 				errs = append(errs, l.Close())

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"engramd/internal/snapshot/operator"
+)
+
+// keeper runs the daemon's own work on snapshots: retention and the schedule.
+type keeper struct {
+	cancel  context.CancelFunc
+	working sync.WaitGroup
+}
+
+// openSnapshots makes the service for the control socket, the management API and
+// the daemon itself.
+func (c *serveCommand) openSnapshots() (err error) {
+	if c.judge, err = newJudge(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
+		return usageError{err}
+	}
+	settings, err := snapshotSettings(c.cfg)
+	if err != nil {
+		return err
+	}
+	o := snapshotOptions(c.cfg, settings)
+	o.Store, o.Judge, o.Events, o.Metrics, o.Log = c.store, c.judge, c.events, c.metrics, c.log
+	c.snapshots = operator.New(o)
+	return nil
+}
+
+func (c *serveCommand) startKeeper() {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.keeper.cancel = cancel
+	worker := operator.NewWorker(c.snapshots, time.After)
+	c.keeper.working.Go(func() { worker.Run(ctx) })
+}
+
+// stop ends what is under way: a bundle that is not whole leaves nothing.
+func (k *keeper) stop() {
+	if k.cancel != nil {
+		k.cancel()
+	}
+	k.working.Wait()
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/operator"
+	"engramd/internal/store"
+)
+
+// restoreOrder is a restore as the daemon is asked for it. Paths are absolute. It
+// holds no key: the daemon reads the identity file itself.
+type restoreOrder struct {
+	Tenant   string        `json:"tenant"`
+	Agent    string        `json:"agent"`
+	ID       string        `json:"id,omitempty"`
+	Path     string        `json:"path,omitempty"`
+	Identity string        `json:"identity,omitempty"`
+	Mode     snapshot.Mode `json:"mode"`
+	NoPre    bool          `json:"no_pre_snapshot,omitempty"`
+}
+
+// request reads the identity file.
+func (o *restoreOrder) request() (q operator.RestoreRequest, err error) {
+	q = operator.RestoreRequest{Which: operator.Which{Tenant: o.Tenant, Agent: o.Agent, ID: o.ID, Path: o.Path}, Mode: o.Mode, NoPre: o.NoPre}
+	q.Identities, err = identitiesFrom(o.Identity)
+	return q, err
+}
+
+func (c *snapshotCommand) restore(ctx context.Context) error {
+	if _, err := c.agent(); err != nil {
+		return err
+	}
+	g := c.given
+	if (g.id == "") == (g.from == "") {
+		return usageError{errors.New("which snapshot? Give --id or --from")}
+	}
+	w, err := c.which(g.id + g.from)
+	if err != nil {
+		return err
+	}
+	mode := snapshot.Repair
+	if g.rollback {
+		mode = snapshot.Rollback
+	}
+	if g.dryRun {
+		return c.dryRun(ctx, operator.RestoreRequest{Which: w, Mode: mode})
+	}
+	order := restoreOrder{Tenant: w.Tenant, Agent: w.Agent, ID: w.ID, Path: w.Path, Mode: mode, NoPre: g.noPre}
+	if g.identity != "" {
+		if order.Identity, err = filepath.Abs(g.identity); err != nil {
+			return err
+		}
+	}
+	var done operator.Restored
+	err = c.order(ctx, request{Command: "restore", Restore: &order}, &done, func(s *operator.Service) (err error) {
+		q, err := order.request()
+		if err == nil {
+			done, err = s.Restore(ctx, q)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.printOr(done, func(out io.Writer) error { return writeRestored(out, c.Stderr, done) })
+}
+
+// dryRun prints the plan, beside a daemon or without one.
+func (c *snapshotCommand) dryRun(ctx context.Context, q operator.RestoreRequest) error {
+	s, err := c.reading(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := s.Plan(ctx, q)
+	if err != nil {
+		return err
+	}
+	return c.printOr(plan, func(w io.Writer) error { return snapshot.WritePlan(w, q.Mode, plan.Actions) })
+}
+
+// writeRestored tells a person what a restore did, and what may become of it.
+func writeRestored(out, notes io.Writer, r operator.Restored) error {
+	if r.PreSnapshot != "" {
+		fmt.Fprintf(notes, "the state before is in snapshot %s\n", r.PreSnapshot)
+	}
+	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
+		fmt.Fprintf(notes, "%d events were skipped: %s\n", r.Skipped[why], why)
+	}
+	if r.Quarantine != "" {
+		fmt.Fprintf(notes, "what was taken away can be brought back: engramd snapshot quarantine release %s\n", r.Quarantine)
+	}
+	if r.Mode == snapshot.Rollback {
+		fmt.Fprintln(notes, "other relays may still have the newer versions, and clients that read both, or copy from one to the other, bring them back: only engramctl snapshot restore, with the agent's key, makes the old ones win everywhere")
+	}
+	_, err := fmt.Fprintf(out, "%s  %s  %d stored, %d replaced older versions, %d already there, %d older than what is there, %d deleted before, %d expired, %d to quarantine\n",
+		r.ID, r.Mode, r.Stored, r.Replaced, r.Present, r.Kept, r.Deleted, r.Expired, r.Quarantined)
+	return err
+}
+
+func (c *snapshotCommand) quarantine(ctx context.Context) error {
+	what, name := "list", ""
+	if len(c.operands) > 0 {
+		what = c.operands[0]
+	}
+	if len(c.operands) > 1 {
+		name = c.operands[1]
+	}
+	switch {
+	case what == "list" && name == "":
+		return c.listQuarantine(ctx)
+	case what != "release" && what != "drop":
+		return usageError{fmt.Errorf("quarantine %q: want list, release NAME or drop NAME", what)}
+	case name == "":
+		return usageError{fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine list shows the names", what)}
+	}
+	var done operator.Restored
+	err := c.order(ctx, request{Command: what, Name: name}, &done, func(s *operator.Service) (err error) {
+		if what == "drop" {
+			return s.DropQuarantine(ctx, name)
+		}
+		done, err = s.ReleaseQuarantine(ctx, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.printOr(done, func(w io.Writer) error {
+		if what == "drop" {
+			_, err := fmt.Fprintf(w, "%s  dropped\n", name)
+			return err
+		}
+		_, err := fmt.Fprintf(w, "%s  released  %d stored, %d replaced older versions, %d older than what is there\n", name, done.Stored, done.Replaced, done.Kept)
+		return err
+	})
+}
+
+func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
+	s, err := c.reading(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := s.Quarantines(ctx, c.given.agent)
+	if err != nil {
+		return err
+	}
+	return c.printOr(list, func(w io.Writer) error {
+		for _, q := range list {
+			fmt.Fprintf(w, "%s  agent %s  %s  %d heads, %d versions\n", q.Name, q.Agent, q.MovedAt.Format(timeLayout), q.Heads, q.Versions)
+		}
+		return nil
+	})
+}
+
+// order does what writes to the database: by the daemon that holds the folder, or
+// here. The daemon's result is read into result.
+func (c *snapshotCommand) order(ctx context.Context, req request, result any, here func(*operator.Service) error) error {
+	if err := store.PrepareDir(c.cfg.Data); err != nil {
+		return err
+	}
+	lock, err := store.Lock(c.cfg.Data)
+	if errors.Is(err, store.ErrLocked) {
+		answer, failed := askDaemon(ctx, c.cfg.Data, req)
+		if unreachable := new(unreachableError); errors.As(failed, &unreachable) {
+			return fmt.Errorf("%w: %w", err, failed)
+		}
+		if failed != nil || answer == nil {
+			return failed
+		}
+		return json.Unmarshal(answer, result)
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock() // the end of the process does it, too
+	judge, err := judgeOf(c.cfg)
+	if err != nil {
+		return err
+	}
+	if c.store, err = openAlone(ctx, c.cfg); err != nil {
+		return err
+	}
+	s, err := c.service(judge)
+	if err != nil {
+		return err
+	}
+	err = here(s)
+	err = errors.Join(err, c.store.Close())
+	c.store = nil
+	return err
+}
