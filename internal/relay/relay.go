@@ -127,6 +127,9 @@ func (r *Relay) Close() {
 // and document; nothing is dropped.
 func (r *Relay) SetTable(t *gate.Table) { r.table.Store(t) }
 
+// Table is the read rules in force.
+func (r *Relay) Table() *gate.Table { return r.table.Load() }
+
 // SetLimits replaces the result limits.
 func (r *Relay) SetLimits(l Limits) {
 	l = l.withDefaults()

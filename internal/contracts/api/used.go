@@ -1,0 +1,46 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/replay"
+	"engramd/internal/store"
+)
+
+// Bounds of what is remembered of signatures that changed something, within
+// twice the window of their time: of all keys, and of one.
+const (
+	usedCalls       = 1 << 17
+	usedCallsPerKey = 1 << 14
+)
+
+// Calls keeps which signatures changed something; *store.Store does.
+type Calls interface {
+	UseCalls(ctx context.Context, calls []store.UsedCall, before int64) error
+	UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error
+}
+
+// OpenUsed remembers signatures for twice a window (the tolerance of their
+// created_at), those of before a restart too.
+func OpenUsed(ctx context.Context, c Calls, window time.Duration, clock func() time.Time) (*replay.Journal, error) {
+	memory := replay.New(window, usedCalls, usedCallsPerKey, clock)
+	since := clock().Add(-memory.Keep() - time.Second).Unix()
+	if err := c.UsedCalls(ctx, since, func(u store.UsedCall) { memory.Seed(u.ID, u.Key, time.Unix(u.At+1, 0)) }); err != nil {
+		return nil, err
+	}
+	return replay.NewJournal(memory, keeper{c}), nil
+}
+
+// keeper keeps the notes of a journal in the database.
+type keeper struct{ calls Calls }
+
+// Keep writes notes down. Times are whole seconds there, so that one more is
+// kept.
+func (k keeper) Keep(ctx context.Context, notes []replay.Note, before time.Time) error {
+	calls := make([]store.UsedCall, len(notes))
+	for i, n := range notes {
+		calls[i] = store.UsedCall{ID: n.ID, Key: n.Key, At: n.At.Unix()}
+	}
+	return k.calls.UseCalls(ctx, calls, before.Unix()-1)
+}

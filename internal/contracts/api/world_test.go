@@ -1,0 +1,303 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge"
+	"engramd/internal/contracts"
+	"engramd/internal/contracts/api"
+	"engramd/internal/contracts/identity"
+	"engramd/internal/contracts/outbox"
+	"engramd/internal/contracts/vault"
+	"engramd/internal/gate"
+	"engramd/internal/metrics"
+	"engramd/internal/policy"
+	"engramd/internal/relay"
+	"engramd/internal/store"
+	"engramd/internal/store/storetest"
+	"engramd/internal/wire"
+)
+
+const publicURL = "wss://relay.example"
+
+// world is the API with everything below it: a real service, relay and store.
+// Its clock stands at storetest.Start until it is moved.
+type world struct {
+	t        testing.TB
+	clock    *storetest.Clock
+	relay    *relay.Relay
+	store    *store.Store
+	service  *contracts.Service
+	meter    *metrics.Metrics
+	log      *bytes.Buffer
+	handler  http.Handler
+	operator storetest.Key
+	nonce    int
+}
+
+type settings struct {
+	gate  gate.Options
+	store store.Options // Path is taken, when it is given
+}
+
+func newWorld(t testing.TB, change ...func(*settings)) *world {
+	t.Helper()
+	var set settings
+	for _, c := range change {
+		c(&set)
+	}
+	w := &world{t: t, clock: storetest.NewClock(), meter: metrics.New("test"), log: new(bytes.Buffer), operator: storetest.NewKey("operator")}
+	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	names, err := relay.NewNames([]string{publicURL}, netip.MustParseAddrPort("0.0.0.0:7447"))
+	must(t, err)
+	table := storetest.MustTable(t, set.gate)
+	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log}, table)
+	must(t, err)
+	t.Cleanup(w.relay.Close) // after the store
+	w.store = storetest.MustOpen(t, func(o *store.Options) {
+		o.OnCommit, o.Clock, o.Table, o.Log = w.relay.Committed, w.clock.Now, table, log
+		if set.store.Path != "" {
+			o.Path = set.store.Path
+		}
+	})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, Addr: relay.AddrFrom, RelayNames: names})
+	must(t, err)
+	w.relay.Reject(writes.RejectEvent)
+	must(t, w.relay.Attach(w.store))
+
+	sealed, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize), nil)
+	must(t, err)
+	known := identity.New(identity.Options{Store: w.store, Vault: sealed, Clock: w.clock.Now})
+	box, err := outbox.New(t.Context(), outbox.Options{Store: w.store, Relay: w.relay, Clock: w.clock.Now, Log: log})
+	must(t, err)
+	t.Cleanup(box.Close)
+	w.service, err = contracts.New(contracts.Options{
+		Store: w.store, Relay: w.relay, Table: w.relay.Table, Signer: known, Sealer: identity.Sealer{Vault: sealed},
+		Identities: known, Outbox: box, Clock: w.clock.Now, Log: log,
+	})
+	must(t, err)
+	used, err := api.OpenUsed(t.Context(), w.store, time.Minute, w.clock.Now)
+	must(t, err)
+	w.handler = bridge.New(bridge.Options{
+		Relay: w.relay, Socket: http.NotFoundHandler(), URLs: []string{publicURL}, Backend: bridge.Over(w.relay),
+		Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log,
+		API: api.New(api.Options{
+			Service: w.service, Identities: known, Used: used,
+			Operator: func(key string) bool { return key == w.operator.Pub }, Version: "test", URL: "https://relay.example",
+		}),
+	})
+	return w
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// agent is somebody who asks: nobody, by his own key, or by a token.
+type agent struct {
+	name  string
+	key   storetest.Key // Secret is "" for a provisioned one
+	token string
+}
+
+// held is an agent with his own key and no name.
+func held(name string) *agent { return &agent{name: name, key: storetest.NewKey(name)} }
+
+// id is his agent id.
+func (a *agent) id(w *world) string {
+	rec := w.do(nil, "GET", "/api/identities/"+a.key.Pub, nil)
+	if rec.Code == http.StatusOK {
+		return decode[contracts.Identity](w.t, rec).AgentID
+	}
+	return a.key.Pub
+}
+
+// provision makes an agent whose key the relay holds.
+func (w *world) provision(name string) *agent {
+	w.t.Helper()
+	op := &agent{name: "operator", key: w.operator}
+	got := decode[contracts.Provisioned](w.t, w.want(http.StatusCreated, op, "POST", "/api/identities", map[string]any{"agent_id": name}))
+	return &agent{name: name, key: storetest.Key{Pub: got.PubKey}, token: got.Token}
+}
+
+// bind makes an agent with his own key and this name.
+func (w *world) bind(name string) *agent {
+	w.t.Helper()
+	a := held(name)
+	w.want(http.StatusCreated, a, "POST", "/api/identities", map[string]any{"agent_id": name, "pubkey": a.key.Pub})
+	return a
+}
+
+// proof is the Authorization header of a request by a; "" for nobody.
+func (w *world) proof(a *agent, method, path string, body []byte, change ...func(*nostr.Event)) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.token != "":
+		return "Bearer " + a.token
+	}
+	w.nonce++
+	ev := &nostr.Event{Kind: 27235, CreatedAt: nostr.Timestamp(w.clock.Now().Unix()), Tags: nostr.Tags{
+		{"u", "https://relay.example" + path}, {"method", method}, {"nonce", fmt.Sprint(w.nonce)},
+	}}
+	if len(body) > 0 {
+		sum := sha256.Sum256(body)
+		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
+	}
+	for _, c := range change {
+		c(ev)
+	}
+	if ev.Sig == "" {
+		must(w.t, ev.Sign(a.key.Secret))
+	}
+	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev))
+}
+
+// do sends a request; body is marshalled unless it is bytes.
+func (w *world) do(a *agent, method, path string, body any, change ...func(*nostr.Event)) *httptest.ResponseRecorder {
+	w.t.Helper()
+	raw, is := body.([]byte)
+	if !is && body != nil {
+		var err error
+		raw, err = json.Marshal(body)
+		must(w.t, err)
+	}
+	return w.send(method, path, raw, w.proof(a, method, path, raw, change...))
+}
+
+// send sends a request with this Authorization header, "" for none.
+func (w *world) send(method, path string, body []byte, authorization string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://whatever.example"+path, bytes.NewReader(body))
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	return rec
+}
+
+// want sends a request and wants a status.
+func (w *world) want(status int, a *agent, method, path string, body any) *httptest.ResponseRecorder {
+	w.t.Helper()
+	rec := w.do(a, method, path, body)
+	if rec.Code != status {
+		w.t.Fatalf("%s %s: %d %s, want %d", method, path, rec.Code, rec.Body, status)
+	}
+	return rec
+}
+
+func decode[T any](t testing.TB, rec *httptest.ResponseRecorder) (v T) {
+	t.Helper()
+	if err := json.Unmarshal(rec.Body.Bytes(), &v); err != nil {
+		t.Fatalf("%d %s: %v", rec.Code, rec.Body, err)
+	}
+	return v
+}
+
+// random bytes of tests: ids only.
+func uuid() string {
+	b := make([]byte, 16)
+	for i := range b {
+		b[i] = byte(rand.IntN(256))
+	}
+	b[6], b[8] = b[6]&15|64, b[8]&63|128
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func entryID() string {
+	return fmt.Sprintf("mem_%012x", rand.Uint64()>>16)
+}
+
+// stateEvent is a signed kind 30091, a second after the clock at most.
+func (w *world) stateEvent(a *agent, to, id, was, status, description string, amount int64) json.RawMessage {
+	content, err := json.Marshal(map[string]any{
+		"contract_id": id, "status": status, "previous_status": was, "poster_agent_id": "", "worker_agent_id": nil,
+		"amount_sats": amount, "description": description, "transition_at": w.clock.Now().UTC().Format(time.RFC3339),
+	})
+	must(w.t, err)
+	return w.signed(a, 30091, string(content), nostr.Tag{"d", id}, nostr.Tag{"p", to})
+}
+
+func (w *world) entryEvent(a *agent, to, id, entry, typ, text string) json.RawMessage {
+	content, err := json.Marshal(map[string]any{"type": typ, "content": text})
+	must(w.t, err)
+	return w.signed(a, 30090, string(content), nostr.Tag{"d", id}, nostr.Tag{"t", typ}, nostr.Tag{"p", to},
+		nostr.Tag{"agentry:contract", id}, nostr.Tag{"agentry:entry", entry})
+}
+
+// signed makes an event by a's own key at the clock's time, which moves on by a
+// second: whoever writes twice in one is in a race with himself.
+func (w *world) signed(a *agent, kind int, content string, tags ...nostr.Tag) json.RawMessage {
+	w.clock.Add(time.Second)
+	ev := &nostr.Event{Kind: kind, CreatedAt: nostr.Timestamp(w.clock.Now().Unix()), Content: content, Tags: tags}
+	must(w.t, ev.Sign(a.key.Secret))
+	return wire.AppendEvent(nil, ev)
+}
+
+// offer creates a contract between two agents.
+func (w *world) offer(poster, worker *agent, more map[string]any) string {
+	w.t.Helper()
+	body := map[string]any{"description": "Produce a civic intelligence summary", "amount_sats": 5000}
+	to := poster.key.Pub
+	if worker != nil {
+		to = worker.key.Pub
+		body["worker_agent_id"] = worker.id(w)
+	}
+	for k, v := range more {
+		body[k] = v
+	}
+	if poster.token == "" {
+		body["event"] = w.stateEvent(poster, to, uuid(), "", "open", body["description"].(string), 5000)
+	}
+	return decode[contracts.Contract](w.t, w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts", body)).ContractID
+}
+
+// moveBody is the body of a transition by a to a counterparty.
+func (w *world) moveBody(a *agent, to, id, was, status string) map[string]any {
+	body := map[string]any{"status": status}
+	if a != nil && a.key.Secret != "" {
+		body["event"] = w.stateEvent(a, to, id, was, status, "Produce a civic intelligence summary", 5000)
+	}
+	return body
+}
+
+func (w *world) move(a, to *agent, id, was, status string) {
+	w.t.Helper()
+	w.want(http.StatusOK, a, "POST", "/api/escrow/contracts/"+id+"/transitions", w.moveBody(a, to.key.Pub, id, was, status))
+	w.clock.Add(time.Second)
+}
+
+// sayBody is the body of an entry by a.
+func (w *world) sayBody(a *agent, to, id, typ, visibility, text string) map[string]any {
+	body := map[string]any{"type": typ, "visibility": visibility, "content": text}
+	if a != nil && a.key.Secret != "" && visibility == "shared" {
+		body["event"] = w.entryEvent(a, to, id, entryID(), typ, text)
+	}
+	return body
+}
+
+func (w *world) say(a, to *agent, id, typ, visibility, text string) contracts.Entry {
+	w.t.Helper()
+	body := w.sayBody(a, to.key.Pub, id, typ, visibility, text)
+	body["author_agent_id"] = a.id(w)
+	rec := w.want(http.StatusCreated, a, "POST", "/api/escrow/contracts/"+id+"/memory", body)
+	w.clock.Add(time.Second)
+	return decode[contracts.Entry](w.t, rec)
+}
