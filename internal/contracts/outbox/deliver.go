@@ -1,0 +1,109 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/store"
+)
+
+// verdict is what became of one attempt to deliver. Its text is the metric's label.
+type verdict string
+
+// Verdicts. The first four are the end of it.
+const (
+	delivered  verdict = "delivered"
+	known      verdict = "known"
+	superseded verdict = "superseded"
+	withdrawn  verdict = "withdrawn" // its author, or the operator, had it removed from this relay
+	refused    verdict = "refused"   // this event: others may do better
+	failed     verdict = "failed"    // the target: others would fare the same
+)
+
+// final reports whether there is nothing more to be done.
+func (v verdict) final() bool { return v != refused && v != failed }
+
+// carrier takes events to one target.
+type carrier interface {
+	carry(ctx context.Context, ev *nostr.Event) (verdict, error)
+	close()
+}
+
+// local is this relay.
+type local struct{ relay Submitter }
+
+func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
+	a := l.relay.Submit(ctx, ev)
+	if a.Outcome == store.Deleted.String() {
+		return withdrawn, nil
+	}
+	v := spoken(a.OK, a.Message)
+	if v.final() {
+		return v, nil
+	}
+	return v, &client.RefusalError{Message: a.Message}
+}
+
+func (local) close() {}
+
+// spoken judges a relay's words on an event (NIP-01, OK).
+func spoken(ok bool, message string) verdict {
+	prefix, _, _ := strings.Cut(message, ":")
+	switch {
+	case prefix == "duplicate" && ok:
+		return known
+	case ok:
+		return delivered
+	case prefix == "duplicate":
+		// It has a newer one. This relay keeps this one in history all the same.
+		return superseded
+	case prefix == "rate-limited" || prefix == "error":
+		return failed
+	}
+	return refused
+}
+
+// remote is a further relay.
+type remote struct{ client *client.Client }
+
+func newRemote(id client.Identity, url string, o Options) remote {
+	return remote{client.New(id, client.Options{Relays: []string{url}, Timeout: o.Timeout, Clock: o.Clock, Log: o.Log})}
+}
+
+func (r remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
+	status, err := r.client.Publish(ctx, ev)
+	if len(status) != 1 {
+		return failed, err
+	}
+	s := status[0]
+	if s.Accepted {
+		return spoken(true, s.Message), nil
+	}
+	var refusal *client.RefusalError
+	switch {
+	case errors.As(s.Err, &refusal):
+		return spoken(false, refusal.Message), s.Err
+	case errors.Is(s.Err, client.ErrAuth):
+		return refused, s.Err // it wants an AUTH for this event and gets none that it likes
+	}
+	return failed, s.Err
+}
+
+func (r remote) close() { r.client.Close() }
+
+// reason is what may be logged of an error: of a refusal its prefix alone, since relays put keys and ids into what follows.
+func reason(err error) string {
+	var refusal *client.RefusalError
+	if !errors.As(err, &refusal) {
+		return err.Error()
+	}
+	switch prefix := refusal.Prefix(); prefix {
+	case "invalid", "blocked", "restricted", "auth-required", "rate-limited", "pow", "error", "mute":
+		return prefix
+	}
+	return "refused"
+}

@@ -1,0 +1,209 @@
+// Package outbox delivers signed contract events: to this relay when it did not take one at once, and to further relays.
+//
+// What is given to it is in the database before Publish returns, and stays there until the target has said yes: neither a
+// restart nor kill -9 loses it. Each target has a lane for each contract. In a lane events go in the order they were given,
+// one after the other; lanes do not wait for one another, so that a contract whose entries a relay refuses does not hold up
+// the others. A further relay gets an event after this relay has it.
+//
+// A target that cannot be reached, or says that it is overloaded, is left alone for a while, a lane whose event is refused
+// as well: a second at first, twice as long each time, ten minutes at most, without end. An event that was sent and not
+// acknowledged is sent again; relays know events by their ids, so it is there once.
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/relay"
+	"engramd/internal/store"
+)
+
+// Store is where events wait; *store.Store is one.
+type Store interface {
+	QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error
+	Outbox(ctx context.Context, target string, after int64, limit int) ([]store.OutboxItem, error)
+	OutboxDone(ctx context.Context, target string, numbers []int64) error
+	OutboxKeep(ctx context.Context, targets []string) error
+	OutboxWaits(ctx context.Context, contract string) (bool, error)
+	OutboxWithdraw(ctx context.Context, eventID string) error
+	OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error
+}
+
+// Submitter is this relay; *relay.Relay is one.
+type Submitter interface {
+	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
+}
+
+// Observer counts; *metrics.Metrics is one.
+type Observer interface {
+	// OutboxTried reports one attempt to deliver an event, to this relay or to a further one: "delivered", "known" (it
+	// had it), "superseded" (it has a newer one and takes no older), "withdrawn", "refused" or "failed".
+	OutboxTried(local bool, outcome string)
+}
+
+// Options are what an Outbox is made of. Store and Relay are required.
+type Options struct {
+	Store   Store
+	Relay   Submitter
+	Targets []string // ws:// and wss:// URLs of further relays
+	// Secret answers the AUTH challenges of further relays: 64 hex digits. "" is a key of this run.
+	Secret string
+	// Delivered is called after this relay took an event that it had refused before. An error is logged and changes
+	// nothing. It may be called twice for an event.
+	Delivered func(ctx context.Context, ev *nostr.Event) error
+	Timeout   time.Duration                        // for one event at one relay; 0 is 15 s
+	Clock     func() time.Time                     // nil is time.Now
+	After     func(time.Duration) <-chan time.Time // nil is time.After
+	Log       *slog.Logger                         // nil discards
+	Observe   Observer                             // nil counts nothing
+}
+
+// Outbox delivers. Make one with New, and end it with Close before the store is closed.
+type Outbox struct {
+	o       Options
+	targets []*target // [0] is this relay
+	pubkey  string
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// nobody observes nothing.
+type nobody struct{}
+
+func (nobody) OutboxTried(bool, string) {}
+
+// New starts delivering what waits. What waits for relays that are no targets any more is forgotten.
+func New(ctx context.Context, o Options) (*Outbox, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = nobody{}
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 15 * time.Second
+	}
+	id, err := identity(o.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("key of the outbox: %w", err)
+	}
+	o.Secret = ""
+	if err := o.Store.OutboxKeep(ctx, o.Targets); err != nil {
+		return nil, fmt.Errorf("outbox: %w", err)
+	}
+	b := &Outbox{o: o, pubkey: id.PubKey()}
+	b.targets = append(b.targets, newTarget(b, store.OutboxLocal, local{o.Relay}))
+	for _, url := range o.Targets {
+		b.targets = append(b.targets, newTarget(b, url, newRemote(id, url, o)))
+	}
+	inner, cancel := context.WithCancel(context.Background())
+	b.stop = cancel
+	for _, t := range b.targets {
+		b.running.Go(func() { t.run(inner) })
+	}
+	return b, nil
+}
+
+func identity(secret string) (client.Identity, error) {
+	if secret != "" {
+		return client.NewIdentity(secret)
+	}
+	raw := make([]byte, 32)
+	if _, err := rand.Read(raw); err != nil {
+		return client.Identity{}, err
+	}
+	return client.NewIdentity(hex.EncodeToString(raw))
+}
+
+// Close ends deliveries under way and waits for that. What was not acknowledged is sent again after the next start.
+func (b *Outbox) Close() {
+	if b == nil {
+		return
+	}
+	b.stop()
+	b.running.Wait()
+	for _, t := range b.targets {
+		t.to.close()
+	}
+}
+
+// PubKey is the key that answers AUTH challenges of further relays, so that their operators can let it in.
+func (b *Outbox) PubKey() string { return b.pubkey }
+
+// Publish queues an event durably for the further relays and, if local, for this relay, which has not taken it yet. An
+// event that waits already is no error, and neither is one too many for the further relays: that is logged.
+//
+// Between a commit of the relay and Publish lies a moment in which a crash keeps an event from the further relays. Who
+// cannot have that publishes first, with local, and submits then: what the outbox finds in the relay it leaves be. If
+// the relay refuses for good, Withdraw takes the event back.
+func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error {
+	names := b.o.Targets
+	if local {
+		names = append([]string{store.OutboxLocal}, names...)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	err := b.o.Store.QueueEvent(ctx, ev, names)
+	if errors.Is(err, store.ErrOutboxFull) {
+		b.o.Log.Error("too much waits for further relays: an entry is not published there", "err", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	b.wake()
+	return nil
+}
+
+// Withdraw takes an event back that is not to be published after all.
+func (b *Outbox) Withdraw(ctx context.Context, eventID string) error {
+	return b.o.Store.OutboxWithdraw(ctx, eventID)
+}
+
+// Waits reports whether an event of the contract waits for this relay: the next one has to wait behind it.
+func (b *Outbox) Waits(ctx context.Context, contract string) (bool, error) {
+	return b.o.Store.OutboxWaits(ctx, contract)
+}
+
+func (b *Outbox) wake() {
+	for _, t := range b.targets {
+		t.rouse()
+	}
+}
+
+// Lag says how many events wait and for how long the oldest has, for this relay and for all further ones together.
+type Lag struct {
+	Local, Remote             int64
+	OldestLocal, OldestRemote time.Duration
+}
+
+// Lag reads how far behind deliveries are.
+func (b *Outbox) Lag(ctx context.Context) (l Lag, err error) {
+	now := b.o.Clock()
+	err = b.o.Store.OutboxLag(ctx, func(target string, waiting, oldest int64) {
+		age := max(0, now.Sub(time.Unix(oldest, 0)))
+		if target == store.OutboxLocal {
+			l.Local, l.OldestLocal = waiting, age
+			return
+		}
+		l.Remote += waiting
+		l.OldestRemote = max(l.OldestRemote, age)
+	})
+	return l, err
+}
