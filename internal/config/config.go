@@ -24,20 +24,21 @@ type Config struct {
 	Compression   bool     // offer permessage-deflate
 	RestoreAllow  bool     // rollbacks may take heads away
 
-	Log      Log
-	Info     Info
-	Gate     Gate
-	Write    Write
-	Limits   Limits
-	Timeouts Timeouts
-	Auth     Auth
-	Req      Req
-	History  History
-	Proxy    Proxy
-	Store    Store
-	Events   Events
-	Admin    Admin
-	Snapshot Snapshot
+	Log       Log
+	Info      Info
+	Gate      Gate
+	Write     Write
+	Limits    Limits
+	Timeouts  Timeouts
+	Auth      Auth
+	Req       Req
+	History   History
+	Proxy     Proxy
+	Store     Store
+	Events    Events
+	Admin     Admin
+	Contracts Contracts
+	Snapshot  Snapshot
 
 	origins map[string]string // key → where its value came from; absent: default
 }
@@ -147,6 +148,12 @@ type Events struct {
 	Credentials string // path; "" is none
 	Prefix      string // of snapshot subjects
 	Mutations   bool   // one message for each write to an agent's memory
+}
+
+// Contracts configures the contract memory API.
+type Contracts struct {
+	MasterKey string   // where it is: auto, off, a path or env:NAME
+	PublishTo []string // ws:// and wss:// URLs
 }
 
 // Admin says who manages the relay over the network (NIP-86).

@@ -25,6 +25,7 @@ func sections() []section {
 		{"store", "The database."},
 		{"events", "Telling a NATS broker of snapshots and writes (docs/events.md). Subjects name agents: it is for the operator alone."},
 		{"snapshot", "Snapshots of agents' memory (docs/snapshots.md)."},
+		{"contracts", "The contract memory API (docs/contracts.md)."},
 		{"admin", "Managing the relay over the network (NIP-86); docs/management.md. What it changes is kept in the database and united with this configuration."},
 	}
 }
@@ -45,7 +46,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), c.snapshotOptions()...)...)...)
+	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.snapshotOptions(), c.contractOptions()...)...)...)...)
 }
 
 func (c *Config) generalOptions() []*Option {

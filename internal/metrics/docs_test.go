@@ -23,6 +23,7 @@ func described(t *testing.T) map[string]string {
 	m.WatchReady(func() bool { return true })
 	m.QueryDone("query", 0, "")
 	m.SnapshotDone("gc", "ok", time.Unix(0, 0), 0)
+	m.WatchOutbox(func() OutboxLag { return OutboxLag{} })
 	families, err := m.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestDashboardAndAlertsUseLabelsThatExist(t *testing.T) {
 	known := map[string][]string{}
 	for _, l := range []label{classLabel(), outcomeLabel(), surfaceLabel(), ruleLabel(), decisionLabel(), queueLabel(), queryLabel(),
 		frameReasonLabel(), refusedLabel(), slowLabel(), failureLabel(), removedLabel(),
-		snapshotOperationLabel(), snapshotOutcomeLabel()} {
+		snapshotOperationLabel(), snapshotOutcomeLabel(), targetLabel(), attemptLabel()} {
 		known[l.name] = append(known[l.name], l.values...)
 	}
 	known["job"], known["instance"] = nil, nil

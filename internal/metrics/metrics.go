@@ -53,6 +53,8 @@ type Metrics struct {
 	brokerUp       prometheus.Gauge
 	brokerFailures prometheus.Counter
 
+	outbox *prometheus.CounterVec
+
 	snapshots       *prometheus.CounterVec
 	snapshotSeconds *prometheus.CounterVec
 	snapshotLast    *prometheus.GaugeVec
@@ -68,6 +70,7 @@ func New(version string) *Metrics {
 	m.defineStore()
 	m.defineBroker()
 	m.defineAdmin()
+	m.defineOutbox()
 	m.defineAPI()
 	m.defineSnapshot()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{

@@ -100,11 +100,16 @@ func TestMethodsCount(t *testing.T) {
 	m.ReloadDone(false)
 	m.SnapshotDone("rollback", "ok", time.Unix(1_700_000_000, 0), 2*time.Second)
 	m.SnapshotDone("gc", "busy", time.Unix(1_700_000_000, 0), time.Second)
+	m.OutboxTried(true, "delivered")
+	m.OutboxTried(false, "of a key")
+	m.WatchOutbox(func() OutboxLag { return OutboxLag{Remote: 3, OldestRemote: 61} })
 	m.WatchSizes(Sizes{Database: func() int64 { return 4096 }})
 	body := scrape(t, m)
 	for _, want := range []string{
 		"engramd_connections 1", "engramd_connections_limit 10", "engramd_connections_total 2", "engramd_subscriptions 2",
 		`engramd_frames_refused_total{reason="filters"} 1`, "engramd_reads_paused_total 1",
+		`engramd_outbox_attempts_total{outcome="delivered",target="local"} 1`, `engramd_outbox_attempts_total{outcome="other",target="remote"} 1`,
+		`engramd_outbox_waiting{target="remote"} 3`, `engramd_outbox_oldest_seconds{target="remote"} 61`, `engramd_outbox_waiting{target="local"} 0`,
 		`engramd_snapshot_operations_total{operation="rollback",outcome="ok"} 1`, `engramd_snapshot_seconds_total{operation="rollback"} 2`,
 		`engramd_snapshot_operations_total{operation="gc",outcome="busy"} 1`,
 		`engramd_snapshot_last_success_timestamp_seconds{operation="rollback"} 1.7e+09`,
