@@ -43,7 +43,7 @@ type overRelay struct{ *relay.Relay }
 // Stored fixes what is there now, so that an event which arrives between two
 // pages does not depend on how fast the client reads.
 func (r overRelay) Stored(granted []relay.Granted) Rows {
-	return r.Relay.Stored(granted, r.LastSeq())
+	return r.Relay.Stored(granted, r.Now())
 }
 
 // History returns the relay's pages as Rows.

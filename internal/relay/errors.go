@@ -9,6 +9,10 @@ import (
 	"engramd/internal/store"
 )
 
+// ErrRestored says that the operator restored a snapshot while an answer was read:
+// the rest of it would be of another state.
+var ErrRestored = errors.New("the memory was restored meanwhile")
+
 // Refusal says why a request was not served, in the machine-readable form of
 // NIP-01: a prefix (auth-required, restricted, blocked, invalid, …) and a text
 // that a person can act on.
@@ -44,6 +48,8 @@ func ErrorText(err error) string {
 		return gated.Error()
 	case errors.Is(err, store.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return "error: the query took too long, narrow the filter"
+	case errors.Is(err, ErrRestored):
+		return "error: the memory was restored meanwhile; ask again"
 	case errors.Is(err, store.ErrNoSearch):
 		return "invalid: this relay was built without search"
 	case errors.Is(err, store.ErrFilter):

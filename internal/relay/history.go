@@ -22,6 +22,7 @@ type HistoryQuery struct {
 // lowest id. Between pages it holds nothing open.
 type Versions struct {
 	relay *Relay
+	from  Instant
 	scope gate.Scope
 	ask   store.HistoryQuery
 	left  int
@@ -54,6 +55,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	}
 	v := &Versions{
 		relay: r,
+		from:  r.Now(),
 		scope: gate.Party(table.PartiesOnly(), reader),
 		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D},
 		left:  min(limit, limits.MaxLimit),
@@ -81,6 +83,9 @@ func (v *Versions) Next(ctx context.Context, maxRows, maxBytes int) (rows []stor
 	v.ask.Limit, v.ask.MaxBytes = min(maxRows, v.left), maxBytes
 	rows, more, err := v.relay.store.History(ctx, v.scope, v.ask)
 	if err != nil {
+		return nil, false, err
+	}
+	if err := v.relay.unrestored(ctx, v.from); err != nil {
 		return nil, false, err
 	}
 	v.left -= len(rows)

@@ -139,9 +139,6 @@ func (r *Relay) SetLimits(l Limits) {
 // Names are the relay's own websocket URLs, canonical.
 func (r *Relay) Names() Names { return r.names }
 
-// LastSeq is the newest arrival that every query can see.
-func (r *Relay) LastSeq() int64 { return r.store.LastSeq() }
-
 // Ready reports whether the database takes writes.
 func (r *Relay) Ready(ctx context.Context) error { return r.store.Ready(ctx) }
 

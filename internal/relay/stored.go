@@ -12,6 +12,7 @@ import (
 // by lowest id. Each event comes once. Between pages it holds nothing open.
 type Stream struct {
 	relay   *Relay
+	from    Instant
 	hits    []*hitSource
 	merged  []*source
 	shown   map[[32]byte]struct{} // ids given by search filters
@@ -36,11 +37,24 @@ type hitSource struct {
 	left int
 }
 
-// Stored opens the stored part of an authorized request. ceiling is the highest
-// arrival to show (LastSeq taken after the subscription was registered); 0
-// means now.
-func (r *Relay) Stored(granted []Granted, ceiling int64) *Stream {
-	st := &Stream{relay: r}
+// Instant is a state of the memory that a reader asks about.
+type Instant struct {
+	Seq      int64 // the newest arrival to show
+	restores int64 // that had taken effect
+}
+
+// Now is the state that every query can see.
+func (r *Relay) Now() Instant {
+	restores := r.store.Restores() // first: what it brings is below no number taken before it
+	return Instant{Seq: r.store.LastSeq(), restores: restores}
+}
+
+// Stored opens the stored part of an authorized request at an instant (Now, taken
+// after the subscription was registered). When a snapshot is restored before the
+// last page was read, pages of two states would come together: that is
+// ErrRestored instead.
+func (r *Relay) Stored(granted []Granted, at Instant) *Stream {
+	st := &Stream{relay: r, from: at}
 	limits := r.limits.Load()
 	for _, g := range granted {
 		if g.Filter.LimitZero {
@@ -52,7 +66,7 @@ func (r *Relay) Stored(granted []Granted, ceiling int64) *Stream {
 			limit = limits.DefaultLimit
 		}
 		limit = min(limit, limits.MaxLimit)
-		ask := store.Ask{Scope: g.Scope, Filter: g.Filter, Ceiling: ceiling}
+		ask := store.Ask{Scope: g.Scope, Filter: g.Filter, Ceiling: at.Seq}
 		if g.Filter.Search != "" {
 			ask.MaxRows = limit
 			st.hits = append(st.hits, &hitSource{ask: ask, left: limit})
@@ -67,6 +81,25 @@ func (r *Relay) Stored(granted []Granted, ceiling int64) *Stream {
 // one unless the stream is done. After done nothing follows. An error means the
 // answer is incomplete and must be said to be.
 func (st *Stream) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
+	if rows, done, err = st.next(ctx, maxRows, maxBytes); err != nil {
+		return nil, false, err
+	}
+	if err := st.relay.unrestored(ctx, st.from); err != nil {
+		return nil, false, err
+	}
+	return rows, done, nil
+}
+
+// unrestored is ErrRestored when a restore took effect since an instant.
+func (r *Relay) unrestored(ctx context.Context, since Instant) error {
+	moved, err := r.store.RestoredSince(ctx, since.restores)
+	if err == nil && moved {
+		err = ErrRestored
+	}
+	return err
+}
+
+func (st *Stream) next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
 	if len(st.hits) > 0 {
 		return st.nextHits(ctx, maxRows, maxBytes)
 	}

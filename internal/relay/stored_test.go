@@ -92,7 +92,7 @@ func TestStoredMergesFiltersNewestFirstEachEventOnce(t *testing.T) {
 			}
 		}
 		want := expected(events, filters)
-		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, filters...), 0), 1+rng.IntN(60))
+		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, filters...), r.Now()), 1+rng.IntN(60))
 		var got []string
 		for _, row := range rows {
 			got = append(got, fmt.Sprintf("%x", row.ID))
@@ -170,7 +170,7 @@ func TestStoredSaysWhetherALimitKeptEventsBack(t *testing.T) {
 	for _, tt := range tests {
 		for _, page := range []int{1, 3, 100} {
 			t.Run(fmt.Sprintf("%s by %d", tt.name, page), func(t *testing.T) {
-				st := r.Stored(granted(t, r, gate.Reader{}, tt.filters...), 0)
+				st := r.Stored(granted(t, r, gate.Reader{}, tt.filters...), r.Now())
 				rows := drain(t, st, page)
 				if len(rows) != tt.rows || st.More() != tt.more || st.Complete() != tt.complete {
 					t.Fatalf("%d rows, more %v, complete %v", len(rows), st.More(), st.Complete())
@@ -184,10 +184,10 @@ func TestCeilingHidesLaterArrivals(t *testing.T) {
 	r, s := open(t)
 	key := storetest.NewKey("a")
 	s.Put(context.Background(), key.Note(1, "before"), store.PutOptions{})
-	ceiling := r.LastSeq()
+	before := r.Now()
 	s.Put(context.Background(), key.Note(0, "after"), store.PutOptions{})
 	for _, f := range []nostr.Filter{{Kinds: []int{1}}, {Authors: []string{key.Pub}}} {
-		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, f), ceiling), 10)
+		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, f), before), 10)
 		if len(rows) != 1 || !strings.Contains(string(rows[0].JSON), "before") {
 			t.Errorf("%v: %d rows", f, len(rows))
 		}
@@ -202,7 +202,7 @@ func TestMaximumAndDefaultLimit(t *testing.T) {
 		s.Put(context.Background(), key.Note(int64(i), "x"), store.PutOptions{})
 	}
 	for limit, want := range map[int]int{0: 4, 5: 5, 6: 6, 7: 6, 1 << 40: 6} {
-		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Limit: limit}), 0)
+		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Limit: limit}), r.Now())
 		if rows := drain(t, st, 100); len(rows) != want || !st.More() {
 			t.Errorf("limit %d: %d rows, more %v; want %d", limit, len(rows), st.More(), want)
 		}
@@ -212,7 +212,7 @@ func TestMaximumAndDefaultLimit(t *testing.T) {
 func TestSearchComesFirstAndOnce(t *testing.T) {
 	r, s := open(t)
 	if !s.SearchEnabled() {
-		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Search: "needle"}), 0)
+		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Search: "needle"}), r.Now())
 		if _, _, err := st.Next(context.Background(), 10, 1<<20); !errors.Is(err, store.ErrNoSearch) {
 			t.Fatalf("without FTS5 a search gives %v", err)
 		}
@@ -227,7 +227,7 @@ func TestSearchComesFirstAndOnce(t *testing.T) {
 		s.Put(context.Background(), key.Note(int64(i), word), store.PutOptions{})
 	}
 	for _, page := range []int{1, 2, 100} {
-		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Search: "needle", Limit: 4}, nostr.Filter{Kinds: []int{1}}), 0)
+		st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Search: "needle", Limit: 4}, nostr.Filter{Kinds: []int{1}}), r.Now())
 		rows := drain(t, st, page)
 		if len(rows) != 10 || !st.More() {
 			t.Fatalf("by %d: %d rows, more %v", page, len(rows), st.More())
@@ -247,7 +247,7 @@ func TestFailureIsNoEmptyAnswer(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
 	g := granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}})
-	rows, done, err := r.Stored(g, 0).Next(ctx, 10, 1<<20)
+	rows, done, err := r.Stored(g, r.Now()).Next(ctx, 10, 1<<20)
 	if err == nil || done || len(rows) > 0 {
 		t.Fatalf("got %d rows, done %v, err %v", len(rows), done, err)
 	}

@@ -18,12 +18,12 @@ type Backend interface {
 	Begin(ctx context.Context, ev *nostr.Event) Pending
 	// Authorize grants a scope to every filter of a request, or refuses it.
 	Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error)
-	// Stored opens the stored part of a request up to the arrival ceiling.
-	Stored(ctx context.Context, granted []relay.Granted, ceiling int64) Stream
+	// Stored opens the stored part of a request at an instant.
+	Stored(ctx context.Context, granted []relay.Granted, at relay.Instant) Stream
 	// Count counts distinct events.
 	Count(ctx context.Context, granted []relay.Granted) (int64, error)
-	// LastSeq is the newest arrival that every query can see.
-	LastSeq() int64
+	// Now is the state that every query can see.
+	Now() relay.Instant
 	// OnDelivery sets who takes live events.
 	OnDelivery(func([]relay.Delivery))
 	// CanRead is the gate's second check for one delivery.
@@ -61,6 +61,6 @@ func (r overRelay) Begin(ctx context.Context, ev *nostr.Event) Pending {
 	return r.Relay.Begin(ctx, ev)
 }
 
-func (r overRelay) Stored(_ context.Context, granted []relay.Granted, ceiling int64) Stream {
-	return r.Relay.Stored(granted, ceiling)
+func (r overRelay) Stored(_ context.Context, granted []relay.Granted, at relay.Instant) Stream {
+	return r.Relay.Stored(granted, at)
 }

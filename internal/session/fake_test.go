@@ -124,7 +124,8 @@ func (f *fake) Authorize(ctx context.Context, surface gate.Surface, filters []no
 	return granted, nil
 }
 
-func (f *fake) Stored(_ context.Context, granted []relay.Granted, ceiling int64) Stream {
+func (f *fake) Stored(_ context.Context, granted []relay.Granted, at relay.Instant) Stream {
+	ceiling := at.Seq
 	if f.stored != nil {
 		return f.stored(granted, ceiling)
 	}
@@ -174,6 +175,8 @@ func (f *fake) Count(_ context.Context, granted []relay.Granted) (n int64, err e
 	}
 	return n, f.failing
 }
+
+func (f *fake) Now() relay.Instant { return relay.Instant{Seq: f.LastSeq()} }
 
 func (f *fake) LastSeq() int64 {
 	f.mu.Lock()

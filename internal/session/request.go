@@ -134,8 +134,9 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 	e.c.srv.live.add(s)
 	// Whatever is committed from here on finds the subscription; what was
 	// committed before is in the store for every query.
-	s.ceiling.Store(e.c.srv.backend.LastSeq())
-	hints, err := e.stored(s, granted)
+	now := e.c.srv.backend.Now()
+	s.ceiling.Store(now.Seq)
+	hints, err := e.stored(s, granted, now)
 	switch {
 	case err == nil:
 		if s.goLive(wire.AppendEOSE(nil, id, hints...)) {
@@ -156,8 +157,8 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 var errGone = errors.New("the client is gone")
 
 // stored sends the stored events page by page, as fast as the client reads.
-func (e *effects) stored(s *subscription, granted []relay.Granted) (hints []string, err error) {
-	st := e.c.srv.backend.Stored(e.ctx, granted, s.ceiling.Load())
+func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Instant) (hints []string, err error) {
+	st := e.c.srv.backend.Stored(e.ctx, granted, now)
 	for done := false; !done; {
 		if !e.pace() || e.c.in.isClosed() {
 			return nil, errGone
