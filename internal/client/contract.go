@@ -155,8 +155,9 @@ type ContractEntry struct {
 	Sealed, Unreadable bool
 }
 
-// pubkeyOf reads a key as the API may write it, npub or hex; "" if it is none.
-func pubkeyOf(text string) string {
+// PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if it
+// is none.
+func PubKeyOf(text string) string {
 	if nostr.IsValid32ByteHex(text) {
 		return text
 	}

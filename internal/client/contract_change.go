@@ -181,10 +181,13 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 		return e, status, fmt.Errorf("%w: event: it is no entry", ErrInvalid)
 	}
 	e.Author = named(t.Contract, e.Author)
-	if !t.API || e.Sealed {
+	if !t.API {
 		return e, status, cs.publish(ctx, ev, nil, &status)
 	}
 	s.Type, s.Content, s.Attachments = e.Type, e.Content, e.Attachments
+	if e.Sealed {
+		s.Content, s.Attachments = ev.Content, nil
+	}
 	if e, err = cs.postEntry(ctx, t, s, ev, &status); err != nil {
 		return e, status, err
 	}
@@ -223,6 +226,15 @@ func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 	return "", fmt.Errorf("%w: visibility: %q is none of shared, private, poster_only, worker_only", ErrInvalid, printable(word))
 }
 
+// label is what this key calls itself in events of a contract: the name that the
+// API knows it by, else the key. What the other party calls it is not it.
+func (cs *Contracts) label(t Thread) string {
+	if t.API {
+		return t.Contract.agentID(cs.PubKey())
+	}
+	return cs.PubKey()
+}
+
 // entry signs the 30090 of a shared entry, later than all that its author wrote.
 func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	c, me := t.Contract, cs.PubKey()
@@ -235,13 +247,13 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 		return nil, err
 	}
 	id := "mem_" + hex.EncodeToString(nonce)
-	body := entryBody{Type: s.Type, Content: s.Content, Visibility: VisibilityShared, ContractID: c.ID, EntryID: id, AuthorAgentID: c.agentID(me), Attachments: s.Attachments}
+	body := entryBody{Type: s.Type, Content: s.Content, Visibility: VisibilityShared, ContractID: c.ID, EntryID: id, AuthorAgentID: cs.label(t), Attachments: s.Attachments}
 	text, err := content(body)
 	if err != nil {
 		return nil, err
 	}
 	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(at), Content: text,
-		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", c.agentID(me)}}}
+		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", cs.label(t)}}}
 	if s.Sealed {
 		if ev.Content, err = cs.sealed(text, c.other(me)); err != nil {
 			return nil, err

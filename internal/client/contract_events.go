@@ -162,7 +162,7 @@ func (c *Client) unsealed(ev *nostr.Event) (string, error) {
 // says reports whether an entry of the API says what its event says. Sealed
 // ones are compared as they are.
 func (w wireEntry) says(ev *nostr.Event, e ContractEntry) bool {
-	if pubkeyOf(w.AuthorNpub) != ev.PubKey || w.EntryID != e.EntryID || w.Type != e.Type || int64(w.CreatedAt) != e.CreatedAt {
+	if PubKeyOf(w.AuthorNpub) != ev.PubKey || w.EntryID != e.EntryID || w.Type != e.Type || int64(w.CreatedAt) != e.CreatedAt {
 		return false
 	}
 	if e.Sealed {

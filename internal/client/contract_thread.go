@@ -150,7 +150,8 @@ func (g *gathering) everywhere(ctx context.Context) {
 		all := each(ctx, g.c.relays(),
 			func(ctx context.Context, t target) apiThread {
 				a := g.c.apiContract(ctx, t, g.id)
-				if a.contract != nil {
+				if a.has && a.status.Err == nil {
+					// Also without the contract: a stranger sees what is shared in it.
 					g.c.apiEntries(ctx, t, g.id, &a)
 				}
 				a.status.Took = time.Since(start)
@@ -164,6 +165,11 @@ func (g *gathering) everywhere(ctx context.Context) {
 		g.apis = all
 		for _, a := range all {
 			g.relays = append(g.relays, a.status)
+			for _, w := range a.entries {
+				if ev := w.signed(g.col, g.id); ev != nil {
+					g.events[ev.ID] = ev
+				}
+			}
 		}
 	})
 	asking.Wait()

@@ -39,7 +39,7 @@ type wireContract struct {
 func (w wireContract) contract(home string) (Contract, error) {
 	key := func(texts ...string) string {
 		for _, text := range texts {
-			if k := pubkeyOf(text); k != "" {
+			if k := PubKeyOf(text); k != "" {
 				return k
 			}
 		}
@@ -79,7 +79,7 @@ type wireEntry struct {
 
 // entry is what it says, without its event.
 func (w wireEntry) entry() ContractEntry {
-	e := ContractEntry{EntryID: w.EntryID, Author: Party{w.AuthorAgentID, pubkeyOf(w.AuthorNpub)}, Type: w.Type, Visibility: w.Visibility,
+	e := ContractEntry{EntryID: w.EntryID, Author: Party{w.AuthorAgentID, PubKeyOf(w.AuthorNpub)}, Type: w.Type, Visibility: w.Visibility,
 		Content: w.Content, Attachments: w.Attachments, CreatedAt: int64(w.CreatedAt), ArrivedAt: int64(w.ReceivedAt),
 		EventID: w.NostrEventID, Sealed: w.Encrypted, Signature: SignatureUnseen}
 	if w.Visibility == VisibilityPoster || w.Visibility == VisibilityWorker {
@@ -135,7 +135,11 @@ func (c *Client) apiEntries(ctx context.Context, t target, id string, a *apiThre
 		}
 		query := pageQuery(offset)
 		query.Set("events", "true")
-		if err := c.api(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page); err != nil {
+		err := c.api(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page)
+		if a.contract == nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)) {
+			return // neither is there for this key
+		}
+		if err != nil {
 			a.status.Err, a.status.Complete = err, false
 			return
 		}

@@ -165,7 +165,7 @@ func (cs *Contracts) resolve(ctx context.Context, t target, name string) (string
 	if err := cs.c.api(ctx, t, http.MethodGet, identityPath(name), nil, nil, &identity); err != nil {
 		return "", fmt.Errorf("agent %q: %w", printable(name), err)
 	}
-	key := cmp.Or(pubkeyOf(identity.PubKey), pubkeyOf(identity.Npub))
+	key := cmp.Or(PubKeyOf(identity.PubKey), PubKeyOf(identity.Npub))
 	if key == "" {
 		return "", fmt.Errorf("%w: what it calls an identity is none", ErrMisbehaved)
 	}

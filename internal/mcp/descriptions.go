@@ -8,6 +8,9 @@ func (s *Server) instructions() string {
 	if s.o.ReadOnly {
 		return instructionsForOwner + instructionsForAll
 	}
+	if s.o.Contracts != nil {
+		return instructionsForAgent + instructionsForAll + instructionsForContracts
+	}
 	return instructionsForAgent + instructionsForAll
 }
 

@@ -24,6 +24,7 @@ const (
 	CodeEmpty       = "empty"             // the text is empty
 	CodeSecret      = "secret"            // something in the text looks like a key or a token
 	CodeCore        = "core_protected"    // the core cannot be deleted
+	CodeNoAPI       = "no_api"            // no relay has the contract API, which this needs
 	CodeReadOnly    = "read_only"         // an owner cannot write
 	CodeBusy        = "busy"              // too many calls at once
 	CodeCancelled   = "cancelled"         // the call was given up before anything was asked or written

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ type offer struct {
 
 func offered(t *testing.T, o Options) offer {
 	t.Helper()
-	o.Memory = newFake()
+	o.Memory, o.Contracts = newFake(), &fakeContracts{}
 	p := connect(t, New(o))
 	init := p.InitializeResult()
 	tools, err1 := p.ListTools(t.Context(), nil)
@@ -75,6 +76,7 @@ func TestOffer(t *testing.T) {
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
 		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_delete": {IdempotentHint: true}, "memory_restore": {},
+		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
 	for _, o := range []Options{{}, {ReadOnly: true}} {
 		all := offered(t, o)
@@ -88,7 +90,7 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case *a.DestructiveHint != (w != nil && tool.Name != "memory_append"):
+			case *a.DestructiveHint != (w != nil && !slices.Contains([]string{"memory_append", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
 			case a.IdempotentHint != (w == nil || w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
@@ -159,7 +161,7 @@ func TestDocs(t *testing.T) {
 
 func codes() []string {
 	return []string{CodeInvalid, CodeNotFound, CodeRemoved, CodePartial, CodeUnreadable, CodeConflict, CodeClock, CodeUnconfirmed, CodeUnreachable,
-		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodeCore, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
+		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodeCore, CodeNoAPI, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
 }
 
 // tables is the generated part of the documentation.
@@ -207,7 +209,8 @@ func arguments(tool *sdk.Tool) string {
 	var names map[string]any
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
-	for _, name := range []string{"slug", "query", "text", "base", "version", "allow_secret", "prefix", "after", "offset", "max_bytes", "limit"} {
+	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "status", "note", "content", "type", "visibility",
+		"author", "attachments", "with", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

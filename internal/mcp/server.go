@@ -21,6 +21,9 @@ const (
 // Options are how a Server is made. Only Memory is needed.
 type Options struct {
 	Memory Memory
+	// Contracts is contract memory, for the contract tools; nil, or ReadOnly, leaves
+	// them out.
+	Contracts Contracts
 	// ReadOnly leaves the tools out that write: for an owner, who reads.
 	ReadOnly bool
 	// Discover looks for the relays to ask; nil looks for none. It is called
@@ -44,6 +47,7 @@ type Server struct {
 	o     Options
 	sdk   *sdk.Server
 	door  *door
+	desk  *door // of contracts: their relays are not looked for
 	slugs *locks
 	life  context.Context // ends the calls that are under way
 	end   context.CancelFunc
@@ -63,7 +67,7 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, door: newDoor(o.Discover, o.Clock), slugs: newLocks()}
+	s := &Server{o: o, door: newDoor(o.Discover, o.Clock), desk: newDoor(nil, o.Clock), slugs: newLocks()}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: s.instructions(),

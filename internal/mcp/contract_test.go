@@ -1,0 +1,232 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/client"
+)
+
+// fakeContracts fails with an error, or gives one thread.
+type fakeContracts struct {
+	err    error
+	status client.Status
+	thread client.Thread
+	said   []client.Saying
+	offers []client.ContractOffer
+}
+
+func (f *fakeContracts) PubKey() string { return strings.Repeat("aa", 32) }
+
+func (f *fakeContracts) New(_ context.Context, o client.ContractOffer) (client.Contract, client.Status, error) {
+	f.offers = append(f.offers, o)
+	return f.thread.Contract, f.status, f.err
+}
+
+func (f *fakeContracts) List(context.Context, string) ([]client.Contract, client.Status, error) {
+	return []client.Contract{f.thread.Contract}, f.status, f.err
+}
+
+func (f *fakeContracts) Thread(context.Context, string, string) (client.Thread, client.Status, error) {
+	return f.thread, f.status, f.err
+}
+
+func (f *fakeContracts) Move(context.Context, string, string, string, string, *nostr.Event) (client.Contract, client.Status, error) {
+	return f.thread.Contract, f.status, f.err
+}
+
+func (f *fakeContracts) Say(_ context.Context, _, _ string, s client.Saying) (client.ContractEntry, client.Status, error) {
+	f.said = append(f.said, s)
+	return client.ContractEntry{}, f.status, f.err
+}
+
+// everyContractCall calls every contract tool with arguments that are right.
+func everyContractCall() map[string]args {
+	return map[string]args{
+		"contract_list": {}, "contract_show": {"contract_id": "x"}, "contract_read": {"contract_id": "x"}, "contract_search": {"contract_id": "x", "query": "x"},
+		"contract_summary": {"contract_id": "x"}, "contract_new": {"description": "x"}, "contract_move": {"contract_id": "x", "status": "accepted"},
+		"contract_say": {"contract_id": "x", "content": "x"},
+	}
+}
+
+// TestContractFailures has every contract tool meet every failure: each says
+// what to do, and none reads as absence but absence.
+func TestContractFailures(t *testing.T) {
+	sent := client.Status{Published: []client.PublishStatus{{URL: "wss://one", Err: client.ErrTimeout}}}
+	for _, c := range []struct {
+		err    error
+		status client.Status
+		code   string // of tools that read; of those that write if writes is ""
+		writes string
+	}{
+		{err: client.ErrNotFound, code: CodeNotFound},
+		{err: client.ErrPartial, status: downStatus(), code: CodePartial},
+		{err: client.ErrNoRelay, status: downStatus(), code: CodeUnreachable},
+		{err: client.ErrTimeout, code: CodeUnreachable},
+		{err: client.ErrMisbehaved, code: CodeUnreachable},
+		{err: client.ErrNoRelay, status: sent, code: CodeUnreachable, writes: CodeUnconfirmed},
+		{err: &client.ConflictError{Reason: "blocked: contract x is completed"}, code: CodeConflict},
+		{err: &client.APIError{Status: 409, Message: "Contract is in 'completed' state."}, code: CodeConflict},
+		{err: &client.APIError{Status: 403, Message: "restricted: only the worker"}, code: CodeKeyRefused},
+		{err: &client.APIError{Status: 400, Message: "invalid: type"}, code: CodeInvalid},
+		{err: &client.APIError{Status: 429}, code: CodeRefused},
+		{err: client.ErrAmbiguous, code: CodeInvalid},
+		{err: client.ErrNoAPI, code: CodeNoAPI},
+		{err: client.ErrTooLarge, code: CodeTooLarge},
+		{err: client.ErrEmpty, code: CodeEmpty},
+		{err: &client.PoisonedError{Head: 1}, code: CodeClock},
+		{err: errors.New("odd"), code: CodeInternal},
+	} {
+		p := connect(t, New(Options{Memory: newFake(), Contracts: &fakeContracts{err: c.err, status: c.status}}))
+		for tool, a := range everyContractCall() {
+			f, text := p.refused(tool, a)
+			want := c.code
+			if c.writes != "" && (tool == "contract_new" || tool == "contract_move" || tool == "contract_say") {
+				want = c.writes
+			}
+			if tool == "contract_list" && errors.Is(c.err, client.ErrInvalid) {
+				want = CodeInvalid
+			}
+			if f.Code != want || f.Action == "" || !strings.Contains(text, "What to do: ") {
+				t.Errorf("%s with %v: %s, want %s\n%s", tool, c.err, f.Code, want, text)
+			}
+			if f.Code != CodeNotFound && strings.Contains(text, "There is no such contract") {
+				t.Errorf("%s with %v reads as absence: %s", tool, c.err, text)
+			}
+		}
+	}
+}
+
+// TestContractSecrets: no contract tool sends what looks like a key unless told to.
+func TestContractSecrets(t *testing.T) {
+	token := "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"
+	fake := &fakeContracts{}
+	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	for tool, a := range map[string]args{
+		"contract_new": {"description": "use " + token}, "contract_move": {"contract_id": "x", "status": "accepted", "note": token},
+		"contract_say": {"contract_id": "x", "content": "ok", "attachments": []string{"https://example.com/?" + token}},
+	} {
+		f, text := p.refused(tool, a)
+		if f.Code != CodeSecret || strings.Contains(text, token) {
+			t.Errorf("%s: %s", tool, text)
+		}
+		a["allow_secret"] = true
+		p.call(tool, a)
+	}
+	if len(fake.said) != 1 || len(fake.offers) != 1 {
+		t.Errorf("%d entries and %d offers were sent", len(fake.said), len(fake.offers))
+	}
+}
+
+// TestContractArguments: what is wrong is said before anything is asked.
+func TestContractArguments(t *testing.T) {
+	p := connect(t, New(Options{Memory: newFake(), Contracts: &fakeContracts{err: errors.New("asked")}}))
+	for _, c := range []struct {
+		tool string
+		args args
+	}{
+		{"contract_new", args{"description": " "}},
+		{"contract_new", args{"description": "x", "deadline": "tomorrow"}},
+		{"contract_new", args{"description": "x", "deadline": "2001-01-01T00:00:00Z"}},
+		{"contract_show", args{"contract_id": "x", "with": "bob"}},
+		{"contract_read", args{"contract_id": "x", "limit": 201}},
+		{"contract_read", args{"contract_id": "x", "offset": -1}},
+		{"contract_search", args{"contract_id": "x", "query": "  "}},
+		{"contract_search", args{"contract_id": "x", "query": strings.Repeat("x", maxQuery+1)}},
+		{"contract_say", args{"contract_id": "x"}},
+	} {
+		if f, text := p.refused(c.tool, c.args); f.Code != CodeInvalid {
+			t.Errorf("%s %v: %s", c.tool, c.args, text)
+		}
+	}
+}
+
+// TestContractPages: long threads come in pages that miss and repeat nothing.
+func TestContractPages(t *testing.T) {
+	fake := &fakeContracts{}
+	for i := range 120 {
+		fake.thread.Entries = append(fake.thread.Entries, client.ContractEntry{EntryID: fmt.Sprint(i), Type: "message", Visibility: "shared", Content: strings.Repeat("x", 4000)})
+	}
+	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	var seen []string
+	offset := 0
+	for {
+		out := ask[contractReadOut](p, "contract_read", args{"contract_id": "x", "offset": offset, "limit": 100})
+		if out.Total != 120 || len(out.Entries)*4000 > maxEntryBytes {
+			t.Fatalf("%d of %d entries", len(out.Entries), out.Total)
+		}
+		for _, e := range out.Entries {
+			seen = append(seen, e.EntryID)
+		}
+		if offset = out.NextOffset; offset == 0 {
+			break
+		}
+	}
+	if len(seen) != 120 || seen[0] != "0" || seen[119] != "119" {
+		t.Errorf("%d entries: %v", len(seen), seen)
+	}
+	last := ask[contractReadOut](p, "contract_read", args{"contract_id": "x", "last": true, "limit": 5})
+	if len(last.Entries) != 5 || last.Entries[4].EntryID != "119" || last.NextOffset != 0 {
+		t.Errorf("the newest are %+v", last)
+	}
+}
+
+// TestContractLife: two agents do business with nothing but the tools.
+func TestContractLife(t *testing.T) {
+	url := bridgetest.Start(t).URL
+	as := func(name string) peer {
+		c := client.New(who(t, name), client.Options{Relays: []string{url}, Timeout: patience / 2})
+		t.Cleanup(c.Close)
+		return connect(t, New(Options{Memory: newFake(), Contracts: c.Contracts()}))
+	}
+	poster, worker := as("poster"), as("worker")
+	made := ask[contractChangeOut](poster, "contract_new", args{"description": "Summarise", "worker": who(t, "worker").PubKey(), "amount_sats": 5})
+	id := made.ContractID
+	if made.Status != "open" || made.YourRole != "poster" || len(id) != 36 {
+		t.Fatalf("%+v", made)
+	}
+	if list := ask[contractListOut](worker, "contract_list", args{"status": "open"}); list.Total != 1 || list.Contracts[0].ContractID != id || list.Contracts[0].YourRole != "worker" {
+		t.Fatalf("%+v", list)
+	}
+	ask[contractSayOut](poster, "contract_say", args{"contract_id": id, "content": "Only filings"})
+	if f, _ := worker.refused("contract_say", args{"contract_id": id, "content": "too early"}); f.Code != CodeConflict {
+		t.Errorf("an entry before the acceptance: %+v", f)
+	}
+	if f, _ := poster.refused("contract_move", args{"contract_id": id, "status": "accepted"}); f.Code != CodeKeyRefused {
+		t.Errorf("the poster accepts: %+v", f)
+	}
+	ask[contractChangeOut](worker, "contract_move", args{"contract_id": id, "status": "accepted"})
+	said := ask[contractSayOut](worker, "contract_say", args{"contract_id": id, "content": "Here it is", "type": "deliverable", "attachments": []string{"https://example.com/r.pdf"}})
+	if said.StoredOn != 1 || len(said.EventID) != 64 {
+		t.Errorf("%+v", said)
+	}
+	ask[contractChangeOut](worker, "contract_move", args{"contract_id": id, "status": "submitted", "note": "done"})
+	if f, _ := worker.refused("contract_say", args{"contract_id": id, "content": "mine", "visibility": "private"}); f.Code != CodeNoAPI {
+		t.Errorf("a private entry: %+v", f)
+	}
+	ask[contractChangeOut](poster, "contract_move", args{"contract_id": id, "status": "completed"})
+	if f, _ := poster.refused("contract_say", args{"contract_id": id, "content": "late"}); f.Code != CodeConflict {
+		t.Errorf("an entry after the end: %+v", f)
+	}
+	read := ask[contractReadOut](poster, "contract_read", args{"contract_id": id})
+	if read.Total != 2 || read.Entries[1].Content != "Here it is" || read.Entries[1].Role != "worker" || read.Entries[1].Signature != "holds" || read.Status != "completed" {
+		t.Errorf("%+v", read)
+	}
+	if found := ask[contractReadOut](worker, "contract_search", args{"contract_id": id, "query": "FILINGS only"}); found.Total != 1 {
+		t.Errorf("%+v", found)
+	}
+	sum := ask[contractSummaryOut](worker, "contract_summary", args{"contract_id": id})
+	if sum.TotalEntries != 2 || sum.ByType["deliverable"] != 1 || sum.NostrPublished != 2 {
+		t.Errorf("%+v", sum)
+	}
+	show := ask[contractShowOut](worker, "contract_show", args{"contract_id": id})
+	if len(show.Moves) != 4 || show.Moves[2].Note != "done" || show.Moves[3].Role != "poster" {
+		t.Errorf("%+v", show)
+	}
+}
