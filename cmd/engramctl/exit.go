@@ -102,6 +102,8 @@ func codeOf(err error) int {
 		return exitRelay
 	case is(client.ErrNotFound, client.ErrTombstone):
 		return exitNotFound
+	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI):
+		return exitUsage
 	case is(client.ErrAuth):
 		return exitAuth
 	case is(client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded):

@@ -20,8 +20,9 @@ func (a *app) mcpCommand() *cobra.Command {
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
 stdout: tools to list, read, search, write, append and delete memories, to show
-their history and restore versions, and the core as a resource and as a prompt.
-With --agent, as the owner, those that read only.
+their history and restore versions, and the core as a resource and as a prompt; and
+tools for the agent's contracts, as engramctl contract has them. With --agent, as the
+owner, those that read memories only.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
 configure it. Nothing but the protocol is on stdout. stderr has a line for each
@@ -49,13 +50,17 @@ func (a *app) mcp(ctx context.Context, _ []string) error {
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
+	// Contracts are at the configured relays: the agent's own list says nothing of them.
+	business := client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.flags.timeout, Trace: a.trace()})
+	defer business.Close()
 	server := mcp.New(mcp.Options{
-		Memory:   m,
-		ReadOnly: c.Identity().PubKey() != m.Agent(),
-		Discover: a.relayFinder(c, m),
-		Version:  version,
-		Timeout:  callFactor * a.flags.timeout,
-		Log:      slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp"),
+		Memory:    m,
+		Contracts: business.Contracts(),
+		ReadOnly:  c.Identity().PubKey() != m.Agent(),
+		Discover:  a.relayFinder(c, m),
+		Version:   version,
+		Timeout:   callFactor * a.flags.timeout,
+		Log:       slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp"),
 	})
 	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return usagef("the stream to the MCP client broke: %w", err)

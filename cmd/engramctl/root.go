@@ -18,6 +18,7 @@ func (a *app) commands() []*cobra.Command {
 		a.agentsCommand(),
 		a.relaysCommand(),
 		a.snapshotCommand(),
+		a.contractCommand(),
 		a.mcpCommand(),
 		a.versionCommand(),
 	}

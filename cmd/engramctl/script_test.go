@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,7 @@ func (c cleaning) Run() int {
 //	stop NAME                   end it
 //	hang NAME                   something that takes connections and never says a word
 //	plant URL WHAT ARGS…        publish an event, see plant
+//	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer
 //	snapshot VAR FILE           set VAR to what FILE holds (or stdout)
 func TestScripts(t *testing.T) {
@@ -59,7 +61,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "within": within, "snapshot": keepFile,
+			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within, "snapshot": keepFile,
 		},
 	})
 }
@@ -238,6 +240,22 @@ func plant(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if !answer.True {
 		ts.Fatalf("plant: %s", answer.Message)
+	}
+}
+
+// publishFile sends events as they stand in a file.
+func publishFile(ts *testscript.TestScript, _ bool, args []string) {
+	c, err := relaytest.Dial(args[0])
+	ts.Check(err)
+	defer c.Close()
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		var ev nostr.Event
+		ts.Check(json.Unmarshal([]byte(line), &ev))
+		answer, err := c.Publish(&ev)
+		ts.Check(err)
+		if !answer.True {
+			ts.Fatalf("publish: %s", answer.Message)
+		}
 	}
 }
 

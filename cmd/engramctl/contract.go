@@ -1,0 +1,226 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/secrets"
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+func (a *app) contractCommand() *cobra.Command {
+	c := a.group(&cobra.Command{
+		Use:   "contract",
+		Short: "The memory of a contract: what its poster and its worker say and do",
+		Long: `The memory of a contract between two agents, a poster and a worker (NIP-TEMP): its state,
+and the conversation about it, signed entry by entry with its author's key.
+
+The key is a party's. Somebody else who was given the id of a contract may read its
+shared entries. A relay with the contract API (engramd has it) keeps private entries,
+deadlines and arbitrators too; on any other relay a contract is its signed events, and
+what needs the API says so. All configured relays are asked and their answers united;
+a change goes to the API of the first relay that has the contract, and its signed event
+to the others.
+
+A contract goes open → accepted → submitted → completed; from submitted back to accepted
+(a revision is asked for), to disputed from accepted and submitted, to cancelled or
+expired. While it is open only its poster writes; when it has ended, nobody.`,
+		Example: `  engramctl contract new "Summarise the filings of the last 7 days" --worker npub1… --sats 5000
+  engramctl contract say ID "Focus on government filings"
+  engramctl contract read ID`,
+	},
+		a.contractNewCommand(), a.contractLsCommand(), a.contractShowCommand(), a.contractMoveCommand(), a.contractSayCommand(),
+		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(),
+	)
+	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	return c
+}
+
+// contractRemedy is for relays that did not take an event.
+const contractRemedy = "contract export and engramd import bring the others up to date"
+
+// withContracts runs do in the name of the key, at the configured relays: where a
+// contract is kept is agreed with its other party, and no list of one's own says it.
+func (a *app) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
+	c, _, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	return do(ctx, c.Contracts())
+}
+
+// withThread reads a contract and reports how that went.
+func (a *app) withThread(ctx context.Context, id, with string, do func(me string, t client.Thread, s client.Status) error) error {
+	with, err := publicKey("--with", "the command line", with)
+	if err != nil {
+		return err
+	}
+	return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		t, s, err := cs.Thread(ctx, id, with)
+		if err := a.reportWith(s, err, contractRemedy); err != nil {
+			return err
+		}
+		if t.Strangers > 0 {
+			a.note("%d events under this id are by or to other keys and were left out", t.Strangers)
+		}
+		return do(cs.PubKey(), t, s)
+	})
+}
+
+// withFlag is --with.
+func withFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
+}
+
+// partyOut is one side of a contract in JSON.
+type partyOut struct {
+	AgentID string `json:"agent_id,omitempty"` // what it calls itself
+	Npub    string `json:"npub,omitempty"`
+	Pubkey  string `json:"pubkey,omitempty"` // hex
+}
+
+// contractOut is a contract in JSON; times are RFC 3339.
+type contractOut struct {
+	ContractID  string    `json:"contract_id"`
+	Status      string    `json:"status"` // "" if no state of it is known
+	Role        string    `json:"role"`   // of the key: poster, worker, arbitrator, party, or ""
+	Poster      partyOut  `json:"poster"`
+	Worker      *partyOut `json:"worker"` // null: nobody is named yet
+	Arbitrator  *partyOut `json:"arbitrator,omitempty"`
+	AmountSats  int64     `json:"amount_sats"`
+	Description string    `json:"description"`
+	Deadline    string    `json:"deadline,omitempty"`
+	CreatedAt   string    `json:"created_at,omitempty"`
+	UpdatedAt   string    `json:"updated_at,omitempty"`
+	Decided     string    `json:"decided_by,omitempty"` // operator, arbitrator or deadline
+	API         string    `json:"api,omitempty"`        // the relay whose API has it
+}
+
+func partyFor(p client.Party) *partyOut {
+	if p == (client.Party{}) {
+		return nil
+	}
+	out := &partyOut{AgentID: p.AgentID, Pubkey: p.PubKey}
+	if p.PubKey != "" {
+		out.Npub = npub(p.PubKey)
+	}
+	return out
+}
+
+func contractFor(c client.Contract, me string) contractOut {
+	out := contractOut{ContractID: c.ID, Status: c.Status, Role: c.Role(me), Worker: partyFor(c.Worker), Arbitrator: partyFor(c.Arbitrator),
+		AmountSats: c.AmountSats, Description: c.Description, Decided: c.Decided, API: c.Home}
+	if p := partyFor(c.Poster); p != nil {
+		out.Poster = *p
+	}
+	for unix, to := range map[int64]*string{c.Deadline: &out.Deadline, c.CreatedAt: &out.CreatedAt, c.UpdatedAt: &out.UpdatedAt} {
+		if unix != 0 {
+			*to = stamp(unix)
+		}
+	}
+	return out
+}
+
+// contractAnswer is what a change of a contract prints as JSON.
+type contractAnswer struct {
+	answerOut
+	Contract contractOut `json:"contract"`
+}
+
+// oneLine makes somebody else's text fit for a table.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(plain(text)), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// plain is a text of somebody else for people to read: no control characters.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '\u2028', '\u2029', '\u200e', '\u200f', '\u061c':
+			return '\uFFFD'
+		}
+		return r
+	}, harmless(strings.ReplaceAll(text, "\r\n", "\n")))
+}
+
+// partyText is a party for people.
+func partyText(p client.Party) string {
+	switch {
+	case p.PubKey == "" && p.AgentID == "":
+		return "nobody yet"
+	case p.PubKey == "":
+		return oneLine(p.AgentID, 64)
+	case p.AgentID == "" || p.AgentID == p.PubKey:
+		return npub(p.PubKey)
+	}
+	return fmt.Sprintf("%s (%s)", npub(p.PubKey), oneLine(p.AgentID, 64))
+}
+
+// statusText is a status for people.
+func statusText(c client.Contract) string { return cmp.Or(c.Status, "unknown") }
+
+// guardContract refuses texts with a secret in them: what is signed for others to
+// read cannot be taken back.
+func guardContract(allow bool, texts ...string) error {
+	if allow {
+		return nil
+	}
+	for _, text := range texts {
+		if err := secrets.Check(text); err != nil {
+			return usagef("%w: what is said in a contract is signed, sent to others and cannot be taken back; --allow-secret sends it all the same", err)
+		}
+	}
+	return nil
+}
+
+// textArgument is a text from the command line, or with "-" from stdin.
+func (a *app) textArgument(arg string) (string, error) {
+	text := arg
+	if arg == "-" {
+		var err error
+		if text, err = a.input(); err != nil {
+			return "", err
+		}
+	}
+	return text, checkText(text)
+}
+
+// eventFile reads a signed event; "" is none, "-" is stdin.
+func (a *app) eventFile(path string) (*nostr.Event, error) {
+	if path == "" {
+		return nil, nil
+	}
+	var text string
+	var err error
+	if path == "-" {
+		text, err = readAtMost(a.Stdin, 2*nipae.MaxBody)
+	} else {
+		text, err = readFileAtMost(a.path(path), 2*nipae.MaxBody)
+	}
+	if err != nil {
+		return nil, usagef("--event: %w", err)
+	}
+	ev, err := wire.ParseEvent([]byte(strings.TrimSpace(text)))
+	if err != nil {
+		return nil, usagef("--event: %w", err)
+	}
+	return ev, nil
+}
+
+func eventFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "event", "", "send the signed event in `FILE` (\"-\": stdin) instead of signing one here")
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	paper "engramd/internal/client/transcript"
+)
+
+// Files of an export.
+const (
+	exportEvents     = "events.jsonl"
+	exportTranscript = "transcript.md"
+)
+
+func (a *app) contractExportCommand() *cobra.Command {
+	var with, to string
+	var shared, partial bool
+	c := a.command(&cobra.Command{
+		Use:   "export ID --to DIR [--shared-only] [--allow-partial]",
+		Short: "Write a contract's whole thread down, for a dispute",
+		Long: `Write the whole thread of a contract into a new folder:
+
+  events.jsonl   every signed event, states and entries, oldest first, one a line, as
+                 engramd import takes them and every program that knows Nostr checks
+  transcript.md  who said and did what, and of each entry whether its signature holds,
+                 when it was created by its author's word, and when it arrived, if known
+
+The transcript has the private entries of your own side too, marked as such: they are not
+signed. --shared-only leaves them out, for a file that is given to others. What an answer
+that is not whole would leave out is not exported, unless --allow-partial: then the
+transcript says that it may lack something.`,
+		Example: `  engramctl contract export ID --to dispute
+  engramctl contract export ID --to for-the-arbitrator --shared-only`,
+		Args: arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		if to == "" {
+			return usagef("where to? Give --to")
+		}
+		a.flags.strict = !partial
+		return a.withThread(ctx, args[0], with, func(me string, t client.Thread, s client.Status) error {
+			o := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
+			for _, r := range once(s.Relays) {
+				o.Relays = append(o.Relays, r.URL)
+			}
+			o.Relays = distinct(o.Relays)
+			if shared {
+				o.Withheld = len(t.Entries)
+				t.Entries = t.Select(client.EntryFilter{Visibility: client.VisibilityShared})
+				o.Withheld -= len(t.Entries)
+			}
+			if err := writeExport(a.path(to), t, o); err != nil {
+				return err
+			}
+			return a.print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(to, exportTranscript))
+		})
+	})
+	withFlag(c, &with)
+	c.Flags().StringVar(&to, "to", "", "`folder` to make")
+	c.Flags().BoolVar(&shared, "shared-only", false, "leave private entries out")
+	c.Flags().BoolVar(&partial, "allow-partial", false, "export also if some relay failed")
+	return c
+}
+
+// doubts are why an export may not be whole.
+func doubts(s client.Status) []string {
+	var notes []string
+	for _, r := range once(s.Relays) {
+		switch {
+		case errors.Is(r.Err, client.ErrNoHistory):
+			notes = append(notes, r.URL+" keeps no history that it shows: entries that were superseded there may be missing")
+		case r.Err != nil:
+			notes = append(notes, fmt.Sprintf("%s failed: %v", r.URL, r.Err))
+		case !r.Complete:
+			notes = append(notes, r.URL+" may have more than it sent")
+		}
+	}
+	return distinct(notes)
+}
+
+func distinct(all []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range all {
+		if !seen[s] {
+			out = append(out, s)
+		}
+		seen[s] = true
+	}
+	return out
+}
+
+// writeExport makes the folder with both files, or nothing.
+func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return usagef("--to: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(dir) // half an export looks like a whole one
+		}
+	}()
+	if err := writeNew(filepath.Join(dir, exportEvents), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
+		return err
+	}
+	return writeNew(filepath.Join(dir, exportTranscript), func(w io.Writer) error { return paper.Markdown(w, t, o) })
+}
+
+// writeNew writes a new file that only its user can read.
+func writeNew(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Sync(), f.Close())
+}

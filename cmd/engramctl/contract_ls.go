@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/niptemp"
+)
+
+func (a *app) contractLsCommand() *cobra.Command {
+	var asJSON bool
+	var status string
+	c := a.command(&cobra.Command{
+		Use:   "ls [--status STATUS] [--json]",
+		Short: "List the key's contracts",
+		Long: `List the contracts that the key is a party of, the one changed last first: status, role,
+time of the last change, id, and the beginning of the description.`,
+		Example: `  engramctl contract ls --status open
+  engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		if err := checkStatus("--status", status, true); err != nil {
+			return err
+		}
+		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			all, s, err := cs.List(ctx, status)
+			if err == nil && len(all) == 0 && s.Partial {
+				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
+			}
+			if err := a.reportWith(s, err, contractRemedy); err != nil {
+				return err
+			}
+			if asJSON {
+				out := struct {
+					answerOut
+					Contracts []contractOut `json:"contracts"`
+				}{answerOf(nil, s), []contractOut{}}
+				for _, c := range all {
+					out.Contracts = append(out.Contracts, contractFor(c, cs.PubKey()))
+				}
+				return a.printJSON(out)
+			}
+			w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+			for _, c := range all {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", statusText(c), c.Role(cs.PubKey()), stamp(c.UpdatedAt), c.ID, oneLine(c.Description, 60))
+			}
+			return w.Flush()
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&status, "status", "", "only those in this `STATUS`")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	return c
+}
+
+func statusNames() []string {
+	var names []string
+	for _, s := range niptemp.Statuses() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// checkStatus wants one of the seven statuses.
+func checkStatus(what, status string, optional bool) error {
+	if optional && status == "" || slices.Contains(statusNames(), status) {
+		return nil
+	}
+	return usagef("%s: %q is none of %v", what, status, statusNames())
+}

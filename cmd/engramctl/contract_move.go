@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) contractMoveCommand() *cobra.Command {
+	var asJSON, allow bool
+	var with, note, event string
+	c := a.command(&cobra.Command{
+		Use:   "move ID STATUS [--note TEXT] [--json]",
+		Short: "Accept, submit, complete, dispute or cancel a contract",
+		Long: `Move a contract to another status, by an event that the key signs:
+
+  accepted   the worker takes an open contract; the poster asks for a revision
+  submitted  the worker has delivered
+  completed  the poster is content; the arbitrator settles a dispute
+  disputed   either, once it is accepted
+  cancelled  the poster while it is open; the worker gives it back; a dispute ends
+  expired    either; by itself at the deadline, if it has one
+
+--note says why; it is public like all that is shared. Exit code 5 if the contract is in a
+status from which that does not lead, or somebody else was faster; 3 if it is not this
+key's move.`,
+		Example: `  engramctl contract move ID accepted
+  engramctl contract move ID accepted --note "The sources are missing"   # as poster: a revision`,
+		Args: arguments("ID", "STATUS"),
+	}, func(ctx context.Context, args []string) error {
+		if err := checkStatus("STATUS", args[1], false); err != nil {
+			return err
+		}
+		other, err := publicKey("--with", "the command line", with)
+		if err != nil {
+			return err
+		}
+		if err := checkText(note); err != nil {
+			return err
+		}
+		if err := guardContract(allow, note); err != nil {
+			return err
+		}
+		ev, err := a.eventFile(event)
+		if err != nil {
+			return err
+		}
+		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			c, s, err := cs.Move(ctx, args[0], other, args[1], note, ev)
+			if err := a.reportWith(s, err, contractRemedy); err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
+			}
+			return a.print("%s  %s\n", c.ID, c.Status)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
+	withFlag(c, &with)
+	eventFlag(c, &event)
+	c.Flags().StringVar(&note, "note", "", "`TEXT` that says why")
+	return c
+}

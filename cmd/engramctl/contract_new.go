@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) contractNewCommand() *cobra.Command {
+	var o client.ContractOffer
+	var worker, arbitrator, deadline string
+	var asJSON, allow bool
+	c := a.command(&cobra.Command{
+		Use:   "new DESCRIPTION|- [--worker WHO] [--sats N] [--deadline TIME] [--arbitrator WHO] [--json]",
+		Short: "Offer a contract",
+		Long: `Offer a contract, of which the key is the poster. It is open until its worker accepts
+it; without --worker whoever accepts first. WHO is a public key (npub or hex), or an
+agent id that the relay's API knows.
+
+--deadline is when it expires by itself, RFC 3339 or a duration from now such as 72h. It
+and --arbitrator, who may settle a dispute, need a relay with the contract API.
+
+Prints the id of the contract: who knows it may read what is shared in it.`,
+		Example: `  engramctl contract new "Summarise the filings of the last 7 days" --worker npub1… --sats 5000
+  engramctl contract new - --deadline 72h < scope.txt`,
+		Args: arguments("DESCRIPTION"),
+	}, func(ctx context.Context, args []string) error {
+		var err error
+		if o.Description, err = a.textArgument(args[0]); err != nil {
+			return err
+		}
+		if strings.TrimSpace(o.Description) == "" {
+			return usagef("the description is empty")
+		}
+		if err := guardContract(allow, o.Description); err != nil {
+			return err
+		}
+		if o.Worker, err = agentName("--worker", worker); err != nil {
+			return err
+		}
+		if o.Arbitrator, err = agentName("--arbitrator", arbitrator); err != nil {
+			return err
+		}
+		if o.Deadline, err = deadlineAt(deadline, time.Now()); err != nil {
+			return err
+		}
+		if o.AmountSats < 0 {
+			return usagef("--sats must not be negative")
+		}
+		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			c, s, err := cs.New(ctx, o)
+			if err := a.reportWith(s, err, contractRemedy); err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
+			}
+			return a.print("%s  %s\n", c.ID, c.Status)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
+	c.Flags().StringVar(&worker, "worker", "", "`WHO` is to do it")
+	c.Flags().StringVar(&arbitrator, "arbitrator", "", "`WHO` may settle a dispute")
+	c.Flags().Int64Var(&o.AmountSats, "sats", 0, "what is paid, in satoshis")
+	c.Flags().StringVar(&deadline, "deadline", "", "`TIME` at which it expires")
+	return c
+}
+
+// agentName reads a public key, or an agent id.
+func agentName(flag, text string) (string, error) {
+	key, err := publicKey(flag, "the command line", text)
+	if err == nil {
+		return key, nil
+	}
+	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "npub1") || strings.HasPrefix(lower, "nsec1") || strings.HasPrefix(lower, "ncryptsec1") {
+		return "", err
+	}
+	if len(text) > 64 || strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" {
+		return "", usagef("%s: want npub1…, 64 hex digits, or an agent id of letters, digits, '.', '_' and '-'", flag)
+	}
+	return text, nil
+}
+
+// deadlineAt is a time in Unix seconds, 0 for "".
+func deadlineAt(text string, now time.Time) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, usagef("--deadline: want a time like 2006-01-02T15:04:05Z, or a duration like 72h")
+		}
+		at = now.Add(d)
+	}
+	if !at.After(now) {
+		return 0, usagef("--deadline: %s is over", fmt.Sprint(at.UTC().Format(time.RFC3339)))
+	}
+	return at.Unix(), nil
+}

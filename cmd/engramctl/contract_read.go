@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+// contractEntryOut is an entry in JSON; times are RFC 3339.
+type contractEntryOut struct {
+	EntryID     string   `json:"entry_id"`
+	Author      partyOut `json:"author"`
+	Role        string   `json:"role,omitempty"` // of its author
+	Type        string   `json:"type"`
+	Visibility  string   `json:"visibility"`
+	Content     string   `json:"content"`
+	Attachments []string `json:"attachments"`
+	CreatedAt   string   `json:"created_at"`
+	ArrivedAt   string   `json:"arrived_at,omitempty"`
+	EventID     string   `json:"nostr_event_id,omitempty"`
+	Signature   string   `json:"signature"` // holds, differs, unseen, none
+	Sealed      bool     `json:"sealed,omitempty"`
+	Unreadable  bool     `json:"unreadable,omitempty"`
+}
+
+func entryFrom(e client.ContractEntry, role string) contractEntryOut {
+	out := contractEntryOut{EntryID: e.EntryID, Author: *partyFor(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
+		Attachments: e.Attachments, CreatedAt: stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
+	if e.ArrivedAt != 0 {
+		out.ArrivedAt = stamp(e.ArrivedAt)
+	}
+	if out.Attachments == nil {
+		out.Attachments = []string{}
+	}
+	return out
+}
+
+// threadOut is `contract read --json` and `contract search --json`.
+type threadOut struct {
+	answerOut
+	ContractID string             `json:"contract_id"`
+	Status     string             `json:"status"`
+	Entries    []contractEntryOut `json:"entries"` // oldest first
+	Total      int                `json:"total"`   // that fit, not only those shown
+}
+
+// entryFlags choose entries.
+func entryFlags(c *cobra.Command, f *client.EntryFilter) {
+	c.Flags().StringVar(&f.Type, "type", "", "only entries of this `TYPE`")
+	c.Flags().StringVar(&f.Visibility, "visibility", "", "only shared or private ones")
+	c.Flags().StringVar(&f.Author, "author", "", "only those of `WHO`: poster, worker, a public key or an agent id")
+}
+
+func (a *app) contractReadCommand() *cobra.Command {
+	var f client.EntryFilter
+	var with string
+	var asJSON bool
+	var limit, offset, last int
+	c := a.command(&cobra.Command{
+		Use:   "read ID [--type TYPE] [--author WHO] [--last N] [--json]",
+		Short: "Read what was said in a contract",
+		Long: `Read what was said in a contract, oldest first: every shared entry, superseded ones too,
+and the private ones of your own side. Each has a line with time, author's role, type,
+visibility, id, and whether its signature holds:
+
+  signed      the signed event was seen, and is right
+  DIFFERS     the relay's API said something else than was signed; what was signed is shown
+  unverified  the relay's API has it, and showed no signed event
+  private     never signed
+
+The text below it is indented. Superseded entries are shown to parties only, by relays
+that keep them.`,
+		Example: `  engramctl contract read ID --last 10
+  engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
+		Args: arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		if limit < 0 || offset < 0 || last < 0 {
+			return usagef("--limit, --offset and --last must not be negative")
+		}
+		return a.printEntries(ctx, args[0], with, f, asJSON, func(all []client.ContractEntry) []client.ContractEntry {
+			all = all[min(offset, len(all)):]
+			if limit > 0 {
+				all = all[:min(limit, len(all))]
+			}
+			if last > 0 {
+				all = all[max(0, len(all)-last):]
+			}
+			return all
+		})
+	})
+	jsonFlag(c, &asJSON)
+	withFlag(c, &with)
+	entryFlags(c, &f)
+	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the oldest")
+	c.Flags().IntVar(&offset, "offset", 0, "leave out the first `N`")
+	c.Flags().IntVar(&last, "last", 0, "only the newest `N`")
+	c.MarkFlagsMutuallyExclusive("limit", "last")
+	return c
+}
+
+func (a *app) contractSearchCommand() *cobra.Command {
+	var f client.EntryFilter
+	var with string
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "search ID QUERY [--type TYPE] [--json]",
+		Short: "Find entries of a contract by their text",
+		Long: `Find entries of a contract that have every word of a query in their text or attachments,
+whatever the case; private ones of your own side and those encrypted for you included.
+Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
+		Example: `  engramctl contract search ID "government filings"`,
+		Args:    arguments("ID", "QUERY"),
+	}, func(ctx context.Context, args []string) error {
+		f.Query = args[1]
+		if strings.TrimSpace(f.Query) == "" {
+			return usagef("the query is empty")
+		}
+		return a.printEntries(ctx, args[0], with, f, asJSON, nil)
+	})
+	jsonFlag(c, &asJSON)
+	withFlag(c, &with)
+	entryFlags(c, &f)
+	return c
+}
+
+// printEntries prints those entries of a contract that fit, and of them those
+// that cut leaves.
+func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryFilter, asJSON bool, cut func([]client.ContractEntry) []client.ContractEntry) error {
+	if key, err := publicKey("--author", "the command line", f.Author); err == nil {
+		f.Author = key // an npub too
+	}
+	return a.withThread(ctx, id, with, func(_ string, t client.Thread, s client.Status) error {
+		entries := t.Select(f)
+		out := threadOut{answerOut: answerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []contractEntryOut{}, Total: len(entries)}
+		if f.Query != "" && len(entries) == 0 {
+			if s.Partial {
+				return fmt.Errorf("%w, and those that did have no such entry", client.ErrPartial)
+			}
+			return fmt.Errorf("%w: no entry has these words", client.ErrNotFound)
+		}
+		if cut != nil {
+			entries = cut(entries)
+		}
+		if asJSON {
+			for _, e := range entries {
+				out.Entries = append(out.Entries, entryFrom(e, t.Contract.Role(e.Author.PubKey)))
+			}
+			return a.printJSON(out)
+		}
+		for _, e := range entries {
+			if err := a.printEntry(t.Contract, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (a *app) printEntry(c client.Contract, e client.ContractEntry) error {
+	state := map[client.Signature]string{client.SignatureHolds: "signed", client.SignatureDiffers: "DIFFERS",
+		client.SignatureUnseen: "unverified", client.SignatureNone: "private"}[e.Signature]
+	err := a.print("%s  %s  %s  %s  %s  %s\n", stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), oneLine(e.Type, 20), oneLine(e.Visibility, 20),
+		oneLine(e.EntryID, 40), state)
+	switch {
+	case err != nil:
+		return err
+	case e.Unreadable:
+		return a.print("    (encrypted between the parties)\n\n")
+	}
+	text := indented(e.Content)
+	for _, url := range e.Attachments {
+		text += "    attached: " + oneLine(url, 2000) + "\n"
+	}
+	return a.print("%s\n", text)
+}
+
+// lines are those of a text, without the empty one after its last line end.
+func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
+
+// readFileAtMost reads a file, and refuses more than so many bytes.
+func readFileAtMost(path string, most int) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return readAtMost(f, most)
+}

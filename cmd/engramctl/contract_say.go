@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/niptemp"
+)
+
+func (a *app) contractSayCommand() *cobra.Command {
+	var s client.Saying
+	var asJSON, allow bool
+	var with, event string
+	c := a.command(&cobra.Command{
+		Use:   "say ID TEXT|- [--type TYPE] [--visibility WHO] [--attach URL]… [--seal] [--json]",
+		Short: "Write an entry into a contract's memory",
+		Long: `Write an entry into a contract's memory. With "-" the text comes from stdin.
+
+TYPE is message, revision (a change is asked for), deliverable, note or attachment. WHO
+may read it: shared is signed and on relays, for both parties and whoever knows the
+contract's id; private (poster_only, worker_only) is for your own side, is never signed
+or sent to relays, and needs a relay with the contract API. --seal encrypts a shared
+entry between the two parties: relays keep it and cannot read it.
+
+What looks like a key or a token is refused unless --allow-secret: an entry is signed and
+cannot be taken back. Exit code 5 if the contract takes no entries from this key now.
+
+With --event the entry is taken from a signed event (kind 30090), and there is no TEXT.
+
+Prints the entry's id and its event's.`,
+		Example: `  engramctl contract say ID "Focus on government filings"
+  engramctl contract say ID - --type deliverable --attach https://example.com/r.pdf < summary.md
+  engramctl contract say ID "check this against our archive" --type note --visibility private`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if event != "" {
+				return arguments("ID")(nil, args)
+			}
+			if len(args) == 1 {
+				return errors.New(`TEXT is missing: give it, or "-" to read it from stdin`)
+			}
+			return arguments("ID", "TEXT")(nil, args)
+		},
+	}, func(ctx context.Context, args []string) error {
+		other, err := publicKey("--with", "the command line", with)
+		if err != nil {
+			return err
+		}
+		if s.Event, err = a.eventFile(event); err != nil {
+			return err
+		}
+		if s.Event == nil {
+			if s.Content, err = a.textArgument(args[1]); err != nil {
+				return err
+			}
+			if s.Content == "" {
+				return usagef("%w", client.ErrEmpty)
+			}
+		}
+		texts := append([]string{s.Content}, s.Attachments...)
+		if s.Event != nil {
+			texts = []string{s.Event.Content}
+		}
+		if err := guardContract(allow, texts...); err != nil {
+			return err
+		}
+		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			e, status, err := cs.Say(ctx, args[0], other, s)
+			if err := a.reportWith(status, err, contractRemedy); err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(struct {
+					answerOut
+					Entry contractEntryOut `json:"entry"`
+				}{answerOf(nil, status), entryFrom(e, "")})
+			}
+			return a.print("%s  %s\n", plain(e.EntryID), cmp.Or(e.EventID, e.Visibility))
+		})
+	})
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
+	withFlag(c, &with)
+	eventFlag(c, &event)
+	c.Flags().StringVar(&s.Type, "type", "message", "`TYPE` of the entry")
+	c.Flags().StringVar(&s.Visibility, "visibility", client.VisibilityShared, "`WHO` may read it: shared or private")
+	c.Flags().StringArrayVar(&s.Attachments, "attach", nil, "`URL` of what belongs to it, may be given several times")
+	c.Flags().BoolVar(&s.Sealed, "seal", false, "encrypt it between the two parties")
+	c.MarkFlagsMutuallyExclusive("event", "attach")
+	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(niptemp.EntryTypes(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	return c
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) contractShowCommand() *cobra.Command {
+	var asJSON bool
+	var with string
+	c := a.command(&cobra.Command{
+		Use:   "show ID [--json]",
+		Short: "Show a contract: parties, status, and how it got there",
+		Long: `Show a contract: its parties, status and terms, and the state moves that were seen, each
+with its author and time. What the parties said is what contract read shows.`,
+		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
+		Args:    arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withThread(ctx, args[0], with, func(me string, t client.Thread, s client.Status) error {
+			if asJSON {
+				return a.printJSON(struct {
+					contractAnswer
+					Moves   []moveOut `json:"moves"`
+					Entries int       `json:"entries"`
+				}{contractAnswer{answerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
+			}
+			return a.printContract(t, me)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	withFlag(c, &with)
+	return c
+}
+
+// moveOut is a state move in JSON.
+type moveOut struct {
+	From      string `json:"from,omitempty"`
+	To        string `json:"to"`
+	By        string `json:"by"` // pubkey in hex
+	CreatedAt string `json:"created_at"`
+	Note      string `json:"note,omitempty"`
+	EventID   string `json:"nostr_event_id"`
+	Doubt     string `json:"doubt,omitempty"` // why it does not follow from the moves before it
+}
+
+func movesOut(moves []client.ContractMove) []moveOut {
+	out := []moveOut{}
+	for _, m := range moves {
+		out = append(out, moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: stamp(m.CreatedAt), Note: m.Note, EventID: m.Event.ID, Doubt: m.Why})
+	}
+	return out
+}
+
+func (a *app) printContract(t client.Thread, me string) error {
+	c := t.Contract
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("contract", "%s", c.ID)
+	status := statusText(c)
+	if c.Decided != "" {
+		status += ", decided by the " + oneLine(c.Decided, 20)
+	}
+	line("status", "%s", status)
+	if role := c.Role(me); role != "" {
+		line("you are", "%s", role)
+	}
+	if c.Stateless {
+		line("party", "%s", partyText(c.Poster))
+		line("party", "%s", partyText(c.Worker))
+	} else {
+		line("poster", "%s", partyText(c.Poster))
+		line("worker", "%s", partyText(c.Worker))
+	}
+	if c.Arbitrator != (client.Party{}) {
+		line("arbitrator", "%s", partyText(c.Arbitrator))
+	}
+	line("amount", "%d sats", c.AmountSats)
+	if c.Deadline != 0 {
+		line("deadline", "%s", stamp(c.Deadline))
+	}
+	if c.Home != "" {
+		line("kept by", "%s", c.Home)
+	}
+	line("entries", "%d", len(t.Entries))
+	for _, m := range t.Moves {
+		text := fmt.Sprintf("%s by %s", m.To, c.Role(m.By))
+		if m.Note != "" {
+			text += ": " + oneLine(m.Note, 200)
+		}
+		if !m.Follows {
+			text += " (does not follow from what was seen before it)"
+		}
+		line(stamp(m.CreatedAt), "%s", text)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return a.print("%s", indented(c.Description))
+}
+
+// indented is somebody else's text with every line indented: none of them can be
+// taken for a line of ours.
+func indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	out := ""
+	for _, l := range lines(plain(text)) {
+		out += "    " + l + "\n"
+	}
+	return out
+}

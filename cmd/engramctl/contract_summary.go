@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) contractSummaryCommand() *cobra.Command {
+	var with string
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "summary ID [--json]",
+		Short: "Count a contract's entries by type, author and visibility",
+		Long: `Count the entries of a contract that you may see, by type, author and visibility, and how
+many of them are published as signed events.`,
+		Example: `  engramctl contract summary ID --json`,
+		Args:    arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withThread(ctx, args[0], with, func(_ string, t client.Thread, s client.Status) error {
+			sum := t.Summary()
+			if asJSON {
+				return a.printJSON(struct {
+					answerOut
+					client.ContractSummary
+				}{answerOf(nil, s), sum})
+			}
+			return a.printSummary(t, sum)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	withFlag(c, &with)
+	return c
+}
+
+func (a *app) printSummary(t client.Thread, sum client.ContractSummary) error {
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "status\t%s\nentries\t%d\npublished\t%d\n", statusText(t.Contract), sum.TotalEntries, sum.NostrPublished)
+	for _, part := range []struct {
+		name   string
+		counts map[string]int
+	}{{"type", sum.ByType}, {"visibility", sum.ByVisibility}, {"author", sum.ByAuthor}} {
+		for _, key := range slices.Sorted(maps.Keys(part.counts)) {
+			fmt.Fprintf(w, "%s %s\t%d\n", part.name, oneLine(key, 64), part.counts[key])
+		}
+	}
+	if r := sum.DateRange; r != nil {
+		fmt.Fprintf(w, "first\t%s\nlast\t%s\n", r.Earliest, r.Latest)
+	}
+	return w.Flush()
+}
