@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"engramd/internal/config"
+	"engramd/internal/contracts/vault"
 	"engramd/internal/store"
 )
 
@@ -81,6 +82,9 @@ func (c *backupCommand) belongings() ([]string, error) {
 		if e.Type().IsRegular() && !own && !sameFile(path, c.file) {
 			keep = append(keep, path)
 		}
+	}
+	if key := c.cfg.Contracts.MasterKey; key != vault.Auto && key != vault.Never {
+		keep = append(keep, "the master key, "+key)
 	}
 	if c.source != "" {
 		keep = append(keep, c.source)

@@ -15,6 +15,11 @@ import (
 	"engramd/internal/admin"
 	"engramd/internal/bridge"
 	"engramd/internal/config"
+	"engramd/internal/contracts"
+	"engramd/internal/contracts/api"
+	"engramd/internal/contracts/identity"
+	"engramd/internal/contracts/outbox"
+	"engramd/internal/contracts/vault"
 	"engramd/internal/events"
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
@@ -43,6 +48,14 @@ type serveCommand struct {
 	relay    *relay.Relay
 	policy   policy.Live
 	blocked  blocked
+	vault    *vault.Vault
+	agents   *identity.Registry // names and kept keys
+	outbox   *outbox.Outbox
+
+	contracts     *contracts.Service
+	stopContracts func() // waits for deadlines under way; nil before they are looked after
+	api           *api.API
+
 	admin    *admin.Service
 	used     *replay.Memory
 	sessions *session.Server
@@ -179,6 +192,9 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.openSnapshots(); err != nil {
 		return err
 	}
+	if err := c.openVault(ctx); err != nil {
+		return err
+	}
 	if err := c.openAdmin(ctx); err != nil { // sets the policy
 		return err
 	}
@@ -188,6 +204,16 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.attached = true
+	if err := c.openOutbox(); err != nil {
+		return err
+	}
+	if err := c.openContracts(ctx); err != nil {
+		return err
+	}
+	if err := c.outbox.Start(ctx, nil); err != nil {
+		return err
+	}
+	c.runContracts()
 	return nil
 }
 
@@ -202,7 +228,7 @@ func (c *serveCommand) openSurfaces() {
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used,
+		Management: c.admin, Used: c.used, API: c.api,
 		Log: c.log, Metrics: c.metrics,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })

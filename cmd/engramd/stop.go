@@ -45,9 +45,10 @@ func (c *serveCommand) shutdown() error {
 //
 //  1. /readyz fails, the ports are closed
 //  2. imports, restores and snapshots stop, sessions answer what they have read and say goodbye (1001)
-//  3. the store commits what waits, checkpoints and closes
-//  4. live dispatch ends
-//  5. the events broker is told what it has not been told yet, for a second at most
+//  3. deadlines are looked after no more, the outbox stops; what it has not delivered is delivered after the next start
+//  4. the store commits what waits, checkpoints and closes
+//  5. live dispatch ends
+//  6. the events broker is told what it has not been told yet, for a second at most
 func (c *serveCommand) stop(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -60,6 +61,8 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	surfaces.Go(c.keeper.stop)
 	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
 	surfaces.Wait()
+	c.stopContracts()
+	c.outbox.Close()
 	err := c.store.Close()
 	c.relay.Close()
 	c.closeBroker()
@@ -102,6 +105,10 @@ func (c *serveCommand) Close() error {
 				errs = append(errs, l.Close())
 			}
 		}
+		if c.stopContracts != nil {
+			c.stopContracts()
+		}
+		c.outbox.Close()
 		if c.store != nil {
 			errs = append(errs, c.store.Close())
 		}

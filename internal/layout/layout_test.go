@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 }
 
 // support packages are imported by tests only, and may import anything.
-var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest", "internal/events/natstest"}
+var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest", "internal/contracts/contracttest", "internal/events/natstest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{

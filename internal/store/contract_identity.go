@@ -186,16 +186,21 @@ func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
 }
 
 const (
-	sqlVaultCheck    = `SELECT value FROM meta WHERE key = 'contracts_key'`
-	sqlSetVaultCheck = `INSERT INTO meta(key, value) VALUES ('contracts_key', ?)`
+	sqlVaultCheck = `SELECT value FROM meta WHERE key = 'contracts_key'`
+	// Private entries (form 2) are found in the small index of what is no event of the relay.
+	sqlAnySealed = `SELECT EXISTS (SELECT 1 FROM contract_agents WHERE sealed IS NOT NULL) OR
+		EXISTS (SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE seq IS NULL AND form = 2)`
 )
 
-// ErrOtherVault means that the database was begun with another master key.
-var ErrOtherVault = errors.New("the database keeps the check value of another master key")
+// ErrOtherVault means that something is sealed with another master key.
+var ErrOtherVault = errors.New("the database has what is sealed with another master key")
 
-// VaultCheck is the check value of the master key that this database was begun with, nil before there was one.
+// VaultCheck is the check value of the master key with which something in this database is sealed; nil when nothing is.
 func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		if sealed, err := c.number(sqlAnySealed); err != nil || sealed == 0 {
+			return err
+		}
 		return c.query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
 			check, _ = v[0].([]byte)
 			return nil
@@ -204,20 +209,26 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 	return check, err
 }
 
-// SetVaultCheck remembers the master key's check value. The error is ErrOtherVault when there is another one.
-func (s *Store) SetVaultCheck(ctx context.Context, check []byte) error {
-	return s.do(ctx, func(w *writer) error {
+// SetVaultCheck remembers the master key's check value, and reports whether it is a new one. The error is ErrOtherVault
+// when something is sealed with another key.
+func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {
+	err = s.do(ctx, func(w *writer) error {
 		row, err := w.c.one(sqlVaultCheck)
 		if err != nil {
 			return err
 		}
-		if row == nil {
-			_, err := w.exec(sqlSetVaultCheck, check)
-			return err
+		if row != nil {
+			if have, _ := row[0].([]byte); bytes.Equal(have, check) {
+				return nil
+			}
+			if sealed, err := w.c.number(sqlAnySealed); err != nil {
+				return err
+			} else if sealed != 0 {
+				return ErrOtherVault
+			}
 		}
-		if have, _ := row[0].([]byte); !bytes.Equal(have, check) {
-			return ErrOtherVault
-		}
-		return nil
+		changed = true
+		return w.setMeta("contracts_key", check)
 	})
+	return changed && err == nil, err
 }

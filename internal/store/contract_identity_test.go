@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 )
@@ -111,28 +113,50 @@ func TestTokensAndKeysAreForgotten(t *testing.T) {
 	}
 }
 
-func TestVaultCheckIsSetOnce(t *testing.T) {
+// TestVaultCheckHoldsWhatIsSealed: the master key may change as long as nothing is sealed with it.
+func TestVaultCheckHoldsWhatIsSealed(t *testing.T) {
 	o := storetest.Options(t)
 	s, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if check, err := s.VaultCheck(t.Context()); err != nil || check != nil {
-		t.Errorf("new: %x, %v", check, err)
-	}
-	for _, check := range [][]byte{{1, 2}, {1, 2}} {
-		if err := s.SetVaultCheck(t.Context(), check); err != nil {
-			t.Error(err)
+	set := func(check byte, wantChanged bool, want error) {
+		t.Helper()
+		if changed, err := s.SetVaultCheck(t.Context(), []byte{check}); changed != wantChanged || !errors.Is(err, want) {
+			t.Errorf("set %d: changed %t, %v", check, changed, err)
 		}
 	}
-	if err := s.SetVaultCheck(t.Context(), []byte{3}); !errors.Is(err, store.ErrOtherVault) {
-		t.Error(err)
+	wantCheck := func(want []byte) {
+		t.Helper()
+		if check, err := s.VaultCheck(t.Context()); err != nil || !bytes.Equal(check, want) {
+			t.Errorf("check %x, %v, want %x", check, err, want)
+		}
 	}
+	set(1, true, nil)
+	set(1, false, nil)
+	set(2, true, nil)
+	wantCheck(nil)
+	if _, err := s.AddAgent(t.Context(), store.Agent{ID: "a", PubKey: alice.Pub, Sealed: []byte("x")}, [32]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	wantCheck([]byte{2})
+	set(3, false, store.ErrOtherVault)
+	set(2, false, nil)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = storetest.MustOpen(t, func(c *store.Options) { c.Path = o.Path })
-	if check, err := s.VaultCheck(t.Context()); err != nil || !bytes.Equal(check, []byte{1, 2}) {
-		t.Errorf("after a restart: %x, %v", check, err)
+	wantCheck([]byte{2})
+	if err := s.ForgetKey(t.Context(), "a", []byte("x")); err != nil {
+		t.Fatal(err)
 	}
+	wantCheck(nil)
+	entry := alice.Fake(30090, 1, "x", nostr.Tag{"d", "c"}, nostr.Tag{"t", "note"}, nostr.Tag{"p", bob.Pub})
+	put(t, s, entry, store.Stored)
+	wantCheck(nil)
+	if _, err := store.OnWriter(s, `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
+		VALUES ('c', x'01', x'02', 1, x'03', 2, 'note', 'mem_1', 1, x'04') RETURNING 1`); err != nil {
+		t.Fatal(err)
+	}
+	wantCheck([]byte{2})
 }

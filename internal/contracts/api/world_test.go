@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -79,17 +80,19 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	w.relay.Reject(writes.RejectEvent)
 	must(t, w.relay.Attach(w.store))
 
-	sealed, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize), nil)
+	sealed, err := vault.New(bytes.Repeat([]byte{7, 8}, vault.KeySize/2), crand.Reader)
 	must(t, err)
 	known := identity.New(identity.Options{Store: w.store, Vault: sealed, Clock: w.clock.Now})
-	box, err := outbox.New(t.Context(), outbox.Options{Store: w.store, Relay: w.relay, Clock: w.clock.Now, Log: log})
+	box, err := outbox.New(outbox.Options{Store: w.store, Relay: w.relay, Clock: w.clock.Now, Log: log})
 	must(t, err)
-	t.Cleanup(box.Close)
+	must(t, box.Start(t.Context(), nil))
 	w.service, err = contracts.New(contracts.Options{
 		Store: w.store, Relay: w.relay, Table: w.relay.Table, Signer: known, Sealer: identity.Sealer{Vault: sealed},
 		Identities: known, Outbox: box, Clock: w.clock.Now, Log: log,
 	})
 	must(t, err)
+	must(t, box.Start(t.Context(), nil))
+	t.Cleanup(box.Close)
 	used, err := api.OpenUsed(t.Context(), w.store, time.Minute, w.clock.Now)
 	must(t, err)
 	w.handler = bridge.New(bridge.Options{

@@ -305,22 +305,25 @@ func newRig(t *testing.T, targets ...string) *rig {
 		counts: &counts{n: map[string]int{}}, told: make(chan string, 1000)}
 	r.store = storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
 	r.o = Options{Store: r.store, Relay: r.ours, Targets: targets, Clock: clock.Now, After: r.timers.after, Observe: r.counts,
-		Timeout: 5 * time.Second,
-		Delivered: func(_ context.Context, ev *nostr.Event) error {
-			r.told <- ev.Content
-			return nil
-		}}
+		Timeout: 5 * time.Second}
 	t.Cleanup(func() { r.box.Close() })
 	return r
 }
 
 func (r *rig) start() *Outbox {
 	r.t.Helper()
-	box, err := New(r.t.Context(), r.o)
+	box, err := New(r.o)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.box = box
+	tell := func(_ context.Context, ev *nostr.Event) error {
+		r.told <- ev.Content
+		return nil
+	}
+	if err := box.Start(r.t.Context(), tell); err != nil {
+		r.t.Fatal(err)
+	}
 	return box
 }
 

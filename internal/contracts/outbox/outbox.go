@@ -56,24 +56,22 @@ type Options struct {
 	Relay   Submitter
 	Targets []string // ws:// and wss:// URLs of further relays
 	// Secret answers the AUTH challenges of further relays: 64 hex digits. "" is a key of this run.
-	Secret string
-	// Delivered is called after this relay took an event that it had refused before. An error is logged and changes
-	// nothing. It may be called twice for an event.
-	Delivered func(ctx context.Context, ev *nostr.Event) error
-	Timeout   time.Duration                        // for one event at one relay; 0 is 15 s
-	Clock     func() time.Time                     // nil is time.Now
-	After     func(time.Duration) <-chan time.Time // nil is time.After
-	Log       *slog.Logger                         // nil discards
-	Observe   Observer                             // nil counts nothing
+	Secret  string
+	Timeout time.Duration                        // for one event at one relay; 0 is 15 s
+	Clock   func() time.Time                     // nil is time.Now
+	After   func(time.Duration) <-chan time.Time // nil is time.After
+	Log     *slog.Logger                         // nil discards
+	Observe Observer                             // nil counts nothing
 }
 
-// Outbox delivers. Make one with New, and end it with Close before the store is closed.
+// Outbox delivers. Make one with New, begin with Start, and end it with Close before the store is closed.
 type Outbox struct {
-	o       Options
-	targets []*target // [0] is this relay
-	pubkey  string
-	stop    context.CancelFunc
-	running sync.WaitGroup
+	o         Options
+	delivered func(ctx context.Context, ev *nostr.Event) error
+	targets   []*target // [0] is this relay
+	pubkey    string
+	stop      context.CancelFunc
+	running   sync.WaitGroup
 }
 
 // nobody observes nothing.
@@ -81,8 +79,8 @@ type nobody struct{}
 
 func (nobody) OutboxTried(bool, string) {}
 
-// New starts delivering what waits. What waits for relays that are no targets any more is forgotten.
-func New(ctx context.Context, o Options) (*Outbox, error) {
+// New makes an outbox, which takes events from now on. The error is about Options.Secret.
+func New(o Options) (*Outbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -103,20 +101,28 @@ func New(ctx context.Context, o Options) (*Outbox, error) {
 		return nil, fmt.Errorf("key of the outbox: %w", err)
 	}
 	o.Secret = ""
-	if err := o.Store.OutboxKeep(ctx, o.Targets); err != nil {
-		return nil, fmt.Errorf("outbox: %w", err)
-	}
-	b := &Outbox{o: o, pubkey: id.PubKey()}
+	b := &Outbox{o: o, pubkey: id.PubKey(), stop: func() {}}
 	b.targets = append(b.targets, newTarget(b, store.OutboxLocal, local{o.Relay}))
 	for _, url := range o.Targets {
 		b.targets = append(b.targets, newTarget(b, url, newRemote(id, url, o)))
 	}
+	return b, nil
+}
+
+// Start begins to deliver what waits. What waits for relays that are no targets any more is forgotten. delivered, if not
+// nil, is called after this relay took an event; its error is logged and changes nothing, and it may be called twice for
+// one event. Call Start once.
+func (b *Outbox) Start(ctx context.Context, delivered func(ctx context.Context, ev *nostr.Event) error) error {
+	if err := b.o.Store.OutboxKeep(ctx, b.o.Targets); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	b.delivered = delivered
 	inner, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	for _, t := range b.targets {
 		b.running.Go(func() { t.run(inner) })
 	}
-	return b, nil
+	return nil
 }
 
 func identity(secret string) (client.Identity, error) {

@@ -292,7 +292,7 @@ func TestManyContractsAtOnce(t *testing.T) {
 func TestBadSecretIsRefused(t *testing.T) {
 	r := newRig(t)
 	r.o.Secret = "hunter2"
-	if _, err := New(t.Context(), r.o); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if _, err := New(r.o); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}
 }

@@ -201,8 +201,8 @@ func (t *target) settle(ctx context.Context, ev *nostr.Event, v verdict) error {
 	switch {
 	case v == withdrawn:
 		return t.box.o.Store.OutboxWithdraw(ctx, ev.ID)
-	case t.local() && t.box.o.Delivered != nil:
-		return t.box.o.Delivered(ctx, ev)
+	case t.local() && t.box.delivered != nil:
+		return t.box.delivered(ctx, ev)
 	}
 	return nil
 }

@@ -25,9 +25,9 @@ const (
 var (
 	// ErrKey says that a text is no master key. It does not repeat it.
 	ErrKey = errors.New("not a master key: want 64 hex digits, of 32 random bytes (openssl rand -hex 32)")
-	// ErrWrongKey says that the key is not the one that this database was begun with.
+	// ErrWrongKey says that something in the database is sealed with another key.
 	ErrWrongKey = errors.New("this is not the master key of this database")
-	// ErrLost says that there was a key file, and there is none.
+	// ErrLost says that something is sealed with a key whose file is not there.
 	ErrLost = errors.New("the master key of this database is missing")
 	// ErrExposed says that others than the file's owner and group may read the key file.
 	ErrExposed = errors.New("the file of the master key can be read by every user: chmod 600 it")
@@ -41,7 +41,7 @@ type Options struct {
 	Setting string                           // Auto, Never, "env:NAME" or a path; "" is Auto
 	Dir     string                           // data folder
 	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
-	// Check is the check value that the database keeps; nil when it was never opened with a master key.
+	// Check is the check value of the master key with which something in the database is sealed; nil when nothing is.
 	Check  []byte
 	Random io.Reader // nil means crypto/rand
 }
@@ -67,7 +67,7 @@ func Open(o Options) (*Vault, error) {
 	}
 	v.source = source
 	if o.Check != nil && !bytes.Equal(o.Check, v.check[:]) {
-		return nil, fmt.Errorf("master key, %s: %w: give back the one that it was begun with; with contracts.master_key = %q the relay runs without its private entries and provisioned keys",
+		return nil, fmt.Errorf("master key, %s: %w: give back the one that was in use; with contracts.master_key = %q the relay runs without its private entries and provisioned keys",
 			source, ErrWrongKey, Never)
 	}
 	return v, nil

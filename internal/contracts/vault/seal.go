@@ -3,6 +3,7 @@ package vault
 import (
 	"bytes"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -45,10 +46,13 @@ type Vault struct {
 	derive func(name string) ([]byte, error)
 }
 
-// New makes a vault of a master key of KeySize bytes, which is not kept. random gives nonces: crypto/rand.Reader.
+// New makes a vault of a master key of KeySize bytes, which is not kept. random gives nonces; nil is crypto/rand.
 func New(master []byte, random io.Reader) (*Vault, error) {
 	if len(master) != KeySize || bytes.Count(master, master[:1]) == KeySize {
 		return nil, ErrKey
+	}
+	if random == nil {
+		random = rand.Reader
 	}
 	prk, err := hkdf.Extract(sha256.New, master, nil)
 	if err != nil {
