@@ -6,10 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/outbox"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/metrics"
+	"engramd/nips/niptemp"
 )
 
 // lagTimeout bounds what a scrape of the metrics waits for the outbox's figures.
@@ -77,4 +80,13 @@ func (c *serveCommand) openOutbox() (err error) {
 		c.log.Info("contract events are published to further relays too; this key answers their AUTH", "relays", len(c.cfg.Contracts.PublishTo), "pubkey", c.outbox.PubKey())
 	}
 	return nil
+}
+
+// delivered notes in its thread that the relay has an entry now. The service hands it to the relay once more, which knows it.
+func (c *serveCommand) delivered(ctx context.Context, ev *nostr.Event) error {
+	if ev.Kind != niptemp.KindEntry {
+		return nil
+	}
+	_, err := c.contracts.Deliver(ctx, ev)
+	return err
 }

@@ -210,7 +210,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.openContracts(ctx); err != nil {
 		return err
 	}
-	if err := c.outbox.Start(ctx, nil); err != nil {
+	if err := c.outbox.Start(ctx, c.delivered); err != nil {
 		return err
 	}
 	c.runContracts()

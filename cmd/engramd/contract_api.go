@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"engramd/internal/contracts"
+	"engramd/internal/contracts/api"
+	"engramd/internal/contracts/identity"
+)
+
+// openContracts puts the contract memory API together, over the relay, the
+// vault and the outbox. What it answers goes out when the port is served.
+func (c *serveCommand) openContracts(ctx context.Context) (err error) {
+	c.contracts, err = contracts.New(contracts.Options{
+		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.agents, Sealer: identity.Sealer{Vault: c.vault},
+		Identities: c.agents, Outbox: c.outbox, Log: c.log,
+	})
+	if err != nil {
+		return err
+	}
+	used, err := api.OpenUsed(ctx, c.store, c.cfg.Auth.HTTPWindow, time.Now)
+	if err != nil {
+		return err
+	}
+	url := c.urls()[0]
+	c.api = api.New(api.Options{
+		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages,
+		Version: version, URL: strings.TrimSuffix("http"+strings.TrimPrefix(url, "ws"), "/"),
+	})
+	return nil
+}
+
+// runContracts looks after deadlines until stopContracts.
+func (c *serveCommand) runContracts() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.contracts.Run(ctx, time.After)
+	}()
+	c.stopContracts = func() { cancel(); <-done }
+}
