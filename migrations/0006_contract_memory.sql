@@ -69,17 +69,17 @@ CREATE INDEX contract_entries_waiting ON contract_entries(arrived_at) WHERE seq 
 CREATE INDEX contract_entries_private ON contract_entries(author, contract, form) WHERE seq IS NULL;
 
 WITH entries AS (
-  SELECT seq, created_at, class, d, expires_at, arrived_at, CAST(json AS TEXT) AS json FROM events WHERE kind = 30090
+  SELECT seq, created_at, class, d, expires_at, arrived_at, CAST(json AS TEXT) AS doc FROM events WHERE kind = 30090
   UNION ALL SELECT seq, created_at, class, d, expires_at, arrived_at, CAST(json AS TEXT) FROM history WHERE kind = 30090
 ), named AS (
-  SELECT *, (SELECT value->>1 FROM json_each(json, '$.tags') WHERE value->>0 = 't' LIMIT 1) AS type,
-    (SELECT value->>1 FROM json_each(json, '$.tags') WHERE value->>0 = 'p' LIMIT 1) AS p,
-    (SELECT value->>1 FROM json_each(json, '$.tags') WHERE value->>0 = 'agentry:entry' LIMIT 1) AS entry FROM entries
+  SELECT *, (SELECT value->>1 FROM json_each(doc, '$.tags') WHERE value->>0 = 't' LIMIT 1) AS type,
+    (SELECT value->>1 FROM json_each(doc, '$.tags') WHERE value->>0 = 'p' LIMIT 1) AS p,
+    (SELECT value->>1 FROM json_each(doc, '$.tags') WHERE value->>0 = 'agentry:entry' LIMIT 1) AS entry FROM entries
 )
 INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, expires_at, seq)
-  SELECT CASE typeof(d) WHEN 'blob' THEN lower(hex(d)) ELSE d END, unhex(json->>'pubkey'), unhex(p), created_at, unhex(json->>'id'),
+  SELECT CASE typeof(d) WHEN 'blob' THEN lower(hex(d)) ELSE d END, unhex(doc->>'pubkey'), unhex(p), created_at, unhex(doc->>'id'),
     class = 3, type,
     CASE WHEN entry GLOB 'mem_[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'
-      THEN entry ELSE 'mem_' || substr(json->>'id', 1, 12) END,
+      THEN entry ELSE 'mem_' || substr(doc->>'id', 1, 12) END,
     arrived_at, expires_at, seq
   FROM named WHERE type IS NOT NULL AND length(unhex(p)) = 32;

@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,5 +139,30 @@ func TestPrivateEntries(t *testing.T) {
 	}
 	if n := rows(t, s, "contract_entries"); n != 0 {
 		t.Errorf("%d outlive their author's request to vanish", n)
+	}
+}
+
+// TestOldThreadsAreIndexed opens a database of the first version: every entry in it has its place in a thread.
+func TestOldThreadsAreIndexed(t *testing.T) {
+	old, err := os.ReadFile("../../testdata/stores/v1/engramd.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "engramd.db")
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.MustOpen(t, func(o *store.Options) { o.Path = path })
+	stored := `(SELECT seq, id FROM events WHERE kind = 30090 UNION ALL SELECT seq, id FROM history WHERE kind = 30090)`
+	n := rows(t, s, stored)
+	if n == 0 {
+		t.Fatal("the old database has no entries")
+	}
+	if got := rows(t, s, stored+` AS o JOIN contract_entries AS e ON e.seq = o.seq AND e.id = o.id
+		WHERE length(e.author) = 32 AND length(e.other) = 32 AND e.type <> '' AND e.entry GLOB 'mem_*' AND length(e.entry) = 16`); got != n {
+		t.Errorf("%d of %d entries have a place", got, n)
+	}
+	if states, numbered := rows(t, s, "contract_states"), rows(t, s, "contract_states WHERE n > 0 AND at > 0"); states == 0 || states != numbered {
+		t.Errorf("%d of %d states are in order", numbered, states)
 	}
 }
