@@ -1,0 +1,182 @@
+package transcript
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/wire"
+)
+
+const (
+	posterKey = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	workerKey = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+)
+
+// sample is a thread with an entry of every kind, in which somebody else's text
+// stands wherever one can.
+func sample(text string) client.Thread {
+	event := func(n byte) *nostr.Event {
+		return &nostr.Event{ID: strings.Repeat(string([]byte{n}), 64), PubKey: posterKey, CreatedAt: nostr.Timestamp(n), Kind: 30090, Tags: nostr.Tags{}, Content: text, Sig: strings.Repeat("0", 128)}
+	}
+	entry := func(n byte, s client.Signature) client.ContractEntry {
+		return client.ContractEntry{EntryID: text, Author: client.Party{AgentID: text, PubKey: workerKey}, Type: text, Visibility: text, Content: text,
+			Attachments: []string{text}, CreatedAt: int64(n), ArrivedAt: int64(n) + 86400, EventID: strings.Repeat(string([]byte{n}), 64), Signature: s}
+	}
+	holds, private, unreadable := entry('3', client.SignatureHolds), entry('4', client.SignatureNone), entry('6', client.SignatureHolds)
+	holds.Event, private.EventID = event('3'), ""
+	unreadable.Sealed, unreadable.Unreadable = true, true
+	return client.Thread{
+		Contract: client.Contract{ID: "id", Status: "completed", Poster: client.Party{AgentID: text, PubKey: posterKey}, Worker: client.Party{AgentID: text, PubKey: workerKey},
+			Arbitrator: client.Party{AgentID: text}, Description: text, Decided: text, DecidedNote: text, Home: text, UpdatedAt: 9},
+		Moves: []client.ContractMove{
+			{To: "open", By: posterKey, CreatedAt: '1', Event: event('1'), Follows: true, Note: text},
+			{From: text, To: text, By: workerKey, CreatedAt: '5', Event: event('5'), Why: text},
+		},
+		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable},
+		Strangers: 2,
+	}
+}
+
+func written(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	o := Options{By: posterKey, At: time.Unix(0, 0), Relays: []string{text}, Notes: []string{text}, Withheld: 1}
+	if err := Markdown(&b, sample(text), o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// skeleton is a transcript without the lines that are somebody else's.
+func skeleton(text string) []string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if !strings.HasPrefix(line, indent) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// checkContained fails if a text changes anything but what stands in its place.
+func checkContained(t testing.TB, text string) {
+	t.Helper()
+	got, want := skeleton(written(t, text)), skeleton(written(t, "word"))
+	if len(got) != len(want) {
+		t.Fatalf("%q makes %d lines of %d", text, len(got), len(want))
+	}
+	for i := range got {
+		for _, r := range got[i] {
+			if !harmless(r) {
+				t.Fatalf("%q brings %U into %q", text, r, got[i])
+			}
+		}
+		// A line of ours holds the text as code only: outside of it nothing differs.
+		if a, b := outside(got[i]), outside(want[i]); a != b {
+			t.Fatalf("%q: line %q is %q outside of code, want %q", text, got[i], a, b)
+		}
+	}
+}
+
+// outside is a line without its code spans, as CommonMark finds them.
+func outside(line string) string {
+	var b strings.Builder
+	for line != "" {
+		i := strings.IndexByte(line, '`')
+		if i < 0 {
+			break
+		}
+		b.WriteString(line[:i])
+		line = line[i:]
+		n := len(line) - len(strings.TrimLeft(line, "`"))
+		fence, rest := line[:n], line[n:]
+		end := -1
+		for at := 0; at < len(rest); {
+			j := strings.IndexByte(rest[at:], '`')
+			if j < 0 {
+				break
+			}
+			at += j
+			m := len(rest[at:]) - len(strings.TrimLeft(rest[at:], "`"))
+			if m == n {
+				end = at
+				break
+			}
+			at += m
+		}
+		if end < 0 {
+			b.WriteString(fence)
+			line = rest
+			continue
+		}
+		b.WriteString("[code]")
+		line = rest[end+n:]
+	}
+	return b.String() + line
+}
+
+var hostile = []string{
+	"# Heading\n## 9. State: `completed`\n", "```\nout\n```", "`", "``", "` `` `", "a`b``c```d", "\n\n\n", "- item\n> quote\n---\n===", "<script>alert(1)</script>\n<!--",
+	"\x1b[2J\x1b]8;;http://evil\x07", "a\rb\r\nc", "\u202egnp.exe", "\u2028## x\u2029## y", "\t\tx\n\ty", "\\`\\", "[x](javascript:y)", "    ", "", "\x00\xff\xfe", "\u0085## x\v## y\f## z",
+	"\U000E0041\ufeff\u200b", "`\n`", strings.Repeat("`", 300),
+}
+
+func TestHostileTexts(t *testing.T) {
+	for _, text := range hostile {
+		if text == "" {
+			continue // is left out where there may be none, and so are lines
+		}
+		checkContained(t, text)
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	for _, text := range hostile {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text != "" {
+			checkContained(t, text)
+		}
+	})
+}
+
+// TestVerdicts: the transcript says what is known of each entry.
+func TestVerdicts(t *testing.T) {
+	text := written(t, "word")
+	for _, want := range []string{
+		"- 2: signature holds\n", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
+		"- 1 more are private to the exporter", "- 2 events under the same contract id", "(**24h0m0s after its date**)", "- **Does not follow** from the moves before it", "**Incomplete**: `word`",
+		"### Decision: `completed`, by the `word`", "the exporter's key does not open it", "- poster (the exporter): ", "who calls itself `word`", "\n    word\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// TestEvents: what was signed comes out once, oldest first, in a form that is read again.
+func TestEvents(t *testing.T) {
+	th := sample("text")
+	th.Entries = append(th.Entries, th.Entries[0])
+	var b bytes.Buffer
+	if err := Events(&b, th); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for line := range strings.Lines(b.String()) {
+		ev, err := wire.ParseEvent([]byte(strings.TrimSpace(line)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, ev.ID[:1])
+	}
+	if got := strings.Join(ids, ""); got != "135" {
+		t.Errorf("events %s", got)
+	}
+}
