@@ -5,11 +5,12 @@ GOTAGS   := -tags "$(TAGS)"
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
+API_REQUESTS ?= 30000
 ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test peers interop lint fuzz bench microbench soak demo interop-deps nats-deps snapshot-deps clean
+.PHONY: run build test peers interop lint fuzz api-fuzz bench microbench soak demo interop-deps nats-deps snapshot-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -50,6 +51,9 @@ lint: ## format and vet, with the build tags and without
 
 fuzz: ## every fuzz target for FUZZTIME, two side by side
 	TAGS="$(TAGS)" .ci/fuzz $(FUZZTIME)
+
+api-fuzz: ## requests generated from the served OpenAPI document, good and spoiled; needs nothing but go
+	ENGRAMD_API_FUZZ=$(API_REQUESTS) ENGRAMD_API_SEED=$$(date +%s) $(GO) test $(GOTAGS) -count 1 -v -run GeneratedRequests ./internal/contracts/api
 
 # BENCH=quick takes a few minutes and leaves docs alone. BENCH_FLAGS=--resume goes on
 # after an end that was not planned. The cache takes about 10 GB.

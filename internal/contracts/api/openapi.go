@@ -75,7 +75,7 @@ func (op operation) describe(s *schemas) object {
 		result = s.of(op.result, false)
 	}
 	answers := object{strconv.Itoa(op.status): answer("done", result)}
-	for _, status := range append([]int{400, 413, 429, 503}, op.refusals...) {
+	for _, status := range append([]int{400, 401, 403, 413, 429, 503}, op.refusals...) {
 		answers[strconv.Itoa(status)] = object{"$ref": fmt.Sprintf("#/components/responses/%d", status)}
 	}
 	doc := object{"operationId": op.id, "summary": op.summary, "responses": answers}

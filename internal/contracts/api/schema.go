@@ -20,7 +20,7 @@ type schemas struct {
 }
 
 // of returns the schema of a type, or a reference to it. In requests every
-// member that may be left out may also be null.
+// member that may be left out may also be null; see optional.
 func (s *schemas) of(t reflect.Type, request bool) object {
 	switch {
 	case t == typeOf[time.Time]():
@@ -62,6 +62,18 @@ func nullable(schema object) object {
 	return object{"anyOf": []object{schema, {"type": "null"}}}
 }
 
+// optional is the schema of a member of a request that may be left out: null says
+// the same, and so does an empty text.
+func optional(t reflect.Type, schema object) object {
+	switch t.Kind() {
+	case reflect.Pointer: // is nullable
+		return schema
+	case reflect.String:
+		return object{"anyOf": []object{schema, {"type": "null"}, {"enum": []string{""}}}}
+	}
+	return nullable(schema)
+}
+
 func (s *schemas) structure(t reflect.Type, request bool) object {
 	properties, required := object{}, []string{}
 	s.members(t, request, properties, &required)
@@ -94,9 +106,9 @@ func (s *schemas) members(t reflect.Type, request bool, properties object, requi
 				target[key] = value
 			}
 		}
-		if strings.Contains(options, "omitempty") {
-			if request && f.Type.Kind() != reflect.Pointer {
-				schema = nullable(schema)
+		if strings.Contains(options, "omitempty") || request && name == "amount_sats" { // 0 without it
+			if request {
+				schema = optional(f.Type, schema)
 			}
 		} else {
 			*required = append(*required, name)

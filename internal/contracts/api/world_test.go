@@ -91,7 +91,6 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 		Identities: known, Outbox: box, Clock: w.clock.Now, Log: log,
 	})
 	must(t, err)
-	must(t, box.Start(t.Context(), nil))
 	t.Cleanup(box.Close)
 	used, err := api.OpenUsed(t.Context(), w.store, time.Minute, w.clock.Now)
 	must(t, err)
