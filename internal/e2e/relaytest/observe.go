@@ -64,7 +64,11 @@ func (c *Child) AwaitMetric(name string, limit time.Duration, ok func(float64) b
 // WatchMemory looks at the child's memory until stop is called, which returns
 // the most that was seen, in bytes. Only what the process has for itself counts:
 // pages of the mapped database are the kernel's cache, and it takes them back.
-func (c *Child) WatchMemory() (stop func() (int64, error)) {
+func (c *Child) WatchMemory() (stop func() (int64, error)) { return WatchProcess(c.PID()) }
+
+// WatchProcess is WatchMemory for any process. When it ends before stop is called,
+// what was seen comes with an error.
+func WatchProcess(pid int) (stop func() (int64, error)) {
 	end, done := make(chan struct{}), make(chan struct{})
 	var peak int64
 	var failed error
@@ -73,7 +77,7 @@ func (c *Child) WatchMemory() (stop func() (int64, error)) {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			now, err := c.anonymousMemory()
+			now, err := anonymousMemory(pid)
 			if err != nil {
 				failed = err
 				return
@@ -93,8 +97,8 @@ func (c *Child) WatchMemory() (stop func() (int64, error)) {
 	}
 }
 
-func (c *Child) anonymousMemory() (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
+func anonymousMemory(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, fmt.Errorf("memory of the child: %w", err)
 	}

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/wire"
+	"engramd/nips/nipae"
+)
+
+// engramd runs a command on the relay's data folder.
+func engramd(t *testing.T, relay *relaytest.Child, args ...string) string {
+	t.Helper()
+	r := relay.Run(nil, append(args, "--data", relay.Data)...)
+	if r.Code != 0 {
+		t.Fatalf("%v: %s%s", args, r.Stdout, r.Stderr)
+	}
+	return string(r.Stdout)
+}
+
+// TestDaemonAndClientCaptureTheSame compares the artifacts of one memory, read from
+// the database and over the wire, and reads what a repair brought with engramctl.
+func TestDaemonAndClientCaptureTheSame(t *testing.T) {
+	relay := start(t)
+	x := newCtl(t, relay)
+	for _, slug := range []nipae.Slug{"mem/a", "mem/b", "mem/c", nipae.Core} {
+		x.set(slug, "first")
+		x.set(slug, "second")
+	}
+	x.set("mem/b", "")
+	agent, now := relaytest.Agent(), time.Now().Unix()
+	c, err := relaytest.Dial(relay.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Auth(agent); err != nil {
+		t.Fatal(err)
+	}
+	gone := relaytest.Memory(agent, relaytest.Owner().Pub, "mem/gone", "x", now)
+	for _, ev := range []any{
+		relaytest.Sign(agent, 10002, now, "", tag("r", relay.URL)), gone,
+		relaytest.Deletion(agent, now, tag("e", gone.ID), tag("k", "30174")),
+		relaytest.Entry(agent, relaytest.Owner().Pub, strings.Repeat("ab", 32), "note", "one", now-1),
+		relaytest.Entry(agent, relaytest.Owner().Pub, strings.Repeat("ab", 32), "note", "two", now),
+	} {
+		if err := c.Send("EVENT", ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Barrier(); err != nil {
+		t.Fatal(err)
+	}
+	x.create()
+	engramd(t, relay, "snapshot", "--agent", agent.Pub)
+	client, daemon := onlyManifest(t, x.root()), onlyManifest(t, relay.Data)
+	if client.HeadsRoot != daemon.HeadsRoot || client.BundleSHA256 != daemon.BundleSHA256 {
+		t.Errorf("client %+v\ndaemon %+v", client.Artifacts, daemon.Artifacts)
+	}
+	if daemon.Consistency != bundle.Transaction || client.Consistency != bundle.StableListing || daemon.Schema < 5 || daemon.Events() < 10 {
+		t.Errorf("daemon %+v", daemon)
+	}
+
+	want := x.texts()
+	other := start(t)
+	files, _ := filepath.Glob(filepath.Join(relay.Data, "tenants", "default", "snapshots", "*", "*"+bundle.Extension))
+	engramd(t, other, "snapshot", "restore", "--agent", agent.Pub, "--from", files[0])
+	if got := newCtl(t, other).texts(); !equalTexts(got, want) {
+		t.Errorf("engramctl reads %v of the repaired relay, want %v", got, want)
+	}
+}
+
+// onlyManifest is that of the only bundle below a root, which must verify.
+func onlyManifest(t *testing.T, root string) *bundle.Manifest {
+	t.Helper()
+	list, err := snapshot.New(root).List(bundle.DefaultTenant, relaytest.Agent().Pub)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d snapshots, %v", len(list), err)
+	}
+	report, err := bundle.Verify(t.Context(), list[0].Path, bundle.VerifyOptions{})
+	if err != nil || !report.OK() {
+		t.Fatalf("%v, %v", report.Err(), err)
+	}
+	return report.Manifest
+}
+
+// TestManagedSnapshots makes, lists, verifies, restores and deletes a snapshot over
+// the management API.
+func TestManagedSnapshots(t *testing.T) {
+	relay := startManaged(t, relaytest.Options{})
+	agent := relaytest.Agent()
+	put := relay.Run(wire.AppendEvent(nil, relaytest.Memory(agent, relaytest.Owner().Pub, "mem/a", "x", 1_700_000_000)), "import", "--data", relay.Data)
+	if put.Code != 0 {
+		t.Fatal(put.Stderr)
+	}
+	var made struct{ Result snapshot.Info }
+	answer := relay.call("createsnapshot", map[string]any{"agent": agent.Pub, "label": "by a manager"})
+	if err := json.Unmarshal([]byte(answer), &made); err != nil || made.Result.CreatedBy != bundle.ByAdmin || made.Result.Label != "by a manager" {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	one := map[string]any{"agent": agent.Pub, "id": made.Result.ID}
+	for _, step := range []struct {
+		method string
+		param  map[string]any
+		want   string
+	}{
+		{"listsnapshots", map[string]any{}, made.Result.ID},
+		{"verifysnapshot", one, `"ok":true`},
+		{"createsnapshot", map[string]any{"agent": agent.Pub, "encrypt": true}, "no snapshot.recipients"},
+		{"restoresnapshot", map[string]any{"agent": agent.Pub, "id": made.Result.ID, "dry_run": true}, `"plan":[]`},
+		{"restoresnapshot", map[string]any{"agent": agent.Pub, "id": made.Result.ID, "mode": "rollback"}, "ENGRAMD_RESTORE_ALLOW"},
+		{"restoresnapshot", one, `"pre_snapshot":"`},
+		{"verifysnapshot", map[string]any{"agent": agent.Pub, "id": "20200101T000000Z-0123456789abcdef"}, "no such snapshot"},
+		{"deletesnapshot", one, `"result":true`},
+		{"deletesnapshot", one, "no such snapshot"},
+	} {
+		got := relay.call(step.method, step.param)
+		if !strings.Contains(got, step.want) {
+			t.Errorf("%s %v: %s, want %s", step.method, step.param, got, step.want)
+		}
+		if strings.Contains(got, relay.Data) || strings.Contains(got, os.TempDir()) {
+			t.Errorf("%s tells where files lie: %s", step.method, got)
+		}
+	}
+}
