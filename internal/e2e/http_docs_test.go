@@ -13,7 +13,15 @@ import (
 
 // TestDocs_HTTPExamplesWork runs the examples of docs/http.md one after the
 // other in a shell, against a relay.
-func TestDocs_HTTPExamplesWork(t *testing.T) {
+func TestDocs_HTTPExamplesWork(t *testing.T) { runExamples(t, "http.md", 6) }
+
+// TestDocs_ContractExamplesWork does the same with docs/contracts.md.
+func TestDocs_ContractExamplesWork(t *testing.T) { runExamples(t, "contracts.md", 8) }
+
+// runExamples runs a page and wants what it shows to be printed, at least so
+// many lines.
+func runExamples(t *testing.T, name string, least int) {
+	t.Helper()
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("the examples need %s: %v", tool, err)
@@ -23,7 +31,7 @@ func TestDocs_HTTPExamplesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "http.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +63,7 @@ func TestDocs_HTTPExamplesWork(t *testing.T) {
 		}
 		rest = rest[at[1]:]
 	}
-	if len(shown) < 6 {
+	if len(shown) < least {
 		t.Errorf("only %d lines of output are shown", len(shown))
 	}
 }
