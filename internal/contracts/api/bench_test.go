@@ -1,0 +1,50 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// BenchmarkMemory has 50 writers and 50 readers at the API, on one contract and
+// on 10,000: go test -bench Memory -benchtime 10000x ./internal/contracts/api.
+// One operation is one request: a private entry, durable when it is answered,
+// or a page of 50 entries. The server's side alone is measured, without sockets.
+func BenchmarkMemory(b *testing.B) {
+	for _, contracts := range []int{1, 10_000} {
+		b.Run(fmt.Sprint("contracts=", contracts), func(b *testing.B) {
+			w := newWorld(b)
+			poster, worker := w.provision("poster"), w.provision("worker")
+			ids := make([]string, contracts)
+			for i := range ids {
+				ids[i] = w.offer(poster, worker, nil)
+			}
+			var next atomic.Int64
+			var failed atomic.Int64
+			body := []byte(`{"type":"message","visibility":"poster_only","content":"Focus on government filings from the last 7 days"}`)
+			b.ResetTimer()
+			var clients sync.WaitGroup
+			for c := range 100 {
+				clients.Go(func() {
+					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+						path, method, want := "/api/escrow/contracts/"+ids[int(n)%len(ids)]+"/memory", "GET", http.StatusOK
+						sent := []byte(nil)
+						if c%2 == 0 {
+							method, want, sent = "POST", http.StatusCreated, body
+						}
+						if rec := w.send(method, path, sent, "Bearer "+poster.token); rec.Code != want {
+							failed.Add(1)
+						}
+					}
+				})
+			}
+			clients.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+			if failed.Load() > 0 {
+				b.Errorf("%d of %d requests failed", failed.Load(), b.N)
+			}
+		})
+	}
+}
