@@ -53,6 +53,22 @@ func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err e
 	return out, err
 }
 
+// PlanQuery returns the statement of the first stretch that an ask is answered from. The filter must name kinds: else
+// they are asked of the database.
+func PlanQuery(s *Store, ask Ask) (string, error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return "", err
+	}
+	r := s.reading(context.Background(), nil, ask, want)
+	spans, err := r.spans(choose(want))
+	if err != nil {
+		return "", err
+	}
+	text, _ := r.statement(columns(r.scope, want.filter), spans[0])
+	return text, nil
+}
+
 // explain runs EXPLAIN QUERY PLAN and joins its lines.
 func explain(ctx context.Context, c *conn, text string, args []driver.Value) (string, error) {
 	var lines []string
