@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -29,6 +30,9 @@ type CaptureQuery struct {
 	// At is the instant to rebuild from created_at and history, in Unix seconds; nil is now, as clients see it. An address
 	// that has no head now has none at any instant: what was deleted is gone.
 	At *int64
+	// Now is the time by which events expire and history is counted, in Unix seconds; 0 is the store's clock. Pinned, the
+	// same memory gives the same View.
+	Now int64
 }
 
 // ErrNotCovered says that history does not reach back to the instant asked for.
@@ -60,7 +64,7 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 		return fmt.Errorf("%w: the agent is no pubkey", ErrFilter)
 	}
 	return s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
-		v := &View{c: c, agent: agent, at: math.MaxInt64, now: s.clock().Unix(), entries: map[Part][]entryAt{}}
+		v := &View{c: c, agent: agent, at: math.MaxInt64, now: cmp.Or(q.Now, s.clock().Unix()), entries: map[Part][]entryAt{}}
 		var err error
 		if v.number, err = c.number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
 			return err

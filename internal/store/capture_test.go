@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -196,4 +197,25 @@ func TestCaptureIsOneInstant(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+// TestCaptureByAPinnedClock: what follows from the time of the capture follows from the pinned one.
+func TestCaptureByAPinnedClock(t *testing.T) {
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *store.Options) { o.Clock, o.Days = clock.Now, 10 })
+	put(t, s, alice.Engram(bob, 0, "mem/a"), store.Stored)
+	pinned := storetest.Start.Unix() + 100
+	for range 2 {
+		q := store.CaptureQuery{Agent: alice.Pub, Now: pinned}
+		err := s.Capture(t.Context(), gate.Operator(), q, func(v *store.View) error {
+			if got, want := v.HistorySince(), pinned-10*24*3600; got != want {
+				t.Errorf("history since %d, want %d", got, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.Add(time.Hour)
+	}
 }

@@ -67,7 +67,7 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 		return Created{}, err
 	}
 	var out Created
-	err = s.capture(ctx, q.Agent, q.At, func(v *store.View) error {
+	err = s.capture(ctx, q.Agent, q.At, q.CreatedAt, func(v *store.View) error {
 		src := &source{view: v}
 		if unlike != "" {
 			root, err := src.root(ctx)
@@ -122,9 +122,13 @@ func (s *Service) write(ctx context.Context, l *snapshot.Lock, src bundle.Source
 	return info, err
 }
 
-// capture shows fn an agent's memory, at an instant unless it is zero.
-func (s *Service) capture(ctx context.Context, agent string, at time.Time, fn func(*store.View) error) error {
+// capture shows fn an agent's memory, at an instant unless it is zero, and by a
+// pinned clock unless that is zero.
+func (s *Service) capture(ctx context.Context, agent string, at, clock time.Time, fn func(*store.View) error) error {
 	q := store.CaptureQuery{Agent: agent}
+	if !clock.IsZero() {
+		q.Now = clock.Unix()
+	}
 	if !at.IsZero() {
 		if at.After(s.clock()) {
 			return fmt.Errorf("%s: %w", at.UTC().Format(time.RFC3339), ErrFuture)

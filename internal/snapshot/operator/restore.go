@@ -202,7 +202,7 @@ func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{ID: b.ID, Tenant: q.Tenant, Agent: q.Agent, Mode: q.Mode, DryRun: true}
-	err = s.capture(ctx, q.Agent, time.Time{}, func(v *store.View) error {
+	err = s.capture(ctx, q.Agent, time.Time{}, time.Time{}, func(v *store.View) error {
 		src := &source{view: v}
 		now, err := snapshot.ReadHeads(ctx, src, q.Agent, q.Keys)
 		if err != nil {
