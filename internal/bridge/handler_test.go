@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -310,7 +311,12 @@ func TestTheSocketCanTakeTheConnectionOver(t *testing.T) {
 			_ = conn.Close()
 		})
 	})
-	srv := httptest.NewServer(h)
+	var handlers sync.WaitGroup // a server forgets those whose connection was taken over
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		h.ServeHTTP(w, r)
+	}))
 	defer srv.Close()
 	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(srv.URL, "http"), nil)
 	if err != nil {
@@ -324,7 +330,7 @@ func TestTheSocketCanTakeTheConnectionOver(t *testing.T) {
 	if _, resp, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(srv.URL, "http"), nil); err == nil || resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("refusal: %v", err)
 	}
-	srv.Close() // waits for the handlers
+	handlers.Wait()
 	text := get(m.Handler(false), "GET", "/metrics").Body.String()
 	for _, want := range []string{`{endpoint="websocket",status="1xx"} 1`, `{endpoint="websocket",status="4xx"} 1`} {
 		if !strings.Contains(text, want) {
