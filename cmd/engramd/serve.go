@@ -213,6 +213,9 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.outbox.Start(ctx, c.delivered); err != nil {
 		return err
 	}
+	if err := c.contracts.Resume(ctx); err != nil {
+		return err
+	}
 	c.runContracts()
 	return nil
 }

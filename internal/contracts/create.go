@@ -57,7 +57,7 @@ func (s *Service) Create(ctx context.Context, c Caller, r CreateRequest) (Contra
 	if p, err = s.store.ContractBetween(ctx, id, c.PubKey, o.worker); err != nil {
 		return Contract{}, err
 	}
-	s.publish(ctx, ev)
+	s.publish(ctx, ev, answer)
 	s.awake()
 	return s.contract(ctx, p, s.names())
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
@@ -61,9 +60,14 @@ func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nos
 }
 
 // submit hands an event to the relay in its author's name, which the caller, or
-// the server's own signature, has proved.
+// the server's own signature, has proved. One that the relay stores is queued
+// for the further relays in the same commit: no crash comes between the two.
 func (s *Service) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
-	return s.relay.Submit(relay.WithReader(ctx, gate.NewReader(ev.PubKey)), ev)
+	ctx = relay.AsAuthor(ctx, ev)
+	if s.outbox != nil {
+		ctx = relay.WithForward(ctx, s.outbox.Targets())
+	}
+	return s.relay.Submit(ctx, ev)
 }
 
 // refusal is the relay's refusal of an event as an Error.

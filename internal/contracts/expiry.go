@@ -75,12 +75,8 @@ func (s *Service) expireOne(ctx context.Context, p *store.ContractPair, now int6
 	return s.store.LookAtDeadline(ctx, p, again)
 }
 
-// Run expires contracts until ctx ends, and first hands the outbox the entries
-// that wait for the relay. after is time.After.
+// Run expires contracts until ctx ends. after is time.After.
 func (s *Service) Run(ctx context.Context, after func(time.Duration) <-chan time.Time) {
-	if err := s.resume(ctx); err != nil && ctx.Err() == nil {
-		s.log.Error("entries that wait for the relay were not queued", "err", err)
-	}
 	for ctx.Err() == nil {
 		wait, err := s.Expire(ctx)
 		if err != nil && ctx.Err() == nil {

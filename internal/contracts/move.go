@@ -115,7 +115,7 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 		return err
 	case after != nil && after.EventID == ev.ID && after.Status == string(r.Status):
 		v.ContractPair = after
-		s.publish(ctx, ev)
+		s.publish(ctx, ev, answer)
 		return nil
 	case after != nil && (after.MovedAt != v.MovedAt || after.Status != v.Status):
 		v.ContractPair = after
@@ -238,13 +238,13 @@ func (s *Service) signDecision(ctx context.Context, p *store.ContractPair, d sto
 		if err != nil {
 			return false, err
 		}
-		s.submit(ctx, ev)
+		answer := s.submit(ctx, ev)
 		after, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
 		if err != nil {
 			return false, err
 		}
 		if after != nil && after.EventID == ev.ID {
-			s.publish(ctx, ev)
+			s.publish(ctx, ev, answer)
 			return true, nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
@@ -163,12 +164,12 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 }
 
 // hand gives an entry's event to the relay, or to the outbox if the relay does
-// not take it now or has not yet taken what the author wrote before.
+// not take it now or has not yet taken what was written before.
 func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store.ThreadEntry) error {
 	waits := false
 	var err error
 	if s.outbox != nil {
-		if waits, err = s.store.EntriesWait(ctx, v.Contract, ev.PubKey); err != nil {
+		if waits, err = s.outbox.Waits(ctx, v.Contract); err != nil {
 			return err
 		}
 	}
@@ -181,7 +182,7 @@ func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store
 			return err
 		}
 		if row.Published {
-			s.publish(ctx, ev)
+			s.publish(ctx, ev, answer)
 			return nil
 		}
 		refused = refusal(answer)
@@ -215,10 +216,15 @@ func (s *Service) stillWritable(ctx context.Context, v *view, ev *nostr.Event) e
 	return nil
 }
 
-// publish gives the outbox what the relay has taken, for the further relays.
+// publish gives the outbox what the relay has, for the further relays: what it
+// stored now is queued already, what it had before may have come by another way.
 // That it cannot is no failure of the request.
-func (s *Service) publish(ctx context.Context, ev *nostr.Event) {
+func (s *Service) publish(ctx context.Context, ev *nostr.Event, answer relay.Answer) {
 	if s.outbox == nil {
+		return
+	}
+	if answer.Outcome != store.Duplicate.String() {
+		s.outbox.Rouse()
 		return
 	}
 	if err := s.outbox.Publish(ctx, ev, false); err != nil {
@@ -226,8 +232,9 @@ func (s *Service) publish(ctx context.Context, ev *nostr.Event) {
 	}
 }
 
-// resume gives the outbox what waits for the relay, as after a crash.
-func (s *Service) resume(ctx context.Context) error {
+// Resume gives the outbox what waits for the relay and it does not know of, as
+// after a crash. Call it before the first request.
+func (s *Service) Resume(ctx context.Context) error {
 	if s.outbox == nil {
 		return nil
 	}

@@ -275,6 +275,22 @@ type outbox struct {
 	mu     sync.Mutex
 	local  []*nostr.Event
 	remote []*nostr.Event
+	done   map[string]bool
+}
+
+func (o *outbox) Targets() []string { return nil }
+func (o *outbox) Rouse()            {}
+
+// Waits holds of what was given for this relay and not delivered.
+func (o *outbox) Waits(_ context.Context, contract string) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, ev := range o.local {
+		if ev.Tags.GetD() == contract && !o.done[ev.ID] {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (o *outbox) Publish(_ context.Context, ev *nostr.Event, local bool) error {

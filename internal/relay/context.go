@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/gate"
 )
 
@@ -12,6 +14,7 @@ type contextKey int
 const (
 	readerKey contextKey = iota
 	addrKey
+	forwardKey
 )
 
 // WithReader returns a context that carries who is asking: the set of pubkeys
@@ -25,6 +28,23 @@ func WithReader(ctx context.Context, reader gate.Reader) context.Context {
 func ReaderFrom(ctx context.Context) gate.Reader {
 	reader, _ := ctx.Value(readerKey).(gate.Reader)
 	return reader
+}
+
+// AsAuthor returns a context in which the author of ev is asking: the server
+// acts for one who has proved himself by the signature.
+func AsAuthor(ctx context.Context, ev *nostr.Event) context.Context {
+	return WithReader(ctx, gate.NewReader(ev.PubKey))
+}
+
+// WithForward returns a context in which a contract event that is stored is
+// queued for further relays, by URL, in the same commit (store.PutOptions).
+func WithForward(ctx context.Context, targets []string) context.Context {
+	return context.WithValue(ctx, forwardKey, targets)
+}
+
+func forwardFrom(ctx context.Context) []string {
+	targets, _ := ctx.Value(forwardKey).([]string)
+	return targets
 }
 
 // WithAddr returns a context that carries the client's address, already

@@ -55,7 +55,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
-	stored, err := r.store.Begin(ctx, ev, store.PutOptions{})
+	stored, err := r.store.Begin(ctx, ev, store.PutOptions{Forward: forwardFrom(ctx)})
 	if err != nil {
 		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
 		return p.decided(Answer{Message: ErrorText(err), Outcome: store.Failed.String()})

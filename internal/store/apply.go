@@ -71,7 +71,10 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if refusal := w.overQuota(r, before, p.opts.Import); refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, nil
 	}
-	return result, nil
+	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
+		err = w.forward(r, p.opts.Forward)
+	}
+	return result, err
 }
 
 // have reports whether this very event is here, as head, regular event or history.

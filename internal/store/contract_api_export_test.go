@@ -39,7 +39,6 @@ func ContractStatements(t Thread) map[string]ContractStatement {
 		"next due":         {Text: sqlFirstDue},
 		"decision":         {Text: sqlDecided, Args: []driver.Value{"c", k, k}},
 		"private, count":   {Text: sqlPrivateCount, Args: []driver.Value{"c", k}},
-		"author waits":     {Text: sqlAuthorWaits, Args: []driver.Value{k, "c"}},
 		"unindex":          {Text: sqlUnindexEntry, Args: []driver.Value{int64(1)}},
 		"vanish":           {Text: sqlVanishPrivate, Args: []driver.Value{k, int64(1)}},
 		"waiting":          {Text: sqlWaiting, Scans: true}, // the whole of a partial index, once, at start

@@ -15,9 +15,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlPrivateCount = `SELECT count(*) FROM contract_entries INDEXED BY contract_entries_private
 		WHERE author = ?2 AND seq IS NULL AND contract = ?1 AND form = 2`
-	sqlAuthorWaits = `SELECT 1 FROM contract_entries INDEXED BY contract_entries_private
-		WHERE author = ? AND contract = ? AND seq IS NULL AND form < 2 LIMIT 1`
-	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at`
+	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, created_at, id`
 )
 
 // AddPrivateEntry keeps a private entry, sealed in e.Data, for its author: e.Author, e.Other, e.CreatedAt, e.Type and e.Entry
@@ -128,17 +126,4 @@ func (s *Store) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error)
 		err = fn(all[i])
 	}
 	return err
-}
-
-// EntriesWait reports whether the relay has not taken all of an author's entries in a contract.
-func (s *Store) EntriesWait(ctx context.Context, contract, author string) (wait bool, err error) {
-	who, ok := lowerHex32(author)
-	if !ok {
-		return false, errors.New("the author is no pubkey")
-	}
-	err = s.read(ctx, func(_ context.Context, c *conn) error {
-		wait, err = c.exists(sqlAuthorWaits, who, contract)
-		return err
-	})
-	return wait, err
 }

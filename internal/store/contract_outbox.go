@@ -59,23 +59,37 @@ func (s *Store) QueueEvent(ctx context.Context, ev *nostr.Event, targets []strin
 		return errors.New("the outbox takes signed events")
 	}
 	row := []driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, wire.AppendEvent(nil, ev)}
-	return s.do(ctx, func(w *writer) error {
-		n, err := w.c.number(sqlOutboxHas, id)
-		if err != nil {
+	return s.do(ctx, func(w *writer) error { return w.queueEvent(row, targets) })
+}
+
+// queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the targets' lists.
+func (w *writer) queueEvent(row []driver.Value, targets []string) error {
+	n, err := w.c.number(sqlOutboxHas, row[0])
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		if n, err = w.addToOutbox(row, targets); err != nil {
 			return err
 		}
-		if n == 0 {
-			if n, err = w.addToOutbox(row, targets); err != nil {
-				return err
-			}
+	}
+	for _, target := range targets {
+		if _, err := w.exec(sqlOutboxFor, target, n); err != nil {
+			return err
 		}
-		for _, target := range targets {
-			if _, err := w.exec(sqlOutboxFor, target, n); err != nil {
-				return err
-			}
-		}
+	}
+	return nil
+}
+
+// forward queues a record that is being stored for further relays, in the same transaction. That there is no room left
+// keeps no event out.
+func (w *writer) forward(r *record, targets []string) error {
+	err := w.queueEvent([]driver.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
+	if errors.Is(err, ErrOutboxFull) {
+		w.s.log.Error("too much waits for further relays: an entry is not published there")
 		return nil
-	})
+	}
+	return err
 }
 
 func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err error) {

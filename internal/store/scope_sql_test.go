@@ -38,7 +38,7 @@ var noScope = map[string]string{
 	"Store.ContractStates": contractState, "Store.ThreadPage": threadReader, "Store.ThreadNext": threadReader,
 	"Store.ThreadEntry": threadReader, "Store.ThreadGroups": threadReader,
 	"Store.NewestEntry": "a time for the author himself", "Store.EntryTaken": "a yes or no for a party of the thread",
-	"Store.EntryPublished": "a yes or no for the entry's author", "Store.WaitingEntries": "events for the relay itself", "Store.EntriesWait": "a yes or no for the author",
+	"Store.EntryPublished": "a yes or no for the entry's author", "Store.WaitingEntries": "events for the relay itself",
 	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes", "Store.RecordDecision": "writes",
 	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",

@@ -120,6 +120,8 @@ type PutOptions struct {
 	// Import says that the event comes from an import or a restore: no lifecycle check (30-nip-temp), no quota.
 	// Deletions and vanish requests still block.
 	Import bool
+	// Forward names further relays for which the outbox gets a contract event in the very commit in which it is stored.
+	Forward []string
 }
 
 // Committed is one event that became durable.

@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/relay"
 	"engramd/internal/store"
 )
 
@@ -19,7 +20,7 @@ const (
 	delivered  verdict = "delivered"
 	known      verdict = "known"
 	superseded verdict = "superseded"
-	withdrawn  verdict = "withdrawn" // its author, or the operator, had it removed from this relay
+	withdrawn  verdict = "withdrawn" // removed from this relay by its author or the operator, or never to be taken here
 	refused    verdict = "refused"   // this event: others may do better
 	failed     verdict = "failed"    // the target: others would fare the same
 )
@@ -37,8 +38,8 @@ type carrier interface {
 type local struct{ relay Submitter }
 
 func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
-	a := l.relay.Submit(ctx, ev)
-	if a.Outcome == store.Deleted.String() {
+	a := l.relay.Submit(relay.AsAuthor(ctx, ev), ev)
+	if a.Outcome == store.Deleted.String() || strings.HasPrefix(a.Message, "invalid:") {
 		return withdrawn, nil
 	}
 	v := spoken(a.OK, a.Message)

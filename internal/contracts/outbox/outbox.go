@@ -155,8 +155,7 @@ func (b *Outbox) PubKey() string { return b.pubkey }
 // event that waits already is no error, and neither is one too many for the further relays: that is logged.
 //
 // Between a commit of the relay and Publish lies a moment in which a crash keeps an event from the further relays. Who
-// cannot have that publishes first, with local, and submits then: what the outbox finds in the relay it leaves be. If
-// the relay refuses for good, Withdraw takes the event back.
+// cannot have that submits with relay.WithForward and Targets, and calls Rouse: then one commit does both.
 func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error {
 	names := b.o.Targets
 	if local {
@@ -173,7 +172,7 @@ func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	b.wake()
+	b.Rouse()
 	return nil
 }
 
@@ -187,7 +186,11 @@ func (b *Outbox) Waits(ctx context.Context, contract string) (bool, error) {
 	return b.o.Store.OutboxWaits(ctx, contract)
 }
 
-func (b *Outbox) wake() {
+// Targets are the URLs of the further relays; not to be changed.
+func (b *Outbox) Targets() []string { return b.o.Targets }
+
+// Rouse makes the outbox look for what was queued beside it, by the relay's own commits.
+func (b *Outbox) Rouse() {
 	for _, t := range b.targets {
 		t.rouse()
 	}

@@ -104,7 +104,7 @@ func (t *target) pass(ctx context.Context) time.Duration {
 				return t.storeFailed(ctx, err)
 			}
 			if t.local() {
-				t.box.wake()
+				t.box.Rouse()
 			}
 		}
 		if wait := t.until.Sub(t.box.o.Clock()); wait > 0 {
