@@ -52,7 +52,7 @@ const maxFieldName = 64
 // fieldOf is the member of the body that a pointer is about or in.
 func fieldOf(p jsontext.Pointer) string {
 	for token := range p.Tokens() {
-		if len(token) > maxFieldName {
+		if token == "" || len(token) > maxFieldName {
 			break
 		}
 		return token
@@ -82,7 +82,7 @@ func parseQuery(raw string, params []param) (query, error) {
 	for name, given := range values {
 		i := slices.IndexFunc(params, func(p param) bool { return p.name == name })
 		switch {
-		case i < 0 && len(name) > maxFieldName:
+		case i < 0 && (name == "" || len(name) > maxFieldName):
 			return nil, contracts.Wrong("query", "has an unknown parameter")
 		case i < 0:
 			return nil, contracts.Wrong(name, "is unknown here")
