@@ -41,12 +41,19 @@ var noScope = map[string]string{
 	"Store.EntryPublished": "a yes or no for the entry's author", "Store.WaitingEntries": "events for the relay itself",
 	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes", "Store.RecordDecision": "writes",
 	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
+	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
+	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
+	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
+	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
+	"Store.OutboxLag": "numbers",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
 // Reasons for what the contract memory service reads. It asks for one pair of keys, and what its callers get of that is
 // tested there, by role.
 const (
+	agentName     = "an agent's name and key, which are public; the sealed key opens under the master key alone"
+	outboxOnly    = "for the outbox, which shows no reader anything"
 	contractState = "the state of one pair, for the service that knows the caller's role in it"
 	threadReader  = "its Thread says whose private entries are seen, and whether sealed ones are"
 )
