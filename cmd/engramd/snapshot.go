@@ -103,6 +103,7 @@ func (c *snapshotCommand) ParseFlags(args []string) error {
 // Run does what the verb says.
 func (c *snapshotCommand) Run(ctx context.Context) error {
 	private()
+	collectMore(c.Env)
 	return c.verb.run(c, ctx)
 }
 

@@ -31,10 +31,16 @@ func private() { syscall.Umask(0o077) }
 // collectLess lets the heap grow to three times what lives before it is collected,
 // unless GOGC is set. A relay's heap is small, and signatures need the
 // processor: publishing is 4 % faster for some 20 MB (docs/benchmarks.md).
-func collectLess(env []string) {
+func collectLess(env []string) { collectAt(env, 200) }
+
+// collectMore is for commands that hold an index of many events: half the heap for
+// some processor time.
+func collectMore(env []string) { collectAt(env, 50) }
+
+func collectAt(env []string, percent int) {
 	set := func(v string) bool { return strings.HasPrefix(v, "GOGC=") }
 	if !slices.ContainsFunc(env, set) {
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(percent)
 	}
 }
 

@@ -29,8 +29,16 @@ type Bundle struct {
 
 var _ Source = (*Bundle)(nil)
 
-// State returns which events the bundle stands for.
+// State returns which events the bundle stands for, nil after Release.
 func (b *Bundle) State() *State { return b.state }
+
+// Release gives the index of State free where Events can do without: a full bundle
+// has each event once, and under its class. It can be nobody's parent afterwards.
+func (b *Bundle) Release() {
+	if b.parent == nil {
+		b.state = nil
+	}
+}
 
 // Events gives yield the JSON of every event of the class that the bundle
 // stands for, once each: of a full bundle in its order, of an incremental one
@@ -54,6 +62,9 @@ func (b *Bundle) Events(ctx context.Context, class Class, yield func(eventJSON [
 			}
 			if given == nil && from != class {
 				return nil
+			}
+			if b.state == nil {
+				return yield(line)
 			}
 			var id [32]byte
 			if len(line) < wire.IDEnd {

@@ -263,6 +263,7 @@ func (w *writer) seal() ([]byte, error) {
 	}
 	root := w.state.root()
 	m.HeadsRoot = hex.EncodeToString(root[:])
+	w.state = nil // the check of what is written makes its own
 	m.BundleSHA256 = m.Seal()
 	return m.Encode()
 }

@@ -84,6 +84,8 @@ func (s *Service) allowed(m snapshot.Mode) error {
 
 func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle, q RestoreRequest) (Restored, error) {
 	out := Restored{ID: b.ID, Tenant: q.Tenant, Agent: q.Agent, Mode: q.Mode}
+	b.Release()
+	freeMemory()
 	o := store.RestoreOptions{Mode: store.Repair, Agent: q.Agent, AsOf: b.Manifest.AsOf.Unix()}
 	if q.Mode == snapshot.Rollback {
 		if partial(b.Manifest) {
@@ -97,6 +99,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 			return out, fmt.Errorf("the snapshot of the state before: %w", err)
 		}
 		out.PreSnapshot = pre.ID
+		freeMemory()
 	}
 	r, err := s.store.BeginRestore(o)
 	if err != nil {

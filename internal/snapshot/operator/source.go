@@ -46,10 +46,11 @@ type headAt struct {
 
 // Events gives the events of a class.
 func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]byte) error) error {
-	if class == bundle.History {
+	if class == bundle.History && s.view.Count(store.Versions) > 0 {
 		if err := s.know(ctx); err != nil {
 			return err
 		}
+		defer func() { s.heads = nil }() // a bundle is written meanwhile, in the same memory
 	}
 	s.leftOut[class] = 0
 	return s.view.Each(ctx, partOf(class), func(json []byte) error {
@@ -65,7 +66,7 @@ func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]by
 	})
 }
 
-// know notes the heads, against which history is compared.
+// know notes the heads, against which history is compared, for as long as it is read.
 func (s *source) know(ctx context.Context) error {
 	if s.heads != nil {
 		return nil
