@@ -43,7 +43,7 @@ func (w *Worker) Run(ctx context.Context) {
 // turn does what is due and returns how long nothing will be.
 func (w *Worker) turn(ctx context.Context) time.Duration {
 	o := w.s.Settings()
-	if now := w.s.clock(); due(w.swept, o.GCInterval, now) <= 0 {
+	if now := w.s.clock(); o.GCInterval > 0 && due(w.swept, o.GCInterval, now) <= 0 {
 		w.swept = now
 		if _, err := w.s.Sweep(ctx, o.Policy); err != nil && ctx.Err() == nil {
 			w.s.log.Warn("retention of snapshots is not complete", "err", err)
