@@ -26,7 +26,7 @@ func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	}
 	url := c.urls()[0]
 	c.api = api.New(api.Options{
-		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages,
+		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages, Decided: c.metrics.GateDecision,
 		Version: version, URL: strings.TrimSuffix("http"+strings.TrimPrefix(url, "ws"), "/"),
 	})
 	return nil

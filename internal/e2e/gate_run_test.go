@@ -27,16 +27,20 @@ func (r gateReader) pubs() []string {
 	return pubs
 }
 
-// gateAsk is one request: by filters, or for superseded versions.
+// gateAsk is one request: by filters, for superseded versions, or for a
+// contract.
 type gateAsk struct {
 	name    string
 	filters []nostr.Filter
 	past    *gatePast
+	thread  *gateThread
 }
 
 // of returns the requests that a surface takes.
 func (d gateDriver) of(asks []gateAsk) []gateAsk {
-	return slices.DeleteFunc(slices.Clone(asks), func(ask gateAsk) bool { return d.past != (ask.past != nil) })
+	return slices.DeleteFunc(slices.Clone(asks), func(ask gateAsk) bool {
+		return d.past != (ask.past != nil) || d.thread != (ask.thread != nil)
+	})
 }
 
 // gateRun is one relay under some options, with events, readers, and what each
@@ -48,6 +52,7 @@ type gateRun struct {
 	readers []gateReader
 	asks    [][]gateAsk    // per reader
 	kept    []*nostr.Event // superseded versions, once asked for
+	private []gatePrivate  // written over HTTP once the events are there
 }
 
 // gateMarker is the kind of the event that says on every connection that all
@@ -108,6 +113,7 @@ func (g *gateRun) run(t *testing.T) {
 			t.Fatalf("%s: %v", conn.name, err)
 		}
 	}
+	g.whisper(t, requests)
 	shown := append(oracle.Heads(g.events), marker)
 	for _, s := range gate.Surfaces() {
 		events := shown
@@ -184,6 +190,7 @@ type gateAnswer struct {
 	ids       []string // in the order in which they came
 	count     int64    // of a surface that tells a number only
 	truncated bool     // an HTTP answer says that a limit cut it
+	text      string   // of a contract, or of its memory
 }
 
 // compare holds one reader's answers against the oracle.
@@ -220,6 +227,9 @@ func (g *gateRun) refused(d gateDriver, reader []string, ask gateAsk) string {
 // judge returns what is wrong with an answer.
 func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*nostr.Event, got gateAnswer) string {
 	d := gateDrivers[s]
+	if d.thread {
+		return g.judgeThread(s, reader, ask.thread, got)
+	}
 	if prefix := g.refused(d, reader, ask); prefix != "" {
 		if !strings.HasPrefix(got.closed, prefix+": ") || len(got.ids) > 0 {
 			return fmt.Sprintf("CLOSED %q and %d events, want %s", got.closed, len(got.ids), prefix)

@@ -21,6 +21,7 @@ type gateDriver struct {
 	socket bool // on the websocket: a challenge comes before auth-required
 	http   bool // signed requests: each proves one key, and unsigned ones are refused
 	past   bool // asks for superseded versions, not by filter
+	thread bool // asks for contracts and their memory, not by filter
 	ask    func(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
 	// judge compares an answer that is no refusal with the events that the
 	// oracle shows, and says what is wrong.
@@ -39,13 +40,20 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceQuery:     {http: true, ask: askHTTPFilters("/query"), judge: judgeQuery},
 	gate.SurfaceHTTPCount: {http: true, ask: askHTTPFilters("/count"), judge: judgeCount},
 	gate.SurfaceHistory:   {http: true, past: true, ask: askHistory, judge: judgeHistory},
+
+	gate.SurfaceContracts:     threadDriver(readContracts),
+	gate.SurfaceContract:      threadDriver(readContract),
+	gate.SurfaceThread:        threadDriver(readThread),
+	gate.SurfaceThreadEntry:   threadDriver(readThreadEntries),
+	gate.SurfaceThreadSummary: threadDriver(readThreadSummary),
+	gate.SurfaceThreadSearch:  threadDriver(readThreadSearch),
 }
 
 var _ = [1]struct{}{}[gate.NumSurfaces-len(gateDrivers)]
 
 func TestGateDrivers(t *testing.T) {
 	for _, s := range gate.Surfaces() {
-		if d := gateDrivers[s]; d.ask == nil || d.judge == nil {
+		if d := gateDrivers[s]; d.ask == nil || (d.judge == nil) != d.thread {
 			t.Errorf("surface %v has no driver: the gate's table does not cover it", s)
 		}
 	}

@@ -31,10 +31,11 @@ func TestGateTable(t *testing.T) {
 		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d", o.Wildcard, o.IDs, o.Contracts, len(o.Rules))
 		t.Run(name, func(t *testing.T) {
 			events := gateTableEvents()
-			run := gateRun{build: plain, options: o, events: events, readers: gateTableReaders()}
+			run := gateRun{build: plain, options: o, events: events, readers: gateTableReaders(), private: gateTablePrivate()}
 			for _, r := range run.readers {
 				asks := gateTableAsks(r, events, len(o.Rules) > 0)
-				run.asks = append(run.asks, append(asks, gateTablePast()...))
+				asks = append(asks, gateTablePast()...)
+				run.asks = append(run.asks, append(asks, gateTableThreads(r, run.entryIDs())...))
 			}
 			run.run(t)
 		})
@@ -102,6 +103,9 @@ func gateTableVersions() []*nostr.Event {
 		sign(owner, 30078, "cedar", d("settings"), p(second)),
 		sign(owner, 30500, "cedar shelf", d("contract-1"), p(worker)),
 		sign(agent, 30023, "an old one on cedar", d("contract-1"), p(owner)),
+		relaytest.Entry(agent, worker.Pub, "contract-5", "message", "cedar asked for", next()),
+		relaytest.SealedEntry(worker, agent.Pub, "contract-5", "note", "sealed cedar", next()),
+		relaytest.Entry(worker, stranger.Pub, "contract-5", "note", "cedar of another pair", next()),
 	}
 }
 
@@ -150,6 +154,13 @@ func gateTableHeads() []*nostr.Event {
 		sign(stranger, 1, "another cedar"),
 		sign(owner, 1, "an elm", p(agent), p(stranger)),
 		sign(agent, 30023, "on cedar", nostr.Tag{"d", "contract-1"}),
+
+		relaytest.State(agent, worker.Pub, "contract-5", "open", "", next()),
+		relaytest.State(worker, agent.Pub, "contract-5", "accepted", "open", next()),
+		relaytest.SealedEntry(agent, worker.Pub, "contract-5", "note", "cedar", next()),
+		relaytest.Entry(worker, agent.Pub, "contract-5", "deliverable", "a cedar box", next()),
+		relaytest.State(stranger, second.Pub, "contract-5", "open", "", next()), // his own
+		relaytest.Entry(stranger, second.Pub, "contract-5", "message", "a stranger's cedar", next()),
 	}
 }
 

@@ -22,6 +22,13 @@ const (
 	SurfaceHTTPCount // POST /count
 	SurfaceHistory   // GET /history: superseded versions
 
+	SurfaceContracts     // GET /api/escrow/contracts: one's own
+	SurfaceContract      // one contract
+	SurfaceThread        // the entries of its memory
+	SurfaceThreadEntry   // one entry
+	SurfaceThreadSummary // what their numbers tell
+	SurfaceThreadSearch  // entries with the words of a query
+
 	surfaceEnd
 )
 
@@ -38,6 +45,13 @@ var surfaceNames = [NumSurfaces]string{
 	SurfaceQuery:     "query",
 	SurfaceHTTPCount: "http_count",
 	SurfaceHistory:   "history",
+
+	SurfaceContracts:     "contracts",
+	SurfaceContract:      "contract",
+	SurfaceThread:        "thread",
+	SurfaceThreadEntry:   "thread_entry",
+	SurfaceThreadSummary: "thread_summary",
+	SurfaceThreadSearch:  "thread_search",
 }
 
 // Surfaces returns every surface.

@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/client/transcript": {"internal/client", "internal/wire"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
-	"internal/contracts/api":      {"nips/niptemp", "internal/bridge", "internal/contracts", "internal/replay", "internal/store"},
+	"internal/contracts/api":      {"nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
 	"internal/contracts/vault":    {},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},
 	"internal/contracts/outbox":   {"internal/client", "internal/relay", "internal/store", "internal/wire"},

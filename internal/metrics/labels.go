@@ -30,7 +30,8 @@ func outcomeLabel() label {
 }
 
 func surfaceLabel() label {
-	return label{"surface", []string{"req", "live", "count", "search", "query", "http_count", "history", other}}
+	return label{"surface", []string{"req", "live", "count", "search", "query", "http_count", "history", "contracts", "contract",
+		"thread", "thread_entry", "thread_summary", "thread_search", other}}
 }
 
 func ruleLabel() label {

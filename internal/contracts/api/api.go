@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/bridge"
 	"engramd/internal/contracts"
+	"engramd/internal/gate"
 )
 
 // Identities tells who a proof stands for.
@@ -22,14 +23,17 @@ type Used interface {
 	Use(ctx context.Context, id, key string) error
 }
 
-// Options make an API. All but Version and URL are required.
+// Options make an API. All but Decided, Version and URL are required.
 type Options struct {
 	Service    contracts.API
 	Identities Identities
 	Used       Used
 	Operator   func(key string) bool // whether a key is one of the operator's
-	Version    string                // of the daemon, for the OpenAPI document
-	URL        string                // http(s) URL of the relay that clients are told
+	// Decided hears, of every read, what was decided: a metrics.Metrics'
+	// GateDecision.
+	Decided func(surface, rule, decision string)
+	Version string // of the daemon, for the OpenAPI document
+	URL     string // http(s) URL of the relay that clients are told
 }
 
 // API answers what comes below /api/. Make one with New. It is safe for
@@ -39,6 +43,7 @@ type API struct {
 	identities Identities
 	used       Used
 	operator   func(string) bool
+	decided    func(surface, rule, decision string)
 	routes     []route
 	document   json.RawMessage
 }
@@ -47,7 +52,7 @@ var _ bridge.API = (*API)(nil)
 
 // New makes the API.
 func New(o Options) *API {
-	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator}
+	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator, decided: o.Decided}
 	a.document = document(o.Version, o.URL)
 	a.routes = routesOf(operations(), a)
 	return a
@@ -107,11 +112,32 @@ func (a *API) operate(op operation, path []string) bridge.Operation {
 			return 0, nil, problemOf(err)
 		}
 		doc, err := op.serve(ctx, r)
+		a.count(op, err)
 		if err != nil {
 			return 0, nil, problemOf(err)
 		}
 		return op.status, doc, nil
 	}
+}
+
+// count tells what was decided about a read. What the caller may not see is to
+// him as if it were not there, and to the count as well.
+func (a *API) count(op operation, err error) {
+	if op.surface == 0 || a.decided == nil {
+		return
+	}
+	decision := "granted"
+	switch contracts.CodeOf(err) {
+	case contracts.Unauthenticated:
+		decision = gate.PrefixAuthRequired
+	case contracts.Forbidden, contracts.NotFound:
+		decision = gate.PrefixRestricted
+	default:
+		if err != nil {
+			return
+		}
+	}
+	a.decided(op.surface.String(), gate.Contract.String(), decision)
 }
 
 // checkRequester refuses a requester_agent_id that is not the caller's: who is

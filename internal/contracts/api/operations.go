@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/bridge"
 	"engramd/internal/contracts"
+	"engramd/internal/gate"
 	"engramd/nips/niptemp"
 )
 
@@ -23,7 +24,8 @@ type operation struct {
 	body         reflect.Type // of the request, nil without one
 	result       reflect.Type
 	status       int
-	refusals     []int // statuses beside 400, 401, 403, 413, 429 and 503
+	surface      gate.Surface // of what reads contract memory: it is in the gate's table
+	refusals     []int        // statuses beside 400, 401, 403, 413, 429 and 503
 	serve        func(context.Context, *request) (any, error)
 }
 
@@ -63,9 +65,9 @@ func operations() []operation {
 			body: typeOf[contracts.CreateRequest](), result: typeOf[contracts.Contract](), status: http.StatusCreated, refusals: []int{409}, serve: create},
 		{method: http.MethodGet, path: contractsPath, id: "listContracts", summary: "The caller's contracts, newest first", endpoint: "contracts", proof: proofRequired,
 			params: []param{{name: "status", help: "contracts in one status", values: statuses}, limitParam, offsetParam, requesterParam},
-			result: typeOf[contracts.ContractPage](), status: http.StatusOK, serve: list},
+			result: typeOf[contracts.ContractPage](), status: http.StatusOK, surface: gate.SurfaceContracts, serve: list},
 		{method: http.MethodGet, path: contractsPath + "/{id}", id: "getContract", summary: "One contract", endpoint: "contracts", proof: proofOptional,
-			params: []param{requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, serve: get},
+			params: []param{requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceContract, serve: get},
 		{method: http.MethodPost, path: contractsPath + "/{id}/transitions", id: "moveContract", summary: "Move the state machine", endpoint: "contracts", proof: proofRequired,
 			body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404, 409}, serve: move},
 		{method: http.MethodPost, path: memoryPath, id: "addEntry", summary: "Write an entry", endpoint: "contract_memory", proof: proofRequired,
@@ -73,13 +75,13 @@ func operations() []operation {
 		{method: http.MethodGet, path: memoryPath, id: "listEntries", summary: "Entries, oldest first", endpoint: "contract_memory", proof: proofOptional,
 			params: []param{typeParam, {name: "visibility", help: "entries of one visibility", values: visibilities}, {name: "author", help: "entries of one author: agent id or hex pubkey"},
 				limitParam, offsetParam, {name: "events", help: "true: each shared entry with its signed event", boolean: true}, requesterParam},
-			result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{404}, serve: entries},
+			result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThread, serve: entries},
 		{method: http.MethodGet, path: memoryPath + "/summary", id: "summarizeEntries", summary: "Counts of what the caller may see", endpoint: "contract_memory", proof: proofOptional,
-			params: []param{requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{404}, serve: summary},
+			params: []param{requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSummary, serve: summary},
 		{method: http.MethodPost, path: memoryPath + "/search", id: "searchEntries", summary: "Entries with every word of a query, among those the caller may see", endpoint: "contract_memory", proof: proofOptional,
-			body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{404}, serve: search},
+			body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSearch, serve: search},
 		{method: http.MethodGet, path: memoryPath + "/{entry_id}", id: "getEntry", summary: "One entry", endpoint: "contract_memory", proof: proofOptional,
-			params: []param{requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, serve: entry},
+			params: []param{requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadEntry, serve: entry},
 		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,
 			body: typeOf[identityRequest](), result: typeOf[identityAnswer](), status: http.StatusCreated, refusals: []int{409}, serve: createIdentity},
 		{method: http.MethodGet, path: "/api/identities/{agent_id}", id: "getIdentity", summary: "The public part of an identity", endpoint: "identities", proof: proofOptional,

@@ -1,0 +1,36 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+
+	"engramd/internal/contracts"
+	"engramd/internal/gate"
+)
+
+// TestReadsAreSurfaces: whatever gives contracts or entries without writing is
+// a surface of the gate, of its own, which its table must drive.
+func TestReadsAreSurfaces(t *testing.T) {
+	shows := map[reflect.Type]bool{
+		typeOf[contracts.ContractPage](): true, typeOf[contracts.Contract](): true, typeOf[contracts.EntryPage](): true,
+		typeOf[contracts.Entry](): true, typeOf[contracts.Summary](): true,
+	}
+	seen := map[gate.Surface]string{}
+	for _, op := range operations() {
+		reads := shows[op.result] && (op.method == http.MethodGet || op.status == http.StatusOK && op.id != "moveContract")
+		if reads != (op.surface != 0) {
+			t.Errorf("%s: reads %v, surface %v", op.id, reads, op.surface)
+		}
+		if op.surface == 0 {
+			continue
+		}
+		if other := seen[op.surface]; other != "" {
+			t.Errorf("%s and %s are both %v", op.id, other, op.surface)
+		}
+		seen[op.surface] = op.id
+	}
+	if len(seen) == 0 {
+		t.Error("nothing reads")
+	}
+}
