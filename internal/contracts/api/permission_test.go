@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/contracts"
 	"engramd/internal/gate"
+	"engramd/internal/store/storetest"
 )
 
 // who is one who asks, what the rules know of him, and how he proves himself.
@@ -31,6 +32,8 @@ type scene struct {
 	shared, posterOnly, workerOnly contracts.Entry
 	path                           string
 	all                            []who
+	clerk                          storetest.Key // a key that never asks
+	taken                          []string      // names that were asked for
 }
 
 // paths from open to each state: who moves, and where to.
@@ -42,7 +45,7 @@ var ways = map[string][]string{
 
 func newScene(t *testing.T, contractsGate, status string, held bool) *scene {
 	t.Helper()
-	s := &scene{world: newWorld(t, func(o *settings) { o.gate.Contracts = contractsGate }), status: status}
+	s := &scene{world: newWorld(t, func(o *settings) { o.gate.Contracts = contractsGate }), status: status, clerk: storetest.NewKey("clerk")}
 	make := s.provision
 	if held {
 		make = s.bind
