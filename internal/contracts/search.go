@@ -82,6 +82,9 @@ func (s *Service) hit(v *view, row *store.ThreadEntry, words []string) (bool, er
 	if row.Form == store.EntrySealed {
 		return false, nil
 	}
+	if row.Form == store.EntryShared && lacks(row.Data, words) {
+		return false, nil
+	}
 	content, _, err := s.text(v.Contract, row)
 	if err != nil {
 		return false, err
@@ -97,6 +100,43 @@ func (s *Service) hit(v *view, row *store.ThreadEntry, words []string) (bool, er
 		}
 	}
 	return false, nil
+}
+
+// lacks reports whether the JSON of an event surely has not every word, without
+// taking it apart. It judges only text in which letters stand for themselves.
+func lacks(data []byte, words []string) bool {
+	for i, c := range data {
+		if c >= 0x80 || c == 'u' && i > 0 && data[i-1] == '\\' {
+			return false
+		}
+	}
+	for _, w := range words {
+		if !hasFold(data, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasFold reports whether ASCII text has a word of lower-case letters, in any case.
+func hasFold(text []byte, word string) bool {
+	for i := 0; i+len(word) <= len(text); i++ {
+		n := 0
+		for n < len(word) {
+			c := text[i+n]
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			if c != word[n] {
+				break
+			}
+			n++
+		}
+		if n == len(word) {
+			return true
+		}
+	}
+	return false
 }
 
 // wordsOf splits a text into words: runs of letters, marks and digits, in lower
