@@ -47,7 +47,10 @@ const (
 	sqlOutboxLeave = `DELETE FROM contract_outbox_for WHERE target = ?`
 	sqlOutboxSweep = `DELETE FROM contract_outbox WHERE NOT EXISTS (SELECT 1 FROM contract_outbox_for AS f WHERE f.n = contract_outbox.n)`
 	sqlOutboxLag   = `SELECT f.target, count(*), min(o.queued_at) FROM contract_outbox_for AS f JOIN contract_outbox AS o ON o.n = f.n GROUP BY f.target`
-	sqlOutboxWaits = `SELECT 1 FROM contract_outbox AS o JOIN contract_outbox_for AS f ON f.n = o.n AND f.target = '' WHERE o.contract = ? LIMIT 1`
+	// What an author who vanishes has on its way goes nowhere any more.
+	sqlVanishOutboxFor = `DELETE FROM contract_outbox_for WHERE n IN (SELECT n FROM contract_outbox WHERE author = ? AND created_at <= ?)`
+	sqlVanishOutbox    = `DELETE FROM contract_outbox WHERE author = ? AND created_at <= ?`
+	sqlOutboxWaits     = `SELECT 1 FROM contract_outbox AS o JOIN contract_outbox_for AS f ON f.n = o.n AND f.target = '' WHERE o.contract = ? LIMIT 1`
 )
 
 // QueueEvent puts a signed contract event into the outbox for each of the targets, behind all that was put there before.

@@ -147,3 +147,23 @@ func TestOutboxComesInPages(t *testing.T) {
 		t.Errorf("pages hold %v", got)
 	}
 }
+
+// TestVanishedAuthorIsNotPublished: what he has on its way is forgotten, and nothing of others.
+func TestVanishedAuthorIsNotPublished(t *testing.T) {
+	s := storetest.MustOpen(t)
+	queueEntry(t, s, "c", 1, store.OutboxLocal, north)
+	queueEntry(t, s, "d", 2, south)
+	other := bob.Fake(30090, 3, `{"type":"message","content":"x"}`, nostr.Tag{"d", "c"}, nostr.Tag{"t", "message"}, nostr.Tag{"p", alice.Pub})
+	if err := s.QueueEvent(t.Context(), other, []string{north}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, contractEvent(alice, 62, "x", bob.Pub, storetest.Start.Unix()+10, "", nostr.Tag{"relay", "ALL_RELAYS"}), store.Stored)
+	for target, want := range map[string][]string{store.OutboxLocal: nil, south: nil, north: {"c/3"}} {
+		if got := waiting(t, s, target); !slices.Equal(got, want) {
+			t.Errorf("for %q wait %v, want %v", target, got, want)
+		}
+	}
+	if n := rows(t, s, "contract_outbox"); n != 1 {
+		t.Errorf("%d events are kept", n)
+	}
+}

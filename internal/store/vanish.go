@@ -45,7 +45,8 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 // there goes in chunks, other writers in between, and the answer is given after the last. A crash in between is made
 // good when the store opens.
 //
-// Contract states stay: they belong to the pair and hold no content. So do the author's tombstones, which keep what he
+// Private entries go, and what waits in the outbox. Contract states stay: they belong to the pair and hold no content. So
+// does an agent's name, which nobody else is to take and pass for him with, and so do the author's tombstones, which keep what he
 // deleted from coming back.
 func (w *writer) vanish(r *record, seq int64) error {
 	if _, err := w.exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
@@ -80,8 +81,10 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
-	if _, err := w.exec(sqlVanishPrivate, v.pubkey, v.until); err != nil {
-		return false, err
+	for _, text := range []string{sqlVanishPrivate, sqlVanishOutboxFor, sqlVanishOutbox} {
+		if _, err := w.exec(text, v.pubkey, v.until); err != nil {
+			return false, err
+		}
 	}
 	_, err = w.exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
