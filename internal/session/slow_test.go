@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/wire"
@@ -258,5 +260,44 @@ func TestTheVerifierTakesTurns(t *testing.T) {
 	}
 	if at > 4 {
 		t.Errorf("the polite client's second event came as number %d", at+1)
+	}
+}
+
+// One dispatcher serves all clients: compressing for each of them is left to their own goroutines.
+func TestWhoeverQueuesAFrameDoesNotCompressIt(t *testing.T) {
+	r := start(t, &fake{}, Options{Compression: true})
+	c := r.dial(t, func(d *websocket.Dialer) { d.EnableCompression = true })
+	conn := onlyConn(t, r.Server)
+	settled(t, conn)
+	for text, rests := range map[string]bool{`["NOTICE","short"]`: true, `["NOTICE","` + strings.Repeat("long", compressFrom) + `"]`: false} {
+		conn.say([]byte(text))
+		if !conn.out.ready() {
+			t.Fatal("somebody else writes")
+		}
+		w := newWriter(conn)
+		if got := w.attempt(); got != rests {
+			t.Errorf("%d bytes: sent at once %v, want %v", len(text), got, rests)
+		} else if !got {
+			go w.run()
+		}
+		c.expect(text)
+		settled(t, conn)
+	}
+}
+
+// settled waits until nobody writes any more.
+func settled(t *testing.T, c *conn) {
+	t.Helper()
+	for {
+		c.out.mu.Lock()
+		running := c.out.running
+		c.out.mu.Unlock()
+		if !running {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the writer does not come to rest")
+		}
+		runtime.Gosched()
 	}
 }

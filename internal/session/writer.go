@@ -165,8 +165,8 @@ func (w *writer) write() error {
 			w.left = nil
 			break
 		}
-		if w.direct && (sent >= directBytes || len(w.left[0].body) > corkLarge) {
-			return errBusy
+		if w.direct && (sent >= directBytes || len(w.left[0].body) > corkLarge || w.compresses(&w.left[0])) {
+			return errBusy // whoever queued it does not do this work: one dispatcher serves all clients
 		}
 		err := w.frame(&w.left[0])
 		w.left[0] = frame{} // the event may be freed while others are sent
@@ -189,7 +189,7 @@ func (w *writer) frame(f *frame) error {
 	w.bytes += f.size()
 	w.count++
 	switch {
-	case f.op == opText && w.c.net.compressed && f.payload() >= compressFrom:
+	case w.compresses(f):
 		w.cork = w.c.srv.deflaters.appendFrame(w.cork, f)
 	case f.body == nil:
 		w.cork = append(appendHeader(w.cork, f.op, f.payload()), f.head...)
@@ -200,6 +200,10 @@ func (w *writer) frame(f *frame) error {
 		w.cork = append(append(w.cork, f.body...), ']')
 	}
 	return nil
+}
+
+func (w *writer) compresses(f *frame) bool {
+	return f.op == opText && w.c.net.compressed && f.payload() >= compressFrom
 }
 
 // large sends a frame whose body is not copied as a whole, and what is before it.
