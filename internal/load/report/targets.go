@@ -14,6 +14,7 @@ type verdict struct {
 	value  float64 // the figure, or its ratio to the base
 	figure string  // the figures it is made of, as text
 	why    string  // why it is not known
+	size   int     // what was measured instead of the target's size, 0 if that was
 }
 
 // met reports whether the target is reached.
@@ -46,6 +47,9 @@ func (v verdict) says() string {
 	if bound := v.bound(); bound != 0 {
 		by = fmt.Sprintf(" by %s %%", number(math.Abs(v.value-bound)/bound*100))
 	}
+	if v.size != 0 {
+		by += ", but with " + power(v.size) + " events"
+	}
 	if v.met() {
 		return "met" + by
 	}
@@ -60,6 +64,9 @@ func (p *page) judge(t bench.Target) verdict {
 	if !ok {
 		v.why = p.absence(at, t.Figure)
 		return v
+	}
+	if t.Size != at.size && t.Size != 0 {
+		v.size = at.size
 	}
 	unit := t.Unit
 	v.known, v.value, v.figure = true, own.median, value(own.median, unit)
