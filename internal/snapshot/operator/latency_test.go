@@ -21,7 +21,8 @@ import (
 // BenchmarkWritersBeside measures how long a durable write takes, by four writers that
 // never pause, alone and beside snapshots of an agent with 20,000 engrams being made,
 // or staged for a restore, one after the other: median and 99th percentile (µs), and
-// their ratios to those alone. Making a snapshot takes processors too, which is in it.
+// their ratios to those alone; also beside a capture that is only held open, and beside
+// a processor that is taken by something else.
 //
 //	go test -tags "sqlite_fts5 libsecp256k1" ./internal/snapshot/operator -run '^$' -bench WritersBeside -benchtime 1x
 func BenchmarkWritersBeside(b *testing.B) {
@@ -32,6 +33,17 @@ func BenchmarkWritersBeside(b *testing.B) {
 	read := func(ctx context.Context) error {
 		return w.store.Capture(ctx, gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v *store.View) error {
 			return v.Each(ctx, store.Heads, func([]byte) error { return ctx.Err() })
+		})
+	}
+	busy := func(ctx context.Context) error { // nothing but a processor that is taken
+		for ctx.Err() == nil {
+		}
+		return nil
+	}
+	open := func(ctx context.Context) error {
+		return w.store.Capture(ctx, gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(*store.View) error {
+			<-ctx.Done()
+			return nil
 		})
 	}
 	create := func(ctx context.Context) error {
@@ -47,7 +59,7 @@ func BenchmarkWritersBeside(b *testing.B) {
 		for _, beside := range []struct {
 			name string
 			work func(context.Context) error
-		}{{"alone", nil}, {"capture", read}, {"create", create}, {"restore", restore}} {
+		}{{"alone", nil}, {"busy", busy}, {"open", open}, {"capture", read}, {"create", create}, {"restore", restore}} {
 			took := w.latencies(b, phase, beside.work)
 			if beside.work == nil {
 				alone = took
