@@ -65,7 +65,7 @@ CREATE TABLE contract_entries (
 ) WITHOUT ROWID;
 CREATE INDEX contract_entries_entry ON contract_entries(contract, entry, author, other);
 CREATE UNIQUE INDEX contract_entries_seq ON contract_entries(seq) WHERE seq IS NOT NULL;
-CREATE INDEX contract_entries_waiting ON contract_entries(arrived_at) WHERE seq IS NULL AND form < 2;
+CREATE INDEX contract_entries_waiting ON contract_entries(arrived_at, created_at, id) WHERE seq IS NULL AND form < 2;
 CREATE INDEX contract_entries_private ON contract_entries(author, contract, form) WHERE seq IS NULL;
 
 WITH entries AS (
