@@ -46,7 +46,7 @@ var noScope = map[string]string{
 	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
 	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
 	"Store.OutboxLag": "numbers",
-	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
+	"Hits.Cut":        "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
 // Reasons for what the contract memory service reads. It asks for one pair of keys, and what its callers get of that is
