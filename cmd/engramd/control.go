@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,21 +32,22 @@ const (
 
 // request is the first line of a conversation.
 type request struct {
-	Command string        `json:"command"`           // "import", "restore", "release" or "drop"
+	Command string        `json:"command"`           // "import", "replace", "restore", "release" or "drop"
 	Restore *restoreOrder `json:"restore,omitempty"` // of "restore"
 	Name    string        `json:"name,omitempty"`    // in quarantine, of "release" and "drop"
 }
 
 // reply is one line of the daemon's answer; exactly one field is set.
 type reply struct {
-	Skipped  *skipped `json:"skipped,omitempty"`
-	Progress *tally   `json:"progress,omitempty"`
-	Done     *done    `json:"done,omitempty"`
+	Skipped  *skipped       `json:"skipped,omitempty"`
+	Agent    *replacedAgent `json:"agent,omitempty"`
+	Progress *tally         `json:"progress,omitempty"`
+	Done     *done          `json:"done,omitempty"`
 }
 
 // done ends an answer. Error is empty when the input was read to its end.
 type done struct {
-	Tally  tally           `json:"tally,omitzero"`   // of "import"
+	Tally  tally           `json:"tally,omitzero"`   // of "import" and "replace"
 	Result json.RawMessage `json:"result,omitempty"` // of the other commands
 	Error  string          `json:"error,omitempty"`
 }
@@ -143,7 +145,12 @@ func (c *control) converse(ctx context.Context, conn net.Conn) {
 	}
 	switch req.Command {
 	case "import":
-		c.takeImport(ctx, in, out)
+		t, err := c.importer.run(ctx, in, out)
+		c.imported(ctx, in, out, t, err)
+	case "replace":
+		// Chunked, because half an input must not look like a whole one.
+		t, err := c.replacer().run(ctx, httputil.NewChunkedReader(in), out)
+		c.imported(ctx, in, out, t, err)
 	case "restore", "release", "drop":
 		c.obey(ctx, req, in, out)
 	default:
@@ -151,9 +158,12 @@ func (c *control) converse(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// takeImport serves "import".
-func (c *control) takeImport(ctx context.Context, in io.Reader, out *replies) {
-	t, err := c.importer.run(ctx, in, out)
+func (c *control) replacer() *replacer {
+	return &replacer{importer: c.importer, snapshots: c.snapshots, dir: filepath.Dir(c.path)}
+}
+
+// imported ends the answer to "import" and "replace".
+func (c *control) imported(ctx context.Context, in io.Reader, out *replies, t tally, err error) {
 	c.log.Info("import", "stored", t.Stored+t.Replaced, "known", t.Known+t.Older, "deleted", t.Deleted, "skipped", t.Skipped, "complete", err == nil)
 	d := done{Tally: t}
 	switch {
@@ -162,7 +172,14 @@ func (c *control) takeImport(ctx context.Context, in io.Reader, out *replies) {
 	case err != nil:
 		d.Error = err.Error()
 	}
-	_ = out.send(reply{Done: &d}) // a command that is gone knows its work is unfinished
+	if out.send(reply{Done: &d}) != nil {
+		return // a command that is gone knows its work is unfinished
+	}
+	// Closing with input unread would take the answer away from the command.
+	_ = out.conn.SetReadDeadline(time.Now().Add(replyTimeout))
+	if ctx.Err() == nil {
+		_, _ = io.Copy(io.Discard, in) // ends when the command has read the answer
+	}
 }
 
 // replies is the progress of an import, sent to the command.
@@ -185,6 +202,8 @@ func (r *replies) send(v reply) error {
 
 func (r *replies) skip(s skipped) error { return r.send(reply{Skipped: &s}) }
 
+func (r *replies) agent(a replacedAgent) error { return r.send(reply{Agent: &a}) }
+
 func (r *replies) tick(t tally) error {
 	if time.Since(r.last) < time.Second {
 		return nil
@@ -195,7 +214,7 @@ func (r *replies) tick(t tally) error {
 
 // importThroughDaemon hands the input to the daemon that holds the folder and
 // passes on what it reports.
-func importThroughDaemon(ctx context.Context, dir string, in io.Reader, p progress) (tally, error) {
+func importThroughDaemon(ctx context.Context, dir string, replace bool, in io.Reader, p replacing) (tally, error) {
 	at, release, err := socketAddress(dir)
 	if err != nil {
 		return tally{}, err
@@ -210,12 +229,12 @@ func importThroughDaemon(ctx context.Context, dir string, in io.Reader, p progre
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	sent := make(chan error, 1)
-	go func() { sent <- sendImport(conn.(*net.UnixConn), in) }()
+	go func() { sent <- sendImport(conn.(*net.UnixConn), replace, in) }()
 	last, err := readReplies(conn, p)
 	if ctx.Err() != nil {
 		return last, context.Cause(ctx)
 	}
-	if err != nil {
+	if errors.Is(err, errGone) {
 		// What could not be sent tells more than an answer that ended.
 		select {
 		case e := <-sent:
@@ -226,34 +245,49 @@ func importThroughDaemon(ctx context.Context, dir string, in io.Reader, p progre
 	return last, err
 }
 
-func sendImport(conn *net.UnixConn, in io.Reader) error {
-	line, err := json.Marshal(request{Command: "import"})
+func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
+	req, out := request{Command: "import"}, io.WriteCloser(nopCloser{conn})
+	if replace {
+		req.Command, out = "replace", httputil.NewChunkedWriter(conn)
+	}
+	line, err := json.Marshal(req)
 	if err != nil {
 		return err
 	}
 	if _, err := conn.Write(append(line, '\n')); err != nil {
 		return err
 	}
-	if _, err := io.Copy(conn, in); err != nil {
+	if _, err := io.Copy(out, in); err != nil {
 		_ = conn.Close() // half an input must not look like a whole one
 		return fmt.Errorf("read input: %w", err)
+	}
+	if err := out.Close(); err != nil {
+		return err
 	}
 	return conn.CloseWrite()
 }
 
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+var errGone = errors.New("the daemon went away before the end; run the import again")
+
 // readReplies passes the daemon's reports on until it is done.
-func readReplies(conn io.Reader, p progress) (tally, error) {
+func readReplies(conn io.Reader, p replacing) (tally, error) {
 	var last tally
 	dec := json.NewDecoder(conn)
 	for {
 		var r reply
 		if err := dec.Decode(&r); err != nil {
-			return last, errors.New("the daemon went away before the end; run the import again")
+			return last, errGone
 		}
 		var err error
 		switch {
 		case r.Skipped != nil:
 			err = p.skip(*r.Skipped)
+		case r.Agent != nil:
+			err = p.agent(*r.Agent)
 		case r.Progress != nil:
 			last = *r.Progress
 			err = p.tick(last)

@@ -57,6 +57,7 @@ func jsonLine(t testing.TB, at int64, content string) []byte {
 // reports collects what an import says; seen gets a value for each skipped line.
 type reports struct {
 	skipped []skipped
+	agents  []replacedAgent
 	seen    chan skipped
 }
 
@@ -65,6 +66,11 @@ func (r *reports) skip(s skipped) error {
 	if r.seen != nil {
 		r.seen <- s
 	}
+	return nil
+}
+
+func (r *reports) agent(a replacedAgent) error {
+	r.agents = append(r.agents, a)
 	return nil
 }
 
@@ -87,7 +93,7 @@ func TestShutdownEndsAnImport(t *testing.T) {
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		tl, err := importThroughDaemon(t.Context(), dir, in, p)
+		tl, err := importThroughDaemon(t.Context(), dir, false, in, p)
 		answered <- answer{tl, err}
 	}()
 	for _, text := range [][]byte{jsonLine(t, 1, "first"), []byte("nonsense\n")} {
@@ -147,7 +153,7 @@ func TestAStaleSocketIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	got, err := importThroughDaemon(t.Context(), dir, bytes.NewReader(jsonLine(t, 1, "x")), &reports{})
+	got, err := importThroughDaemon(t.Context(), dir, false, bytes.NewReader(jsonLine(t, 1, "x")), &reports{})
 	if err != nil || got.Stored != 1 {
 		t.Errorf("%v, %v", got, err)
 	}

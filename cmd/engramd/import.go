@@ -16,18 +16,20 @@ import (
 	"engramd/internal/store"
 )
 
-// importCommand is `engramd import [FILE|-]`.
+// importCommand is `engramd import [--replace] [FILE|-]`.
 type importCommand struct {
 	*Main
-	cfg  *config.Config
-	file string
-	in   io.Reader
-	open *os.File
+	cfg     *config.Config
+	replace bool
+	file    string
+	in      io.Reader
+	open    *os.File
 }
 
 // ParseFlags reads the command line and the configuration.
 func (c *importCommand) ParseFlags(args []string) error {
 	o := newOptions("import")
+	o.fs.BoolVar(&c.replace, "replace", false, "")
 	operands, err := o.parse(args, 1)
 	if err != nil {
 		return err
@@ -59,19 +61,22 @@ func (c *importCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if t.Held > 0 {
+		return fmt.Errorf("%d lines were skipped and %d held back, see above", t.Skipped, t.Held)
+	}
 	if t.Skipped > 0 {
 		return fmt.Errorf("%d lines were skipped, see above", t.Skipped)
 	}
 	return nil
 }
 
-func (c *importCommand) importEvents(ctx context.Context, p progress) (tally, error) {
+func (c *importCommand) importEvents(ctx context.Context, p replacing) (tally, error) {
 	if err := store.PrepareDir(c.cfg.Data); err != nil {
 		return tally{}, err
 	}
 	lock, err := store.Lock(c.cfg.Data)
 	if errors.Is(err, store.ErrLocked) {
-		t, sendErr := importThroughDaemon(ctx, c.cfg.Data, c.in, p)
+		t, sendErr := importThroughDaemon(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
 		}
@@ -89,7 +94,7 @@ func (c *importCommand) importEvents(ctx context.Context, p progress) (tally, er
 const importBatch = 8192
 
 // importHere opens the database, which nobody else has open.
-func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, err error) {
+func (c *importCommand) importHere(ctx context.Context, p replacing) (t tally, err error) {
 	judge, err := judgeOf(c.cfg)
 	if err != nil {
 		return t, err
@@ -99,7 +104,20 @@ func (c *importCommand) importHere(ctx context.Context, p progress) (t tally, er
 		return t, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return newImporter(s, judge).run(ctx, c.in, p)
+	im := newImporter(s, judge)
+	if !c.replace {
+		return im.run(ctx, c.in, p)
+	}
+	service := &snapshotCommand{Main: c.Main, cfg: c.cfg, store: s}
+	snapshots, err := service.service(judge)
+	if err != nil {
+		return t, err
+	}
+	defer func() {
+		service.store = nil // it is closed here, last
+		err = errors.Join(err, service.Close())
+	}()
+	return (&replacer{importer: im, snapshots: snapshots, dir: c.cfg.Data}).run(ctx, c.in, p)
 }
 
 // openAlone opens the database for writing in place of a daemon. The caller has
@@ -155,6 +173,18 @@ type printer struct {
 func (p *printer) skip(s skipped) error {
 	_, err := fmt.Fprintf(p.out, "line %d: skipped: %s\n", s.Line, s.Reason)
 	return err
+}
+
+func (p *printer) agent(a replacedAgent) error {
+	if a.HeldBack != "" {
+		_, err := fmt.Fprintf(p.out, "agent %s: held back, nothing was switched: %s\n", a.Agent, a.HeldBack)
+		return err
+	}
+	fmt.Fprintf(p.out, "agent %s: replaced; the state before is in snapshot %s\n", a.Agent, a.PreSnapshot)
+	if a.Quarantine != "" {
+		fmt.Fprintf(p.out, "agent %s: %d to quarantine; to bring them back: engramd snapshot quarantine release %s\n", a.Agent, a.Quarantined, a.Quarantine)
+	}
+	return nil
 }
 
 func (p *printer) tick(t tally) error {

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip40"
 
 	"engramd/internal/gate"
 	"engramd/internal/policy"
@@ -56,11 +58,17 @@ type tally struct {
 	Older    int64 `json:"older"`    // a newer version is there
 	Deleted  int64 `json:"deleted"`  // deleted by their authors before
 	Skipped  int64 `json:"skipped"`  // wrong in themselves
+
+	Held int64 `json:"held_back,omitempty"` // of agents that were not replaced
 }
 
 func (t tally) String() string {
-	return fmt.Sprintf("%d lines: %d stored, %d replaced older versions, %d already there, %d older than what is there, %d deleted before, %d skipped",
+	text := fmt.Sprintf("%d lines: %d stored, %d replaced older versions, %d already there, %d older than what is there, %d deleted before, %d skipped",
 		t.Lines, t.Stored, t.Replaced, t.Known, t.Older, t.Deleted, t.Skipped)
+	if t.Held > 0 {
+		text += fmt.Sprintf(", %d held back", t.Held)
+	}
+	return text
 }
 
 // skipped is a line that was not stored and why; the reason names no key, id
@@ -93,6 +101,8 @@ type item struct {
 	text    []byte
 	event   *nostr.Event
 	refusal string
+	author  string // of a refused one, as far as it says; empty if it does not
+	over    bool   // it is refused only because its time (NIP-40) is over
 	pending *store.Pending
 }
 
@@ -101,8 +111,13 @@ type item struct {
 func (im *importer) run(ctx context.Context, in io.Reader, p progress) (tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	return im.put(ctx, cancel, im.parsed(ctx, cancel, in), p)
+}
+
+// parsed starts to read and parse, and gives the batches in order. An error ends
+// ctx before the channel is closed.
+func (im *importer) parsed(ctx context.Context, cancel context.CancelCauseFunc, in io.Reader) <-chan *batch {
 	work, ordered := make(chan *batch, 64), make(chan *batch, 64)
-	begun := make(chan item, 8192)
 	for range runtime.GOMAXPROCS(0) {
 		go im.parseAll(ctx, work)
 	}
@@ -113,6 +128,12 @@ func (im *importer) run(ctx context.Context, in io.Reader, p progress) (tally, e
 			cancel(err)
 		}
 	}()
+	return ordered
+}
+
+// put stores what batches hold, in order.
+func (im *importer) put(ctx context.Context, cancel context.CancelCauseFunc, ordered <-chan *batch, p progress) (tally, error) {
+	begun := make(chan item, 8192)
 	go func() {
 		defer close(begun)
 		if err := im.begin(ctx, ordered, begun); err != nil {
@@ -188,7 +209,7 @@ func (im *importer) parseAll(ctx context.Context, work <-chan *batch) {
 	for b := range work {
 		for i := range b.items {
 			if it := &b.items[i]; it.text != nil && ctx.Err() == nil {
-				it.event, it.refusal = im.parse(ctx, it.text)
+				im.parse(ctx, it)
 				it.text = nil
 			}
 		}
@@ -196,21 +217,39 @@ func (im *importer) parseAll(ctx context.Context, work <-chan *batch) {
 	}
 }
 
-func (im *importer) parse(ctx context.Context, text []byte) (*nostr.Event, string) {
-	ev, err := wire.ParseEvent(text)
+// parse decides on one line as far as that can be done without the store.
+func (im *importer) parse(ctx context.Context, it *item) {
+	ev, err := wire.ParseEvent(it.text)
 	if err == nil {
 		err = im.signatures.Verify(ev)
 	}
 	if err != nil {
-		return nil, "invalid: " + err.Error()
+		it.refusal, it.author = "invalid: "+err.Error(), claimedAuthor(it.text)
+		return
 	}
+	it.author = ev.PubKey
 	if nostr.IsEphemeralKind(ev.Kind) {
-		return nil, "invalid: ephemeral events are not stored"
+		it.refusal = "invalid: ephemeral events are not stored"
+		return
 	}
 	if reject, reason := im.judge(ctx, ev); reject {
-		return nil, reason
+		ends := nip40.GetExpiration(ev.Tags)
+		it.refusal, it.over = reason, ends > 0 && ends <= nostr.Now()
+		return
 	}
-	return ev, ""
+	it.event = ev
+}
+
+// claimedAuthor is whose a line says to be that did not verify; "" if it does not
+// say.
+func claimedAuthor(text []byte) string {
+	var says struct {
+		PubKey string `json:"pubkey"`
+	}
+	if json.Unmarshal(text, &says) != nil || !nostr.IsValid32ByteHex(says.PubKey) {
+		return ""
+	}
+	return says.PubKey
 }
 
 // begin hands the events to the store, in order.

@@ -66,7 +66,7 @@ type description struct {
 func descriptions() []description {
 	return []description{
 		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }},
-		{"import", "[OPTIONS] [FILE|-]", "store events from JSON lines, through the running relay if there is one", true, func(m *Main) command { return &importCommand{Main: m} }},
+		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }},
 		{"export", "[OPTIONS] [--history]", "print all events as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
 		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
 		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},

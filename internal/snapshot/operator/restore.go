@@ -65,10 +65,15 @@ func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, 
 	if err != nil {
 		return Restored{}, err
 	}
-	s.log.Info("snapshot restored", "mode", string(q.Mode), "stored", out.Stored+out.Replaced, "present", out.Present, "quarantined", out.Quarantined)
+	s.tell(out)
+	return out, nil
+}
+
+// tell tells the log and the broker what was restored.
+func (s *Service) tell(out Restored) {
+	s.log.Info("snapshot restored", "mode", string(out.Mode), "stored", out.Stored+out.Replaced, "present", out.Present, "quarantined", out.Quarantined)
 	s.events.Restored(events.Restored{Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Mode: string(out.Mode), PreSnapshot: out.PreSnapshot,
 		Written: int(out.Stored + out.Replaced), Quarantined: int(out.Quarantined)})
-	return out, nil
 }
 
 // allowed says whether the configuration allows a mode.
@@ -91,7 +96,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 		if partial(b.Manifest) {
 			return out, ErrPartial
 		}
-		o.Mode, o.Name = store.Rollback, s.quarantineName(b.ID)
+		o.Mode, o.Name = store.Rollback, s.quarantineName("from-"+b.ID)
 	}
 	if !q.NoPre {
 		pre, err := s.before(ctx, l, b, q)
@@ -101,20 +106,11 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 		out.PreSnapshot = pre.ID
 		freeMemory()
 	}
-	r, err := s.store.BeginRestore(o)
+	done, err := s.switchIn(ctx, o, func(r *store.Restoration) (err error) {
+		out.Skipped, err = s.stage(ctx, r, b)
+		return err
+	})
 	if err != nil {
-		return out, err
-	}
-	out.Skipped, err = s.stage(ctx, r, b)
-	var done store.Restored
-	if err == nil {
-		done, err = r.Switch(ctx)
-	}
-	if err != nil {
-		// What was staged goes, also when nobody waits any more.
-		if dropped := r.Drop(context.WithoutCancel(ctx)); dropped != nil {
-			s.log.Warn("what was staged for a restore stays until the next start", "err", dropped)
-		}
 		return out, err
 	}
 	out.take(done)
@@ -122,6 +118,24 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 		out.Quarantine = o.Name
 	}
 	return out, nil
+}
+
+// switchIn stages events and switches them in.
+func (s *Service) switchIn(ctx context.Context, o store.RestoreOptions, stage func(*store.Restoration) error) (done store.Restored, err error) {
+	r, err := s.store.BeginRestore(o)
+	if err != nil {
+		return done, err
+	}
+	if err = stage(r); err == nil {
+		done, err = r.Switch(ctx)
+	}
+	if err != nil {
+		// What was staged goes, also when nobody waits any more.
+		if dropped := r.Drop(context.WithoutCancel(ctx)); dropped != nil {
+			s.log.Warn("what was staged for a restore stays until the next start", "err", dropped)
+		}
+	}
+	return done, err
 }
 
 func (out *Restored) take(done store.Restored) {
@@ -135,9 +149,9 @@ func partial(m *bundle.Manifest) bool {
 	return m.Consistency == bundle.StableListing && m.CreatedBy == bundle.ByCLI
 }
 
-// quarantineName names a rollback to a bundle.
-func (s *Service) quarantineName(id string) string {
-	return s.clock().UTC().Format("20060102T150405.000Z") + "-from-" + id
+// quarantineName names what a rollback to a bundle, or a replacement, takes away.
+func (s *Service) quarantineName(of string) string {
+	return s.clock().UTC().Format("20060102T150405.000Z") + "-" + of
 }
 
 // before keeps the state before a restore of b. It is encrypted as the settings
