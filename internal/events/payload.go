@@ -36,7 +36,7 @@ type Restored struct {
 	Agent       string `json:"agent"`
 	Tenant      string `json:"tenant"`
 	ID          string `json:"id"`
-	Mode        string `json:"mode"`                   // repair, rollback
+	Mode        string `json:"mode"`                   // repair, rollback, replace
 	PreSnapshot string `json:"pre_snapshot,omitempty"` // id of the bundle made before
 	Written     int    `json:"written"`                // events put into the relay
 	Quarantined int    `json:"quarantined"`            // events taken out
