@@ -66,13 +66,18 @@ func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (
 
 // writing asks the relays while nobody else of ours writes at the slug. What has
 // begun is finished within its time, also if the caller does not wait for it.
-func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
+func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(context.Context) (Out, error)) (Out, error) {
+	return unbroken(ctx, s, s.door, slug, do)
+}
+
+// unbroken holds the slug and a place behind the door, and finishes what it begins.
+func unbroken[Out any](ctx context.Context, s *Server, through *door, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
 	unlock, err := s.slugs.lock(ctx, slug)
 	if err != nil {
 		return out, err
 	}
 	defer unlock()
-	exit, err := s.door.enter(ctx)
+	exit, err := through.enter(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -81,11 +86,11 @@ func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(c
 	if deadline, limited := ctx.Deadline(); limited {
 		left = time.Until(deadline)
 	}
-	unbroken, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
 	stop := context.AfterFunc(s.life, cancel)
 	defer stop()
-	return do(unbroken)
+	return do(whole)
 }
 
 // plainJSON is JSON as a model reads it best: without escapes for HTML.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -40,26 +39,8 @@ func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context
 
 // signing changes a contract while no other call of ours does: the next event
 // must be dated after the one before. What has begun is finished within its time.
-func signing[Out any](ctx context.Context, s *Server, contract string, do func(context.Context) (Out, error)) (out Out, err error) {
-	unlock, err := s.slugs.lock(ctx, nipae.Slug("contract:"+contract)) // no slug begins like that
-	if err != nil {
-		return out, err
-	}
-	defer unlock()
-	exit, err := s.desk.enter(ctx)
-	if err != nil {
-		return out, err
-	}
-	defer exit()
-	left := s.o.Timeout
-	if deadline, limited := ctx.Deadline(); limited {
-		left = time.Until(deadline)
-	}
-	unbroken, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
-	defer cancel()
-	stop := context.AfterFunc(s.life, cancel)
-	defer stop()
-	return do(unbroken)
+func signing[Out any](ctx context.Context, s *Server, contract string, do func(context.Context) (Out, error)) (Out, error) {
+	return unbroken(ctx, s, s.desk, nipae.Slug("contract:"+contract), do) // no slug begins like that
 }
 
 // partyOut is one side of a contract.
