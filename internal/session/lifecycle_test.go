@@ -215,36 +215,6 @@ func TestPanicsInOtherGoroutinesOfAConnection(t *testing.T) {
 	}
 }
 
-func TestIdleClientsArePinged(t *testing.T) {
-	r := start(t, &fake{}, Options{Limits: Limits{PingEvery: 10 * time.Millisecond, Silence: 500 * time.Millisecond}})
-	c := r.dial(t)
-	pings := make(chan struct{}, 1)
-	answer := c.ws.PingHandler()
-	n := 0
-	c.ws.SetPingHandler(func(s string) error {
-		if n++; n == 80 { // for longer than the silence that is allowed
-			pings <- struct{}{}
-		}
-		return answer(s)
-	})
-	go c.ws.ReadMessage()
-	select {
-	case <-pings:
-	case <-time.After(patience):
-		t.Fatal("no pings")
-	}
-	if r.count.get("open") != 1 {
-		t.Error("a client that answers pings was cut off")
-	}
-}
-
-func TestASilentClientIsGone(t *testing.T) {
-	r := start(t, &fake{}, Options{Limits: Limits{Silence: 50 * time.Millisecond}})
-	r.dial(t)
-	r.count.await(t, "cut ping", 1)
-	r.count.await(t, "open", 0)
-}
-
 func TestPingsAreAnswered(t *testing.T) {
 	r := start(t, &fake{}, Options{})
 	c := r.dial(t)

@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // counted is a Metrics that remembers, and wakes those who wait for a count.
 type counted struct {
@@ -109,13 +109,19 @@ func (l *logBuffer) String() string {
 // start serves f until the test ends.
 func start(t testing.TB, f *fake, o Options) *rig {
 	t.Helper()
+	r := newRig(f, o)
+	r.serve(t)
+	return r
+}
+
+// newRig makes a rig that is not served yet.
+func newRig(f *fake, o Options) *rig {
 	r := &rig{fake: f, count: newCounted(), log: &logBuffer{}}
 	if o.Metrics == nil {
 		o.Metrics = r.count
 	}
 	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.Server = newServer(f, o)
-	r.serve(t)
 	return r
 }
 
