@@ -40,8 +40,7 @@ func Over(r *relay.Relay) Backend { return overRelay{r} }
 
 type overRelay struct{ *relay.Relay }
 
-// Stored fixes what is there now, so that an event which arrives between two
-// pages does not depend on how fast the client reads.
+// Stored opens what is there now and what arrives while it is read.
 func (r overRelay) Stored(granted []relay.Granted) Rows {
 	return r.Relay.Stored(granted, r.Now())
 }

@@ -3,13 +3,17 @@ package relay
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"engramd/internal/store"
 )
 
 // Stream gives the stored events of one request page by page: first those of
 // search filters (best match first), then all others merged newest first, ties
-// by lowest id. Each event comes once. Between pages it holds nothing open.
+// by lowest id. Each event comes once. Between pages it holds nothing open, and
+// so each page is of a state of its own; therefore what arrived while a stream
+// was read in several comes at its end, as far as the limits go: of an address
+// that has a head all the time, one is given.
 type Stream struct {
 	relay   *Relay
 	from    Instant
@@ -18,6 +22,9 @@ type Stream struct {
 	shown   map[[32]byte]struct{} // ids given by search filters
 	last    [32]byte              // id given last by the merge
 	any     bool
+	above   int64              // arrivals that the running pass is about, 0 for all
+	began   int64              // newest arrival when the running pass began
+	late    map[int64]struct{} // arrivals later than the instant that were given
 	more    bool
 	unknown bool // a filter asked for no stored events (limit 0)
 }
@@ -27,7 +34,9 @@ type source struct {
 	ask   store.Ask
 	left  int // rows its limit still allows
 	rows  []store.Row
+	asked int // pages of the running pass
 	ended bool
+	cut   bool // its limit kept rows back
 }
 
 // hitSource is one search filter.
@@ -39,11 +48,11 @@ type hitSource struct {
 
 // Instant is a state of the memory that a reader asks about.
 type Instant struct {
-	Seq      int64 // the newest arrival to show
+	Seq      int64 // the newest arrival then; what comes later may be shown too
 	restores int64 // that had taken effect
 }
 
-// Now is the state that every query can see.
+// Now is a state that no query is older than.
 func (r *Relay) Now() Instant {
 	restores := r.store.Restores() // first: what it brings is below no number taken before it
 	return Instant{Seq: r.store.LastSeq(), restores: restores}
@@ -54,7 +63,7 @@ func (r *Relay) Now() Instant {
 // last page was read, pages of two states would come together: that is
 // ErrRestored instead.
 func (r *Relay) Stored(granted []Granted, at Instant) *Stream {
-	st := &Stream{relay: r, from: at}
+	st := &Stream{relay: r, from: at, began: at.Seq}
 	limits := r.limits.Load()
 	for _, g := range granted {
 		if g.Filter.LimitZero {
@@ -66,7 +75,7 @@ func (r *Relay) Stored(granted []Granted, at Instant) *Stream {
 			limit = limits.DefaultLimit
 		}
 		limit = min(limit, limits.MaxLimit)
-		ask := store.Ask{Scope: g.Scope, Filter: g.Filter, Ceiling: at.Seq}
+		ask := store.Ask{Scope: g.Scope, Filter: g.Filter}
 		if g.Filter.Search != "" {
 			ask.MaxRows = limit
 			st.hits = append(st.hits, &hitSource{ask: ask, left: limit})
@@ -84,6 +93,10 @@ func (st *Stream) Next(ctx context.Context, maxRows, maxBytes int) (rows []store
 	if rows, done, err = st.next(ctx, maxRows, maxBytes); err != nil {
 		return nil, false, err
 	}
+	st.note(rows)
+	if done {
+		done = !st.again()
+	}
 	if err := st.relay.unrestored(ctx, st.from); err != nil {
 		return nil, false, err
 	}
@@ -97,6 +110,47 @@ func (r *Relay) unrestored(ctx context.Context, since Instant) error {
 		err = ErrRestored
 	}
 	return err
+}
+
+// note remembers which late rows are given.
+func (st *Stream) note(rows []store.Row) {
+	for i := range rows {
+		if rows[i].Seq <= st.from.Seq {
+			continue
+		}
+		if st.late == nil {
+			st.late = make(map[int64]struct{})
+		}
+		st.late[rows[i].Seq] = struct{}{}
+	}
+}
+
+// given reports whether an earlier pass gave a row.
+func (st *Stream) given(row store.Row) bool {
+	_, late := st.late[row.Seq]
+	return late
+}
+
+// again begins a pass over what arrived since the last one began, for every
+// filter that was not read at once, and reports whether there is one to read.
+func (st *Stream) again() bool {
+	pages := 0
+	for _, src := range st.merged {
+		pages += src.asked
+	}
+	first, above := st.above == 0, st.began
+	st.merged = slices.DeleteFunc(st.merged, func(src *source) bool {
+		return src.cut || src.asked < 2 && (!first || pages < 2)
+	})
+	if len(st.merged) == 0 {
+		return false
+	}
+	st.above, st.began, st.any = above, st.relay.store.LastSeq(), false
+	for _, src := range st.merged {
+		src.ask.Above, src.ask.After = above, nil
+		src.asked, src.ended = 0, false
+	}
+	return true
 }
 
 func (st *Stream) next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
@@ -179,26 +233,29 @@ func before(a, b store.Row) bool {
 	return bytes.Compare(a.ID[:], b.ID[:]) < 0
 }
 
-// fill asks the store for the source's next page: one row more than the limit
+// fill asks the store for the source's next rows: one more than the limit
 // allows, because only that row tells whether the limit kept anything back.
 func (src *source) fill(ctx context.Context, st *Stream, maxRows, maxBytes int) error {
 	src.ask.MaxRows = min(maxRows, src.left+1)
 	src.ask.MaxBytes = maxBytes
-	page, err := st.relay.store.Query(ctx, src.ask)
-	if err != nil {
-		return err
-	}
-	src.rows = page.Rows
-	switch {
-	case len(src.rows) > src.left:
-		src.rows = src.rows[:src.left]
-		src.ended, st.more = true, true
-	case !page.More:
-		src.ended = true
-	}
-	if n := len(src.rows); n > 0 {
-		last := src.rows[n-1]
-		src.ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	for len(src.rows) == 0 && !src.ended {
+		page, err := st.relay.store.Query(ctx, src.ask)
+		if err != nil {
+			return err
+		}
+		src.asked++
+		if n := len(page.Rows); n > 0 {
+			last := page.Rows[n-1]
+			src.ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		}
+		src.ended = !page.More
+		if src.rows = page.Rows; st.above > 0 {
+			src.rows = slices.DeleteFunc(src.rows, st.given)
+		}
+		if len(src.rows) > src.left {
+			src.rows = src.rows[:src.left]
+			src.ended, src.cut, st.more = true, true, true
+		}
 	}
 	return nil
 }

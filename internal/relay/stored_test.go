@@ -16,6 +16,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
+	"engramd/internal/wire"
 )
 
 // open makes a relay over a fresh store.
@@ -180,17 +181,109 @@ func TestStoredSaysWhetherALimitKeptEventsBack(t *testing.T) {
 	}
 }
 
-func TestCeilingHidesLaterArrivals(t *testing.T) {
-	r, s := open(t)
-	key := storetest.NewKey("a")
-	s.Put(context.Background(), key.Note(1, "before"), store.PutOptions{})
-	before := r.Now()
-	s.Put(context.Background(), key.Note(0, "after"), store.PutOptions{})
-	for _, f := range []nostr.Filter{{Kinds: []int{1}}, {Authors: []string{key.Pub}}} {
-		rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, f), before), 10)
-		if len(rows) != 1 || !strings.Contains(string(rows[0].JSON), "before") {
-			t.Errorf("%v: %d rows", f, len(rows))
-		}
+// A head that is replaced after the instant a request is about, or between two
+// of its pages, is not lost: the answer holds the old version or the new one, and
+// nothing twice.
+func TestReplacedHeadsAreNotLost(t *testing.T) {
+	author := storetest.NewKey("a")
+	article := func(at int64, d, text string) *nostr.Event {
+		return author.Fake(30023, at, text, nostr.Tag{"d", d})
+	}
+	const heads = 10
+	tests := []struct {
+		name    string
+		filters []nostr.Filter
+		page    int
+		rows    int // at most
+	}{
+		{"at once", []nostr.Filter{{Kinds: []int{30023}}}, 100, heads},
+		{"in pages", []nostr.Filter{{Kinds: []int{30023}}}, 3, 2 * heads},
+		{"two filters", []nostr.Filter{{Kinds: []int{30023}}, {Authors: []string{author.Pub}}}, 3, 2 * heads},
+		{"apart", []nostr.Filter{
+			{Kinds: []int{30023}, Tags: nostr.TagMap{"d": {"0", "1", "2", "3", "4"}}},
+			{Kinds: []int{30023}, Tags: nostr.TagMap{"d": {"5", "6", "7", "8", "9"}}},
+		}, 100, 2 * heads},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, s := open(t)
+			put := func(ev *nostr.Event) {
+				t.Helper()
+				if res := s.Put(t.Context(), ev, store.PutOptions{}); res.Err != nil {
+					t.Fatal(res.Err)
+				}
+			}
+			for i := range heads {
+				put(article(int64(i), fmt.Sprint(i), "old"))
+			}
+			st := r.Stored(granted(t, r, gate.Reader{}, tt.filters...), r.Now())
+			found, ids := map[string]bool{}, map[[32]byte]bool{}
+			for round, done := 0, false; !done; round++ {
+				// Each is replaced before its page is read.
+				if round < 3 {
+					put(article(int64(100+round), fmt.Sprint(round), "new"))
+				}
+				var rows []store.Row
+				var err error
+				if rows, done, err = st.Next(t.Context(), tt.page, 1<<20); err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range rows {
+					if ids[row.ID] {
+						t.Errorf("%x came twice", row.ID)
+					}
+					ids[row.ID] = true
+					ev, err := wire.ParseEvent(row.JSON)
+					if err != nil {
+						t.Fatal(err)
+					}
+					found[ev.Tags.GetD()] = true
+				}
+			}
+			if len(found) != heads || len(ids) > tt.rows || st.More() || !st.Complete() {
+				t.Errorf("%d of %d heads, %d rows, more %v, complete %v", len(found), heads, len(ids), st.More(), st.Complete())
+			}
+		})
+	}
+}
+
+// What arrives while a stream is read takes no more room than the limit leaves.
+func TestLateArrivalsKeepToTheLimit(t *testing.T) {
+	for _, tt := range []struct {
+		limit, rows int
+		more        bool
+	}{{5, 5, true}, {8, 8, true}, {40, 30, false}} {
+		t.Run(fmt.Sprint(tt.limit), func(t *testing.T) {
+			r, s := open(t)
+			key := storetest.NewKey("a")
+			n := 0
+			notes := func(more int) {
+				for range more {
+					s.Put(t.Context(), key.Note(int64(n), fmt.Sprint("note ", n)), store.PutOptions{})
+					n++
+				}
+			}
+			notes(6)
+			st := r.Stored(granted(t, r, gate.Reader{}, nostr.Filter{Kinds: []int{1}, Limit: tt.limit}), r.Now())
+			seen := map[[32]byte]bool{}
+			for done := false; !done; {
+				var rows []store.Row
+				var err error
+				if rows, done, err = st.Next(t.Context(), 2, 1<<20); err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range rows {
+					if seen[row.ID] {
+						t.Errorf("%x came twice", row.ID)
+					}
+					seen[row.ID] = true
+				}
+				notes(min(3, 30-n))
+			}
+			if len(seen) != tt.rows || st.More() != tt.more {
+				t.Errorf("%d rows, more %v; want %d, %v", len(seen), st.More(), tt.rows, tt.more)
+			}
+		})
 	}
 }
 

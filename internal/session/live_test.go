@@ -84,6 +84,39 @@ func TestKhatruFault_GapBetweenStoredAndLive(t *testing.T) {
 	c.nothingBefore()
 }
 
+// What is committed after the ceiling was read may be among the stored events.
+// Then it is not sent again, whether it is delivered before EOSE or after.
+func TestStoredEventsAboveTheCeilingComeOnce(t *testing.T) {
+	f := &fake{}
+	var ev []*nostr.Event
+	for _, text := range []string{"before", "kept", "behind", "next"} {
+		ev = append(ev, event(t, alice, 1, text))
+	}
+	f.put(ev[0])
+	var kept, behind, next relay.Delivery
+	f.stored = func([]relay.Granted, int64) Stream {
+		kept, behind = f.put(ev[1]), f.put(ev[2])
+		var rows []store.Row
+		for _, row := range slices.Backward(f.rows) {
+			rows = append(rows, row.Row)
+		}
+		return &gatedStream{pages: [][]store.Row{rows[:1], rows[1:]}, next: func(page int) {
+			if page == 0 {
+				f.dispatch(kept)
+				next = f.put(ev[3])
+			}
+		}}
+	}
+	r := start(t, f, Options{})
+	c := r.dial(t)
+	c.send(`["REQ","s",{"kinds":[1]}]`)
+	c.expect(delivered("s", ev[2]), delivered("s", ev[1]), delivered("s", ev[0]), `["EOSE","s"]`)
+	f.dispatch(behind)
+	f.dispatch(next)
+	c.expect(delivered("s", ev[3]))
+	c.nothingBefore()
+}
+
 // An event that is kept for after EOSE and expires meanwhile is not sent.
 func TestKeptEventsMayExpire(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)

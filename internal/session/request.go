@@ -172,7 +172,7 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 			return nil, err
 		}
 		for i := range rows {
-			s.send(rows[i].JSON)
+			s.send(&rows[i])
 		}
 		if !done { // the last page goes with what follows it
 			e.flush()

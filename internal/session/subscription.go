@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay"
+	"engramd/internal/store"
 	"engramd/internal/wire"
 )
 
@@ -14,9 +15,10 @@ import (
 // it in the index.
 //
 // An event that is committed while the stored ones are sent is kept, and sent
-// after EOSE. The ceiling parts the two: arrivals up to it are in the stored
-// answer, arrivals above it are not; so nothing is missed and nothing comes
-// twice, also when the dispatcher is late.
+// after EOSE, unless it was among them: arrivals up to the ceiling are in the
+// stored answer, and of those above it, which may be, the ones that were sent
+// are known. So nothing is missed and nothing comes twice, also when the
+// dispatcher is late.
 type subscription struct {
 	c       *conn
 	id      string
@@ -28,10 +30,12 @@ type subscription struct {
 
 	ceiling atomic.Int64
 
-	mu    sync.Mutex
-	live  bool
-	ended bool
-	kept  []keptEvent
+	mu     sync.Mutex
+	late   map[int64]struct{} // arrivals above the ceiling that were sent before EOSE; the highest is latest
+	latest int64
+	live   bool
+	ended  bool
+	kept   []keptEvent
 }
 
 // keptEvent waits for EOSE.
@@ -58,8 +62,22 @@ func newSubscription(c *conn, id string, granted []relay.Granted) *subscription 
 }
 
 // send queues a stored event.
-func (s *subscription) send(json []byte) {
-	s.c.out.push(frame{op: opText, head: s.head, body: json})
+func (s *subscription) send(row *store.Row) {
+	if row.Seq > s.ceiling.Load() {
+		s.sentEarly(row.Seq)
+	}
+	s.c.out.push(frame{op: opText, head: s.head, body: row.JSON})
+}
+
+// sentEarly notes that a late arrival is among the stored events.
+func (s *subscription) sentEarly(seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late == nil {
+		s.late = make(map[int64]struct{})
+	}
+	s.late[seq] = struct{}{}
+	s.latest = max(s.latest, seq)
 }
 
 // deliver sends or keeps an event if the subscription asks for it and may know
@@ -84,9 +102,21 @@ func (s *subscription) deliver(d *relay.Delivery, expires nostr.Timestamp) (sent
 	return true, s.push(d.JSON)
 }
 
-// stale tells whether an arrival belongs to the stored answer. Ephemeral events
-// have no arrival number.
-func (s *subscription) stale(seq int64) bool { return seq != 0 && seq <= s.ceiling.Load() }
+// stale tells whether an arrival was in the stored answer. Ephemeral events have
+// no arrival number.
+func (s *subscription) stale(seq int64) bool {
+	if seq == 0 || seq <= s.ceiling.Load() {
+		return seq != 0
+	}
+	if s.late == nil {
+		return false
+	}
+	_, sent := s.late[seq]
+	if seq >= s.latest && s.live {
+		s.late = nil // arrivals are delivered in their order: none of them follows
+	}
+	return sent
+}
 
 // wants tells whether one of the filters matches the event and the gate grants
 // it to that very filter.

@@ -15,7 +15,7 @@ const (
 )
 
 // Count returns how many distinct events the asks match together, each within its own scope: exactly those that Query, or
-// Search, would return without any limit. After and the page bounds are not looked at. Errors are as of Query; ErrNoSearch
+// Search, would return without any limit. Above, After and the page bounds are not looked at. Errors are as of Query; ErrNoSearch
 // is for an ask with a search where there is no index.
 func (s *Store) Count(ctx context.Context, asks []Ask) (n int64, err error) {
 	defer s.observed("count", time.Now(), &err)

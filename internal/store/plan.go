@@ -16,10 +16,11 @@ const (
 	byAuthor                // events_author: per author and kind
 	byKind                  // events_kind
 	byTime                  // events_time for what everybody may read; a reader's own through the others
+	byArrival               // the table itself, from a seq on
 )
 
 func (a access) String() string {
-	return [...]string{"id", "address", "tag", "author", "kind", "time"}[a]
+	return [...]string{"id", "address", "tag", "author", "kind", "time", "arrival"}[a]
 }
 
 // Bounds of the planner.

@@ -15,9 +15,10 @@ const (
 )
 
 // Query returns the next page of the events that the filter matches and the scope shows: newest first, ties by lowest id,
-// as of one state of the database, without events that arrived after Ask.Ceiling and without any that has expired. Pages
-// that follow one another with After set to the last row's position give every event once. The filter's Limit is not
-// looked at.
+// as of one state of the database, which is no older than the call, without any that has expired. Pages that follow one
+// another with After set to the last row's position give every event once; but each is of a state of its own, so that of an
+// address whose head is replaced between two of them neither version need be there: after the last page, ask for what
+// arrived meanwhile (Ask.Above). The filter's Limit is not looked at.
 //
 // A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of ctx when the caller went away, or the
 // database's. ErrFilter is for a filter with Search (use Search) or an unknown kind of tag condition.
@@ -34,6 +35,9 @@ func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
 		return Page{}, nil
 	}
 	p := choose(want)
+	if ask.Above > 0 {
+		p = plan{want: want, access: byArrival}
+	}
 	read := s.snapshot
 	if p.oneStatement() {
 		read = s.read
@@ -73,13 +77,9 @@ func (a *Ask) bounds() bounds {
 
 // reading prepares one read call.
 func (s *Store) reading(ctx context.Context, c *conn, ask Ask, want *wanted) *reading {
-	r := &reading{
-		ctx: ctx, c: c, scope: ask.Scope, want: want, ceiling: ask.Ceiling, now: s.clock().Unix(), after: ask.After,
+	return &reading{
+		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
 	}
-	if r.ceiling == 0 {
-		r.ceiling = s.LastSeq()
-	}
-	return r
 }
 
 // page reads one page: a few ordered spans merged as they are read, anything else by collecting the newest first.

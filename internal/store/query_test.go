@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,26 +17,17 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
+	"engramd/internal/wire"
 )
 
 // queryAll pages through an answer with at most maxRows a page and returns the ids in order.
 func queryAll(t *testing.T, s *store.Store, ask store.Ask, maxRows int) (ids []string) {
 	t.Helper()
 	ask.MaxRows = maxRows
-	for {
-		page, err := s.Query(t.Context(), ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range page.Rows {
-			ids = append(ids, hex.EncodeToString(row.ID[:]))
-		}
-		if !page.More {
-			return ids
-		}
-		last := page.Rows[len(page.Rows)-1]
-		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	for _, row := range pages(t, s, ask) {
+		ids = append(ids, hex.EncodeToString(row.ID[:]))
 	}
+	return ids
 }
 
 // TestTiesAreExact: thousands of one second, in every way of reading, page by page.
@@ -255,8 +247,8 @@ func TestFilterErrors(t *testing.T) {
 	}
 }
 
-// TestPagesBesideWrites: rows that stay are read exactly once, and nothing newer than the ceiling is, while heads are
-// replaced and notes arrive.
+// TestPagesBesideWrites: while heads are replaced and notes arrive, rows that stay are read exactly once, and with what
+// arrived meanwhile every address that has a head all the time is found.
 func TestPagesBesideWrites(t *testing.T) {
 	s := storetest.MustOpen(t)
 	stay := map[string]bool{}
@@ -266,7 +258,6 @@ func TestPagesBesideWrites(t *testing.T) {
 		stay[ev.ID] = true
 		put(t, s, alice.Engram(bob, int64(i/10), fmt.Sprint("mem/", i)), store.Stored)
 	}
-	ceiling := s.LastSeq()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -285,20 +276,12 @@ func TestPagesBesideWrites(t *testing.T) {
 	for name, f := range map[string]nostr.Filter{
 		"author": {Authors: []string{alice.Pub}}, "kinds": {Kinds: []int{1, 30174}}, "time": {}, "many kinds": {Kinds: append(seq(30), 30174)},
 	} {
+		ask := store.Ask{Scope: gate.Operator(), Filter: f, MaxRows: 37}
+		before := s.LastSeq()
+		rows := pages(t, s, ask)
 		seen := map[string]int{}
-		ask := store.Ask{Scope: gate.Operator(), Filter: f, Ceiling: ceiling, MaxRows: 37}
-		for more := true; more; {
-			page, err := s.Query(t.Context(), ask)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, row := range page.Rows {
-				if seen[hex.EncodeToString(row.ID[:])]++; row.Seq > ceiling {
-					t.Errorf("%s: row %d above the ceiling %d", name, row.Seq, ceiling)
-				}
-				ask.After = &store.Position{CreatedAt: row.CreatedAt, ID: row.ID}
-			}
-			more = page.More
+		for _, row := range rows {
+			seen[hex.EncodeToString(row.ID[:])]++
 		}
 		for id, n := range seen {
 			if n > 1 {
@@ -310,6 +293,76 @@ func TestPagesBesideWrites(t *testing.T) {
 				t.Errorf("%s: a note that was there all the time is missing", name)
 			}
 		}
+		ask.MaxRows = 100_000
+		ask.Above = before
+		rows = append(rows, pages(t, s, ask)...)
+		if n := addresses(rows); n != 300 {
+			t.Errorf("%s: %d of 300 heads", name, n)
+		}
+	}
+}
+
+// pages reads an answer to its end.
+func pages(t *testing.T, s *store.Store, ask store.Ask) (rows []store.Row) {
+	t.Helper()
+	for {
+		page, err := s.Query(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, page.Rows...)
+		if !page.More {
+			return rows
+		}
+		last := page.Rows[len(page.Rows)-1]
+		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+}
+
+// addresses counts the engrams' addresses among rows.
+func addresses(rows []store.Row) int {
+	ds := map[string]bool{}
+	for _, row := range rows {
+		if ev, err := wire.ParseEvent(row.JSON); err == nil && ev.Kind == 30174 {
+			ds[ev.Tags.GetD()] = true
+		}
+	}
+	return len(ds)
+}
+
+// TestHeadIsNeverMissing: while a head is replaced over and over, whoever asks for it gets one.
+func TestHeadIsNeverMissing(t *testing.T) {
+	s := storetest.MustOpen(t)
+	first := alice.Engram(bob, 0, "mem/a")
+	put(t, s, first, store.Stored)
+	d := first.Tags.GetD()
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range 400 {
+			s.Put(t.Context(), alice.Engram(bob, 1+int64(i), "mem/a"), store.PutOptions{})
+		}
+		done.Store(true)
+	})
+	asks := 0
+	for ; !done.Load(); asks++ {
+		for name, f := range map[string]nostr.Filter{
+			"address": {Kinds: []int{30174}, Authors: []string{alice.Pub}, Tags: nostr.TagMap{"d": {d}}},
+			"author":  {Authors: []string{alice.Pub}},
+			"time":    {},
+		} {
+			page, err := s.Query(t.Context(), store.Ask{Scope: gate.Operator(), Filter: f})
+			if err != nil || len(page.Rows) != 1 {
+				t.Errorf("%s, ask %d: %d rows, %v", name, asks, len(page.Rows), err)
+			}
+			if n, err := s.Count(t.Context(), []store.Ask{{Scope: gate.Operator(), Filter: f}}); err != nil || n != 1 {
+				t.Errorf("%s, ask %d: count %d, %v", name, asks, n, err)
+			}
+		}
+	}
+	wg.Wait()
+	if asks < 10 {
+		t.Errorf("only %d asks beside 400 writes: the test proves little", asks)
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 
 // reading is one read call on one connection: what is asked, by whom, and as of when.
 type reading struct {
-	ctx     context.Context
-	c       *conn
-	scope   gate.Scope
-	want    *wanted
-	ceiling int64
-	now     int64     // expired at or before it is not there
-	after   *Position // resume behind it
-	texts   map[*shape]statement
+	ctx   context.Context
+	c     *conn
+	scope gate.Scope
+	want  *wanted
+	above int64     // of byArrival
+	now   int64     // expired at or before it is not there
+	after *Position // resume behind it
+	texts map[*shape]statement
 }
 
 // statement is a shape's SQL behind the span's own arguments, the first of which is the lower bound of created_at.
@@ -48,7 +48,7 @@ func columns(scope gate.Scope, f nostr.Filter) string {
 }
 
 // statement returns a span's SQL and arguments: every condition of the filter that the span does not imply, the scope,
-// expiry, the ceiling and the resume point, newest first where the index has that order.
+// expiry and the resume point, newest first where the index has that order.
 func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 	st, ok := r.texts[sp.shape]
 	if !ok {
@@ -80,7 +80,6 @@ func (r *reading) conditions(w *where, sh *shape) {
 	if sh.kinds && r.want.kinds != nil {
 		w.andIn(sh.at+".kind", r.want.kinds)
 	}
-	w.and("+"+sh.at+".seq<=?", r.ceiling)
 	w.and("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
 	if sh.classes != nil {
 		w.and("e.class IN (" + classList(sh.classes) + ")")

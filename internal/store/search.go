@@ -52,9 +52,6 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 		return nil, fmt.Errorf("%w: it has no search", ErrFilter)
 	}
 	ask.After = nil
-	if ask.Ceiling == 0 {
-		ask.Ceiling = s.LastSeq()
-	}
 	hits = &Hits{store: s, ask: ask}
 	spans, err := matchSpans(ask)
 	if err != nil || want.none || len(spans) == 0 {

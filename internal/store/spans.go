@@ -50,8 +50,17 @@ func (r *reading) spans(p plan) ([]span, error) {
 		return r.authorSpans(shape{}, r.want.authors, r.want.kinds)
 	case byKind:
 		return kindSpans(r.want.kinds), nil
+	case byArrival:
+		return []span{arrivalSpan(r.above)}, nil
 	}
 	return r.timeSpans()
+}
+
+// arrivalSpan reads what arrived after a seq, which is little: every condition is put to each row.
+func arrivalSpan(above int64) span {
+	return span{&shape{
+		from: "events AS e NOT INDEXED", lead: "e.seq>?", at: "e", ids: true, kinds: true, authors: true,
+	}, []driver.Value{above}}
 }
 
 func idSpan(ids []driver.Value) span {

@@ -157,7 +157,7 @@ type Page struct {
 type Ask struct {
 	Scope    gate.Scope
 	Filter   nostr.Filter // Limit is the caller's business; Search only by Search
-	Ceiling  int64        // highest seq to show; 0 means LastSeq at the call
+	Above    int64        // only what arrived after this seq; 0 for all
 	After    *Position    // nil starts at the newest
 	MaxRows  int          // per page; 0 means a default of the store
 	MaxBytes int          // of JSON per page, at least one row is returned; 0 means a default of the store
