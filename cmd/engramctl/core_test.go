@@ -44,7 +44,7 @@ func TestCoreEndsWhateverHangs(t *testing.T) {
 			}
 			start := time.Now()
 			code := m.Run(t.Context())
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if code != exitRelay || stdout.Len() > 0 || !strings.Contains(stderr.String(), "within 300ms") {

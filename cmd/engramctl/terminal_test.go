@@ -74,7 +74,7 @@ func (s *screen) String() string {
 // await waits until the terminal has shown a text so often.
 func (s *screen) await(t *testing.T, text string, times int) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for strings.Count(s.String(), text) < times {
 		select {
 		case <-s.grew:
@@ -158,7 +158,7 @@ func awaitEcho(t *testing.T, f *os.File, want bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		state, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 		if err != nil {
