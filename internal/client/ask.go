@@ -68,6 +68,7 @@ func (c *Client) askEach(ctx context.Context, targets []target, filter nostr.Fil
 // askRelay asks one relay for page after page.
 func (c *Client) askRelay(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
 	p := newPager(col, filter, c.o.Limits)
+	p.began = nostr.Timestamp(c.now())
 	var err error
 	for p.more() && err == nil {
 		err = c.with(ctx, t, func(conn *conn) error { return p.page(ctx, conn) })

@@ -61,15 +61,17 @@ func dial(ctx context.Context, url string, id Identity, o Options, trace func(bo
 // dialError makes an error for people of a failed handshake. A redirect is one:
 // a signature made for one relay is not to be shown to another.
 func dialError(ctx context.Context, resp *http.Response, err error) error {
+	var late net.Error
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.As(err, &late) && late.Timeout():
+		// The connection's own deadline can be a moment ahead of the context's.
 		return fmt.Errorf("%w: it did not accept the connection", ErrTimeout)
 	case resp != nil:
 		return fmt.Errorf("cannot connect: HTTP status %d instead of a websocket", resp.StatusCode)
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return fmt.Errorf("cannot connect: %w", op)
+	var failed *net.OpError
+	if errors.As(err, &failed) {
+		return fmt.Errorf("cannot connect: %w", failed)
 	}
 	return fmt.Errorf("cannot connect: %s", printable(err.Error()))
 }

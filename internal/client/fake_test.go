@@ -125,6 +125,7 @@ type hoard struct {
 	most   int  // 0: no cap
 	hints  bool // NIP-67
 	reqs   int
+	asking func(req int) // called before a REQ is answered, counted from 1; nil for nothing
 }
 
 func startHoard(t testing.TB, h *hoard) string {
@@ -136,6 +137,16 @@ func (h *hoard) put(events ...*nostr.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, events...)
+}
+
+// replace takes an event's older versions away and keeps it.
+func (h *hoard) replace(ev *nostr.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = slices.DeleteFunc(h.events, func(old *nostr.Event) bool {
+		return old.Kind == ev.Kind && old.PubKey == ev.PubKey && old.Tags.GetD() == ev.Tags.GetD()
+	})
+	h.events = append(h.events, ev)
 }
 
 func (h *hoard) all() []*nostr.Event {
@@ -178,6 +189,9 @@ func (h *hoard) serve(c *fakeConn) {
 			h.put(f.Event)
 			c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
 		case wire.LabelReq:
+			if h.asking != nil {
+				h.asking(h.asked() + 1)
+			}
 			found, cut := h.find(f.Filters[0])
 			for _, ev := range found {
 				c.event(f.SubID, ev)

@@ -3,22 +3,29 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 )
 
 // pager asks one relay for page after page, each up to the time of the oldest
-// event of the one before, until there is no more.
+// event of the one before, until there is no more. A head that is replaced
+// between two of several pages is in neither: its old version is gone before its
+// page is asked for, its new one is newer than those asked for before. Therefore
+// what was written since the paging began is asked for in the end.
 type pager struct {
 	col    *collector
 	filter nostr.Filter
 	budget budget
+	began  nostr.Timestamp // when paging began; 0: what changes meanwhile is nobody's concern
 
 	events  []*nostr.Event
 	seen    map[string]bool
 	until   *nostr.Timestamp // of the next page; nil: the filter's own
+	since   *nostr.Timestamp // of the pages about what was written meanwhile; nil before
 	largest int              // events in the largest page so far
+	pages   int              // with something new
 	done    bool
 	cut     bool // the relay may have more than it gave
 }
@@ -37,9 +44,12 @@ func (p *pager) page(ctx context.Context, conn *conn) error {
 	if p.until != nil {
 		f.Until = p.until
 	}
+	if p.since != nil {
+		f.Since = p.since
+	}
 	if !f.LimitZero {
 		f.Limit = p.budget.limits.Page
-		if left := p.filter.Limit - len(p.events); p.filter.Limit > 0 && p.until == nil {
+		if left := p.filter.Limit - len(p.events); p.filter.Limit > 0 && p.until == nil && p.since == nil {
 			f.Limit = min(f.Limit, left)
 		}
 	}
@@ -51,7 +61,37 @@ func (p *pager) page(ctx context.Context, conn *conn) error {
 		return err
 	}
 	p.turn(page, eose, f)
+	if p.done {
+		p.done = !p.meanwhile()
+	}
 	return nil
+}
+
+// behind is how far an author's clock is reckoned to be slow.
+const behind = 15 * 60
+
+// meanwhile turns to what was written since paging began, once and where
+// anything can be missed, and reports whether it did.
+func (p *pager) meanwhile() bool {
+	since := p.began - behind
+	f := p.filter
+	switch {
+	case p.began == 0, p.since != nil, p.pages < 2,
+		f.Limit > 0 && len(p.events) >= f.Limit,
+		f.Until != nil && *f.Until < since,
+		f.Kinds != nil && !slices.ContainsFunc(f.Kinds, replaceable):
+		return false
+	}
+	if f.Since != nil {
+		since = max(since, *f.Since)
+	}
+	p.since, p.until = &since, f.Until
+	return true
+}
+
+// replaceable reports whether an event of a kind takes the place of another (NIP-01).
+func replaceable(kind int) bool {
+	return nostr.IsReplaceableKind(kind) || nostr.IsAddressableKind(kind)
 }
 
 // pageCount is what is known of the page that is being read.
@@ -101,6 +141,9 @@ func (p *pager) turn(page pageCount, eose message, f nostr.Filter) {
 	n := len(page.ids)
 	more := eose.hinted("more")
 	p.largest = max(p.largest, n)
+	if page.fresh > 0 {
+		p.pages++
+	}
 	switch {
 	case p.filter.LimitZero, p.filter.Search != "":
 		// Neither can be paged: search is ordered by rank.

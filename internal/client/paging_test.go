@@ -91,6 +91,35 @@ func TestPaging(t *testing.T) {
 	}
 }
 
+// A memory that is rewritten between two pages of a list is in the list.
+func TestPagingBesideWrites(t *testing.T) {
+	now := time.Now().Unix()
+	for _, hints := range []bool{true, false} {
+		t.Run(fmt.Sprintf("hints %v", hints), func(t *testing.T) {
+			h := &hoard{most: 4, hints: hints}
+			slug := func(i int) nipae.Slug { return nipae.Slug(fmt.Sprintf("mem/%d", i)) }
+			for i := range 12 {
+				h.put(engramAt(t, "agent", "owner", slug(i), "old", now-10_000+int64(i)))
+			}
+			h.asking = func(req int) {
+				if req == 2 || req == 3 { // the oldest, whose page comes last
+					h.replace(engramAt(t, "agent", "owner", slug(req), "new", now))
+				}
+			}
+			m := ownerOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+			list, status, err := m.List(t.Context())
+			if err != nil || status.Partial || len(list) != 12 {
+				t.Fatalf("%d of 12 entries, partial %v, %v", len(list), status.Partial, err)
+			}
+			for _, e := range list {
+				if want := map[bool]string{true: "new", false: "old"}[e.Slug == slug(2) || e.Slug == slug(3)]; e.Text != want {
+					t.Errorf("%s is %q, want %q", e.Slug, e.Text, want)
+				}
+			}
+		})
+	}
+}
+
 // Random stores and caps: what is paged in is everything, or it is said to be
 // cut.
 func TestPagingRandomly(t *testing.T) {
