@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[daemonsKey{}] = map[string]*daemon{}
 			env.Setenv("MANAGER", managingKey().Pub)
+			env.Setenv("GORACE", noSleepAtExit)
 			return snapshotKeys(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -69,6 +70,10 @@ func snapshotKeys(env *testscript.Env) error {
 	}
 	return os.WriteFile(filepath.Join(env.WorkDir, "identity"), text, 0o600)
 }
+
+// noSleepAtExit are options of the race detector: without them every process of
+// a script ends a second later.
+const noSleepAtExit = "atexit_sleep_ms=0"
 
 type daemonsKey struct{}
 
@@ -96,7 +101,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // await waits for something that only the log shows.
 func (d *daemon) await(ts *testscript.TestScript, re *regexp.Regexp) []string {
@@ -129,7 +134,7 @@ func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	d := &daemon{log: &lockedBuffer{}, done: make(chan struct{})}
 	d.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, args[1:]...)...)
 	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = ts.MkAbs("."), d.log, d.log
-	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH")}
+	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit}
 	ts.Check(d.cmd.Start())
 	go func() {
 		_ = d.cmd.Wait() // the exit code is asked for by `ends`
