@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 // program. Besides testscript's commands they have
 //
 //	daemon NAME ARGS…      run `engramd serve` on free ports and wait until it is ready;
-//	                       sets NAME_URL (ws), NAME_HTTP, NAME_METRICS and NAME_PID
+//	                       sets NAME_URL (ws), NAME_HTTP, NAME_METRICS and NAME_PID;
+//	                       its environment has nothing but PATH and $MASTER
+//	master FILE            set MASTER to what FILE holds
 //	signal NAME SIGNAL     HUP or TERM
 //	ends NAME CODE         wait for its end and compare the exit code
 //	logs NAME REGEXP       wait until its log has a line that matches
@@ -50,6 +52,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents, "manage": manage,
+			"master": setMaster,
 		},
 	})
 }
@@ -134,7 +137,7 @@ func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	d := &daemon{log: &lockedBuffer{}, done: make(chan struct{})}
 	d.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, args[1:]...)...)
 	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = ts.MkAbs("."), d.log, d.log
-	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit}
+	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit, "MASTER=" + ts.Getenv("MASTER")}
 	ts.Check(d.cmd.Start())
 	go func() {
 		_ = d.cmd.Wait() // the exit code is asked for by `ends`
@@ -162,6 +165,10 @@ func find(ts *testscript.TestScript, name string) *daemon {
 		ts.Fatalf("no daemon %q", name)
 	}
 	return d
+}
+
+func setMaster(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv("MASTER", strings.TrimSpace(ts.ReadFile(args[0])))
 }
 
 func signalDaemon(ts *testscript.TestScript, _ bool, args []string) {
