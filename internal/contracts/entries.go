@@ -62,7 +62,7 @@ func (s *Service) Entries(ctx context.Context, c Caller, id string, q EntryQuery
 		}
 		out.Entries = append(out.Entries, e)
 	}
-	return out, nil
+	return out, s.refusals(ctx, v, rows, out.Entries)
 }
 
 func checkType(name string) error {
@@ -108,10 +108,15 @@ func (s *Service) Entry(ctx context.Context, c Caller, id, entryID string) (Entr
 		return Entry{}, errNotFound("entry")
 	}
 	e, err := s.entry(ctx, v, row, s.names())
-	if err == nil && row.Form != store.EntryPrivate {
+	if err != nil {
+		return Entry{}, err
+	}
+	if row.Form != store.EntryPrivate {
 		e.Event = row.Data
 	}
-	return e, err
+	one := []Entry{e}
+	err = s.refusals(ctx, v, []store.ThreadEntry{*row}, one)
+	return one[0], err
 }
 
 // Summary counts what the caller may see.

@@ -182,20 +182,20 @@ func TestRelayRefusesForAWhile(t *testing.T) {
 		}
 	}
 	w.refusing(nil)
-	if e := w.say(posts, id, "message", Shared, "of the poster"); e.NostrEventID != nil {
-		t.Error("the other party's entry overtakes those that wait")
+	if e := w.say(posts, id, "message", Shared, "of the poster"); e.NostrEventID == nil {
+		t.Error("the poster waits for what the relay refuses of the worker")
 	}
 	if e := w.say(works, id, "message", Shared, "three"); e.NostrEventID != nil {
 		t.Error("an entry overtakes those that wait")
 	}
 	sum := must[Summary](t)(w.Summary(t.Context(), posts, id))
-	if sum.TotalEntries != 4 || sum.NostrPublished != 0 || len(w.outbox.local) != 4 {
+	if sum.TotalEntries != 4 || sum.NostrPublished != 1 || len(w.outbox.local) != 3 {
 		t.Errorf("waiting: %+v, %d in the outbox", sum, len(w.outbox.local))
 	}
 	before := w.texts(posts, id)
 	again := &outbox{}
 	w.Service.outbox, again.remote = again, nil
-	if err := w.Resume(t.Context()); err != nil || len(again.local) != 4 {
+	if err := w.Resume(t.Context()); err != nil || len(again.local) != 3 {
 		t.Errorf("after a crash %d are queued again (%v)", len(again.local), err)
 	}
 	for _, ev := range w.outbox.local {

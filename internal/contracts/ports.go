@@ -54,8 +54,8 @@ type Identities interface {
 	Claim(ctx context.Context, agentID string) (Claimed, error)
 }
 
-// Outbox delivers signed events, each once to each target, those of a contract
-// in the order they were given, and tries again until they are taken.
+// Outbox delivers signed events, each once to each target, those of an author in
+// a contract in the order they were given, and tries again until they are taken.
 type Outbox interface {
 	// Targets are the further relays. What this relay stores is queued for them
 	// in the same commit (relay.WithForward).
@@ -66,8 +66,9 @@ type Outbox interface {
 	// this one, which has not taken it yet. An event it knows is no error. When
 	// the relay has taken a local one, who runs the outbox calls Service.Deliver.
 	Publish(ctx context.Context, ev *nostr.Event, local bool) error
-	// Waits reports whether an event of a contract waits for this relay.
-	Waits(ctx context.Context, contract string) (bool, error)
+	// Waits reports whether an event of an author waits for this relay in a
+	// contract.
+	Waits(ctx context.Context, contract, author string) (bool, error)
 }
 
 // Options are what a Service is made of. Relay, Store, Table, Signer, Sealer

@@ -164,12 +164,12 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 }
 
 // hand gives an entry's event to the relay, or to the outbox if the relay does
-// not take it now or has not yet taken what was written before.
+// not take it now or has not yet taken what its author wrote before.
 func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store.ThreadEntry) error {
 	waits := false
 	var err error
 	if s.outbox != nil {
-		if waits, err = s.outbox.Waits(ctx, v.Contract); err != nil {
+		if waits, err = s.outbox.Waits(ctx, v.Contract, ev.PubKey); err != nil {
 			return err
 		}
 	}

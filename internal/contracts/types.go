@@ -129,6 +129,16 @@ type Entry struct {
 	Encrypted bool `json:"encrypted"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
+	// Refusals say which relays did not take a shared entry, to the parties.
+	Refusals []Refusal `json:"refusals,omitempty"`
+}
+
+// Refusal says that a relay did not take an entry.
+type Refusal struct {
+	Relay  string    `json:"relay"`  // a URL, or "this relay"
+	Reason string    `json:"reason"` // a machine-readable word of NIP-01, as "blocked"
+	At     time.Time `json:"at"`     // of the first refusal
+	Final  bool      `json:"final"`  // it is not sent there any more
 }
 
 // EntryRequest writes an entry. Event is the signed kind-30090 of a shared

@@ -281,12 +281,12 @@ type outbox struct {
 func (o *outbox) Targets() []string { return nil }
 func (o *outbox) Rouse()            {}
 
-// Waits holds of what was given for this relay and not delivered.
-func (o *outbox) Waits(_ context.Context, contract string) (bool, error) {
+// Waits holds of what an author gave for this relay and was not delivered.
+func (o *outbox) Waits(_ context.Context, contract, author string) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, ev := range o.local {
-		if ev.Tags.GetD() == contract && !o.done[ev.ID] {
+		if ev.Tags.GetD() == contract && ev.PubKey == author && !o.done[ev.ID] {
 			return true, nil
 		}
 	}

@@ -15,7 +15,7 @@ func (m *Metrics) defineOutbox() {
 }
 
 // OutboxTried counts one attempt to deliver an event: "delivered", "known" (the relay had it), "superseded" (it has a newer
-// one and takes no older), "withdrawn", "refused" or "failed".
+// one and takes no older), "withdrawn", "abandoned" (refused for good), "refused" or "failed".
 func (m *Metrics) OutboxTried(local bool, outcome string) {
 	if m == nil {
 		return
@@ -69,5 +69,5 @@ func targetOf(local bool) string {
 func targetLabel() label { return label{"target", []string{"local", "remote"}} }
 
 func attemptLabel() label {
-	return label{"outcome", []string{"delivered", "known", "superseded", "withdrawn", "refused", "failed", other}}
+	return label{"outcome", []string{"delivered", "known", "superseded", "withdrawn", "abandoned", "refused", "failed", other}}
 }

@@ -25,7 +25,8 @@ var ErrOutboxFull = errors.New("the outbox is full")
 type OutboxItem struct {
 	N        int64 // the order in which events were given
 	Contract string
-	Queued   int64 // Unix seconds
+	Author   string // 64 lower-case hex digits
+	Queued   int64  // Unix seconds
 	JSON     []byte
 	Ahead    bool // this relay has not taken the event yet, and it is another target's item
 }
@@ -37,7 +38,7 @@ const (
 	sqlOutboxTime  = `SELECT max(created_at) FROM contract_outbox WHERE contract = ? AND author = ?`
 	sqlOutboxLast  = `SELECT last_insert_rowid()`
 	sqlOutboxFor   = `INSERT INTO contract_outbox_for(target, n) VALUES (?, ?) ON CONFLICT DO NOTHING`
-	sqlOutboxPage  = `SELECT o.n, o.contract, o.queued_at, o.json,
+	sqlOutboxPage  = `SELECT o.n, o.contract, o.author, o.queued_at, o.json,
 		f.target <> '' AND EXISTS (SELECT 1 FROM contract_outbox_for AS l WHERE l.target = '' AND l.n = f.n)
 		FROM contract_outbox_for AS f JOIN contract_outbox AS o ON o.n = f.n WHERE f.target = ? AND f.n > ? ORDER BY f.n LIMIT ?`
 	sqlOutboxDone  = `DELETE FROM contract_outbox_for WHERE target = ? AND n = ?`
@@ -50,7 +51,8 @@ const (
 	// What an author who vanishes has on its way goes nowhere any more.
 	sqlVanishOutboxFor = `DELETE FROM contract_outbox_for WHERE n IN (SELECT n FROM contract_outbox WHERE author = ? AND created_at <= ?)`
 	sqlVanishOutbox    = `DELETE FROM contract_outbox WHERE author = ? AND created_at <= ?`
-	sqlOutboxWaits     = `SELECT 1 FROM contract_outbox AS o JOIN contract_outbox_for AS f ON f.n = o.n AND f.target = '' WHERE o.contract = ? LIMIT 1`
+	sqlOutboxWaits     = `SELECT 1 FROM contract_outbox AS o JOIN contract_outbox_for AS f ON f.n = o.n AND f.target = ''
+		WHERE o.contract = ? AND o.author = ? LIMIT 1`
 )
 
 // QueueEvent puts a signed contract event into the outbox for each of the targets, behind all that was put there before.
@@ -118,11 +120,12 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 			var ok bool
 			it.N, _ = v[0].(int64)
 			it.Contract, _ = v[1].(string)
-			it.Queued, _ = v[2].(int64)
-			if it.JSON, ok = v[3].([]byte); !ok {
+			it.Author = hexOf(v[2])
+			it.Queued, _ = v[3].(int64)
+			if it.JSON, ok = v[4].([]byte); !ok {
 				return fmt.Errorf("outbox row: %w", errStoredRow)
 			}
-			it.Ahead = v[4] == int64(1)
+			it.Ahead = v[5] == int64(1)
 			items = append(items, it)
 			return nil
 		})
@@ -134,6 +137,9 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
 	return s.do(ctx, func(w *writer) error {
 		for _, n := range numbers {
+			if _, err := w.exec(sqlTakenAfter, target, n); err != nil {
+				return err
+			}
 			if _, err := w.exec(sqlOutboxDone, target, n); err != nil {
 				return err
 			}
@@ -182,16 +188,23 @@ func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
 			if _, err := w.exec(sqlOutboxLeave, target); err != nil {
 				return err
 			}
+			if _, err := w.exec(sqlRefusalGone, target); err != nil {
+				return err
+			}
 		}
 		_, err = w.exec(sqlOutboxSweep)
 		return err
 	})
 }
 
-// OutboxWaits reports whether an event of the contract waits for this relay.
-func (s *Store) OutboxWaits(ctx context.Context, contract string) (waits bool, err error) {
+// OutboxWaits reports whether an event of an author, in hex, for the contract waits for this relay.
+func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits bool, err error) {
+	blob, ok := lowerHex32(author)
+	if !ok {
+		return false, nil
+	}
 	err = s.read(ctx, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlOutboxWaits, []driver.Value{contract}, func([]driver.Value) error {
+		return c.query(ctx, sqlOutboxWaits, []driver.Value{contract, blob}, func([]driver.Value) error {
 			waits = true
 			return nil
 		})

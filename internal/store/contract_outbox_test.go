@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"testing"
@@ -70,11 +71,13 @@ func TestOutboxKeepsOrderUntilAllHaveIt(t *testing.T) {
 	want(store.OutboxLocal, "c/1", "c/3")
 	want(north, "c/1!", "d/2", "c/3!")
 	want(south, "c/1!")
-	if waits, err := s.OutboxWaits(ctx, "c"); err != nil || !waits {
-		t.Errorf("c waits: %t, %v", waits, err)
-	}
-	if waits, err := s.OutboxWaits(ctx, "d"); err != nil || waits {
-		t.Errorf("d waits: %t, %v", waits, err)
+	for _, x := range []struct {
+		contract, author string
+		want             bool
+	}{{"c", alice.Pub, true}, {"c", bob.Pub, false}, {"d", alice.Pub, false}} {
+		if waits, err := s.OutboxWaits(ctx, x.contract, x.author); err != nil || waits != x.want {
+			t.Errorf("%s waits: %t, %v", x.contract, waits, err)
+		}
 	}
 	newest := func(contract, author string, want int64) {
 		t.Helper()
@@ -166,4 +169,59 @@ func TestVanishedAuthorIsNotPublished(t *testing.T) {
 	if n := rows(t, s, "contract_outbox"); n != 1 {
 		t.Errorf("%d events are kept", n)
 	}
+}
+
+// TestRefusalsAreKept until the target takes the event, its author vanishes, or the target is left; a final one takes the
+// event off the list, and that of this relay off all of them.
+func TestRefusalsAreKept(t *testing.T) {
+	s := storetest.MustOpen(t)
+	want := func(ev *nostr.Event, refusals ...store.ContractRefusal) {
+		t.Helper()
+		id, err := hex.DecodeString(ev.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.ContractRefusals(t.Context(), [][]byte{id, make([]byte, 32)})
+		if err != nil || len(got) != 2 || !slices.Equal(got[0], refusals) || got[1] != nil {
+			t.Errorf("refused %+v (%v), want %+v", got, err, refusals)
+		}
+	}
+	refuse := func(target string, ev *nostr.Event, reason string, final bool) {
+		t.Helper()
+		if err := s.OutboxRefused(t.Context(), target, ev, reason, final); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := storetest.Start.Unix()
+	first, second, third := queueEntry(t, s, "c", 1, north, south), queueEntry(t, s, "c", 2, north), queueEntry(t, s, "c", 3, store.OutboxLocal, north)
+	refuse(north, first, "blocked", false)
+	refuse(north, first, "restricted", false)
+	refuse(south, first, "invalid", true)
+	refuse(north, second, "invalid", true)
+	want(first, store.ContractRefusal{Target: north, Reason: "restricted", At: at}, store.ContractRefusal{Target: south, Reason: "invalid", At: at, Final: true})
+	want(second, store.ContractRefusal{Target: north, Reason: "invalid", At: at, Final: true})
+	if got := waiting(t, s, north); !slices.Equal(got, []string{"c/1", "c/3!"}) || len(waiting(t, s, south)) != 0 {
+		t.Errorf("for %s wait %v", north, got)
+	}
+	refuse(store.OutboxLocal, third, "invalid", true)
+	want(third, store.ContractRefusal{Reason: "invalid", At: at, Final: true})
+	if err := s.OutboxDone(t.Context(), north, []int64{1}); err != nil {
+		t.Fatal(err)
+	}
+	want(first, store.ContractRefusal{Target: south, Reason: "invalid", At: at, Final: true})
+	if n := rows(t, s, "contract_outbox") + rows(t, s, "contract_outbox_for"); n != 0 {
+		t.Errorf("%d rows wait on", n)
+	}
+	refuse(north, first, "blocked", false) // it was delivered meanwhile
+	want(first, store.ContractRefusal{Target: south, Reason: "invalid", At: at, Final: true})
+	fourth := queueEntry(t, s, "c", 4, north)
+	refuse(north, fourth, "blocked", false)
+	if err := s.OutboxKeep(t.Context(), []string{south}); err != nil {
+		t.Fatal(err)
+	}
+	want(fourth)
+	put(t, s, contractEvent(alice, 62, "x", bob.Pub, at+10, "", nostr.Tag{"relay", "ALL_RELAYS"}), store.Stored)
+	want(first)
+	want(second)
+	want(third)
 }

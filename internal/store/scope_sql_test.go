@@ -45,8 +45,8 @@ var noScope = map[string]string{
 	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
 	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
 	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
-	"Store.OutboxLag": "numbers",
-	"Hits.Cut":        "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
+	"Store.OutboxLag": "numbers", "Store.OutboxRefused": "writes", "Store.ContractRefusals": "words of relays on events, which the service tells parties",
+	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
 // Reasons for what the contract memory service reads. It asks for one pair of keys, and what its callers get of that is

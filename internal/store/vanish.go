@@ -81,7 +81,7 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
-	for _, text := range []string{sqlVanishPrivate, sqlVanishOutboxFor, sqlVanishOutbox} {
+	for _, text := range []string{sqlVanishPrivate, sqlVanishOutboxFor, sqlVanishOutbox, sqlVanishRefusals} {
 		if _, err := w.exec(text, v.pubkey, v.until); err != nil {
 			return false, err
 		}

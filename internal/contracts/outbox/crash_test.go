@@ -188,11 +188,14 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 				r := &rig{t: t, box: l.box, timers: l.timers}
 				r.empty()
-				var texts []string
+				// In order for each author: alice said one and three, bob two.
+				texts := map[bool][]string{}
 				for _, content := range north.contents() {
-					texts = append(texts, strings.Split(content, `"`)[7])
+					text := strings.Split(content, `"`)[7]
+					texts[text == "two"] = append(texts[text == "two"], text)
 				}
-				wantGot(t, "the further relay", texts, "one", "two", "three")
+				wantGot(t, "the further relay", texts[false], "one", "three")
+				wantGot(t, "the further relay", texts[true], "two")
 				page, err := l.service.Entries(t.Context(), contracts.Caller{PubKey: bob.Pub}, id, contracts.EntryQuery{})
 				if err != nil || page.Total != 3 {
 					t.Fatalf("%d in the thread (%v)", page.Total, err)

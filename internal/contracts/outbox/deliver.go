@@ -15,12 +15,13 @@ import (
 // verdict is what became of one attempt to deliver. Its text is the metric's label.
 type verdict string
 
-// Verdicts. The first four are the end of it.
+// Verdicts. The first five are the end of it.
 const (
 	delivered  verdict = "delivered"
 	known      verdict = "known"
 	superseded verdict = "superseded"
 	withdrawn  verdict = "withdrawn" // removed from this relay by its author or the operator, or never to be taken here
+	abandoned  verdict = "abandoned" // refused for good: it is not sent any more
 	refused    verdict = "refused"   // this event: others may do better
 	failed     verdict = "failed"    // the target: others would fare the same
 )
@@ -39,14 +40,18 @@ type local struct{ relay Submitter }
 
 func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	a := l.relay.Submit(relay.AsAuthor(ctx, ev), ev)
+	why := &client.RefusalError{Message: a.Message}
 	if a.Outcome == store.Deleted.String() || strings.HasPrefix(a.Message, "invalid:") {
-		return withdrawn, nil
+		return withdrawn, why
 	}
 	v := spoken(a.OK, a.Message)
-	if v.final() {
+	switch {
+	case v.final():
 		return v, nil
+	case why.Prefix() == "rate-limited":
+		return refused, why // one author is too fast here, not everybody
 	}
-	return v, &client.RefusalError{Message: a.Message}
+	return v, why
 }
 
 func (local) close() {}
@@ -99,7 +104,11 @@ func (r remote) close() { r.client.Close() }
 // reason is what may be logged of an error: of a refusal its prefix alone, since relays put keys and ids into what follows.
 func reason(err error) string {
 	var refusal *client.RefusalError
-	if !errors.As(err, &refusal) {
+	switch {
+	case errors.As(err, &refusal):
+	case errors.Is(err, client.ErrAuth):
+		return "auth-required"
+	default:
 		return err.Error()
 	}
 	switch prefix := refusal.Prefix(); prefix {

@@ -1,13 +1,15 @@
 // Package outbox delivers signed contract events: to this relay when it did not take one at once, and to further relays.
 //
 // What is given to it is in the database before Publish returns, and stays there until the target has said yes: neither a
-// restart nor kill -9 loses it. Each target has a lane for each contract. In a lane events go in the order they were given,
-// one after the other; lanes do not wait for one another, so that a contract whose entries a relay refuses does not hold up
-// the others. A further relay gets an event after this relay has it.
+// restart nor kill -9 loses it. The events of a contract go in the order they were given, one after the other. Each target
+// has a lane for each author's entries in a contract and one for the states of a pair of keys: an event that is refused
+// holds up its lane and nothing else, so that neither another contract nor the other party waits for it. A further relay
+// gets an event after this relay has it.
 //
 // A target that cannot be reached, or says that it is overloaded, is left alone for a while, a lane whose event is refused
-// as well: a second at first, twice as long each time, ten minutes at most, without end. An event that was sent and not
-// acknowledged is sent again; relays know events by their ids, so it is there once.
+// as well: a second at first, twice as long each time, ten minutes at most, without end. What a further relay calls invalid
+// for an hour it gets no more, and the next in its lane has its turn. Refusals are noted, for the API to tell. An event
+// that was sent and not acknowledged is sent again; relays know events by their ids, so it is there once.
 package outbox
 
 import (
@@ -33,7 +35,8 @@ type Store interface {
 	Outbox(ctx context.Context, target string, after int64, limit int) ([]store.OutboxItem, error)
 	OutboxDone(ctx context.Context, target string, numbers []int64) error
 	OutboxKeep(ctx context.Context, targets []string) error
-	OutboxWaits(ctx context.Context, contract string) (bool, error)
+	OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error
+	OutboxWaits(ctx context.Context, contract, author string) (bool, error)
 	OutboxWithdraw(ctx context.Context, eventID string) error
 	OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error
 }
@@ -46,7 +49,7 @@ type Submitter interface {
 // Observer counts; *metrics.Metrics is one.
 type Observer interface {
 	// OutboxTried reports one attempt to deliver an event, to this relay or to a further one: "delivered", "known" (it
-	// had it), "superseded" (it has a newer one and takes no older), "withdrawn", "refused" or "failed".
+	// had it), "superseded" (it has a newer one and takes no older), "withdrawn", "abandoned", "refused" or "failed".
 	OutboxTried(local bool, outcome string)
 }
 
@@ -181,18 +184,20 @@ func (b *Outbox) Withdraw(ctx context.Context, eventID string) error {
 	return b.o.Store.OutboxWithdraw(ctx, eventID)
 }
 
-// Waits reports whether an event of the contract waits for this relay: the next one has to wait behind it.
-func (b *Outbox) Waits(ctx context.Context, contract string) (bool, error) {
-	return b.o.Store.OutboxWaits(ctx, contract)
+// Waits reports whether an event of the author waits for this relay in the contract: his next one has to wait behind it.
+func (b *Outbox) Waits(ctx context.Context, contract, author string) (bool, error) {
+	return b.o.Store.OutboxWaits(ctx, contract, author)
 }
 
 // Targets are the URLs of the further relays; not to be changed.
 func (b *Outbox) Targets() []string { return b.o.Targets }
 
 // Rouse makes the outbox look for what was queued beside it, by the relay's own commits.
-func (b *Outbox) Rouse() {
+func (b *Outbox) Rouse() { b.rouse(false) }
+
+func (b *Outbox) rouse(all bool) {
 	for _, t := range b.targets {
-		t.rouse()
+		t.rouse(all)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestLocalFirst(t *testing.T) {
 	r.say("c", 4, false)
 	until(t, north, "the other contract's entry", func() bool { return len(north.got) == 1 })
 	wantGot(t, "the further relay", north.contents(), "d3")
-	if waits, err := r.box.Waits(t.Context(), "c"); err != nil || !waits {
+	if waits, err := r.box.Waits(t.Context(), "c", author.Pub); err != nil || !waits {
 		t.Errorf("waits %t, %v", waits, err)
 	}
 	r.timers.paused(t, 1)

@@ -1,0 +1,46 @@
+package contracts
+
+import (
+	"context"
+	"net/url"
+
+	"engramd/internal/store"
+)
+
+// thisRelay is what refusals call the relay itself.
+const thisRelay = "this relay"
+
+// refusals tells a party which relays refused entries; each of the rows is that
+// of the entry at the same place.
+func (s *Service) refusals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
+	if s.outbox == nil || !v.role.party() || len(rows) == 0 {
+		return nil
+	}
+	ids := make([][]byte, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	refused, err := s.store.ContractRefusals(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, of := range refused {
+		for _, r := range of {
+			entries[i].Refusals = append(entries[i].Refusals, Refusal{Relay: relayName(r.Target), Reason: r.Reason, At: unix(r.At), Final: r.Final})
+		}
+	}
+	return nil
+}
+
+// relayName is a target of the outbox as a party may know it.
+func relayName(target string) string {
+	if target == store.OutboxLocal {
+		return thisRelay
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return "a further relay"
+	}
+	u.User = nil
+	return u.String()
+}

@@ -1,0 +1,46 @@
+package contracts
+
+import (
+	"testing"
+
+	"engramd/internal/store"
+	"engramd/internal/wire"
+	"engramd/nips/niptemp"
+)
+
+// TestRefusalsAreToldToParties: which relay did not take an entry, and why, is for the two, in pages and single entries;
+// nobody else learns where entries are sent.
+func TestRefusalsAreToldToParties(t *testing.T) {
+	w := newWorld(t)
+	posts, works := w.provision("anna", anna), w.provision("will", will)
+	id := w.in(posts, works, niptemp.Accepted)
+	e := w.say(posts, id, "message", Shared, "hello")
+	ev, err := wire.ParseEvent(must[Entry](t)(w.Entry(t.Context(), posts, id, e.EntryID)).Event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const north = "wss://relay:secret@north.example"
+	if err := w.store.QueueEvent(t.Context(), ev, []string{store.OutboxLocal, north}); err != nil {
+		t.Fatal(err)
+	}
+	for target, final := range map[string]bool{store.OutboxLocal: false, north: true} {
+		if err := w.store.OutboxRefused(t.Context(), target, ev, "blocked", final); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := w.clock.Now().UTC()
+	want := []Refusal{{Relay: "this relay", Reason: "blocked", At: at}, {Relay: "wss://north.example", Reason: "blocked", At: at, Final: true}}
+	for name, c := range map[string]Caller{"poster": posts, "worker": works, "nobody": {}, "stranger": holder(mara), "operator": {PubKey: oper.Pub, Operator: true}} {
+		n := 0
+		if name == "poster" || name == "worker" {
+			n = 2
+		}
+		page := must[EntryPage](t)(w.Entries(t.Context(), c, id, EntryQuery{}))
+		one := must[Entry](t)(w.Entry(t.Context(), c, id, e.EntryID))
+		for what, got := range map[string][]Refusal{"a page": page.Entries[0].Refusals, "one": one.Refusals} {
+			if len(got) != n || n == 2 && (got[0] != want[0] || got[1] != want[1]) {
+				t.Errorf("%s, %s: %+v", name, what, got)
+			}
+		}
+	}
+}
