@@ -109,7 +109,7 @@ func checkAuth(t testing.TB, m *Memory, ev *nostr.Event, want error, auths *atom
 
 // AUTH names the relay as it was written, and is for this challenge only.
 func TestWhatIsSigned(t *testing.T) {
-	events := make(chan *nostr.Event, 1)
+	events := make(chan *nostr.Event, 8) // one for each attempt
 	url := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
 		c.sendf(`["AUTH","once"]`)
 		if f, ok := c.next(wire.LabelAuth); ok {
@@ -118,11 +118,22 @@ func TestWhatIsSigned(t *testing.T) {
 		c.drain()
 	}})
 	written := strings.Replace(url, "ws://", "WS://", 1) + "/"
-	c := clientFor(t, who(t, "agent"), []string{written}, quick)
-	if _, err := c.Ask(t.Context(), nipae.ListFilter(who(t, "agent").PubKey(), who(t, "owner").PubKey())); !errors.Is(err, ErrNoRelay) {
-		t.Error(err)
+	var ev *nostr.Event
+	scaled(t, func(timeout func(*Options)) error {
+		c := clientFor(t, who(t, "agent"), []string{written}, timeout)
+		if _, err := c.Ask(t.Context(), nipae.ListFilter(who(t, "agent").PubKey(), who(t, "owner").PubKey())); !errors.Is(err, ErrNoRelay) {
+			t.Error(err)
+		}
+		select {
+		case ev = <-events:
+			return nil
+		default:
+			return errors.New("nothing was signed")
+		}
+	})
+	if ev == nil {
+		return
 	}
-	ev := <-events
 	if wire.Verify(ev) != nil || ev.Kind != 22242 || ev.PubKey != who(t, "agent").PubKey() || len(ev.Tags) != 2 ||
 		ev.Tags.GetFirst([]string{"relay", written}) == nil || ev.Tags.GetFirst([]string{"challenge", "once"}) == nil || ev.Content != "" {
 		t.Errorf("signed %v", ev)

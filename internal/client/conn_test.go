@@ -84,17 +84,23 @@ func TestConnectionsAreKept(t *testing.T) {
 
 // After Close nothing of the client runs on, and it says so.
 func TestClose(t *testing.T) {
-	c := New(who(t, "agent"), Options{Relays: []string{bridgetest.Start(t).URL, silentRelay(t), hostileRelays(t)["challenges without end"](t)}, Timeout: time.Second})
-	m, err := c.AsAgent(who(t, "owner").PubKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustSet(t, m, "mem/a", "x")
-	c.Close()
-	c.Close()
-	if _, err := c.Ask(t.Context(), nostr.Filter{Kinds: []int{1}}); !errors.Is(err, ErrNoRelay) || !strings.Contains(err.Error(), errClosed.Error()) {
-		t.Errorf("after Close: %v", err)
-	}
+	relays := []string{bridgetest.Start(t).URL, silentRelay(t), hostileRelays(t)["challenges without end"](t)}
+	scaled(t, func(timeout func(*Options)) error {
+		o := Options{Relays: relays}
+		timeout(&o)
+		c := New(who(t, "agent"), o)
+		m, err := c.AsAgent(who(t, "owner").PubKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, set := m.Set(t.Context(), "mem/a", "x", SetOptions{})
+		c.Close()
+		c.Close()
+		if _, err := c.Ask(t.Context(), nostr.Filter{Kinds: []int{1}}); !errors.Is(err, ErrNoRelay) || !strings.Contains(err.Error(), errClosed.Error()) {
+			t.Errorf("after Close: %v", err)
+		}
+		return set
+	})
 	deadline := time.After(patience)
 	for running() {
 		select {
@@ -116,8 +122,8 @@ func running() bool {
 func TestCancellation(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	url := onReq(func(*fakeConn, wire.Frame) bool { asked <- struct{}{}; return true })(t)
-	m := ownerOf(t, "agent", "owner", []string{url, silentRelay(t)}, nil)
-	ctx, cancel := contextWithin(t, patience)
+	m := ownerOf(t, "agent", "owner", []string{url, silentRelay(t)}, func(o *Options) { o.Timeout = time.Hour })
+	ctx, cancel := contextWithin(t, time.Hour)
 	done := make(chan error, 1)
 	go func() {
 		_, _, err := m.Get(ctx, "mem/a")
@@ -130,7 +136,7 @@ func TestCancellation(t *testing.T) {
 		if !errors.Is(err, ErrNoRelay) {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it goes on")
 	}
 }
