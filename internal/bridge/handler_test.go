@@ -238,7 +238,7 @@ func TestServerLimits(t *testing.T) {
 		if _, err := io.WriteString(conn, text); err != nil && name == "headers" {
 			t.Fatal(err)
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
 		if _, err := io.ReadAll(conn); errors.Is(err, errTimeout) {
 			t.Errorf("%s: the connection was left open", name)
 		}

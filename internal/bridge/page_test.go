@@ -12,7 +12,7 @@ import (
 
 var errTimeout = os.ErrDeadlineExceeded
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()

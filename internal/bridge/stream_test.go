@@ -163,26 +163,23 @@ func TestFailureAfterTheFirstByte(t *testing.T) {
 // TestSlowReaderIsWaitedFor: pages are read as the client takes them, and an
 // answer may last longer than the server's limits for a request.
 func TestSlowReaderIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const limit = 2 * time.Second
 	b := &endless{rows: 400, size: 10_000, page: make(chan struct{})}
 	w := overBackend(t, b)
-	addr := serve(t, w.Handler, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
+	addr := serve(t, w.Handler, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = limit, limit })
 	start := time.Now()
 	go func() {
-		tick := time.NewTicker(40 * time.Millisecond)
-		defer tick.Stop()
-		for range tick.C {
-			select {
-			case b.page <- struct{}{}:
-			case <-t.Context().Done():
-				return
-			}
-		}
+		b.page <- struct{}{}
+		b.page <- struct{}{}
+		<-time.After(limit * 5 / 4) // in the middle of the answer
+		close(b.page)
 	}()
 	body, err := readAll(w.query(t, addr))
 	if err != nil || !json.Valid([]byte(body)) {
 		t.Errorf("%d bytes, %v", len(body), err)
 	}
-	if took := time.Since(start); took < 400*time.Millisecond {
+	if took := time.Since(start); took <= limit {
 		t.Errorf("the answer took %v only: this tests nothing", took)
 	}
 }
@@ -227,8 +224,9 @@ func TestFiveThousandLargestEngrams(t *testing.T) {
 // TestStalledReaderIsCutOff: who takes nothing is given a page or so, and after
 // the stall his slot is free again.
 func TestStalledReaderIsCutOff(t *testing.T) {
-	b := &endless{rows: 100_000, size: 10_000}
-	w := overBackend(t, b, func(o *Options) { o.Limits = Limits{Requests: 1, Stall: 150 * time.Millisecond} })
+	t.Parallel()
+	b := &endless{rows: 100_000, size: 10_000, page: make(chan struct{})}
+	w := overBackend(t, b, func(o *Options) { o.Limits = Limits{Requests: 1, Stall: time.Second} })
 	addr := serve(t, w.Handler)
 	conn := dial(t, addr)
 	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
@@ -236,6 +234,7 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 	}
 	fmt.Fprintf(conn, "POST /query HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
 		w.sign(agent, "POST", "/query", []byte(anything)), len(anything), anything)
+	b.page <- struct{}{} // then the answer has begun, and waits for the store
 	first := make([]byte, 12)
 	if _, err := io.ReadFull(conn, first); err != nil || string(first) != "HTTP/1.1 200" {
 		t.Fatalf("%q, %v", first, err)
@@ -244,6 +243,7 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 	if body, err := readAll(resp); resp.StatusCode != 429 || err != nil || !strings.Contains(body, "rate-limited: ") {
 		t.Errorf("while the only slot is taken: %d %s, %v", resp.StatusCode, body, err)
 	}
+	close(b.page)
 	deadline := time.Now().Add(patience)
 	for w.slots.count() > 0 {
 		if time.Now().After(deadline) {
