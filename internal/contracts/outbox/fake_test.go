@@ -20,7 +20,7 @@ import (
 	"engramd/internal/wire"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // fakeRelay is a relay on a port of its own that can be told to refuse, to be slow and to vanish.
 type fakeRelay struct {
@@ -305,7 +305,7 @@ func newRig(t *testing.T, targets ...string) *rig {
 		counts: &counts{n: map[string]int{}}, told: make(chan string, 1000)}
 	r.store = storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
 	r.o = Options{Store: r.store, Relay: r.ours, Targets: targets, Clock: clock.Now, After: r.timers.after, Observe: r.counts,
-		Timeout: 5 * time.Second}
+		Timeout: patience}
 	t.Cleanup(func() { r.box.Close() })
 	return r
 }
@@ -360,6 +360,18 @@ func (r *rig) until(f *fakeRelay, what string, holds func() bool) {
 	defer nudging.Wait()
 	defer close(stop)
 	until(r.t, f, what, holds)
+}
+
+// pass lets time go by until something holds.
+func (r *rig) pass(what string, holds func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("waited in vain until %s", what)
+		}
+		r.timers.pass(time.Second)
+		time.Sleep(time.Millisecond) // a poll, while the outbox's clock goes on
+	}
 }
 
 // empty waits until nothing waits any more, and lets time go by meanwhile.
