@@ -34,7 +34,9 @@ DROP TABLE tags_by_key;
 -- author: the pubkey's number. readers: of the one p tag that nearly every gated event has, the number; none or several are
 -- the 32-byte values one after the other, as before and as in history, which names keys in full.
 ALTER TABLE events ADD COLUMN author INTEGER NOT NULL DEFAULT 0;
+-- in ranges of events.seq:
 UPDATE events SET author = coalesce((SELECT num FROM pubkeys WHERE key = pubkey), 0),
-  readers = CASE WHEN length(readers) = 32 THEN (SELECT num FROM pubkeys WHERE key = readers) ELSE readers END;
+  readers = CASE WHEN length(readers) = 32 THEN (SELECT num FROM pubkeys WHERE key = readers) ELSE readers END
+  WHERE seq BETWEEN ?1 AND ?2;
 CREATE UNIQUE INDEX events_address ON events(kind, author, d) WHERE d IS NOT NULL;
 CREATE INDEX events_author ON events(author, kind, created_at, class, expires_at);

@@ -1,7 +1,8 @@
 // Package migrations embeds the numbered SQL files that make an engramd database.
 //
 // A file is named NNNN_what.sql and is applied once, in order, in a transaction of its own; the database remembers the
-// number of the last one in PRAGMA user_version. A released file is never edited: a change is a new file.
+// number of the last one in PRAGMA user_version. What a released file makes of a database never changes: a change is a
+// new file.
 package migrations
 
 import (
@@ -24,6 +25,31 @@ type Migration struct {
 	Version int    // 1, 2, 3, … without gaps
 	Name    string // the file's name
 	SQL     string
+}
+
+// Ranges stands on the line above a statement that is run once for each range of seq, ?1 to ?2, that the table events
+// has: SQLite keeps what undoes a statement until it ends, and of the whole table that would be as large as the table.
+const Ranges = "-- in ranges of events.seq:\n"
+
+// Step is a part of a migration.
+type Step struct {
+	SQL    string
+	Ranged bool // one statement, to be run with ?1 and ?2
+}
+
+// Steps are the parts of a migration in order.
+func (m Migration) Steps() (steps []Step) {
+	rest := m.SQL
+	for {
+		plain, more, found := strings.Cut(rest, Ranges)
+		steps = append(steps, Step{SQL: plain})
+		if !found {
+			return steps
+		}
+		one, after, _ := strings.Cut(more, ";\n")
+		steps = append(steps, Step{SQL: one, Ranged: true})
+		rest = after
+	}
 }
 
 // All returns the embedded migrations in order.

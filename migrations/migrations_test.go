@@ -1,6 +1,7 @@
 package migrations
 
 import (
+	"slices"
 	"testing"
 	"testing/fstest"
 )
@@ -29,6 +30,19 @@ func TestLoadRefusesBadNumbering(t *testing.T) {
 	} {
 		if _, err := load(fsys); err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestStepsDivideAMigration(t *testing.T) {
+	for sql, want := range map[string][]Step{
+		"A;\nB;\n":                                {{SQL: "A;\nB;\n"}},
+		"A;\n" + Ranges + "B\n C;\nD;\nE;\n":      {{SQL: "A;\n"}, {SQL: "B\n C", Ranged: true}, {SQL: "D;\nE;\n"}},
+		Ranges + "A;\n" + Ranges + "B;\n":         {{}, {SQL: "A", Ranged: true}, {}, {SQL: "B", Ranged: true}, {}},
+		"-- in ranges of nothing:\nA;\n-- B; C\n": {{SQL: "-- in ranges of nothing:\nA;\n-- B; C\n"}},
+	} {
+		if got := (Migration{SQL: sql}).Steps(); !slices.Equal(got, want) {
+			t.Errorf("%q: %+v", sql, got)
 		}
 	}
 }

@@ -9,10 +9,14 @@ import (
 )
 
 // migrate brings the database to the newest version that this program knows, one transaction per migration, so that a
-// crash leaves a whole database of some version.
+// crash leaves a whole database of some version. Meanwhile SQLite may put what it sorts, and what undoes a statement, into
+// temporary files (PrepareDir says where): in memory that would grow with the database.
 func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error {
 	missing, err := pending(c, path)
-	if err != nil {
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if err := c.script("PRAGMA temp_store=FILE"); err != nil {
 		return err
 	}
 	for _, m := range missing {
@@ -24,7 +28,7 @@ func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error 
 		}
 		log.Info("database migrated", "version", m.Version)
 	}
-	return nil
+	return c.script("PRAGMA temp_store=MEMORY")
 }
 
 // pending lists the migrations that the database lacks. It fails for a database of somebody else and for one that is
@@ -70,11 +74,38 @@ func checkApplication(c *conn, path string, version int64) error {
 
 func applyMigration(c *conn, m migrations.Migration) error {
 	return c.transaction(func() error {
-		if err := c.script(m.SQL); err != nil {
-			return err
+		for _, step := range m.Steps() {
+			run := c.script
+			if step.Ranged {
+				run = c.inRanges
+			}
+			if err := run(step.SQL); err != nil {
+				return err
+			}
 		}
 		return c.script(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", migrations.ApplicationID, m.Version))
 	})
+}
+
+// rangeOfSeq is how many numbers of events a statement of a migration goes through at a time.
+const rangeOfSeq = 10_000
+
+// inRanges runs a statement for each range of seq in events. Ranges without an event are left out, for numbers may lie far
+// apart.
+func (c *conn) inRanges(statement string) error {
+	next, err := c.one("SELECT min(seq) FROM events")
+	for err == nil && next[0] != nil {
+		from, ok := next[0].(int64)
+		if !ok {
+			return errStoredRow
+		}
+		to := from + rangeOfSeq - 1
+		if _, err := c.exec(statement, from, to); err != nil {
+			return err
+		}
+		next, err = c.one("SELECT min(seq) FROM events WHERE seq > ?", to)
+	}
+	return err
 }
 
 // transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it fails.

@@ -187,7 +187,7 @@ func writerPragmas(cache int64) []string {
 		"synchronous=FULL",
 		"secure_delete=ON",
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
-		"temp_store=MEMORY", // savepoints keep their undo pages in memory
+		"temp_store=MEMORY", // savepoints keep their undo pages in memory; migrate says when not
 		"trusted_schema=OFF",
 		"wal_autocheckpoint=4000",
 		"journal_size_limit=67108864",
@@ -267,7 +267,10 @@ func (s *Store) Sizes() (database, wal int64) {
 }
 
 // PrepareDir creates the data folder with mode 0700, durably, or checks that an existing one is a folder and takes the
-// access of others away.
+// access of others away. It also makes it the folder in which SQLite puts temporary files, unless the operator has named one
+// in SQLITE_TMPDIR: they hold parts of events, and another folder may lie on another disk, in memory, or not be writable.
+// They have no name there, so that the kernel removes them with the process. SQLite looks once, when the process opens its
+// first database.
 func PrepareDir(dir string) error {
 	if err := makeDir(filepath.Clean(dir)); err != nil {
 		return fmt.Errorf("data folder: %w", err)
@@ -284,8 +287,14 @@ func PrepareDir(dir string) error {
 			return fmt.Errorf("data folder %s is open to others and cannot be restricted: %w", dir, err)
 		}
 	}
-	return nil
+	if _, named := os.LookupEnv(tempEnv); named {
+		return nil
+	}
+	return os.Setenv(tempEnv, dir)
 }
+
+// tempEnv is what SQLite knows its folder for temporary files by.
+const tempEnv = "SQLITE_TMPDIR"
 
 // makeDir creates a folder and those above it that are missing. What is in a new folder survives a loss of power only if
 // its name in the one above does.
