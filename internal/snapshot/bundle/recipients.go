@@ -12,8 +12,8 @@ import (
 	"filippo.io/age/agessh"
 )
 
-// ErrRecipient and ErrIdentity are what every error about a key of age is. The
-// latter never repeats the key.
+// ErrRecipient and ErrIdentity are what every error about a key of age is. They
+// never repeat what was given: it may be a secret key in the wrong place.
 var (
 	ErrRecipient = errors.New("not an age recipient")
 	ErrIdentity  = errors.New("not an age identity")
@@ -70,16 +70,16 @@ func parseRecipient(text string) (string, age.Recipient, error) {
 		name := fields[0] + " " + fields[1]
 		key, err := agessh.ParseRecipient(name)
 		if err != nil {
-			return "", nil, fmt.Errorf("%w: %w", ErrRecipient, err)
+			return "", nil, fmt.Errorf("%w: of SSH keys ssh-ed25519 and ssh-rsa are understood", ErrRecipient)
 		}
 		return name, key, nil
 	}
-	if strings.HasPrefix(strings.ToUpper(text), "AGE-SECRET-KEY") {
-		return "", nil, fmt.Errorf("%w: it is a secret key; give the public one, age1…", ErrRecipient)
+	if up := strings.ToUpper(text); strings.HasPrefix(up, "AGE-SECRET-KEY") || strings.Contains(up, "PRIVATE KEY") {
+		return "", nil, fmt.Errorf("%w: it is a secret key; give the public one, age1… or ssh-…", ErrRecipient)
 	}
 	key, err := age.ParseX25519Recipient(text)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: %w", ErrRecipient, err)
+		return "", nil, fmt.Errorf("%w: want age1…, or an SSH public key (ssh-ed25519, ssh-rsa)", ErrRecipient)
 	}
 	return key.String(), key, nil
 }
