@@ -41,7 +41,8 @@ one holds the agent's lock there; others wait for --lock-timeout.`,
   engramctl snapshot restore --id 20261120T235100Z-0123456789abcdef --dry-run`,
 	},
 		a.snapshotCreateCommand(f), a.snapshotVerifyCommand(f), a.snapshotListCommand(f), a.snapshotDiffCommand(f),
-		a.snapshotRestoreCommand(f), a.snapshotExportCommand(f), a.snapshotDeleteCommand(f), a.snapshotGCCommand(f))
+		a.snapshotRestoreCommand(f), a.snapshotExportCommand(f), a.snapshotPinCommand(f, true), a.snapshotPinCommand(f, false),
+		a.snapshotDeleteCommand(f), a.snapshotGCCommand(f))
 	p := c.PersistentFlags()
 	p.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
 	p.StringVar(&f.tenant, "tenant", bundle.DefaultTenant, "`name` of the tenant")
@@ -199,6 +200,9 @@ func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshot
 	o, err := a.verifying(store, f, p)
 	if err != nil {
 		return nil, err
+	}
+	if bundle.CheckID(name) != nil {
+		o.Parent = snapshot.ParentBeside(path, o.Parent)
 	}
 	b, _, err := bundle.Open(ctx, path, o)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/secrets"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -37,8 +38,9 @@ With --parent it is incremental: it holds only what that snapshot and those whic
 rests on lack, and needs them to be verified and restored. The parent is verified
 first.
 
-If some relay does not answer in full, no snapshot is made, unless --allow-partial.
---timeout bounds each question to the relays; give more for a large memory.`,
+If some relay does not answer in full, no snapshot is made, unless --allow-partial: the
+snapshot says so, and going back to it removes nothing. --timeout bounds each question
+to the relays; give more for a large memory.`,
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
 		Args: cobra.NoArgs,
@@ -98,10 +100,14 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 	return a.print("%s  %d events  %d B\n", info.ID, info.Events, info.Size)
 }
 
-// keep writes a capture.
+// keep writes a capture. One that is not whole says so.
 func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *remote.Capture, o bundle.Options) (snapshot.Info, error) {
+	if captured.Status.Partial {
+		o.Consistency = bundle.PartialListing
+	}
 	if o.CreatedAt.IsZero() {
-		o.CreatedAt, o.AsOf = time.Now(), captured.AsOf
+		o.AsOf = captured.AsOf
+		return lock.CreateAt(ctx, captured, o, time.Now())
 	}
 	info, _, err := lock.Create(ctx, captured, o)
 	return info, err
@@ -113,6 +119,9 @@ func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err e
 		out.CreatedBy = bundle.ByAgent
 	}
 	if err := bundle.CheckLabel(o.label); err != nil {
+		return out, usagef("--label: %w", err)
+	}
+	if err := secrets.Check(o.label); err != nil { // it is kept in clear text
 		return out, usagef("--label: %w", err)
 	}
 	if out.Recipients, err = bundle.ParseRecipients(o.encrypt); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,8 +52,16 @@ there.`,
 			if !p.own() {
 				return client.ErrReadOnly
 			}
+			r := &reverting{app: a, f: f, o: o, c: c, p: p}
+			if o.dryRun { // it writes nothing
+				var err error
+				if r.store, err = a.snapshotStore(f); err != nil {
+					return err
+				}
+				return r.run(ctx)
+			}
 			return a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
-				r := &reverting{app: a, f: f, o: o, c: c, p: p, store: store, lock: lock}
+				r.store, r.lock = store, lock
 				return r.run(ctx)
 			})
 		})
@@ -85,16 +94,22 @@ func (r *reverting) run(ctx context.Context) error {
 	if name == "" {
 		name = r.path(r.o.from)
 	}
-	b, err := r.openBundle(ctx, r.store, r.f, r.p, name)
-	if err != nil {
-		return err
-	}
 	dir, err := r.store.Dir(r.f.tenant, r.p.agent)
 	if err != nil {
 		return err
 	}
 	var j *remote.Journal
-	if !r.o.dryRun {
+	b, err := r.openBundle(ctx, r.store, r.f, r.p, name)
+	switch {
+	case errors.Is(err, snapshot.ErrNotFound) && r.o.id != "" && !r.o.dryRun && !r.o.replan:
+		// It may have been deleted since; the journal has all that is to be written.
+		var failed error
+		if j, failed = r.begun(dir, r.o.id); failed != nil || j == nil {
+			return firstOf(failed, err)
+		}
+	case err != nil:
+		return err
+	case !r.o.dryRun:
 		if j, err = r.begun(dir, b.ID); err != nil {
 			return err
 		}
@@ -140,6 +155,9 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*r
 	}
 	if plan.Unread > 0 {
 		r.note("%d engrams cannot be read with this key", plan.Unread)
+	}
+	if plan.Untold > 0 {
+		r.note("%d records are left as they are: the snapshot does not say whether they were there", plan.Untold)
 	}
 	if r.o.dryRun {
 		return nil, r.show(ctx, plan, b, now)

@@ -61,14 +61,22 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (re
 	if err != nil {
 		return nil, err
 	}
-	err = a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
-		o, err := a.verifying(store, f, p)
-		if err != nil {
-			return err
-		}
+	store, err := a.snapshotStore(f)
+	if err != nil {
+		return nil, err
+	}
+	o, err := a.verifying(store, f, p)
+	if err != nil {
+		return nil, err
+	}
+	err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
 		report, err = lock.Verify(ctx, id, time.Now(), o)
 		return err
 	})
+	if report == nil && snapshot.CannotWrite(err) {
+		a.note("the folder cannot be written to: that it was verified is not recorded")
+		return store.Verify(ctx, f.tenant, p.agent, id, o)
+	}
 	return report, err
 }
 
@@ -82,7 +90,7 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*b
 	if err != nil {
 		return nil, err
 	}
-	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids}
+	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Parent: snapshot.ParentBeside(a.path(path), nil)}
 	if s.key != (keySource{}) {
 		p, err := a.party(ctx, true)
 		if err != nil {

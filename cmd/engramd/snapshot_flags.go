@@ -13,6 +13,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
+	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
 )
 
@@ -95,6 +96,9 @@ func (f *snapshotFlags) check() (err error) {
 		return fmt.Errorf("--tenant: %w", err)
 	}
 	if err := bundle.CheckLabel(f.label); err != nil {
+		return fmt.Errorf("--label: %w", err)
+	}
+	if err := secrets.Check(f.label); err != nil { // it is kept in clear text
 		return fmt.Errorf("--label: %w", err)
 	}
 	for name, id := range map[string]string{"--id": f.id, "--parent": f.parent} {

@@ -8,30 +8,52 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"engramd/internal/snapshot/bundle"
 )
 
 // Create writes a bundle of the lock's agent and records that it was verified
-// when it was written. Tenant and Agent of the options are the lock's. Errors
-// are those of bundle.Write.
+// when it was written. Tenant, Agent and Before of the options are the lock's.
+// Errors are those of bundle.Write; they leave nothing behind.
 func (l *Lock) Create(ctx context.Context, src bundle.Source, o bundle.Options) (Info, *bundle.Written, error) {
 	dir, err := l.s.Dir(l.tenant, l.agent)
 	if err != nil {
 		return Info{}, nil, err
 	}
 	o.Tenant, o.Agent = l.tenant, l.agent
+	recorded := ""
+	// The record comes before the bundle has its name: a bundle without one would
+	// count as never verified.
+	o.Before = func(w *bundle.Written) error {
+		recorded = w.ID
+		return writeRecord(dir, w.ID, recordOf(w.Manifest, w.SHA256, o.CreatedAt))
+	}
 	w, err := bundle.Write(ctx, dir, src, o)
 	if err != nil {
-		return Info{}, nil, err
-	}
-	record := recordOf(w.Manifest, w.SHA256, o.CreatedAt)
-	if err := writeRecord(dir, w.ID, record); err != nil {
+		if recorded != "" {
+			os.Remove(filepath.Join(dir, recorded+recordExtension)) // else a sweep does it
+		}
 		return Info{}, nil, err
 	}
 	info, err := l.s.Find(l.tenant, l.agent, w.ID)
 	return info, w, err
+}
+
+// CreateAt is Create at a time or, if there is a bundle of the same state and time,
+// soon after it: ids are of whole seconds.
+func (l *Lock) CreateAt(ctx context.Context, src bundle.Source, o bundle.Options, now time.Time) (info Info, err error) {
+	if o.AsOf.IsZero() {
+		o.AsOf = now
+	}
+	for later := range 60 {
+		o.CreatedAt = now.Add(time.Duration(later) * time.Second)
+		if info, _, err = l.Create(ctx, src, o); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return info, err
 }
 
 func recordOf(m *bundle.Manifest, sum string, verified time.Time) Record {
@@ -39,24 +61,48 @@ func recordOf(m *bundle.Manifest, sum string, verified time.Time) Record {
 		Parent: m.Parent, Events: m.Events(), HeadsRoot: m.HeadsRoot}
 }
 
-// Verify verifies a bundle of the lock's agent and, if it is OK, records that.
-// Tenant, Agent and, if it is nil, Parent of the options are the lock's.
+// Verify is Store.Verify of the lock's agent, and records what was found: a bundle
+// that is OK was verified now; one whose file is another than was verified before
+// was not.
 func (l *Lock) Verify(ctx context.Context, id string, now time.Time, o bundle.VerifyOptions) (*bundle.Report, error) {
-	info, err := l.s.Find(l.tenant, l.agent, id)
-	if err != nil {
-		return nil, err
+	info, report, err := l.s.verify(ctx, l.tenant, l.agent, id, o)
+	switch {
+	case err != nil:
+		return report, err
+	case report.OK():
+		record := recordOf(report.Manifest, report.SHA256, now)
+		record.Pinned = info.Pinned
+		return report, writeRecord(filepath.Dir(info.Path), id, record)
+	case info.Verified() && report.SHA256 != info.SHA256:
+		return report, l.unverified(info)
 	}
-	o.Tenant, o.Agent = l.tenant, l.agent
+	return report, nil
+}
+
+// unverified takes back that a bundle was verified.
+func (l *Lock) unverified(info Info) error {
+	info.Record.VerifiedAt = time.Time{}
+	return writeRecord(filepath.Dir(info.Path), info.ID, info.Record)
+}
+
+// Verify verifies a bundle and records nothing. Tenant, Agent and, if it is nil,
+// Parent of the options are what is named here.
+func (s *Store) Verify(ctx context.Context, tenant, agent, id string, o bundle.VerifyOptions) (*bundle.Report, error) {
+	_, report, err := s.verify(ctx, tenant, agent, id, o)
+	return report, err
+}
+
+func (s *Store) verify(ctx context.Context, tenant, agent, id string, o bundle.VerifyOptions) (Info, *bundle.Report, error) {
+	info, err := s.Find(tenant, agent, id)
+	if err != nil {
+		return info, nil, err
+	}
+	o.Tenant, o.Agent = tenant, agent
 	if o.Parent == nil {
-		o.Parent = l.s.ParentOf(l.tenant, l.agent)
+		o.Parent = s.ParentOf(tenant, agent)
 	}
 	report, err := bundle.Verify(ctx, info.Path, o)
-	if err != nil || !report.OK() {
-		return report, err
-	}
-	record := recordOf(report.Manifest, report.SHA256, now)
-	record.Pinned = info.Pinned
-	return report, writeRecord(filepath.Dir(info.Path), id, record)
+	return info, report, err
 }
 
 // Pin exempts a bundle from retention, or no longer.
@@ -72,7 +118,8 @@ func (l *Lock) Pin(id string, pinned bool) error {
 // Delete deletes a bundle, pinned or not. The error is ErrLastVerified for the
 // last verified one, ErrParent for one that others rest on.
 func (l *Lock) Delete(id string) error {
-	if _, err := l.s.Find(l.tenant, l.agent, id); err != nil {
+	info, err := l.s.Find(l.tenant, l.agent, id)
+	if err != nil {
 		return err
 	}
 	list, err := l.s.List(l.tenant, l.agent)
@@ -82,7 +129,26 @@ func (l *Lock) Delete(id string) error {
 	if err := mayDelete(list, id); err != nil {
 		return fmt.Errorf("delete snapshot %s: %w", id, err)
 	}
+	if info.Verified() {
+		if err := l.another(list, id); err != nil {
+			return fmt.Errorf("delete snapshot %s: %w", id, err)
+		}
+	}
 	return remove(list, id)
+}
+
+// another is ErrLastVerified unless there is another verified bundle, which is as it
+// was when it was written.
+func (l *Lock) another(list []Info, id string) error {
+	for _, info := range list {
+		if info.ID == id || !info.Verified() {
+			continue
+		}
+		if whole, err := l.confirm(list, info.ID); whole || err != nil {
+			return err
+		}
+	}
+	return ErrLastVerified
 }
 
 // mayDelete says why a bundle has to stay.
@@ -111,14 +177,10 @@ func remove(list []Info, id string) error {
 			continue
 		}
 		dir := filepath.Dir(info.Path)
-		var errs []error
 		for _, path := range []string{info.Path, info.Path + bundle.SumExtension, filepath.Join(dir, id+recordExtension)} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
+				return fmt.Errorf("delete snapshot %s: %w", id, err) // a bundle that stays keeps the rest
 			}
-		}
-		if err := errors.Join(errs...); err != nil {
-			return fmt.Errorf("delete snapshot %s: %w", id, err)
 		}
 		return syncDir(dir)
 	}
@@ -126,7 +188,9 @@ func remove(list []Info, id string) error {
 }
 
 // Export copies a bundle and its .sha256 file to a path that does not exist
-// yet. The sibling names the new file.
+// yet. The sibling names the new file. The error is bundle.ErrChanged if the bundle
+// is not what its own sibling, or its record, says: a damaged one must not get a hash
+// that fits it.
 func (s *Store) Export(tenant, agent, id, to string) error {
 	info, err := s.Find(tenant, agent, id)
 	if err != nil {
@@ -141,15 +205,30 @@ func (s *Store) Export(tenant, agent, id, to string) error {
 	if err != nil {
 		return fmt.Errorf("export snapshot: %w", err)
 	}
-	if info.SHA256 != "" && sum != info.SHA256 {
+	if sum != info.sum() || info.SHA256 != "" && sum != info.SHA256 {
 		os.Remove(to)
-		return fmt.Errorf("export snapshot: %s has SHA-256 %s: %w", info.Path, sum, bundle.ErrChanged)
+		return fmt.Errorf("export snapshot: %s has SHA-256 %s, and not that of its %s file: %w", info.Path, sum, bundle.SumExtension, bundle.ErrChanged)
 	}
 	if err := writeNew(to+bundle.SumExtension, sum+"  "+filepath.Base(to)+"\n"); err != nil {
 		os.Remove(to)
 		return fmt.Errorf("export snapshot: %w", err)
 	}
 	return syncDir(filepath.Dir(to))
+}
+
+// sum is the hash that the .sha256 file of a bundle says; "" if it says none.
+func (i Info) sum() string {
+	f, err := os.Open(i.Path + bundle.SumExtension)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 4096))
+	sum, name, ok := strings.Cut(strings.TrimSuffix(string(b), "\n"), "  ")
+	if err != nil || !ok || name != filepath.Base(i.Path) {
+		return ""
+	}
+	return sum
 }
 
 func writeNew(path, text string) error {

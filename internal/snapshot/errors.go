@@ -3,6 +3,9 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
 )
 
 var (
@@ -16,6 +19,12 @@ var (
 	// ErrHeld says that the lock of an agent could not be had in time.
 	ErrHeld = errors.New("the agent's snapshots are in use")
 )
+
+// CannotWrite reports whether an error of Store.Lock says that the folder can be read
+// at most: a copy on read-only media, or somebody else's.
+func CannotWrite(err error) bool {
+	return errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)
+}
 
 // HeldError says who holds the lock of an agent; it is an ErrHeld.
 type HeldError struct {

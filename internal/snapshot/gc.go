@@ -15,19 +15,6 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// Policy says what retention keeps of each agent. Pinned bundles are kept and
-// not counted; the newest verified one, and what it rests on, is always kept.
-type Policy struct {
-	Keep          int           // bundles that somebody asked for; 0 is no bound
-	KeepAutomatic int           // bundles that a program made by itself; 0 is no bound
-	MaxAge        time.Duration // 0 is no bound
-}
-
-// DefaultPolicy keeps 30 of each sort and none older than 90 days.
-func DefaultPolicy() Policy {
-	return Policy{Keep: 30, KeepAutomatic: 30, MaxAge: 90 * 24 * time.Hour}
-}
-
 // Swept is what retention did for one agent.
 type Swept struct {
 	Place
@@ -38,7 +25,8 @@ type Swept struct {
 }
 
 // Sweep applies the policy to the lock's agent, oldest first, and removes what
-// dead processes left behind.
+// dead processes left behind. Before it deletes anything it reads the newest verified
+// bundle that stays: one that was damaged since does not count as verified any more.
 func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	out := Swept{Place: Place{l.tenant, l.agent}}
 	dir, err := l.s.Dir(l.tenant, l.agent)
@@ -53,7 +41,11 @@ func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	if err != nil {
 		return out, errors.Join(append(errs, err)...)
 	}
-	for _, id := range p.Expired(list, now) {
+	expired, err := l.expired(list, now, p)
+	if err != nil {
+		return out, errors.Join(append(errs, err)...)
+	}
+	for _, id := range expired {
 		if err := remove(list, id); err != nil {
 			errs = append(errs, err)
 			continue
@@ -66,54 +58,53 @@ func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	return out, errors.Join(errs...)
 }
 
-// Expired returns the ids that the policy deletes of an agent's bundles, in the
-// order in which to delete them: oldest first, but those that rest on others
-// before these. list is as List returns it.
-func (p Policy) Expired(list []Info, now time.Time) []string {
-	left := slices.Clone(list)
-	var expired []string
-	// Deleting a child may set its parent free, so go over the list until
-	// nothing is found any more.
+// expired is Expired, of a list in which the last verified one is as it was written.
+func (l *Lock) expired(list []Info, now time.Time, p Policy) ([]string, error) {
 	for {
-		id := p.next(left, now)
-		if id == "" {
-			return expired
+		ids := p.Expired(list, now)
+		last := lastVerified(list, now)
+		if len(ids) == 0 || last == "" {
+			return ids, nil
 		}
-		expired = append(expired, id)
-		left = slices.DeleteFunc(left, func(i Info) bool { return i.ID == id })
+		if whole, err := l.confirm(list, last); whole || err != nil {
+			return ids, err
+		}
 	}
 }
 
-// next returns the oldest bundle that is beyond the policy and may go.
-func (p Policy) next(list []Info, now time.Time) string {
-	count := map[bool]int{}
-	for _, info := range list {
-		if !info.Pinned {
-			count[info.Automatic()]++
+// confirm reports whether a verified bundle, and what it rests on, are as they were
+// when they were written. If not it is verified no more, in the list too.
+func (l *Lock) confirm(list []Info, id string) (bool, error) {
+	i := slices.IndexFunc(list, func(i Info) bool { return i.ID == id })
+	for at := i; ; {
+		info := list[at]
+		sum := fileHash(info.Path)
+		if sum == "" || sum != info.sum() || info.SHA256 != "" && sum != info.SHA256 {
+			break
+		}
+		if info.Parent == "" {
+			return true, nil
+		}
+		if at = slices.IndexFunc(list, func(i Info) bool { return i.ID == info.Parent }); at < 0 {
+			break
 		}
 	}
-	keep := map[bool]int{false: p.Keep, true: p.KeepAutomatic}
-	stay := lastVerified(list)
-	for _, info := range slices.Backward(list) {
-		auto := info.Automatic()
-		over := keep[auto] > 0 && count[auto] > keep[auto]
-		old := p.MaxAge > 0 && now.Sub(info.CreatedAt) > p.MaxAge
-		if !info.Pinned && (over || old) && info.ID != stay && mayDelete(list, info.ID) == nil {
-			return info.ID
-		}
-	}
-	return ""
+	list[i].VerifiedAt = time.Time{}
+	return false, l.unverified(list[i])
 }
 
-// lastVerified returns the newest verified bundle; what it rests on stays with
-// it.
-func lastVerified(list []Info) string {
-	for _, info := range list {
-		if info.Verified() {
-			return info.ID
-		}
+// fileHash is the SHA-256 of a file, in hex; "" if it cannot be read.
+func fileHash(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
 	}
-	return ""
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // sweepLitter removes hashes and records without their bundle, which a crash

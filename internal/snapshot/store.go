@@ -207,3 +207,23 @@ func (s *Store) ParentOf(tenant, agent string) func(id string) (string, error) {
 		return info.Path, err
 	}
 }
+
+// ParentBeside is ParentOf for a bundle at a path: its parents lie beside it, under
+// the names that Write gave them, or else where or finds them (nil: nowhere).
+func ParentBeside(path string, or func(id string) (string, error)) func(id string) (string, error) {
+	return func(id string) (string, error) {
+		if err := bundle.CheckID(id); err != nil {
+			return "", err
+		}
+		for _, encrypted := range []bool{false, true} {
+			beside := filepath.Join(filepath.Dir(path), bundle.FileName(id, encrypted))
+			if stat, err := os.Stat(beside); err == nil && stat.Mode().IsRegular() {
+				return beside, nil
+			}
+		}
+		if or == nil {
+			return "", fmt.Errorf("snapshot %s, in %s: %w", id, filepath.Dir(path), ErrNotFound)
+		}
+		return or(id)
+	}
+}

@@ -216,59 +216,6 @@ func TestExport(t *testing.T) {
 	}
 }
 
-func TestPolicy(t *testing.T) {
-	day := 24 * time.Hour
-	now := start
-	// entry: age in days, flags: v verified, a automatic, p pinned; >n rests on entry n
-	parse := func(specs ...string) []Info {
-		list := make([]Info, len(specs))
-		id := func(age int) string { return fmt.Sprintf("%03d", 999-age) }
-		for i, spec := range specs {
-			var age, parent int
-			fmt.Sscanf(spec, "%d", &age)
-			in := Info{ID: id(age), CreatedAt: now.Add(-time.Duration(age) * day)}
-			in.CreatedBy = bundle.ByCLI
-			if strings.Contains(spec, "v") {
-				in.VerifiedAt = now
-			}
-			if strings.Contains(spec, "a") {
-				in.CreatedBy = bundle.ByScheduled
-			}
-			in.Pinned = strings.Contains(spec, "p")
-			if _, rest, ok := strings.Cut(spec, ">"); ok {
-				fmt.Sscanf(rest, "%d", &parent)
-				in.Parent = id(parent)
-			}
-			list[i] = in
-		}
-		return list
-	}
-	for _, tt := range []struct {
-		name string
-		p    Policy
-		list []Info // newest first
-		want []Info
-	}{
-		{"nothing to do", Policy{2, 2, 90 * day}, parse("1v", "2v"), nil},
-		{"oldest first", Policy{1, 1, 0}, parse("1v", "2v", "3v"), parse("3", "2")},
-		{"too old", Policy{9, 9, 90 * day}, parse("1v", "90v", "91v", "92v"), parse("92", "91")},
-		{"the last verified one stays", Policy{1, 1, 90 * day}, parse("1", "2", "200v"), parse("2", "1")},
-		{"all too old", Policy{9, 9, 90 * day}, parse("100v", "101v", "102v"), parse("102", "101")},
-		{"pinned are exempt and not counted", Policy{1, 1, 90 * day}, parse("1v", "2vp", "300vp"), nil},
-		{"automatic ones have their own count", Policy{2, 1, 0}, parse("1v", "2va", "3va", "4v"), parse("3")},
-		{"no bounds", Policy{}, parse("1v", "1000v"), nil},
-		{"a parent goes after its child", Policy{1, 1, 0}, parse("1v", "2v>3", "3v"), parse("2", "3")},
-		{"a parent of one that stays", Policy{1, 1, 0}, parse("1v>3", "2v", "3v"), parse("2")},
-		{"never verified ones may all go", Policy{9, 9, 90 * day}, parse("100", "101"), parse("101", "100")},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.p.Expired(tt.list, now); !slices.Equal(got, ids(tt.want)) {
-				t.Errorf("%q go, want %q", got, ids(tt.want))
-			}
-		})
-	}
-}
-
 func TestSweepRemovesLitterOnly(t *testing.T) {
 	s := New(t.TempDir())
 	l := mustLock(t, s)

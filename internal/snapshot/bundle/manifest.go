@@ -33,11 +33,14 @@ const (
 	// StableListing: listed over the wire, fetched, and listed again until both
 	// lists agreed.
 	StableListing = "stable-listing"
+	// PartialListing: listed like that, but some relay did not answer in full. That
+	// something is not in the bundle does not say that it was not there.
+	PartialListing = "partial-listing"
 )
 
 var (
 	creators      = []string{ByCLI, ByAgent, ByAdmin, ByAutoPreRestore, ByScheduled}
-	consistencies = []string{Transaction, StableListing}
+	consistencies = []string{Transaction, StableListing, PartialListing}
 )
 
 // Automatic reports whether bundles with this CreatedBy are made by a program
@@ -71,9 +74,9 @@ type Manifest struct {
 	// HistorySince is from when on history is complete, if known.
 	HistorySince time.Time `json:"history_since,omitzero"`
 	CreatedBy    string    `json:"created_by"`
-	Consistency  string    `json:"consistency"`
-	Software     string    `json:"software"` // "engramd 1.2.3"
-	Schema       int64     `json:"schema"`   // of the database, 0 without one
+	Consistency  string    `json:"consistency"` // Transaction, …
+	Software     string    `json:"software"`    // "engramd 1.2.3"
+	Schema       int64     `json:"schema"`      // of the database, 0 without one
 	// Parent is the id of the bundle that this one adds to; empty for a full
 	// one.
 	Parent string `json:"parent"`
@@ -89,6 +92,14 @@ type Manifest struct {
 
 // Incremental reports whether the bundle needs its parent.
 func (m *Manifest) Incremental() bool { return m.Parent != "" }
+
+// OneOwners reports whether the bundle is what an owner could read of the agent over
+// the wire: it says nothing of memory for others.
+func (m *Manifest) OneOwners() bool { return m.Consistency != Transaction && m.CreatedBy == ByCLI }
+
+// Whole reports whether the bundle is all that the agent had, so that what is not in
+// it was not there.
+func (m *Manifest) Whole() bool { return m.Consistency != PartialListing && !m.OneOwners() }
 
 // Events returns how many events the bundle itself holds.
 func (m *Manifest) Events() int64 {

@@ -88,18 +88,41 @@ func (r *Report) Check(name string) Check {
 	return Check{Name: name, State: NotChecked, Reason: "not reached"}
 }
 
-// Err returns nil if OK, else an ErrInvalid that names the checks at fault.
+// Err returns nil if OK, else an ErrInvalid that names the checks that failed, or, if
+// none did, those that could not be made.
 func (r *Report) Err() error {
 	if r.OK() {
 		return nil
 	}
-	var faults []string
+	return fmt.Errorf("%w: %s", ErrInvalid, strings.Join(r.faults(), "; "))
+}
+
+// faults are the checks that failed. If none did, they are those that could not be
+// made, by reason: where one fails, most others could not be made for it.
+func (r *Report) faults() (faults []string) {
 	for _, c := range r.Checks {
-		if c.State == Failed || c.Asked && c.State != OK {
-			faults = append(faults, fmt.Sprintf("%s %s: %s", c.Name, c.State, c.Reason))
+		if c.State == Failed {
+			faults = append(faults, fmt.Sprintf("%s failed: %s", c.Name, c.Reason))
 		}
 	}
-	return fmt.Errorf("%w: %s", ErrInvalid, strings.Join(faults, "; "))
+	if len(faults) > 0 {
+		return faults
+	}
+	var reasons []string
+	checks := map[string][]string{}
+	for _, c := range r.Checks {
+		if !c.Asked || c.State == OK {
+			continue
+		}
+		if checks[c.Reason] == nil {
+			reasons = append(reasons, c.Reason)
+		}
+		checks[c.Reason] = append(checks[c.Reason], c.Name)
+	}
+	for _, reason := range reasons {
+		faults = append(faults, fmt.Sprintf("%s not checked: %s", strings.Join(checks[reason], ", "), reason))
+	}
+	return faults
 }
 
 // MarshalJSON adds "ok".

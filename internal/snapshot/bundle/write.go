@@ -32,7 +32,7 @@ type Options struct {
 	// complete (zero: not known). All are cut to whole seconds.
 	CreatedAt, AsOf, HistorySince time.Time
 	CreatedBy                     string // ByCLI, …
-	Consistency                   string // Transaction or StableListing
+	Consistency                   string // Transaction, …
 	Software                      string
 	Schema                        int64
 	// Parent makes an incremental bundle: what it has is left out.
@@ -41,6 +41,9 @@ type Options struct {
 	Sign       Signer     // nil: no manifest.sig
 	Keys       Keys       // nil: whether engrams decrypt is not checked
 	Limits     Limits
+	// Before, if not nil, is shown what was written and verified before it gets its
+	// name; its error ends it.
+	Before func(*Written) error
 }
 
 // Written is what Write made.
@@ -88,6 +91,11 @@ func Write(ctx context.Context, dir string, src Source, o Options) (*Written, er
 	}
 	if err := w.pack(ctx, out, manifestJSON); err != nil {
 		return nil, err
+	}
+	if o.Before != nil {
+		if err := o.Before(out); err != nil {
+			return nil, err
+		}
 	}
 	return out, w.publish(dir, out)
 }

@@ -26,6 +26,13 @@ func (s *Service) verifying(w Which) bundle.VerifyOptions {
 		Tenant: w.Tenant, Agent: w.Agent, Identities: w.Identities, Keys: w.Keys, Signers: w.Signers,
 		Parent: s.bundles.ParentOf(w.Tenant, w.Agent),
 	}
+	switch {
+	case w.ID != "":
+	case w.Agent == "" || w.Tenant == "": // the file says whose it is
+		o.Parent = snapshot.ParentBeside(w.Path, nil)
+	default:
+		o.Parent = snapshot.ParentBeside(w.Path, o.Parent)
+	}
 	if o.Identities.Empty() {
 		o.Identities = s.settings.Load().Identities
 	}
@@ -103,11 +110,22 @@ func (s *Service) Verify(ctx context.Context, w Which) (report *bundle.Report, e
 		}
 		return bundle.Verify(ctx, path, s.verifying(w))
 	}
-	err = s.locked(ctx, w.Tenant, w.Agent, func(l *snapshot.Lock) error {
+	err = s.lockedOn(ctx, w.Tenant, w.Agent, w.ID, func(l *snapshot.Lock) error {
 		report, err = l.Verify(ctx, w.ID, s.clock(), s.verifying(w))
 		return err
 	})
+	if report == nil && snapshot.CannotWrite(err) { // then it is not recorded
+		return s.bundles.Verify(ctx, w.Tenant, w.Agent, w.ID, s.verifying(w))
+	}
 	return report, err
+}
+
+// lockedOn is locked for a bundle that is there: a mistyped agent gets no folder.
+func (s *Service) lockedOn(ctx context.Context, tenant, agent, id string, work func(*snapshot.Lock) error) error {
+	if _, err := s.bundles.Find(tenant, agent, id); err != nil {
+		return err
+	}
+	return s.locked(ctx, tenant, agent, work)
 }
 
 // Diff returns what differs from a to b, with line diffs where there are keys.
@@ -137,7 +155,7 @@ func (s *Service) Export(tenant, agent, id, to string) error {
 
 // Pin exempts a bundle from retention, or no longer.
 func (s *Service) Pin(ctx context.Context, tenant, agent, id string, pinned bool) error {
-	return s.locked(ctx, tenant, agent, func(l *snapshot.Lock) error { return l.Pin(id, pinned) })
+	return s.lockedOn(ctx, tenant, agent, id, func(l *snapshot.Lock) error { return l.Pin(id, pinned) })
 }
 
 // Delete deletes a bundle, but never the last verified one of the agent
@@ -145,7 +163,7 @@ func (s *Service) Pin(ctx context.Context, tenant, agent, id string, pinned bool
 func (s *Service) Delete(ctx context.Context, tenant, agent, id string) (err error) {
 	began := s.clock()
 	defer func() { s.counted("delete", began, err) }()
-	err = s.locked(ctx, tenant, agent, func(l *snapshot.Lock) error { return l.Delete(id) })
+	err = s.lockedOn(ctx, tenant, agent, id, func(l *snapshot.Lock) error { return l.Delete(id) })
 	if err == nil {
 		s.events.Deleted(events.Deleted{Agent: agent, Tenant: tenant, ID: id})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"engramd/internal/events"
@@ -81,7 +80,13 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 		if since := v.HistorySince(); since > 0 {
 			o.HistorySince = time.Unix(since, 0)
 		}
-		info, err := s.write(ctx, l, src, o)
+		var info snapshot.Info
+		var err error
+		if o.CreatedAt.IsZero() {
+			info, err = l.CreateAt(ctx, src, o, s.clock())
+		} else {
+			info, _, err = l.Create(ctx, src, o)
+		}
 		out = Created{Info: info, Path: info.Path, LeftOut: src.left()}
 		return err
 	})
@@ -99,27 +104,6 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 		Events: int(out.Events), Size: out.Size, SHA256: out.SHA256, Encrypted: out.Encrypted, Verified: out.Verified(),
 	})
 	return out, nil
-}
-
-// write writes a bundle. Unless a time was asked for it gets the present one, or one
-// soon after it if there is a bundle of the same state and time: ids are of whole
-// seconds.
-func (s *Service) write(ctx context.Context, l *snapshot.Lock, src bundle.Source, o bundle.Options) (info snapshot.Info, err error) {
-	if !o.CreatedAt.IsZero() {
-		info, _, err = l.Create(ctx, src, o)
-		return info, err
-	}
-	now := s.clock()
-	if o.AsOf.IsZero() {
-		o.AsOf = now
-	}
-	for later := range 60 {
-		o.CreatedAt = now.Add(time.Duration(later) * time.Second)
-		if info, _, err = l.Create(ctx, src, o); !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
-	return info, err
 }
 
 // capture shows fn an agent's memory, at an instant unless it is zero, and by a

@@ -172,12 +172,20 @@ func TestIncremental(t *testing.T) {
 		t.Errorf("%+v, %v", changes, err)
 	}
 	fresh := newWorld(t)
-	if err := w.Export(bundle.DefaultTenant, agent.Pub, second.ID, filepath.Join(t.TempDir(), filepath.Base(second.Path))); err != nil {
+	alone := filepath.Join(t.TempDir(), filepath.Base(second.Path))
+	if err := w.Export(bundle.DefaultTenant, agent.Pub, second.ID, alone); err != nil {
 		t.Error(err)
 	}
-	q := RestoreRequest{Which: Which{Tenant: bundle.DefaultTenant, Agent: agent.Pub, Path: second.Path}, Mode: snapshot.Repair, NoPre: true}
+	q := RestoreRequest{Which: Which{Tenant: bundle.DefaultTenant, Agent: agent.Pub, Path: alone}, Mode: snapshot.Repair, NoPre: true}
 	if _, err := fresh.Restore(t.Context(), q); !errors.Is(err, bundle.ErrInvalid) {
 		t.Errorf("without its parent: %v", err)
+	}
+	if report, err := fresh.Verify(t.Context(), Which{Path: second.Path}); err != nil || !report.OK() {
+		t.Errorf("of nobody in particular, with its parent beside it: %v", err)
+	}
+	q.Path = second.Path
+	if out, err := fresh.Restore(t.Context(), q); err != nil || out.Stored != 2 {
+		t.Errorf("with its parent beside it: %+v, %v", out, err)
 	}
 	if out, err := w.Restore(t.Context(), RestoreRequest{Which: which(second.ID), Mode: snapshot.Repair, NoPre: true}); err != nil || out.Present != 2 {
 		t.Errorf("with its parent: %+v, %v", out, err)

@@ -93,7 +93,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 	freeMemory()
 	o := store.RestoreOptions{Mode: store.Repair, Agent: q.Agent, AsOf: b.Manifest.AsOf.Unix()}
 	if q.Mode == snapshot.Rollback {
-		if partial(b.Manifest) {
+		if !b.Manifest.Whole() {
 			return out, ErrPartial
 		}
 		o.Mode, o.Name = store.Rollback, s.quarantineName("from-"+b.ID)
@@ -141,12 +141,6 @@ func (s *Service) switchIn(ctx context.Context, o store.RestoreOptions, stage fu
 func (out *Restored) take(done store.Restored) {
 	out.Stored, out.Replaced, out.Present, out.Kept = done.Stored, done.Replaced, done.Present, done.Kept
 	out.Deleted, out.Expired, out.Quarantined = done.Deleted, done.Expired, done.Quarantined
-}
-
-// partial reports whether a bundle is what an owner could read of the agent, over
-// the wire: that something is not in it does not say that it was not there.
-func partial(m *bundle.Manifest) bool {
-	return m.Consistency == bundle.StableListing && m.CreatedBy == bundle.ByCLI
 }
 
 // quarantineName names what a rollback to a bundle, or a replacement, takes away.
@@ -211,7 +205,7 @@ func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if q.Mode == snapshot.Rollback && partial(b.Manifest) {
+	if q.Mode == snapshot.Rollback && !b.Manifest.Whole() {
 		return Plan{}, ErrPartial
 	}
 	then, err := snapshot.ReadHeads(ctx, b, q.Agent, q.Keys)

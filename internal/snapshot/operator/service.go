@@ -23,7 +23,7 @@ var (
 	ErrFuture = errors.New("that time has not come yet")
 	// ErrPartial says that a bundle holds only a part of the agent's memory, so that
 	// nothing can be taken away by it.
-	ErrPartial = errors.New("the snapshot holds only what one owner may read: it can repair, and not roll back")
+	ErrPartial = errors.New("the snapshot holds only what one owner may read, or what those relays had that answered: it can repair, and not roll back")
 	// ErrNotHere says that the request cannot be told from another's snapshots.
 	ErrNotHere = errors.New("which snapshot? An id or a file is needed")
 )

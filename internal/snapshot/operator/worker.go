@@ -109,7 +109,7 @@ func (s *Service) scheduled(ctx context.Context, agent string, every time.Durati
 		}
 		root := ""
 		for _, info := range list {
-			if info.CreatedBy != bundle.ByScheduled || !info.Verified() {
+			if info.CreatedBy != bundle.ByScheduled || !info.Verified() || info.ToCome(s.clock()) {
 				continue
 			}
 			if young && s.clock().Sub(info.CreatedAt) < every {

@@ -14,7 +14,6 @@ import (
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
-	"engramd/nips/niptemp"
 )
 
 // Kinds that a capture asks for.
@@ -222,19 +221,6 @@ func same(a, b map[string]*nostr.Event) bool {
 		if b[id] == nil {
 			return false
 		}
-	}
-	return true
-}
-
-// wellFormed reports whether an event has the shape of its kind.
-func wellFormed(ev *nostr.Event) bool {
-	switch ev.Kind {
-	case nipae.Kind:
-		return nipae.CheckEnvelope(ev) == nil
-	case kindEntry:
-		return niptemp.CheckEntry(ev) == nil
-	case kindState:
-		return niptemp.CheckStateShape(ev) == nil
 	}
 	return true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"golang.org/x/sys/unix"
 
+	"engramd/internal/snapshot/bundle"
 	"engramd/internal/wire"
 )
 
@@ -131,7 +132,7 @@ func parseJournal(lines *bufio.Scanner) (*Journal, error) {
 		if err == nil {
 			err = wire.Verify(ev)
 		}
-		if err != nil || ev.PubKey != j.Agent || ev.Kind != kindEngram || !wellFormed(ev) {
+		if err != nil || ev.PubKey != j.Agent || ev.Kind != kindEngram || bundle.CheckShape(ev) != nil {
 			return nil, fmt.Errorf("%w: the event of step %d", ErrJournal, len(j.Steps)+1)
 		}
 		j.Steps = append(j.Steps, Step{Base: s.Base, Event: ev, Core: s.Core})

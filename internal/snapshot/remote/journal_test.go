@@ -10,10 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nbd-wtf/go-nostr"
-
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/snapshot/bundle"
 )
 
 func journal() *Journal {
@@ -133,41 +130,4 @@ func FuzzJournal(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestSorted: what counts, what was superseded, and what is left out.
-func TestSorted(t *testing.T) {
-	agent, owner := relaytest.Agent(), relaytest.Owner()
-	memory := func(slug string, at int64) *nostr.Event { return relaytest.Memory(agent, owner.Pub, slug, "x", at) }
-	head, lagging, past := memory("mem/a", 30), memory("mem/a", 20), memory("mem/a", 10)
-	gone, ahead := memory("mem/gone", 5), memory("mem/a", 40)
-	orphan := memory("mem/orphan", 3)
-	malformed := relaytest.Sign(agent, kindEngram, 6, "no payload", nostr.Tag{"d", strings.Repeat("0", 64)}, nostr.Tag{"p", owner.Pub})
-	deletion := relaytest.Deletion(agent, 50, nostr.Tag{"a", relaytest.Coordinate(kindEngram, agent.Pub, gone.Tags.GetD())}, nostr.Tag{"k", "30174"})
-	relays, older := relaytest.Sign(agent, kindRelayList, 9, ""), relaytest.Sign(agent, kindRelayList, 8, "")
-	list := map[string]*nostr.Event{}
-	for _, ev := range []*nostr.Event{head, lagging, gone, malformed, deletion, relays, older} {
-		list[ev.ID] = ev
-	}
-	tk := &taking{agent: agent.Pub, c: newClient(t)}
-	c := tk.sorted(list, []*nostr.Event{past, head, ahead, orphan, gone, past})
-	for class, want := range map[bundle.Class][]*nostr.Event{
-		bundle.Heads: {head}, bundle.History: {lagging, past, orphan}, bundle.Deletions: {deletion}, bundle.Relays: {relays}, bundle.Contracts: nil,
-	} {
-		got := map[string]bool{}
-		for _, ev := range c.events[class] {
-			got[ev.ID] = true
-		}
-		for _, ev := range want {
-			if !got[ev.ID] {
-				t.Errorf("%v lacks the event of %d", class, ev.CreatedAt)
-			}
-		}
-		if len(got) != len(want) || len(c.events[class]) != len(want) {
-			t.Errorf("%v has %d events, want %d", class, len(c.events[class]), len(want))
-		}
-	}
-	if c.LeftOut != 2 {
-		t.Errorf("%d were left out, want the malformed one and the one ahead of its head", c.LeftOut)
-	}
 }

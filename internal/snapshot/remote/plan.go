@@ -20,9 +20,12 @@ const kindEngram = nipae.Kind
 type Plan struct {
 	Actions []snapshot.Action
 	// Unread counts engrams, there or in the bundle, that the key does not read.
-	// One that is there is superseded if the bundle has something at its address,
-	// and else left alone.
+	// What is at the address of one in the bundle is left alone. One that is there is
+	// superseded if the bundle has something at its address, and else left alone.
 	Unread int
+	// Untold counts engrams that are there and left alone because the bundle does not
+	// say that they were not.
+	Untold int
 }
 
 // Writes reports whether there is anything to do.
@@ -35,15 +38,15 @@ func (p Plan) Writes() (n int) {
 	return n
 }
 
-// Covers returns the owners of whose memory a bundle says something, and true; or
-// false if it is all that the agent had. What an owner captured shows that owner's
-// part only: that memory for others is not in it does not say that there was none.
-func Covers(m *bundle.Manifest) (owners []string, some bool) {
-	return m.Owners, m.Consistency == bundle.StableListing && m.CreatedBy == bundle.ByCLI
+// tells reports whether it says something that an engram is not in the bundle: what
+// an owner captured shows that owner's part only, and what was captured while a relay
+// was silent may lack anything.
+func tells(m *bundle.Manifest, ev *nostr.Event) bool {
+	return m.Consistency != bundle.PartialListing && (!m.OneOwners() || slices.Contains(m.Owners, ownerOf(ev)))
 }
 
-// NewPlan compares what is there with a bundle. Memory for owners that the bundle
-// does not cover is left alone.
+// NewPlan compares what is there with a bundle. What the bundle does not tell of is
+// left alone.
 func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Keys) (Plan, error) {
 	then, err := snapshot.ReadHeads(ctx, b, now.Agent, keys)
 	if err != nil {
@@ -53,20 +56,25 @@ func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Ke
 	if err != nil {
 		return Plan{}, err
 	}
-	if owners, some := Covers(b.Manifest); some {
-		for _, ev := range now.Heads() {
-			if !slices.Contains(owners, ownerOf(ev)) {
-				delete(is, snapshot.Address{Kind: ev.Kind, PubKey: ev.PubKey, D: ev.Tags.GetD()})
-			}
+	var p Plan
+	for _, ev := range now.Heads() {
+		at := snapshot.Address{Kind: ev.Kind, PubKey: ev.PubKey, D: ev.Tags.GetD()}
+		if _, there := then[at]; !there && !tells(b.Manifest, ev) {
+			delete(is, at)
+			p.Untold++
 		}
 	}
-	var p Plan
-	for _, heads := range []snapshot.Heads{then, is} {
-		for at, h := range heads {
-			if h.Kind == kindEngram && !h.Readable() {
-				delete(heads, at)
-				p.Unread++
-			}
+	for at, h := range then {
+		if h.Kind == kindEngram && !h.Readable() {
+			delete(then, at)
+			delete(is, at) // there was something
+			p.Unread++
+		}
+	}
+	for at, h := range is {
+		if h.Kind == kindEngram && !h.Readable() {
+			delete(is, at)
+			p.Unread++
 		}
 	}
 	p.Actions, err = snapshot.Plan(snapshot.Revert, then, is)

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/snapshot/bundle"
 	"engramd/nips/nipae"
 )
 
@@ -90,7 +91,7 @@ func (d *Done) confirm(ctx context.Context, c *client.Client, j *Journal) error 
 	}
 	heads := map[string]*nostr.Event{}
 	for _, ev := range a.Events {
-		if at := ev.Tags.GetD(); wellFormed(ev) && nipae.Newer(ev, heads[at]) {
+		if at := ev.Tags.GetD(); bundle.CheckShape(ev) == nil && nipae.Newer(ev, heads[at]) {
 			heads[at] = ev
 		}
 	}
@@ -119,7 +120,7 @@ func headFilter(ev *nostr.Event) nostr.Filter {
 
 func newest(events []*nostr.Event) (head *nostr.Event) {
 	for _, ev := range events {
-		if wellFormed(ev) && nipae.Newer(ev, head) {
+		if bundle.CheckShape(ev) == nil && nipae.Newer(ev, head) {
 			head = ev
 		}
 	}

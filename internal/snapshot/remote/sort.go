@@ -20,11 +20,11 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 	var rest []*nostr.Event
 	for _, ev := range list {
 		switch {
-		case ev.Kind == kindDeletion, ev.Kind == kindVanish:
+		case ev.Kind == kindVanish, ev.Kind == kindDeletion && !gone.has(ev):
 			out.put(bundle.Deletions, ev)
-		case !wellFormed(ev):
-			out.LeftOut++
 		case gone.has(ev):
+		case bundle.CheckShape(ev) != nil:
+			out.LeftOut++
 		default:
 			at := addressOf(ev)
 			if old := heads[at]; !nipae.Newer(ev, old) {
@@ -51,7 +51,7 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 		head := heads[addressOf(ev)]
 		switch {
 		case ev.Kind == kindRelayList, seen[ev.ID], head != nil && head.ID == ev.ID, gone.has(ev):
-		case !wellFormed(ev), head != nil && nipae.Newer(ev, head):
+		case bundle.CheckShape(ev) != nil, head != nil && nipae.Newer(ev, head):
 			out.LeftOut++
 		default:
 			out.put(bundle.History, ev)
@@ -74,30 +74,40 @@ func addressOf(ev *nostr.Event) string {
 	return strconv.Itoa(ev.Kind) + ":" + ev.PubKey + ":" + d
 }
 
-// deleted is what the agent's deletion requests name (NIP-09). A relay that has
-// not heard of one may still show it.
+// deleted is what the agent's deletion requests name (NIP-09), and up to when it
+// asked to vanish from all relays (NIP-62). A relay that has not heard of one may
+// still show it.
 type deleted struct {
 	agent     string
 	ids       map[string]bool
 	addresses map[string]nostr.Timestamp
+	vanished  bool
+	until     nostr.Timestamp
 }
 
 func deletions(list map[string]*nostr.Event, agent string) deleted {
 	gone := deleted{agent: agent, ids: map[string]bool{}, addresses: map[string]nostr.Timestamp{}}
 	for _, ev := range list {
-		if ev.Kind != kindDeletion {
-			continue
-		}
-		for _, tag := range ev.Tags {
-			switch {
-			case len(tag) > 1 && tag[0] == "e":
-				gone.ids[tag[1]] = true
-			case len(tag) > 1 && tag[0] == "a" && ownAddress(tag[1], agent):
-				gone.addresses[tag[1]] = max(gone.addresses[tag[1]], ev.CreatedAt)
-			}
+		switch {
+		case ev.PubKey != agent:
+		case ev.Kind == kindVanish && ev.Tags.FindWithValue("relay", "ALL_RELAYS") != nil:
+			gone.vanished, gone.until = true, max(gone.until, ev.CreatedAt)
+		case ev.Kind == kindDeletion:
+			gone.take(ev)
 		}
 	}
 	return gone
+}
+
+func (g deleted) take(request *nostr.Event) {
+	for _, tag := range request.Tags {
+		switch {
+		case len(tag) > 1 && tag[0] == "e":
+			g.ids[tag[1]] = true
+		case len(tag) > 1 && tag[0] == "a" && ownAddress(tag[1], g.agent):
+			g.addresses[tag[1]] = max(g.addresses[tag[1]], request.CreatedAt)
+		}
+	}
 }
 
 func ownAddress(address, agent string) bool {
@@ -107,6 +117,12 @@ func ownAddress(address, agent string) bool {
 
 func (g deleted) has(ev *nostr.Event) bool {
 	if ev.PubKey != g.agent {
+		return false
+	}
+	if g.vanished && ev.CreatedAt <= g.until {
+		return true
+	}
+	if ev.Kind == kindDeletion { // NIP-09 does not delete deletion requests
 		return false
 	}
 	until, named := g.addresses[addressOf(ev)]
