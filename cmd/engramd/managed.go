@@ -33,7 +33,7 @@ func (m managed) List(_ context.Context, p admin.SnapshotParams) (any, error) {
 
 // Create captures an agent's memory.
 func (m managed) Create(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Recipients: &bundle.Recipients{}}
+	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin, Recipients: &bundle.Recipients{}}
 	if p.Encrypt {
 		if q.Recipients = nil; m.s.Settings().Recipients.Empty() {
 			return nil, admin.Invalid("encrypt: this relay has no snapshot.recipients to encrypt to")
@@ -73,6 +73,16 @@ func (m managed) Restore(ctx context.Context, p admin.SnapshotParams) (any, erro
 	}
 	done, err := m.s.Restore(ctx, q)
 	return done, refused(err)
+}
+
+// Pin exempts a snapshot from retention.
+func (m managed) Pin(ctx context.Context, p admin.SnapshotParams) (any, error) {
+	return true, refused(m.s.Pin(ctx, p.Tenant, p.Agent, p.ID, true))
+}
+
+// Unpin lets retention have it again.
+func (m managed) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error) {
+	return true, refused(m.s.Pin(ctx, p.Tenant, p.Agent, p.ID, false))
 }
 
 // Delete deletes a snapshot.

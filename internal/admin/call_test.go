@@ -216,6 +216,12 @@ func (f *fakeSnapshots) Verify(_ context.Context, p admin.SnapshotParams) (any, 
 func (f *fakeSnapshots) Restore(_ context.Context, p admin.SnapshotParams) (any, error) {
 	return f.ask("restore", p)
 }
+func (f *fakeSnapshots) Pin(_ context.Context, p admin.SnapshotParams) (any, error) {
+	return f.ask("pin", p)
+}
+func (f *fakeSnapshots) Unpin(_ context.Context, p admin.SnapshotParams) (any, error) {
+	return f.ask("unpin", p)
+}
 func (f *fakeSnapshots) Delete(_ context.Context, p admin.SnapshotParams) (any, error) {
 	return f.ask("delete", p)
 }
@@ -225,15 +231,17 @@ func TestSnapshotCalls(t *testing.T) {
 	w := newWorld(t, admin.Config{}, admin.Options{Snapshots: f})
 	at := map[string]any{"agent": alice, "id": snapshotID}
 	w.want(`{"did":"list"}`, "listsnapshots")
-	w.want(`{"did":"create"}`, "createsnapshot", map[string]any{"agent": alice, "tenant": "acme", "label": "before", "encrypt": true})
+	w.want(`{"did":"create"}`, "createsnapshot", map[string]any{"agent": alice, "tenant": "acme", "label": "before", "encrypt": true, "pin": true})
 	w.want(`{"did":"verify"}`, "verifysnapshot", at)
 	w.want(`{"did":"restore"}`, "restoresnapshot", at)
 	w.want(`{"did":"restore"}`, "restoresnapshot", map[string]any{"agent": alice, "id": snapshotID, "dry_run": true, "mode": "rollback"})
+	w.want(`{"did":"pin"}`, "pinsnapshot", at)
+	w.want(`{"did":"unpin"}`, "unpinsnapshot", at)
 	w.want(`{"did":"delete"}`, "deletesnapshot", at)
 	want := []admin.SnapshotParams{
-		{Tenant: "default"}, {Agent: alice, Tenant: "acme", Label: "before", Encrypt: true}, {Agent: alice, Tenant: "default", ID: snapshotID},
+		{Tenant: "default"}, {Agent: alice, Tenant: "acme", Label: "before", Encrypt: true, Pin: true}, {Agent: alice, Tenant: "default", ID: snapshotID},
 		{Agent: alice, Tenant: "default", ID: snapshotID, Mode: "repair"}, {Agent: alice, Tenant: "default", ID: snapshotID, DryRun: true, Mode: "rollback"},
-		{Agent: alice, Tenant: "default", ID: snapshotID},
+		{Agent: alice, Tenant: "default", ID: snapshotID}, {Agent: alice, Tenant: "default", ID: snapshotID}, {Agent: alice, Tenant: "default", ID: snapshotID},
 	}
 	if !slices.Equal(f.got, want) {
 		t.Errorf("asked %+v", f.got)
@@ -246,7 +254,7 @@ func TestSnapshotCalls(t *testing.T) {
 	for _, line := range w.audit() {
 		outcomes = append(outcomes, line.Outcome)
 	}
-	if !slices.Equal(outcomes, slices.Concat(slices.Repeat([]string{"begun", "ok"}, 6), []string{"begun", "error", "begun", "restricted"})) {
+	if !slices.Equal(outcomes, slices.Concat(slices.Repeat([]string{"begun", "ok"}, 8), []string{"begun", "error", "begun", "restricted"})) {
 		t.Errorf("audit %v", outcomes)
 	}
 }

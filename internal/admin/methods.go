@@ -56,9 +56,11 @@ func methods() []method {
 		{name: "changerelayicon", need: 1, params: []param{iconParam}, change: describe("icon")},
 
 		{name: "listsnapshots", params: []param{snapshotParam(false)}, snapshot: one(Snapshots.List)},
-		{name: "createsnapshot", need: 1, params: []param{snapshotParam(true, "label", "encrypt")}, snapshot: one(Snapshots.Create)},
+		{name: "createsnapshot", need: 1, params: []param{snapshotParam(true, "label", "encrypt", "pin")}, snapshot: one(Snapshots.Create)},
 		{name: "verifysnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Verify)},
 		{name: "restoresnapshot", need: 1, params: []param{snapshotParam(true, "id", "dry_run", "mode")}, snapshot: one(Snapshots.Restore)},
+		{name: "pinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Pin)},
+		{name: "unpinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Unpin)},
 		{name: "deletesnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Delete)},
 	}
 }

@@ -30,6 +30,9 @@ type Snapshots interface {
 	// Restore repairs or rolls back, by Mode, always with a snapshot of the state
 	// before; with DryRun it returns the plan and changes nothing.
 	Restore(ctx context.Context, p SnapshotParams) (result any, err error)
+	// Pin exempts one snapshot from retention, or, with Unpin, no longer.
+	Pin(ctx context.Context, p SnapshotParams) (result any, err error)
+	Unpin(ctx context.Context, p SnapshotParams) (result any, err error)
 	// Delete deletes one snapshot, never the last verified one.
 	Delete(ctx context.Context, p SnapshotParams) (result any, err error)
 }
@@ -41,6 +44,7 @@ type SnapshotParams struct {
 	Tenant  string `json:"tenant,omitzero"`  // "default" when not given
 	Label   string `json:"label,omitzero"`   // createsnapshot
 	Encrypt bool   `json:"encrypt,omitzero"` // createsnapshot: to the recipients of the configuration
+	Pin     bool   `json:"pin,omitzero"`     // createsnapshot
 	ID      string `json:"id,omitzero"`      // 20261120T235100Z-0123456789abcdef
 	DryRun  bool   `json:"dry_run,omitzero"` // restoresnapshot
 	Mode    string `json:"mode,omitzero"`    // restoresnapshot: "repair" (the default) or "rollback"
@@ -79,7 +83,7 @@ func snapshotParam(agent bool, may ...string) param {
 // strays reports whether a member is set that is not among those taken.
 func (p *SnapshotParams) strays(may []string) bool {
 	for name, set := range map[string]bool{
-		"label": p.Label != "", "encrypt": p.Encrypt, "id": p.ID != "", "dry_run": p.DryRun, "mode": p.Mode != "",
+		"label": p.Label != "", "encrypt": p.Encrypt, "pin": p.Pin, "id": p.ID != "", "dry_run": p.DryRun, "mode": p.Mode != "",
 	} {
 		if set && !slices.Contains(may, name) {
 			return true

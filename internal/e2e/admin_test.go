@@ -124,6 +124,8 @@ func snapshotParams(relay *managedRelay, params map[string]string) {
 	params["listsnapshots"], params["createsnapshot"] = of+`}]`, of+`}]`
 	params["verifysnapshot"] = of + `,"id":"` + ids[0] + `"}]`
 	params["restoresnapshot"] = of + `,"id":"` + ids[0] + `","dry_run":true}]`
+	params["pinsnapshot"] = of + `,"id":"` + ids[0] + `"}]`
+	params["unpinsnapshot"] = params["pinsnapshot"]
 	params["deletesnapshot"] = of + `,"id":"` + ids[1] + `"}]`
 }
 

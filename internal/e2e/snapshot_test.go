@@ -118,6 +118,12 @@ func TestManagedSnapshots(t *testing.T) {
 		{"restoresnapshot", map[string]any{"agent": agent.Pub, "id": made.Result.ID, "mode": "rollback"}, "ENGRAMD_RESTORE_ALLOW"},
 		{"restoresnapshot", one, `"pre_snapshot":"`},
 		{"verifysnapshot", map[string]any{"agent": agent.Pub, "id": "20200101T000000Z-0123456789abcdef"}, "no such snapshot"},
+		{"pinsnapshot", one, `"result":true`},
+		{"listsnapshots", map[string]any{"agent": agent.Pub}, `"pinned":true`},
+		{"unpinsnapshot", one, `"result":true`},
+		{"createsnapshot", map[string]any{"agent": agent.Pub, "pin": true}, `"pinned":true`},
+		{"pinsnapshot", map[string]any{"agent": agent.Pub, "id": "20200101T000000Z-0123456789abcdef"}, "no such snapshot"},
+		{"verifysnapshot", map[string]any{"agent": agent.Pub, "id": made.Result.ID, "pin": true}, "only these members"},
 		{"deletesnapshot", one, `"result":true`},
 		{"deletesnapshot", one, "no such snapshot"},
 	} {

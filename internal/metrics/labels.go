@@ -79,7 +79,8 @@ func adminMethodLabel() label {
 		"banevent", "unbanevent", "listbannedevents", "allowevent", "unallowevent", "listallowedevents",
 		"allowkind", "disallowkind", "listallowedkinds", "listdisallowedkinds", "blockip", "unblockip", "listblockedips",
 		"changerelayname", "changerelaydescription", "changerelayicon",
-		"listsnapshots", "createsnapshot", "verifysnapshot", "restoresnapshot", "deletesnapshot", other}}
+		"listsnapshots", "createsnapshot", "verifysnapshot", "restoresnapshot", "pinsnapshot", "unpinsnapshot",
+		"deletesnapshot", other}}
 }
 
 func adminOutcomeLabel() label {
