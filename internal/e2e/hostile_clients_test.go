@@ -76,7 +76,7 @@ func neverReads(url string, begun func(), stop <-chan struct{}) error {
 			}
 		}
 		begun()
-		err = untilCut(conn, 15*time.Second)
+		err = untilCut(conn, relaytest.Patience)
 		cut = true
 		conn.Close()
 		if err != nil {

@@ -60,7 +60,7 @@ func TestHostile_ClientsDoNotHarmOthers(t *testing.T) {
 	for _, name := range append(names, together) {
 		t.Run(name, func(t *testing.T) {
 			besideHostile(t, relay, w, name)
-			left, err := relay.AwaitMetric("go_goroutines", 20*time.Second, func(n float64) bool { return n <= calm+8 })
+			left, err := relay.AwaitMetric("go_goroutines", relaytest.Patience, func(n float64) bool { return n <= calm+8 })
 			if err != nil {
 				t.Errorf("goroutines of clients that are gone: %v (%v before)", err, calm)
 			}

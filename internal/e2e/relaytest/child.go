@@ -17,9 +17,9 @@ import (
 // recovery of the WAL under the race detector on a busy machine included.
 const startLimit = 60 * time.Second
 
-// stopLimit is how long a child may take to end after SIGTERM
-// (40-relay-behaviour: 10 s), and a little for the process itself.
-const stopLimit = 12 * time.Second
+// stopLimit is how long a test waits for the end of a child. That it comes within
+// 10 s of SIGTERM (40-relay-behaviour) is a test of its own.
+const stopLimit = time.Minute
 
 // Options describe a child.
 type Options struct {
@@ -159,7 +159,7 @@ func (c *Child) Signal(sig syscall.Signal) {
 }
 
 // Stop asks the child to end (SIGTERM) and returns its exit code and how long
-// it took. It fails the test when that is longer than the limit.
+// it took. It fails the test when it does not end at all.
 func (c *Child) Stop() (code int, took time.Duration) {
 	c.t.Helper()
 	start := time.Now()

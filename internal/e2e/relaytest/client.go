@@ -14,7 +14,7 @@ import (
 )
 
 // Patience is how long a client waits for an answer unless told otherwise.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // Client is a connection to a relay. One goroutine reads all that comes into a
 // mailbox; the methods take frames out of it. Methods may be called by several
