@@ -139,7 +139,7 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 
 // slowWrite is far longer than a write takes on any machine, and far shorter than a
 // capture that is held open for as long as the test wants.
-const slowWrite = 5 * time.Second
+const slowWrite = time.Minute
 
 // TestWritersAreNotHeldUp: writes go on, each in bounded time, while a capture is held
 // open and while a restore is staged; and the capture sees none of them.
