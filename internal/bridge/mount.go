@@ -25,6 +25,8 @@ type API interface {
 	// Use notes that a NIP-98 event (its id) signs a change by a key. The errors are
 	// those of replay.Memory, and failures.
 	Use(ctx context.Context, id, key string) error
+	// Used reports whether a NIP-98 event surely signed a change before.
+	Used(id string) bool
 }
 
 // Resource is what a path names: what is done with it, by method, and the name that
@@ -45,8 +47,10 @@ type Asked struct {
 	Body     []byte
 	// Once lets the proof of a change through a single time, and never fails
 	// for a bearer token. An operation that changes anything asks it when
-	// nothing that the request itself shows speaks against the change.
+	// the change is the caller's to make, and before anything of it is done.
 	Once func(ctx context.Context) error
+	// Fresh refuses a proof that is known to be used up, and notes nothing.
+	Fresh func() error
 }
 
 // Refusal is an answer other than success. Text is "prefix: reason", or what
@@ -150,7 +154,7 @@ func (h *Handler) admitAny(w http.ResponseWriter, r *http.Request, path string, 
 	if h.backend != nil && h.backend.RejectsConnection(r) {
 		return nil, Asked{}, refused("blocked: connection refused")
 	}
-	asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }}
+	asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }, Fresh: func() error { return nil }}
 	by, err := h.proof(r, path, api)
 	if err != nil {
 		return nil, asked, err
@@ -165,6 +169,12 @@ func (h *Handler) admitAny(w http.ResponseWriter, r *http.Request, path string, 
 			return nil, asked, h.unproved("signature", err.Error())
 		}
 		asked.Once = func(ctx context.Context) error { return h.onceFor(ctx, api, by) }
+		asked.Fresh = func() error {
+			if api.Used(by.id) {
+				return h.unproved("replayed", replay.ErrUsed.Error())
+			}
+			return nil
+		}
 	}
 	ctx := r.Context()
 	if asked.Key != "" {

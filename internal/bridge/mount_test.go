@@ -53,6 +53,8 @@ func (e *echo) Use(_ context.Context, id, _ string) error {
 	return nil
 }
 
+func (e *echo) Used(id string) bool { return e.used[id] }
+
 func TestMountedAPI(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.API = &echo{used: map[string]bool{}} })
 	for _, c := range []struct {

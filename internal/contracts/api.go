@@ -18,9 +18,10 @@ type API interface {
 	Search(ctx context.Context, c Caller, id string, r SearchRequest) (EntryPage, error)
 
 	// Provision is the operator's; Bind is for the caller's own key; Claim for
-	// the provisioned caller himself.
+	// the provisioned caller himself; Rotate for him and the operator.
 	Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error)
 	Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error)
 	Identity(ctx context.Context, agentID string) (Identity, error)
 	Claim(ctx context.Context, c Caller, agentID string) (Claimed, error)
+	Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error)
 }

@@ -33,6 +33,9 @@ func (s *Service) Create(ctx context.Context, c Caller, r CreateRequest) (Contra
 	if err != nil {
 		return Contract{}, err
 	}
+	if err := c.spend(ctx); err != nil {
+		return Contract{}, err
+	}
 	id := ev.Tags.GetD()
 	defer s.lock(id)()
 	before, err := s.store.ContractBetween(ctx, id, c.PubKey, o.worker)

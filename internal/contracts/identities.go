@@ -15,6 +15,9 @@ func (s *Service) Provision(ctx context.Context, c Caller, agentID string) (Prov
 	if err := s.sealer.Ready(); err != nil {
 		return Provisioned{}, err
 	}
+	if err := c.spend(ctx); err != nil {
+		return Provisioned{}, err
+	}
 	return s.identities.Provision(ctx, agentID)
 }
 
@@ -29,6 +32,9 @@ func (s *Service) Bind(ctx context.Context, c Caller, agentID, pubkey string) (I
 		return Identity{}, Wrong("pubkey", "must be 64 lower-case hex digits")
 	case pubkey != c.PubKey:
 		return Identity{}, Refuse(Forbidden, "only the holder of a key binds a name to it")
+	}
+	if err := c.spend(ctx); err != nil {
+		return Identity{}, err
 	}
 	return s.identities.Bind(ctx, agentID, pubkey)
 }
@@ -65,5 +71,26 @@ func (s *Service) Claim(ctx context.Context, c Caller, agentID string) (Claimed,
 	if err := s.sealer.Ready(); err != nil {
 		return Claimed{}, err
 	}
+	if err := c.spend(ctx); err != nil {
+		return Claimed{}, err
+	}
 	return s.identities.Claim(ctx, agentID)
+}
+
+// Rotate makes a new bearer token for a key that the server holds; those before
+// are void from then on. It is for the agent itself, by the token it has, and for
+// the operator, when that token was lost or is in wrong hands.
+func (s *Service) Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
+	switch {
+	case c.Nobody():
+		return Provisioned{}, errNobody()
+	case !c.Operator && agentID != c.Agent():
+		return Provisioned{}, Refuse(Forbidden, "only the agent itself and the operator renew its token")
+	case !IsAgentName(agentID):
+		return Provisioned{}, errNotFound("identity")
+	}
+	if err := c.spend(ctx); err != nil {
+		return Provisioned{}, err
+	}
+	return s.identities.Rotate(ctx, agentID)
 }

@@ -104,6 +104,9 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 	if ev.ID != v.EventID && int64(ev.CreatedAt) <= v.MovedAt {
 		return v.conflict("The event is not later than the move that led there.")
 	}
+	if err := v.caller.spend(ctx); err != nil {
+		return err
+	}
 	worker := v.Worker
 	if worker == "" && v.caller.PubKey != v.Poster {
 		worker = v.caller.PubKey
@@ -175,6 +178,9 @@ func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
 	by := "operator"
 	if v.role == arbitrator {
 		by = "arbitrator"
+	}
+	if err := v.caller.spend(ctx); err != nil {
+		return err
 	}
 	after, err := s.carryOut(ctx, v.ContractPair, store.ContractDecision{
 		Was: v.Status, Status: string(r.Status), By: by, Key: v.caller.PubKey, Note: r.Note, At: s.clock().Unix(),

@@ -52,6 +52,9 @@ type Identities interface {
 	Bind(ctx context.Context, agentID, pubkey string) (Identity, error)
 	// Claim gives a provisioned key away, once, and forgets it and its tokens.
 	Claim(ctx context.Context, agentID string) (Claimed, error)
+	// Rotate makes a new token for a provisioned key and voids those before. A
+	// key that is not held is a Conflict.
+	Rotate(ctx context.Context, agentID string) (Provisioned, error)
 }
 
 // Outbox delivers signed events, each once to each target, those of an author in

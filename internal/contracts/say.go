@@ -39,6 +39,9 @@ func (s *Service) Say(ctx context.Context, c Caller, id string, r EntryRequest) 
 	if err := s.checkEntry(r); err != nil {
 		return Entry{}, err
 	}
+	if err := c.spend(ctx); err != nil {
+		return Entry{}, err
+	}
 	if r.Visibility != Shared {
 		return s.sayPrivate(ctx, v, r)
 	}

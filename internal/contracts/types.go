@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -14,6 +15,17 @@ type Caller struct {
 	AgentID     string // the name bound to PubKey, "" for none: then it is PubKey
 	Operator    bool
 	Provisioned bool // the server holds the key and signs for it
+	// Once uses the proof of a change up; nil where it is good for many. The
+	// service asks it when the change is the caller's to make, before any of it.
+	Once func(context.Context) error
+}
+
+// spend uses up the caller's proof.
+func (c Caller) spend(ctx context.Context) error {
+	if c.Once == nil {
+		return nil
+	}
+	return c.Once(ctx)
 }
 
 // Nobody reports whether nothing was proved.

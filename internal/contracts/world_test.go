@@ -396,3 +396,7 @@ func wantNowhere(t *testing.T, w *world, text string) {
 		}
 	}
 }
+
+func (a *agents) Rotate(_ context.Context, name string) (Provisioned, error) {
+	return Provisioned{Identity: Identity{AgentID: name}, Token: "token"}, nil
+}

@@ -13,28 +13,41 @@ type Note struct {
 	At      time.Time
 }
 
-// Keeper keeps notes on disk. Keep returns after all of them are durable; what
-// is from before a time need not be kept any longer.
+// Keeper keeps notes on disk. Keep returns after all of them are durable, and
+// says which ids it had before; what is from before a time need not be kept any
+// longer.
 type Keeper interface {
-	Keep(ctx context.Context, notes []Note, before time.Time) error
+	Keep(ctx context.Context, notes []Note, before time.Time) (had []bool, err error)
 }
 
 // Journal is a Memory whose uses are durable before the calls they let in are
-// carried out, so that none is carried out again after a crash. Calls that come
+// carried out, so that none is carried out again after a crash. The disk knows
+// all uses of twice the window, the Memory as many of the last as it has room
+// for: a flood of calls by ever new keys keeps nobody else out. Calls that come
 // while others are being written down are written down together. Make one with
 // NewJournal.
 type Journal struct {
 	memory *Memory
 	keeper Keeper
+	most   int
 
 	mu      sync.Mutex
 	next    *group
 	writing bool
+	kept    int      // on disk
+	seconds []second // when they were noted, in order
+}
+
+// second is how many notes were made within one.
+type second struct {
+	at int64
+	n  int
 }
 
 // group is notes that become durable together.
 type group struct {
 	notes []Note
+	had   []bool
 	done  chan struct{}
 	err   error
 }
@@ -42,13 +55,26 @@ type group struct {
 // keepTime bounds the wait for the disk.
 const keepTime = 10 * time.Second
 
-// NewJournal makes a journal over a memory that was seeded with what the keeper
-// has.
-func NewJournal(m *Memory, k Keeper) *Journal {
-	return &Journal{memory: m, keeper: k, next: newGroup()}
+// NewJournal makes a journal over a memory, with most as the bound of what is on
+// disk at a time. Seed it with what the keeper has before the first call.
+func NewJournal(m *Memory, k Keeper, most int) *Journal {
+	m.evicts = true
+	return &Journal{memory: m, keeper: k, most: most, next: newGroup()}
 }
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
+
+// Seed is Memory.Seed, for what the keeper has.
+func (j *Journal) Seed(id, key string, at time.Time) {
+	j.memory.Seed(id, key, at)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.count(at)
+}
+
+// Used reports whether an id surely was used; one of long ago, of which only the
+// disk knows, is found by Use.
+func (j *Journal) Used(id string) bool { return j.memory.Used(id) }
 
 // Use is Memory.Use, and then durable. After an error of the keeper the call
 // must not be carried out; its id counts as used all the same.
@@ -56,9 +82,16 @@ func (j *Journal) Use(ctx context.Context, id, key string) error {
 	if err := j.memory.Use(id, key); err != nil {
 		return err
 	}
+	now := j.memory.clock()
 	j.mu.Lock()
+	if j.full(now) {
+		j.mu.Unlock()
+		return ErrBusy
+	}
+	j.count(now)
 	g := j.next
-	g.notes = append(g.notes, Note{id, key, j.memory.clock()})
+	at := len(g.notes)
+	g.notes = append(g.notes, Note{id, key, now})
 	if !j.writing {
 		j.writing = true
 		go j.write()
@@ -66,10 +99,33 @@ func (j *Journal) Use(ctx context.Context, id, key string) error {
 	j.mu.Unlock()
 	select {
 	case <-g.done:
+		if g.err == nil && g.had[at] {
+			return ErrUsed
+		}
 		return g.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// count notes one more on disk.
+func (j *Journal) count(at time.Time) {
+	j.kept++
+	if last := len(j.seconds) - 1; last >= 0 && j.seconds[last].at >= at.Unix() {
+		j.seconds[last].n++
+		return
+	}
+	j.seconds = append(j.seconds, second{at.Unix(), 1})
+}
+
+// full reports whether there is no room on disk, after what is old has gone.
+func (j *Journal) full(now time.Time) bool {
+	old := now.Add(-j.memory.keep).Unix() - 1
+	for len(j.seconds) > 0 && j.seconds[0].at < old {
+		j.kept -= j.seconds[0].n
+		j.seconds = j.seconds[1:]
+	}
+	return j.kept >= j.most
 }
 
 // write keeps one group after the other until nobody waits.
@@ -85,7 +141,8 @@ func (j *Journal) write() {
 		j.next = newGroup()
 		j.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
-		if err := j.keeper.Keep(ctx, g.notes, j.memory.clock().Add(-j.memory.keep)); err != nil {
+		var err error
+		if g.had, err = j.keeper.Keep(ctx, g.notes, j.memory.clock().Add(-j.memory.keep)); err != nil {
 			g.err = fmt.Errorf("note the use of a signature: %w", err)
 		}
 		cancel()

@@ -6,10 +6,10 @@
 // the latest one window after: who remembers its id for twice the window after
 // its first use has always seen it.
 //
-// The memory is bounded and never forgets before its time: when it is full,
-// further calls are refused. It lies in the process; what it has to know after
-// a restart its owner keeps with what the calls changed, and gives it back with
-// Seed before the first call.
+// A Memory lies in the process. It is bounded and never forgets before its time:
+// when it is full, further calls are refused. A Journal has the last word on
+// disk: it knows what was used over restarts, and what its Memory had no room
+// for, so that nobody can keep others out by filling it.
 package replay
 
 import (
@@ -33,6 +33,7 @@ type Memory struct {
 	most   int
 	perKey int
 	clock  func() time.Time
+	evicts bool // somebody else knows what is forgotten before its time
 
 	mu    sync.Mutex
 	used  map[string]struct{}
@@ -67,11 +68,20 @@ func (m *Memory) Use(id, key string) error {
 	if _, used := m.used[id]; used {
 		return ErrUsed
 	}
-	if len(m.used) >= m.most || m.by[key] >= m.perKey {
+	if m.by[key] >= m.perKey || len(m.used) >= m.most && !m.evicts {
 		return ErrBusy
 	}
 	m.note(use{id, key, now})
 	return nil
+}
+
+// Used reports whether an id is remembered, and notes nothing.
+func (m *Memory) Used(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(m.clock())
+	_, used := m.used[id]
+	return used
 }
 
 // Seed notes a use of before the process began, at a time that is not later
@@ -93,6 +103,9 @@ func (m *Memory) Len() int {
 }
 
 func (m *Memory) note(u use) {
+	if m.evicts && len(m.used) >= m.most {
+		m.drop()
+	}
 	m.used[u.id] = struct{}{}
 	m.by[u.key]++
 	m.queue = append(m.queue, u)
@@ -102,13 +115,18 @@ func (m *Memory) note(u use) {
 // is not, so that a clock that was set back forgets late, never early.
 func (m *Memory) forget(now time.Time) {
 	for m.head < len(m.queue) && now.Sub(m.queue[m.head].at) > m.keep {
-		u := m.queue[m.head]
-		m.queue[m.head] = use{}
-		m.head++
-		delete(m.used, u.id)
-		if m.by[u.key]--; m.by[u.key] == 0 {
-			delete(m.by, u.key)
-		}
+		m.drop()
+	}
+}
+
+// drop forgets the oldest.
+func (m *Memory) drop() {
+	u := m.queue[m.head]
+	m.queue[m.head] = use{}
+	m.head++
+	delete(m.used, u.id)
+	if m.by[u.key]--; m.by[u.key] == 0 {
+		delete(m.by, u.key)
 	}
 	if m.head > len(m.queue)/2 {
 		m.queue = append(m.queue[:0], m.queue[m.head:]...)

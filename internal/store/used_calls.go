@@ -18,18 +18,22 @@ const (
 	sqlCalls    = `SELECT id, key, at FROM used_calls WHERE at >= ? ORDER BY at`
 )
 
-// UseCalls notes calls, and forgets those from before a time in Unix seconds, in one transaction.
-func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) error {
-	return s.do(ctx, func(w *writer) error {
-		for _, c := range calls {
+// UseCalls notes calls, says which were noted before, and forgets those from before a time in Unix seconds, in one
+// transaction.
+func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) (had []bool, err error) {
+	had = make([]bool, len(calls))
+	return had, s.do(ctx, func(w *writer) error {
+		for i, c := range calls {
 			id, ok1 := lowerHex32(c.ID)
 			key, ok2 := lowerHex32(c.Key)
 			if !ok1 || !ok2 {
 				return errors.New("a call is noted with an event id and a pubkey")
 			}
-			if _, err := w.exec(sqlUseCall, id, key, c.At); err != nil {
+			n, err := w.exec(sqlUseCall, id, key, c.At)
+			if err != nil {
 				return err
 			}
+			had[i] = n == 0
 		}
 		_, err := w.exec(sqlOldCalls, before)
 		return err

@@ -18,13 +18,15 @@ func TestUsedCallsSurviveARestart(t *testing.T) {
 	call := func(digit string, at int64) store.UsedCall {
 		return store.UsedCall{ID: strings.Repeat(digit, 64), Key: alice.Pub, At: at}
 	}
-	if err := s.UseCalls(t.Context(), []store.UsedCall{call("a", 100), call("b", 101)}, 0); err != nil {
-		t.Fatal(err)
+	use := func(before int64, want []bool, calls ...store.UsedCall) {
+		t.Helper()
+		if had, err := s.UseCalls(t.Context(), calls, before); err != nil || !slices.Equal(had, want) {
+			t.Fatalf("had %v, want %v (%v)", had, want, err)
+		}
 	}
-	if err := s.UseCalls(t.Context(), []store.UsedCall{call("c", 102), call("b", 102)}, 101); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.UseCalls(t.Context(), []store.UsedCall{{ID: "x", Key: alice.Pub}}, 0); err == nil {
+	use(0, []bool{false, false}, call("a", 100), call("b", 101))
+	use(101, []bool{false, true, true}, call("c", 102), call("b", 102), call("c", 102))
+	if _, err := s.UseCalls(t.Context(), []store.UsedCall{{ID: "x", Key: alice.Pub}}, 0); err == nil {
 		t.Error("an id that is none was noted")
 	}
 	if err := s.Close(); err != nil {

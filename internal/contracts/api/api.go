@@ -21,6 +21,7 @@ type Identities interface {
 // Used remembers which signatures changed something; *replay.Journal is one.
 type Used interface {
 	Use(ctx context.Context, id, key string) error
+	Used(id string) bool
 }
 
 // Options make an API. All but Decided, Version and URL are required.
@@ -70,6 +71,9 @@ func (a *API) Bearer(ctx context.Context, token string) (string, error) {
 // Use notes that a signature changes something.
 func (a *API) Use(ctx context.Context, id, key string) error { return a.used.Use(ctx, id, key) }
 
+// Used reports whether a signature surely changed something before.
+func (a *API) Used(id string) bool { return a.used.Used(id) }
+
 // caller is who asks, as the service knows them.
 func (a *API) caller(ctx context.Context, key string) (contracts.Caller, error) {
 	if key == "" {
@@ -93,7 +97,7 @@ type request struct {
 	path   []string // the values of the path's parameters, in order
 	query  query
 	body   []byte
-	once   func(context.Context) error
+	fresh  func() error
 }
 
 // operate is the bridge's Operation for one of ours.
@@ -107,7 +111,8 @@ func (a *API) operate(op operation, path []string) bridge.Operation {
 		if err != nil {
 			return 0, nil, problemOf(err)
 		}
-		r := &request{api: a, caller: caller, path: path, query: q, body: asked.Body, once: asked.Once}
+		caller.Once = asked.Once
+		r := &request{api: a, caller: caller, path: path, query: q, body: asked.Body, fresh: asked.Fresh}
 		if err := r.checkRequester(q.text("requester_agent_id")); err != nil {
 			return 0, nil, problemOf(err)
 		}

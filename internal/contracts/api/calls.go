@@ -15,21 +15,22 @@ func (r *request) proved() error {
 	return nil
 }
 
-// change reads the body of a changing call into v and lets its proof through
-// once.
-func (r *request) change(ctx context.Context, v any) error {
+// change reads the body of a changing call into v, and refuses a proof that was
+// used before. The service uses it up when the change is the caller's to make:
+// what is refused to strangers is not even remembered.
+func (r *request) change(v any) error {
 	if err := r.proved(); err != nil {
 		return err
 	}
 	if err := parseBody(r.body, v); err != nil {
 		return err
 	}
-	return r.once(ctx)
+	return r.fresh()
 }
 
 func create(ctx context.Context, r *request) (any, error) {
 	var body contracts.CreateRequest
-	if err := r.change(ctx, &body); err != nil {
+	if err := r.change(&body); err != nil {
 		return nil, err
 	}
 	return r.api.service.Create(ctx, r.caller, body)
@@ -50,7 +51,7 @@ func get(ctx context.Context, r *request) (any, error) {
 
 func move(ctx context.Context, r *request) (any, error) {
 	var body contracts.MoveRequest
-	if err := r.change(ctx, &body); err != nil {
+	if err := r.change(&body); err != nil {
 		return nil, err
 	}
 	return r.api.service.Move(ctx, r.caller, r.path[0], body)
@@ -58,7 +59,7 @@ func move(ctx context.Context, r *request) (any, error) {
 
 func say(ctx context.Context, r *request) (any, error) {
 	var body contracts.EntryRequest
-	if err := r.change(ctx, &body); err != nil {
+	if err := r.change(&body); err != nil {
 		return nil, err
 	}
 	return r.api.service.Say(ctx, r.caller, r.path[0], body)
@@ -113,7 +114,7 @@ type identityAnswer struct {
 
 func createIdentity(ctx context.Context, r *request) (any, error) {
 	var body identityRequest
-	if err := r.change(ctx, &body); err != nil {
+	if err := r.change(&body); err != nil {
 		return nil, err
 	}
 	if body.PubKey == nil {
@@ -132,11 +133,26 @@ func identity(ctx context.Context, r *request) (any, error) {
 type claimRequest struct{}
 
 func claim(ctx context.Context, r *request) (any, error) {
-	if len(r.body) == 0 {
-		r.body = []byte("{}")
-	}
-	if err := r.change(ctx, &claimRequest{}); err != nil {
+	if err := r.bare(&claimRequest{}); err != nil {
 		return nil, err
 	}
 	return r.api.service.Claim(ctx, r.caller, r.path[0])
+}
+
+// tokenRequest has no members; the body may be left out.
+type tokenRequest struct{}
+
+func renewToken(ctx context.Context, r *request) (any, error) {
+	if err := r.bare(&tokenRequest{}); err != nil {
+		return nil, err
+	}
+	return r.api.service.Rotate(ctx, r.caller, r.path[0])
+}
+
+// bare is change for a call whose body may be left out.
+func (r *request) bare(v any) error {
+	if len(r.body) == 0 {
+		r.body = []byte("{}")
+	}
+	return r.change(v)
 }

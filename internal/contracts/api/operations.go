@@ -88,6 +88,8 @@ func operations() []operation {
 			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: identity},
 		{method: http.MethodPost, path: "/api/identities/{agent_id}/claim", id: "claimIdentity", summary: "Take the key of a provisioned identity away; the relay forgets it", endpoint: "identities", proof: proofRequired,
 			body: typeOf[claimRequest](), result: typeOf[contracts.Claimed](), status: http.StatusOK, refusals: []int{404, 409}, serve: claim},
+		{method: http.MethodPost, path: "/api/identities/{agent_id}/token", id: "renewToken", summary: "Make a new bearer token for a provisioned identity, by itself or the operator; those before are void", endpoint: "identities", proof: proofRequired,
+			body: typeOf[tokenRequest](), result: typeOf[contracts.Provisioned](), status: http.StatusOK, refusals: []int{404, 409}, serve: renewToken},
 		{method: http.MethodGet, path: "/api/openapi.json", id: "getDocument", summary: "This document", endpoint: "openapi", proof: proofNone, status: http.StatusOK, serve: openAPI},
 	}
 }

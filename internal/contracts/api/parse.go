@@ -22,6 +22,9 @@ func parseBody(body []byte, v any) error {
 	}
 	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 	if err == nil {
+		if jsontext.Value(body).Kind() == 'n' {
+			return contracts.Wrong("body", "must be one JSON object")
+		}
 		return nil
 	}
 	var semantic *json.SemanticError

@@ -1,11 +1,13 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"engramd/internal/contracts"
 	"engramd/internal/gate"
 )
 
@@ -20,6 +22,9 @@ func TestPermissionsOfTheRest(t *testing.T) {
 				s.creates(t, w)
 				s.lists(t, w)
 				s.names(t, w)
+			}
+			for _, w := range s.everybody() {
+				s.renews(t, w, held)
 			}
 			for _, w := range s.everybody() {
 				s.claims(t, w, held)
@@ -104,6 +109,38 @@ func (s *scene) names(t *testing.T, w who) {
 	if w.agent != nil && w.agent.key.Pub != "" { // a name that is another's
 		s.expect(t, w, proved(w, http.StatusConflict), "POST", "/api/identities", map[string]any{"agent_id": map[bool]string{true: "worker", false: "poster"}[w.role == "poster"], "pubkey": w.agent.key.Pub})
 	}
+}
+
+// renews: a token is renewed by its own agent, with the one it has, and by the operator; the one before is void. Who holds
+// his own key has none.
+func (s *scene) renews(t *testing.T, w who, held bool) {
+	t.Helper()
+	const path = "/api/identities/worker/token"
+	want := proved(w, http.StatusForbidden)
+	if w.role == "worker" || w.role == "operator" {
+		want = map[bool]int{true: http.StatusConflict, false: http.StatusOK}[held]
+	}
+	old := agent{name: "worker", key: s.worker.key, token: s.worker.token}
+	text := s.expect(t, w, want, "POST", path, nil)
+	if want == http.StatusOK {
+		var got contracts.Provisioned
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.AgentID != "worker" || got.PubKey != s.worker.key.Pub || !got.Provisioned {
+			t.Fatalf("%s gets %s", w.name, text)
+		}
+		s.worker.token = got.Token
+		s.want(http.StatusUnauthorized, &old, "GET", s.path, nil)
+		s.want(http.StatusUnauthorized, &old, "POST", path, nil)
+	} else if strings.Contains(text, "engramd_agent_") {
+		t.Errorf("%s gets %s", w.name, text)
+	}
+	if !held {
+		s.want(http.StatusOK, s.worker, "GET", s.path, nil)
+	}
+	missing := proved(w, http.StatusForbidden)
+	if w.role == "operator" {
+		missing = http.StatusNotFound
+	}
+	s.expect(t, w, missing, "POST", "/api/identities/nobody-has-this/token", nil)
 }
 
 // claims: a key goes to its own agent, once, and nobody else.

@@ -3,12 +3,14 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"engramd/internal/contracts"
+	"engramd/internal/store"
 )
 
 // TestChangesGoThroughOnce sends every changing call a second time with the
@@ -29,7 +31,7 @@ func TestChangesGoThroughOnce(t *testing.T) {
 		{worker, "/api/escrow/contracts/" + id + "/transitions", w.moveBody(worker, poster.key.Pub, id, "open", "accepted"), 200},
 		{op, "/api/identities", map[string]any{"agent_id": "made"}, 201},
 		{held("new"), "/api/identities", map[string]any{"agent_id": "new", "pubkey": held("new").key.Pub}, 201},
-		{op, "/api/identities/made/claim", map[string]any{}, 403},
+		{op, "/api/identities/made/token", map[string]any{}, 200},
 	} {
 		body, err := json.Marshal(c.body)
 		must(t, err)
@@ -83,6 +85,52 @@ func TestProofsCountOnceOverARestart(t *testing.T) {
 	})
 }
 
+// TestFloodKeepsNobodyOut: with as many proofs used by other keys as the memory has room for, a change goes through, once;
+// and what is not for its caller to change is not written down at all.
+func TestFloodKeepsNobodyOut(t *testing.T) {
+	const flood = 1 << 17
+	file := filepath.Join(t.TempDir(), "engramd.db")
+	at := func(o *settings) { o.store.Path = file }
+	t.Run("flood", func(t *testing.T) {
+		w := newWorld(t, at)
+		for done := 0; done < flood; {
+			calls := make([]store.UsedCall, 1<<14)
+			for i := range calls {
+				calls[i] = store.UsedCall{ID: fmt.Sprintf("%064x", done+i), Key: fmt.Sprintf("%064x", done+i), At: w.clock.Now().Unix()}
+			}
+			if _, err := w.store.UseCalls(t.Context(), calls, 0); err != nil {
+				t.Fatal(err)
+			}
+			done += len(calls)
+		}
+	})
+	w := newWorld(t, at)
+	poster, worker, stranger := w.bind("poster"), w.bind("worker"), held("stranger")
+	id := w.offer(poster, worker, nil)
+	path := "/api/escrow/contracts/" + id + "/memory"
+	body, _ := json.Marshal(w.sayBody(poster, "", id, "note", "poster_only", "cedar"))
+	first := w.proof(poster, "POST", path, body)
+	for _, want := range []int{http.StatusCreated, http.StatusUnauthorized} {
+		if rec := w.send("POST", path, body, first); rec.Code != want {
+			t.Errorf("%d %s, want %d", rec.Code, rec.Body, want)
+		}
+	}
+	w.want(http.StatusForbidden, stranger, "POST", path, w.sayBody(stranger, poster.key.Pub, id, "note", "shared", "elm"))
+	w.want(http.StatusForbidden, stranger, "POST", "/api/escrow/contracts/"+id+"/transitions", w.moveBody(stranger, poster.key.Pub, id, "open", "completed"))
+	w.want(http.StatusNotFound, stranger, "POST", "/api/escrow/contracts/"+uuid()+"/memory", w.sayBody(stranger, poster.key.Pub, id, "note", "shared", "elm"))
+	w.want(http.StatusForbidden, stranger, "POST", "/api/identities", map[string]any{"agent_id": "somebody"})
+	w.want(http.StatusForbidden, stranger, "POST", "/api/identities", map[string]any{"agent_id": "somebody", "pubkey": poster.key.Pub})
+	w.want(http.StatusForbidden, stranger, "POST", "/api/identities/poster/claim", nil)
+	w.want(http.StatusForbidden, stranger, "POST", "/api/identities/poster/token", nil)
+	by := map[string]int{}
+	if err := w.store.UsedCalls(t.Context(), 0, func(c store.UsedCall) { by[c.Key]++ }); err != nil {
+		t.Fatal(err)
+	}
+	if len(by) != flood+2 || by[poster.key.Pub] != 3 || by[stranger.key.Pub] != 0 {
+		t.Errorf("%d keys, %d of the poster, %d of the stranger are written down", len(by), by[poster.key.Pub], by[stranger.key.Pub])
+	}
+}
+
 // TestRequestsAreReadStrictly wants 400 and the name of what is wrong.
 func TestRequestsAreReadStrictly(t *testing.T) {
 	w := newWorld(t)
@@ -99,6 +147,8 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		{"POST", memory, `{"type":"message","content":"x","visibility":"secret"}`, "visibility"},
 		{"POST", memory, "{\"type\":\"message\",\"content\":\"\xff\"}", "body"},
 		{"POST", memory, `[]`, "body"},
+		{"POST", memory, ` null`, "body"},
+		{"POST", "/api/identities/poster/claim", `null`, "body"},
 		{"POST", memory, ``, "body"},
 		{"POST", memory, `{} {}`, "body"},
 		{"GET", memory + "?limit=0", ``, "limit"},

@@ -8,16 +8,18 @@ import (
 	"engramd/internal/store"
 )
 
-// Bounds of what is remembered of signatures that changed something, within
-// twice the window of their time: of all keys, and of one.
+// Bounds of signatures that changed something within twice the window of their
+// time: in memory, of one key, and on disk. The last is more than the relay can
+// check and write down in that time.
 const (
 	usedCalls       = 1 << 17
 	usedCallsPerKey = 1 << 14
+	usedCallsOnDisk = 1 << 21
 )
 
 // Calls keeps which signatures changed something; *store.Store does.
 type Calls interface {
-	UseCalls(ctx context.Context, calls []store.UsedCall, before int64) error
+	UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error)
 	UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error
 }
 
@@ -25,11 +27,12 @@ type Calls interface {
 // created_at), those of before a restart too.
 func OpenUsed(ctx context.Context, c Calls, window time.Duration, clock func() time.Time) (*replay.Journal, error) {
 	memory := replay.New(window, usedCalls, usedCallsPerKey, clock)
+	journal := replay.NewJournal(memory, keeper{c}, usedCallsOnDisk)
 	since := clock().Add(-memory.Keep() - time.Second).Unix()
-	if err := c.UsedCalls(ctx, since, func(u store.UsedCall) { memory.Seed(u.ID, u.Key, time.Unix(u.At+1, 0)) }); err != nil {
+	if err := c.UsedCalls(ctx, since, func(u store.UsedCall) { journal.Seed(u.ID, u.Key, time.Unix(u.At+1, 0)) }); err != nil {
 		return nil, err
 	}
-	return replay.NewJournal(memory, keeper{c}), nil
+	return journal, nil
 }
 
 // keeper keeps the notes of a journal in the database.
@@ -37,7 +40,7 @@ type keeper struct{ calls Calls }
 
 // Keep writes notes down. Times are whole seconds there, so that one more is
 // kept.
-func (k keeper) Keep(ctx context.Context, notes []replay.Note, before time.Time) error {
+func (k keeper) Keep(ctx context.Context, notes []replay.Note, before time.Time) (had []bool, err error) {
 	calls := make([]store.UsedCall, len(notes))
 	for i, n := range notes {
 		calls[i] = store.UsedCall{ID: n.ID, Key: n.Key, At: n.At.Unix()}

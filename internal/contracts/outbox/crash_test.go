@@ -227,3 +227,7 @@ func (strangers) Bind(context.Context, string, string) (i contracts.Identity, er
 func (strangers) Claim(context.Context, string) (c contracts.Claimed, err error) { return c, errKilled }
 func (strangers) ByAgent(context.Context, string) (*contracts.Identity, error)   { return nil, nil }
 func (strangers) ByPubKey(context.Context, string) (*contracts.Identity, error)  { return nil, nil }
+
+func (strangers) Rotate(context.Context, string) (p contracts.Provisioned, err error) {
+	return p, errKilled
+}
