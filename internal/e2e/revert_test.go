@@ -27,14 +27,14 @@ const revertRounds = 25
 
 // ctl is engramctl with an agent's key, a relay and a folder for snapshots.
 type ctl struct {
-	t        *testing.T
+	t        testing.TB
 	bin, dir string
 	env      []string
 	agent    *client.Memory
 	c        *client.Client
 }
 
-func newCtl(t *testing.T, relay *relaytest.Child) *ctl {
+func newCtl(t testing.TB, relay *relaytest.Child) *ctl {
 	t.Helper()
 	dir := t.TempDir()
 	x := &ctl{t: t, bin: filepath.Join(dir, "engramctl"), dir: dir}
@@ -155,17 +155,15 @@ func TestRevertKilled(t *testing.T) {
 	id, want := x.create(), x.texts()
 	random := rand.New(rand.NewPCG(60, 5))
 	x.mess(random, revertRounds, memories)
-	cmd, out := x.command("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	x.awaitJournal()
+	whole := x.start("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
+	x.awaitJournal(whole.ended)
 	planned := time.Since(began)
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := whole.wait(); err != nil {
+		t.Fatalf("%v\n%s", err, whole.out)
 	}
 	full := time.Since(began)
+	writing := max(full-planned, 1)
 	if got := x.texts(); !equalTexts(got, want) {
 		t.Fatalf("after a restore: %v, want %v", got, want)
 	}
@@ -173,21 +171,21 @@ func TestRevertKilled(t *testing.T) {
 	for round := range revertRounds {
 		x.mess(random, round, memories)
 		before := x.texts()
-		cmd, out := x.command("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		p := x.start("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
 		// Every fourth at any time, the others while it writes, which is soon over.
-		delay := time.Duration(random.Int64N(int64(full)))
+		began, span := time.Now(), &full
 		if round%4 > 0 {
-			x.awaitJournal()
-			delay = time.Duration(random.Int64N(int64(full - planned)))
+			x.awaitJournal(p.ended)
+			began, span = time.Now(), &writing
 		}
-		kill := time.AfterFunc(delay, func() { _ = cmd.Process.Kill() })
-		err := cmd.Wait()
+		delay := time.Duration(random.Int64N(int64(*span)))
+		kill := time.AfterFunc(delay, func() { _ = p.cmd.Process.Kill() })
+		err := p.wait()
 		kill.Stop()
-		if err != nil && cmd.ProcessState.ExitCode() != -1 {
-			t.Fatalf("round %d: %v\n%s", round, err, out)
+		if err == nil { // the machine may have been busier when it was measured
+			*span = min(*span, time.Since(began))
+		} else if p.cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("round %d: %v\n%s", round, err, p.out)
 		}
 		old, changed := 0, 0
 		after := x.texts()
@@ -223,12 +221,46 @@ func TestRevertKilled(t *testing.T) {
 	}
 }
 
-// awaitJournal waits until a restore that was started has written its journal.
-func (x *ctl) awaitJournal() {
+// process is a command that runs.
+type process struct {
+	cmd   *exec.Cmd
+	out   *bytes.Buffer
+	err   error // how it ended; see wait
+	ended chan struct{}
+}
+
+func (x *ctl) start(args ...string) *process {
+	x.t.Helper()
+	p := &process{ended: make(chan struct{})}
+	p.cmd, p.out = x.command(args...)
+	if err := p.cmd.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		p.err = p.cmd.Wait()
+	}()
+	return p
+}
+
+// wait returns how the process ended.
+func (p *process) wait() error {
+	<-p.ended
+	return p.err
+}
+
+// awaitJournal waits until a restore that was started has written its journal, or has
+// ended: what is soon over may be missed.
+func (x *ctl) awaitJournal(ended <-chan struct{}) {
 	x.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Microsecond) {
 		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); err == nil {
 			return
+		}
+		select {
+		case <-ended:
+			return
+		default:
 		}
 		if time.Now().After(deadline) {
 			x.t.Fatal("no journal is written")
