@@ -3,9 +3,11 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 var (
@@ -40,6 +42,10 @@ const (
 	sqlWipeAgent  = `UPDATE contract_agents SET sealed = NULL WHERE agent_id = ? AND sealed = ?`
 	sqlAddToken   = `INSERT INTO contract_tokens(hash, agent_id, created_at) VALUES (?, ?, ?)`
 	sqlDropTokens = `DELETE FROM contract_tokens WHERE agent_id = ?`
+	sqlDropAgent  = `DELETE FROM contract_agents WHERE agent_id = ?`
+	sqlNameGone   = `INSERT INTO contract_names_gone(agent_id, owner) VALUES (?, ?) ON CONFLICT (agent_id) DO UPDATE SET owner = excluded.owner`
+	sqlGoneOwner  = `SELECT owner FROM contract_names_gone WHERE agent_id = ?`
+	sqlNameBack   = `DELETE FROM contract_names_gone WHERE agent_id = ?`
 )
 
 // AgentByID finds an identity by its agent id, nil for none.
@@ -103,6 +109,9 @@ func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored A
 			stored = *named
 			return nil
 		}
+		if err := w.comesBack(a.ID, pubkey); err != nil {
+			return err
+		}
 		if err := w.roomForAgent(pubkey); err != nil {
 			return err
 		}
@@ -121,6 +130,42 @@ func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored A
 		return Agent{}, err
 	}
 	return stored, nil
+}
+
+// comesBack refuses the name of an agent who vanished to every other key.
+func (w *writer) comesBack(id string, pubkey []byte) error {
+	row, err := w.c.one(sqlGoneOwner, id)
+	if err != nil || row == nil {
+		return err
+	}
+	if owner, _ := row[0].([]byte); !bytes.Equal(owner, ownerOf(id, pubkey)) {
+		return ErrNameTaken
+	}
+	_, err = w.exec(sqlNameBack, id)
+	return err
+}
+
+// ownerOf stands for the key of a name that is gone.
+func ownerOf(id string, pubkey []byte) []byte {
+	sum := sha256.Sum256(slices.Concat([]byte(id), []byte{0}, pubkey))
+	return sum[:]
+}
+
+// vanishAgent forgets the identity of an author who asked for that, if it is not younger than the request: key, kept or
+// not, and tokens. That the name was somebody's stays.
+func (w *writer) vanishAgent(pubkey []byte, until int64) error {
+	a, err := w.agent(sqlAgentOf, pubkey)
+	if err != nil || a == nil || a.Created > until {
+		return err
+	}
+	if _, err := w.exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey)); err != nil {
+		return err
+	}
+	if _, err := w.exec(sqlDropTokens, a.ID); err != nil {
+		return err
+	}
+	_, err = w.exec(sqlDropAgent, a.ID)
+	return err
 }
 
 // roomForAgent refuses a key that has a name, and one identity too many.

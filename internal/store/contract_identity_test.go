@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -159,4 +160,56 @@ func TestVaultCheckHoldsWhatIsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCheck([]byte{2})
+}
+
+// TestVanishedAgentHasNoIdentity: a request to vanish takes name, kept key and tokens with it; nobody else gets the name, and
+// whoever has the key may have it again. A younger identity stays.
+func TestVanishedAgentHasNoIdentity(t *testing.T) {
+	clock := storetest.NewClock()
+	s, ctx := storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now }), t.Context()
+	hash := [32]byte{1}
+	for _, a := range []store.Agent{{ID: "agent", PubKey: alice.Pub, Sealed: []byte("sealed key")}, {ID: "other", PubKey: bob.Pub, Sealed: []byte("x")}} {
+		if _, err := s.AddAgent(ctx, a, hash); err != nil {
+			t.Fatal(err)
+		}
+		hash[0]++
+	}
+	vanish := func(at int64) {
+		t.Helper()
+		put(t, s, contractEvent(alice, 62, "x", bob.Pub, storetest.Start.Unix()+at, "", nostr.Tag{"relay", "ALL_RELAYS"}), store.Stored)
+	}
+	named := func(key string, want bool) {
+		t.Helper()
+		if a, err := s.AgentByKey(ctx, key); err != nil || (a != nil) != want {
+			t.Errorf("an identity: %+v, %v, want %t", a, err, want)
+		}
+	}
+	vanish(-1)
+	named(alice.Pub, true)
+	vanish(5)
+	named(alice.Pub, false)
+	named(bob.Pub, true)
+	if a, err := s.AgentByID(ctx, "agent"); err != nil || a != nil {
+		t.Errorf("the name leads to %+v, %v", a, err)
+	}
+	if a, err := s.AgentByToken(ctx, [32]byte{1}); err != nil || a != nil {
+		t.Errorf("the token leads to %+v, %v", a, err)
+	}
+	if n := rows(t, s, "contract_agents") + rows(t, s, "contract_tokens"); n != 2 {
+		t.Errorf("%d rows, want those of the other", n)
+	}
+	if _, err := s.AddAgent(ctx, store.Agent{ID: "agent", PubKey: carol.Pub}, hash); !errors.Is(err, store.ErrNameTaken) {
+		t.Errorf("another takes the name: %v", err)
+	}
+	clock.Add(10 * time.Second)
+	if _, err := s.AddAgent(ctx, store.Agent{ID: "agent", PubKey: alice.Pub}, hash); err != nil {
+		t.Errorf("who comes back: %v", err)
+	}
+	if _, err := s.AddAgent(ctx, store.Agent{ID: "agent", PubKey: carol.Pub}, hash); !errors.Is(err, store.ErrNameTaken) {
+		t.Errorf("another takes the name then: %v", err)
+	}
+	if n := rows(t, s, "contract_names_gone"); n != 0 {
+		t.Errorf("%d names are gone", n)
+	}
+	wantWhole(t, s)
 }

@@ -86,6 +86,9 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return false, err
 		}
 	}
+	if err := w.vanishAgent(v.pubkey, v.until); err != nil {
+		return false, err
+	}
 	_, err = w.exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
 }
