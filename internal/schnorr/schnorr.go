@@ -4,8 +4,7 @@
 // Built with the tag libsecp256k1 on Linux it calls the copy of libsecp256k1
 // that go-nostr brings along, and not through go-nostr, which hashes the event
 // a second time, allocates, and decompresses the author's key for every event.
-// Else it uses btcec, which is four times slower. Many signatures at once are
-// checked in Go everywhere, see All.
+// Else it uses btcec, which is four times slower.
 package schnorr
 
 import (
