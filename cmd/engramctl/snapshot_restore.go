@@ -31,8 +31,9 @@ before, labelled auto:pre-restore-ID.
 
 The snapshot is verified first, and must be of this tenant and agent. --dry-run shows
 what would be done, slug by slug. Everything that is to be written is signed and put
-into a journal beside the snapshots before the first of it is sent. If the command is
-interrupted, each slug has its old or its new text, and core still the old one unless
+into a journal beside the snapshots before the first of it is sent; of more than 400
+versions 400 are made each second, so that no relay has more of one second than it can
+list. If the command is interrupted, each slug has its old or its new text, and core still the old one unless
 all is done; the same command goes on where it stopped. It stops with exit code 5 at a
 slug that somebody else has changed since: then --replan begins anew from what is
 there.`,
@@ -209,7 +210,7 @@ func (r *reverting) show(ctx context.Context, plan remote.Plan, b *bundle.Bundle
 func (r *reverting) finish(ctx context.Context, j *remote.Journal, dir string) error {
 	done, err := remote.Run(ctx, r.c, j)
 	if err != nil {
-		err = fmt.Errorf("stopped, and nothing after it was written; the same command goes on, --replan begins anew: %w", err)
+		err = fmt.Errorf("stopped; the same command goes on, --replan begins anew: %w", err)
 	}
 	if err := r.report(done.Status, err); err != nil {
 		return err

@@ -84,6 +84,7 @@ func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Ke
 // Steps makes and signs what the plan writes: bodies of the bundle as they were,
 // tombstones for the rest, each newer than what is at its address now. check, if not
 // nil, is shown the text that is there and the one to be written; its error ends it.
+// It takes a second for each perSecond of them.
 func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now *Capture, keys bundle.Keys,
 	check func(old, text string) error,
 ) ([]Step, error) {
@@ -110,6 +111,7 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 	}
 	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*client.Memory{}}
 	var steps []Step
+	times := newSpread()
 	for _, a := range p.Actions {
 		if a.Op == snapshot.Keep {
 			continue
@@ -123,6 +125,9 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 			return nil, fmt.Errorf("%s: %w", a.Slug, err)
 		}
 		steps = append(steps, step)
+		if err := times.made(ctx, int64(step.Event.CreatedAt)); err != nil {
+			return nil, err
+		}
 	}
 	return steps, nil
 }

@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -19,18 +21,25 @@ type Done struct {
 	Status  client.Status
 }
 
-// Run sends the steps of a journal, one after the other, those about core last. It
-// stops at the first that is in conflict, a *client.ConflictError: what is there is
-// neither what was there when the journal was made nor what the journal writes. It
-// stops at the first that no relay takes as well. Run again, it goes on.
+const (
+	// window is how many addresses are asked for at once, before the first of them is
+	// written.
+	window = 64
+	// together is how many events are on their way to the relays at once.
+	together = 16
+)
+
+// Run sends the steps of a journal, some at a time, and those about core only when
+// all others are acknowledged. It stops at the first that is in conflict, a
+// *client.ConflictError, and writes nothing after it: what is there is neither what
+// was there when the journal was made nor what the journal writes. It stops when no
+// relay takes an event as well. Run again, it goes on.
 func Run(ctx context.Context, c *client.Client, j *Journal) (Done, error) {
 	out := Done{Steps: len(j.Steps)}
 	for _, core := range []bool{false, true} {
-		for _, s := range j.Steps {
-			if s.Core != core {
-				continue
-			}
-			if err := out.step(ctx, c, s); err != nil {
+		steps := slices.DeleteFunc(slices.Clone(j.Steps), func(s Step) bool { return s.Core != core })
+		for some := range slices.Chunk(steps, window) {
+			if err := out.some(ctx, c, some); err != nil {
 				return out, err
 			}
 		}
@@ -38,48 +47,86 @@ func Run(ctx context.Context, c *client.Client, j *Journal) (Done, error) {
 	return out, out.confirm(ctx, c, j)
 }
 
-func (d *Done) step(ctx context.Context, c *client.Client, s Step) error {
-	a, err := c.Ask(ctx, headFilter(s.Event))
+// some does some steps: it asks for what is at their addresses, and writes those before
+// the first conflict.
+func (d *Done) some(ctx context.Context, c *client.Client, steps []Step) error {
+	a, err := c.Ask(ctx, headsFilter(steps))
 	d.Status.Relays = a.Relays
 	if err != nil {
 		return err
 	}
-	head := newest(a.Events)
-	switch {
-	case head != nil && head.ID == s.Event.ID:
-		if len(a.Events) == 1 && everywhere(a.Relays) {
-			return nil
-		}
-		// Some relay may lack it. Where it is, it is a duplicate.
-	case head == nil && s.Base != "" && !a.Partial():
-		// It was deleted meanwhile, which a newer version would undo.
-		return &client.ConflictError{Reason: "what was there when the revert was planned has been deleted"}
-	case head != nil && head.ID != s.Base:
-		return &client.ConflictError{Reason: "another version was written since the revert was planned"}
-	}
-	published, err := c.Publish(ctx, s.Event)
-	d.Status.Published = published
-	if err != nil {
-		return err
-	}
-	d.Sent++
-	for _, p := range published {
-		if !p.Accepted {
-			d.Partial++
+	heads := headsOf(a.Events)
+	same := everywhere(a, len(heads))
+	var write []*nostr.Event
+	var conflict error
+	for _, s := range steps {
+		head := heads[s.Event.Tags.GetD()]
+		if conflict = s.conflict(head, a.Partial()); conflict != nil {
 			break
 		}
+		// Unless all relays say the same, some may lack it. Where it is, it is a duplicate.
+		if head == nil || head.ID != s.Event.ID || !same {
+			write = append(write, s.Event)
+		}
+	}
+	if err := d.publish(ctx, c, write); err != nil {
+		return err
+	}
+	return conflict
+}
+
+// conflict says why a step cannot be done over what is at its address, nil for nothing.
+func (s Step) conflict(head *nostr.Event, partial bool) error {
+	switch {
+	case head == nil && s.Base != "" && !partial:
+		// It was deleted meanwhile, which a newer version would undo.
+		return &client.ConflictError{Reason: "what was there when the revert was planned has been deleted"}
+	case head != nil && head.ID != s.Event.ID && head.ID != s.Base:
+		return &client.ConflictError{Reason: "another version was written since the revert was planned"}
 	}
 	return nil
 }
 
-// everywhere reports whether every relay answered with an event.
-func everywhere(relays []client.RelayStatus) bool {
-	for _, r := range relays {
-		if r.Err != nil || r.Events == 0 {
-			return false
+// publish sends events and waits for all that were sent. After an error no more are.
+func (d *Done) publish(ctx context.Context, c *client.Client, events []*nostr.Event) error {
+	var mu sync.Mutex
+	var first error
+	next := 0
+	take := func() *nostr.Event {
+		mu.Lock()
+		defer mu.Unlock()
+		if first != nil || next == len(events) {
+			return nil
 		}
+		next++
+		return events[next-1]
 	}
-	return true
+	var sending sync.WaitGroup
+	for range min(together, len(events)) {
+		sending.Go(func() {
+			for ev := take(); ev != nil; ev = take() {
+				published, err := c.Publish(ctx, ev)
+				mu.Lock()
+				if first == nil {
+					first, d.Status.Published = err, published
+				}
+				if err == nil {
+					d.Sent++
+					if slices.ContainsFunc(published, func(p client.PublishStatus) bool { return !p.Accepted }) {
+						d.Partial++
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	sending.Wait()
+	return first
+}
+
+// everywhere reports whether every relay answered, each with the same n events.
+func everywhere(a client.Answers, n int) bool {
+	return len(a.Events) == n && !slices.ContainsFunc(a.Relays, func(r client.RelayStatus) bool { return r.Err != nil || r.Events != n })
 }
 
 // confirm reads the memory back: at every address what was written must be the head.
@@ -89,12 +136,7 @@ func (d *Done) confirm(ctx context.Context, c *client.Client, j *Journal) error 
 	if err != nil {
 		return fmt.Errorf("%w: %w", client.ErrUnverified, err)
 	}
-	heads := map[string]*nostr.Event{}
-	for _, ev := range a.Events {
-		if at := ev.Tags.GetD(); bundle.CheckShape(ev) == nil && nipae.Newer(ev, heads[at]) {
-			heads[at] = ev
-		}
-	}
+	heads := headsOf(a.Events)
 	lost, superseded := 0, 0
 	for _, s := range j.Steps {
 		switch head := heads[s.Event.Tags.GetD()]; {
@@ -113,16 +155,22 @@ func (d *Done) confirm(ctx context.Context, c *client.Client, j *Journal) error 
 	return nil
 }
 
-// headFilter asks for what is at the address of an event.
-func headFilter(ev *nostr.Event) nostr.Filter {
-	return nostr.Filter{Kinds: []int{ev.Kind}, Authors: []string{ev.PubKey}, Tags: nostr.TagMap{"d": {ev.Tags.GetD()}, "p": {ownerOf(ev)}}}
+// headsFilter asks for what is at the addresses of steps, which are of one agent.
+func headsFilter(steps []Step) nostr.Filter {
+	f := nostr.Filter{Kinds: []int{kindEngram}, Authors: []string{steps[0].Event.PubKey}, Tags: nostr.TagMap{}}
+	for _, s := range steps {
+		f.Tags["d"] = append(f.Tags["d"], s.Event.Tags.GetD())
+	}
+	return f
 }
 
-func newest(events []*nostr.Event) (head *nostr.Event) {
+// headsOf are the newest of each address.
+func headsOf(events []*nostr.Event) map[string]*nostr.Event {
+	heads := map[string]*nostr.Event{}
 	for _, ev := range events {
-		if bundle.CheckShape(ev) == nil && nipae.Newer(ev, head) {
-			head = ev
+		if at := ev.Tags.GetD(); bundle.CheckShape(ev) == nil && nipae.Newer(ev, heads[at]) {
+			heads[at] = ev
 		}
 	}
-	return head
+	return heads
 }
