@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"internal/contracts/api":      {"nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
 	"internal/contracts/vault":    {},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},
-	"internal/contracts/outbox":   {"internal/client", "internal/relay", "internal/store", "internal/wire"},
+	"internal/contracts/outbox":   {"nips/niptemp", "internal/client", "internal/relay", "internal/store", "internal/wire"},
 	// The format of snapshots and where they lie: files only, no database and no network.
 	"internal/snapshot/bundle": {"nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/snapshot":        {"nips/nipae", "internal/snapshot/bundle"},
