@@ -32,6 +32,18 @@ const patience = 20 * time.Second
 type Server struct {
 	URL      string // ws://127.0.0.1:PORT
 	Operator storetest.Key
+
+	identities *identity.Registry
+}
+
+// Provision makes a key for an agent that has none, and gives its bearer token.
+func (s *Server) Provision(t testing.TB, agentID string) (token string) {
+	t.Helper()
+	made, err := s.identities.Provision(t.Context(), agentID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Token
 }
 
 // Start serves the relay, its websocket and the contract API until the test ends.
@@ -67,7 +79,7 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	t.Cleanup(box.Close)
 	used, err := api.OpenUsed(t.Context(), s, time.Minute, time.Now)
 	must(err)
-	out := &Server{URL: "ws://" + l.Addr().String(), Operator: storetest.NewKey("operator")}
+	out := &Server{URL: "ws://" + l.Addr().String(), Operator: storetest.NewKey("operator"), identities: known}
 	socket := session.New(rel, session.Options{EOSEHints: true})
 	var handler http.Handler = bridge.New(bridge.Options{
 		Relay: rel, Socket: socket, URLs: []string{out.URL}, Backend: bridge.Over(rel), Names: names,

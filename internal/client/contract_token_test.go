@@ -1,0 +1,51 @@
+package client_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/client"
+	"engramd/internal/contracts/contracttest"
+)
+
+// TestRenewToken: the operator renews the token of a kept key, and nobody else does.
+func TestRenewToken(t *testing.T) {
+	relay := contracttest.Start(t, nil)
+	operator, poster := contractsOf(t, "operator", relay.URL), contractsOf(t, "poster", relay.URL)
+	first := relay.Provision(t, "agent-0000")
+	token, _, err := operator.RenewToken(t.Context(), "agent-0000")
+	if err != nil || token == first || !strings.HasPrefix(token, "engramd_agent_") {
+		t.Fatalf("%q, %v", token, err)
+	}
+	for proof, want := range map[string]int{first: http.StatusUnauthorized, token: http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http"+strings.TrimPrefix(relay.URL, "ws")+"/api/escrow/contracts", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+proof)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("status %d, want %d", resp.StatusCode, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		by   *client.Contracts
+		id   string
+		want error
+	}{
+		"another": {poster, "agent-0000", client.ErrAuth}, "unknown": {operator, "nobody", client.ErrNotFound},
+		"a path": {operator, "..", client.ErrInvalid}, "nothing": {operator, "", client.ErrInvalid},
+		"no API": {contractsOf(t, "operator", bridgetest.Start(t).URL), "agent-0000", client.ErrNoAPI},
+	} {
+		if token, _, err := c.by.RenewToken(t.Context(), c.id); token != "" || !errors.Is(err, c.want) {
+			t.Errorf("%s: %q, %v", name, token, err)
+		}
+	}
+}
