@@ -142,7 +142,7 @@ func (r *replacer) importRest(ctx context.Context, x *replacement, p progress) (
 					cancel(err)
 					return
 				}
-				b.items = append(b.items, item{line: l.line, event: ev})
+				b.items = append(b.items, item{line: int64(l.line), event: ev})
 			}
 			select {
 			case ordered <- b:
