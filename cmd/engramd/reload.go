@@ -76,6 +76,7 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	c.bridge.SetProxy(proxyOf(cfg))
 	c.bridge.SetPending(pendingLimits(cfg))
 	c.bridge.SetLimits(bridgeLimits(cfg))
+	c.contracts.SetEventLimit(cfg.Limits.MessageBytes)
 	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
 	c.snapshots.Configure(settings)
 	c.mutations.Store(cfg.Events.Mutations)

@@ -38,7 +38,20 @@ func (s *Service) received(c Caller, raw json.RawMessage, kind int) (*nostr.Even
 	if err := wire.Verify(ev); err != nil {
 		return nil, Wrong("event", "its id or signature is wrong")
 	}
-	return ev, nil
+	return ev, s.fits(ev)
+}
+
+// envelope is what a message has around an event: ["EVENT",…].
+const envelope = 10
+
+// fits refuses an event that would not come in over the websocket: readers and
+// further relays would not take it either.
+func (s *Service) fits(ev *nostr.Event) error {
+	most := int(s.event.Load()) - envelope
+	if len(wire.AppendEvent(nil, ev)) > most {
+		return Refuse(TooLarge, "the event has more than %d bytes, the signature and what JSON escapes counted", most)
+	}
+	return nil
 }
 
 // signed makes an event for an identity whose key the server holds, later than
@@ -56,7 +69,7 @@ func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nos
 	if ev.ID != wire.ID(&ev) {
 		return nil, errors.New("the signer changed the event")
 	}
-	return &ev, nil
+	return &ev, s.fits(&ev)
 }
 
 // submit hands an event to the relay in its author's name, which the caller, or

@@ -42,9 +42,12 @@ func (s *Service) Expire(ctx context.Context) (next time.Duration, err error) {
 			return longestWait, err
 		}
 		for i := range due {
-			if err := s.expireOne(ctx, &due[i], now); err != nil {
-				return longestWait, err
+			if one := s.expireOne(ctx, &due[i], now); one != nil {
+				err = one // the others have their turn all the same
 			}
+		}
+		if err != nil {
+			return longestWait, err
 		}
 		if len(due) == expireChunk {
 			continue

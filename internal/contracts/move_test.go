@@ -1,10 +1,14 @@
 package contracts
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
 	"engramd/nips/niptemp"
@@ -281,4 +285,37 @@ func TestExpiry(t *testing.T) {
 			}
 		})
 	}
+}
+
+// locked is a signer without a master key: it holds keys that it cannot use.
+type locked struct{ *agents }
+
+func (locked) Sign(context.Context, *nostr.Event) error {
+	return Refuse(Unavailable, "there is no master key")
+}
+
+// TestDecisionsNeedNoKey: deadlines come and disputes end although the server cannot sign for the parties whose keys it
+// keeps, and what is kept of one contract keeps no other from expiring.
+func TestDecisionsNeedNoKey(t *testing.T) {
+	w := newWorld(t)
+	posts, works := w.provision("anna", anna), w.provision("will", will)
+	deadline := w.clock.Now().Add(time.Hour)
+	limited := func(r *CreateRequest) { r.Deadline, r.Description = &deadline, strings.Repeat("x", 60_000) }
+	first, second := w.create(posts, works.PubKey, limited).ContractID, w.create(posts, works.PubKey, limited).ContractID
+	disputed := w.in(posts, works, niptemp.Disputed)
+	w.Service.signer = locked{w.identities}
+	w.clock.Add(2 * time.Hour)
+	if got := must[Contract](t)(w.Get(t.Context(), works, first)); got.Status != niptemp.Expired || got.Decided == nil || got.Decided.By != "deadline" {
+		t.Errorf("seen by a caller: %+v", got)
+	}
+	must[time.Duration](t)(w.Expire(t.Context()))
+	if p, err := w.store.ContractBetween(t.Context(), second, anna.Pub, will.Pub); err != nil || p.Status != string(niptemp.Expired) {
+		t.Errorf("by the clock: %+v, %v", p, err)
+	}
+	got := must[Contract](t)(w.Move(t.Context(), Caller{PubKey: oper.Pub, Operator: true}, disputed, MoveRequest{Status: niptemp.Cancelled, Note: "not delivered"}))
+	if got.Status != niptemp.Cancelled || got.Decided == nil || got.Decided.Note != "not delivered" {
+		t.Errorf("the operator's word: %+v", got)
+	}
+	_, err := w.Create(t.Context(), posts, CreateRequest{Description: "x"})
+	wantCode(t, "what a party does itself", err, Unavailable)
 }

@@ -95,4 +95,5 @@ type Limits struct {
 	Content     int // bytes of an entry's content, description or note; default 64 KiB
 	Attachments int // of an entry; default 32
 	Private     int // private entries of one author in one contract; default 10,000
+	Event       int // bytes of a message with an event, which readers and further relays take; default 256 KiB
 }

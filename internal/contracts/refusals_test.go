@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"strings"
 	"testing"
 
 	"engramd/internal/store"
@@ -42,5 +43,26 @@ func TestRefusalsAreToldToParties(t *testing.T) {
 				t.Errorf("%s, %s: %+v", name, what, got)
 			}
 		}
+	}
+}
+
+// TestEventsFitAMessage: what readers could not be sent is not taken, whoever signs; a private entry is no event.
+func TestEventsFitAMessage(t *testing.T) {
+	w := newWorld(t)
+	posts, works := w.provision("anna", anna), w.provision("will", will)
+	id := w.in(posts, works, niptemp.Accepted)
+	w.clock.Add(second)
+	escaped := strings.Repeat("\x01", 40_000) // 280 KB in an event
+	wantCode(t, "signed here", errOf(w.Say(t.Context(), posts, id, EntryRequest{Type: "note", Content: escaped})), TooLarge)
+	ev := w.entryOf(anna, id, will.Pub, "note", escaped)
+	wantCode(t, "signed elsewhere", errOf(w.Say(t.Context(), holder(anna), id, EntryRequest{Type: "note", Content: escaped, Event: raw(ev)})), TooLarge)
+	wantCode(t, "private", errOf(w.Say(t.Context(), posts, id, EntryRequest{Type: "note", Visibility: PosterOnly, Content: escaped})), 0)
+	wantCode(t, "a move", errOf(w.Move(t.Context(), works, id, MoveRequest{Status: niptemp.Submitted, Note: escaped})), TooLarge)
+	wantCode(t, "an offer", errOf(w.Create(t.Context(), posts, CreateRequest{Description: escaped})), TooLarge)
+	whole := w.entryOf(anna, id, will.Pub, "note", "small")
+	size := len(raw(whole)) + len(`["EVENT",]`)
+	for limit, want := range map[int]Code{size: 0, size - 1: TooLarge} {
+		w.SetEventLimit(limit)
+		wantCode(t, "at the limit", errOf(w.Say(t.Context(), holder(anna), id, EntryRequest{Type: "note", Content: "small", Event: raw(whole)})), want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip19"
@@ -32,6 +33,7 @@ type Service struct {
 	clock      func() time.Time
 	rand       io.Reader
 	limits     Limits
+	event      atomic.Int64 // Limits.Event
 	log        *slog.Logger
 
 	// locks order the moves of one contract, and what the server signs for one
@@ -70,8 +72,12 @@ func New(o Options) (*Service, error) {
 	s.limits.Content = cmp.Or(s.limits.Content, 64<<10)
 	s.limits.Attachments = cmp.Or(s.limits.Attachments, 32)
 	s.limits.Private = cmp.Or(s.limits.Private, 10_000)
+	s.SetEventLimit(cmp.Or(s.limits.Event, 256<<10))
 	return s, nil
 }
+
+// SetEventLimit changes Limits.Event.
+func (s *Service) SetEventLimit(bytes int) { s.event.Store(int64(bytes)) }
 
 // lock orders what is done under the same names.
 func (s *Service) lock(names ...string) (unlock func()) {
