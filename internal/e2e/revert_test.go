@@ -300,6 +300,39 @@ func TestRevertConflict(t *testing.T) {
 	}
 }
 
+// TestRevertGoesOnWithoutItsSnapshot: the journal has all that is to be written, also
+// when the snapshot was deleted since; another one is still not found, and a dry run
+// needs it.
+func TestRevertGoesOnWithoutItsSnapshot(t *testing.T) {
+	x := newCtl(t, start(t))
+	for _, text := range []string{"then", "now"} {
+		for _, slug := range []nipae.Slug{"mem/a", "mem/b", nipae.Core} {
+			x.set(slug, text)
+		}
+		if text == "then" {
+			x.create()
+		}
+	}
+	list, err := snapshot.New(x.root()).List(bundle.DefaultTenant, relaytest.Agent().Pub)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	id := list[0].ID
+	x.plan(id)
+	if err := os.Remove(list[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	x.run(1, "snapshot", "restore", "--id", id, "--dry-run")
+	x.run(5, "snapshot", "restore", "--id", "20200101T000000Z-0123456789abcdef")
+	x.run(0, "snapshot", "restore", "--id", id)
+	for slug, text := range x.texts() {
+		if text != "then" {
+			t.Errorf("%s is %q", slug, text)
+		}
+	}
+	x.run(1, "snapshot", "restore", "--id", id)
+}
+
 // plan writes the journal of a restore, as a process does that is killed right after.
 func (x *ctl) plan(id string) {
 	x.t.Helper()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"engramd/internal/snapshot/bundle"
 )
 
@@ -300,6 +302,24 @@ func TestParentBeside(t *testing.T) {
 	for _, id := range []string{"../" + full.ID, full.Path, ""} {
 		if _, err := ParentBeside(child.Path, nil)(id); !errors.Is(err, bundle.ErrName) {
 			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// TestCannotWrite tells a folder that can only be read from one that is in use.
+func TestCannotWrite(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("lock snapshots: %w", &os.PathError{Op: "open", Path: "x", Err: unix.EROFS}), true},
+		{&os.PathError{Op: "open", Path: "x", Err: unix.EACCES}, true},
+		{&os.PathError{Op: "open", Path: "x", Err: unix.ENOSPC}, false},
+		{&HeldError{Agent: agentKey, PID: 1}, false},
+		{nil, false},
+	} {
+		if got := CannotWrite(tt.err); got != tt.want {
+			t.Errorf("%v: %v", tt.err, got)
 		}
 	}
 }
