@@ -276,6 +276,26 @@ func TestLockIsForOne(t *testing.T) {
 	}
 }
 
+// TestLockOnAFullDisk: what frees space needs none.
+func TestLockOnAFullDisk(t *testing.T) {
+	s := New(t.TempDir())
+	l := mustLock(t, s)
+	src := memory{engram(t, "mem/a", "one", 1)}
+	old := mustCreate(t, l, src, start, bundle.ByCLI, nil)
+	mustCreate(t, l, src, start.Add(time.Minute), bundle.ByCLI, nil)
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(filepath.Dir(old.Path), lockName)
+	if err := errors.Join(os.Remove(lock), os.Symlink("/dev/full", lock)); err != nil {
+		t.Fatal(err)
+	}
+	l = mustLock(t, s)
+	if err := errors.Join(l.Delete(old.ID), l.Unlock()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLockEndsWithItsProcess kills a process that holds the lock.
 func TestLockEndsWithItsProcess(t *testing.T) {
 	const variable = "ENGRAMD_SNAPSHOT_HOLD"
