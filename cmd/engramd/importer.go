@@ -86,7 +86,8 @@ type progress interface {
 
 const (
 	maxLine    = 8 << 20 // bytes of one line; the largest event is far below
-	batchLines = 64
+	batchLines = 2048    // signatures are checked together, the more the cheaper
+	batchBytes = 2 << 20 // but for the last line
 )
 
 // batch is some consecutive lines on their way through a worker.
@@ -117,8 +118,9 @@ func (im *importer) run(ctx context.Context, in io.Reader, p progress) (tally, e
 // parsed starts to read and parse, and gives the batches in order. An error ends
 // ctx before the channel is closed.
 func (im *importer) parsed(ctx context.Context, cancel context.CancelCauseFunc, in io.Reader) <-chan *batch {
-	work, ordered := make(chan *batch, 64), make(chan *batch, 64)
-	for range runtime.GOMAXPROCS(0) {
+	workers := runtime.GOMAXPROCS(0)
+	work, ordered := make(chan *batch, workers), make(chan *batch, 2*workers)
+	for range workers {
 		go im.parseAll(ctx, work)
 	}
 	go func() {
@@ -150,8 +152,8 @@ func (im *importer) put(ctx context.Context, cancel context.CancelCauseFunc, ord
 // readLines cuts the input into batches and hands each to the workers and, in
 // order, to begin.
 func readLines(ctx context.Context, in io.Reader, work, ordered chan<- *batch) error {
-	r := bufio.NewReaderSize(in, 1<<20)
-	b := &batch{done: make(chan struct{})}
+	r := bufio.NewReaderSize(in, batchBytes)
+	b, size := &batch{done: make(chan struct{})}, 0
 	flush := func() bool {
 		if len(b.items) == 0 {
 			return true
@@ -163,7 +165,7 @@ func readLines(ctx context.Context, in io.Reader, work, ordered chan<- *batch) e
 				return false
 			}
 		}
-		b = &batch{done: make(chan struct{})}
+		b, size = &batch{done: make(chan struct{})}, 0
 		return true
 	}
 	for line := int64(1); ; line++ {
@@ -172,8 +174,9 @@ func readLines(ctx context.Context, in io.Reader, work, ordered chan<- *batch) e
 			b.items = append(b.items, item{line: line, refusal: fmt.Sprintf("invalid: the line is longer than %d bytes", maxLine)})
 		} else if len(bytes.TrimSpace(text)) > 0 {
 			b.items = append(b.items, item{line: line, text: text})
+			size += len(text)
 		}
-		if len(b.items) >= batchLines || err != nil || r.Buffered() == 0 {
+		if len(b.items) >= batchLines || size >= batchBytes || err != nil || r.Buffered() == 0 {
 			if !flush() {
 				return nil // ctx says why
 			}
@@ -207,26 +210,48 @@ func readLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
 // parseAll is a worker: shape, id, signature and rules of what comes.
 func (im *importer) parseAll(ctx context.Context, work <-chan *batch) {
 	for b := range work {
-		for i := range b.items {
-			if it := &b.items[i]; it.text != nil && ctx.Err() == nil {
-				im.parse(ctx, it)
-				it.text = nil
-			}
+		if ctx.Err() == nil {
+			im.parse(ctx, b)
 		}
 		close(b.done)
 	}
 }
 
-// parse decides on one line as far as that can be done without the store.
-func (im *importer) parse(ctx context.Context, it *item) {
-	ev, err := wire.ParseEvent(it.text)
-	if err == nil {
-		err = im.signatures.Verify(ev)
+// parse decides on the lines of a batch as far as that can be done without the
+// store.
+func (im *importer) parse(ctx context.Context, b *batch) {
+	var of []*item
+	var events []*nostr.Event
+	for i := range b.items {
+		it := &b.items[i]
+		if it.text == nil {
+			continue
+		}
+		ev, err := wire.ParseEvent(it.text)
+		if err != nil {
+			it.refuse(err)
+			continue
+		}
+		of, events = append(of, it), append(events, ev)
 	}
-	if err != nil {
-		it.refusal, it.author = "invalid: "+err.Error(), claimedAuthor(it.text)
-		return
+	for i, err := range im.signatures.VerifyAll(events) {
+		if err != nil {
+			of[i].refuse(err)
+			continue
+		}
+		of[i].text = nil
+		im.admit(ctx, of[i], events[i])
 	}
+}
+
+// refuse decides on a line that holds no event, or one that does not verify.
+func (it *item) refuse(err error) {
+	it.refusal, it.author = "invalid: "+err.Error(), claimedAuthor(it.text)
+	it.text = nil
+}
+
+// admit puts the rules to an event that verified.
+func (im *importer) admit(ctx context.Context, it *item, ev *nostr.Event) {
 	it.author = ev.PubKey
 	if nostr.IsEphemeralKind(ev.Kind) {
 		it.refusal = "invalid: ephemeral events are not stored"

@@ -72,6 +72,7 @@ var only = map[string][]string{
 	"filippo.io/age":                                          {"internal/snapshot/bundle"},
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
+	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},

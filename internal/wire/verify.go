@@ -29,27 +29,52 @@ func (v *Verifier) Verify(ev *nostr.Event) error { return verify(&v.keys, ev) }
 // Verify is Verifier.Verify for single events: it remembers nothing.
 func Verify(ev *nostr.Event) error { return verify(nil, ev) }
 
-// verify checks lengths and digits before anything else, also for events that
-// did not come through ParseEvent.
 func verify(keys *schnorr.Keys, ev *nostr.Event) error {
-	var id, key [32]byte
-	var sig [64]byte
+	var s schnorr.Signed
+	if err := signed(&s, ev); err != nil {
+		return err
+	}
+	if !keys.Verify(&s.Key, &s.Msg, &s.Sig) {
+		return ErrSignature
+	}
+	return nil
+}
+
+// VerifyAll is Verify for each of the events. Hundreds of few authors take half
+// the time, and more than alone if one does not hold: worth it where all should.
+func (v *Verifier) VerifyAll(events []*nostr.Event) []error {
+	errs := make([]error, len(events))
+	all, of := make([]schnorr.Signed, len(events)), make([]int, 0, len(events))
+	for i, ev := range events {
+		if errs[i] = signed(&all[len(of)], ev); errs[i] == nil {
+			of = append(of, i)
+		}
+	}
+	for k, holds := range v.keys.VerifyAll(all[:len(of)]) {
+		if !holds {
+			errs[of[k]] = ErrSignature
+		}
+	}
+	return errs
+}
+
+// signed sets s to what the event says is signed, if its id is that of its
+// content. It checks lengths and digits before anything else, also for events
+// that did not come through ParseEvent.
+func signed(s *schnorr.Signed, ev *nostr.Event) error {
 	switch {
 	case ev == nil:
 		return fmt.Errorf("%w: there is no event", ErrID)
-	case !decodeHex(id[:], ev.ID):
+	case !decodeHex(s.Msg[:], ev.ID):
 		return fmt.Errorf("%w: the id is not 64 lower-case hex digits", ErrID)
-	case !decodeHex(key[:], ev.PubKey):
+	case !decodeHex(s.Key[:], ev.PubKey):
 		return fmt.Errorf("%w: the pubkey is not 64 lower-case hex digits", ErrSignature)
-	case !decodeHex(sig[:], ev.Sig):
+	case !decodeHex(s.Sig[:], ev.Sig):
 		return fmt.Errorf("%w: it is not 128 lower-case hex digits", ErrSignature)
 	}
 	var space [2 << 10]byte // enough for a note, and on the stack
-	if sha256.Sum256(appendSerialized(space[:0], ev)) != id {
+	if sha256.Sum256(appendSerialized(space[:0], ev)) != s.Msg {
 		return ErrID
-	}
-	if !keys.Verify(&key, &id, &sig) {
-		return ErrSignature
 	}
 	return nil
 }

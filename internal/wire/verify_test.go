@@ -2,7 +2,10 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,6 +47,43 @@ func TestVerify(t *testing.T) {
 	}
 	if err := Verify(nil); !errors.Is(err, ErrID) {
 		t.Errorf("no event: %v", err)
+	}
+}
+
+// Whatever is wrong with some of them, each event gets the answer that it gets
+// alone, in a number that is checked one by one, and in one that is not.
+func TestVerifyAllAgreesWithVerify(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	good := make([]*nostr.Event, 305)
+	for i := range good {
+		good[i] = mustSign(t, &nostr.Event{Kind: 1, CreatedAt: 1700000000, Content: strconv.Itoa(i), Tags: nostr.Tags{}})
+	}
+	spoils := []func(ev *nostr.Event){
+		func(ev *nostr.Event) { ev.Content += "x" },
+		func(ev *nostr.Event) { ev.Sig = flip(ev.Sig) },
+		func(ev *nostr.Event) { ev.Sig = ev.Sig[1:] },
+		func(ev *nostr.Event) { ev.ID = "" },
+		func(ev *nostr.Event) { ev.PubKey = strings.Repeat("f", 64); ev.ID = ev.GetID() },
+	}
+	for _, n := range []int{0, 1, 5, 300, len(good)} {
+		for _, wrong := range []int{0, 1, 4, n} {
+			events := slices.Clone(good[:n])
+			for k := range min(wrong, n) {
+				ev := *events[k]
+				spoils[(k+r.IntN(len(spoils)))%len(spoils)](&ev)
+				events[k] = &ev
+			}
+			r.Shuffle(n, func(i, j int) { events[i], events[j] = events[j], events[i] })
+			if n > 3 {
+				events[3] = nil
+			}
+			var v Verifier
+			for i, err := range v.VerifyAll(events) {
+				if want := Verify(events[i]); fmt.Sprint(err) != fmt.Sprint(want) {
+					t.Errorf("%d events, %d wrong: event %d: %v, want %v", n, wrong, i, err, want)
+				}
+			}
+		}
 	}
 }
 
