@@ -13,13 +13,13 @@ import (
 
 // Check reads the whole database in one read transaction and reports what is wrong with it: SQLite's integrity check,
 // which compares tables and indexes; each event's columns, gate class and tag rows against its JSON, and its id against
-// its content; heads against history; contract states; the numbers of keys. It changes nothing. The error is for a check that could not be
+// its content; heads against history; contract states; the counters of threads; the numbers of keys. It changes nothing. The error is for a check that could not be
 // made. The table of the options says which classes are right.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix()}
-		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.numbers} {
+		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.threads, k.numbers} {
 			if err := part(); err != nil {
 				return err
 			}

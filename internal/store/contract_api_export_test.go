@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 )
 
 // ContractStatement is a statement of the contract memory and what its plan may have.
@@ -15,36 +16,49 @@ type ContractStatement struct {
 // ContractStatements are the statements that read contracts and threads.
 func ContractStatements(t Thread) map[string]ContractStatement {
 	k := make([]byte, 32)
-	page, args := t.union(columnsEntry, "", 1)
-	count, countArgs := t.union("count(*)", "", 1)
-	next, nextArgs := t.union(columnsEntry, " AND (created_at, id) > (?, ?)", 1, int64(1), k)
-	one, oneArgs := t.union(columnsEntry, " AND entry = ?", 1, "mem_0")
-	groups, groupArgs := t.union("author, type, form, count(*), count(seq), min(created_at), max(created_at)", " GROUP BY type, form", 1)
-	return map[string]ContractStatement{
-		"page":             {Text: page + " ORDER BY created_at, id LIMIT ? OFFSET ?", Args: append(args, int64(50), int64(0))},
-		"count":            {Text: count, Args: countArgs},
-		"next":             {Text: next + " ORDER BY created_at, id LIMIT ?", Args: append(nextArgs, int64(50))},
-		"entry":            {Text: one + " ORDER BY arrived_at LIMIT 1", Args: oneArgs, Sorts: true},
-		"summary":          {Text: groups, Args: groupArgs, Sorts: true}, // of at most 15 groups
-		"data":             {Text: sqlEntryData, Args: []driver.Value{"c", k, k, int64(1), k}},
-		"newest":           {Text: sqlNewestEntry, Args: []driver.Value{"c", k, k}},
-		"taken":            {Text: sqlEntryTaken, Args: []driver.Value{"c", "mem_0", k, k, k}},
-		"of a party":       {Text: sqlPairOfA, Args: []driver.Value{"c", k}},
-		"of the other":     {Text: sqlPairOfB, Args: []driver.Value{"c", k}},
-		"of everybody":     {Text: sqlPairFirst, Args: []driver.Value{"c"}},
-		"pair":             {Text: sqlPairExact, Args: []driver.Value{"c", k, k}},
-		"contracts":        {Text: sqlContracts, Args: []driver.Value{k, "", int64(50), int64(0)}},
-		"contracts, count": {Text: sqlContractsCount, Args: []driver.Value{k, ""}},
-		"due":              {Text: sqlDue, Args: []driver.Value{int64(1), int64(9)}},
-		"next due":         {Text: sqlFirstDue},
-		"decision":         {Text: sqlDecided, Args: []driver.Value{"c", k, k}},
-		"private, count":   {Text: sqlPrivateCount, Args: []driver.Value{"c", k}},
-		"unindex":          {Text: sqlUnindexEntry, Args: []driver.Value{int64(1)}},
-		"vanish":           {Text: sqlVanishPrivate, Args: []driver.Value{k, int64(1)}},
-		"waiting":          {Text: sqlWaiting, Scans: true}, // the whole of a partial index, once, at start
-		"state heads":      {Text: sqlStateHead, Args: []driver.Value{k, "c"}},
-		"state history":    {Text: sqlStatePast, Args: []driver.Value{k, "c", int64(9)}},
+	page, args := t.union(fromThread, ifLasts, int64(1))
+	next, nextArgs := t.union(fromThread, ifLasts+" AND (created_at, id) > (?, ?)", int64(1), int64(1), k)
+	one, oneArgs := t.union(fromNamed, ifLasts+" AND entry = ?", int64(1), "mem_0")
+	part := t.parts()[0]
+	groups, groupArgs := part.sql(sqlGroups+fromCounts, "")
+	expired, expiredArgs := part.sql(sqlExpiredGroups+fromExpiring, ifExpired, int64(1))
+	times, timesArgs := part.sql(sqlEntryTimes, ifLasts, int64(1))
+	of := func(places string, args []driver.Value, more ...driver.Value) ContractStatement {
+		return ContractStatement{Text: fmt.Sprintf(sqlEntriesAt, places), Args: append(append(args, more...), "c")}
 	}
+	return map[string]ContractStatement{
+		"page":              of(page+inOrder+" LIMIT ? OFFSET ?", args, int64(50), int64(0)),
+		"page, from behind": of(page+inReverse+" LIMIT ? OFFSET ?", args, int64(50), int64(0)),
+		"next":              of(next+inOrder+" LIMIT ?", nextArgs, int64(50)),
+		"entry":             of(one+" ORDER BY arrived_at LIMIT 1", oneArgs).sorting(), // those of one name
+		"groups":            {Text: groups, Args: groupArgs},
+		"expired":           {Text: expired, Args: expiredArgs, Sorts: true}, // what has expired and is not swept
+		"first":             {Text: times + " ORDER BY created_at LIMIT 1", Args: timesArgs},
+		"last":              {Text: times + " ORDER BY created_at DESC LIMIT 1", Args: timesArgs},
+		"newest":            {Text: sqlNewestEntry, Args: []driver.Value{"c", k, k}},
+		"taken":             {Text: sqlEntryTaken, Args: []driver.Value{"c", "mem_0", k, k, k}},
+		"of a party":        {Text: sqlPairOfA, Args: []driver.Value{"c", k}},
+		"of the other":      {Text: sqlPairOfB, Args: []driver.Value{"c", k}},
+		"of everybody":      {Text: sqlPairFirst, Args: []driver.Value{"c"}},
+		"pair":              {Text: sqlPairExact, Args: []driver.Value{"c", k, k}},
+		"contracts":         {Text: sqlContracts, Args: []driver.Value{k, "", int64(50), int64(0)}},
+		"contracts, count":  {Text: sqlContractsCount, Args: []driver.Value{k, ""}},
+		"due":               {Text: sqlDue, Args: []driver.Value{int64(1), int64(9)}},
+		"next due":          {Text: sqlFirstDue},
+		"decision":          {Text: sqlDecided, Args: []driver.Value{"c", k, k}},
+		"private, count":    {Text: sqlPrivateCount, Args: []driver.Value{"c", k}},
+		"unindex":           {Text: sqlUnindexEntry, Args: []driver.Value{int64(1)}},
+		"vanish":            {Text: sqlVanishPrivate, Args: []driver.Value{k, int64(1)}},
+		"waiting":           {Text: sqlWaiting, Scans: true}, // the whole of a partial index, once, at start
+		"state heads":       {Text: sqlStateHead, Args: []driver.Value{k, "c"}},
+		"state history":     {Text: sqlStatePast, Args: []driver.Value{k, "c", int64(9)}},
+	}
+}
+
+// sorting lets a statement sort what it finds, which is little.
+func (s ContractStatement) sorting() ContractStatement {
+	s.Sorts = true
+	return s
 }
 
 // PlanOf is how SQLite answers a statement.

@@ -47,6 +47,9 @@ func TestThreadPlans(t *testing.T) {
 			continue
 		}
 		for _, line := range plan {
+			if line == "SCAN p" { // the places of one page
+				continue
+			}
 			if strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "CONSTANT") && !statement.Scans || strings.Contains(line, "TEMP B-TREE") && !statement.Sorts {
 				t.Errorf("%s: %s\n%s\n%s", name, line, strings.Join(plan, "\n"), statement.Text)
 			}

@@ -1,66 +1,65 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"strings"
+	"slices"
 )
 
 const (
-	columnsEntry = `author, other, created_at, id, form, type, entry, arrived_at, seq`
-	// sqlEntryData is an entry's text: the event as it is stored, or what the row holds.
-	sqlEntryData = `SELECT coalesce((SELECT json FROM events AS v WHERE v.seq = e.seq), (SELECT json FROM history AS h WHERE h.seq = e.seq), data)
-		FROM contract_entries AS e WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
+	sqlPlaces     = `SELECT author, other, created_at, id, arrived_at FROM `
+	fromThread    = `contract_entries`
+	fromNamed     = `contract_entries INDEXED BY contract_entries_entry`
+	sqlEntryTimes = `SELECT created_at FROM contract_entries`
+	ifLasts       = ` AND (expires_at IS NULL OR expires_at > ?)`
+	// sqlEntriesAt are the entries in the places that a subquery selects. Their text is the event as it is stored, or what the
+	// row holds. The first parameter is the contract.
+	sqlEntriesAt = `SELECT e.author, e.other, e.created_at, e.id, e.form, e.type, e.entry, e.arrived_at, e.seq,
+			coalesce((SELECT json FROM events AS v WHERE v.seq = e.seq), (SELECT json FROM history AS h WHERE h.seq = e.seq), e.data)
+		FROM (%s) AS p CROSS JOIN contract_entries AS e
+		ON e.contract = ? AND e.author = p.author AND e.other = p.other AND e.created_at = p.created_at AND e.id = p.id`
 	sqlNewestEntry = `SELECT max(created_at) FROM contract_entries WHERE contract = ? AND author = ? AND other = ?`
 	sqlOneEntry    = `SELECT seq FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
 )
 
-// ThreadPage lists entries of a thread, oldest first (created_at, then id), without Data, and how many match.
+// ThreadPage lists entries of a thread, oldest first (created_at, then id), and how many match.
 func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset int) (out []ThreadEntry, total int, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
-		text, args := t.union("count(*)", "", s.clock().Unix())
-		err := c.query(ctx, text, args, func(v []driver.Value) error {
-			n, _ := v[0].(int64)
-			total += int(n)
-			return nil
-		})
-		if err != nil {
+		now := s.clock().Unix()
+		if total, err = t.total(ctx, c, now); err != nil || offset >= total || limit <= 0 {
 			return err
 		}
-		text, args = t.union(columnsEntry, "", s.clock().Unix())
-		args = append(args, int64(limit), int64(offset))
-		err = c.query(ctx, text+" ORDER BY created_at, id LIMIT ? OFFSET ?", args, func(v []driver.Value) error {
-			e, err := scanEntry(v)
-			out = append(out, e)
-			return err
-		})
-		if err != nil {
-			return err
+		limit = min(limit, total-offset)
+		order := inOrder
+		if behind := total - offset - limit; behind < offset { // the way from the end is shorter
+			order, offset = inReverse, behind
 		}
-		return t.fill(c, out)
+		text, args := t.union(fromThread, ifLasts, now)
+		out, err = t.at(ctx, c, text+order+" LIMIT ? OFFSET ?", append(args, int64(limit), int64(offset)))
+		return err
 	})
 	return out, total, err
 }
 
+// The orders of a thread.
+const (
+	inOrder   = " ORDER BY created_at, id"
+	inReverse = " ORDER BY created_at DESC, id DESC"
+)
+
 // ThreadNext lists up to limit entries behind one, oldest first; from the start when after is nil.
 func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, limit int) (out []ThreadEntry, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
-		more, extra := "", []driver.Value(nil)
+		where, extra := ifLasts, []driver.Value{s.clock().Unix()}
 		if after != nil {
-			more, extra = " AND (created_at, id) > (?, ?)", []driver.Value{after.CreatedAt, after.ID}
+			where, extra = where+" AND (created_at, id) > (?, ?)", append(extra, after.CreatedAt, after.ID)
 		}
-		text, args := t.union(columnsEntry, more, s.clock().Unix(), extra...)
-		args = append(args, int64(limit))
-		err := c.query(ctx, text+" ORDER BY created_at, id LIMIT ?", args, func(v []driver.Value) error {
-			e, err := scanEntry(v)
-			out = append(out, e)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return t.fill(c, out)
+		text, args := t.union(fromThread, where, extra...)
+		out, err = t.at(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)))
+		return err
 	})
 	return out, err
 }
@@ -69,40 +68,12 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 // looked for in the same way as what is not there.
 func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *ThreadEntry, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
-		text, args := t.union(columnsEntry, " AND entry = ?", s.clock().Unix(), entry)
-		rows := []ThreadEntry{}
-		err := c.query(ctx, text+" ORDER BY arrived_at LIMIT 1", args, func(v []driver.Value) error {
-			e, err := scanEntry(v)
-			rows = append(rows, e)
-			return err
-		})
-		if err != nil || len(rows) == 0 {
-			return err
+		text, args := t.union(fromNamed, ifLasts+" AND entry = ?", s.clock().Unix(), entry)
+		rows, err := t.at(ctx, c, text+" ORDER BY arrived_at LIMIT 1", args)
+		if err == nil && len(rows) > 0 {
+			out = &rows[0]
 		}
-		out = &rows[0]
-		return t.fill(c, rows)
-	})
-	return out, err
-}
-
-// ThreadGroups counts the entries of a thread.
-func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
-		text, args := t.union("author, type, form, count(*), count(seq), min(created_at), max(created_at)", " GROUP BY type, form", s.clock().Unix())
-		return c.query(ctx, text, args, func(v []driver.Value) error {
-			n := [5]int64{}
-			for i := range n {
-				n[i], _ = v[2+i].(int64)
-			}
-			if n[1] == 0 {
-				return nil
-			}
-			kind, _ := v[1].(string)
-			out = append(out, ThreadGroup{
-				Author: hexOf(v[0]), Type: kind, Form: EntryForm(n[0]), Count: int(n[1]), Published: int(n[2]), First: n[3], Last: n[4],
-			})
-			return nil
-		})
+		return err
 	})
 	return out, err
 }
@@ -127,61 +98,77 @@ func (s *Store) NewestEntry(ctx context.Context, contract, author, other string)
 	return at, err
 }
 
-// union selects columns from the thread's parts, each in the order of the primary key: poster to worker, worker to
-// poster, poster before there was a worker.
-func (t Thread) union(columns, more string, now int64, extra ...driver.Value) (string, []driver.Value) {
-	poster, _ := lowerHex32(t.Poster)
-	worker, named := lowerHex32(t.Worker)
-	parts := [][2][]byte{{poster, poster}}
-	if named {
-		parts = append(parts, [2][]byte{poster, worker}, [2][]byte{worker, poster})
+// at reads the entries in the places that a query selects, oldest first.
+func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Value) (out []ThreadEntry, err error) {
+	if len(t.parts()) == 0 {
+		return nil, nil
 	}
-	var sql strings.Builder
-	var args []driver.Value
-	for i, p := range parts {
-		if i > 0 {
-			sql.WriteString(" UNION ALL ")
-		}
-		sql.WriteString("SELECT " + columns + " FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND (expires_at IS NULL OR expires_at > ?)")
-		args = append(args, t.Contract, p[0], p[1], now)
-		if t.Reader != "" && t.Reader == hexOf(p[0]) {
-			sql.WriteString(" AND form <= 2")
-		} else if t.Party {
-			sql.WriteString(" AND form <= 1")
-		} else {
-			sql.WriteString(" AND form = 0")
-		}
-		if t.Private != nil {
-			sql.WriteString(map[bool]string{true: " AND form = 2", false: " AND form < 2"}[*t.Private])
-		}
-		if t.Type != "" {
-			sql.WriteString(" AND type = ?")
-			args = append(args, t.Type)
-		}
-		if t.Author != "" && t.Author != hexOf(p[0]) {
-			sql.WriteString(" AND 0")
-		}
-		sql.WriteString(more)
-		args = append(args, extra...)
-	}
-	return sql.String(), args
+	err = c.query(ctx, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), func(v []driver.Value) error {
+		e, err := scanEntry(v)
+		out = append(out, e)
+		return err
+	})
+	slices.SortFunc(out, func(a, b ThreadEntry) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), bytes.Compare(a.ID, b.ID))
+	})
+	return out, err
 }
 
-// fill reads the Data of entries.
-func (t Thread) fill(c *conn, entries []ThreadEntry) error {
-	for i := range entries {
-		e := &entries[i]
-		author, _ := lowerHex32(e.Author)
-		other, _ := lowerHex32(e.Other)
-		row, err := c.one(sqlEntryData, t.Contract, author, other, e.CreatedAt, e.ID)
-		if err != nil {
-			return err
+// union selects the places of a thread's entries under a further condition, each part in the order of the primary key.
+func (t Thread) union(from, where string, extra ...driver.Value) (text string, args []driver.Value) {
+	for i, p := range t.parts() {
+		if i > 0 {
+			text += " UNION ALL "
 		}
-		if len(row) == 1 {
-			e.Data, _ = row[0].([]byte)
-		}
+		part, more := p.sql(sqlPlaces+from, where, extra...)
+		text, args = text+part, append(args, more...)
 	}
-	return nil
+	return text, args
+}
+
+// threadPart is what one author has addressed to one key in a thread, as far as the reader sees it.
+type threadPart struct {
+	author string
+	where  string
+	args   []driver.Value
+}
+
+// parts are poster to worker, worker to poster, and poster before there was a worker.
+func (t Thread) parts() (out []threadPart) {
+	poster, _ := lowerHex32(t.Poster)
+	worker, named := lowerHex32(t.Worker)
+	pairs := [][2][]byte{{poster, poster}}
+	if named {
+		pairs = append(pairs, [2][]byte{poster, worker}, [2][]byte{worker, poster})
+	}
+	for _, pair := range pairs {
+		p := threadPart{
+			author: hexOf(pair[0]), where: " WHERE contract = ? AND author = ? AND other = ?", args: []driver.Value{t.Contract, pair[0], pair[1]},
+		}
+		switch {
+		case t.Author != "" && t.Author != p.author:
+			continue
+		case t.Reader != "" && t.Reader == p.author:
+			p.where += " AND form <= 2"
+		case t.Party:
+			p.where += " AND form <= 1"
+		default:
+			p.where += " AND form = 0"
+		}
+		if t.Private != nil {
+			p.where += map[bool]string{true: " AND form = 2", false: " AND form < 2"}[*t.Private]
+		}
+		if t.Type != "" {
+			p.where, p.args = p.where+" AND type = ?", append(p.args, t.Type)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// sql adds what is selected, and a further condition with its arguments, to the part's own.
+func (p threadPart) sql(selected, more string, extra ...driver.Value) (string, []driver.Value) {
+	return selected + p.where + more, append(slices.Clip(p.args), extra...)
 }
 
 func scanEntry(v []driver.Value) (e ThreadEntry, err error) {
@@ -196,5 +183,6 @@ func scanEntry(v []driver.Value) (e ThreadEntry, err error) {
 	e.Type, _ = v[5].(string)
 	e.Entry, _ = v[6].(string)
 	e.ArrivedAt, _ = v[7].(int64)
+	e.Data, _ = v[9].([]byte)
 	return e, nil
 }

@@ -76,12 +76,12 @@ type Thread struct {
 	Private          *bool  // nil for both
 }
 
-// ThreadGroup counts entries that have an author, a type and a form in common.
+// ThreadGroup counts entries that have an author, whom they are addressed to, a type and a form in common.
 type ThreadGroup struct {
 	Author      string
 	Type        string
 	Form        EntryForm
 	Count       int
 	Published   int
-	First, Last int64 // created_at
+	First, Last int64 // created_at, of all that the reader sees of this author to this key
 }

@@ -13,8 +13,6 @@ import (
 const (
 	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlPrivateCount = `SELECT count(*) FROM contract_entries INDEXED BY contract_entries_private
-		WHERE author = ?2 AND seq IS NULL AND contract = ?1 AND form = 2`
 	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, created_at, id`
 )
 
