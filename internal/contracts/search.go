@@ -1,9 +1,12 @@
 package contracts
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"engramd/internal/store"
 )
@@ -46,6 +49,7 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	}
 	out := EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}
 	known := s.names()
+	find := finder{words: words}
 	var after *store.ThreadEntry
 	for {
 		rows, err := s.store.ThreadNext(ctx, t, after, searchChunk)
@@ -53,7 +57,7 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 			return EntryPage{}, err
 		}
 		for i := range rows {
-			hit, err := s.hit(v, &rows[i], words)
+			hit, err := find.hit(s, v, &rows[i])
 			if err != nil {
 				return EntryPage{}, err
 			}
@@ -77,20 +81,26 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	}
 }
 
+// finder looks for the words of a query, and keeps the room it needs for that.
+type finder struct {
+	words []string
+	lower []byte
+}
+
 // hit reports whether an entry has every word.
-func (s *Service) hit(v *view, row *store.ThreadEntry, words []string) (bool, error) {
+func (f *finder) hit(s *Service, v *view, row *store.ThreadEntry) (bool, error) {
 	if row.Form == store.EntrySealed {
 		return false, nil
 	}
-	if row.Form == store.EntryShared && lacks(row.Data, words) {
+	if row.Form == store.EntryShared && f.lacks(row.Data) {
 		return false, nil
 	}
 	content, _, err := s.text(v.Contract, row)
 	if err != nil {
 		return false, err
 	}
-	missing := make(map[string]bool, len(words))
-	for _, w := range words {
+	missing := make(map[string]bool, len(f.words))
+	for _, w := range f.words {
 		missing[w] = true
 	}
 	for _, w := range wordsOf(content) {
@@ -104,35 +114,19 @@ func (s *Service) hit(v *view, row *store.ThreadEntry, words []string) (bool, er
 
 // lacks reports whether the JSON of an event surely has not every word, without
 // taking it apart. It judges only text in which letters stand for themselves.
-func lacks(data []byte, words []string) bool {
+func (f *finder) lacks(data []byte) bool {
+	f.lower = slices.Grow(f.lower[:0], len(data))[:len(data)]
 	for i, c := range data {
-		if c >= 0x80 || c == 'u' && i > 0 && data[i-1] == '\\' {
+		if c >= utf8.RuneSelf || c == 'u' && i > 0 && data[i-1] == '\\' {
 			return false
 		}
-	}
-	for _, w := range words {
-		if !hasFold(data, w) {
-			return true
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
 		}
+		f.lower[i] = c
 	}
-	return false
-}
-
-// hasFold reports whether ASCII text has a word of lower-case letters, in any case.
-func hasFold(text []byte, word string) bool {
-	for i := 0; i+len(word) <= len(text); i++ {
-		n := 0
-		for n < len(word) {
-			c := text[i+n]
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if c != word[n] {
-				break
-			}
-			n++
-		}
-		if n == len(word) {
+	for _, w := range f.words {
+		if !bytes.Contains(f.lower, []byte(w)) {
 			return true
 		}
 	}

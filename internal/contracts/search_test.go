@@ -18,7 +18,7 @@ func TestLacks(t *testing.T) {
 		{`{"content":"x"}`, []string{"é"}, true},
 		{``, []string{"x"}, true},
 	} {
-		if got := lacks([]byte(c.data), c.words); got != c.want {
+		if got := (&finder{words: c.words}).lacks([]byte(c.data)); got != c.want {
 			t.Errorf("%s, %v: %t", c.data, c.words, got)
 		}
 	}
