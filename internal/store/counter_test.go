@@ -59,7 +59,7 @@ func (c *counter) wait(t *testing.T, reason string, n int) {
 	for c.get(reason) < n {
 		select {
 		case <-c.changed:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%d removed for %s, want %d", c.get(reason), reason, n)
 		}
 	}

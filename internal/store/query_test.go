@@ -369,12 +369,19 @@ func TestHeadIsNeverMissing(t *testing.T) {
 // TestHeavyReadsLeaveRoom: while searches and counts take all they may have, heads are still read, and one more count
 // waits no longer than the time limit.
 func TestHeavyReadsLeaveRoom(t *testing.T) {
-	s := storetest.MustOpen(t, func(o *store.Options) { o.QueryTimeout = 250 * time.Millisecond })
+	s := storetest.MustOpen(t, func(o *store.Options) { o.QueryTimeout = time.Minute })
+	limit := func(d time.Duration) {
+		t.Helper()
+		if err := s.SetOptions(t.Context(), store.Live{QueryTimeout: d}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	put(t, s, alice.Note(0, "x"), store.Stored)
 	release := store.HoldHeavy(s)
 	if got := queryAll(t, s, store.Ask{}, 10); len(got) != 1 {
 		t.Errorf("%d rows", len(got))
 	}
+	limit(50 * time.Millisecond) // what follows waits in vain
 	if _, err := s.Count(t.Context(), []store.Ask{{}}); !errors.Is(err, store.ErrTimeout) {
 		t.Errorf("count: %v", err)
 	}
@@ -384,6 +391,7 @@ func TestHeavyReadsLeaveRoom(t *testing.T) {
 		}
 	}
 	release()
+	limit(time.Minute)
 	if n, err := s.Count(t.Context(), []store.Ask{{}}); err != nil || n != 1 {
 		t.Errorf("count: %d, %v", n, err)
 	}
