@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
 	"cmd/engramd": {"nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
-		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator"},
+		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator"},
 }
 
 // support packages are imported by tests only, and may import anything.
