@@ -16,9 +16,9 @@ type ContractStatement struct {
 // ContractStatements are the statements that read contracts and threads.
 func ContractStatements(t Thread) map[string]ContractStatement {
 	k := make([]byte, 32)
-	page, args := t.union(fromThread, ifLasts, int64(1))
-	next, nextArgs := t.union(fromThread, ifLasts+" AND (created_at, id) > (?, ?)", int64(1), int64(1), k)
-	one, oneArgs := t.union(fromNamed, ifLasts+" AND entry = ?", int64(1), "mem_0")
+	page, args := t.union(sqlPlaces, ifLasts, int64(1))
+	next, nextArgs := t.union(sqlEntries, ifLasts+" AND (created_at, id) > (?, ?)", int64(1), int64(1), k)
+	one, oneArgs := t.union(sqlNamed, ifLasts+" AND entry = ?", int64(1), "mem_0")
 	part := t.parts()[0]
 	groups, groupArgs := part.sql(sqlGroups+fromCounts, "")
 	expired, expiredArgs := part.sql(sqlExpiredGroups+fromExpiring, ifExpired, int64(1))
@@ -29,7 +29,7 @@ func ContractStatements(t Thread) map[string]ContractStatement {
 	return map[string]ContractStatement{
 		"page":              of(page+inOrder+" LIMIT ? OFFSET ?", args, int64(50), int64(0)),
 		"page, from behind": of(page+inReverse+" LIMIT ? OFFSET ?", args, int64(50), int64(0)),
-		"next":              of(next+inOrder+" LIMIT ?", nextArgs, int64(50)),
+		"next":              {Text: next + inOrder + " LIMIT ?", Args: append(nextArgs, int64(50))},
 		"entry":             of(one+" ORDER BY arrived_at LIMIT 1", oneArgs).sorting(), // those of one name
 		"groups":            {Text: groups, Args: groupArgs},
 		"expired":           {Text: expired, Args: expiredArgs, Sorts: true}, // what has expired and is not swept

@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	sqlPlaces     = `SELECT author, other, created_at, id, arrived_at FROM `
-	fromThread    = `contract_entries`
-	fromNamed     = `contract_entries INDEXED BY contract_entries_entry`
-	sqlEntryTimes = `SELECT created_at FROM contract_entries`
-	ifLasts       = ` AND (expires_at IS NULL OR expires_at > ?)`
-	// sqlEntriesAt are the entries in the places that a subquery selects. Their text is the event as it is stored, or what the
-	// row holds. The first parameter is the contract.
-	sqlEntriesAt = `SELECT e.author, e.other, e.created_at, e.id, e.form, e.type, e.entry, e.arrived_at, e.seq,
-			coalesce((SELECT json FROM events AS v WHERE v.seq = e.seq), (SELECT json FROM history AS h WHERE h.seq = e.seq), e.data)
-		FROM (%s) AS p CROSS JOIN contract_entries AS e
+	// columnsEntry of contract_entries AS e end with the text: the event as it is stored (of a thread nearly always as history,
+	// for an author's next entry supersedes the last), or what the row holds.
+	columnsEntry = `e.author, e.other, e.created_at, e.id, e.form, e.type, e.entry, e.arrived_at, e.seq,
+		coalesce((SELECT json FROM history AS h WHERE h.seq = e.seq), (SELECT json FROM events AS v WHERE v.seq = e.seq), e.data)`
+	sqlEntries = `SELECT ` + columnsEntry + ` FROM contract_entries AS e`
+	// To pass over many, only their places are read, and the entries then.
+	sqlPlaces    = `SELECT author, other, created_at, id, arrived_at FROM contract_entries`
+	sqlNamed     = sqlPlaces + ` INDEXED BY contract_entries_entry`
+	sqlEntriesAt = `SELECT ` + columnsEntry + ` FROM (%s) AS p CROSS JOIN contract_entries AS e
 		ON e.contract = ? AND e.author = p.author AND e.other = p.other AND e.created_at = p.created_at AND e.id = p.id`
+	sqlEntryTimes  = `SELECT created_at FROM contract_entries`
+	ifLasts        = ` AND (expires_at IS NULL OR expires_at > ?)`
 	sqlNewestEntry = `SELECT max(created_at) FROM contract_entries WHERE contract = ? AND author = ? AND other = ?`
 	sqlOneEntry    = `SELECT seq FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
 )
@@ -37,7 +38,7 @@ func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset int) (ou
 		if behind := total - offset - limit; behind < offset { // the way from the end is shorter
 			order, offset = inReverse, behind
 		}
-		text, args := t.union(fromThread, ifLasts, now)
+		text, args := t.union(sqlPlaces, ifLasts, now)
 		out, err = t.at(ctx, c, text+order+" LIMIT ? OFFSET ?", append(args, int64(limit), int64(offset)))
 		return err
 	})
@@ -57,8 +58,8 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 		if after != nil {
 			where, extra = where+" AND (created_at, id) > (?, ?)", append(extra, after.CreatedAt, after.ID)
 		}
-		text, args := t.union(fromThread, where, extra...)
-		out, err = t.at(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)))
+		text, args := t.union(sqlEntries, where, extra...)
+		out, err = t.entries(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)))
 		return err
 	})
 	return out, err
@@ -68,7 +69,7 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 // looked for in the same way as what is not there.
 func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *ThreadEntry, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
-		text, args := t.union(fromNamed, ifLasts+" AND entry = ?", s.clock().Unix(), entry)
+		text, args := t.union(sqlNamed, ifLasts+" AND entry = ?", s.clock().Unix(), entry)
 		rows, err := t.at(ctx, c, text+" ORDER BY arrived_at LIMIT 1", args)
 		if err == nil && len(rows) > 0 {
 			out = &rows[0]
@@ -99,11 +100,16 @@ func (s *Store) NewestEntry(ctx context.Context, contract, author, other string)
 }
 
 // at reads the entries in the places that a query selects, oldest first.
-func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Value) (out []ThreadEntry, err error) {
+func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Value) ([]ThreadEntry, error) {
+	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract))
+}
+
+// entries reads what a query selects, oldest first.
+func (t Thread) entries(ctx context.Context, c *conn, text string, args []driver.Value) (out []ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
 	}
-	err = c.query(ctx, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), func(v []driver.Value) error {
+	err = c.query(ctx, text, args, func(v []driver.Value) error {
 		e, err := scanEntry(v)
 		out = append(out, e)
 		return err
@@ -114,13 +120,13 @@ func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Va
 	return out, err
 }
 
-// union selects the places of a thread's entries under a further condition, each part in the order of the primary key.
-func (t Thread) union(from, where string, extra ...driver.Value) (text string, args []driver.Value) {
+// union selects a thread's entries under a further condition, each part in the order of the primary key.
+func (t Thread) union(selected, where string, extra ...driver.Value) (text string, args []driver.Value) {
 	for i, p := range t.parts() {
 		if i > 0 {
 			text += " UNION ALL "
 		}
-		part, more := p.sql(sqlPlaces+from, where, extra...)
+		part, more := p.sql(selected, where, extra...)
 		text, args = text+part, append(args, more...)
 	}
 	return text, args
