@@ -33,7 +33,9 @@ func (r Result) WriteTable(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
 	row("workload", "%s", r.Workload)
-	row("server", "%s", r.Server)
+	if r.Server != "" { // a program that fills a folder has none
+		row("server", "%s", r.Server)
+	}
 	row("rate", "%.0f %s", r.Rate, r.Unit)
 	row("counted", "%d in %.3f s", r.Count, r.Seconds)
 	if l := r.Latency; l != nil {
@@ -41,7 +43,11 @@ func (r Result) WriteTable(w io.Writer) error {
 	}
 	if u := r.Usage; u != nil {
 		row("server CPU", "%.2f s user, %.2f s system, %.1f µs for one", u.CPUUser, u.CPUSystem, u.CPUPerOp)
-		row("server RSS", "%d KiB before, %d after, %d peak", u.RSSBefore, u.RSSAfter, u.RSSPeak)
+		if u.RSSBefore > 0 {
+			row("server RSS", "%d KiB before, %d after, %d peak", u.RSSBefore, u.RSSAfter, u.RSSPeak)
+		} else { // a process that the run started, and that has ended
+			row("server RSS", "%d KiB peak", u.RSSPeak)
+		}
 	}
 	row("client CPU", "%.2f s", r.ClientCPU)
 	for _, name := range slices.Sorted(maps.Keys(r.Extra)) {
