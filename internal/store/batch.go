@@ -1,0 +1,150 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of a second or so.
+const maxBatchBytes = 4 << 20
+
+// commit applies the batch in one transaction and answers every member. The order matters: durable, then LastSeq, then
+// OnCommit, then the answers.
+//
+// When SQLite gives the transaction up half-way, as it does when the disk is full, the batch is tried again in halves,
+// so that what fits is stored and only what does not fit fails. An error of COMMIT itself is not tried again.
+func (w *writer) commit(batch []*Pending) {
+	if batch[0].job != nil { // the queue gives the store's own work alone
+		_, err := w.stepAlone(func(w *writer) (bool, error) { return false, batch[0].job(w) })
+		batch[0].finish(failure(err))
+		return
+	}
+	start := time.Now()
+	results, err := w.transact(batch, false)
+	if errors.Is(err, errRedo) {
+		w.concluded(err)
+		results, err = w.transact(batch, true)
+	}
+	if w.purging && errors.Is(err, ErrFull) {
+		// Texts that were deleted still take the room. The full-text index may ask for it as late as at COMMIT.
+		w.concluded(err)
+		w.purgeNow()
+		results, err = w.transact(batch, true)
+	}
+	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, ErrFull) {
+		// What a deletion takes out of the full-text index waits in the database. There is no room: do it at once.
+		w.concluded(err)
+		w.noRoom = true
+		results, err = w.transact(batch, true)
+		w.noRoom = false
+	}
+	w.s.observe.CommitDone(time.Since(start), len(batch), err == nil)
+	w.concluded(err)
+	if errors.Is(err, errLost) && len(batch) > 1 {
+		w.commit(batch[:len(batch)/2])
+		w.commit(batch[len(batch)/2:])
+		return
+	}
+	if err != nil {
+		w.s.log.Error("write failed", "events", len(batch), "err", err)
+		for _, p := range batch {
+			p.finish(failure(err))
+		}
+		return
+	}
+	var again []*Pending
+	for i, p := range batch {
+		if w.purging && !p.again && errors.Is(results[i].Err, ErrFull) {
+			p.again = true
+			again = append(again, p)
+			continue
+		}
+		if j := w.jobOf(p); j != nil {
+			j.result = results[i]
+			continue
+		}
+		p.finish(results[i])
+	}
+	if len(again) > 0 {
+		w.purgeNow()
+		w.commit(again)
+	}
+}
+
+// failure is the result for an error of the store; nil makes an empty one.
+func failure(err error) Result {
+	if err == nil {
+		return Result{}
+	}
+	return Result{Outcome: Failed, Err: err}
+}
+
+// jobOf is the job that will answer p, if there is one.
+func (w *writer) jobOf(p *Pending) *job {
+	for _, j := range w.jobs {
+		if j.pending == p {
+			return j
+		}
+	}
+	return nil
+}
+
+// begin starts a new transaction's stage.
+func (w *writer) begin() {
+	w.stage.reset()
+	w.now = w.s.clock().Unix()
+}
+
+// concluded makes known what a transaction did, or forgets it when it failed.
+func (w *writer) concluded(err error) {
+	if err != nil {
+		w.usage.clear()
+		w.numbers.forget(w.stage.numbered)
+		w.stage.reset()
+		return
+	}
+	w.s.lastSeq.Store(w.seq)
+	for _, fn := range w.stage.after {
+		fn()
+	}
+	for why, n := range w.stage.removed {
+		if n > 0 {
+			w.s.observe.Removed(reason(why).String(), n)
+		}
+	}
+	w.jobs = append(w.jobs, w.stage.jobs...)
+	if len(w.stage.committed) > 0 {
+		w.s.onCommit(w.stage.committed)
+	}
+}
+
+// transact runs the batch between BEGIN and COMMIT. A member that fails is undone, and the others are not.
+//
+// A savepoint for each costs as much as storing a note, and members hardly ever fail after they changed something: most
+// refusals come before. So the first time only risky members get one. If another has to be undone, everything is, and
+// the batch is done again, careful, with a savepoint for each.
+func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
+	w.begin()
+	results := make([]Result, len(batch))
+	err := w.c.transaction(func() error {
+		for i, p := range batch {
+			w.current = p
+			var err error
+			if careful || w.risky(p) {
+				results[i], err = w.guarded(p)
+			} else {
+				results[i], err = w.unguarded(p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := w.writeIndex(); err != nil {
+			return fmt.Errorf("%w: full-text index: %w", errLost, err)
+		}
+		return nil
+	})
+	w.current = nil
+	return results, writeError(err)
+}
