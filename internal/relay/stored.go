@@ -22,7 +22,7 @@ type Stream struct {
 	shown   map[[32]byte]struct{} // ids given by search filters
 	last    [32]byte              // id given last by the merge
 	any     bool
-	above   int64              // arrivals that the running pass is about, 0 for all
+	again   bool               // the running pass is about what arrived since the last one began
 	began   int64              // newest arrival when the running pass began
 	late    map[int64]struct{} // arrivals later than the instant that were given
 	more    bool
@@ -95,7 +95,7 @@ func (st *Stream) Next(ctx context.Context, maxRows, maxBytes int) (rows []store
 	}
 	st.note(rows)
 	if done {
-		done = !st.again()
+		done = !st.nextPass()
 	}
 	if err := st.relay.unrestored(ctx, st.from); err != nil {
 		return nil, false, err
@@ -131,25 +131,26 @@ func (st *Stream) given(row store.Row) bool {
 	return late
 }
 
-// again begins a pass over what arrived since the last one began, for every
+// nextPass begins a pass over what arrived since the last one began, for every
 // filter that was not read at once, and reports whether there is one to read.
-func (st *Stream) again() bool {
+// Filters that were asked one after the other were not read at once together,
+// which one pass more makes up for.
+func (st *Stream) nextPass() bool {
 	pages := 0
 	for _, src := range st.merged {
 		pages += src.asked
 	}
-	first, above := st.above == 0, st.began
 	st.merged = slices.DeleteFunc(st.merged, func(src *source) bool {
-		return src.cut || src.asked < 2 && (!first || pages < 2)
+		return src.cut || src.asked < 2 && (st.again || pages < 2)
 	})
 	if len(st.merged) == 0 {
 		return false
 	}
-	st.above, st.began, st.any = above, st.relay.store.LastSeq(), false
 	for _, src := range st.merged {
-		src.ask.Above, src.ask.After = above, nil
+		src.ask.Above, src.ask.After = st.began, nil
 		src.asked, src.ended = 0, false
 	}
+	st.again, st.began, st.any = true, st.relay.store.LastSeq(), false
 	return true
 }
 
@@ -249,7 +250,7 @@ func (src *source) fill(ctx context.Context, st *Stream, maxRows, maxBytes int) 
 			src.ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 		}
 		src.ended = !page.More
-		if src.rows = page.Rows; st.above > 0 {
+		if src.rows = page.Rows; st.again {
 			src.rows = slices.DeleteFunc(src.rows, st.given)
 		}
 		if len(src.rows) > src.left {

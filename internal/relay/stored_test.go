@@ -247,6 +247,16 @@ func TestReplacedHeadsAreNotLost(t *testing.T) {
 	}
 }
 
+// An empty relay has an end to every answer.
+func TestNothingIsReadToItsEnd(t *testing.T) {
+	r, _ := open(t)
+	for n := range 4 {
+		if rows := drain(t, r.Stored(granted(t, r, gate.Reader{}, slices.Repeat([]nostr.Filter{{Kinds: []int{1}}}, n)...), r.Now()), 10); len(rows) > 0 {
+			t.Errorf("%d filters: %d rows", n, len(rows))
+		}
+	}
+}
+
 // What arrives while a stream is read takes no more room than the limit leaves.
 func TestLateArrivalsKeepToTheLimit(t *testing.T) {
 	for _, tt := range []struct {
