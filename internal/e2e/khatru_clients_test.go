@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -146,10 +147,11 @@ func TestKhatruFault_GapBetweenStoredAndLive(t *testing.T) {
 	results := make(chan error, 40)
 	for i := range int64(40) { // each subscription races with the event published at the same moment
 		ev := relaytest.Note(k, now()-1000+i, fmt.Sprint("gap ", i))
+		before := maps.Clone(want)
 		want[ev.ID] = true
 		c := dial(t, relay)
 		w.send("EVENT", ev)
-		go func() { results <- everythingOnce(c.Client, filter, want, marker.ID) }()
+		go func() { results <- everythingOnce(c.Client, filter, before, want, marker.ID) }()
 		if f := w.expect("OK"); !f.OK().True {
 			t.Fatalf("%s", f.Raw)
 		}
