@@ -22,7 +22,7 @@ operator, whose key this is, when a token was lost or has leaked; an agent that 
 its token renews it over HTTP, with that token (docs/contracts.md).
 
 Exit code 3 if the key is not the operator's, 5 if the agent has its key itself.`,
-		Example: `  engramctl contract token agent-0000 agent-0000.token --key-file operator.key --relay wss://relay.example`,
+		Example: `  engramctl contract token agent-0000 agent.token --key-file op.key --relay wss://relay.example`,
 		Args:    arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		path := a.path(args[1])
