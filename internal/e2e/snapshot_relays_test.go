@@ -20,15 +20,15 @@ func TestCaptureWithALaggingRelay(t *testing.T) {
 		return relaytest.Memory(agent, owner.Pub, slug, "text", at+after)
 	}
 	vanish := relaytest.Sign(agent, 62, at+50, "", nostr.Tag{"relay", "ALL_RELAYS"})
-	named := memory("mem/deleted", 60)
+	named, shared := memory("mem/deleted", 60), memory("mem/a", 61)
 	deletion := relaytest.Deletion(agent, at+70, nostr.Tag{"e", named.ID}, nostr.Tag{"k", "30174"})
 	before := []*nostr.Event{
 		memory("mem/a", 1), memory("mem/b", 2), memory("mem/b", 3), relaytest.Sign(agent, 10002, at+4, "", nostr.Tag{"r", lagging.URL, "read"}),
 		relaytest.Entry(agent, owner.Pub, strings.Repeat("ab", 32), "note", "one", at+5),
 	}
-	after := []*nostr.Event{memory("mem/a", 61), memory("mem/c", 62)}
+	after := []*nostr.Event{shared, memory("mem/c", 62)}
 	behind := dial(t, lagging, agent)
-	behind.store(append(before, named, memory("mem/a", 61))...)
+	behind.store(append(before, named, shared)...)
 	front := dial(t, ahead, agent)
 	front.store(append(append(before, vanish, named, deletion), after...)...)
 
