@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -93,10 +94,12 @@ func (p program) run(ctx context.Context, read func(io.Reader) error) (ran, erro
 			return ran{}, err
 		}
 	}
+	own, _ := Probe(os.Getpid())
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return ran{}, fmt.Errorf("%w: run %s: %w", ErrOptions, words[0], err)
 	}
+	watched := watch(cmd.Process.Pid)
 	var unread error
 	if read != nil {
 		if unread = read(out); unread != nil {
@@ -105,6 +108,7 @@ func (p program) run(ctx context.Context, read func(io.Reader) error) (ran, erro
 	}
 	err = cmd.Wait()
 	took := time.Since(start)
+	seen := watched()
 	if unread != nil {
 		return ran{}, unread
 	}
@@ -114,14 +118,47 @@ func (p program) run(ctx context.Context, read func(io.Reader) error) (ran, erro
 		}
 		return ran{}, fmt.Errorf("%s: %w: %s", words[0], err, printable([]byte(tail.last())))
 	}
-	return ran{took, usageOf(cmd), tail.String()}, nil
+	return ran{took, usageOf(cmd, own.Peak, seen), tail.String()}, nil
+}
+
+// watchEvery is how often a running program is looked at.
+const watchEvery = 10 * time.Millisecond
+
+// watch looks at a process until the function that it returns is called, which
+// gives the peak that was seen, in KiB.
+func watch(pid int) (seen func() int64) {
+	end, peak := make(chan struct{}), make(chan int64)
+	go func() {
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		var most int64
+		for {
+			if s, err := probe("/proc", pid); err == nil {
+				most = max(most, s.Peak)
+			}
+			select {
+			case <-tick.C:
+			case <-end:
+				peak <- most
+				return
+			}
+		}
+	}()
+	return func() int64 {
+		close(end)
+		return <-peak
+	}
 }
 
 // usageOf is what a program took that has ended, its children included.
-func usageOf(cmd *exec.Cmd) Usage {
+//
+// Linux counts to a program's peak what its parent had when it was started: the
+// kernel's word is the program's own only above that. Below it, what was seen of
+// the program is, unless it was too short for that.
+func usageOf(cmd *exec.Cmd, own, seen int64) Usage {
 	s := cmd.ProcessState
-	u := Usage{CPUUser: s.UserTime().Seconds(), CPUSystem: s.SystemTime().Seconds()}
-	if r, ok := s.SysUsage().(*syscall.Rusage); ok {
+	u := Usage{CPUUser: s.UserTime().Seconds(), CPUSystem: s.SystemTime().Seconds(), RSSPeak: seen}
+	if r, ok := s.SysUsage().(*syscall.Rusage); ok && (r.Maxrss > own || seen == 0) {
 		u.RSSPeak = r.Maxrss
 	}
 	return u

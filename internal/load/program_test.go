@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,22 @@ func TestProgramEndsWithItsContext(t *testing.T) {
 	if _, err := (program{line: "sleep 60"}).run(ctx, nil); !errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// The peak is the program's, also when the one that starts it was larger.
+func TestPeakIsTheProgramsOwn(t *testing.T) {
+	large := make([]byte, 128<<20)
+	for i := 0; i < len(large); i += 4096 {
+		large[i] = 1
+	}
+	done, err := program{line: "sleep 0.2"}.run(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if peak := done.usage.RSSPeak; peak <= 0 || peak > 64<<10 {
+		t.Errorf("sleep took %d KiB", peak)
+	}
+	runtime.KeepAlive(large)
 }
 
 // storing is a command that keeps the file and says so.
