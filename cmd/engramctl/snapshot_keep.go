@@ -14,36 +14,31 @@ func (a *app) snapshotPinCommand(f *snapshotFlags, pinned bool) *cobra.Command {
 	if !pinned {
 		use, short, long = "unpin", "Let gc have a snapshot again", "Let gc delete a snapshot again when its turn comes."
 	}
-	var id string
-	c := a.command(&cobra.Command{
-		Use:     use + " --id ID",
-		Short:   short,
-		Long:    long,
-		Example: `  engramctl snapshot ` + use + ` --id 20261120T235100Z-0123456789abcdef`,
-		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if err := needID(id); err != nil {
-			return err
-		}
-		p, err := a.party(ctx, false)
-		if err != nil {
-			return err
-		}
-		return a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error { return lock.Pin(id, pinned) })
-	})
-	c.Flags().StringVar(&id, "id", "", "`id` of the snapshot")
-	return c
+	return a.snapshotByID(f, &cobra.Command{Use: use, Short: short, Long: long},
+		func(lock *snapshot.Lock, id string) error { return lock.Pin(id, pinned) })
 }
 
 func (a *app) snapshotDeleteCommand(f *snapshotFlags) *cobra.Command {
+	return a.snapshotByID(f, &cobra.Command{
+		Use:   "delete",
+		Short: "Delete a snapshot",
+		Long:  `Delete a snapshot, but never the last verified one, nor one that others rest on.`,
+	}, func(lock *snapshot.Lock, id string) error {
+		if err := lock.Delete(id); err != nil {
+			return err
+		}
+		return a.print("%s  deleted\n", id)
+	})
+}
+
+// snapshotByID makes a command that does something to one snapshot of the agent, under
+// the lock. The rest of its usage, and an example, are added.
+func (a *app) snapshotByID(f *snapshotFlags, c *cobra.Command, do func(lock *snapshot.Lock, id string) error) *cobra.Command {
 	var id string
-	c := a.command(&cobra.Command{
-		Use:     "delete --id ID",
-		Short:   "Delete a snapshot",
-		Long:    `Delete a snapshot, but never the last verified one, nor one that others rest on.`,
-		Example: `  engramctl snapshot delete --id 20261120T235100Z-0123456789abcdef`,
-		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
+	c.Example = `  engramctl snapshot ` + c.Use + ` --id 20261120T235100Z-0123456789abcdef`
+	c.Use += " --id ID"
+	c.Args = cobra.NoArgs
+	c = a.command(c, func(ctx context.Context, _ []string) error {
 		if err := needID(id); err != nil {
 			return err
 		}
@@ -51,12 +46,7 @@ func (a *app) snapshotDeleteCommand(f *snapshotFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
-			if err := lock.Delete(id); err != nil {
-				return err
-			}
-			return a.print("%s  deleted\n", id)
-		})
+		return a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error { return do(lock, id) })
 	})
 	c.Flags().StringVar(&id, "id", "", "`id` of the snapshot")
 	return c
