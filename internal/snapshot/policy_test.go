@@ -267,13 +267,7 @@ func TestExportOfDamaged(t *testing.T) {
 func TestParentBeside(t *testing.T) {
 	s := New(t.TempDir())
 	l := mustLock(t, s)
-	a := engram(t, "mem/a", "one", 1)
-	full := mustCreate(t, l, memory{a}, start, bundle.ByCLI, nil)
-	b, _, err := bundle.Open(t.Context(), full.Path, bundle.VerifyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	child := mustCreate(t, l, memory{a, engram(t, "mem/b", "two", 2)}, start.Add(time.Minute), bundle.ByCLI, b)
+	full, child := mustChain(t, l)
 	alone, together := t.TempDir(), t.TempDir()
 	for dir, ids := range map[string][]string{alone: {child.ID}, together: {child.ID, full.ID}} {
 		for _, id := range ids {

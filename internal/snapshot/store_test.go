@@ -172,16 +172,23 @@ func TestListFindPinDelete(t *testing.T) {
 	}
 }
 
-func TestParentsStay(t *testing.T) {
-	s := New(t.TempDir())
-	l := mustLock(t, s)
+// mustChain makes a full snapshot and an incremental one that rests on it.
+func mustChain(t *testing.T, l *Lock) (full, child Info) {
+	t.Helper()
 	a := engram(t, "mem/a", "one", 1)
-	full := mustCreate(t, l, memory{a}, start, bundle.ByCLI, nil)
+	full = mustCreate(t, l, memory{a}, start, bundle.ByCLI, nil)
 	b, _, err := bundle.Open(t.Context(), full.Path, bundle.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := mustCreate(t, l, memory{a, engram(t, "mem/b", "two", 2)}, start.Add(time.Minute), bundle.ByCLI, b)
+	child = mustCreate(t, l, memory{a, engram(t, "mem/b", "two", 2)}, start.Add(time.Minute), bundle.ByCLI, b)
+	return full, child
+}
+
+func TestParentsStay(t *testing.T) {
+	s := New(t.TempDir())
+	l := mustLock(t, s)
+	full, child := mustChain(t, l)
 	if err := l.Delete(full.ID); !errors.Is(err, ErrParent) || !strings.Contains(err.Error(), child.ID) {
 		t.Errorf("deleting a parent: %v", err)
 	}
