@@ -66,14 +66,19 @@ func TestIdleClientsArePinged(t *testing.T) {
 		lim := Limits{}.withDefaults()
 		r, c := startVirtual(t, lim)
 		answer := c.ws.PingHandler()
-		pings := 0
-		c.ws.SetPingHandler(func(s string) error { pings++; return answer(s) })
+		pings, enough, since := 0, make(chan struct{}), time.Now()
+		c.ws.SetPingHandler(func(s string) error {
+			if pings++; pings == rounds {
+				close(enough)
+			}
+			return answer(s)
+		})
 		c.ws.SetReadDeadline(time.Time{})
 		go c.ws.ReadMessage()
-		time.Sleep(rounds*lim.PingEvery + lim.PingEvery/2)
+		<-enough
 		synctest.Wait()
-		if pings != rounds {
-			t.Errorf("%d pings, want %d", pings, rounds)
+		if took := time.Since(since); took != rounds*lim.PingEvery {
+			t.Errorf("%d pings in %v, want one every %v", rounds, took, lim.PingEvery)
 		}
 		if r.count.get("open") != 1 {
 			t.Error("a client that answers pings was cut off")
@@ -88,13 +93,15 @@ func TestASilentClientIsGone(t *testing.T) {
 		r, c := startVirtual(t, lim)
 		c.ws.SetPingHandler(func(string) error { return nil })
 		c.ws.SetReadDeadline(time.Time{})
-		go c.ws.ReadMessage()
-		time.Sleep(lim.Silence - time.Millisecond)
-		synctest.Wait()
-		if r.count.get("open") != 1 {
-			t.Error("it was cut off too early")
+		since := time.Now()
+		for {
+			if _, _, err := c.ws.ReadMessage(); err != nil {
+				break
+			}
 		}
-		time.Sleep(lim.Linger + 2*time.Millisecond)
+		if took := time.Since(since); took < lim.Silence || took > lim.Silence+lim.Linger {
+			t.Errorf("it was cut off after %v, want %v and at most %v more", took, lim.Silence, lim.Linger)
+		}
 		synctest.Wait()
 		if r.count.get("open") != 0 || r.count.get("cut ping") != 1 {
 			t.Errorf("open %d, cut %d", r.count.get("open"), r.count.get("cut ping"))
