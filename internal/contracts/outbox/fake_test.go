@@ -343,35 +343,35 @@ func (r *rig) say(contract string, n int, local bool) *nostr.Event {
 // after the time was moved.
 func (r *rig) until(f *fakeRelay, what string, holds func() bool) {
 	r.t.Helper()
+	r.passing(0, f, what, holds)
+}
+
+// pass is until while time goes by.
+func (r *rig) pass(f *fakeRelay, what string, holds func() bool) {
+	r.t.Helper()
+	r.passing(time.Second, f, what, holds)
+}
+
+// passing moves the outbox's clock by a step, again and again, until something holds of a relay.
+func (r *rig) passing(step time.Duration, f *fakeRelay, what string, holds func() bool) {
+	r.t.Helper()
 	stop := make(chan struct{})
-	var nudging sync.WaitGroup
-	nudging.Go(func() {
+	var moving sync.WaitGroup
+	moving.Go(func() {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				r.timers.pass(0)
+				r.timers.pass(step)
 			case <-stop:
 				return
 			}
 		}
 	})
-	defer nudging.Wait()
+	defer moving.Wait()
 	defer close(stop)
 	until(r.t, f, what, holds)
-}
-
-// pass lets time go by until something holds.
-func (r *rig) pass(what string, holds func() bool) {
-	r.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("waited in vain until %s", what)
-		}
-		r.timers.pass(time.Second)
-		time.Sleep(time.Millisecond) // a poll, while the outbox's clock goes on
-	}
 }
 
 // empty waits until nothing waits any more, and lets time go by meanwhile.

@@ -158,7 +158,7 @@ func TestSlowRelayIsAskedAgain(t *testing.T) {
 	r.say("c", 1, false)
 	r.say("c", 2, false)
 	until(t, north, "the slow relay", func() bool { return len(north.got) > 0 })
-	r.pass("the relay that is not slow has both", func() bool { return len(south.contents()) == 2 })
+	r.pass(south, "the relay that is not slow has both", func() bool { return len(south.got) == 2 })
 	r.timers.paused(t, 1)
 	north.set(func() { north.hangs = false })
 	r.box.Close() // or a crash: what was sent and not acknowledged
@@ -181,7 +181,7 @@ func TestPoisonedEventDoesNotBlock(t *testing.T) {
 	r.say("c", 1, false)
 	r.timers.paused(t, 1)
 	r.say("d", 2, false)
-	r.pass("the other entry is delivered", func() bool { return len(north.contents()) == 1 })
+	r.pass(north, "the other entry is delivered", func() bool { return len(north.got) == 1 })
 	north.set(func() { north.drops = nil })
 	r.timers.pass(time.Hour)
 	r.empty()
