@@ -10,7 +10,7 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test peers interop lint fuzz api-fuzz bench microbench soak demo interop-deps nats-deps snapshot-deps clean
+.PHONY: run build test peers interop lint fuzz api-fuzz bench microbench soak siege demo interop-deps nats-deps snapshot-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -18,10 +18,12 @@ build: ## the programs, into bin/
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
+# What measures runs once more without the race detector, which would be most of what is measured.
 # Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; \
-	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./...; code=$$?; \
+	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./... && \
+	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
@@ -71,6 +73,10 @@ microbench: ## go test -bench of all packages
 
 soak: ## crash rounds and the largest answers, at full length
 	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session' ./internal/e2e
+
+# SIEGE=short takes about two minutes and leaves docs alone.
+siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md
+	$(GO) run $(GOTAGS) ./internal/e2e/siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page docs/benchmarks.md)
 
 demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
 	$(GO) run $(GOTAGS) ./internal/e2e/demo

@@ -65,7 +65,7 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 type auditLine struct {
 	N       int64           `json:"n"`
 	Time    string          `json:"time"`
-	Key     string          `json:"key"`
+	Key     string          `json:"key"` // "operator" for a command at the machine
 	Address string          `json:"address"`
 	Method  string          `json:"method"`
 	Params  json.RawMessage `json:"params"` // null when they were not understood
@@ -77,7 +77,7 @@ type auditLine struct {
 
 // Run prints the calls, oldest first, beside a daemon that runs or without one.
 func (c *auditCommand) Run(ctx context.Context) (err error) {
-	s, err := openBeside(ctx, c.cfg)
+	s, err := openAnyVersion(ctx, c.cfg, c.Stderr)
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,9 @@ func (c *auditCommand) Run(ctx context.Context) (err error) {
 		line := auditLine{
 			N: call.N, Time: time.Unix(call.At, 0).UTC().Format(time.RFC3339), Key: call.Key, Address: call.Address, Method: call.Method,
 			SHA256: hex.EncodeToString(call.Digest[:]), Auth: call.Auth, Outcome: call.Outcome, Detail: call.Detail,
+		}
+		if call.Key == store.AdminOperator {
+			line.Key, line.Auth = "operator", ""
 		}
 		if call.Params != nil {
 			line.Params = json.RawMessage(*call.Params)

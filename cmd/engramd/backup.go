@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
+	"engramd/internal/relaykey"
 	"engramd/internal/store"
 )
 
@@ -40,7 +41,7 @@ func (c *backupCommand) ParseFlags(args []string) error {
 // what else a restore needs.
 func (c *backupCommand) Run(ctx context.Context) (err error) {
 	private()
-	s, err := openBeside(ctx, c.cfg)
+	s, err := openReading(ctx, c.cfg, func(o *store.Options) { o.AsIs = true })
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,9 @@ func (c *backupCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintf(c.Stdout, "backup: %s, %d bytes, opened again and verified\n", c.file, info.Size())
+	if version, older := s.Older(); older {
+		fmt.Fprintf(c.Stdout, "it is of version %d, as the database is: the engramd that wrote it opens it, and this one brings it up to date when it serves it\n", version)
+	}
 	keep, err := c.belongings()
 	if err != nil {
 		return err
@@ -82,6 +86,9 @@ func (c *backupCommand) belongings() ([]string, error) {
 		if e.Type().IsRegular() && !own && !sameFile(path, c.file) {
 			keep = append(keep, path)
 		}
+	}
+	if key := c.cfg.RelayKey; key != relaykey.Auto {
+		keep = append(keep, "the relay key, "+key)
 	}
 	if key := c.cfg.Contracts.MasterKey; key != vault.Auto && key != vault.Never {
 		keep = append(keep, "the master key, "+key)

@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"engramd/internal/config"
+	"engramd/internal/contracts/vault"
+	"engramd/internal/relaykey"
+	"engramd/internal/store"
 )
 
 // checkCommand is `engramd check`.
@@ -26,12 +29,12 @@ func (c *checkCommand) ParseFlags(args []string) (err error) {
 }
 
 // errDamaged makes the command exit with 1 after a report of problems.
-var errDamaged = errors.New("the database is not as it should be")
+var errDamaged = errors.New("the data folder is not as it should be")
 
 // Run checks the database, beside a daemon that runs or without one, and
 // prints what is wrong and what to do about it. It changes nothing.
 func (c *checkCommand) Run(ctx context.Context) (err error) {
-	s, err := openBeside(ctx, c.cfg)
+	s, err := openAnyVersion(ctx, c.cfg, c.Stderr)
 	if err != nil {
 		return err
 	}
@@ -41,9 +44,22 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("the check could not be made to its end: %w", err)
 	}
 	fmt.Fprintf(c.Stdout, "%d events and %d superseded versions looked at\n", report.Events, report.History)
-	if report.OK() {
-		fmt.Fprintln(c.Stdout, "ok: integrity, indexes, gate classes, tags, heads and contract states")
+	for _, a := range report.Above {
+		fmt.Fprintf(c.Stdout, "above the default quota, which does not hold it: author %s keeps %d events, %d bytes (limits.author_events and limits.author_bytes hold everybody once they are set)\n", a.Author, a.Events, a.Bytes)
+	}
+	unfit, unseen, err := c.keys(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, err := range unseen {
+		fmt.Fprintf(c.Stdout, "not checked: %v here\n", err)
+	}
+	if report.OK() && len(unfit) == 0 {
+		fmt.Fprintln(c.Stdout, "ok: integrity, indexes, gate classes, tags, heads, contract states and keys")
 		return nil
+	}
+	for _, err := range unfit {
+		fmt.Fprintf(c.Stdout, "keys: %v\n", err)
 	}
 	var advice []string
 	for _, p := range report.Problems {
@@ -56,6 +72,32 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 		fmt.Fprintf(c.Stdout, "what to do: %s\n", a)
 	}
 	return errDamaged
+}
+
+// keys looks whether the secret keys that the database needs are where the configuration says. What is in an environment
+// variable that this process does not have is not seen.
+func (c *checkCommand) keys(ctx context.Context, s *store.Store) (unfit, unseen []error, err error) {
+	relayKeys, err := s.RelayKeys(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := ""
+	if len(relayKeys) > 0 {
+		known = relayKeys[0].PubKey
+	}
+	sealed, err := s.VaultCheck(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, err := range []error{relaykey.Look(relayKeyOptions(c.cfg, c.Env), known), vault.Look(vaultOptions(c.cfg, c.Env, sealed))} {
+		switch {
+		case errors.Is(err, relaykey.ErrUnset) || errors.Is(err, vault.ErrUnset):
+			unseen = append(unseen, err)
+		case err != nil:
+			unfit = append(unfit, err)
+		}
+	}
+	return unfit, unseen, nil
 }
 
 // Close has nothing to give back.

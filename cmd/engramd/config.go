@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 
 	"engramd/internal/config"
 	"engramd/internal/policy"
+	"engramd/internal/relay"
 )
 
 // configCommand is `engramd config [--check FILE | --defaults]`.
@@ -40,11 +43,12 @@ func (c *configCommand) Run(context.Context) error {
 	if c.check != "" {
 		sources.File = c.check
 	}
-	cfg, err := config.Load(sources)
+	sources.Serve = true
+	cfg, err := loaded(sources)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	if err := compiles(cfg); err != nil {
+	if err := serves(cfg); err != nil {
 		return err
 	}
 	if c.check != "" {
@@ -54,6 +58,41 @@ func (c *configCommand) Run(context.Context) error {
 	return cfg.WriteTOML(c.Stdout)
 }
 
+// serves checks what compiles does, and what only serve needs.
+func serves(cfg *config.Config) error {
+	if err := compiles(cfg); err != nil {
+		return err
+	}
+	addr, err := net.ResolveTCPAddr("tcp", cfg.Listen)
+	if err != nil {
+		return usageError{fmt.Errorf("listen: %w", err)}
+	}
+	if addr.Port == 0 {
+		return nil // known once it listens
+	}
+	at := addr.AddrPort()
+	return notToItself(cfg, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+}
+
+// notToItself finds the relay itself among those that it publishes to: by its names, and by the port of this machine that
+// it listens on.
+func notToItself(cfg *config.Config, listening netip.AddrPort) error {
+	if addr := listening.Addr(); !addr.IsValid() || addr.IsUnspecified() {
+		listening = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), listening.Port())
+	}
+	own := append([]string{"ws://" + listening.String()}, cfg.PublicURL...)
+	names, err := relay.NewNames(own, listening)
+	if err != nil {
+		return usageError{err}
+	}
+	for _, url := range cfg.Contracts.PublishTo {
+		if names.Has(url) {
+			return usageError{fmt.Errorf("contracts.publish_to: %s is this relay itself; name further ones only", url)}
+		}
+	}
+	return nil
+}
+
 // compiles checks what only the packages know that take the values.
 func compiles(cfg *config.Config) error {
 	if _, err := newTable(cfg); err != nil {
@@ -61,6 +100,9 @@ func compiles(cfg *config.Config) error {
 	}
 	if _, err := policy.New(policyOptions(cfg, nil, nil)); err != nil {
 		return usageError{err}
+	}
+	if _, err := retentionRules(cfg); err != nil {
+		return err
 	}
 	if _, err := snapshotSettings(cfg); err != nil {
 		return err

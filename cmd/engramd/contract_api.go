@@ -27,6 +27,7 @@ func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	url := c.urls()[0]
 	c.api = api.New(api.Options{
 		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages, Decided: c.metrics.GateDecision,
+		Private: func() bool { return c.relay.Table().AuthRequired() },
 		Version: version, URL: strings.TrimSuffix("http"+strings.TrimPrefix(url, "ws"), "/"),
 	})
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -19,26 +18,27 @@ import (
 const lagTimeout = time.Second
 
 // openVault finds the master key, or makes it at the first start, and sees that it is the one of this database.
-func (c *serveCommand) openVault(ctx context.Context) error {
+// before says that it was in use before this start.
+func (c *serveCommand) openVault(ctx context.Context) (before bool, err error) {
 	check, err := c.store.VaultCheck(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	c.vault, err = vault.Open(vault.Options{Setting: c.cfg.Contracts.MasterKey, Dir: c.cfg.Data, Env: lookup(c.Env), Check: check})
+	c.vault, err = vault.Open(vaultOptions(c.cfg, c.Env, check))
 	if err != nil {
-		return err
+		return false, err
 	}
 	if mine := c.vault.Check(); mine != nil {
 		first, err := c.store.SetVaultCheck(ctx, mine)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if first {
+		if before = !first; first {
 			c.log.Info("a master key is in use for the first time: keep a copy of it with the backups", "master_key", c.vault.Source())
 		}
 	}
 	c.agents = identity.New(identity.Options{Store: c.store, Vault: c.vault, Ahead: c.cfg.Limits.Future})
-	return nil
+	return before, nil
 }
 
 // lookup finds a variable in an environment.
@@ -54,32 +54,27 @@ func lookup(env []string) func(name string) (string, bool) {
 }
 
 // openOutbox makes the outbox. It delivers nothing before its Start.
-func (c *serveCommand) openOutbox() (err error) {
-	o := outbox.Options{Store: c.store, Relay: c.relay, Targets: c.cfg.Contracts.PublishTo, Log: c.log, Observe: c.metrics}
-	if c.vault.On() == nil {
-		secret, err := c.vault.Derive("outbox auth")
-		if err != nil {
-			return err
-		}
-		o.Secret = hex.EncodeToString(secret)
-	}
-	if c.outbox, err = outbox.New(o); err != nil {
-		return err
-	}
-	c.metrics.WatchOutbox(func() metrics.OutboxLag {
+func (c *serveCommand) openOutbox() {
+	to := c.cfg.Contracts.PublishTo
+	c.outbox = outbox.New(outbox.Options{
+		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.Key()), Log: c.log, Observe: c.metrics,
+	})
+	c.metrics.WatchOutbox(len(to), func() (lag []metrics.OutboxLag) {
 		ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 		defer cancel()
-		l, err := c.outbox.Lag(ctx)
+		all, err := c.outbox.Lag(ctx)
 		if err != nil {
 			c.log.Debug("the outbox cannot be asked", "err", err)
+			return nil
 		}
-		return metrics.OutboxLag{Local: float64(l.Local), Remote: float64(l.Remote),
-			OldestLocal: l.OldestLocal.Seconds(), OldestRemote: l.OldestRemote.Seconds()}
+		for _, l := range all {
+			lag = append(lag, metrics.OutboxLag{Waiting: float64(l.Waiting), Oldest: l.Oldest.Seconds()})
+		}
+		return lag
 	})
-	if len(c.cfg.Contracts.PublishTo) > 0 {
-		c.log.Info("contract events are published to further relays too; this key answers their AUTH", "relays", len(c.cfg.Contracts.PublishTo), "pubkey", c.outbox.PubKey())
+	if len(to) > 0 {
+		c.log.Info("contract events are published to further relays too; the relay's own key answers their AUTH", "relays", len(to))
 	}
-	return nil
 }
 
 // delivered notes in its thread that the relay has an entry now. The service hands it to the relay once more, which knows it.

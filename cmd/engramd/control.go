@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,9 +33,12 @@ const (
 
 // request is the first line of a conversation.
 type request struct {
-	Command string        `json:"command"`           // "import", "replace", "restore", "release" or "drop"
+	Command string        `json:"command"`           // "import", "replace", "restore", "release", "drop", "delete" or the name of a serviceOrder
 	Restore *restoreOrder `json:"restore,omitempty"` // of "restore"
-	Name    string        `json:"name,omitempty"`    // in quarantine, of "release" and "drop"
+	Name    string        `json:"name,omitempty"`    // in quarantine, of "release" and "drop"; else a key or a relay's URL
+	Revoke  bool          `json:"revoke,omitempty"`  // of orderRotate
+	Filters *filterFlags  `json:"filters,omitempty"` // of "delete"
+	Top     int           `json:"top,omitempty"`     // of orderStatus: how much of each list
 }
 
 // reply is one line of the daemon's answer; exactly one field is set.
@@ -57,6 +61,7 @@ type done struct {
 type control struct {
 	importer  *importer
 	snapshots *operator.Service
+	orders    []serviceOrder
 	log       *slog.Logger
 	listener  net.Listener
 	path      string
@@ -66,7 +71,7 @@ type control struct {
 
 // startControl listens in the data folder, which the caller has locked: a
 // socket that lies there is of a daemon that is gone.
-func startControl(ctx context.Context, dir string, im *importer, snapshots *operator.Service, log *slog.Logger) (*control, error) {
+func startControl(ctx context.Context, dir string, im *importer, snapshots *operator.Service, log *slog.Logger, orders ...serviceOrder) (*control, error) {
 	path := filepath.Join(dir, controlName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -86,7 +91,7 @@ func startControl(ctx context.Context, dir string, im *importer, snapshots *oper
 		return nil, errors.Join(fmt.Errorf("control socket: %w", err), listener.Close())
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := &control{importer: im, snapshots: snapshots, log: log, listener: listener, path: path, cancel: cancel}
+	c := &control{importer: im, snapshots: snapshots, orders: orders, log: log, listener: listener, path: path, cancel: cancel}
 	c.serving.Go(func() { c.accept(ctx) })
 	return c, nil
 }
@@ -151,9 +156,13 @@ func (c *control) converse(ctx context.Context, conn net.Conn) {
 		// Chunked, because half an input must not look like a whole one.
 		t, err := c.replacer().run(ctx, httputil.NewChunkedReader(in), out)
 		c.imported(ctx, in, out, t, err)
-	case "restore", "release", "drop":
+	case "restore", "release", "drop", "delete":
 		c.obey(ctx, req, in, out)
 	default:
+		if slices.ContainsFunc(c.orders, func(o serviceOrder) bool { return o.name == req.Command }) {
+			c.obey(ctx, req, in, out)
+			return
+		}
 		_ = out.send(reply{Done: &done{Error: "this daemon does not know the command: it is another version than yours"}})
 	}
 }

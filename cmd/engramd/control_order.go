@@ -8,11 +8,20 @@ import (
 	"fmt"
 	"io"
 	"net"
+
+	"engramd/internal/config"
+	"engramd/internal/store"
 )
 
 // Orders are the commands of the control socket that have no input: one request,
 // one reply. The command keeps its side open while it waits; when it goes away,
 // the daemon stops what it has not begun to switch in.
+
+// serviceOrder is an order that a part of the daemon carries out.
+type serviceOrder struct {
+	name string
+	do   func(ctx context.Context, req request) (any, error)
+}
 
 // obey serves an order.
 func (c *control) obey(ctx context.Context, req request, in *bufio.Reader, out *replies) {
@@ -40,6 +49,18 @@ func (c *control) carryOut(ctx context.Context, req request) (any, error) {
 		return c.snapshots.ReleaseQuarantine(ctx, req.Name)
 	case "drop":
 		return struct{}{}, c.snapshots.DropQuarantine(ctx, req.Name)
+	case "delete":
+		if req.Filters == nil {
+			return nil, errors.New("nothing to delete was named")
+		}
+		done, err := remove(ctx, c.importer.store, *req.Filters)
+		c.log.Info("delete", "removed", total(done), "complete", err == nil)
+		return done, err
+	}
+	for _, o := range c.orders {
+		if o.name == req.Command {
+			return o.do(ctx, req)
+		}
 	}
 	if req.Restore == nil {
 		return nil, errors.New("nothing to restore was named")
@@ -91,4 +112,32 @@ func askDaemon(ctx context.Context, dir string, req request) (json.RawMessage, e
 		return nil, errors.New(r.Done.Error)
 	}
 	return r.Done.Result, nil
+}
+
+// order does what writes to the database: by the daemon that holds the folder, whose answer is read into result, or here,
+// where nobody else has the database open.
+func order(ctx context.Context, cfg *config.Config, req request, result any, here func(*store.Store) error) (err error) {
+	if err := store.PrepareDir(cfg.Data); err != nil {
+		return err
+	}
+	lock, err := store.Lock(cfg.Data)
+	if errors.Is(err, store.ErrLocked) {
+		answer, failed := askDaemon(ctx, cfg.Data, req)
+		if unreachable := new(unreachableError); errors.As(failed, &unreachable) {
+			return fmt.Errorf("%w: %w", err, failed)
+		}
+		if failed != nil || answer == nil {
+			return failed
+		}
+		return json.Unmarshal(answer, result)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	s, err := openAlone(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(here(s), s.Close())
 }

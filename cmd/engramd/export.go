@@ -16,12 +16,14 @@ type exportCommand struct {
 	*Main
 	cfg     *config.Config
 	history bool
+	filters filterFlags
 }
 
 // ParseFlags reads the command line and the configuration.
 func (c *exportCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("export")
 	o.fs.BoolVar(&c.history, "history", false, "superseded versions too")
+	o.fs.Var(&c.filters, "filter", "only what a NIP-01 filter matches; may be given several times")
 	if _, err = o.parse(args, 0); err != nil {
 		return err
 	}
@@ -32,14 +34,14 @@ func (c *exportCommand) ParseFlags(args []string) (err error) {
 // Run streams one event per line, in the order in which they arrived. An error
 // means that the output is not whole.
 func (c *exportCommand) Run(ctx context.Context) (err error) {
-	s, err := openBeside(ctx, c.cfg)
+	s, err := openAnyVersion(ctx, c.cfg, c.Stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	out := bufio.NewWriterSize(c.Stdout, 1<<20)
 	n := 0
-	err = s.Export(ctx, gate.Operator(), c.history, func(json []byte) error {
+	err = s.Export(ctx, gate.Operator(), c.history, c.filters.list, func(json []byte) error {
 		n++
 		if _, err := out.Write(json); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/schnorr/many"
 	"engramd/internal/store"
 	"engramd/internal/wire"
 )
@@ -234,7 +235,7 @@ func (im *importer) parse(ctx context.Context, b *batch) {
 		}
 		of, events = append(of, it), append(events, ev)
 	}
-	for i, err := range im.signatures.VerifyAll(events) {
+	for i, err := range im.signatures.VerifyAll(events, many.Hold) {
 		if err != nil {
 			of[i].refuse(err)
 			continue

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"engramd/internal/config"
 )
@@ -67,10 +68,14 @@ func descriptions() []description {
 	return []description{
 		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }},
 		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }},
-		{"export", "[OPTIONS] [--history]", "print all events as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
+		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
+		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }},
 		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
 		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
 		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{Main: m} }},
+		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }},
+		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, func(m *Main) command { return &outboxCommand{Main: m} }},
+		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, func(m *Main) command { return &statusCommand{Main: m} }},
 		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, func(m *Main) command { return &auditCommand{Main: m} }},
 		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }},
 		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }},
@@ -123,7 +128,7 @@ func (m *Main) Main(ctx context.Context) int {
 	return exitFailure
 }
 
-// run runs a command. Signals end it by ending ctx, and at once when a second
+// run runs a command. Signals end it by ending ctx, and at once when another
 // one comes; serve handles its signals itself.
 func (m *Main) run(ctx context.Context, cmd command) error {
 	if _, ok := cmd.(*serveCommand); ok {
@@ -133,18 +138,36 @@ func (m *Main) run(ctx context.Context, cmd command) error {
 	defer cancel(nil)
 	done := make(chan error, 1)
 	go func() { done <- cmd.Run(ctx) }()
-	for interrupted := false; ; interrupted = true {
+	var first ending
+	for {
 		select {
 		case err := <-done:
 			return err
 		case sig := <-m.Signals:
 			err := fmt.Errorf("ended by %v", sig)
-			if interrupted {
+			if first.again(time.Now()) {
 				return err
 			}
 			cancel(err)
 		}
 	}
+}
+
+// together is how soon after a first signal to end another one is taken for the
+// same: a supervisor may signal the process and its group, or the terminal the
+// group and a wrapper the process.
+const together = time.Second
+
+// ending is the first signal to end; its zero value is none.
+type ending struct{ at time.Time }
+
+// again takes a signal, and reports whether it repeats an earlier one in earnest.
+func (e *ending) again(now time.Time) bool {
+	if e.at.IsZero() {
+		e.at = now
+		return false
+	}
+	return now.Sub(e.at) >= together
 }
 
 func (m *Main) usage(w io.Writer) {
@@ -157,8 +180,13 @@ func (m *Main) usage(w io.Writer) {
 
 func (m *Main) commandUsage(w io.Writer, d description) {
 	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
-	if d.name == "snapshot" {
+	switch d.name {
+	case "snapshot":
 		fmt.Fprint(w, snapshotUsage())
+	case "relay-key":
+		fmt.Fprint(w, relayKeyUsage)
+	case "outbox":
+		fmt.Fprint(w, outboxUsage)
 	}
 	if !d.options {
 		return
@@ -207,9 +235,19 @@ func (o *options) parse(args []string, most int) ([]string, error) {
 	return operands, nil
 }
 
-// load reads the configuration from the flags, the environment and the file.
-func (o *options) load(env []string) (*config.Config, error) {
-	cfg, err := config.Load(o.sources(env))
+// load reads the configuration from the flags, the environment and the file,
+// for a command that works beside the relay or without one.
+func (o *options) load(env []string) (*config.Config, error) { return loaded(o.sources(env)) }
+
+// loadToServe does the same for the relay itself.
+func (o *options) loadToServe(env []string) (*config.Config, error) {
+	s := o.sources(env)
+	s.Serve = true
+	return loaded(s)
+}
+
+func loaded(s config.Sources) (*config.Config, error) {
+	cfg, err := config.Load(s)
 	if err != nil {
 		return nil, usageError{err}
 	}

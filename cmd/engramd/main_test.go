@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"engramd/internal/admin"
 	"engramd/internal/gate"
@@ -32,23 +34,32 @@ func (s *stubborn) Run(ctx context.Context) error {
 }
 func (s *stubborn) Close() error { return nil }
 
-// TestSignalsEndACommand: the first ends its context, the second does not wait.
+// TestSignalsEndACommand: the first ends its context, one that comes with it is the same, a later one does not wait.
 func TestSignalsEndACommand(t *testing.T) {
-	signals := make(chan os.Signal, 2)
-	m := &Main{Signals: signals}
-	cmd := &stubborn{make(chan struct{}), make(chan struct{}), make(chan error, 1)}
-	defer close(cmd.end)
-	result := make(chan error, 1)
-	go func() { result <- m.run(t.Context(), cmd) }()
-	<-cmd.running
-	signals <- syscall.SIGINT
-	if err := <-cmd.sawEnd; err == nil || !strings.Contains(err.Error(), "interrupt") {
-		t.Errorf("cause %v", err)
-	}
-	signals <- syscall.SIGTERM
-	if err := <-result; err == nil || !strings.Contains(err.Error(), "terminated") {
-		t.Errorf("second signal: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		signals := make(chan os.Signal, 2)
+		m := &Main{Signals: signals}
+		cmd := &stubborn{make(chan struct{}), make(chan struct{}), make(chan error, 1)}
+		defer close(cmd.end)
+		result := make(chan error, 1)
+		go func() { result <- m.run(t.Context(), cmd) }()
+		<-cmd.running
+		signals <- syscall.SIGINT
+		if err := <-cmd.sawEnd; err == nil || !strings.Contains(err.Error(), "interrupt") {
+			t.Errorf("cause %v", err)
+		}
+		time.Sleep(together - time.Millisecond)
+		signals <- syscall.SIGTERM
+		synctest.Wait()
+		if len(result) > 0 {
+			t.Fatalf("a signal within %v ended it: %v", together, <-result)
+		}
+		time.Sleep(time.Millisecond)
+		signals <- syscall.SIGTERM
+		if err := <-result; err == nil || !strings.Contains(err.Error(), "terminated") {
+			t.Errorf("second signal: %v", err)
+		}
+	})
 }
 
 func TestOperandsAndFlagsInAnyOrder(t *testing.T) {
@@ -97,7 +108,9 @@ func TestMetricsKnowEveryLabel(t *testing.T) {
 			m.AdminCall(name, outcome)
 		}
 	}
-	m.Removed("ban", 1)
+	for _, reason := range []string{"ban", "operator", "retention"} {
+		m.Removed(reason, 1)
+	}
 	families, err := m.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"engramd/internal/admin"
 	"engramd/internal/snapshot"
@@ -12,82 +17,209 @@ import (
 	"engramd/internal/store"
 )
 
-// managed is what the management API (NIP-86) may do with snapshots: by id, with
-// the keys of the configuration only, and never without a snapshot of the state
-// before a restore.
-type managed struct{ s *operator.Service }
+// managed is what the management API (NIP-86) may do with snapshots: by name,
+// with the keys of the configuration only, and never without a snapshot of the
+// state before a restore.
+//
+// Whoever manages a relay sees nothing of memory, not even whether there is any
+// (docs/management.md): answers hold what he entered himself. So he knows only
+// the snapshots that he made, and them by random names, because an id is the
+// hash of what a snapshot holds; answers tell no number; and they come after a
+// whole number of steps of time.
+type managed struct {
+	s *operator.Service
+	// after is time.After in all but tests.
+	after func(time.Duration) <-chan time.Time
+}
 
 var _ admin.Snapshots = managed{}
 
-// List lists snapshots.
+// managedStep is the time after which, or after a multiple of which, an answer
+// comes that needs a look at an agent's memory.
+const managedStep = 500 * time.Millisecond
+
+// level lets the current step of time pass.
+func (m managed) level(ctx context.Context, began time.Time) {
+	took := time.Since(began)
+	select {
+	case <-m.after((took/managedStep+1)*managedStep - took):
+	case <-ctx.Done():
+	}
+}
+
+// managedSnapshot is a snapshot as its maker knows it.
+type managedSnapshot struct {
+	ID        string    `json:"id"` // Record.Managed
+	Tenant    string    `json:"tenant"`
+	Agent     string    `json:"agent"`
+	Label     string    `json:"label,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	Encrypted bool      `json:"encrypted"`
+	Pinned    bool      `json:"pinned"`
+	Automatic bool      `json:"automatic"` // of the state before a restore
+}
+
+// list finds the snapshots that were made over the network.
+func (m managed) list(tenant, agent string) ([]snapshot.Info, error) {
+	all, err := m.s.List(tenant, agent)
+	var out []snapshot.Info
+	for _, info := range all {
+		if info.Managed != "" {
+			out = append(out, info)
+		}
+	}
+	slices.SortFunc(out, func(a, b snapshot.Info) int { return strings.Compare(b.Managed, a.Managed) })
+	return out, err
+}
+
+// find finds one of them by its name.
+func (m managed) find(p admin.SnapshotParams) (snapshot.Info, error) {
+	list, err := m.list(p.Tenant, p.Agent)
+	for _, info := range list {
+		if info.Managed == p.ID {
+			return info, nil
+		}
+	}
+	if err == nil {
+		err = snapshot.ErrNotFound
+	}
+	return snapshot.Info{}, err
+}
+
+// newName makes a name of the form of an id.
+func newName() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+}
+
+// List lists the snapshots that were made over the network, newest first.
 func (m managed) List(_ context.Context, p admin.SnapshotParams) (any, error) {
-	list, err := m.s.List(p.Tenant, p.Agent)
+	list, err := m.list(p.Tenant, p.Agent)
 	if err != nil {
 		return nil, refused(err)
 	}
+	out := []managedSnapshot{}
+	for _, info := range list {
+		s := managedSnapshot{
+			ID: info.Managed, Tenant: info.Tenant, Agent: info.Agent, Label: info.Label, CreatedAt: bundle.TimeOf(info.Managed),
+			Encrypted: info.Encrypted, Pinned: info.Pinned, Automatic: info.Automatic(),
+		}
+		if s.Automatic {
+			s.Label = "" // it names an id
+		}
+		out = append(out, s)
+	}
 	return struct {
-		Snapshots  []snapshot.Info `json:"snapshots"`
-		Encryption bool            `json:"encryption_available"`
-	}{append([]snapshot.Info{}, list...), !m.s.Settings().Recipients.Empty()}, nil
+		Snapshots  []managedSnapshot `json:"snapshots"`
+		Encryption bool              `json:"encryption_available"`
+	}{out, !m.s.Settings().Recipients.Empty()}, nil
 }
 
-// Create captures an agent's memory.
+// Create captures an agent's memory, of which there may be none.
 func (m managed) Create(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin, Recipients: &bundle.Recipients{}}
+	defer m.level(ctx, time.Now())
+	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin,
+		Recipients: &bundle.Recipients{}, Managed: newName()}
 	if p.Encrypt {
 		if q.Recipients = nil; m.s.Settings().Recipients.Empty() {
 			return nil, admin.Invalid("encrypt: this relay has no snapshot.recipients to encrypt to")
 		}
 	}
-	made, err := m.s.Create(ctx, q)
-	if err != nil {
+	if _, err := m.s.Create(ctx, q); err != nil {
 		return nil, refused(err)
 	}
-	return made.Info, nil
+	return struct {
+		ID string `json:"id"`
+	}{q.Managed}, nil
 }
 
-// Verify reports on every check. That a check failed is a result.
+// Verify says whether every check is passed. That one failed is a result.
 func (m managed) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	report, err := m.s.Verify(ctx, operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: p.ID})
+	defer m.level(ctx, time.Now())
+	info, err := m.find(p)
 	if err != nil {
 		return nil, refused(err)
 	}
-	hidePaths(report)
-	return report, nil
-}
-
-// hidePaths keeps where files lie from who manages over the network.
-func hidePaths(r *bundle.Report) {
-	r.Path = ""
-	for _, parent := range r.Parents {
-		hidePaths(parent)
+	report, err := m.s.Verify(ctx, operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID})
+	if err != nil {
+		return nil, refused(err)
 	}
+	return struct {
+		OK bool `json:"ok"`
+	}{report.OK()}, nil
 }
 
-// Restore repairs or rolls back, or says what it would do.
+// Restore repairs or rolls back, or says whether it would.
 func (m managed) Restore(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	q := operator.RestoreRequest{Which: operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: p.ID}, Mode: snapshot.Mode(p.Mode)}
-	if p.DryRun {
-		plan, err := m.s.Plan(ctx, q)
-		return plan, refused(err)
+	defer m.level(ctx, time.Now())
+	info, err := m.find(p)
+	if err != nil {
+		return nil, refused(err)
 	}
-	done, err := m.s.Restore(ctx, q)
-	return done, refused(err)
+	q := operator.RestoreRequest{Which: operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID}, Mode: snapshot.Mode(p.Mode), Managed: newName()}
+	if p.DryRun {
+		if q.Mode == snapshot.Rollback {
+			err = m.s.MayReplace()
+		}
+		if err == nil {
+			_, err = m.s.Plan(ctx, q)
+		}
+		if err != nil {
+			return nil, refused(err)
+		}
+		return struct {
+			DryRun bool `json:"dry_run"`
+			OK     bool `json:"ok"`
+		}{true, true}, nil
+	}
+	if _, err := m.s.Restore(ctx, q); err != nil {
+		return nil, refused(err)
+	}
+	return struct {
+		PreSnapshot string `json:"pre_snapshot"`
+	}{q.Managed}, nil
 }
 
 // Pin exempts a snapshot from retention.
 func (m managed) Pin(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	return true, refused(m.s.Pin(ctx, p.Tenant, p.Agent, p.ID, true))
+	return m.pin(ctx, p, true)
 }
 
 // Unpin lets retention have it again.
 func (m managed) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	return true, refused(m.s.Pin(ctx, p.Tenant, p.Agent, p.ID, false))
+	return m.pin(ctx, p, false)
 }
 
-// Delete deletes a snapshot.
+func (m managed) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (any, error) {
+	info, err := m.find(p)
+	if err == nil {
+		err = m.s.Pin(ctx, p.Tenant, p.Agent, info.ID, pinned)
+	}
+	return true, refused(err)
+}
+
+// Delete deletes a snapshot, but never the last verified one of those that he
+// made: whether there are others is not for him to know.
 func (m managed) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
-	return true, refused(m.s.Delete(ctx, p.Tenant, p.Agent, p.ID))
+	info, err := m.find(p)
+	if err != nil {
+		return nil, refused(err)
+	}
+	list, err := m.list(p.Tenant, p.Agent)
+	if err != nil {
+		return nil, refused(err)
+	}
+	others := 0
+	for _, other := range list {
+		if other.ID != info.ID && other.Verified() {
+			others++
+		}
+	}
+	if others == 0 && info.Verified() {
+		return nil, refused(snapshot.ErrLastVerified)
+	}
+	return true, refused(m.s.Delete(ctx, p.Tenant, p.Agent, info.ID))
 }
 
 // refused tells the caller of what is a matter of the request or the state of the
@@ -107,7 +239,7 @@ func refused(err error) error {
 		if errors.Is(err, known.is) {
 			text := known.is.Error()
 			if known.is == bundle.ErrInvalid {
-				text += "; verifysnapshot says why"
+				text += "; engramd snapshot verify says why"
 			}
 			return fmt.Errorf("%w: %w", known.answer(text), err)
 		}

@@ -4,23 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"engramd/internal/config"
 	"engramd/internal/store"
 )
 
-// openBeside opens the database for reading, whether a daemon runs or not.
+// openBeside opens the database for reading, whether a daemon runs or not. One
+// of an older version is refused.
 func openBeside(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+	return openReading(ctx, cfg, func(*store.Options) {})
+}
+
+// openAnyVersion does the same, and reads a database of an older version on a
+// copy that it brings up to date. It says so on out.
+func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*store.Store, error) {
+	private()
+	scratch, err := store.TempDir(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openReading(ctx, cfg, func(o *store.Options) { o.Scratch = scratch })
+	if err != nil {
+		return nil, err
+	}
+	if version, older := s.Older(); older {
+		latest, err := store.Latest()
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		fmt.Fprintf(out, "the database is of version %d and stays so: this is read from a copy of it, brought up to version %d as the next start of engramd serve does\n", version, latest)
+	}
+	return s, nil
+}
+
+func openReading(ctx context.Context, cfg *config.Config, change func(*store.Options)) (*store.Store, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
 	}
 	live := storeLive(cfg)
 	live.QueryTimeout = -1 // the operator waits as long as it takes
-	s, err := store.Open(ctx, store.Options{Path: store.File(cfg.Data), Table: table, ReadOnly: true, Live: live})
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
+	if err := databaseThere(cfg); err != nil {
+		return nil, err
 	}
-	return s, err
+	o := store.Options{Path: store.File(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	change(&o)
+	return store.Open(ctx, o)
+}
+
+// databaseThere keeps commands that need a database from making one.
+func databaseThere(cfg *config.Config) error {
+	_, err := os.Stat(store.File(cfg.Data))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
+	}
+	return err
 }

@@ -13,7 +13,7 @@ import (
 // force: all of it, or, when anything in it is wrong, nothing. It runs on the
 // goroutine that handles signals, so reloads and the shutdown take turns.
 func (c *serveCommand) reload(ctx context.Context) {
-	next, err := c.options.load(c.Env)
+	next, err := c.options.loadToServe(c.Env)
 	if err == nil {
 		err = c.apply(ctx, config.KeepFixed(c.cfg, next))
 	}
@@ -57,11 +57,15 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if _, err := policy.New(policyOptions(cfg, c.relay.Names(), c.store.Approved)); err != nil {
 		return err
 	}
+	live, err := daemonLive(cfg)
+	if err != nil {
+		return err
+	}
 	settings, err := snapshotSettings(cfg)
 	if err != nil {
 		return err
 	}
-	if err := c.store.SetOptions(ctx, storeLive(cfg)); err != nil {
+	if err := c.store.SetOptions(ctx, live); err != nil {
 		return err
 	}
 	if err := c.store.SetTable(table); err != nil {
@@ -70,6 +74,8 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
 		return err
 	}
+	c.shares.SetRules(c.shareRules(cfg))
+	c.program.Set(c.programOptions(cfg))
 	c.relay.SetTable(table)
 	c.relay.SetLimits(relayLimits(cfg))
 	c.sessions.SetLimits(sessionLimits(cfg))
@@ -77,9 +83,12 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	c.bridge.SetPending(pendingLimits(cfg))
 	c.bridge.SetLimits(bridgeLimits(cfg))
 	c.contracts.SetEventLimit(cfg.Limits.MessageBytes)
+	c.memory.SetLimit(cfg.Limits.Memory)
 	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
 	c.snapshots.Configure(settings)
 	c.mutations.Store(cfg.Events.Mutations)
+	c.sessions.SetAccess(cfg.Log.Access)
+	c.bridge.SetAccess(cfg.Log.Access)
 	setLevel(&c.level, cfg)
 	return nil
 }

@@ -68,6 +68,7 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 		override(&info.Icon, r.Icon)
 		return func() {
 			c.policy.Set(writes)
+			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys)
 			c.relay.SetInfo(info)
 			c.blocked.set(r.Blocked)
 			if c.sessions != nil {
@@ -99,7 +100,7 @@ func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed{c.snapshots}, Log: c.log, Metrics: c.metrics})
+	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed{c.snapshots, time.After}, Log: c.log, Metrics: c.metrics})
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,16 @@ func TestMain(m *testing.M) {
 //	logs NAME REGEXP       wait until its log has a line that matches
 //	! logs NAME REGEXP     its log has no such line so far
 //	events FILE WHAT…      write signed events as JSON lines, see writeEvents
+//	contract NAME AGENT    provision an agent and have it write a contract, see contract
+//	recalls NAME AGENT     it reads what it wrote, and writes
+//	self NAME DIR          NIP-11 tells the relay's identity key
+//	scrape NAME            write its metrics to the file metrics
+//	documented FILE AFTER  write the commands that docs/operating.md shows after a line to FILE, see documented
+//	keyless DIR            make a data folder one of before there was a relay key
 //	manage NAME BODY       call the management API with the key $MANAGER; the file
 //	                       answer has the status and the answer
+//	info NAME              write the NIP-11 document to the file answer
+//	metric NAME METRIC N   wait until a metric, with its labels, has a value
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -47,12 +55,18 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[daemonsKey{}] = map[string]*daemon{}
 			env.Setenv("MANAGER", managingKey().Pub)
+			stores, err := filepath.Abs(filepath.Join("..", "..", "testdata", "stores"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("STORES", stores) // databases of older versions
 			env.Setenv("GORACE", noSleepAtExit)
 			return snapshotKeys(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents, "manage": manage,
-			"master": setMaster,
+			"master": setMaster, "contract": contract, "recalls": recalls, "self": self, "scrape": scrape, "documented": documented, "keyless": keyless,
+			"info": info, "metric": waitMetric,
 		},
 	})
 }

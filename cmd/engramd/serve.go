@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"engramd/internal/admin"
 	"engramd/internal/bridge"
@@ -21,13 +23,18 @@ import (
 	"engramd/internal/contracts/outbox"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/events"
+	"engramd/internal/memory"
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
+	"engramd/internal/program"
 	"engramd/internal/relay"
+	"engramd/internal/relaykey"
 	"engramd/internal/replay"
 	"engramd/internal/session"
+	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
+	"engramd/internal/trace"
 )
 
 // serveCommand is `engramd serve`: it brings the parts up in Run, from the
@@ -44,11 +51,17 @@ type serveCommand struct {
 	listener net.Listener // websocket and HTTP
 	scrape   net.Listener // metrics; nil when off
 	metrics  *metrics.Metrics
+	memory   *memory.Watch
+	tags     *trace.Tags // how keys are named in the log and in `engramd status`
 	store    *store.Store
 	relay    *relay.Relay
 	policy   policy.Live
+	program  program.Live // asked after the policy
 	blocked  blocked
+	shares   *share.Book
+	listed   *share.Keys // which of them have a share of their own
 	vault    *vault.Vault
+	keys     *relaykey.Ring     // the relay's identity
 	agents   *identity.Registry // names and kept keys
 	outbox   *outbox.Outbox
 
@@ -70,6 +83,7 @@ type serveCommand struct {
 	failed    chan error // a server ended by itself
 
 	mutations atomic.Bool // tell the broker of writes
+	up        atomic.Bool // everything is there that a report looks at
 
 	attached  bool // live dispatch runs
 	stopped   bool // shutdown closed everything
@@ -82,16 +96,16 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 	if _, err = c.options.parse(args, 0); err != nil {
 		return err
 	}
-	if c.cfg, err = c.options.load(c.Env); err != nil {
+	if c.cfg, err = c.options.loadToServe(c.Env); err != nil {
 		return err
 	}
-	return compiles(c.cfg) // before anything is created
+	return serves(c.cfg) // before anything is created
 }
 
 // Run serves until a signal ends it. A first SIGTERM or SIGINT finishes what
-// is under way, a second one ends at once.
+// is under way, one that comes a second later or after that ends at once.
 func (c *serveCommand) Run(ctx context.Context) error {
-	c.log = newLogger(c.Stderr, c.cfg, &c.level)
+	c.log, c.tags = newLogger(c.Stderr, c.cfg, &c.level), trace.NewTags()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	started := make(chan error, 1)
@@ -118,6 +132,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
+	c.memory = memory.New(c.cfg.Limits.Memory, memory.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
+	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
 		return err
 	}
@@ -127,10 +143,11 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	if err := c.openRelay(ctx); err != nil {
 		return err
 	}
-	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log); err != nil {
+	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log, slices.Concat(c.keyOrders(), c.outboxOrders(), c.statusOrders())...); err != nil {
 		return err
 	}
 	c.openSurfaces()
+	c.up.Store(true)
 	c.startKeeper()
 	return nil
 }
@@ -139,8 +156,10 @@ func (c *serveCommand) openFolder() (err error) {
 	if err = store.PrepareDir(c.cfg.Data); err != nil {
 		return err
 	}
-	c.lock, err = store.Lock(c.cfg.Data)
-	return err
+	if c.lock, err = store.Lock(c.cfg.Data); err != nil {
+		return err
+	}
+	return store.SweepScratch(c.cfg.Data)
 }
 
 // listen takes the ports before the database is opened: with port 0, the
@@ -169,44 +188,54 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := notToItself(c.cfg, listening(c.listener)); err != nil {
+		return err // port 0: only now it is known
+	}
 	c.metrics = metrics.New(version)
 	c.metrics.SetConnectionsLimit(c.cfg.Limits.Connections)
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
-		Log: c.log, Metrics: c.metrics,
+		Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
 	}, table)
+	if err != nil {
+		return err
+	}
+	live, err := daemonLive(c.cfg)
 	if err != nil {
 		return err
 	}
 	c.store, err = store.Open(ctx, store.Options{
 		Path: store.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
-		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: storeLive(c.cfg),
+		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
 	})
 	if err != nil {
 		return err
 	}
 	c.metrics.WatchSizes(c.sizes())
+	c.metrics.WatchMemory(c.memory.Limit, c.memory.Needed)
+	c.openShares()
+	c.metrics.WatchReads(func() metrics.Reads { return metrics.Reads(c.store.Reads()) })
 	if err := c.openBroker(); err != nil {
 		return err
 	}
 	if err := c.openSnapshots(); err != nil {
 		return err
 	}
-	if err := c.openVault(ctx); err != nil {
+	if err := c.openKeys(ctx); err != nil {
 		return err
 	}
 	if err := c.openAdmin(ctx); err != nil { // sets the policy
 		return err
 	}
-	c.relay.Reject(c.policy.RejectEvent)
+	c.program.Set(c.programOptions(c.cfg))
+	c.relay.Reject(c.policy.RejectEvent, c.program.RejectEvent)
+	c.relay.OnNotStored(c.policy.NotStored)
 	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
 	if err := c.relay.Attach(c.store); err != nil {
 		return err
 	}
 	c.attached = true
-	if err := c.openOutbox(); err != nil {
-		return err
-	}
+	c.openOutbox()
 	if err := c.openContracts(ctx); err != nil {
 		return err
 	}
@@ -224,15 +253,16 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 func (c *serveCommand) openSurfaces() {
 	c.sessions = session.New(c.relay, session.Options{
 		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
-		Addr:    func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
-		Metrics: c.metrics, Log: c.log,
+		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
+		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
+		Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, API: c.api,
-		Log: c.log, Metrics: c.metrics,
+		Management: c.admin, Used: c.used, API: c.api, Shares: c.shares,
+		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
 	c.failed = make(chan error, 2)
@@ -285,11 +315,11 @@ func (c *serveCommand) wait(ctx context.Context) error {
 				continue
 			}
 			c.log.Info("shutting down", "signal", sig.String(), "within", c.cfg.Timeouts.Shutdown.String())
-			return c.shutdown()
+			return c.shutdown(ending{time.Now()})
 		case err := <-c.failed:
-			return errors.Join(err, c.shutdown())
+			return errors.Join(err, c.shutdown(ending{}))
 		case <-ctx.Done():
-			return c.shutdown()
+			return c.shutdown(ending{})
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -162,37 +161,17 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // order does what writes to the database: by the daemon that holds the folder, or
 // here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, req request, result any, here func(*operator.Service) error) error {
-	if err := store.PrepareDir(c.cfg.Data); err != nil {
-		return err
-	}
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
-		answer, failed := askDaemon(ctx, c.cfg.Data, req)
-		if unreachable := new(unreachableError); errors.As(failed, &unreachable) {
-			return fmt.Errorf("%w: %w", err, failed)
+	return order(ctx, c.cfg, req, result, func(db *store.Store) error {
+		judge, err := judgeOf(c.cfg)
+		if err != nil {
+			return err
 		}
-		if failed != nil || answer == nil {
-			return failed
+		c.store = db
+		defer func() { c.store = nil }() // it is closed with the order
+		s, err := c.service(judge)
+		if err != nil {
+			return err
 		}
-		return json.Unmarshal(answer, result)
-	}
-	if err != nil {
-		return err
-	}
-	defer lock.Unlock() // the end of the process does it, too
-	judge, err := judgeOf(c.cfg)
-	if err != nil {
-		return err
-	}
-	if c.store, err = openAlone(ctx, c.cfg); err != nil {
-		return err
-	}
-	s, err := c.service(judge)
-	if err != nil {
-		return err
-	}
-	err = here(s)
-	err = errors.Join(err, c.store.Close())
-	c.store = nil
-	return err
+		return here(s)
+	})
 }

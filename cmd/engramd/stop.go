@@ -16,8 +16,9 @@ import (
 // grace is the part of timeouts.shutdown that is kept for closing the database.
 func grace(total time.Duration) time.Duration { return total / 5 }
 
-// shutdown ends gracefully, unless a second signal comes or the time is over.
-func (c *serveCommand) shutdown() error {
+// shutdown ends gracefully, unless another signal than the first comes or the
+// time is over.
+func (c *serveCommand) shutdown(first ending) error {
 	total := c.cfg.Timeouts.Shutdown
 	deadline := time.NewTimer(total)
 	defer deadline.Stop()
@@ -29,7 +30,7 @@ func (c *serveCommand) shutdown() error {
 			c.stopped = true
 			return err
 		case sig := <-c.Signals:
-			if sig != syscall.SIGHUP {
+			if sig != syscall.SIGHUP && first.again(time.Now()) {
 				c.abandoned = true
 				return fmt.Errorf("ended by a second signal (%v); nothing that was acknowledged is lost", sig)
 			}
@@ -46,9 +47,10 @@ func (c *serveCommand) shutdown() error {
 //  1. /readyz fails, the ports are closed
 //  2. imports, restores and snapshots stop, sessions answer what they have read and say goodbye (1001)
 //  3. deadlines are looked after no more, the outbox stops; what it has not delivered is delivered after the next start
-//  4. the store commits what waits, checkpoints and closes
-//  5. live dispatch ends
-//  6. the events broker is told what it has not been told yet, for a second at most
+//  4. the write policy program ends: nobody is left to ask it
+//  5. the store commits what waits, checkpoints and closes
+//  6. live dispatch ends
+//  7. the events broker is told what it has not been told yet, for a second at most
 func (c *serveCommand) stop(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -63,6 +65,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	surfaces.Wait()
 	c.stopContracts()
 	c.outbox.Close()
+	c.program.Close()
 	err := c.store.Close()
 	c.relay.Close()
 	c.closeBroker()
@@ -109,6 +112,7 @@ func (c *serveCommand) Close() error {
 			c.stopContracts()
 		}
 		c.outbox.Close()
+		c.program.Close()
 		if c.store != nil {
 			errs = append(errs, c.store.Close())
 		}

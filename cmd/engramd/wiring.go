@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,10 +18,14 @@ import (
 	"engramd/internal/bridge"
 	"engramd/internal/config"
 	"engramd/internal/gate"
+	"engramd/internal/loglimit"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/retention"
 	"engramd/internal/session"
+	"engramd/internal/share"
 	"engramd/internal/store"
+	"engramd/internal/trace"
 )
 
 // This file translates the configuration into what each package takes.
@@ -38,20 +44,34 @@ func collectLess(env []string) { collectAt(env, 200) }
 func collectMore(env []string) { collectAt(env, 50) }
 
 func collectAt(env []string, percent int) {
-	set := func(v string) bool { return strings.HasPrefix(v, "GOGC=") }
-	if !slices.ContainsFunc(env, set) {
+	if !isSet(env, "GOGC") {
 		debug.SetGCPercent(percent)
 	}
+}
+
+func isSet(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 }
 
 func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
 	setLevel(level, cfg)
 	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(w, o)
 	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
+		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return slog.New(loglimit.New(trace.Limit(h, linesPerSecond, linesAtOnce), loglimit.Options{
+		About: func(err error) bool { return errors.Is(err, store.ErrFull) },
+		Every: time.Minute, Text: "there is no room: more was not stored",
+	}))
 }
+
+// What clients can make the daemon log, at level debug and in the access log:
+// some 100 KB a second at most.
+const (
+	linesPerSecond = 500
+	linesAtOnce    = 5000
+)
 
 func setLevel(level *slog.LevelVar, cfg *config.Config) {
 	// The words of log.level are slog's own, so this cannot fail.
@@ -63,6 +83,7 @@ func setLevel(level *slog.LevelVar, cfg *config.Config) {
 func newTable(cfg *config.Config) (*gate.Table, error) {
 	t, err := gate.NewTable(gate.Options{
 		Wildcard: cfg.Gate.Wildcard, IDs: cfg.Gate.IDs, Contracts: cfg.Gate.Contracts, Rules: cfg.Gate.Rules,
+		AuthRequired: cfg.Read.AuthRequired,
 	})
 	if err != nil {
 		return nil, usageError{err}
@@ -75,10 +96,13 @@ func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 		Authors: cfg.Write.Authors, Owners: cfg.Write.Owners, Kinds: cfg.Write.Kinds,
 		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,
 		MaxTags: cfg.Limits.EventTags, Future: cfg.Limits.Future,
-		KeyRate:    policy.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
-		AddrRate:   policy.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
+		Rates: policy.Rates{
+			Key:   share.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
+			Share: share.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
+			Rows:  share.Rate{PerSecond: cfg.Limits.IndexRows, Burst: cfg.Limits.IndexRowsBurst},
+		},
 		RelayNames: names,
-		Reader:     relay.ReaderFrom, Addr: relay.AddrFrom, Approved: approved,
+		Reader:     relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,
 	}
 }
 
@@ -87,8 +111,8 @@ func sessionLimits(cfg *config.Config) session.Limits {
 	return session.Limits{
 		Connections: l.Connections, PerAddress: offToNegative(l.ConnectionsPerAddress),
 		MessageBytes: l.MessageBytes, Subscriptions: l.Subscriptions, Filters: l.Filters, FilterValues: l.FilterValues,
-		LiveValues: l.LiveValues, LiveTotal: l.LiveTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
-		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes,
+		LiveBytes: l.LiveBytes, LiveShare: l.LiveBytesPerShare, LiveTotal: l.LiveBytesTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
+		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes, WaitingShare: l.WaitingBytesPerShare, WaitingTotal: l.WaitingBytesTotal,
 		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueTotal: l.QueueTotal,
 		PingEvery: t.Ping, Silence: t.Silence, Stall: t.WriteStall, Handshake: t.Handshake,
 	}
@@ -102,8 +126,28 @@ func storeLive(cfg *config.Config) store.Live {
 	return store.Live{
 		Versions: offToNegative(cfg.History.Versions), Days: offToNegative(cfg.History.Days), ContractDays: cfg.History.ContractDays,
 		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout,
-		Quota: store.Quota{Events: cfg.Limits.AuthorEvents, Bytes: cfg.Limits.AuthorBytes},
+		Quota: store.Quota{
+			Events: cfg.Limits.AuthorEvents, DefaultEvents: !cfg.Said("limits.author_events"),
+			Bytes: cfg.Limits.AuthorBytes, DefaultBytes: !cfg.Said("limits.author_bytes"),
+		},
 	}
+}
+
+// retentionRules reads retention.rules.
+func retentionRules(cfg *config.Config) ([]retention.Rule, error) {
+	rules, err := retention.Parse(cfg.Retention.Rules)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("retention.rules: %w", err)}
+	}
+	return rules, nil
+}
+
+// daemonLive is storeLive with what the daemon alone does.
+func daemonLive(cfg *config.Config) (store.Live, error) {
+	live := storeLive(cfg)
+	var err error
+	live.Retention, err = retentionRules(cfg)
+	return live, err
 }
 
 func relayLimits(cfg *config.Config) relay.Limits {
@@ -115,14 +159,16 @@ const subIDBytes = 64
 
 func relayInfo(cfg *config.Config) relay.Info {
 	w := cfg.Write
+	rules, _ := retentionRules(cfg) // compiles has looked at them
 	return relay.Info{
 		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon,
 		Version: version, MessageBytes: cfg.Limits.MessageBytes, Subscriptions: cfg.Limits.Subscriptions, SubIDBytes: subIDBytes,
 		EventTags:        cfg.Limits.EventTags,
 		FutureSeconds:    int64(cfg.Limits.Future / time.Second),
-		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds) > 0,
+		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds)+len(w.Program) > 0,
 		EOSEHints:        cfg.Req.EOSEHints,
 		Management:       len(cfg.Admin.Keys) > 0,
+		Retention:        rules,
 	}
 }
 
@@ -141,7 +187,7 @@ func pendingLimits(cfg *config.Config) bridge.PendingLimits {
 func bridgeLimits(cfg *config.Config) bridge.Limits {
 	l := cfg.Limits
 	return bridge.Limits{
-		Requests: l.HTTPRequests, PerAddress: offToNegative(l.HTTPPerAddress), EventBytes: l.MessageBytes,
+		Requests: l.HTTPRequests, PerShare: offToNegative(l.HTTPPerAddress), EventBytes: l.MessageBytes,
 		Filters: l.Filters, FilterValues: l.FilterValues, Stall: cfg.Timeouts.WriteStall,
 	}
 }

@@ -6,21 +6,51 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"engramd/internal/relay"
 )
 
-// writeJSON answers with a document. The encoding of what is passed here
-// cannot fail.
+// writeJSON answers with a small document, of one who has no place any more or
+// never had.
 func writeJSON(w http.ResponseWriter, status int, contentType string, doc any) {
+	status, body := encoded(status, doc)
+	jsonHeaders(w, status, contentType, body)
+	_, _ = w.Write(body) // a client that is gone needs no answer
+}
+
+// encoded is a document and the status of its answer. The encoding of what is
+// passed here cannot fail.
+func encoded(status int, doc any) (int, []byte) {
 	body, err := json.Marshal(doc)
 	if err != nil {
 		status, body = http.StatusInternalServerError, []byte(`{"error":"error: the answer could not be encoded"}`)
 	}
+	return status, append(body, '\n')
+}
+
+func jsonHeaders(w http.ResponseWriter, status int, contentType string, body []byte) {
 	hdr := w.Header()
 	hdr.Set("Content-Type", contentType)
 	hdr.Set("X-Content-Type-Options", "nosniff")
-	hdr.Set("Content-Length", strconv.Itoa(len(body)+1))
+	hdr.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+}
+
+// answer answers a call with a document. Its place is free while the answer is
+// on its way.
+func (h *Handler) answer(c *call, status int, doc any) error {
+	var body []byte
+	err := h.compute(c.Context(), h.pools.checking, func() error {
+		status, body = encoded(status, doc)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.yield(len(body))
+	h.renew(c.w)
+	jsonHeaders(c.w, status, "application/json", body)
+	return h.write(c, body)
 }
 
 // writeError answers {"error": text}; text is "prefix: reason".
@@ -31,14 +61,12 @@ func writeError(w http.ResponseWriter, status int, text string) {
 	writeJSON(w, status, "application/json", map[string]string{"error": text})
 }
 
-// readOnly lets GET and HEAD through and answers anything else with 405. The
-// connection is closed then, so that no body is waited for.
+// readOnly lets GET and HEAD through and answers anything else with 405.
 func readOnly(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true
 	}
 	w.Header().Set("Allow", "GET, HEAD, OPTIONS")
-	w.Header().Set("Connection", "close")
 	writeError(w, http.StatusMethodNotAllowed, "invalid: this path is read with GET")
 	return false
 }
@@ -48,7 +76,7 @@ func readOnly(w http.ResponseWriter, r *http.Request) bool {
 func allowCORS(hdr http.Header) {
 	hdr.Set("Access-Control-Allow-Origin", "*")
 	hdr.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
-	hdr.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type")
+	hdr.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+relay.AttestationHeader)
 }
 
 func preflight(w http.ResponseWriter, management bool) {

@@ -85,6 +85,51 @@ func TestEvents(t *testing.T) {
 	wantIDs(t, "what is there", w.ask(agent, "POST", "/query", `[{"kinds":[30174],"authors":["`+agent.Pub+`"]}]`), second)
 }
 
+// TestEventsWithABase: the condition stands in the signed URL, is for the event's
+// author alone, and is repeated in the answer.
+func TestEventsWithABase(t *testing.T) {
+	w := newWorld(t)
+	d := nostr.Tag{"d", strings.Repeat("cd", 32)}
+	engram := func(created int64) *nostr.Event {
+		return agent.Sign(30174, created, storetest.Payload(fmt.Sprint(created)), d, nostr.Tag{"p", owner.Pub})
+	}
+	first, second, third := engram(-50), engram(-40), engram(-30)
+	const conflict = "conflict: another version is the head"
+	for _, tt := range []struct {
+		name   string
+		by     storetest.Key
+		query  string
+		ev     *nostr.Event
+		status int
+		text   string // of an error
+	}{
+		{"for a head that is not there", agent, "?base=" + first.ID, second, 409, conflict},
+		{"for none", agent, "?base=", first, 200, ""},
+		{"again", agent, "?base=", first, 200, ""},
+		{"for none, and there is one", agent, "?base=", second, 409, conflict},
+		{"by another than the author", stranger, "?base=" + first.ID, second, 403, "restricted: only its author"},
+		{"for the head", agent, "?base=" + first.ID, second, 200, ""},
+		{"for what was the head", agent, "?base=" + first.ID, third, 409, conflict},
+		{"not an id", agent, "?base=abc", third, 400, "invalid: base"},
+		{"in upper case", agent, "?base=" + strings.ToUpper(second.ID), third, 400, "invalid: base"},
+		{"too long", agent, "?base=" + second.ID + "00", third, 400, "invalid: base"},
+		{"twice", agent, "?base=&base=", third, 400, "invalid: the query string"},
+		{"something else", agent, "?bas=" + second.ID, third, 400, "invalid: the query string"},
+		{"a kind without heads", agent, "?base=", agent.Sign(1, -10, "note"), 400, "invalid: base goes with"},
+	} {
+		rec := w.ask(tt.by, "POST", "/events"+tt.query, text(tt.ev))
+		if tt.status != 200 {
+			wantProblem(t, tt.name, rec, tt.status, tt.text)
+			continue
+		}
+		var got eventAnswer
+		if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || rec.Code != 200 || got.Base == nil || "?base="+*got.Base != tt.query {
+			t.Errorf("%s: %d %s %v, want the base again", tt.name, rec.Code, rec.Body, err)
+		}
+	}
+	wantIDs(t, "what is there", w.ask(agent, "POST", "/query", `[{"kinds":[30174],"authors":["`+agent.Pub+`"]}]`), second)
+}
+
 // TestQueryAndCount: the gate, the filters, the order.
 func TestQueryAndCount(t *testing.T) {
 	w := newWorld(t)
@@ -171,7 +216,7 @@ func TestMethodsAndPreflight(t *testing.T) {
 			hdr := rec.Header()
 			if rec.Code != 204 || rec.Body.Len() > 0 || hdr.Get("Access-Control-Allow-Origin") != "*" || hdr.Get("Access-Control-Max-Age") == "" ||
 				!strings.Contains(hdr.Get("Access-Control-Allow-Methods"), method) || hdr.Get("Access-Control-Allow-Credentials") != "" ||
-				!strings.Contains(hdr.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type") {
+				!strings.Contains(hdr.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, X-Auth-Tag") {
 				t.Errorf("preflight of %s: %d %v", at, rec.Code, hdr)
 			}
 		}

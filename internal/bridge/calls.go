@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -19,28 +21,69 @@ type eventAnswer struct {
 	EventID  string `json:"event_id"`
 	Accepted bool   `json:"accepted"` // always true: what is refused has a status of its own
 	Message  string `json:"message"`  // "", or "duplicate: …"
+	// Base is that of the request: the write was a compare-and-set. A relay that
+	// knows none ignores the parameter and does not repeat it.
+	Base *string `json:"base,omitempty"`
 }
 
 // events takes one event. Who signed the request need not be its author,
 // unless the event is protected (NIP-70). An event that the relay has, or has
 // a newer version of, is accepted with a message that starts "duplicate:".
+//
+// With ?base=ID the event is stored only if that one is the head of its address;
+// an empty ID stands for none. Any other head, a newer one included, is 409. Only
+// the event's author may set a base: to others, the answer would tell of heads.
 func (h *Handler) events(c *call) error {
 	if len(c.body) > c.limits.EventBytes {
 		return tooLarge(c.limits.EventBytes)
 	}
-	ev, err := wire.ParseEvent(c.body)
-	if err == nil {
-		err = wire.Verify(ev)
-	}
+	var ev *nostr.Event
+	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
+		if ev, err = wire.ParseEvent(c.body); err == nil {
+			err = wire.Verify(ev)
+		}
+		if err != nil {
+			return refused("invalid: " + err.Error())
+		}
+		return nil
+	})
 	if err != nil {
-		return refused("invalid: " + err.Error())
+		return err
 	}
-	answer := h.backend.Submit(c.Context(), ev)
+	ctx, base, err := withBase(c, ev)
+	if err != nil {
+		return err
+	}
+	ctx = relay.WithAttestations(ctx, relay.AttestationIn(c.Header.Values(relay.AttestationHeader), ev.PubKey))
+	answer := h.backend.Submit(ctx, ev)
 	if !answer.OK && !strings.HasPrefix(answer.Message, "duplicate:") {
 		return refused(answer.Message)
 	}
-	h.answer(c, eventAnswer{ev.ID, true, answer.Message})
-	return nil
+	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message, base})
+}
+
+// withBase reads the base of a compare-and-set from the query string; nil where
+// there is none.
+func withBase(c *call, ev *nostr.Event) (context.Context, *string, error) {
+	if c.URL.RawQuery == "" {
+		return c.Context(), nil, nil
+	}
+	values, err := url.ParseQuery(c.URL.RawQuery)
+	if err != nil || len(values) != 1 || len(values["base"]) != 1 {
+		return nil, nil, refused("invalid: the query string takes base alone, once")
+	}
+	var id [32]byte
+	base := values["base"][0]
+	if n, err := hex.Decode(id[:], []byte(base)[:min(len(base), 64)]); base != "" && (err != nil || n != 32 || !lowerHex64(base)) {
+		return nil, nil, refused("invalid: base must be an event id, 64 lower-case hex digits, or empty")
+	}
+	switch {
+	case !nostr.IsReplaceableKind(ev.Kind) && !nostr.IsAddressableKind(ev.Kind):
+		return nil, nil, refused("invalid: base goes with replaceable and addressable kinds")
+	case ev.PubKey != c.signed.pubkey:
+		return nil, nil, refused("restricted: only its author may publish an event with a base")
+	}
+	return relay.WithBase(c.Context(), id), &base, nil
 }
 
 // query streams the events that an array of filters asks for.
@@ -63,15 +106,20 @@ func (h *Handler) count(c *call) error {
 	if err != nil {
 		return h.failure(c, err)
 	}
-	h.answer(c, map[string]int64{"count": n})
-	return nil
+	return h.answer(c, http.StatusOK, map[string]int64{"count": n})
 }
 
 // granted reads the filters and asks the gate.
 func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
-	filters, err := wire.ParseFilters(c.body, c.limits.wireLimits())
+	var filters []nostr.Filter
+	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
+		if filters, err = wire.ParseFilters(c.body, c.limits.wireLimits()); err != nil {
+			return refused("invalid: " + err.Error())
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, refused("invalid: " + err.Error())
+		return nil, err
 	}
 	granted, err := h.backend.Authorize(c.Context(), surface, filters)
 	if err != nil {
@@ -159,12 +207,6 @@ func plainNumber(text string, bits int) (uint64, bool) {
 
 func lowerHex64(text string) bool {
 	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
-}
-
-// answer is 200 with a small document.
-func (h *Handler) answer(c *call, doc any) {
-	h.renew(c.w)
-	writeJSON(c.w, http.StatusOK, "application/json", doc)
 }
 
 // failure is the answer for a read that failed; the store's own words are for

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,12 +20,16 @@ import (
 	"engramd/internal/metrics"
 	"engramd/internal/relay"
 	"engramd/internal/replay"
+	"engramd/internal/share"
+	"engramd/internal/trace"
 )
 
 // Relay is what the bridge asks of the relay; *relay.Relay is one.
 type Relay interface {
 	// Info is the NIP-11 document, true at the moment of the request.
 	Info(r *http.Request) nip11.RelayInformationDocument
+	// Self is the relay's own key, 64 hex digits, which NIP-11 tells as "self"; "" for none.
+	Self() string
 	// Ready returns nil when the database takes writes.
 	Ready(ctx context.Context) error
 }
@@ -50,11 +55,16 @@ type Options struct {
 	Management Management
 	Used       *replay.Memory
 
+	// Shares says whom a request is charged to; nil means a book of default rules.
+	Shares *share.Book
+
 	// API is served below /api/; nil serves nothing there.
 	API API
 
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
+	Tags    *trace.Tags      // how the log names keys; nil names none
+	Access  bool             // see SetAccess
 	Metrics *metrics.Metrics // nil-safe
 }
 
@@ -70,8 +80,12 @@ type Handler struct {
 	probe    probe
 	pending  *pending
 	backend  Backend
-	slots    slots
+	template *template.Template // of the page
+	shares   *share.Book
+	pools    pools
 	log      *slog.Logger
+	tags     *trace.Tags
+	access   atomic.Bool // log every request
 	metrics  *metrics.Metrics
 
 	signatures signatures
@@ -83,7 +97,7 @@ type Handler struct {
 // New makes the handler. The relay's page and its websocket are at / and at
 // the path of every URL that has one, for proxies that pass it on.
 func New(o Options) *Handler {
-	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, log: o.Log, metrics: o.Metrics}
+	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, log: o.Log, tags: o.Tags, metrics: o.Metrics}
 	h.mux, h.taken = http.NewServeMux(), map[string]bool{}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -92,15 +106,21 @@ func New(o Options) *Handler {
 	if h.probe.clock == nil {
 		h.probe.clock = time.Now
 	}
+	h.SetAccess(o.Access)
 	h.SetProxy(o.Proxy)
 	trusted := func(addr netip.Addr) bool { return h.proxy.Load().trusts(addr) }
-	h.pending = newPending(trusted, o.Metrics)
+	h.pending = newPending(trusted, o.Metrics, h.log)
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
 	h.management, h.used = o.Management, o.Used
 	h.further = o.API
 	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
-	h.slots.exempt, h.slots.from = trusted, map[netip.Prefix]int{}
+	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is our own, and tested
+	h.shares = o.Shares
+	if h.shares == nil {
+		h.shares = share.NewBook(share.Rules{Exempt: true})
+	}
+	h.pools = newPools()
 	h.SetLimits(o.Limits)
 	h.routes(o.URLs)
 	return h
@@ -175,27 +195,47 @@ func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
 // SetPending replaces the bounds of connections that are not websockets.
 func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }
 
-// SetLimits replaces the bounds of signed requests, for those to come.
-func (h *Handler) SetLimits(l Limits) {
-	l = l.withDefaults()
-	h.slots.limits.Store(&l)
-}
-
 // ServeHTTP resolves the client's address and finds the endpoint.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	addr := h.proxy.Load().ClientAddr(r)
+	w, r, done := h.watched(w, r, addr)
+	defer done()
+	if r.ContentLength != 0 && !upgrade(r) {
+		expectNoBody(w)
+		defer leaveBody(w)
+	}
 	// ServeMux would redirect a path with // or .. in it.
 	if clean := r.URL.Path; !strings.HasPrefix(clean, "/") || strings.Contains(clean, "//") || strings.Contains(clean, "/.") {
 		h.notFound(w, r)
 		return
 	}
-	h.mux.ServeHTTP(w, r.WithContext(relay.WithAddr(r.Context(), addr)))
+	ctx := relay.WithAddr(r.Context(), addr)
+	h.mux.ServeHTTP(w, r.WithContext(share.With(ctx, h.who(ctx, addr))))
+}
+
+// who is whom a request is charged to. A trusted proxy that does not say for
+// whom it asks may ask for anybody.
+func (h *Handler) who(ctx context.Context, addr netip.Addr) share.Who {
+	who := h.shares.Enter(addr)
+	if conn, known := ctx.Value(connKey{}).(uint64); known {
+		who.Conn = conn
+	}
+	if h.proxy.Load().trusts(addr) {
+		who.Share, who.Part = share.Local, ""
+	}
+	return who
 }
 
 // root is the relay's own URL: websocket, management, NIP-11, or the page.
 func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 	if upgrade(r) {
+		if err := h.blocked(r); err != nil {
+			refusedFor(r, err)
+			h.counted(w, "websocket", func(w http.ResponseWriter) { h.answerProblem(w, err) })
+			return
+		}
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
+		at(w, "websocket")
 		h.socket.ServeHTTP(sw, r)
 		h.metrics.HTTPDone("websocket", sw.status)
 		return
@@ -204,15 +244,15 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 		h.manage(w, r)
 		return
 	}
-	endpoint, serve := "page", h.page
+	endpoint, made := "page", h.page
 	if r.Method == http.MethodOptions || wantsInfo(r) {
-		endpoint, serve = "info", h.info
+		endpoint, made = "info", h.info
 	}
 	h.counted(w, endpoint, func(w http.ResponseWriter) {
 		if r.Method == http.MethodOptions {
 			preflight(w, h.management != nil)
 		} else if readOnly(w, r) {
-			serve(w, r)
+			h.open(w, r, made)
 		}
 	})
 }
@@ -226,6 +266,7 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 // counted runs serve and counts the status it answers with.
 func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
 	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	at(w, endpoint)
 	defer func() { h.metrics.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
 	serve(sw)
 }
@@ -234,6 +275,7 @@ func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(htt
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	taken  bool // by the session, which logs it itself
 }
 
 // WriteHeader passes the status on.
@@ -244,6 +286,7 @@ func (w *statusWriter) WriteHeader(status int) {
 
 // Hijack lets the session take the connection over.
 func (w *statusWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.taken = true
 	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 

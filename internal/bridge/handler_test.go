@@ -1,11 +1,13 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -25,11 +27,14 @@ import (
 // fakeRelay answers Info and Ready.
 type fakeRelay struct {
 	doc   nip11.RelayInformationDocument
+	self  string
 	err   atomic.Pointer[error]
 	asked atomic.Int64
 }
 
 func (f *fakeRelay) Info(*http.Request) nip11.RelayInformationDocument { return f.doc }
+
+func (f *fakeRelay) Self() string { return f.self }
 
 func (f *fakeRelay) Ready(context.Context) error {
 	f.asked.Add(1)
@@ -106,7 +111,7 @@ func TestInfoDocument(t *testing.T) {
 	w := get(h, "GET", "/", "Accept", infoType, "Origin", "https://client.example")
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
-		"Access-Control-Allow-Headers": "Accept, Authorization, Content-Type", "X-Content-Type-Options": "nosniff",
+		"Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, X-Auth-Tag", "X-Content-Type-Options": "nosniff",
 	} {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -119,10 +124,14 @@ func TestInfoDocument(t *testing.T) {
 	if doc["name"] != "test relay" || doc["version"] != "v1" || doc["software"] != "engramd" {
 		t.Errorf("document %v", doc)
 	}
-	for _, empty := range []string{"pubkey", "contact", "icon", "banner"} {
+	for _, empty := range []string{"pubkey", "contact", "icon", "banner", "self"} {
 		if v, there := doc[empty]; there {
 			t.Errorf("%s = %q: what is not known must not be there", empty, v)
 		}
+	}
+	own, _ := newHandler(t, func(f *fakeRelay, _ *Options) { f.self = strings.Repeat("ab", 32) })
+	if w := get(own, "GET", "/", "Accept", infoType); !strings.Contains(w.Body.String(), `"self":"`+strings.Repeat("ab", 32)+`"`) {
+		t.Errorf("the relay's own key is not told: %s", w.Body)
 	}
 	limits := doc["limitation"].(map[string]any)
 	if _, there := limits["created_at_lower_limit"]; there {
@@ -193,7 +202,10 @@ func TestUpgradesGoToTheSocket(t *testing.T) {
 
 func TestHealthAndReadiness(t *testing.T) {
 	now := time.Unix(1000, 0)
-	h, f := newHandler(t, func(_ *fakeRelay, o *Options) { o.Clock = func() time.Time { return now } })
+	var log bytes.Buffer
+	h, f := newHandler(t, func(_ *fakeRelay, o *Options) {
+		o.Clock, o.Log = func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil))
+	})
 	want := func(path string, code int) {
 		t.Helper()
 		if w := get(h, "GET", path); w.Code != code || !json.Valid(w.Body.Bytes()) {
@@ -213,6 +225,14 @@ func TestHealthAndReadiness(t *testing.T) {
 	want("/healthz", 200)
 	if w := get(h, "GET", "/readyz"); strings.Contains(w.Body.String(), "/secret/path") {
 		t.Error("the database's own words are public")
+	}
+	for range 90 { // seconds, with many who ask
+		now = now.Add(probeEvery)
+		want("/readyz", 503)
+		want("/readyz", 503)
+	}
+	if n := strings.Count(log.String(), "not ready"); n != 2 {
+		t.Errorf("told %d times in a minute and a half, want at once and after a minute", n)
 	}
 	f.err.Store(nil)
 	now = now.Add(probeEvery)

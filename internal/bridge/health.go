@@ -11,6 +11,7 @@ import (
 const (
 	probeEvery = time.Second     // the database is asked this often at most
 	probeLimit = 5 * time.Second // and must answer within this
+	tellEvery  = time.Minute     // while it takes no writes, the log says so this often
 )
 
 // probe asks the database whether it takes writes, at most once a second
@@ -20,20 +21,29 @@ type probe struct {
 
 	mu   sync.Mutex
 	at   time.Time
+	told time.Time // of the last failure that was told
 	last error
 	ever bool
 }
 
-func (p *probe) ready(ctx context.Context, ask func(context.Context) error) error {
+// ready returns what the database says, and whether that is news: a failure
+// after it took writes, or one that lasts.
+func (p *probe) ready(ctx context.Context, ask func(context.Context) error) (err error, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := p.clock(); !p.ever || now.Sub(p.at) >= probeEvery || now.Before(p.at) {
-		// Not the request's context: the answer is for everybody who waits.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeLimit)
-		defer cancel()
-		p.last, p.at, p.ever = ask(ctx), p.clock(), true
+	now := p.clock()
+	if p.ever && now.Sub(p.at) < probeEvery && !now.Before(p.at) {
+		return p.last, false
 	}
-	return p.last
+	// Not the request's context: the answer is for everybody who waits.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeLimit)
+	defer cancel()
+	before := p.last
+	p.last, p.at, p.ever = ask(ctx), p.clock(), true
+	if p.last != nil && (before == nil || now.Sub(p.told) >= tellEvery || now.Before(p.told)) {
+		p.told, news = now, true
+	}
+	return p.last, news
 }
 
 // healthz says that the process answers.
@@ -42,14 +52,17 @@ func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
 }
 
-// Ready reports whether events would be taken: the database is writable and
-// the daemon is not shutting down.
+// Ready reports whether events would be taken: the database is writable, has
+// room for one, and the daemon is not shutting down.
 func (h *Handler) Ready(ctx context.Context) error {
 	if h.draining.Load() {
 		return errDraining
 	}
-	if err := h.probe.ready(ctx, h.relay.Ready); err != nil {
+	err, news := h.probe.ready(ctx, h.relay.Ready)
+	if news {
 		h.log.Warn("not ready", "err", err)
+	}
+	if err != nil {
 		return errUnwritable
 	}
 	return nil

@@ -2,24 +2,25 @@ package bridge
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
 const infoType = "application/nostr+json"
 
 // info serves the relay information document (NIP-11).
-func (h *Handler) info(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) info(hdr http.Header, r *http.Request) ([]byte, error) {
 	doc, err := infoDocument(h.relay, r)
 	if err != nil {
-		h.log.Error("information document", "err", err)
-		writeError(w, http.StatusInternalServerError, "error: the document could not be encoded")
-		return
+		return nil, fmt.Errorf("information document: %w", err)
 	}
-	hdr := w.Header()
+	_, body := encoded(http.StatusOK, doc)
 	allowCORS(hdr)
 	hdr.Set("Vary", "Accept")
 	hdr.Set("Cache-Control", "no-cache")
-	writeJSON(w, http.StatusOK, infoType, doc)
+	hdr.Set("Content-Type", infoType)
+	hdr.Set("X-Content-Type-Options", "nosniff")
+	return body, nil
 }
 
 // infoDocument drops what the relay does not say. go-nostr's type writes empty
@@ -34,6 +35,7 @@ func infoDocument(relay Relay, r *http.Request) (map[string]any, error) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
+	doc["self"] = relay.Self() // go-nostr's type has no place for it
 	for name, v := range doc {
 		if v == "" {
 			delete(doc, name)

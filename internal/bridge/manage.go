@@ -10,6 +10,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/replay"
+	"engramd/internal/share"
 )
 
 // managementType is the Content-Type of calls of NIP-86.
@@ -38,49 +39,59 @@ func isManagement(r *http.Request) bool {
 func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 	h.counted(w, "management", func(w http.ResponseWriter) {
 		apiHeaders(w.Header(), "GET, HEAD, POST")
-		h.serveCall(w, r, "", h.admitManager, func(c *call) error {
+		h.serveCall(w, r, "", h.managerDoor(), func(c *call) error {
 			result, err := h.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)
 			if err != nil {
 				return refused(err.Error())
 			}
-			h.answer(c, map[string]any{"result": result})
-			return nil
+			return h.answer(c, http.StatusOK, map[string]any{"result": result})
 		})
 	})
 }
 
-// admitManager lets in a call of a managing key: signed, with its payload, for
+// managerDoor lets in calls of managing keys: signed, with their payload, for
 // this relay, now, and for the first time. The key is looked at before the body,
 // so that a stranger's is not read. A blocked address is no hindrance: a signature
 // proves more than an address, and somebody must be able to lift a block.
-func (h *Handler) admitManager(w http.ResponseWriter, r *http.Request, path string) (*call, error) {
-	unauthorized := func(why string, err error) error {
-		h.metrics.AdminRefused(why)
-		return refused(gate.PrefixAuthRequired + ": " + err.Error())
+func (h *Handler) managerDoor() door {
+	return door{
+		knock: h.knockManager,
+		body:  maxManagement,
+		slots: func(signed) *share.Slots { return h.pools.managing },
+		check: func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
+		enter: func(c *call) error { return h.once(c.signed) },
 	}
-	by, err := h.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery)
-	if err != nil {
-		return nil, unauthorized("unauthorized", err)
+}
+
+func (h *Handler) noManager(err error) error {
+	h.metrics.AdminRefused("unauthorized")
+	return refused(gate.PrefixAuthRequired + ": " + err.Error())
+}
+
+// knockManager finds out whether a managing key signed. Signatures that claim to
+// be of one have places of their own, so that those of others do not delay them;
+// what the claim is worth shows in the answer only after it is proved.
+func (h *Handler) knockManager(r *http.Request, path string) (by signed, err error) {
+	headers, places := r.Header.Values("Authorization"), h.pools.checking
+	if ev, err := authorizationEvent(headers); err == nil && h.management.Manages(ev.PubKey) {
+		places = h.pools.managers
 	}
-	if !h.management.Manages(by.pubkey) {
+	err = h.compute(r.Context(), places, func() error {
+		if by, err = h.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
+			return h.noManager(err)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return by, err
+	case !h.management.Manages(by.pubkey):
 		h.metrics.AdminRefused("stranger")
-		return nil, refused(gate.PrefixRestricted + ": this key does not manage this relay")
+		return by, refused(gate.PrefixRestricted + ": this key does not manage this relay")
+	case by.payload == nil:
+		return by, h.noManager(errNoPayload)
 	}
-	if by.payload == nil {
-		return nil, unauthorized("unauthorized", errNoPayload)
-	}
-	body, err := readBody(w, r, maxManagement)
-	if err != nil {
-		h.metrics.AdminRefused("too_large")
-		return nil, err
-	}
-	if err := by.covers(body); err != nil {
-		return nil, unauthorized("unauthorized", err)
-	}
-	if err := h.once(by); err != nil {
-		return nil, err
-	}
-	return &call{Request: r, w: w, body: body, signed: by, limits: h.slots.limits.Load()}, nil
+	return by, nil
 }
 
 var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the body")

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"engramd/internal/gate"
-	"engramd/internal/relay"
 	"engramd/internal/replay"
+	"engramd/internal/share"
 )
 
 // API is a further API on the relay's port. The bridge finds out who is asking
@@ -44,7 +44,7 @@ type Operation func(ctx context.Context, a *Asked) (status int, doc any, err err
 type Asked struct {
 	Key      string // who is asking, 64 lower-case hex digits; "" is nobody
 	RawQuery string
-	Body     []byte
+	Body     []byte // of who proved himself; nobody's is not read
 	// Once lets the proof of a change through a single time, and never fails
 	// for a bearer token. An operation that changes anything asks it when
 	// the change is the caller's to make, and before anything of it is done.
@@ -116,21 +116,15 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path str
 		w.WriteHeader(http.StatusNoContent)
 	case operate == nil:
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		w.Header().Set("Connection", "close") // no body is waited for
 		writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+strings.Join(methods, ", "))
 	default:
-		var asked Asked
-		h.serveCall(w, r, path, func(w http.ResponseWriter, r *http.Request, path string) (c *call, err error) {
-			c, asked, err = h.admitAny(w, r, path, api)
-			return c, err
-		}, func(c *call) error {
+		asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }, Fresh: func() error { return nil }}
+		h.serveCall(w, r, path, h.anyDoor(api, &asked), func(c *call) error {
 			status, doc, err := operate(c.Context(), &asked)
 			if err != nil {
 				return h.operationFailed(c, err)
 			}
-			h.renew(c.w)
-			writeJSON(c.w, status, "application/json", doc)
-			return nil
+			return h.answer(c, status, doc)
 		})
 	}
 }
@@ -148,39 +142,39 @@ func (h *Handler) operationFailed(c *call, err error) error {
 	return failed(err)
 }
 
-// admitAny lets in who proves himself by NIP-98 or a bearer token, and who
-// proves nothing and claims nothing.
-func (h *Handler) admitAny(w http.ResponseWriter, r *http.Request, path string, api API) (*call, Asked, error) {
-	if h.backend != nil && h.backend.RejectsConnection(r) {
-		return nil, Asked{}, refused("blocked: connection refused")
-	}
-	asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }, Fresh: func() error { return nil }}
-	by, err := h.proof(r, path, api)
-	if err != nil {
-		return nil, asked, err
-	}
-	if asked.Body, err = readBody(w, r, maxBody); err != nil {
-		h.metrics.APIRefused("too_large")
-		return nil, asked, err
-	}
-	asked.Key = by.pubkey
-	if by.id != "" {
-		if err := by.covers(asked.Body); err != nil {
-			return nil, asked, h.unproved("signature", err.Error())
-		}
-		asked.Once = func(ctx context.Context) error { return h.onceFor(ctx, api, by) }
-		asked.Fresh = func() error {
-			if api.Used(by.id) {
-				return h.unproved("replayed", replay.ErrUsed.Error())
+// anyDoor lets in who proves himself by NIP-98 or a bearer token, and who
+// proves nothing and claims nothing: without his body, and to few places.
+func (h *Handler) anyDoor(api API, asked *Asked) door {
+	return door{
+		knock: func(r *http.Request, path string) (signed, error) {
+			if err := h.blocked(r); err != nil {
+				return signed{}, err
 			}
-			return nil
-		}
+			return h.proof(r, path, api)
+		},
+		body:  maxBody,
+		reads: true,
+		slots: func(by signed) *share.Slots {
+			if by.pubkey == "" {
+				return h.pools.unproved
+			}
+			return h.pools.proved
+		},
+		check: func(c *call) error {
+			asked.Key, asked.Body = c.signed.pubkey, c.body
+			if c.signed.id == "" {
+				return nil
+			}
+			asked.Once = func(ctx context.Context) error { return h.onceFor(ctx, api, c.signed) }
+			asked.Fresh = func() error {
+				if api.Used(c.signed.id) {
+					return h.unproved("replayed", replay.ErrUsed.Error())
+				}
+				return nil
+			}
+			return h.covered(c, h.pools.checking, func(err error) error { return h.unproved("signature", err.Error()) })
+		},
 	}
-	ctx := r.Context()
-	if asked.Key != "" {
-		ctx = relay.WithReader(ctx, gate.NewReader(asked.Key))
-	}
-	return &call{Request: r.WithContext(ctx), w: w, body: asked.Body, signed: by, limits: h.slots.limits.Load()}, asked, nil
 }
 
 // proof reads who is asking from the Authorization header. Nobody, and a
@@ -193,13 +187,9 @@ func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(headers[0]), " ")
 	switch {
 	case strings.EqualFold(scheme, "Bearer") && len(headers) == 1:
-		key, err := "", error(nil)
-		if token := strings.TrimSpace(rest); token != "" && len(token) <= maxBearer {
-			key, err = api.Bearer(r.Context(), token)
-		}
+		key, err := h.bearer(r.Context(), strings.TrimSpace(rest), api)
 		if err != nil {
-			h.log.Error("a bearer token could not be looked up", "err", err)
-			return signed{}, failed(err)
+			return signed{}, err
 		}
 		if key == "" {
 			return signed{}, h.unproved("token", "this bearer token is not valid here")
@@ -208,11 +198,29 @@ func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
 	case !strings.EqualFold(scheme, "Nostr") && len(headers) == 1:
 		return signed{}, h.unproved("scheme", "the Authorization header is neither Nostr (NIP-98) nor Bearer")
 	}
-	by, err := h.signatures.check(headers, r.Method, path, r.URL.RawQuery)
-	if err != nil {
-		return signed{}, h.unproved("signature", err.Error())
+	var by signed
+	err := h.compute(r.Context(), h.pools.checking, func() (err error) {
+		if by, err = h.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
+			return h.unproved("signature", err.Error())
+		}
+		return nil
+	})
+	return by, err
+}
+
+// bearer looks a token up, in a place of those who have proved nothing yet.
+func (h *Handler) bearer(ctx context.Context, token string, api API) (key string, err error) {
+	if token == "" || len(token) > maxBearer {
+		return "", nil
 	}
-	return by, nil
+	err = h.compute(ctx, h.pools.unproved, func() error {
+		if key, err = api.Bearer(ctx, token); err != nil {
+			h.log.Error("a bearer token could not be looked up", "err", err)
+			return failed(err)
+		}
+		return nil
+	})
+	return key, err
 }
 
 func (h *Handler) unproved(reason, text string) error {

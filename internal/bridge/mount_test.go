@@ -30,7 +30,7 @@ func (e *echo) Route(segments []string) *Resource {
 				return 0, nil, err
 			}
 		}
-		return 201, map[string]any{"key": a.Key, "path": segments}, nil
+		return 201, map[string]any{"body": string(a.Body), "key": a.Key, "path": segments}, nil
 	}
 	return &Resource{Endpoint: "contracts", Operations: map[string]Operation{"POST": answer, "GET": answer}}
 }
@@ -62,15 +62,17 @@ func TestMountedAPI(t *testing.T) {
 		status                    int
 		text                      string
 	}{
-		{"/api/a%2Fb/c", "", "", 201, `"path":["api","a/b","c"]`},
+		{"/api/a%2Fb/c", "", "", 201, `{"body":"","key":"","path":["api","a/b","c"]}`},
+		{"/api/x", "unread", "", 201, `{"body":"","key":"","path":["api","x"]}`},
+		{"/api/x", "read", "Bearer good", 201, `"body":"read"`},
 		{"/api/x", "", "Bearer good", 201, agent.Pub},
 		{"/api/x", "", "Bearer bad", 401, "auth-required: "},
 		{"/api/x", "", "Bearer broken", 503, "error: "},
 		{"/api/x", "", "Bearer " + strings.Repeat("x", 600), 401, "auth-required: "},
 		{"/api/x", "", "Basic good", 401, "auth-required: "},
-		{"/api/x", "fail", "", 503, "error: "},
-		{"/api/x", "panic", "", 503, "error: "},
-		{"/api/x", "refuse", "", 409, `{"error":"Contract is in 'open' state.","fields":{"a":"b"}}`},
+		{"/api/x", "fail", "Bearer good", 503, "error: "},
+		{"/api/x", "panic", "Bearer good", 503, "error: "},
+		{"/api/x", "refuse", "Bearer good", 409, `{"error":"Contract is in 'open' state.","fields":{"a":"b"}}`},
 		{"/api/nothing", "", "", 404, "invalid: "},
 	} {
 		var header []string

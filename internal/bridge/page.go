@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 
@@ -40,24 +41,17 @@ type fact struct{ Name, Value string }
 
 // nipNames are the titles of what this relay can do.
 var nipNames = map[string]string{
-	"01": "Basic protocol", "09": "Deletion requests", "11": "Relay information", "40": "Expiration",
-	"42": "Authentication", "45": "Counting", "50": "Search", "62": "Request to vanish",
-	"67": "EOSE hints", "70": "Protected events", "77": "Negentropy", "86": "Management", "98": "HTTP auth",
+	"01": "Basic protocol", "04": "Direct messages, for their parties only", "09": "Deletion requests", "11": "Relay information", "40": "Expiration",
+	"42": "Authentication", "45": "Counting", "50": "Search", "59": "Gift wraps, for their recipients only", "62": "Request to vanish",
+	"67": "EOSE hints", "70": "Protected events", "86": "Management", "98": "HTTP auth",
 }
 
 // page serves a plain page for people: what this is and how to connect.
-func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) page(hdr http.Header, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
-	tmpl, err := template.New("page").Parse(pageHTML)
-	if err == nil {
-		err = tmpl.Execute(&body, h.pageData(h.relay.Info(r)))
+	if err := h.template.Execute(&body, h.pageData(h.relay.Info(r))); err != nil {
+		return nil, fmt.Errorf("page: %w", err)
 	}
-	if err != nil {
-		h.log.Error("page", "err", err)
-		writeError(w, http.StatusInternalServerError, "error: the page could not be made")
-		return
-	}
-	hdr := w.Header()
 	hdr.Set("Content-Type", "text/html; charset=utf-8")
 	hdr.Set("Vary", "Accept")
 	hdr.Set("Cache-Control", "no-cache")
@@ -66,8 +60,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
 	hdr.Set("X-Frame-Options", "DENY")
 	hdr.Set("Referrer-Policy", "no-referrer")
 	hdr.Set("Cross-Origin-Opener-Policy", "same-origin")
-	hdr.Set("Content-Length", strconv.Itoa(body.Len()))
-	_, _ = w.Write(body.Bytes()) // a client that is gone needs no page
+	return body.Bytes(), nil
 }
 
 // pagePolicy allows the page its own style sheet, by its hash, and nothing else.
@@ -80,7 +73,7 @@ func pagePolicy() string {
 func (h *Handler) pageData(doc nip11.RelayInformationDocument) pageData {
 	d := pageData{
 		Name: doc.Name, Description: doc.Description, Contact: doc.Contact, Pubkey: doc.PubKey,
-		Software: doc.Software, Version: doc.Version, URLs: h.urls,
+		Software: path.Base(doc.Software), Version: doc.Version, URLs: h.urls,
 		CSS: template.CSS(pageCSS), //nolint:gosec // our own file
 	}
 	for _, scheme := range []string{"mailto:", "https:", "http:"} {

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"engramd/internal/metrics"
+	"engramd/internal/share"
 )
 
 // PendingLimits bound connections that are not websockets (yet): those that
@@ -19,20 +21,23 @@ type PendingLimits struct {
 }
 
 // pending counts those connections, so that a flood of silent ones leaves
-// files and memory for everybody else. What is over a bound is closed at once.
+// files and memory for everybody else: no share has more than it leaves for
+// others. What is over a bound is closed at once.
 type pending struct {
 	limits  atomic.Pointer[PendingLimits]
 	exempt  func(netip.Addr) bool
 	metrics *metrics.Metrics
+	log     *slog.Logger
 
-	mu    sync.Mutex
-	total int
-	from  map[netip.Prefix]int
-	conns map[net.Conn]netip.Prefix
+	mu     sync.Mutex
+	total  int
+	from   map[netip.Prefix]int
+	shares map[string]int
+	conns  map[net.Conn]netip.Prefix
 }
 
-func newPending(exempt func(netip.Addr) bool, m *metrics.Metrics) *pending {
-	p := &pending{exempt: exempt, metrics: m, from: map[netip.Prefix]int{}, conns: map[net.Conn]netip.Prefix{}}
+func newPending(exempt func(netip.Addr) bool, m *metrics.Metrics, log *slog.Logger) *pending {
+	p := &pending{exempt: exempt, metrics: m, log: log, from: map[netip.Prefix]int{}, shares: map[string]int{}, conns: map[net.Conn]netip.Prefix{}}
 	p.limits.Store(&PendingLimits{})
 	return p
 }
@@ -43,6 +48,7 @@ func (p *pending) connState(conn net.Conn, state http.ConnState) {
 	case http.StateNew:
 		if reason := p.enter(conn); reason != "" {
 			p.metrics.ConnectionRefused(reason)
+			p.log.Debug("connection refused", "addr", parseAddr(conn.RemoteAddr().String()), "reason", "too many that are no websockets: "+reason)
 			_ = conn.Close() // the server sees it and says StateClosed
 		}
 	case http.StateHijacked, http.StateClosed:
@@ -61,10 +67,14 @@ func (p *pending) enter(conn net.Conn) (reason string) {
 	p.conns[conn] = network
 	p.total++
 	p.from[network]++
+	of, _ := share.OfAddr(network.Addr())
+	p.shares[of]++
 	switch {
 	case limits.Total > 0 && p.total > limits.Total:
 		return "total"
 	case limits.PerAddress > 0 && p.from[network] > limits.PerAddress && !free:
+		return "address"
+	case limits.Total > 0 && p.shares[of] > limits.Total-p.total && !free:
 		return "address"
 	}
 	return ""
@@ -81,6 +91,10 @@ func (p *pending) leave(conn net.Conn) {
 	p.total--
 	if p.from[network]--; p.from[network] == 0 {
 		delete(p.from, network)
+	}
+	of, _ := share.OfAddr(network.Addr())
+	if p.shares[of]--; p.shares[of] == 0 {
+		delete(p.shares, of)
 	}
 }
 

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -62,6 +63,28 @@ func TestPendingConnectionsAreBounded(t *testing.T) {
 	want("198.51.100.1:1", true)
 	if n := len(h.pending.conns); n != 8 {
 		t.Errorf("%d are counted, want 8", n)
+	}
+}
+
+// TestPendingConnectionsOfOneShare: a client with a whole /48 leaves as many
+// connections for others as it has.
+func TestPendingConnectionsOfOneShare(t *testing.T) {
+	h, _ := newHandler(t, func(_ *fakeRelay, o *Options) { o.Pending = PendingLimits{Total: 100, PerAddress: 2} })
+	open := 0
+	for i := range 200 {
+		r := &remote{addr: fmt.Sprintf("[2001:db8:0:%x::1]:1", i)}
+		if h.pending.connState(r, http.StateNew); r.closed {
+			h.pending.connState(r, http.StateClosed)
+		} else {
+			open++
+		}
+	}
+	if open != 50 {
+		t.Errorf("one /48 has %d connections of 100", open)
+	}
+	other := &remote{addr: "203.0.113.1:1"}
+	if h.pending.connState(other, http.StateNew); other.closed {
+		t.Error("there is none left for another")
 	}
 }
 

@@ -1,10 +1,16 @@
 package bridge
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
+
+// connKey is where a context has the number of its connection.
+type connKey struct{}
 
 // NewServer wraps the handler for the public port. handshake bounds the time
 // for a request's headers; the other limits end when a websocket takes the
@@ -12,8 +18,11 @@ import (
 // level debug.
 func NewServer(h *Handler, handshake time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
-		ConnState:         h.pending.connState,
+		Handler:   h,
+		ConnState: h.pending.connState,
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, h.shares.Enter(netip.Addr{}).Conn)
+		},
 		ReadHeaderTimeout: handshake,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      30 * time.Second,

@@ -21,8 +21,9 @@ const (
 // stream answers with an array of events. What fits into heldBytes is complete
 // before its first byte leaves, so that a failure still has a status and the
 // header says whether a limit cut it. The rest of a larger one is read as fast
-// as the client takes it: nothing is held open in the store meanwhile. An
-// error after the first byte ends the connection, and the array never ends.
+// as the client takes it: nothing is held open in the store meanwhile, nor a
+// place that others wait for. An error after the first byte ends the connection,
+// and the array never ends.
 func (h *Handler) stream(c *call, events Rows) error {
 	var held []byte
 	done := false
@@ -41,14 +42,19 @@ func (h *Handler) stream(c *call, events Rows) error {
 			hdr.Set(truncated, "true")
 		}
 		held = endArray(held)
+		c.yield(len(held))
 		hdr.Set("Content-Length", strconv.Itoa(len(held)))
 		return h.write(c, held)
 	}
 	hdr.Set("Trailer", truncated)
+	free := c.yield(cap(held))
 	if err := h.write(c, held); err != nil {
 		return err
 	}
 	for !done {
+		if err := c.again(); err != nil {
+			return fmt.Errorf("wait for a place: %w", err)
+		}
 		rows, end, err := events.Next(c.Context(), pageRows, pageBytes)
 		if err != nil {
 			return h.failure(c, err)
@@ -56,6 +62,9 @@ func (h *Handler) stream(c *call, events Rows) error {
 		held, done = appendRows(append(held[:0], ','), rows), end
 		if len(rows) == 0 {
 			held = held[:0]
+		}
+		if free {
+			c.pause()
 		}
 		if err := h.write(c, held); err != nil {
 			return err

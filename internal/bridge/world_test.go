@@ -20,6 +20,7 @@ import (
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 	"engramd/internal/wire"
@@ -58,7 +59,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	}
 	t.Cleanup(w.relay.Close) // after the store
 	w.store = storetest.MustOpen(t, func(o *store.Options) { o.OnCommit, o.Clock = w.relay.Committed, w.clock.Now })
-	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, Addr: relay.AddrFrom, RelayNames: names})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,9 +200,11 @@ func newRequest(w *world, addr string) func() int {
 	}
 }
 
-// count is how many requests are being answered.
-func (s *slots) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total
+// working is how many requests have a place.
+func (w *world) working() int {
+	n := 0
+	for _, s := range []*share.Slots{w.pools.managing, w.pools.proved, w.pools.unproved, w.pools.checking, w.pools.managers} {
+		n += s.Used()
+	}
+	return n
 }

@@ -112,7 +112,7 @@ func (a *Approvals) change(ctx context.Context, whole bool, do edit) (Status, er
 		return status, err
 	}
 	publishing, done := part(ctx, 0.6)
-	status.Published, err = a.c.publish(publishing, a.c.relays(), next, timedOut(status.Relays))
+	status.Published, err = a.c.publish(publishing, a.c.writers(), next, timedOut(status.Relays))
 	done()
 	status.Partial = status.Partial || accepted(status.Published) < len(status.Published)
 	if err != nil {

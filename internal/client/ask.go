@@ -67,13 +67,30 @@ func (c *Client) askEach(ctx context.Context, targets []target, filter nostr.Fil
 
 // askRelay asks one relay for page after page.
 func (c *Client) askRelay(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
+	if t.listed {
+		return c.askListed(ctx, t, filter, col, start)
+	}
+	p, err := c.pages(ctx, t, filter, col, nil)
+	return p.answer(t, err, start)
+}
+
+// pages asks one relay for page after page. prepare, if there is one, is called
+// with each connection that is used.
+func (c *Client) pages(ctx context.Context, t target, filter nostr.Filter, col *collector, prepare func(*conn) error) (*pager, error) {
 	p := newPager(col, filter, c.o.Limits)
 	p.began = nostr.Timestamp(c.now())
 	var err error
 	for p.more() && err == nil {
-		err = c.with(ctx, t, func(conn *conn) error { return p.page(ctx, conn) })
+		err = c.with(ctx, t, func(conn *conn) error {
+			if prepare != nil {
+				if err := prepare(conn); err != nil {
+					return err
+				}
+			}
+			return p.page(ctx, conn)
+		})
 	}
-	return p.answer(t, err, start)
+	return p, err
 }
 
 // unite merges the answers of all relays, newest first, at most limit of them

@@ -21,6 +21,8 @@ type auth struct {
 	answered  int // challenges answered so far
 	accepted  int // of those the relay said OK true to
 	pending   bool
+	shy       bool          // challenges are answered only once show is called
+	held      string        // a challenge that came before
 	err       error         // of the last one
 	settled   chan struct{} // closed when the last one is settled, or the first
 }
@@ -32,6 +34,10 @@ func (c *conn) challenged(challenge string) error {
 	a := &c.auth
 	if challenge == a.challenge || c.id.PubKey() == "" {
 		return nil // relays repeat it before they refuse
+	}
+	if a.shy {
+		a.held = challenge[:min(len(challenge), maxChallenge+1)]
+		return nil
 	}
 	if a.answered++; a.answered > maxAuths {
 		return fmt.Errorf("%w: it sends one AUTH challenge after the other", ErrMisbehaved)
@@ -45,6 +51,25 @@ func (c *conn) challenged(challenge string) error {
 	a.challenge, a.pending = challenge, true
 	go c.authenticate(challenge)
 	return nil
+}
+
+// show has challenges answered from now on, the one that came already too.
+func (c *conn) show() error {
+	c.mu.Lock()
+	held := c.auth.held
+	c.auth.shy, c.auth.held = false, ""
+	c.mu.Unlock()
+	if held == "" {
+		return nil
+	}
+	return c.challenged(held)
+}
+
+// isShy reports whether challenges are not answered yet.
+func (c *conn) isShy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.auth.shy
 }
 
 // authenticate signs a challenge, sends it and waits for the relay's word.

@@ -19,10 +19,13 @@ type Client struct {
 	http *http.Client
 
 	mu      sync.Mutex
-	targets []target
+	targets []target         // asked: the configured relays, and those of the agent's list
+	leftOut []string         // configured, and not on the agent's list
 	unsure  []RelayStatus    // why the list of relays may not be the agent's
 	slots   map[string]*slot // by canonical URL
 	closed  bool
+	// lastForeign is when something was last written behind a head of another clock.
+	lastForeign time.Time
 
 	tracing sync.Mutex
 }
@@ -31,6 +34,7 @@ type Client struct {
 type target struct {
 	url       string // as written: what we connect to and what AUTH names
 	canonical string
+	listed    bool  // only the agent's own list names it (NIP-65): see listed.go
 	err       error // it cannot be asked
 }
 
@@ -58,11 +62,17 @@ func (c *Client) Close() {
 // Identity is who asks.
 func (c *Client) Identity() Identity { return c.id }
 
-// Relays are the URLs that are asked now: the configured ones, or those that
-// Discover found.
-func (c *Client) Relays() []string {
+// Relays are the URLs that are asked now: the configured ones, and behind them
+// those that Discover found.
+func (c *Client) Relays() []string { return urlsOf(c.relays()) }
+
+// Writers are the URLs that are written to: the configured ones, and those that
+// Discover found if Options.WriteListed says so.
+func (c *Client) Writers() []string { return urlsOf(c.writers()) }
+
+func urlsOf(targets []target) []string {
 	var urls []string
-	for _, t := range c.relays() {
+	for _, t := range targets {
 		urls = append(urls, t.url)
 	}
 	return urls
@@ -72,6 +82,11 @@ func (c *Client) relays() []target {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.targets)
+}
+
+// writers are the relays that are written to, and whose history is asked for.
+func (c *Client) writers() []target {
+	return slices.DeleteFunc(c.relays(), func(t target) bool { return t.listed && !c.o.WriteListed })
 }
 
 // targetsOf drops repeats, compared canonically, and keeps what is no URL as a

@@ -42,16 +42,17 @@ type conn struct {
 }
 
 // dial connects. ctx bounds the handshake only.
-func dial(ctx context.Context, url string, id Identity, o Options, trace func(bool, []byte)) (*conn, error) {
+func dial(ctx context.Context, t target, id Identity, o Options, trace func(bool, []byte)) (*conn, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment} // no compression: what is read stays bounded
-	ws, resp, err := dialer.DialContext(ctx, url, nil)
+	ws, resp, err := dialer.DialContext(ctx, t.url, nil)
 	if err != nil {
 		return nil, dialError(ctx, resp, err)
 	}
-	c := &conn{url: url, ws: ws, id: id, clock: o.Clock, trace: trace, log: o.Log.With("relay", url),
+	c := &conn{url: t.url, ws: ws, id: id, clock: o.Clock, trace: trace, log: o.Log.With("relay", t.url),
 		writing: make(chan struct{}, 1), done: make(chan struct{}),
 		subs: map[string]*subscription{}, oks: map[string]*acknowledgement{}, lastUsed: time.Now()}
 	c.auth.settled = make(chan struct{})
+	c.auth.shy = t.listed
 	ws.SetReadLimit(o.Limits.FrameBytes)
 	c.log.Debug("connected")
 	go c.read()

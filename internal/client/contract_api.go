@@ -1,25 +1,14 @@
 package client
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
-
-	"github.com/nbd-wtf/go-nostr"
-
-	"engramd/internal/wire"
 )
 
 const (
@@ -77,111 +66,25 @@ func (e *APIError) Is(target error) bool {
 // is sent as JSON; what is answered is decoded into out. A refusal is an
 // *APIError; what is no answer of an API is ErrNoAPI.
 func (c *Client) api(ctx context.Context, t target, method, path string, query url.Values, body, out any) error {
-	if t.err != nil {
-		return t.err
-	}
-	req, err := c.apiRequest(ctx, t, method, path, query, body)
+	return c.apiAs(ctx, t, httpCall{method: method, path: path, query: query, body: body}, out)
+}
+
+// apiAs is api for a call with more to it.
+func (c *Client) apiAs(ctx context.Context, t target, call httpCall, out any) error {
+	answer, err := c.httpCall(ctx, t, call)
 	if err != nil {
 		return err
 	}
-	trace := c.tracer(t.url)
-	trace(true, []byte(method+" "+req.URL.String()))
-	resp, err := c.http.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
-		}
-		return fmt.Errorf("over HTTP: %s", printable(withoutURL(err).Error()))
+	if answer.kind != jsonType || answer.status < 200 || answer.status >= 300 && answer.status < 400 || answer.status == http.StatusMethodNotAllowed {
+		return fmt.Errorf("%w (HTTP status %d)", ErrNoAPI, answer.status)
 	}
-	defer resp.Body.Close()
-	trace(false, []byte("HTTP "+resp.Status))
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind != "application/json" || resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 || resp.StatusCode == http.StatusMethodNotAllowed {
-		return fmt.Errorf("%w (HTTP status %d)", ErrNoAPI, resp.StatusCode)
+	if answer.status >= 400 {
+		return apiErrorOf(answer.status, answer.text)
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, c.o.Limits.BodyBytes+1))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%w: an answer over HTTP was cut off", ErrTimeout)
-	case err != nil:
-		return fmt.Errorf("%w: an answer over HTTP was cut off", ErrMisbehaved)
-	case int64(len(text)) > c.o.Limits.BodyBytes:
-		return fmt.Errorf("%w: an answer over HTTP is larger than %d bytes", ErrMisbehaved, c.o.Limits.BodyBytes)
-	case resp.StatusCode >= 400:
-		return apiErrorOf(resp.StatusCode, text)
-	}
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := json.Unmarshal(answer.text, out); err != nil {
 		return fmt.Errorf("%w: an answer over HTTP is not of the contract API", ErrMisbehaved)
 	}
 	return nil
-}
-
-func (c *Client) apiRequest(ctx context.Context, t target, method, path string, query url.Values, body any) (*http.Request, error) {
-	base, err := httpURL(t.url, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	at := strings.TrimRight(base, "/") + path
-	if len(query) > 0 {
-		at += "?" + query.Encode()
-	}
-	var payload []byte
-	if body != nil {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(body); err != nil {
-			return nil, fmt.Errorf("%w: it has no form in JSON", ErrInvalid)
-		}
-		payload = bytes.TrimSpace(b.Bytes())
-	}
-	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(payload))
-	if err != nil {
-		return nil, errors.New("relay URL makes no request")
-	}
-	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	header, err := c.signAPI(method, at, payload)
-	if err != nil {
-		return nil, err
-	}
-	if header != "" {
-		req.Header.Set("Authorization", header)
-	}
-	return req, nil
-}
-
-// signAPI is the Authorization header of a request (NIP-98). One that changes
-// something has a nonce: the same change twice within a second is two requests.
-// Nobody signs nothing.
-func (c *Client) signAPI(method, at string, payload []byte) (string, error) {
-	if c.id.PubKey() == "" {
-		return "", nil
-	}
-	ev := &nostr.Event{Kind: kindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()), Tags: nostr.Tags{{"u", at}, {"method", method}}}
-	if method != http.MethodGet {
-		nonce, err := c.random(16)
-		if err != nil {
-			return "", err
-		}
-		sum := sha256.Sum256(payload)
-		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])}, nostr.Tag{"nonce", hex.EncodeToString(nonce)})
-	}
-	if err := c.id.Sign(ev); err != nil {
-		return "", err
-	}
-	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil
-}
-
-// random is so many random bytes.
-func (c *Client) random(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(c.o.Rand, b); err != nil {
-		return nil, fmt.Errorf("randomness: %w", err)
-	}
-	return b, nil
 }
 
 // apiErrorOf reads a refusal.

@@ -126,7 +126,7 @@ func (cs *Contracts) uuid() (string, error) {
 func (cs *Contracts) home(ctx context.Context) (*target, Status, error) {
 	asking, cancel := part(ctx, 0.4)
 	defer cancel()
-	targets := cs.c.relays()
+	targets := cs.c.writers()
 	has := make([]bool, len(targets))
 	all := each(asking, targets,
 		func(ctx context.Context, t target) RelayStatus {
@@ -186,7 +186,7 @@ func (cs *Contracts) postContract(ctx context.Context, t target, path string, re
 // publish sends what was signed to all relays but the one that took it over its
 // API. If one did, that others do not is no error; Status says which.
 func (cs *Contracts) publish(ctx context.Context, ev *nostr.Event, home *target, status *Status) error {
-	targets := cs.c.relays()
+	targets := cs.c.writers()
 	if home != nil {
 		targets = slices.DeleteFunc(targets, func(t target) bool { return t.canonical == home.canonical })
 		if len(targets) == 0 {

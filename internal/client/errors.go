@@ -120,7 +120,7 @@ type PoisonedError struct {
 
 // Error says how to get out of it.
 func (e *PoisonedError) Error() string {
-	return fmt.Sprintf("%v (created_at %d): check this machine's clock; nothing was published", ErrClockPoisoned, e.Head)
+	return fmt.Sprintf("%v (created_at %d): a wrong clock made it, this machine's or another's; nothing was published", ErrClockPoisoned, e.Head)
 }
 
 // Is makes it ErrClockPoisoned and ErrConflict.

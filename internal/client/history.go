@@ -52,6 +52,9 @@ func (c *Client) AskHistory(ctx context.Context, filter nostr.Filter) (Answers, 
 // has one kind, one author and at most one d (GET /history, newest first), page
 // after page.
 func (c *Client) history(ctx context.Context, t target, p *pager) error {
+	if t.listed {
+		return ErrNoHistory // it would learn which address, and from whom
+	}
 	for p.more() {
 		if err := c.historyPage(ctx, t, p); err != nil {
 			return err

@@ -14,7 +14,8 @@ import (
 // of reach of fmt, of encoders and of reflection.
 type Identity struct {
 	pubkey string
-	reveal func() string
+	reveal func() string               // nil: it signs by sign, or not at all
+	sign   func(ev *nostr.Event) error // of Signing
 }
 
 // NewIdentity makes an identity of a secret key in 64 lower-case hex digits.
@@ -35,6 +36,12 @@ func NewIdentity(secretHex string) (Identity, error) {
 	return Identity{pubkey: pubkey, reveal: func() string { return secretHex }}, nil
 }
 
+// Signing makes an identity that signs by a function of its holder, which sets pubkey, id and signature. It answers AUTH
+// and signs what it publishes; to encrypt, or for Using, there is no secret key.
+func Signing(pubkey string, sign func(ev *nostr.Event) error) Identity {
+	return Identity{pubkey: pubkey, sign: sign}
+}
+
 // Using gives the secret key, 64 lower-case hex digits, to a function that keeps it
 // out of reach as well. The error is that of the function, or ErrIdentity for nobody.
 func Using[T any](i Identity, do func(secretHex string) (T, error)) (out T, err error) {
@@ -50,11 +57,14 @@ func (i Identity) PubKey() string { return i.pubkey }
 // Sign sets the event's pubkey, id and signature. Tags that are nil become an
 // empty list.
 func (i Identity) Sign(ev *nostr.Event) error {
-	if i.reveal == nil {
-		return fmt.Errorf("%w: there is none to sign with", ErrIdentity)
-	}
 	if ev.Tags == nil {
 		ev.Tags = nostr.Tags{}
+	}
+	switch {
+	case i.sign != nil:
+		return i.sign(ev)
+	case i.reveal == nil:
+		return fmt.Errorf("%w: there is none to sign with", ErrIdentity)
 	}
 	if err := ev.Sign(i.reveal()); err != nil {
 		return fmt.Errorf("sign kind %d: %w", ev.Kind, ErrIdentity)

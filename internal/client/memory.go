@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -68,9 +69,22 @@ func (m *Memory) at(slug nipae.Slug) nostr.Filter {
 // all is the filter for everything of the pair.
 func (m *Memory) all() nostr.Filter { return nipae.ListFilter(m.agent, m.owner) }
 
+// withDoubts adds the doubts about the list of relays to what became of a
+// question, but for relays that failed at the question itself: one that is down
+// is down once.
+func withDoubts(relays, doubts []RelayStatus) []RelayStatus {
+	relays = slices.Clone(relays)
+	for _, d := range doubts {
+		if !slices.ContainsFunc(relays, func(r RelayStatus) bool { return r.URL == d.URL && r.failed() }) {
+			relays = append(relays, d)
+		}
+	}
+	return relays
+}
+
 // status makes the Status of a reading: what is uncertain about the list of
 // relays is part of it.
 func (m *Memory) status(relays []RelayStatus, doubtful int) Status {
-	relays = append(relays[:len(relays):len(relays)], m.c.Doubts()...)
+	relays = withDoubts(relays, m.c.Doubts())
 	return Status{Relays: relays, Partial: partial(relays), Doubtful: doubtful + rejected(relays)}
 }

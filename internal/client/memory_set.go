@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -13,8 +14,9 @@ import (
 
 // SetOptions say what a write may do.
 type SetOptions struct {
-	// Base is the Hash of the text that the new one was made from. If the head
-	// has another text, or none, the write is a conflict. "" is any.
+	// Base is the Hash of the text that the new one was made from, or BaseNone. If
+	// the head has another text, or none, the write is a conflict. "" is any. With a
+	// base one relay decides between writers (Status.Decider).
 	Base string
 	// AllowEmpty lets the text be empty.
 	AllowEmpty bool
@@ -28,6 +30,9 @@ type SetOptions struct {
 	// is to be written; its error ends the write. nil checks nothing.
 	Check func(old, text string) error
 }
+
+// BaseNone is the Base of a text that is to be written only where there is none.
+const BaseNone = "none"
 
 // Set writes a text (NIP-AE, "Writing"): it reads the head, seals a version
 // that is newer than it, with the members of the head's body that NIP-AE does
@@ -85,26 +90,103 @@ func (m *Memory) Remove(ctx context.Context, slug nipae.Slug) (Status, error) {
 }
 
 // write is one write as a whole. compose makes the new body from the head, nil
-// if there is none; its error ends the write.
+// if there is none; its error ends the write. When the slug is written faster than
+// once a second, it waits for its turn (burst.go).
 func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compose func(head *nipae.Engram) (nipae.Body, error)) (Entry, Status, error) {
+	var t turn
+	for {
+		entry, status, pause, err := m.writeOnce(ctx, slug, o, &t, compose)
+		if pause <= 0 {
+			return entry, status, err
+		}
+		if t.waited += pause; t.waited > burstPatience {
+			return entry, status, errBusy()
+		}
+		longer, cancel := beyond(ctx)
+		defer cancel()
+		ctx = longer
+		if err := m.c.o.Wait(ctx, pause); err != nil {
+			return entry, status, err
+		}
+	}
+}
+
+// writeOnce is write up to where it must wait: then it returns for how long, and
+// nothing is published.
+func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t *turn, compose func(head *nipae.Engram) (nipae.Body, error)) (Entry, Status, time.Duration, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
 	reading, status, err := m.before(ctx, slug, o)
 	if err != nil {
-		return Entry{}, status, err
+		return Entry{}, status, 0, err
 	}
 	body, err := compose(reading.Head)
 	if err != nil {
-		return Entry{}, status, err
+		return Entry{}, status, 0, err
 	}
 	if err := o.check(reading.Head, body); err != nil {
-		return Entry{}, status, err
+		return Entry{}, status, 0, err
+	}
+	if pause := m.c.pause(max(reading.CreatedAt(), reading.Latest), t); pause > 0 {
+		return Entry{}, status, pause, nil
 	}
 	engram, err := m.seal(body, reading)
 	if err != nil {
-		return Entry{}, status, err
+		return Entry{}, status, 0, err
 	}
-	return m.send(ctx, engram, status)
+	d, err := m.decide(ctx, &status, o, reading, engram)
+	if err != nil {
+		return entryOf(engram), status, 0, err
+	}
+	entry, status, err := m.send(ctx, engram, status, d)
+	return entry, status, 0, err
+}
+
+// decide asks who is to decide, if the write has a base.
+func (m *Memory) decide(ctx context.Context, status *Status, o SetOptions, reading nipae.Reading, engram nipae.Engram) (decided, error) {
+	if o.Base == "" {
+		return decided{}, nil
+	}
+	status.Compared = true
+	deciding, done := part(ctx, 0.4)
+	d, err := m.c.decide(deciding, m.c.writers(), engram.Event, headEvent(reading), reachedAt(status.Relays))
+	done()
+	status.Decider = d.by
+	if err != nil {
+		status.Published = d.published
+		return d, m.undecided(ctx, engram.Slug(), err)
+	}
+	return d, nil
+}
+
+// headEvent is the event of the head that was read, nil for none.
+func headEvent(reading nipae.Reading) *nostr.Event {
+	if reading.Head == nil {
+		return nil
+	}
+	return reading.Head.Event
+}
+
+// reachedAt are the relays that answered a question.
+func reachedAt(relays []RelayStatus) map[string]bool {
+	reached := map[string]bool{}
+	for _, r := range relays {
+		reached[r.URL] = !r.failed()
+	}
+	return reached
+}
+
+// undecided adds to a conflict what is there now.
+func (m *Memory) undecided(ctx context.Context, slug nipae.Slug, err error) error {
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) {
+		return err
+	}
+	if reading, _, readErr := m.reading(ctx, slug); readErr == nil && reading.Head != nil {
+		theirs := entryOf(*reading.Head)
+		conflict.Theirs = &theirs
+	}
+	return conflict
 }
 
 func (o SetOptions) check(head *nipae.Engram, body nipae.Body) error {
@@ -134,12 +216,19 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 		return reading, status, nil
 	}
 	if reading.Head == nil {
-		if status.Partial {
+		switch {
+		case status.Partial:
 			return reading, status, failures(ErrPartial, status.Relays)
+		case o.Base == BaseNone:
+			return reading, status, nil
 		}
 		return reading, status, &ConflictError{Reason: "there is no text, and the change was made for one"}
 	}
-	if theirs := entryOf(*reading.Head); theirs.Hash != o.Base {
+	theirs := entryOf(*reading.Head)
+	if o.Base == BaseNone && theirs.Tombstone {
+		return reading, status, nil
+	}
+	if theirs.Hash != o.Base {
 		return reading, status, &ConflictError{Theirs: &theirs, Reason: "the text is not the one that the change was made for"}
 	}
 	return reading, status, nil
@@ -175,13 +264,14 @@ func (m *Memory) Compose(body nipae.Body, last int64) (*nostr.Event, error) {
 	return engram.Event, err
 }
 
-// send publishes a sealed engram once, and verifies the head afterwards.
-func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status) (Entry, Status, error) {
+// send publishes a sealed engram once, to the relays that do not have it yet, and
+// verifies the head afterwards.
+func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d decided) (Entry, Status, error) {
 	entry := entryOf(ours)
 	publishing, cancel := part(ctx, 0.6)
 	defer cancel()
-	targets := m.c.relays()
-	published, err := m.c.publish(publishing, targets, ours.Event, timedOut(status.Relays))
+	targets := m.c.writers()
+	published, err := m.c.publishToOthers(publishing, targets, ours.Event, timedOut(status.Relays), d)
 	status.Published = published
 	status.Partial = status.Partial || accepted(published) < len(published)
 	var conflict *ConflictError

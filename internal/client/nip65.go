@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -17,10 +18,12 @@ const kindRelayList = 10002
 var errUnsure = errors.New("it may know a list of the agent's relays")
 
 // Discover looks for the agent's relay list (NIP-65, kind 10002) on the
-// configured relays. If it names relays that the agent writes to (marked write,
-// or not marked; valid ws and wss URLs only), those are asked from now on,
-// instead of the configured ones and as they are written there; 32 at most. If
-// there is no list, the configured ones are asked.
+// configured relays. Relays that it names for writing (marked write, or not
+// marked; valid ws and wss URLs only) are asked from now on besides the
+// configured ones, as they are written there; 32 at most, and none that
+// Options.Ignore names. Memory is absent only if all of them say so: a list must
+// not hide what is on the relays that the user named. It is written to the
+// configured ones alone, unless Options.WriteListed says otherwise.
 //
 // agent is a public key in hex. Where the context has a deadline, half of the
 // time left is used at most: something is to be asked afterwards.
@@ -40,33 +43,67 @@ func (c *Client) Discover(ctx context.Context, agent string) error {
 	}
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
-	c.use(targetsOf(c.o.Relays), nil)
-	a, err := c.ask(ctx, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
-	var unsure []RelayStatus
+	configured := targetsOf(c.o.Relays)
+	c.use(configured, nil, nil)
+	a, unsure, err := c.relayLists(ctx, configured, agent)
+	urls, found := nipae.ConfiguredRelays(agent, a.Events, nil)
+	if !found {
+		c.use(configured, nil, unsure)
+		return err
+	}
+	list := targetsOf(urls)
+	listed := slices.DeleteFunc(slices.Clone(list), func(t target) bool { return among(configured, t) })
+	listed = slices.DeleteFunc(listed, func(t target) bool { return among(targetsOf(c.o.Ignore), t) })
+	for _, t := range listed[min(maxRelays, len(listed)):] {
+		// Asking some of them only must not pass for asking all.
+		unsure = append(unsure, RelayStatus{URL: t.url, Err: errors.New("not asked: the agent's list is too long")})
+	}
+	listed = listed[:min(maxRelays, len(listed))]
+	for i := range listed {
+		listed[i].listed = true
+	}
+	var leftOut []string
+	for _, t := range configured {
+		if !among(list, t) {
+			leftOut = append(leftOut, t.url)
+		}
+	}
+	c.use(append(configured, listed...), leftOut, unsure)
+	return nil
+}
+
+// relayLists are the versions of the agent's list that relays have, newest first,
+// and why there may be a newer one.
+func (c *Client) relayLists(ctx context.Context, targets []target, agent string) (a Answers, unsure []RelayStatus, err error) {
+	a, err = c.askThose(ctx, targets, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
 	for _, r := range a.Relays {
 		if r.failed() || !r.Complete {
 			r.Err = unsureOf(r)
 			unsure = append(unsure, r)
 		}
 	}
-	if urls, listed := nipae.ConfiguredRelays(agent, a.Events, nil); listed {
-		found := targetsOf(urls)
-		for _, t := range found[min(maxRelays, len(found)):] {
-			// Asking some of them only must not pass for asking all.
-			unsure = append(unsure, RelayStatus{URL: t.url, Err: errors.New("not asked: the agent's list is too long")})
-		}
-		c.use(found[:min(maxRelays, len(found))], unsure)
-		return nil
-	}
-	c.use(targetsOf(c.o.Relays), unsure)
-	return err
+	return a, unsure, err
+}
+
+// among reports whether a relay is one of those.
+func among(targets []target, t target) bool {
+	return slices.ContainsFunc(targets, func(other target) bool { return other.canonical == t.canonical })
 }
 
 // use sets the relays that are asked.
-func (c *Client) use(targets []target, unsure []RelayStatus) {
+func (c *Client) use(targets []target, leftOut []string, unsure []RelayStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.targets, c.unsure = targets, unsure
+	c.targets, c.leftOut, c.unsure = targets, leftOut, unsure
+}
+
+// LeftOut are configured relays that the agent's list does not name: other
+// clients, which go by the list alone, do not look there. It is empty if there is
+// no list.
+func (c *Client) LeftOut() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leftOut
 }
 
 // Doubts are why the relays that are asked may not be those of the agent's

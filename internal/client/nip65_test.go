@@ -38,7 +38,7 @@ func TestDiscover(t *testing.T) {
 		name    string
 		relays  [][]*nostr.Event // what each configured relay has
 		down    bool             // and one more is down
-		want    []string         // nil: the configured ones
+		want    []string         // asked besides the configured ones
 		partial bool
 	}{
 		{"none", [][]*nostr.Event{nil, nil}, false, nil, false},
@@ -73,18 +73,21 @@ func TestDiscover(t *testing.T) {
 			if err := c.Discover(t.Context(), agent); err != nil {
 				t.Fatal(err)
 			}
-			want := tt.want
-			if want == nil {
-				want = relays
-			}
+			want := slices.Concat(relays, tt.want)
 			if !slices.Equal(c.Relays(), want) || len(c.Doubts()) > 0 != tt.partial {
 				t.Errorf("relays %v, doubts %+v; want %v, %v", c.Relays(), c.Doubts(), want, tt.partial)
+			}
+			if !slices.Equal(c.Writers(), relays) {
+				t.Errorf("written to %v, want the configured ones", c.Writers())
+			}
+			if left := c.LeftOut(); tt.want == nil && left != nil || tt.want != nil && !slices.Equal(left, relays) {
+				t.Errorf("left out by the list: %v", left)
 			}
 		})
 	}
 
 	c := clientFor(t, who(t, "owner"), []string{startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, long...)}})}, nil)
-	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != maxRelays || len(c.Doubts()) != 1 {
+	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != 1+maxRelays || len(c.Doubts()) != 1 {
 		t.Errorf("a long list: %v, %d relays, %+v", err, len(c.Relays()), c.Doubts())
 	}
 	if err := c.Discover(t.Context(), "npub1"); err == nil {
@@ -111,7 +114,7 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
 		t.Fatal(err)
 	}
-	if got, status, err := m.Get(t.Context(), "mem/a"); err != nil || got != wrote || status.Partial || status.Relays[0].URL != home {
+	if got, status, err := m.Get(t.Context(), "mem/a"); err != nil || got != wrote || status.Partial || status.Relays[1].URL != home {
 		t.Errorf("after: %+v, %v, %+v", got, err, status)
 	}
 
@@ -150,7 +153,7 @@ func TestAnOldListIsDoubted(t *testing.T) {
 	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
 		t.Fatal(err)
 	}
-	if _, status, err := m.Get(t.Context(), "core"); !errors.Is(err, ErrPartial) || len(status.Relays) != 2 {
+	if _, status, err := m.Get(t.Context(), "core"); !errors.Is(err, ErrPartial) || len(status.Relays) != 3 {
 		t.Errorf("one is down: %v, %+v", err, status)
 	}
 }

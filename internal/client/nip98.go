@@ -1,7 +1,9 @@
 package client
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -39,11 +41,20 @@ func httpURL(relay, path string, query url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// signRequest is the Authorization header of a request without a body
-// (NIP-98): u is the URL exactly as it is asked for.
+// signRequest is signRequestWith for a request without a body.
 func (c *Client) signRequest(method, url string) (string, error) {
+	return c.signRequestWith(method, url, nil)
+}
+
+// signRequestWith is the Authorization header of a request (NIP-98): u is the URL
+// exactly as it is asked for.
+func (c *Client) signRequestWith(method, url string, body []byte) (string, error) {
 	ev := &nostr.Event{Kind: kindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()),
 		Tags: nostr.Tags{{"u", url}, {"method", method}}}
+	if body != nil {
+		sum := sha256.Sum256(body)
+		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
+	}
 	if err := c.id.Sign(ev); err != nil {
 		return "", err
 	}

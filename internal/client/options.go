@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"log/slog"
@@ -35,6 +36,8 @@ const (
 	maxIdleFrames = 1000
 	// maxIdle is how long an unused connection is trusted to be alive.
 	maxIdle = 30 * time.Second
+	// listedPatience is the time that a relay gets which only the agent's list names.
+	listedPatience = 3 * time.Second
 	// maxRelays is how many relays of one NIP-65 list are used.
 	maxRelays = 32
 	// defaultTimeout is Options.Timeout when that is zero.
@@ -47,13 +50,24 @@ type Options struct {
 	// same relay (nipae.CanonicalRelayURL) count once. One that is no relay URL
 	// is a relay that fails.
 	Relays []string
+	// Ignore are relays that are not asked because the agent lists them. They are
+	// asked if they are configured.
+	Ignore []string
+	// WriteListed has the relays of the agent's list written to as well. They are
+	// its public relays, and most have no gate.
+	WriteListed bool
+	// Decider is the relay that decides compare-and-sets; "" is the first that can,
+	// in the order of canonical URLs.
+	Decider string
 	// Timeout bounds every operation as a whole; default 10 s.
 	Timeout time.Duration
 	Clock   func() time.Time // nil means time.Now
-	Rand    io.Reader        // of nonces; nil means crypto/rand
-	Trace   Trace            // nil traces nothing
-	Log     *slog.Logger     // nil discards; debug only
-	Limits  Limits
+	// Wait waits that long, or until ctx ends; nil means by the real clock.
+	Wait   func(ctx context.Context, d time.Duration) error
+	Rand   io.Reader    // of nonces; nil means crypto/rand
+	Trace  Trace        // nil traces nothing
+	Log    *slog.Logger // nil discards; debug only
+	Limits Limits
 }
 
 func (o Options) withDefaults() Options {
@@ -62,6 +76,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.Wait == nil {
+		o.Wait = wait
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader

@@ -82,7 +82,7 @@ func (c *Client) acquire(ctx context.Context, t target, old *conn) (conn *conn, 
 		s.conn.end(fmt.Errorf("%w: replaced", errLost))
 		s.conn = nil
 	}
-	fresh, err := dial(ctx, t.url, c.id, c.o, c.tracer(t.url))
+	fresh, err := dial(ctx, t, c.id, c.o, c.tracer(t.url))
 	if err != nil {
 		return nil, false, err
 	}

@@ -13,9 +13,10 @@ import (
 	"engramd/internal/wire"
 )
 
-// Publish sends a signed event to every relay in parallel and waits for their
+// Publish sends a signed event to every relay that is written to (Writers) in parallel and waits for their
 // OKs. It is sent once to each: a refusal is final, except one that asks for
-// AUTH.
+// AUTH, and one for being too many in a time (rate-limited:), after which it is
+// sent again while there is time.
 //
 // The error is nil if at least one relay accepted it. Otherwise it is
 // ErrConflict if some relay has a newer version and refused it for that; else
@@ -24,7 +25,27 @@ import (
 func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
-	return c.publish(ctx, c.relays(), ev, nil)
+	return c.publish(ctx, c.writers(), ev, nil)
+}
+
+// publishToOthers is publish to the relays that no decision was asked of, with
+// what those said that were. Once a relay has decided, or taken it, the event is
+// published, whatever the others say.
+func (c *Client) publishToOthers(ctx context.Context, to []target, ev *nostr.Event, slow map[string]bool, d decided) ([]PublishStatus, error) {
+	others := slices.DeleteFunc(slices.Clone(to), func(t target) bool {
+		return slices.ContainsFunc(d.published, func(s PublishStatus) bool { return s.URL == t.url })
+	})
+	if len(d.published) == 0 {
+		return c.publish(ctx, to, ev, slow)
+	}
+	if len(others) == 0 {
+		return d.published, nil
+	}
+	published, err := c.publish(ctx, others, ev, slow)
+	if len(published) == 0 {
+		return d.published, err
+	}
+	return append(d.published, published...), nil
 }
 
 // publish is Publish within an operation, to those relays. Relays that are

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -32,6 +34,9 @@ func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMe
 		if last.label == "CLOSED" {
 			refusal = &RefusalError{Message: printable(last.text)}
 		}
+		if refusal == nil && isPublic(f) {
+			return last, nil // AUTH would not have brought more
+		}
 		again, err := c.afterAuth(ctx, accepted, refusal)
 		switch {
 		case again && attempt < maxAttempts:
@@ -47,12 +52,15 @@ func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMe
 	}
 }
 
+// isPublic reports whether a filter asks for what relays show everybody alike.
+func isPublic(f nostr.Filter) bool { return len(f.Kinds) == 1 && f.Kinds[0] == kindRelayList }
+
 // afterAuth decides whether what was answered must be asked again, because an
 // AUTH was accepted since there were accepted of them. It waits for one that is
 // under way, and for a challenge to come if the refusal demands it. The error
 // is why there is no AUTH.
 func (c *conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalError) (again bool, err error) {
-	if refusal != nil && !errors.Is(refusal, ErrAuth) {
+	if refusal != nil && !errors.Is(refusal, ErrAuth) || c.isShy() {
 		return false, nil
 	}
 	demanded := refusal != nil && refusal.Prefix() == "auth-required"
@@ -121,9 +129,45 @@ func (c *conn) unsubscribe(id string) {
 	}
 }
 
-// submit sends an EVENT and waits for its OK, with AUTH on demand. It returns
-// the OK's text; a refusal is a *RefusalError.
+// How long an event waits that was refused as one too many (rate-limited:),
+// before it is sent again: first, and at most.
+const (
+	firstPause = 100 * time.Millisecond
+	mostPause  = 5 * time.Second
+)
+
+// submit sends an EVENT and waits for its OK, with AUTH on demand. One that is
+// over the relay's rate is sent again, later and later, while there is time:
+// the relay has not looked at it. It returns the OK's text; a refusal is a
+// *RefusalError.
 func (c *conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		text, err := c.submitOnce(ctx, ev)
+		var refusal *RefusalError
+		if !errors.As(err, &refusal) || refusal.Prefix() != "rate-limited" {
+			return text, err
+		}
+		// Those that wait together must not come back together.
+		pause := pause/2 + rand.N(pause/2)
+		if at, bound := ctx.Deadline(); bound && time.Until(at) <= pause {
+			return "", err
+		}
+		c.log.Debug("over the relay's rate", "again_in", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-c.done:
+			timer.Stop()
+			return "", c.ended()
+		case <-ctx.Done():
+			timer.Stop()
+			return "", err
+		}
+	}
+}
+
+// submitOnce sends an EVENT, and again only after an AUTH.
+func (c *conn) submitOnce(ctx context.Context, ev *nostr.Event) (string, error) {
 	for attempt := 1; ; attempt++ {
 		accepted := c.authsAccepted()
 		text, err := c.deliverText(ctx, "EVENT", ev)

@@ -61,6 +61,11 @@ type Status struct {
 	Partial bool
 	// Published is what the relays said to the event that was written, if one was.
 	Published []PublishStatus
+	// Decider is the URL of the relay that decided a write with a Base; "" if none
+	// did, and the write was best effort.
+	Decider string
+	// Compared says that the write had a Base.
+	Compared bool
 	// Doubtful counts events that claim to be newer than what was found, or to
 	// be part of it, and cannot be read.
 	Doubtful int

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 )
 
 // check finds what is wrong between options, each of which is good by itself.
 func (c *Config) check() []error {
 	var errs []error
-	if !c.LoopbackOnly() && len(c.PublicURL) == 0 {
-		errs = append(errs, fmt.Errorf("listen %s is not a loopback address, so public_url must say how clients reach the relay: set it to its wss:// URL (--public-url wss://relay.example.com, ENGRAMD_PUBLIC_URL, or public_url in the file), or listen on 127.0.0.1 behind a reverse proxy", c.Listen))
-	}
 	if c.Limits.DefaultLimit > c.Limits.MaxLimit {
 		errs = append(errs, fmt.Errorf("limits.default_limit %d is over limits.max_limit %d", c.Limits.DefaultLimit, c.Limits.MaxLimit))
 	}
@@ -31,6 +31,48 @@ func (c *Config) check() []error {
 	return errs
 }
 
+// checkPorts finds what keeps the relay from being reached. Who only reads the database, or asks the relay that runs, needs
+// nothing of it.
+func (c *Config) checkPorts() []error {
+	var errs []error
+	if !c.LoopbackOnly() && len(c.PublicURL) == 0 {
+		errs = append(errs, fmt.Errorf("listen %s is not a loopback address, so public_url must say how clients reach the relay: set it to its wss:// URL (--public-url wss://relay.example.com, ENGRAMD_PUBLIC_URL, or public_url in the file), or listen on 127.0.0.1 behind a reverse proxy", c.Listen))
+	}
+	if samePort(c.Listen, c.MetricsListen) {
+		errs = append(errs, fmt.Errorf("metrics_listen %s is the address of listen %s: /metrics needs a port of its own", c.MetricsListen, c.Listen))
+	}
+	return errs
+}
+
+// samePort reports whether two listeners would want one port: of the same address, or one of them of all.
+func samePort(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || portA == "0" {
+		return false
+	}
+	named := strings.NewReplacer("localhost", "127.0.0.1")
+	return named.Replace(hostA) == named.Replace(hostB) || all(hostA) || all(hostB)
+}
+
+// all reports whether a host to listen on stands for every address.
+func all(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "" || err == nil && addr.IsUnspecified()
+}
+
+// LoopbackNames reports whether every public URL is a loopback one, so that no
+// stranger comes from a loopback address.
+func (c *Config) LoopbackNames() bool {
+	return !slices.ContainsFunc(c.PublicURL, func(raw string) bool {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return true
+		}
+		return !isLoopback(u.Hostname())
+	})
+}
+
 // LoopbackOnly reports whether listen names a loopback address, so that only
 // this machine can connect.
 func (c *Config) LoopbackOnly() bool {
@@ -38,7 +80,11 @@ func (c *Config) LoopbackOnly() bool {
 	if err != nil {
 		return false
 	}
-	if host == "localhost" {
+	return isLoopback(host)
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(host)

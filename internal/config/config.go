@@ -23,16 +23,19 @@ type Config struct {
 	MetricsPprof  bool     // /debug/pprof/ on the metrics listener
 	Compression   bool     // offer permessage-deflate
 	RestoreAllow  bool     // rollbacks may take heads away
+	RelayKey      string   // where the relay's identity key is: auto, a path or env:NAME
 
 	Log       Log
 	Info      Info
 	Gate      Gate
 	Write     Write
+	Read      Read
 	Limits    Limits
 	Timeouts  Timeouts
 	Auth      Auth
 	Req       Req
 	History   History
+	Retention Retention
 	Proxy     Proxy
 	Store     Store
 	Events    Events
@@ -47,6 +50,7 @@ type Config struct {
 type Log struct {
 	Level  string // debug, info, warn, error
 	Format string // text, json
+	Access bool   // one line for each HTTP request and websocket connection
 }
 
 // Info is what the relay says of itself (NIP-11).
@@ -69,6 +73,13 @@ type Write struct {
 	Kinds           []int
 	BanAuthors      []string // pubkeys
 	BanKinds        []int
+	Program         []string      // a program and its arguments, asked about every event; empty: none
+	ProgramTimeout  time.Duration // for one of its answers
+}
+
+// Read says who may read at all.
+type Read struct {
+	AuthRequired bool // nobody reads anything without having proved a key
 }
 
 // Limits bounds what clients can make the relay do. Zero turns off those that
@@ -82,22 +93,29 @@ type Limits struct {
 	FramesRate            int
 	WaitingFrames         int
 	WaitingBytes          int
+	WaitingBytesPerShare  int64
+	WaitingBytesTotal     int64
 	QueueMark             int
 	QueueBytes            int
 	QueueFrames           int
 	QueueTotal            int64
-	LiveValues            int
-	LiveTotal             int
+	LiveBytes             int64
+	LiveBytesPerShare     int64
+	LiveBytesTotal        int64
+	Memory                int64
 	EventTags             int
 	Keys                  int
 	Connections           int
 	ConnectionsPerAddress int
+	LoopbackExempt        bool // of rates, budgets and bounds per address
 	HTTPRequests          int
 	HTTPPerAddress        int
 	EventsPerKey          float64
 	EventsPerKeyBurst     int
 	EventsPerAddress      float64
 	EventsPerAddressBurst int
+	IndexRows             float64
+	IndexRowsBurst        int
 	AuthorBytes           int64
 	AuthorEvents          int64
 	DefaultLimit          int
@@ -127,6 +145,11 @@ type History struct {
 	Versions     int // per address
 	Days         int // since superseded; 0 = no limit
 	ContractDays int // since the contract's final state; 0 = for ever
+}
+
+// Retention says how long which events are kept.
+type Retention struct {
+	Rules []string // "KINDS AGE", "KINDS max NUMBER", "KINDS AGE max NUMBER"
 }
 
 // Proxy says whose word on client addresses is taken.
@@ -182,6 +205,12 @@ func Default() *Config {
 		o.value.reset()
 	}
 	return c
+}
+
+// Said reports whether anybody set a key, to whatever value.
+func (c *Config) Said(key string) bool {
+	_, ok := c.origins[key]
+	return ok
 }
 
 // Origin says where the value of a key came from: "default", "environment

@@ -145,6 +145,18 @@ func size[T int | int64](low, high T) elem[T] {
 	return e
 }
 
+// orNone takes zero for no limit beside what e takes.
+func orNone[T int | int64](e elem[T]) elem[T] {
+	parse := e.parse
+	e.parse = func(s string) (T, error) {
+		if strings.TrimSpace(s) == "0" {
+			return 0, nil
+		}
+		return parse(s)
+	}
+	return e
+}
+
 // rate takes a number per second, fractions allowed.
 func rate() elem[float64] {
 	return elem[float64]{one: "number per second",

@@ -19,6 +19,7 @@ type Sources struct {
 	Flags *Flags   // nil: none
 	Env   []string // "NAME=value", as os.Environ gives it
 	File  string   // TOML file; "" takes --config, then ENGRAMD_CONFIG, then none
+	Serve bool     // the relay itself is to run with it: check what its ports and names need, too
 }
 
 // Path is the file that Load reads: "" is none.
@@ -56,6 +57,9 @@ func Load(s Sources) (*Config, error) {
 	}
 	if len(errs) == 0 {
 		errs = c.check()
+	}
+	if len(errs) == 0 && s.Serve {
+		errs = c.checkPorts()
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

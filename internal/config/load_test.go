@@ -20,7 +20,7 @@ func load(t *testing.T, file string, env []string, args ...string) (*Config, err
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	src := Sources{Flags: flags, Env: env}
+	src := Sources{Flags: flags, Env: env, Serve: true}
 	if file != "" {
 		src.File = filepath.Join(t.TempDir(), "engramd.toml")
 		if err := os.WriteFile(src.File, []byte(file), 0o600); err != nil {
@@ -157,6 +157,8 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		{"url with a query", "", nil, []string{"--public-url", "wss://a.example/?x=1"}, []string{"--public-url", "query"}},
 		{"public listener", "", nil, []string{"--listen", "0.0.0.0:7447"}, []string{"public_url", "--public-url", "ENGRAMD_PUBLIC_URL"}},
 		{"public listener, all", "", nil, []string{"--listen", ":7447"}, []string{"public_url"}},
+		{"one port for both", "", nil, []string{"--listen", "127.0.0.1:7447", "--metrics-listen", "localhost:7447"}, []string{"metrics_listen", "a port of its own"}},
+		{"one port, one of all", "public_url = ['wss://a.example']\n", nil, []string{"--listen", ":9447"}, []string{"metrics_listen", "listen :9447"}},
 		{"limits disagree", "", nil, []string{"--limits-default-limit", "6000"}, []string{"limits.default_limit", "limits.max_limit"}},
 		{"message over queue", "", nil, []string{"--limits-message-bytes", "32MiB"}, []string{"limits.queue_bytes", "limits.message_bytes"}},
 		{"mark over queue", "", nil, []string{"--limits-queue-mark", "9MiB"}, []string{"limits.queue_mark", "limits.queue_bytes"}},
@@ -193,6 +195,22 @@ func TestLoopbackNeedsNoPublicURL(t *testing.T) {
 		if _, err := load(t, "", nil, "--listen", listen); err != nil {
 			t.Errorf("%s: %v", listen, err)
 		}
+	}
+}
+
+// TestReadersNeedNoPorts: commands that only read the database work with a configuration in which the ports lack something.
+func TestReadersNeedNoPorts(t *testing.T) {
+	c, err := Load(Sources{Env: []string{"ENGRAMD_LISTEN=0.0.0.0:7447", "ENGRAMD_METRICS_LISTEN=0.0.0.0:7447"}})
+	if err != nil || c.Listen != "0.0.0.0:7447" {
+		t.Errorf("%v", err)
+	}
+	for _, listen := range []string{"127.0.0.1:0", "127.0.0.2:9447", "127.0.0.1:9448"} {
+		if _, err := load(t, "", nil, "--listen", listen, "--metrics-listen", strings.Replace(listen, "9448", "9447", 1)); (err != nil) != (listen == "127.0.0.2:9447") {
+			t.Errorf("%s: %v", listen, err)
+		}
+	}
+	if _, err := load(t, "", nil, "--listen", "127.0.0.2:9447", "--metrics-listen", "127.0.0.1:9447"); err != nil {
+		t.Errorf("two addresses: %v", err)
 	}
 }
 

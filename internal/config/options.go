@@ -12,15 +12,17 @@ type section struct{ name, help string }
 func sections() []section {
 	return []section{
 		{"", "Where the relay listens and what it is called."},
-		{"log", "Logging. Keys, ids and contents are logged at level debug only."},
+		{"log", "Logging (docs/operating.md). No line names a key, an id or content of a client; at level debug clients have short tags that are other ones after each start."},
 		{"info", "What the relay says of itself (NIP-11 document and landing page)."},
 		{"gate", "Who may read what."},
 		{"write", "Who may write what. Pubkeys are 64 hex digits or npub."},
+		{"read", "Who may read at all."},
 		{"limits", "What clients can make the relay do."},
 		{"timeouts", "How long the relay waits for others."},
 		{"auth", "Proving keys (NIP-42, NIP-98)."},
 		{"req", "Answers to REQ."},
 		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
+		{"retention", "How long events are kept (docs/operating.md)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
 		{"store", "The database."},
 		{"events", "Telling a NATS broker of snapshots and writes (docs/events.md). Subjects name agents: it is for the operator alone."},
@@ -39,6 +41,7 @@ func str(at *string, def string) value         { return one(at, def, text(nil)) 
 func onOff(at *bool, def bool) value           { return one(at, def, boolean()) }
 func num(at *int, def, low, high int) value    { return one(at, def, whole(low, high)) }
 func sizeOf(at *int, def, low int) value       { return one(at, def, size(low, maxInt)) }
+func bytesOf(at *int64, def int64) value       { return one(at, def, size[int64](64<<10, math.MaxInt64)) }
 func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 	return one(at, def, duration(low, high))
 }
@@ -70,9 +73,12 @@ func (c *Config) generalOptions() []*Option {
 			onOff(&c.Compression, true)},
 		{"restore_allow", "Allow rollbacks to a snapshot, and import --replace, to take newer heads away (into quarantine).", true,
 			onOff(&c.RestoreAllow, false)},
+		{"relay_key", `Where the relay's identity key is: "auto" is the file relay.key in the data folder, made at the first start; a path names such a file; "env:NAME" names an environment variable that holds what such a file would. Keep a copy with the backups: without it the relay does not start.`, false,
+			one(&c.RelayKey, "auto", keyPlace("auto, path or env:NAME"))},
 
 		{"log.level", "Least level that is logged.", true, one(&c.Log.Level, "info", choice("debug", "info", "warn", "error"))},
 		{"log.format", "Form of the log on standard error.", false, one(&c.Log.Format, "text", choice("text", "json"))},
+		{"log.access", "Log one line for each HTTP request, and for each websocket connection when it ends: who, what and how long, and nothing of what was asked or said.", true, onOff(&c.Log.Access, false)},
 
 		{"info.name", "Name of the relay.", true, str(&c.Info.Name, "engramd")},
 		{"info.description", "What the relay is for, in a sentence or two.", true,
@@ -91,11 +97,18 @@ func (c *Config) generalOptions() []*Option {
 			lines(&c.Gate.Rules, text(nil))},
 
 		{"write.authors", "If not empty, only these pubkeys may write (and engrams that write.owners lets in).", true, many(&c.Write.Authors, pubkey(false))},
-		{"write.owners", "If not empty, engrams are accepted whose owner (p tag) is listed and vouches for the agent: by a NIP-OA auth tag on the event, or by an approval that the owner stored.", true,
+		{"write.owners", "If not empty, engrams are accepted whose owner (p tag) is listed and vouches for the agent: by a NIP-OA attestation (an auth tag on the event or in AUTH, or the x-auth-tag header over HTTP), or by an approval that the owner stored.", true,
 			many(&c.Write.Owners, pubkey(false))},
 		{"write.kinds", "If not empty, only these kinds may be written.", true, many(&c.Write.Kinds, whole(0, 65535))},
 		{"write.ban_authors", "Pubkeys that may not write.", true, many(&c.Write.BanAuthors, pubkey(false))},
 		{"write.ban_kinds", "Kinds that may not be written.", true, many(&c.Write.BanKinds, whole(0, 65535))},
+		{"write.program", "A program, and its arguments, that is asked about every event which the lists and rates let pass: a write policy plugin of strfry's (docs/write-policy.md). Without its answer events are refused with error:. Imports and restores are not asked about.", true,
+			many(&c.Write.Program, text(nil))},
+		{"write.program_timeout", "For one answer of write.program; then its writers have error: and it is started anew.", true,
+			dur(&c.Write.ProgramTimeout, time.Second, 10*time.Millisecond, time.Minute)},
+
+		{"read.auth_required", "Nobody reads anything without having proved a key, by AUTH or a signed request. The relay's page, its NIP-11 document, health and the description of its API stay open. Who may write is another question (write).", true,
+			onOff(&c.Read.AuthRequired, false)},
 	}
 }
 
@@ -116,13 +129,16 @@ func (c *Config) storeOptions() []*Option {
 		{"history.days", "Days that superseded versions are kept; 0 for ever. Contract memory is not counted.", true, num(&c.History.Days, 365, 0, 365000)},
 		{"history.contract_days", "Days that superseded contract memory is kept after the contract's final state; 0 for ever.", true, num(&c.History.ContractDays, 0, 0, 365000)},
 
+		{"retention.rules", `Events to remove by kind and age, one text each: KINDS AGE, KINDS max NUMBER, or both, such as "1,7 90d", "1000-9999 1y max 10000". KINDS are numbers and ranges by commas, or * for all; AGE, by created_at, is in h, d, w or y; max keeps the newest of all these kinds together. Kinds 5, 62, 30090, 30091 and 30174 are touched only where their number stands alone. In the environment and in a flag, rules are separated by semicolons.`, true,
+			lines(&c.Retention.Rules, text(nil))},
+
 		{"proxy.trusted", "Addresses or ranges of reverse proxies whose word on the client's address is taken. From anybody else the header is ignored.", true,
 			many[netip.Prefix](&c.Proxy.Trusted, network())},
 		{"proxy.header", "Header in which trusted proxies name the client. In a list (X-Forwarded-For) the last address that is not itself a trusted proxy counts.", true,
 			one(&c.Proxy.Header, "X-Forwarded-For", httpHeader())},
 
 		{"store.max_bytes", "Largest size of the database file; writes beyond it fail with error: and reads go on. 0 is no limit.", true, one(&c.Store.MaxBytes, int64(0), size[int64](0, math.MaxInt64))},
-		{"store.readers", "Database connections for reading.", false, num(&c.Store.Readers, 4, 1, 256)},
+		{"store.readers", "Reads of the database that run at a time; who reads long gives way to others in between.", false, num(&c.Store.Readers, 4, 1, 256)},
 		{"store.max_batch", "Events that may share one commit.", false, num(&c.Store.MaxBatch, 1024, 1, 65536)},
 
 		{"events.nats", "NATS broker, nats://HOST:PORT or tls://HOST:PORT, several by commas. Empty is off. Without a broker there, everything else goes on.", false, str(&c.Events.NATS, "")},

@@ -10,7 +10,7 @@ func (c *Config) contractOptions() []*Option {
 	k := &c.Contracts
 	return []*Option{
 		{"contracts.master_key", `Where the key is that seals private entries and provisioned keys: "auto" is the file master.key in the data folder, made at the first start; a path names a file with 64 hex digits; "env:NAME" names an environment variable that has them; "off" does without, and private entries and provisioning answer 503. Keep a copy with the backups.`, false,
-			one(&k.MasterKey, "auto", masterKey())},
+			one(&k.MasterKey, "auto", keyPlace("auto, off, path or env:NAME"))},
 		{"contracts.publish_to", "Further relays that contract events written over the API are published to. What one of them does not take is sent again until it does.", false,
 			many(&k.PublishTo, relayURL())},
 	}
@@ -18,8 +18,8 @@ func (c *Config) contractOptions() []*Option {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// masterKey takes a place, and never the key itself: flags and configuration files are seen by others.
-func masterKey() elem[string] {
+// keyPlace takes the place of a secret key, and never the key itself: flags and configuration files are seen by others.
+func keyPlace(words string) elem[string] {
 	e := text(func(s string) error {
 		name, env := strings.CutPrefix(s, "env:")
 		switch {
@@ -34,6 +34,6 @@ func masterKey() elem[string] {
 		}
 		return nil
 	})
-	e.one = "auto, off, path or env:NAME"
+	e.one = words
 	return e
 }

@@ -15,7 +15,7 @@ type API interface {
 	Entries(ctx context.Context, c Caller, id string, q EntryQuery) (EntryPage, error)
 	Entry(ctx context.Context, c Caller, id, entryID string) (Entry, error)
 	Summary(ctx context.Context, c Caller, id string) (Summary, error)
-	Search(ctx context.Context, c Caller, id string, r SearchRequest) (EntryPage, error)
+	Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error)
 
 	// Provision is the operator's; Bind is for the caller's own key; Claim for
 	// the provisioned caller himself; Rotate for him and the operator.

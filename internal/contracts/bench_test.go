@@ -161,16 +161,17 @@ func TestLongThread(t *testing.T) {
 	if len(seen) != n+n/10 {
 		t.Errorf("%d entries", len(seen))
 	}
-	found := must[EntryPage](t)(w.Search(t.Context(), posts, id, SearchRequest{Query: "FILINGS thread,", Limit: 10, Offset: 20, Type: "message"}))
+	found := must[SearchPage](t)(w.Search(t.Context(), posts, id, SearchRequest{Query: "FILINGS thread,", Limit: 10, Offset: 20, Type: "message"}))
 	if found.Total != n/5 || len(found.Entries) != 10 || found.Entries[0].Type != "message" {
 		t.Errorf("finds %d, shows %d", found.Total, len(found.Entries))
 	}
-	if found = must[EntryPage](t)(w.Search(t.Context(), posts, id, SearchRequest{Query: "private 77"})); found.Total != 1 {
+	if found = must[SearchPage](t)(w.Search(t.Context(), posts, id, SearchRequest{Query: "private 77"})); found.Total != 1 {
 		t.Errorf("finds %d private ones", found.Total)
 	}
-	if found = must[EntryPage](t)(w.Search(t.Context(), Caller{}, id, SearchRequest{Query: "private"})); found.Total != 0 {
-		t.Errorf("nobody finds %d", found.Total)
+	if found = must[SearchPage](t)(w.Search(t.Context(), holder(mara), id, SearchRequest{Query: "private"})); found.Total != 0 {
+		t.Errorf("a stranger finds %d", found.Total)
 	}
+	wantCode(t, "search by nobody", errOf(w.Search(t.Context(), Caller{}, id, SearchRequest{Query: "filings"})), Unauthenticated)
 	for _, query := range []string{"", " ?! ", string(make([]byte, 2000))} {
 		wantCode(t, "search for "+query[:min(3, len(query))], errOf(w.Search(t.Context(), posts, id, SearchRequest{Query: query})), Invalid)
 	}

@@ -14,6 +14,10 @@ const (
 	defaultPage = 50
 	maxPage     = 500
 	maxOffset   = 1 << 30
+	// A page ends early with the entry, or the contract, whose events bring what was
+	// read for it to so many bytes.
+	pageBytes = 512 << 10
+	listBytes = 4 << 20
 )
 
 // page checks the bounds that a request asks for.
@@ -30,7 +34,8 @@ func page(limit, offset int) (int, int, error) {
 	return limit, offset, nil
 }
 
-// List gives the caller's contracts, as party or arbitrator, newest first.
+// List gives the caller's contracts, as party or arbitrator, newest first. A page
+// may hold fewer than the limit.
 func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error) {
 	if c.PubKey == "" {
 		return ContractPage{}, errNobody()
@@ -47,7 +52,7 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 		return ContractPage{}, err
 	}
 	out := ContractPage{Contracts: []Contract{}, Total: total, Limit: limit, Offset: offset}
-	known := s.names()
+	known, size := s.names(), 0
 	for i := range pairs {
 		p := &pairs[i]
 		if s.isDue(p) {
@@ -59,11 +64,14 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 				continue
 			}
 		}
-		contract, err := s.contract(ctx, p, known)
+		contract, bytes, err := s.described(ctx, p, known)
 		if err != nil {
 			return ContractPage{}, err
 		}
 		out.Contracts = append(out.Contracts, contract)
+		if size += bytes; size >= listBytes {
+			break
+		}
 	}
 	return out, nil
 }
@@ -86,7 +94,13 @@ func (s *Service) Get(ctx context.Context, c Caller, id string) (Contract, error
 
 // contract is a pair's state with what its events say.
 func (s *Service) contract(ctx context.Context, p *store.ContractPair, known *names) (Contract, error) {
-	out := Contract{
+	out, _, err := s.described(ctx, p, known)
+	return out, err
+}
+
+// described is contract, and how many bytes its events have.
+func (s *Service) described(ctx context.Context, p *store.ContractPair, known *names) (out Contract, size int, err error) {
+	out = Contract{
 		ContractID: p.Contract, Status: niptemp.Status(p.Status),
 		PosterAgentID: known.of(ctx, p.Poster), PosterNpub: npub(p.Poster), PosterPubKey: p.Poster,
 		CreatedAt: unix(p.At), UpdatedAt: unix(p.MovedAt),
@@ -103,41 +117,50 @@ func (s *Service) contract(ctx context.Context, p *store.ContractPair, known *na
 		at := unix(p.Deadline)
 		out.Deadline = &at
 	}
-	terms, err := s.terms(ctx, p)
+	terms, size, err := s.terms(ctx, p)
 	if err != nil {
-		return Contract{}, err
+		return Contract{}, 0, err
 	}
 	out.AmountSats, out.Description = terms.AmountSats, terms.Description
 	d, err := s.store.ContractDecision(ctx, p)
 	if err != nil {
-		return Contract{}, err
+		return Contract{}, 0, err
 	}
 	if d != nil && d.Status == p.Status {
 		out.Decided = &Decision{By: d.By, Status: niptemp.Status(d.Status), Note: d.Note, At: unix(d.At)}
 	}
-	return out, known.fail
+	return out, size, known.fail
 }
 
 // terms are what the poster's newest open says; if no open is left, his newest
-// state. Without one they are empty.
-func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptemp.StateText, err error) {
+// state. Without one they are empty. size is how many bytes were read for that.
+func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptemp.StateText, size int, err error) {
+	states, err := s.store.ContractStates(ctx, p.Contract, p.Poster)
+	if err != nil {
+		return best, 0, err
+	}
+	for _, json := range states {
+		size += len(json)
+	}
 	newest, isOpen := int64(-1), false
-	err = s.store.ContractStates(ctx, p.Contract, p.Poster, func(json []byte) bool {
-		ev, err := wire.ParseEvent(json)
-		if err != nil {
-			return true
+	err = s.turn(ctx, size, func() error {
+		for _, json := range states {
+			ev, err := wire.ParseEvent(json)
+			if err != nil {
+				continue
+			}
+			t, err := niptemp.ReadState(ev)
+			if err != nil || t.To != p.Worker && t.To != p.Poster {
+				continue
+			}
+			at, open := int64(ev.CreatedAt), t.Status == niptemp.Open
+			if open && !isOpen || open == isOpen && at > newest {
+				best, newest, isOpen = t, at, open
+			}
 		}
-		t, err := niptemp.ReadState(ev)
-		if err != nil || t.To != p.Worker && t.To != p.Poster {
-			return true
-		}
-		at, open := int64(ev.CreatedAt), t.Status == niptemp.Open
-		if open && !isOpen || open == isOpen && at > newest {
-			best, newest, isOpen = t, at, open
-		}
-		return true
+		return nil
 	})
-	return best, err
+	return best, size, err
 }
 
 // deadlineOf is a time in Unix seconds, 0 for none.

@@ -18,6 +18,9 @@ func (s *Service) reading(ctx context.Context, c Caller, id, requester string) (
 		return nil, store.Thread{}, err
 	}
 	v, err := s.find(ctx, c, id)
+	if err == nil && v.role == operator && !v.named && v.status() != niptemp.Disputed {
+		err = errNotFound("contract") // whoever decides a dispute reads it then
+	}
 	if err != nil {
 		return nil, store.Thread{}, err
 	}
@@ -46,23 +49,38 @@ func (s *Service) Entries(ctx context.Context, c Caller, id string, q EntryQuery
 	if err != nil || !some {
 		return out, err
 	}
-	rows, total, err := s.store.ThreadPage(ctx, t, limit, offset)
+	rows, total, err := s.store.ThreadPage(ctx, t, limit, offset, pageBytes)
 	if err != nil {
 		return EntryPage{}, err
 	}
 	out.Total = total
-	known := s.names()
-	for i := range rows {
-		e, err := s.entry(ctx, v, &rows[i], known)
-		if err != nil {
-			return EntryPage{}, err
-		}
-		if q.Events && rows[i].Form != store.EntryPrivate {
-			e.Event = rows[i].Data
-		}
-		out.Entries = append(out.Entries, e)
+	if out.Entries, err = s.shown(ctx, v, rows, q.Events); err != nil {
+		return EntryPage{}, err
 	}
 	return out, s.refusals(ctx, v, rows, out.Entries)
+}
+
+// shown is rows as the API shows them, with their events if they are wanted.
+func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, events bool) ([]Entry, error) {
+	out, known := make([]Entry, 0, len(rows)), s.names()
+	size, err := s.sizeOf(ctx, rows, known)
+	if err != nil {
+		return nil, err
+	}
+	err = s.turn(ctx, size, func() error {
+		for i := range rows {
+			e, err := s.entry(ctx, v, &rows[i], known)
+			if err != nil {
+				return err
+			}
+			if events && rows[i].Form != store.EntryPrivate {
+				e.Event = rows[i].Data
+			}
+			out = append(out, e)
+		}
+		return nil
+	})
+	return out, err
 }
 
 func checkType(name string) error {
@@ -107,15 +125,12 @@ func (s *Service) Entry(ctx context.Context, c Caller, id, entryID string) (Entr
 	if row == nil {
 		return Entry{}, errNotFound("entry")
 	}
-	e, err := s.entry(ctx, v, row, s.names())
+	rows := []store.ThreadEntry{*row}
+	one, err := s.shown(ctx, v, rows, true)
 	if err != nil {
 		return Entry{}, err
 	}
-	if row.Form != store.EntryPrivate {
-		e.Event = row.Data
-	}
-	one := []Entry{e}
-	err = s.refusals(ctx, v, []store.ThreadEntry{*row}, one)
+	err = s.refusals(ctx, v, rows, one)
 	return one[0], err
 }
 

@@ -146,7 +146,7 @@ func (s *Service) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr
 
 // signedMove signs a move in the name of a key that the server holds.
 func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author, to string, r MoveRequest) (*nostr.Event, error) {
-	terms, err := s.terms(ctx, p)
+	terms, _, err := s.terms(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -3,88 +3,207 @@ package contracts
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"engramd/internal/share"
 	"engramd/internal/store"
 )
 
 const (
 	maxQuery = 1024 // bytes of a search query
 	maxWords = 32   // in it
-	// searchChunk is how many entries are in memory at a time.
-	searchChunk = 64
+
+	// One search looks at so many entries and bytes, and takes so long, at most.
+	// The next goes on where it ended.
+	searchEntries = 5000
+	searchBytes   = 4 << 20
+	searchTime    = 10 * time.Second
+	// Of them so many are in memory at a time, and looked at in one turn.
+	turnEntries = 500
+	turnBytes   = 256 << 10
 )
 
 // Search lists the entries the caller may see that have every word of the
 // query, in any case, oldest first. It reads the thread, in small pieces, and
-// opens the caller's own private entries; encrypted ones it passes over.
-func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchRequest) (EntryPage, error) {
+// opens the caller's own private entries; encrypted ones it passes over. Of a
+// long thread it looks at a part, which r.After moves on: limit, offset and
+// total are of the entries found there.
+func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error) {
+	if c.Nobody() {
+		return SearchPage{}, errNobody()
+	}
 	limit, offset, err := page(r.Limit, r.Offset)
 	if err != nil {
-		return EntryPage{}, err
+		return SearchPage{}, err
 	}
 	if err := checkType(r.Type); err != nil {
-		return EntryPage{}, err
+		return SearchPage{}, err
 	}
-	words := wordsOf(r.Query)
-	switch {
-	case len(words) == 0:
-		return EntryPage{}, Wrong("query", "has no word")
-	case len(r.Query) > maxQuery || len(words) > maxWords:
-		return EntryPage{}, Wrong("query", "is too long")
+	find, err := newFinder(r.Query)
+	if err != nil {
+		return SearchPage{}, err
+	}
+	after, err := cursor(r.After)
+	if err != nil {
+		return SearchPage{}, err
 	}
 	v, t, err := s.reading(ctx, c, id, r.RequesterAgentID)
 	if err != nil {
-		return EntryPage{}, err
+		return SearchPage{}, err
 	}
 	t.Type = r.Type
-	select {
-	case s.searches <- struct{}{}:
-		defer func() { <-s.searches }()
-	case <-ctx.Done():
-		return EntryPage{}, ctx.Err()
+	p := &searching{
+		s: s, v: v, thread: t, find: find, after: after, entries: searchEntries, bytes: searchBytes,
+		out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}},
 	}
-	out := EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}
-	known := s.names()
-	find := finder{words: words}
-	var after *store.ThreadEntry
-	for {
-		rows, err := s.store.ThreadNext(ctx, t, after, searchChunk)
-		if err != nil {
-			return EntryPage{}, err
-		}
-		for i := range rows {
-			hit, err := find.hit(s, v, &rows[i])
-			if err != nil {
-				return EntryPage{}, err
-			}
-			if !hit {
-				continue
-			}
-			out.Total++
-			if out.Total <= offset || len(out.Entries) == limit {
-				continue
-			}
-			e, err := s.entry(ctx, v, &rows[i], known)
-			if err != nil {
-				return EntryPage{}, err
-			}
-			out.Entries = append(out.Entries, e)
-		}
-		if len(rows) < searchChunk {
-			return out, nil
-		}
-		after = &rows[len(rows)-1]
+	limited, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	err = p.run(limited)
+	switch {
+	case err != nil && limited.Err() != nil && ctx.Err() == nil && p.looked == 0:
+		return SearchPage{}, Refuse(Unavailable, "the search took too long, try again later")
+	case err != nil && (limited.Err() == nil || ctx.Err() != nil):
+		return SearchPage{}, err
 	}
+	if !p.done {
+		p.out.Next = placeAfter(p.after)
+	}
+	return p.out, nil
 }
+
+// searching is one search under way.
+type searching struct {
+	s       *Service
+	v       *view
+	thread  store.Thread
+	find    *finder
+	after   *store.ThreadEntry // the last one looked at
+	looked  int
+	done    bool // the thread has no more
+	entries int  // that may still be looked at
+	bytes   int
+	out     SearchPage
+}
+
+// run looks at pieces of the thread until its end or the bounds are reached.
+func (p *searching) run(ctx context.Context) error {
+	known := p.s.names()
+	for !p.done && p.entries > 0 && p.bytes > 0 {
+		n := min(turnEntries, p.entries)
+		rows, err := p.s.store.ThreadNext(ctx, p.thread, p.after, n, min(turnBytes, p.bytes))
+		if err != nil {
+			return err
+		}
+		size, err := p.s.sizeOf(ctx, rows, known)
+		if err != nil {
+			return err
+		}
+		err = p.s.turn(ctx, size, func() error { return p.piece(ctx, rows, known) })
+		if err != nil {
+			return err
+		}
+		p.done = len(rows) < n && size < min(turnBytes, p.bytes)
+		p.entries, p.bytes = p.entries-len(rows), p.bytes-size
+	}
+	return nil
+}
+
+// piece adds the entries found among rows.
+func (p *searching) piece(ctx context.Context, rows []store.ThreadEntry, known *names) error {
+	for i := range rows {
+		hit, err := p.find.hit(p.s, p.v, &rows[i])
+		if err != nil {
+			return err
+		}
+		if hit {
+			p.out.Total++
+			if p.out.Total > p.out.Offset && len(p.out.Entries) < p.out.Limit {
+				e, err := p.s.entry(ctx, p.v, &rows[i], known)
+				if err != nil {
+					return err
+				}
+				p.out.Entries = append(p.out.Entries, e)
+			}
+		}
+		p.after = &store.ThreadEntry{CreatedAt: rows[i].CreatedAt, ID: rows[i].ID}
+		p.looked++
+	}
+	return nil
+}
+
+// cursor reads what placeAfter wrote; nil is the start of the thread.
+func cursor(text string) (*store.ThreadEntry, error) {
+	if text == "" {
+		return nil, nil
+	}
+	at, hexID, _ := strings.Cut(text, "-")
+	created, err := strconv.ParseInt(at, 10, 64)
+	id, wrong := hex.DecodeString(hexID)
+	after := &store.ThreadEntry{CreatedAt: created, ID: id}
+	if err != nil || wrong != nil || len(id) == 0 || placeAfter(after) != text {
+		return nil, Wrong("after", "must be what next was")
+	}
+	return after, nil
+}
+
+// placeAfter is the place of an entry in its thread, which its reader knows.
+func placeAfter(e *store.ThreadEntry) string {
+	return strconv.FormatInt(e.CreatedAt, 10) + "-" + hex.EncodeToString(e.ID)
+}
+
+// sizeOf is how many bytes rows hold. It finds the names of their authors, so
+// that who works with them in its turn waits for nothing.
+func (s *Service) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *names) (size int, err error) {
+	for i := range rows {
+		size += len(rows[i].Data)
+		known.of(ctx, rows[i].Author)
+	}
+	return size, known.fail
+}
+
+// turn runs fn, which takes so many bytes apart, when it is the caller's turn.
+func (s *Service) turn(ctx context.Context, bytes int, fn func() error) error {
+	turn, err := s.turns.Take(ctx, share.From(ctx), false)
+	if err != nil {
+		return err
+	}
+	defer turn.Done()
+	turn.Spend(float64(bytes) / unitBytes)
+	return fn()
+}
+
+// unitBytes is one unit of work in a turn.
+const unitBytes = 4 << 10
 
 // finder looks for the words of a query, and keeps the room it needs for that.
 type finder struct {
-	words []string
-	lower []byte
+	words   []string // in lower case, each once
+	longest int      // bytes of the longest
+	lower   []byte
+	missing []bool
+}
+
+func newFinder(query string) (*finder, error) {
+	f := &finder{words: wordsOf(query)}
+	switch {
+	case len(f.words) == 0:
+		return nil, Wrong("query", "has no word")
+	case len(query) > maxQuery || len(f.words) > maxWords:
+		return nil, Wrong("query", "is too long")
+	}
+	slices.Sort(f.words)
+	f.words = slices.Compact(f.words)
+	f.missing = make([]bool, len(f.words))
+	for _, w := range f.words {
+		f.longest = max(f.longest, len(w))
+	}
+	return f, nil
 }
 
 // hit reports whether an entry has every word.
@@ -96,47 +215,88 @@ func (f *finder) hit(s *Service, v *view, row *store.ThreadEntry) (bool, error) 
 		return false, nil
 	}
 	content, _, err := s.text(v.Contract, row)
-	if err != nil {
-		return false, err
+	return err == nil && f.has(content), err
+}
+
+// has reports whether a text has every word, as wordsOf splits it.
+func (f *finder) has(text string) bool {
+	left := len(f.words)
+	for i := range f.missing {
+		f.missing[i] = true
 	}
-	missing := make(map[string]bool, len(f.words))
-	for _, w := range f.words {
-		missing[w] = true
+	f.lower = f.lower[:0]
+	end := func() bool {
+		i, is := slices.BinarySearchFunc(f.words, f.lower, compareWord)
+		if is && f.missing[i] {
+			f.missing[i] = false
+			left--
+		}
+		f.lower = f.lower[:0]
+		return left == 0
 	}
-	for _, w := range wordsOf(content) {
-		delete(missing, w)
-		if len(missing) == 0 {
-			return true, nil
+	for _, r := range text {
+		if r = unicode.ToLower(r); inWord(r) {
+			if len(f.lower) <= f.longest { // one that is longer is none of them
+				f.lower = utf8.AppendRune(f.lower, r)
+			}
+		} else if len(f.lower) > 0 && end() {
+			return true
 		}
 	}
-	return false, nil
+	return len(f.lower) > 0 && end()
 }
+
+// compareWord compares without a copy.
+func compareWord(w string, b []byte) int {
+	switch {
+	case w == string(b):
+		return 0
+	case w < string(b):
+		return -1
+	}
+	return 1
+}
+
+// Two letters beside the Latin ones have a lower case that is ASCII.
+const (
+	kelvinSign = "\u212a" // k
+	dottedI    = "\u0130" // i
+)
 
 // lacks reports whether the JSON of an event surely has not every word, without
 // taking it apart. It judges only text in which letters stand for themselves.
 func (f *finder) lacks(data []byte) bool {
 	f.lower = slices.Grow(f.lower[:0], len(data))[:len(data)]
+	ascii := true
 	for i, c := range data {
-		if c >= utf8.RuneSelf || c == 'u' && i > 0 && data[i-1] == '\\' {
+		if c == 'u' && i > 0 && data[i-1] == '\\' {
 			return false
 		}
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
+		ascii = ascii && c < utf8.RuneSelf
 		f.lower[i] = c
 	}
+	if !ascii && (bytes.Contains(f.lower, []byte(kelvinSign)) || bytes.Contains(f.lower, []byte(dottedI))) {
+		return false
+	}
 	for _, w := range f.words {
-		if !bytes.Contains(f.lower, []byte(w)) {
+		if (ascii || isASCII(w)) && !bytes.Contains(f.lower, []byte(w)) {
 			return true
 		}
 	}
 	return false
 }
 
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
 // wordsOf splits a text into words: runs of letters, marks and digits, in lower
 // case.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
-	})
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !inWord(r) })
 }
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) }

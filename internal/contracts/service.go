@@ -16,6 +16,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 	"engramd/internal/store"
 )
 
@@ -39,16 +40,16 @@ type Service struct {
 	// locks order the moves of one contract, and what the server signs for one
 	// author in it, so that created_at rises.
 	locks [256]sync.Mutex
-	// searches bounds how many threads are read at the same time.
-	searches chan struct{}
+	// turns are lent for taking entries apart, which is work of a processor.
+	turns *share.Turns
 	// wake tells Run of a new deadline.
 	wake chan struct{}
 }
 
 var _ API = (*Service)(nil)
 
-// maxSearches is how many searches run at the same time; each reads a thread.
-const maxSearches = 2
+// turns is how many take entries apart at the same time.
+const turns = 2
 
 // New makes a service.
 func New(o Options) (*Service, error) {
@@ -58,7 +59,7 @@ func New(o Options) (*Service, error) {
 	s := &Service{
 		store: o.Store, relay: o.Relay, table: o.Table, signer: o.Signer, sealer: o.Sealer, identities: o.Identities,
 		outbox: o.Outbox, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
-		searches: make(chan struct{}, maxSearches), wake: make(chan struct{}, 1),
+		turns: share.NewTurns(turns, 0), wake: make(chan struct{}, 1),
 	}
 	if s.clock == nil {
 		s.clock = time.Now

@@ -206,9 +206,19 @@ type DateRange struct {
 type SearchRequest struct {
 	RequesterAgentID string `json:"requester_agent_id,omitempty"` // the caller's, or absent
 	Query            string `json:"query"`
+	After            string `json:"after,omitempty"` // Next of the page before
 	Type             string `json:"type,omitempty"`
 	Limit            int    `json:"limit,omitempty"`
 	Offset           int    `json:"offset,omitempty"`
+}
+
+// SearchPage is one page of what a search found. Total counts what it found where
+// it looked: in all of a thread, or, of a long one, in a part.
+type SearchPage struct {
+	EntryPage
+	// Next goes on behind that part, as After of the same request; "" when there is
+	// no more.
+	Next string `json:"next,omitempty"`
 }
 
 // Identity is the public part of an agent.

@@ -70,7 +70,7 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	}
 	tb.Cleanup(w.relay.Close)
 	w.store = storetest.MustOpen(tb, func(o *store.Options) { o.OnCommit, o.Clock, o.Table = w.relay.Committed, w.clock.Now, table })
-	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, Addr: relay.AddrFrom, RelayNames: names})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -351,13 +351,14 @@ const second = time.Second
 // a contract, each author's newest first.
 func stateStatuses(w *world, id string) (out []string, err error) {
 	for _, k := range []storetest.Key{anna, will} {
-		err = errors.Join(err, w.store.ContractStates(w.tb.Context(), id, k.Pub, func(b []byte) bool {
+		states, failed := w.store.ContractStates(w.tb.Context(), id, k.Pub)
+		err = errors.Join(err, failed)
+		for _, b := range states {
 			ev, _ := wire.ParseEvent(b)
 			if t, err := niptemp.ReadState(ev); err == nil {
 				out = append(out, string(t.Status))
 			}
-			return true
-		}))
+		}
 	}
 	return out, err
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/snapshot"
 	"engramd/internal/wire"
 
 	"github.com/gorilla/websocket"
@@ -113,7 +112,7 @@ func snapshotParams(relay *managedRelay, params map[string]string) {
 	}
 	var ids [2]string
 	for i := range ids {
-		var made struct{ Result snapshot.Info }
+		var made struct{ Result struct{ ID string } }
 		answer := relay.call("createsnapshot", map[string]any{"agent": agent.Pub})
 		if err := json.Unmarshal([]byte(answer), &made); err != nil || made.Result.ID == "" {
 			relay.t.Fatalf("%s, %v", answer, err)

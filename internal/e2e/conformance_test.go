@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
+
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // TestConformance asks what the public conformance suite for relays asks (the
@@ -68,18 +71,19 @@ func conformInfo(t *testing.T, relay *relaytest.Child) {
 			Name       string         `json:"name"`
 			Software   string         `json:"software"`
 			Version    string         `json:"version"`
+			Self       string         `json:"self"`
 			NIPs       []int          `json:"supported_nips"`
 			Limitation map[string]any `json:"limitation"`
 		}
 		if err := json.Unmarshal(body, &doc); err != nil {
 			t.Fatalf("NIP-11 document: %v\n%s", err, body)
 		}
-		for _, nip := range []int{1, 9, 11, 40, 42, 45, 50, 62, 67, 70, 98} {
+		for _, nip := range []int{1, 4, 9, 11, 40, 42, 45, 50, 59, 62, 67, 70, 98} {
 			if !slices.Contains(doc.NIPs, nip) {
 				t.Errorf("supported_nips %v lacks %d", doc.NIPs, nip)
 			}
 		}
-		for _, nip := range []int{26, 29, 94, 96} {
+		for _, nip := range []int{26, 29, 65, 77, 94, 96} {
 			if slices.Contains(doc.NIPs, nip) {
 				t.Errorf("supported_nips %v claims %d, which the relay does not do", doc.NIPs, nip)
 			}
@@ -88,8 +92,11 @@ func conformInfo(t *testing.T, relay *relaytest.Child) {
 		wantLimit(t, doc.Limitation, "max_limit", 5000)
 		wantLimit(t, doc.Limitation, "default_limit", 500)
 		wantLimit(t, doc.Limitation, "max_subid_length", 64)
-		if doc.Software == "" || doc.Version == "" {
-			t.Errorf("software %q, version %q", doc.Software, doc.Version)
+		if u, err := url.Parse(doc.Software); err != nil || !u.IsAbs() || doc.Version == "" {
+			t.Errorf("software %q, which NIP-11 wants to be a URL, version %q", doc.Software, doc.Version)
+		}
+		if !nostr.IsValidPublicKey(doc.Self) {
+			t.Errorf("self %q is no key", doc.Self)
 		}
 	}
 }

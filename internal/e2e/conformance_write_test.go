@@ -86,6 +86,8 @@ func conformShapes(t *testing.T, relay *relaytest.Child) {
 		id, object := rawEvent(t, k, part.at, part.kind, part.tags, "")
 		wantRefusal(t, what, c.publishRaw(id, object), "invalid: ")
 	}
+	id, object := rawEvent(t, k, "-1", "1", "[]", "from 1969")
+	wantRefusal(t, "a time before 1970", c.publishRaw(id, object), "invalid: member \"created_at\": must not be ")
 	if a := c.query(relaytest.Filter{"authors": []string{k.Pub}}); len(a.Events) != 0 {
 		t.Errorf("%d malformed events are stored", len(a.Events))
 	}

@@ -126,8 +126,11 @@ func (l *leaks) overHTTP(c *contractCalls, who *contractAgent, id string, poster
 		if by != who && (status != http.StatusNotFound || string(text) != string(none)) {
 			l.t.Errorf("another's entry: %d %s, one that is not there: %s", status, text, none)
 		}
-		_, text = c.call(who, http.MethodPost, memory+"/search", map[string]any{"query": e.Content})
-		if by != who && !strings.Contains(string(text), `"total":0`) {
+		status, text = c.call(who, http.MethodPost, memory+"/search", map[string]any{"query": e.Content})
+		switch {
+		case who == nil && status != http.StatusUnauthorized:
+			l.t.Errorf("a search by nobody: %d %s", status, text)
+		case who != nil && by != who && !strings.Contains(string(text), `"total":0`):
 			l.t.Errorf("a search for another's entry: %s", text)
 		}
 	}

@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,6 +89,8 @@ func TestDiskFull_PageLimit(t *testing.T) {
 	}
 	c.send("CLOSE", open.Sub)
 	wantFullDisk(t, c, k, stored, failed)
+	wantReady(t, relay, 503)
+	wantQuietLog(t, relay, c, k)
 	if left := c.Waiting(); len(left) != 0 {
 		t.Errorf("a write that failed was delivered: %.200s", left[0].Raw)
 	}
@@ -99,11 +104,59 @@ func TestDiskFull_PageLimit(t *testing.T) {
 	awaitStored(t, c, failed)
 	stored = append(stored, failed)
 	wantHeld(t, c, k, stored)
+	wantReady(t, relay, 200)
 
 	relay.Kill()
 	c = dial(t, again(t, relay, exclude))
 	wantHeld(t, c, k, stored)
 	c.store(relaytest.Note(k, now(), "after a restart without a limit"))
+}
+
+// wantReady waits until /readyz, the metric and what they stand for agree.
+func wantReady(t *testing.T, relay *relaytest.Child, want int) {
+	t.Helper()
+	await(t, fmt.Sprint("/readyz ", want), func() bool { // it asks the database once a second
+		r, err := relay.Do("GET", "/readyz", nil, nil)
+		return err == nil && r.Status == want
+	})
+	metric := "engramd_ready 0"
+	if want == 200 {
+		metric = "engramd_ready 1"
+	}
+	if text := scraped(t, relay); !strings.Contains(text, metric) {
+		t.Errorf("/readyz says %d, the metrics not %q", want, metric)
+	}
+}
+
+// scraped is what the metrics port says.
+func scraped(t *testing.T, relay *relaytest.Child) string {
+	t.Helper()
+	resp, err := http.Get(relay.Metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// wantQuietLog publishes what does not fit, a hundred times: nobody writes a line for each, and the metric counts them.
+func wantQuietLog(t *testing.T, relay *relaytest.Child, c *peer, k relaytest.Key) {
+	t.Helper()
+	before := strings.Count(relay.Log.Text(), "\n")
+	for i := range int64(100) {
+		wantRefusal(t, "a write on a full disk", c.publish(relaytest.Note(k, now()-i, strings.Repeat("z", 100_000))), "error: ")
+	}
+	// One line at once and one a minute: the test may straddle a minute or two.
+	if lines := strings.Count(relay.Log.Text(), "\n") - before; lines > 5 {
+		t.Errorf("100 writes that do not fit left %d lines in the log:\n%s", lines, relay.Log.Text())
+	}
+	if text := scraped(t, relay); !regexp.MustCompile(`(?m)^engramd_no_room_total [1-9][0-9]{2}`).MatchString(text) {
+		t.Error("the metric does not count what had no room")
+	}
 }
 
 // awaitStored publishes an event until the relay takes it: when a reload has
@@ -172,12 +225,15 @@ func TestDiskFull_Tmpfs(t *testing.T) {
 	}
 	stored, failed := fill(t, c, k, 4000, 4000)
 	wantFullDisk(t, c, k, stored, failed)
+	wantReady(t, relay, 503)
+	wantQuietLog(t, relay, c, k)
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
 	awaitStored(t, c, failed)
 	stored = append(stored, failed)
 	wantHeld(t, c, k, stored)
+	wantReady(t, relay, 200)
 
 	more, last := fill(t, c, relaytest.NewKey(404), 4000, 4000)
 	wantFullDisk(t, c, relaytest.NewKey(404), more, last)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/pages"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -41,10 +42,14 @@ func TestDocs_ManagementExamplesWork(t *testing.T) {
 	if err := os.WriteFile(key, []byte(managerKey().Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	bin, err := pages.Install(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	relay := startManaged(t, relaytest.Options{})
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir = root
-	cmd.Env = append(relaytest.CleanEnv(), "RELAY="+relay.HTTP(""), "NOSTR_KEY_FILE="+key, "TMPDIR="+t.TempDir())
+	cmd.Env = append(relaytest.CleanEnv(), "RELAY="+relay.HTTP(""), "ENGRAM_KEY_FILE="+key, "TMPDIR="+t.TempDir(), "PATH="+bin+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

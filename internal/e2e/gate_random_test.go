@@ -46,6 +46,8 @@ func randomGateRun(seed uint64) *gateRun {
 			IDs:       []string{"", "exempt", "party"}[g.Rand.IntN(3)],
 			Contracts: []string{"contract", "contract", "parties", "public"}[g.Rand.IntN(4)],
 			Rules:     gatetest.RuleSets[g.Rand.IntN(len(gatetest.RuleSets))],
+
+			AuthRequired: seed%4 == 3,
 		},
 		events: g.Events(150),
 	}

@@ -28,7 +28,7 @@ var gateRules = []string{"4550 author,p ids", "30500 p d", "30078 author"}
 // has the race detector.
 func TestGateTable(t *testing.T) {
 	for _, o := range gateTableOptions() {
-		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d", o.Wildcard, o.IDs, o.Contracts, len(o.Rules))
+		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), o.AuthRequired)
 		t.Run(name, func(t *testing.T) {
 			events := gateTableEvents()
 			run := gateRun{build: plain, options: o, events: events, readers: gateTableReaders(), private: gateTablePrivate()}
@@ -42,12 +42,14 @@ func TestGateTable(t *testing.T) {
 	}
 }
 
-// gateTableOptions returns every combination, and two with rules, of which one
-// is the default otherwise and one has everything turned round; with -short
-// only these two.
+// gateTableOptions returns every combination, two with rules, of which one
+// is the default otherwise and one has everything turned round, and one of a
+// relay that is private, with all else as open as can be; with -short only these
+// three.
 func gateTableOptions() []oracle.Options {
 	turned := oracle.Options{Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gateRules}
-	all := []oracle.Options{{Rules: gateRules}, turned}
+	private := oracle.Options{AuthRequired: true, Wildcard: "exclude", Contracts: "public"}
+	all := []oracle.Options{{Rules: gateRules}, turned, private}
 	if testing.Short() {
 		return all
 	}
@@ -119,7 +121,7 @@ func gateTableHeads() []*nostr.Event {
 	}
 	agent, owner, second, worker, stranger := gateAgent, gateOwner, gateSecond, gateWorker, gateStranger
 	p := func(k relaytest.Key) nostr.Tag { return nostr.Tag{"p", k.Pub} }
-	return []*nostr.Event{
+	heads := []*nostr.Event{
 		relaytest.Memory(agent, owner.Pub, "core", "I am", next()),
 		relaytest.Memory(agent, owner.Pub, "mem/one", "cedar", next()),
 		relaytest.Memory(agent, agent.Pub, "mem/own", "cedar", next()),
@@ -161,6 +163,40 @@ func gateTableHeads() []*nostr.Event {
 		relaytest.Entry(worker, agent.Pub, "contract-5", "deliverable", "a cedar box", next()),
 		relaytest.State(stranger, second.Pub, "contract-5", "open", "", next()), // his own
 		relaytest.Entry(stranger, second.Pub, "contract-5", "message", "a stranger's cedar", next()),
+
+		sign(stranger, 21059, relaytest.Seal(stranger, agent.Pub, "x", "w3"), p(agent)),
+		sign(agent, 21059, relaytest.Seal(agent, owner.Pub, "x", "w4"), p(owner)),
+	}
+	return append(heads, gateTableDeletions(next)...)
+}
+
+// gateTableDeletions returns events that their authors delete by id alone, and
+// the requests: for what was open, what was gated, both, what is not there, what
+// is somebody else's, what was deleted before, and a request itself.
+func gateTableDeletions(next func() int64) []*nostr.Event {
+	agent, owner, stranger := gateAgent, gateOwner, gateStranger
+	sign := func(k relaytest.Key, kind int, tags ...nostr.Tag) *nostr.Event {
+		return relaytest.Sign(k, kind, next(), "cedar", tags...)
+	}
+	e := func(ev *nostr.Event) nostr.Tag { return nostr.Tag{"e", ev.ID} }
+	note, other := sign(agent, 1), sign(agent, 1)
+	shelf := sign(owner, 4550, nostr.Tag{"p", agent.Pub})
+	memory := relaytest.Memory(agent, owner.Pub, "mem/gone", "cedar", next())
+	approvals := sign(agent, 30078, nostr.Tag{"d", "engramd/agents"}, nostr.Tag{"p", owner.Pub})
+	first := sign(agent, 5, e(note))
+	return []*nostr.Event{
+		note, other, shelf, memory, approvals, first,
+		sign(agent, 5, e(note), e(first)),
+		sign(agent, 5, e(memory)),
+		sign(agent, 5, e(memory), e(note)),
+		sign(agent, 5, e(other), nostr.Tag{"k", "30174"}),
+		sign(agent, 5, e(approvals)),
+		sign(owner, 5, e(shelf)),
+		sign(stranger, 5, e(memory)),
+		sign(stranger, 5, e(note)),
+		sign(agent, 5, nostr.Tag{"e", gateUnknown}),
+		sign(agent, 5, nostr.Tag{"e", "none"}, nostr.Tag{"p", stranger.Pub}),
+		sign(agent, 5, nostr.Tag{"k", "1"}),
 	}
 }
 
@@ -178,7 +214,7 @@ type gateKinds struct {
 func gateTableKinds(all bool) []gateKinds {
 	some := []gateKinds{
 		{"anything", nil}, {"engrams", []int{30174}}, {"entries", []int{30090}}, {"states", []int{30091}},
-		{"wraps", []int{1059}}, {"notes and engrams", []int{1, 30174}}, {"engrams and entries", []int{30174, 30090}},
+		{"wraps", []int{1059}}, {"passing wraps", []int{21059}}, {"notes and engrams", []int{1, 30174}}, {"engrams and entries", []int{30174, 30090}},
 		{"deletions", []int{5}},
 	}
 	if !all {
@@ -249,6 +285,12 @@ func gateConstraints(r gateReader, events []*nostr.Event) []gateConstraint {
 	engramD := events[1].Tags.GetD()
 	since, until := nostr.Timestamp(1_700_000_003), nostr.Timestamp(1_700_000_020)
 	list := func(values ...string) []string { return append([]string{}, values...) }
+	var deleted []string
+	for _, ev := range events {
+		for tag := range ev.Tags.FindAll("e") {
+			deleted = append(deleted, tag[1])
+		}
+	}
 	tag := func(name string, values ...string) nostr.TagMap { return nostr.TagMap{name: list(values...)} }
 	return []gateConstraint{
 		{"of all", nostr.Filter{}},
@@ -278,6 +320,7 @@ func gateConstraints(r gateReader, events []*nostr.Event) []gateConstraint {
 		{"of no contract", nostr.Filter{Tags: tag("d")}},
 		{"by d and id", nostr.Filter{IDs: ids[:9], Tags: tag("d", "contract-1", engramD)}},
 		{"by an engram's d", nostr.Filter{Tags: tag("d", engramD)}},
+		{"by what was deleted", nostr.Filter{Tags: tag("e", deleted...)}},
 		{"by another tag", nostr.Filter{Tags: tag("t", "note")}},
 		{"in a time", nostr.Filter{Since: &since, Until: &until}},
 		{"of mine, in a time", nostr.Filter{Authors: mine, Since: &since, Until: &until}},

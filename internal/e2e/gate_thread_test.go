@@ -220,6 +220,8 @@ func (g *gateRun) judgeThread(s gate.Surface, reader []string, th *gateThread, g
 	who := strings.Join(reader, "")
 	found, status := g.sceneOf(who, th.contract)
 	switch {
+	case s == gate.SurfaceThreadSearch && who == "": // it is work: somebody must ask for it
+		status = http.StatusUnauthorized
 	case s != gate.SurfaceContracts && s != gate.SurfaceContract:
 	case who == "": // naming a contract shows its entries, not what the API knows of it
 		status = http.StatusUnauthorized

@@ -33,7 +33,7 @@ func hostilesCalled(name string) []hostile {
 	if name == together {
 		return hostiles()[:4]
 	}
-	return slices.DeleteFunc(hostiles(), func(h hostile) bool { return h.name != name })
+	return slices.DeleteFunc(append(hostiles(), readAttacks()...), func(h hostile) bool { return h.name != name })
 }
 
 const ()

@@ -14,7 +14,8 @@ import (
 
 // buzz asks as the command-line client `buzz mem` does: a relay URL with
 // http, a NIP-98 event with a nonce beside u, method and payload, an
-// attestation header that not every relay knows, filters in an array.
+// attestation header on every request, which counts where write.owners asks for
+// one and nowhere else (this one attests nothing), filters in an array.
 type buzz struct {
 	*caller
 	t   *testing.T

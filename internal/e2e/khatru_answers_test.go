@@ -201,7 +201,7 @@ func TestKhatruFault_SubIDIsEchoedUnescaped(t *testing.T) {
 // X-Forwarded-For was believed from anyone: a client could have any address, and
 // so escape or borrow what an address is limited to.
 func TestKhatruFault_ForwardedForIsBelieved(t *testing.T) {
-	limits := []string{"ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.01", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=10"}
+	limits := []string{"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.01", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=10"}
 	accepted := func(relay *relaytest.Child) int {
 		n := 0
 		for i := range 4 {

@@ -111,7 +111,8 @@ func TestKhatruFault_BareDTagEndsProcess(t *testing.T) {
 }
 
 // khatru's negentropy had several panics, and 8 bytes that allocated gigabytes.
-// It is not enabled: NEG messages are unknown labels.
+// It is not enabled: what is asked with an id is refused with it (NIP-77), so
+// that no client waits for an answer.
 func TestKhatruFault_NegentropyEndsProcess(t *testing.T) {
 	relay := start(t)
 	c := dial(t, relay)
@@ -120,10 +121,14 @@ func TestKhatruFault_NegentropyEndsProcess(t *testing.T) {
 		`["NEG-OPEN","n",{},""]`,
 		`["NEG-OPEN","n",{"kinds":[30174]},"6100000200"]`,
 		`["NEG-MSG","n","61"]`,
-		`["NEG-MSG"]`,
-		`["NEG-CLOSE","n"]`,
-		`["NEG-OPEN"]`,
 	} {
+		c.raw(frame)
+		if f := c.expect("NEG-ERR"); string(f.Raw) != `["NEG-ERR","n","blocked: negentropy (NIP-77) is not served here"]` {
+			t.Errorf("%s: answered with %s", frame, f.Raw)
+		}
+	}
+	c.raw(`["NEG-CLOSE","n"]`) // no answer: the next one is that of the next frame
+	for _, frame := range []string{`["NEG-MSG"]`, `["NEG-OPEN"]`, `["NEG-OPEN",{},"61"]`, `["NEG-CLOSE"]`} {
 		c.raw(frame)
 		if f := c.expect("NOTICE"); f.Text(0) == "" {
 			t.Errorf("%s: answered with %s", frame, f.Raw)

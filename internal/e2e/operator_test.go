@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -191,6 +192,18 @@ func TestOperator_Backup(t *testing.T) {
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup: %v, %v; want mode 600", info, err)
+	}
+	if r := relaytest.RunBinary(t, watched, nil, nil, "check", "--data", folder); r.Code != 1 || !strings.Contains(string(r.Stdout), "relay.key") {
+		t.Errorf("check of the copy without its keys: exit code %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	for _, named := range regexp.MustCompile(`(?m)^keep with it: (.*)$`).FindAllSubmatch(r.Stdout, -1) {
+		key, err := os.ReadFile(string(named[1]))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, filepath.Base(string(named[1]))), key, 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
 	if again := relay.Run(nil, "backup", "--data", relay.Data, file); again.Code == 0 {
 		t.Errorf("a backup overwrites another")

@@ -12,10 +12,13 @@ const (
 	Engram   Class = 1 // kind 30174 (NIP-AE)
 	Contract Class = 2 // kinds 30090 in plain text and 30091 (NIP-TEMP)
 	Sealed   Class = 3 // kind 30090 whose content is not plain (NIP-44)
-	Wrap     Class = 4 // kinds 1059 (NIP-59) and 44200
+	Wrap     Class = 4 // kinds 1059, 21059 (NIP-59) and 44200
 	Direct   Class = 5 // kind 4 (NIP-04)
-	Deletion Class = 6 // kind 5 (NIP-09) that names a gated kind
+	Deletion Class = 6 // kind 5 (NIP-09) that names a gated kind, or an event not found open
 	Approval Class = 7 // kind 30078 with d = engramd/agents
+	// Ruled is a Deletion for the gated kind alone that it names: what its e tags
+	// name was found open, so that it is open where no rule gates that kind.
+	Ruled Class = 8
 
 	configured Class = 16
 	classCount       = 32
@@ -24,7 +27,7 @@ const (
 // classNames are metric labels: fixed, few, and they name rules only.
 var classNames = [...]string{
 	Open: "open", Engram: "engram", Contract: "contract", Sealed: "sealed",
-	Wrap: "wrap", Direct: "direct", Deletion: "deletion", Approval: "approval",
+	Wrap: "wrap", Direct: "direct", Deletion: "deletion", Approval: "approval", Ruled: "deletion",
 }
 
 // String is the name of the class's rule, the label that metrics use:

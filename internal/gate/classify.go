@@ -16,6 +16,7 @@ const (
 	kindDirect      = nostr.KindEncryptedDirectMessage // NIP-04
 	kindDeletion    = nostr.KindDeletion               // NIP-09
 	kindGiftWrap    = nostr.KindGiftWrap               // NIP-59
+	kindPassingWrap = 21059                            // NIP-59, ephemeral
 	kindEngram      = nipae.Kind
 	kindEntry       = niptemp.KindEntry
 	kindState       = niptemp.KindState
@@ -29,16 +30,17 @@ const ApprovalD = "engramd/agents"
 
 func builtinGated(kind int) bool {
 	switch kind {
-	case kindEngram, kindEntry, kindState, kindGiftWrap, kindTurnMetrics, kindDirect:
+	case kindEngram, kindEntry, kindState, kindGiftWrap, kindPassingWrap, kindTurnMetrics, kindDirect:
 		return true
 	}
 	return false
 }
 
-// Classify says under which rule the event is read. It depends on the event
-// and on [Options.Rules] only, so that changing another option needs no work
-// on what is stored. Where an event leaves room for doubt, it gets the
-// stricter class.
+// Classify says under which rule the event is read, as far as the event itself
+// tells. It depends on the event and on [Options.Rules] only, so that changing
+// another option needs no work on what is stored. Where an event leaves room for
+// doubt, it gets the stricter class: a deletion request that names events by
+// their ids is a Deletion here, and [Table.ClassifyDeletion] for who knows them.
 func (t *Table) Classify(ev *nostr.Event) Class {
 	switch ev.Kind {
 	case kindEngram:
@@ -50,12 +52,12 @@ func (t *Table) Classify(ev *nostr.Event) Class {
 			return Contract
 		}
 		return Sealed
-	case kindGiftWrap, kindTurnMetrics:
+	case kindGiftWrap, kindPassingWrap, kindTurnMetrics:
 		return Wrap
 	case kindDirect:
 		return Direct
 	case kindDeletion:
-		if t.namesGated(ev.Tags) {
+		if namesIDs(ev.Tags) || t.namesGated(ev.Tags) {
 			return Deletion
 		}
 		return Open
@@ -65,6 +67,42 @@ func (t *Table) Classify(ev *nostr.Event) Class {
 		}
 	}
 	return t.rules[ev.Kind] // Open where there is none
+}
+
+// ClassifyDeletion says under which rule a deletion request (kind 5) is read
+// when it is known whether each event that its e tags name was found as an open
+// one of its author. An id tells nobody what it belonged to, but who has all
+// open events knows that one which is not among them was gated.
+func (t *Table) ClassifyDeletion(ev *nostr.Event, foundOpen bool) Class {
+	switch {
+	case !namesIDs(ev.Tags):
+		return t.Classify(ev)
+	case !foundOpen:
+		return Deletion
+	case t.namesGated(ev.Tags):
+		return Ruled
+	}
+	return Open
+}
+
+// Reclassify is Classify for an event that is stored under a class already. For
+// a deletion request that is also the verdict about the events that it named,
+// which are gone: it stands.
+func (t *Table) Reclassify(ev *nostr.Event, stored Class) Class {
+	if ev.Kind == kindDeletion {
+		return t.ClassifyDeletion(ev, stored == Open || stored == Ruled)
+	}
+	return t.Classify(ev)
+}
+
+// namesIDs reports whether a deletion request names events by their ids.
+func namesIDs(tags nostr.Tags) bool {
+	for _, tag := range tags {
+		if len(tag) >= 2 && tag[0] == "e" {
+			return true
+		}
+	}
+	return false
 }
 
 // isPlain reports whether the content of a contract entry is meant to be read

@@ -35,8 +35,11 @@ func TestClassify(t *testing.T) {
 		{"turn metrics", event(44200, sealedContent), gate.Wrap},
 		{"direct message", event(4, "x?iv=y"), gate.Direct},
 
-		{"deletion by id", event(5, "", tag("e", someID)), gate.Open},
-		{"deletion of a note", event(5, "", tag("e", someID), tag("k", "1")), gate.Open},
+		{"gift wrap that passes", event(21059, sealedContent), gate.Wrap},
+		{"deletion by id", event(5, "", tag("e", someID)), gate.Deletion},
+		{"deletion by what is no id", event(5, "", tag("e", "")), gate.Deletion},
+		{"deletion of a note by id", event(5, "", tag("e", someID), tag("k", "1")), gate.Deletion},
+		{"deletion of a note", event(5, "", tag("k", "1")), gate.Open},
 		{"deletion of an engram", event(5, "", tag("e", someID), tag("k", "30174")), gate.Deletion},
 		{"deletion of several", event(5, "", tag("k", "1"), tag("k", "4")), gate.Deletion},
 		{"deletion of a wrap", event(5, "", tag("k", "1059")), gate.Deletion},
@@ -47,8 +50,8 @@ func TestClassify(t *testing.T) {
 		{"deletion with careless numbers", event(5, "", tag("k", " 030174 ")), gate.Deletion},
 		{"deletion with no number", event(5, "", tag("k", "engram"), tag("a", ":::"), tag("k", "")), gate.Open},
 		{"deletion with a number too great", event(5, "", tag("k", "99999999999999999999")), gate.Open},
-		{"deletion with bare tags", event(5, "", tag("k"), tag("a")), gate.Open},
-		{"deletion with the kind elsewhere", event(5, "30174", tag("k", "1", "30174"), tag("e", "30174")), gate.Open},
+		{"deletion with bare tags", event(5, "", tag("k"), tag("a"), tag("e")), gate.Open},
+		{"deletion with the kind elsewhere", event(5, "30174", tag("k", "1", "30174"), tag("q", "30174")), gate.Open},
 		{"deletion of a ruled kind", event(5, "", tag("k", "4550")), gate.Deletion},
 		{"deletion of approvals", event(5, "", tag("a", "30078:"+owner+":"+gate.ApprovalD)), gate.Deletion},
 
@@ -85,7 +88,7 @@ func TestClassString(t *testing.T) {
 	for class, want := range map[gate.Class]string{
 		gate.Open: "open", gate.Engram: "engram", gate.Contract: "contract", gate.Sealed: "sealed",
 		gate.Wrap: "wrap", gate.Direct: "direct", gate.Deletion: "deletion", gate.Approval: "approval",
-		16 | 1: "configured", 31: "configured", 8: "unknown", 15: "unknown", 32: "unknown", 255: "unknown",
+		16 | 1: "configured", gate.Ruled: "deletion", 31: "configured", 9: "unknown", 15: "unknown", 32: "unknown", 255: "unknown",
 	} {
 		if got := class.String(); got != want {
 			t.Errorf("class %d is %q, want %q", class, got, want)
@@ -97,6 +100,7 @@ func TestClassString(t *testing.T) {
 func TestClassNumbers(t *testing.T) {
 	for i, class := range []gate.Class{
 		gate.Open, gate.Engram, gate.Contract, gate.Sealed, gate.Wrap, gate.Direct, gate.Deletion, gate.Approval,
+		gate.Ruled,
 	} {
 		if int(class) != i {
 			t.Errorf("%v has the number %d, want %d", class, class, i)
@@ -121,6 +125,46 @@ func TestClassAgreesWithShape(t *testing.T) {
 		}
 		if got := table.Classify(ev); got != want {
 			t.Errorf("%v: class %v, want %v", ev, got, want)
+		}
+	}
+}
+
+// TestClassifyDeletion: what was found decides where a request names ids, and
+// what the request says of kinds otherwise; a later look at it keeps the verdict
+// under any rules.
+func TestClassifyDeletion(t *testing.T) {
+	byID, note := nostr.Tag{"e", someID}, nostr.Tag{"k", "1"}
+	ruledKind, engramKind := nostr.Tag{"k", "4550"}, nostr.Tag{"k", "30174"}
+	without, with := mustTable(t, none), mustTable(t, ruled)
+	for _, c := range []struct {
+		name                          string
+		tags                          nostr.Tags
+		found, not, foundRuled, ruled gate.Class
+	}{
+		{"by id", nostr.Tags{byID}, gate.Open, gate.Deletion, gate.Open, gate.Deletion},
+		{"by id, a note", nostr.Tags{byID, note}, gate.Open, gate.Deletion, gate.Open, gate.Deletion},
+		{"by id, an engram", nostr.Tags{byID, engramKind}, gate.Ruled, gate.Deletion, gate.Ruled, gate.Deletion},
+		{"by id, a ruled kind", nostr.Tags{ruledKind, byID}, gate.Open, gate.Deletion, gate.Ruled, gate.Deletion},
+		{"of notes", nostr.Tags{note}, gate.Open, gate.Open, gate.Open, gate.Open},
+		{"of engrams", nostr.Tags{engramKind}, gate.Deletion, gate.Deletion, gate.Deletion, gate.Deletion},
+		{"of a ruled kind", nostr.Tags{ruledKind}, gate.Open, gate.Open, gate.Deletion, gate.Deletion},
+	} {
+		ev := event(5, "", c.tags...)
+		for _, step := range []struct {
+			table *gate.Table
+			found bool
+			want  gate.Class
+		}{{without, true, c.found}, {without, false, c.not}, {with, true, c.foundRuled}, {with, false, c.ruled}} {
+			got := step.table.ClassifyDeletion(ev, step.found)
+			if got != step.want {
+				t.Errorf("%s, found %v: class %d, want %d", c.name, step.found, got, step.want)
+			}
+			for _, again := range []*gate.Table{with, without, step.table} {
+				got = again.Reclassify(ev, got)
+			}
+			if got != step.want {
+				t.Errorf("%s, found %v: class %d after others, want %d", c.name, step.found, got, step.want)
+			}
 		}
 	}
 }

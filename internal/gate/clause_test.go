@@ -31,7 +31,7 @@ func TestClauses(t *testing.T) {
 		{"engrams of mine", none, keys, with(kinds(30174, 1), "authors", agent), []gate.Clause{of(party, gate.Engram)}},
 		{"deletion requests, nobody", none, nil, kinds(5), nil},
 		{"deletion requests", none, keys, kinds(5),
-			[]gate.Clause{{Classes: classes(gate.Deletion), ByAuthor: true, Keys: keys}}},
+			[]gate.Clause{{Classes: classes(gate.Deletion, gate.Ruled), ByAuthor: true, Keys: keys}}},
 		{"wraps", none, keys, with(with(kinds(1059), "p", agent), "ids", someID),
 			[]gate.Clause{{Classes: classes(gate.Wrap), ByTag: true, Keys: keys}}},
 		{"a contract, nobody", none, nil, with(kinds(30090, 30091), "d", contractID),

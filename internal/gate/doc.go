@@ -21,10 +21,15 @@
 //	30174                    Engram    author, p  yes  no
 //	30090 plain, 30091       Contract  author, p  yes  yes
 //	30090 NIP-44             Sealed    author, p  yes  no
-//	1059, 44200              Wrap      p          no   no
+//	1059, 21059, 44200       Wrap      p          no   no
 //	4                        Direct    author, p  no   no
-//	5 that names a gated     Deletion  author     no   no   by the event alone
+//	5 that names a gated     Deletion  author     no   no   by what is stored
 //	30078 d=engramd/agents   Approval  author     no   no   by the event alone
+//
+// A deletion request names a gated kind by its k and a tags, or it names events
+// by their ids: it is open only if each of those was found, when it was stored,
+// as an open event of its author. The store knows, and keeps the verdict as the
+// request's class.
 //
 // Lists in filters: a nil list is no constraint. A list that is present and
 // empty matches nothing, so it satisfies no rule either: a filter that needs

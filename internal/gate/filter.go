@@ -15,7 +15,12 @@ import "github.com/nbd-wtf/go-nostr"
 // Naming an id or a contract is a key only to the kinds whose rule says so, in
 // any filter that names it. Contracts count only in a filter that names kinds:
 // one without kinds shows, apart from ids, what the reader is a party to.
+//
+// A table with AuthRequired refuses every filter of who has proved nothing.
 func (t *Table) ScopeFor(r Reader, f nostr.Filter) (Scope, error) {
+	if t.private && r.Empty() {
+		return Scope{}, RefuseNobody()
+	}
 	if f.Kinds == nil {
 		return t.wildcardScope(r, f)
 	}
@@ -79,12 +84,12 @@ func (t *Table) kindRule(kind int) (rule Class, classes classSet) {
 		return Contract, setOf(Contract, Sealed)
 	case kindState:
 		return Contract, setOf(Contract)
-	case kindGiftWrap, kindTurnMetrics:
+	case kindGiftWrap, kindPassingWrap, kindTurnMetrics:
 		return Wrap, setOf(Wrap)
 	case kindDirect:
 		return Direct, setOf(Direct)
 	case kindDeletion:
-		return Open, setOf(Deletion)
+		return Open, setOf(Deletion, Ruled)
 	}
 	rule = t.rules[kind]
 	if rule != Open {

@@ -14,6 +14,16 @@ const (
 // RuleWildcard is the Rule of decisions about filters without kinds.
 const RuleWildcard = "wildcard"
 
+// RulePrivate is the Rule of decisions that were made without looking at the
+// filter: the relay shows nothing to nobody.
+const RulePrivate = "private"
+
+// RefuseNobody is the refusal of who has proved nothing, where that is needed
+// to read at all.
+func RefuseNobody() *Refusal {
+	return &Refusal{PrefixAuthRequired, RulePrivate, "this relay is read only by who has proved a key; authenticate first"}
+}
+
 // Refusal is the answer to a filter that the first check does not let through.
 // It is made of the filter and the reader alone and says nothing about what is
 // stored.

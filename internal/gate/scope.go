@@ -28,6 +28,9 @@ func Party(t *Table, r Reader) Scope {
 // All reports whether this is the operator's scope.
 func (s Scope) All() bool { return s.all }
 
+// Proves reports whether the scope's reader has proved the key.
+func (s Scope) Proves(key string) bool { return s.reader.Has(key) }
+
 // Rule names the rule that the filter was let through by, for metrics: "open"
 // for a filter that names no gated kind, RuleWildcard for one without kinds,
 // else the rule of the first gated kind it names.
@@ -54,6 +57,9 @@ func (s Scope) Under(t *Table) Scope {
 // filter named its id or its contract and the rule takes that for a key. The
 // event must be one that the scope's filter matches. It does not allocate.
 func (s Scope) CanRead(e Subject) bool {
+	if s.table != nil && s.table.private && s.reader.Empty() && !s.all {
+		return false // it was granted before a reload
+	}
 	if e.Class == Open || s.all {
 		return true
 	}

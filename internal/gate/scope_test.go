@@ -115,7 +115,7 @@ func TestUnknownClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, class := range []gate.Class{8, 15, 16, 32, 200} {
+	for _, class := range []gate.Class{9, 15, 16, 32, 200} {
 		e := gate.Subject{Class: class, ID: someID, Author: agent, P: []string{owner}}
 		if scope.CanRead(e) {
 			t.Errorf("class %d is read", class)

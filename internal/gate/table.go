@@ -30,11 +30,15 @@ type Options struct {
 	// "30078 author", "4550 author,p ids". A kind that is built in cannot be
 	// named again, d needs an addressable kind.
 	Rules []string
+	// AuthRequired (read.auth_required) refuses everything to a reader who has
+	// proved nothing.
+	AuthRequired bool
 }
 
 // Table holds the rules in force. It is immutable; a reload makes a new one.
 type Table struct {
 	exclude     bool
+	private     bool // nothing is for nobody
 	rights      [classCount]rights
 	rules       map[int]Class // configured kinds only
 	fingerprint string
@@ -42,12 +46,25 @@ type Table struct {
 
 // classifierVersion changes whenever [Table.Classify] would put an event in
 // another class than the version before, so that stores know to do it again.
-const classifierVersion = 1
+const classifierVersion = 2
+
+// WithVerdicts reports whether the classes stored under a fingerprint say of
+// deletion requests by id what was found of the events that they named. Before
+// version 2 they were open whatever they named.
+func WithVerdicts(fingerprint string) bool { return !strings.HasPrefix(fingerprint, "v1;") }
+
+// VerdictsOnly reports whether a database with this fingerprint lacks nothing but
+// verdicts: then only deletion requests are to be classed anew.
+func (t *Table) VerdictsOnly(fingerprint string) bool {
+	_, had, _ := strings.Cut(fingerprint, ";")
+	_, has, _ := strings.Cut(t.fingerprint, ";")
+	return !WithVerdicts(fingerprint) && had == has
+}
 
 // NewTable compiles the options. The error names the option or the rule that
 // is wrong, and why.
 func NewTable(o Options) (*Table, error) {
-	t := &Table{rules: map[int]Class{}}
+	t := &Table{rules: map[int]Class{}, private: o.AuthRequired}
 	t.rights = [classCount]rights{
 		Open:     byAnyone,
 		Engram:   byAuthor | byTag | byID,
@@ -57,6 +74,7 @@ func NewTable(o Options) (*Table, error) {
 		Direct:   byAuthor | byTag,
 		Deletion: byAuthor,
 		Approval: byAuthor,
+		Ruled:    byAuthor,
 	}
 	for c := configured; c < classCount; c++ {
 		t.rights[c] = rights(c) & ruleRights
@@ -68,6 +86,9 @@ func NewTable(o Options) (*Table, error) {
 		kind, class, err := parseRule(line)
 		if err != nil {
 			return nil, fmt.Errorf("gate.rules %q: %w", line, err)
+		}
+		if builtin(kind) {
+			continue
 		}
 		if _, twice := t.rules[kind]; twice {
 			return nil, fmt.Errorf("gate.rules %q: kind %d has a rule already", line, kind)
@@ -116,6 +137,9 @@ func (t *Table) Gated(kind int) bool {
 	_, ok := t.rules[kind]
 	return ok
 }
+
+// AuthRequired reports whether who has proved nothing reads nothing at all.
+func (t *Table) AuthRequired() bool { return t.private }
 
 // Fingerprint identifies all that [Table.Classify] depends on. When it differs
 // from the one a database was written under, the classes stored there for

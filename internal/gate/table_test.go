@@ -32,6 +32,8 @@ func TestNewTableRefuses(t *testing.T) {
 		{gate.Options{Rules: []string{"4 author ids"}}, "kind 4 has a built-in rule"},
 		{gate.Options{Rules: []string{"5 author"}}, "kind 5 has a built-in rule"},
 		{gate.Options{Rules: []string{"1059 author,p"}}, "kind 1059 has a built-in rule"},
+		{gate.Options{Rules: []string{"21059 p ids"}}, "kind 21059 has a built-in rule"},
+		{gate.Options{Rules: []string{"21059 author"}}, "kind 21059 has a built-in rule"},
 		{gate.Options{Rules: []string{"44200 p"}}, "kind 44200 has a built-in rule"},
 		{gate.Options{Rules: []string{"30090 p"}}, "kind 30090 has a built-in rule"},
 		{gate.Options{Rules: []string{"30091 p"}}, "kind 30091 has a built-in rule"},
@@ -53,7 +55,7 @@ func TestDefaultsByName(t *testing.T) {
 
 func TestGated(t *testing.T) {
 	plain, ruledTable := mustTable(t, public), mustTable(t, ruled)
-	for _, kind := range []int{4, 1059, 30090, 30091, 30174, 44200} {
+	for _, kind := range []int{4, 1059, 21059, 30090, 30091, 30174, 44200} {
 		if !plain.Gated(kind) {
 			t.Errorf("kind %d is not gated", kind)
 		}
@@ -89,6 +91,9 @@ func TestFingerprint(t *testing.T) {
 		if other := of(gate.Options{Rules: rules}); other == one {
 			t.Errorf("the rules %q have the fingerprint of others", rules)
 		}
+	}
+	if of(gate.Options{Rules: []string{"21059 p"}}) != of(gate.Options{}) {
+		t.Error("a rule that says what is built in has a fingerprint of its own")
 	}
 	if of(gate.Options{}) == "" {
 		t.Error("no rules have no fingerprint: a store could not tell them from never classified")

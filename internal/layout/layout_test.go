@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -20,24 +19,34 @@ var allowed = map[string][]string{
 	"internal/config":            {},
 	"internal/metrics":           {},
 	"internal/layout":            {},
+	"internal/share":             {},
+	"internal/memory":            {},
+	"internal/trace":             {},
+	"internal/program":           {"internal/share", "internal/gate", "internal/trace", "internal/wire"},
 	"internal/schnorr":           {},
+	"internal/schnorr/many":      {"internal/schnorr"},
+	"internal/keyfile":           {},
+	"internal/loglimit":          {},
+	"internal/relaykey":          {"internal/keyfile", "internal/store"},
 	"internal/wire":              {"internal/schnorr"},
 	"internal/secrets":           {},
 	"internal/events":            {},
 	"internal/replay":            {},
+	"internal/retention":         {},
 	"internal/admin":             {"internal/store", "internal/metrics", "internal/secrets"},
 	"internal/gate":              {"nips/nipae", "nips/niptemp"},
-	"internal/policy":            {"nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
-	"internal/store":             {"nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire"},
-	"internal/relay":             {"nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/session":           {"internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/bridge":            {"internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/policy":            {"internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
+	"internal/store":             {"internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store/steps"},
+	"internal/relay":             {"internal/retention", "internal/share", "nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/store/steps":       {},
+	"internal/session":           {"internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/client":            {"nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/client/transcript": {"internal/client", "internal/wire"},
 	// Contract memory over the relay; its transports are above it.
-	"internal/contracts":          {"nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
-	"internal/contracts/api":      {"nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
-	"internal/contracts/vault":    {},
+	"internal/contracts":          {"internal/share", "nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
+	"internal/contracts/api":      {"internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
+	"internal/contracts/vault":    {"internal/keyfile"},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},
 	"internal/contracts/outbox":   {"nips/niptemp", "internal/client", "internal/relay", "internal/store", "internal/wire"},
 	// The format of snapshots and where they lie: files only, no database and no network.
@@ -53,7 +62,7 @@ var allowed = map[string][]string{
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
-	"cmd/engramd": {"nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy",
+	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/schnorr/many", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator"},
 }
 
@@ -64,7 +73,7 @@ var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/ga
 var only = map[string][]string{
 	"database/sql":                                            {},
 	"database/sql/driver":                                     {"internal/store"},
-	"github.com/mattn/go-sqlite3":                             {"internal/store"},
+	"github.com/mattn/go-sqlite3":                             {"internal/store", "internal/store/steps"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
 	"github.com/BurntSushi/toml":                              {"internal/config", "internal/load/bench", "cmd/engramctl"},
@@ -72,7 +81,7 @@ var only = map[string][]string{
 	"filippo.io/age":                                          {"internal/snapshot/bundle"},
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
-	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr"},
+	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},
@@ -116,14 +125,8 @@ func isSupport(name string) bool {
 
 func list(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-tags", "sqlite_fts5 libsecp256k1", "-json=ImportPath,Imports", "engramd/...")
-	cmd.Dir = "../.."
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
 	var all []listed
-	dec := json.NewDecoder(strings.NewReader(string(out)))
+	dec := json.NewDecoder(strings.NewReader(goList(t, "-json=ImportPath,Imports", "engramd/...")))
 	for {
 		var pkg listed
 		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {

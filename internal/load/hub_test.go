@@ -124,7 +124,7 @@ func (h *hub) handle(c *hubConn, f wire.Frame) {
 	}
 	h.mu.Unlock()
 	c.send(messages...)
-	if f.Label == wire.LabelEvent {
+	if f.Label == wire.LabelEvent && !(len(messages) == 1 && strings.Contains(string(messages[0]), "rate-limited:")) {
 		h.publish(f.Event)
 	}
 }

@@ -2,6 +2,8 @@ package load
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -55,7 +57,8 @@ func (l *lane) slice(from, to int) []byte {
 
 // publish sends the frames from to to-1 with at most window of them
 // unanswered, and waits until each has its OK true. It returns for each how
-// long that took from the write that sent it.
+// long that took from the write that sent it first. What the relay refuses for
+// its rate (rate-limited:) is sent again after a pause.
 //
 // It reads and writes in turns, without a second goroutine: what window frames
 // are answered with fits into the buffers of the sockets.
@@ -64,7 +67,13 @@ func (l *lane) publish(c *Conn, from, to, window int) ([]time.Duration, error) {
 	sentAt := make([]time.Time, window) // of frame i at i mod window
 	answered := make([]bool, window)
 	oldest, sent, others := from, from, 0
+	var late limited
 	for oldest < to {
+		if len(late.frames) > 0 && len(late.frames) == sent-len(took)-from {
+			if err := late.again(c, l); err != nil {
+				return nil, l.unanswered(oldest, sent, err)
+			}
+		}
 		// Frames go out together once a good part of the window is free, as they do
 		// from a client that is busy; answers that are here already are read first.
 		if free := window - (sent - oldest); sent < to && !c.Buffered() && (free >= (window+3)/4 || sent == oldest) {
@@ -93,9 +102,14 @@ func (l *lane) publish(c *Conn, from, to, window int) ([]time.Duration, error) {
 			continue
 		}
 		i, err := l.answers(m, oldest, sent, answered)
+		if errors.Is(err, errLimited) {
+			late.frames = append(late.frames, i)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
+		late.pause = 0
 		answered[i%window] = true
 		took = append(took, time.Since(sentAt[i%window]))
 		for oldest < sent && answered[oldest%window] {
@@ -103,6 +117,40 @@ func (l *lane) publish(c *Conn, from, to, window int) ([]time.Duration, error) {
 		}
 	}
 	return took, nil
+}
+
+// errLimited says that a frame is to be sent again.
+var errLimited = errors.New("over the relay's rate")
+
+// limited are the frames of a window that the relay refused for its rate. They
+// are sent again when nothing else is on its way.
+type limited struct {
+	frames []int
+	pause  time.Duration // before they were sent again last; 0 after one was taken
+}
+
+// How long frames over the rate wait, first and at most.
+const (
+	firstPause = 50 * time.Millisecond
+	mostPause  = 5 * time.Second
+)
+
+func (r *limited) again(c *Conn, l *lane) error {
+	r.pause = min(max(2*r.pause, firstPause), mostPause)
+	timer := time.NewTimer(r.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	}
+	for _, i := range r.frames {
+		if err := c.SendFrames(l.slice(i, i+1)); err != nil {
+			return err
+		}
+	}
+	r.frames = r.frames[:0]
+	return nil
 }
 
 // maxOthers bounds notices and the like on one connection.
@@ -117,6 +165,9 @@ func (l *lane) answers(m Message, oldest, sent int, answered []bool) (int, error
 		}
 		if answered[i%len(answered)] {
 			return 0, fmt.Errorf("%w: a second OK to %s", ErrWrong, m.ID)
+		}
+		if !m.OK && bytes.HasPrefix(m.Text, []byte(`"rate-limited:`)) {
+			return i, errLimited
 		}
 		if !m.OK {
 			return 0, fmt.Errorf("%w: event %s: %s", ErrRefused, m.ID, printable(m.Text))

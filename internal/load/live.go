@@ -268,6 +268,11 @@ func (p *pacer) answers(from, to int) error {
 		if !known || i < from || i >= to || p.oks[i] != 0 {
 			return fmt.Errorf("%w: an OK to %s, which waits for none", ErrWrong, printable(m.ID))
 		}
+		if !m.OK && strings.HasPrefix(unquoted(m.Text), "rate-limited:") {
+			// Once more, and its time goes on. If the connection ends, reading says so.
+			time.AfterFunc(firstPause, func() { _ = p.conn.SendFrames(p.lane.slice(i, i+1)) })
+			continue
+		}
 		if !m.OK {
 			return fmt.Errorf("%w: event %s: %s", ErrRefused, m.ID, printable(m.Text))
 		}

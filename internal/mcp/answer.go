@@ -54,6 +54,9 @@ func complaints(status client.Status) []string {
 		}
 		blamed[r.URL] = true
 	}
+	if status.Compared && status.Decider == "" {
+		out = append(out, "no relay decides between writers: base was best effort")
+	}
 	for _, p := range status.Published {
 		if !p.Accepted {
 			out = append(out, fmt.Sprintf("%s did not store it (%s): %s", quoted(p.URL), kind(p.Err), quoted(errorText(p.Err))))

@@ -222,7 +222,7 @@ func TestAppendHoldsOnToWhatItRead(t *testing.T) {
 	p.call("memory_append", args{"slug": "x", "text": "b"})
 	p.call("memory_append", args{"slug": "x", "text": "c", "base": client.Hash("a\n")})
 	p.call("memory_append", args{"slug": "new", "text": "d"})
-	want := []string{"a\nb|" + client.Hash("a\n"), "a\nc|" + client.Hash("a\n"), "d|"}
+	want := []string{"a\nb|" + client.Hash("a\n"), "a\nc|" + client.Hash("a\n"), "d|none"}
 	if !slices.Equal(bases, want) {
 		t.Errorf("%q, want %q", bases, want)
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -13,7 +14,7 @@ import (
 type writeIn struct {
 	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas; mem/ may be left out"`
 	Text        string `json:"text" jsonschema:"the whole new text, which replaces what was there; up to about 65000 bytes, better under 4000; refer to other memories as [[mem/…]]"`
-	Base        string `json:"base,omitempty" jsonschema:"the hash that memory_read gave for the text you changed. With it, the write fails with a conflict if somebody else wrote meanwhile. Leave it out only for a new memory, or to replace whatever is there"`
+	Base        string `json:"base,omitempty" jsonschema:"the hash that memory_read gave for the text you changed, or none for a new memory. With it, the write fails with a conflict if somebody else wrote meanwhile. Leave it out only to replace whatever is there"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
 }
 
@@ -60,7 +61,7 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 		case err == nil && outcome == outcomeReplaced && head.Text == in.Text && !status.Partial:
 			// Also when base is the version before: this call was made before.
 			return s.written(head, outcomeUnchanged, status), nil
-		case base != "" && head.Hash != base:
+		case base != "" && head.Hash != base && !(base == client.BaseNone && head.Hash == ""):
 			conflict := &client.ConflictError{Reason: "the text is not the one that the change was made for"}
 			if outcome == outcomeReplaced || head.Tombstone {
 				conflict.Theirs = &head
@@ -89,7 +90,7 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 			return writeOut{}, &about{error: err, slug: slug, status: status, write: true}
 		}
 		if base == "" {
-			base = head.Hash
+			base = cmp.Or(head.Hash, client.BaseNone)
 		}
 		text := head.Text
 		if text != "" && !strings.HasSuffix(text, "\n") {
@@ -206,7 +207,7 @@ func guard(allow bool) func(old, text string) error {
 // parseBase checks a hash.
 func parseBase(text string) (string, error) {
 	base := strings.ToLower(strings.TrimSpace(text))
-	if base != "" && (len(base) != 64 || strings.Trim(base, "0123456789abcdef") != "") {
+	if base != "" && base != client.BaseNone && (len(base) != 64 || strings.Trim(base, "0123456789abcdef") != "") {
 		f := invalidf("base is not a hash: it has 64 hex digits.")
 		f.Action = "Give the hash that memory_read returned for the text you changed, or leave base out."
 		return "", f

@@ -20,10 +20,12 @@ func described(t *testing.T) map[string]string {
 	t.Helper()
 	m := New("test")
 	m.WatchSizes(Sizes{})
+	m.WatchMemory(nil, nil)
+	m.WatchReads(func() Reads { return Reads{} })
 	m.WatchReady(func() bool { return true })
 	m.QueryDone("query", 0, "")
 	m.SnapshotDone("gc", "ok", time.Unix(0, 0), 0)
-	m.WatchOutbox(func() OutboxLag { return OutboxLag{} })
+	m.WatchOutbox(1, func() []OutboxLag { return make([]OutboxLag, 2) })
 	families, err := m.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -79,16 +81,45 @@ func TestDashboardAndAlertsNameWhatExists(t *testing.T) {
 	}
 }
 
+// TestOperatorsTableIsComplete: docs/operating.md lists the daemon's own metrics, all of them and no others.
+func TestOperatorsTableIsComplete(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "| `engramd_") {
+			continue
+		}
+		names, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		for _, name := range metricName.FindAllString(names, -1) {
+			listed[name] = true
+		}
+	}
+	types := described(t)
+	for name := range listed {
+		if _, ok := types[name]; !ok {
+			t.Errorf("docs/operating.md lists %s, which is not registered", name)
+		}
+	}
+	for name := range types {
+		if strings.HasPrefix(name, "engramd_") && !listed[name] {
+			t.Errorf("docs/operating.md does not list %s", name)
+		}
+	}
+}
+
 // TestDashboardAndAlertsUseLabelsThatExist checks label values in selectors
 // against the closed sets.
 func TestDashboardAndAlertsUseLabelsThatExist(t *testing.T) {
 	known := map[string][]string{}
-	for _, l := range []label{classLabel(), outcomeLabel(), surfaceLabel(), ruleLabel(), decisionLabel(), queueLabel(), queryLabel(),
+	for _, l := range []label{classLabel(), outcomeLabel(), surfaceLabel(), ruleLabel(), decisionLabel(), queueLabel(), queryLabel(), effortLabel(),
 		frameReasonLabel(), refusedLabel(), slowLabel(), failureLabel(), removedLabel(),
 		snapshotOperationLabel(), snapshotOutcomeLabel(), targetLabel(), attemptLabel()} {
 		known[l.name] = append(known[l.name], l.values...)
 	}
-	known["job"], known["instance"] = nil, nil
+	known["job"], known["instance"], known["relay"] = nil, nil, nil
 	selector := regexp.MustCompile(`\b([a-z]+)(=~|!=|=)\\?"([^"\\]*)\\?"`)
 	for _, file := range []string{dashboardFile, alertsFile} {
 		text, err := os.ReadFile(file)

@@ -26,7 +26,7 @@ func classLabel() label {
 }
 
 func outcomeLabel() label {
-	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused", "failed", other}}
+	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "conflict", "deleted", "ephemeral", "refused", "failed", other}}
 }
 
 func surfaceLabel() label {
@@ -35,7 +35,7 @@ func surfaceLabel() label {
 }
 
 func ruleLabel() label {
-	return label{"rule", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", "wildcard", other}}
+	return label{"rule", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", "wildcard", "private", other}}
 }
 
 func decisionLabel() label {
@@ -47,15 +47,19 @@ func frameLabel() label {
 }
 
 func frameReasonLabel() label {
-	return label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", other}}
+	return label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", "memory", other}}
 }
 
 func refusedLabel() label {
 	return label{"reason", []string{"total", "address", "draining", "handshake", "hook", other}}
 }
 
+func closedLabel() label {
+	return label{"reason", []string{"behind", "filters", other}}
+}
+
 func slowLabel() label {
-	return label{"reason", []string{"stalled", "overflow", "ping", other}}
+	return label{"reason", []string{"stalled", "overflow", "ping", "memory", other}}
 }
 
 func queryLabel() label {
@@ -63,15 +67,17 @@ func queryLabel() label {
 }
 
 func failureLabel() label {
-	return label{"reason", []string{"timeout", "canceled", "error", other}}
+	return label{"reason", []string{"timeout", "ended", "canceled", "error", other}}
 }
+
+func effortLabel() label { return label{"effort", []string{"look_up", "scan", other}} }
 
 func queueLabel() label {
 	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", other}}
 }
 
 func removedLabel() label {
-	return label{"reason", []string{"deletion", "expiry", "vanish", "history", "ban", other}}
+	return label{"reason", []string{"deletion", "expiry", "vanish", "history", "ban", "operator", "retention", other}}
 }
 
 func adminMethodLabel() label {

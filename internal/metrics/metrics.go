@@ -20,25 +20,28 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	connections        prometheus.Gauge
-	connectionsLimit   prometheus.Gauge
-	connectionsTotal   prometheus.Counter
-	connectionsRefused *prometheus.CounterVec
-	subscriptions      prometheus.Gauge
-	frames             *prometheus.CounterVec
-	framesRefused      *prometheus.CounterVec
-	readsPaused        prometheus.Counter
-	slowReaders        *prometheus.CounterVec
-	auths              *prometheus.CounterVec
-	eventsSent         *prometheus.CounterVec
+	connections         prometheus.Gauge
+	connectionsLimit    prometheus.Gauge
+	connectionsTotal    prometheus.Counter
+	connectionsRefused  *prometheus.CounterVec
+	subscriptions       prometheus.Gauge
+	subscriptionsClosed *prometheus.CounterVec
+	frames              *prometheus.CounterVec
+	framesRefused       *prometheus.CounterVec
+	readsPaused         prometheus.Counter
+	slowReaders         *prometheus.CounterVec
+	auths               *prometheus.CounterVec
+	eventsSent          *prometheus.CounterVec
 
-	events    *prometheus.CounterVec
-	gate      *prometheus.CounterVec
-	http      *prometheus.CounterVec
-	queues    *prometheus.GaugeVec
-	reloads   *prometheus.CounterVec
-	queries   *prometheus.HistogramVec
-	queryErrs *prometheus.CounterVec
+	events      *prometheus.CounterVec
+	gate        *prometheus.CounterVec
+	http        *prometheus.CounterVec
+	httpRefused *prometheus.CounterVec
+	queues      *prometheus.GaugeVec
+	reloads     *prometheus.CounterVec
+	queries     *prometheus.HistogramVec
+	queryErrs   *prometheus.CounterVec
+	readWaits   *prometheus.HistogramVec
 
 	adminCalls   *prometheus.CounterVec
 	adminRefused *prometheus.CounterVec
@@ -46,14 +49,20 @@ type Metrics struct {
 
 	commits     prometheus.Histogram
 	commitErrs  prometheus.Counter
+	noRoom      prometheus.Counter
 	batchEvents prometheus.Histogram
 	removed     *prometheus.CounterVec
+	retired     *prometheus.CounterVec
 
 	brokerMessages *prometheus.CounterVec
 	brokerUp       prometheus.Gauge
 	brokerFailures prometheus.Counter
 
 	outbox *prometheus.CounterVec
+
+	programAnswers *prometheus.CounterVec
+	programSeconds prometheus.Histogram
+	programEnds    prometheus.Counter
 
 	snapshots       *prometheus.CounterVec
 	snapshotSeconds *prometheus.CounterVec
@@ -73,6 +82,7 @@ func New(version string) *Metrics {
 	m.defineOutbox()
 	m.defineAPI()
 	m.defineSnapshot()
+	m.defineProgram()
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",
 		Help: "Always 1; the labels say which build is running.",

@@ -42,6 +42,7 @@ func TestUnlistedLabelValuesBecomeOther(t *testing.T) {
 	m.SlowReaderCut(key)
 	m.QueryDone(key, time.Millisecond, key)
 	m.Removed(key, 2)
+	m.Retired(key, 2)
 	m.QueueAdd(key, 1)
 	m.HTTPDone("/"+key, 200)
 	if got := testutil.ToFloat64(m.events.WithLabelValues("other", "stored")); got != 1 {
@@ -100,16 +101,23 @@ func TestMethodsCount(t *testing.T) {
 	m.ReloadDone(false)
 	m.SnapshotDone("rollback", "ok", time.Unix(1_700_000_000, 0), 2*time.Second)
 	m.SnapshotDone("gc", "busy", time.Unix(1_700_000_000, 0), time.Second)
-	m.OutboxTried(true, "delivered")
-	m.OutboxTried(false, "of a key")
-	m.WatchOutbox(func() OutboxLag { return OutboxLag{Remote: 3, OldestRemote: 61} })
+	m.OutboxTried(0, "delivered")
+	m.OutboxTried(2, "of a key")
+	m.WatchOutbox(2, func() []OutboxLag { return []OutboxLag{{}, {}, {Waiting: 3, Oldest: 61}} })
 	m.WatchSizes(Sizes{Database: func() int64 { return 4096 }})
+	m.ReadWaited("look_up", time.Millisecond)
+	m.ReadWaited("of a key", time.Millisecond)
+	m.WatchReads(func() Reads { return Reads{Waiting: 3, UnderWay: 4, Yields: 5, Ended: 6} })
 	body := scrape(t, m)
 	for _, want := range []string{
+		"engramd_reads_waiting 3", "engramd_read_connections_lent 4", "engramd_read_yields_total 5", "engramd_reads_ended_total 6",
+		`engramd_read_wait_seconds_count{effort="look_up"} 1`, `engramd_read_wait_seconds_count{effort="other"} 1`,
+		`engramd_read_wait_seconds_count{effort="scan"} 0`,
 		"engramd_connections 1", "engramd_connections_limit 10", "engramd_connections_total 2", "engramd_subscriptions 2",
 		`engramd_frames_refused_total{reason="filters"} 1`, "engramd_reads_paused_total 1",
-		`engramd_outbox_attempts_total{outcome="delivered",target="local"} 1`, `engramd_outbox_attempts_total{outcome="other",target="remote"} 1`,
-		`engramd_outbox_waiting{target="remote"} 3`, `engramd_outbox_oldest_seconds{target="remote"} 61`, `engramd_outbox_waiting{target="local"} 0`,
+		`engramd_outbox_attempts_total{outcome="delivered",relay="",target="local"} 1`, `engramd_outbox_attempts_total{outcome="other",relay="2",target="remote"} 1`,
+		`engramd_outbox_attempts_total{outcome="failed",relay="1",target="remote"} 0`,
+		`engramd_outbox_waiting{relay="2",target="remote"} 3`, `engramd_outbox_oldest_seconds{relay="2",target="remote"} 61`, `engramd_outbox_waiting{relay="",target="local"} 0`,
 		`engramd_snapshot_operations_total{operation="rollback",outcome="ok"} 1`, `engramd_snapshot_seconds_total{operation="rollback"} 2`,
 		`engramd_snapshot_operations_total{operation="gc",outcome="busy"} 1`,
 		`engramd_snapshot_last_success_timestamp_seconds{operation="rollback"} 1.7e+09`,
@@ -169,4 +177,20 @@ func scrape(t *testing.T, m *Metrics) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// TestValues: counters and gauges are read by name; what is zero is left out.
+func TestValues(t *testing.T) {
+	m := New("test")
+	m.ConnectionRefused("total")
+	m.ConnectionRefused("total")
+	m.QueueAdd("verify", 3)
+	got, err := m.Values([]string{"engramd_connections_refused_total", "engramd_queue_depth", "engramd_frames_refused_total", "nothing_like_it"})
+	if err != nil || len(got) != 2 || len(got["engramd_connections_refused_total"]) != 1 ||
+		got["engramd_connections_refused_total"][0] != (Value{"total", 2}) || got["engramd_queue_depth"][0] != (Value{"verify", 3}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := (*Metrics)(nil).Values([]string{"engramd_queue_depth"}); err != nil || len(got) != 0 {
+		t.Errorf("without metrics: %v, %v", got, err)
+	}
 }

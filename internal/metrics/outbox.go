@@ -1,43 +1,60 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"strconv"
 
-// OutboxLag says how far behind the outbox of contract memory is: events that wait, and the age in seconds of the oldest.
-type OutboxLag struct {
-	Local, Remote             float64
-	OldestLocal, OldestRemote float64
-}
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// OutboxLag says how far behind the outbox of contract memory is with one relay: events that wait, and the age in seconds of
+// the oldest.
+type OutboxLag struct{ Waiting, Oldest float64 }
 
 // defineOutbox makes what the outbox of contract memory counts.
 func (m *Metrics) defineOutbox() {
-	m.outbox = m.counterVec("engramd_outbox_attempts_total",
-		"Attempts to deliver contract events, to this relay (local) or to further ones (remote), by outcome.", targetLabel(), attemptLabel())
+	m.outbox = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "engramd_outbox_attempts_total",
+		Help: "Attempts to deliver contract events, to this relay (local) or to a further one (remote; relay is its place in contracts.publish_to), by outcome.",
+	}, []string{"target", "relay", "outcome"})
+	m.registry.MustRegister(m.outbox)
+	m.outboxTo(0)
 }
 
-// OutboxTried counts one attempt to deliver an event: "delivered", "known" (the relay had it), "superseded" (it has a newer
-// one and takes no older), "withdrawn", "abandoned" (refused for good), "refused" or "failed".
-func (m *Metrics) OutboxTried(local bool, outcome string) {
+// outboxTo makes the counters for a relay.
+func (m *Metrics) outboxTo(relay int) {
+	each([]label{attemptLabel()}, []string{targetOf(relay), placeOf(relay)}, func(values []string) { m.outbox.WithLabelValues(values...) })
+}
+
+// OutboxTried counts one attempt to deliver an event, to this relay (0) or to one of contracts.publish_to (1, 2, …):
+// "delivered", "known" (the relay had it), "superseded" (it has a newer one and takes no older), "withdrawn", "abandoned"
+// (refused for good), "refused" or "failed".
+func (m *Metrics) OutboxTried(relay int, outcome string) {
 	if m == nil {
 		return
 	}
-	m.outbox.WithLabelValues(targetOf(local), attemptLabel().of(outcome)).Inc()
+	m.outbox.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel().of(outcome)).Inc()
 }
 
-// WatchOutbox registers the outbox's lag, which lag reads at every scrape. Call it once.
-func (m *Metrics) WatchOutbox(lag func() OutboxLag) {
+// WatchOutbox registers the outbox's lag, which lag reads at every scrape: of this relay, then of as many further ones as
+// relays says, in the order of contracts.publish_to; nothing when it cannot be read. Call it once.
+func (m *Metrics) WatchOutbox(relays int, lag func() []OutboxLag) {
 	if m == nil {
 		return
 	}
+	for i := range relays {
+		m.outboxTo(i + 1)
+	}
+	labels := []string{"target", "relay"}
 	m.registry.MustRegister(&outboxCollector{
 		lag:     lag,
-		waiting: prometheus.NewDesc("engramd_outbox_waiting", "Deliveries of contract events that wait.", []string{"target"}, nil),
-		oldest:  prometheus.NewDesc("engramd_outbox_oldest_seconds", "Age of the oldest delivery that waits; 0 when none does.", []string{"target"}, nil),
+		waiting: prometheus.NewDesc("engramd_outbox_waiting", "Deliveries of contract events that wait.", labels, nil),
+		oldest:  prometheus.NewDesc("engramd_outbox_oldest_seconds", "Age of the oldest delivery that waits; 0 when none does.", labels, nil),
 	})
 }
 
 // outboxCollector asks once for both gauges.
 type outboxCollector struct {
-	lag             func() OutboxLag
+	lag             func() []OutboxLag
 	waiting, oldest *prometheus.Desc
 }
 
@@ -49,21 +66,25 @@ func (c *outboxCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect reads them.
 func (c *outboxCollector) Collect(out chan<- prometheus.Metric) {
-	l := c.lag()
-	for _, v := range []struct {
-		desc  *prometheus.Desc
-		local bool
-		value float64
-	}{{c.waiting, true, l.Local}, {c.waiting, false, l.Remote}, {c.oldest, true, l.OldestLocal}, {c.oldest, false, l.OldestRemote}} {
-		out <- prometheus.MustNewConstMetric(v.desc, prometheus.GaugeValue, v.value, targetOf(v.local))
+	for i, l := range c.lag() {
+		out <- prometheus.MustNewConstMetric(c.waiting, prometheus.GaugeValue, l.Waiting, targetOf(i), placeOf(i))
+		out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, l.Oldest, targetOf(i), placeOf(i))
 	}
 }
 
-func targetOf(local bool) string {
-	if local {
+func targetOf(relay int) string {
+	if relay == 0 {
 		return "local"
 	}
 	return "remote"
+}
+
+// placeOf says which further relay: its place in contracts.publish_to, as engramd outbox ls shows it too.
+func placeOf(relay int) string {
+	if relay == 0 {
+		return ""
+	}
+	return strconv.Itoa(relay)
 }
 
 func targetLabel() label { return label{"target", []string{"local", "remote"}} }

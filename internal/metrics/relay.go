@@ -10,6 +10,7 @@ func (m *Metrics) defineRelay() {
 		"Decisions of the read gate, by surface and rule.", surfaceLabel(), ruleLabel(), decisionLabel())
 	m.http = m.counterVec("engramd_http_requests_total", "HTTP requests on the relay's port, by endpoint and status class.",
 		endpointLabel(), label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}})
+	m.httpRefused = m.counterVec("engramd_http_refused_total", "HTTP requests that were not worked on, by reason.", httpRefusedLabel())
 	m.reloads = m.counterVec("engramd_config_reloads_total",
 		"Configuration reloads (SIGHUP), by outcome.", label{"outcome", []string{"ok", "refused"}})
 }
@@ -18,10 +19,26 @@ func endpointLabel() label {
 	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", "management", "contracts", "contract_memory", "identities", "openapi", other}}
 }
 
+func httpRefusedLabel() label {
+	return label{"reason", []string{"blocked", "crowded", "late", "bytes", "slow", other}}
+}
+
+// HTTPRefused counts one HTTP request that was not worked on: "blocked" (its
+// address is, or a RejectConnection hook says so), "crowded" (too many of its
+// share, or in all, wait for their turn), "late" (its turn did not come in time),
+// "bytes" (its share holds too many) or "slow" (its body did not arrive in time).
+func (m *Metrics) HTTPRefused(reason string) {
+	if m == nil {
+		return
+	}
+	m.httpRefused.WithLabelValues(httpRefusedLabel().of(reason)).Inc()
+}
+
 // EventDone counts one submitted event, EVENT frames and HTTP alike. class is
 // the gate class of its kind ("open", "engram", "contract", "sealed", "wrap",
 // "direct", "deletion", "approval", "configured"); outcome one of "stored",
-// "replaced", "duplicate", "stale", "deleted", "ephemeral", "refused" (by
+// "replaced", "duplicate", "stale", "conflict" (a base that is not the head),
+// "deleted", "ephemeral", "refused" (by
 // policy, lifecycle or quota) and "failed" (the store). What was malformed or
 // wrongly signed has no class and is counted by FrameRefused.
 func (m *Metrics) EventDone(class, outcome string) {

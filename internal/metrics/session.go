@@ -8,6 +8,8 @@ func (m *Metrics) defineSession() {
 	m.connectionsRefused = m.counterVec("engramd_connections_refused_total",
 		"Upgrades refused, by the bound that was reached.", refusedLabel())
 	m.subscriptions = m.gauge("engramd_subscriptions", "Subscriptions that are open, over all connections.")
+	m.subscriptionsClosed = m.counterVec("engramd_subscriptions_closed_total",
+		"Open subscriptions that the relay closed, by reason.", closedLabel())
 	m.frames = m.counterVec("engramd_frames_total", "Client frames read, by label.", frameLabel())
 	m.framesRefused = m.counterVec("engramd_frames_refused_total",
 		"Client frames answered with a refusal before any policy ran.", frameReasonLabel())
@@ -64,6 +66,16 @@ func (m *Metrics) SubscriptionsAdd(n int) {
 	m.subscriptions.Add(float64(n))
 }
 
+// SubscriptionClosed counts an open subscription that the relay closed: "behind"
+// (events came faster than they could be held against its filters) or "filters"
+// (it held memory for which others had little).
+func (m *Metrics) SubscriptionClosed(reason string) {
+	if m == nil {
+		return
+	}
+	m.subscriptionsClosed.WithLabelValues(closedLabel().of(reason)).Inc()
+}
+
 // FrameRead counts one client frame: EVENT, REQ, COUNT, CLOSE, AUTH; any other
 // label is "other".
 func (m *Metrics) FrameRead(label string) {
@@ -74,7 +86,8 @@ func (m *Metrics) FrameRead(label string) {
 }
 
 // FrameRefused counts a frame that was answered with a refusal before any
-// policy ran: "invalid", "too_large", "subscriptions" or "filters".
+// policy ran: "invalid", "too_large", "subscriptions", "filters" or
+// "memory".
 func (m *Metrics) FrameRefused(reason string) {
 	if m == nil {
 		return
@@ -92,7 +105,8 @@ func (m *Metrics) ReadPaused() {
 
 // SlowReaderCut counts a connection cut off because its client did not read:
 // "stalled" (a write made no progress), "overflow" (live events overflowed its
-// queue) or "ping" (no sign of life).
+// queue) "ping" (no sign of life) or "memory" (what it
+// sent and had no answer yet held more than that of any other).
 func (m *Metrics) SlowReaderCut(reason string) {
 	if m == nil {
 		return

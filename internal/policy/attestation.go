@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,21 @@ import (
 
 // ErrAttestation is what every error of AttestedOwner is.
 var ErrAttestation = errors.New("no valid owner attestation")
+
+// unattested says why an attestation does not count, for its sender to read. It
+// is an ErrAttestation.
+type unattested string
+
+func (u unattested) Error() string { return ErrAttestation.Error() + ": " + string(u) }
+
+func (unattested) Is(target error) bool { return target == ErrAttestation }
+
+const (
+	oneTagNeeded   unattested = "one auth tag of four elements is needed"
+	notTheOwners   unattested = "the signature is not the owner's for this author"
+	conditionFails unattested = "a condition does not hold for this event"
+	badCondition   unattested = "a condition is malformed"
+)
 
 // attestation is a NIP-OA auth tag: ["auth", owner, conditions, sig].
 type attestation struct {
@@ -39,45 +53,69 @@ func AttestedOwner(ev *nostr.Event) (owner string, err error) {
 
 // readAttestation judges all of the auth tag but its signature.
 func readAttestation(ev *nostr.Event) (attestation, error) {
+	a, err := attestationOf(ev.PubKey, AuthTag(ev))
+	if err == nil {
+		err = a.conditionsHold(ev)
+	}
+	if err != nil {
+		return attestation{}, err
+	}
+	return a, nil
+}
+
+// AuthTag returns the event's auth tag; one that attests nothing, "auth" alone,
+// when there are several (NIP-OA), and nil when there is none.
+func AuthTag(ev *nostr.Event) nostr.Tag {
 	var found nostr.Tag
-	n := 0
 	for _, tag := range ev.Tags {
-		if len(tag) > 0 && tag[0] == "auth" {
-			found = tag
-			n++
+		if len(tag) == 0 || tag[0] != "auth" {
+			continue
 		}
+		if found != nil {
+			return nostr.Tag{"auth"}
+		}
+		found = tag
 	}
-	if n != 1 || len(found) != 4 {
-		return attestation{}, fmt.Errorf("%w: one auth tag of four elements is needed", ErrAttestation)
+	return found
+}
+
+// attestationOf judges the shape of an auth tag that is to attest agent.
+func attestationOf(agent string, tag nostr.Tag) (attestation, error) {
+	if len(tag) != 4 || tag[0] != "auth" {
+		return attestation{}, oneTagNeeded
 	}
-	a := attestation{agent: ev.PubKey, owner: found[1], conditions: found[2], sig: found[3]}
+	a := attestation{agent: agent, owner: tag[1], conditions: tag[2], sig: tag[3]}
 	switch {
 	case !nostr.IsValid32ByteHex(a.owner):
-		return attestation{}, fmt.Errorf("%w: the owner is not a pubkey in lower-case hex", ErrAttestation)
+		return attestation{}, unattested("the owner is not a pubkey in lower-case hex")
 	case a.owner == a.agent:
-		return attestation{}, fmt.Errorf("%w: a key does not attest itself", ErrAttestation)
+		return attestation{}, unattested("a key does not attest itself")
 	case len(a.sig) != 128 || strings.Trim(a.sig, "0123456789abcdef") != "":
-		return attestation{}, fmt.Errorf("%w: the signature is not 128 lower-case hex digits", ErrAttestation)
+		return attestation{}, unattested("the signature is not 128 lower-case hex digits")
 	}
+	return a, nil
+}
+
+// conditionsHold judges the conditions on one event.
+func (a attestation) conditionsHold(ev *nostr.Event) error {
 	if a.conditions == "" {
-		return a, nil
+		return nil
 	}
 	for clause := range strings.SplitSeq(a.conditions, "&") {
 		holds, err := clauseHolds(clause, ev)
 		if err != nil {
-			return attestation{}, err
+			return err
 		}
 		if !holds {
-			return attestation{}, fmt.Errorf("%w: a condition does not hold for this event", ErrAttestation)
+			return conditionFails
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // clauseHolds judges one condition: kind=N, created_at<N or created_at>N with
 // N in canonical decimal.
 func clauseHolds(clause string, ev *nostr.Event) (bool, error) {
-	bad := fmt.Errorf("%w: a condition is malformed", ErrAttestation)
 	name, digits := clause, ""
 	if i := strings.IndexAny(clause, "=<>"); i >= 0 {
 		name, digits = clause[:i+1], clause[i+1:]
@@ -88,7 +126,7 @@ func clauseHolds(clause string, ev *nostr.Event) (bool, error) {
 	}
 	n, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || n > limit || strconv.FormatUint(n, 10) != digits {
-		return false, bad
+		return false, badCondition
 	}
 	switch name {
 	case "kind=":
@@ -98,32 +136,31 @@ func clauseHolds(clause string, ev *nostr.Event) (bool, error) {
 	case "created_at>":
 		return int64(ev.CreatedAt) > int64(n), nil
 	default:
-		return false, bad
+		return false, badCondition
 	}
 }
 
 // verify checks the signature. Owner and signature are hex of the right length.
 func (a attestation) verify() error {
-	refused := fmt.Errorf("%w: the signature is not the owner's", ErrAttestation)
 	key, err := hex.DecodeString(a.owner)
 	if err != nil {
-		return refused
+		return notTheOwners
 	}
 	pubkey, err := schnorr.ParsePubKey(key)
 	if err != nil {
-		return refused
+		return notTheOwners
 	}
 	raw, err := hex.DecodeString(a.sig)
 	if err != nil {
-		return refused
+		return notTheOwners
 	}
 	sig, err := schnorr.ParseSignature(raw)
 	if err != nil {
-		return refused
+		return notTheOwners
 	}
 	digest := sha256.Sum256([]byte("nostr:agent-auth:" + a.agent + ":" + a.conditions))
 	if !sig.Verify(digest[:], pubkey) {
-		return refused
+		return notTheOwners
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func TestAttestationMemory(t *testing.T) {
 	m := newMemory()
 	ev := &nostr.Event{Kind: 1, PubKey: agentKey, CreatedAt: 1000, Tags: nostr.Tags{attest(t, agentKey, "created_at<1001")}}
 	for range 2 {
-		if owner, ok := m.attestedOwner(ev); !ok || owner != vectorOwner {
+		if owner, err := m.attestedOwner(ev); err != nil || owner != vectorOwner {
 			t.Fatal("a good attestation was refused")
 		}
 	}
@@ -169,21 +169,21 @@ func TestAttestationMemory(t *testing.T) {
 	}
 	// Remembered is the signature; the conditions are judged for each event.
 	ev.CreatedAt = 1001
-	if _, ok := m.attestedOwner(ev); ok {
+	if _, err := m.attestedOwner(ev); err == nil {
 		t.Error("a condition that no longer holds was not looked at")
 	}
 	ev.CreatedAt = 1000
 	ev.Tags[0][3] = vectorSig
-	if _, ok := m.attestedOwner(ev); ok {
+	if _, err := m.attestedOwner(ev); err == nil {
 		t.Error("another signature passed by the memory of the good one")
 	}
 	ev.PubKey = strangerKey
-	if _, ok := m.attestedOwner(ev); ok {
+	if _, err := m.attestedOwner(ev); err == nil {
 		t.Error("another agent passed by the memory of the first")
 	}
 	long := strings.TrimSuffix(strings.Repeat("kind=1&", 50), "&")
 	ev = &nostr.Event{Kind: 1, PubKey: agentKey, Tags: nostr.Tags{attest(t, agentKey, long)}}
-	if _, ok := m.attestedOwner(ev); !ok || m.attested.len() != 1 {
+	if _, err := m.attestedOwner(ev); err != nil || m.attested.len() != 1 {
 		t.Error("long conditions must hold and not be remembered")
 	}
 }

@@ -5,57 +5,62 @@ import (
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
-	"golang.org/x/time/rate"
+
+	"engramd/internal/share"
 )
 
 // Bounds of what a policy remembers.
 const (
-	maxBuckets      = 1 << 16
+	maxBudgets      = 1 << 17
 	maxAttestations = 1 << 12
 	// maxKeptConditions is the length in bytes of the longest conditions of an
 	// attestation that is remembered.
 	maxKeptConditions = 256
 )
 
-// memory is what outlives one event, and one policy: the token buckets of
-// authors and of addresses, and attestations whose signature was found good
+// memory is what outlives one event, and one policy: the budgets of authors and
+// of shares, and attestations whose signature was found good
 // (one takes longer to check than the event it is on, and an agent sends the
 // same on every event). Everything is bounded, and forgets what was not used
-// for longest. An author or address that is forgotten starts with a full
-// bucket; to be forgotten it must have been idle while 65,536 others wrote.
+// for longest. An author or share that is forgotten starts with a full
+// budget; to be forgotten it must have been idle while tens of thousands of
+// others wrote.
 type memory struct {
+	rates    *share.Rates
 	mu       sync.Mutex
-	keys     *recent[string, *rate.Limiter]
-	addrs    *recent[string, *rate.Limiter]
 	attested *recent[attestation, struct{}]
 }
 
 func newMemory() *memory {
 	return &memory{
-		keys:     newRecent[string, *rate.Limiter](maxBuckets),
-		addrs:    newRecent[string, *rate.Limiter](maxBuckets),
+		rates:    share.NewRates(maxBudgets),
 		attested: newRecent[attestation, struct{}](maxAttestations),
 	}
 }
 
 // attestedOwner is AttestedOwner with a memory for good signatures. Conditions
 // are judged anew: they depend on the event.
-func (m *memory) attestedOwner(ev *nostr.Event) (owner string, ok bool) {
+func (m *memory) attestedOwner(ev *nostr.Event) (owner string, err error) {
 	a, err := readAttestation(ev)
-	if err != nil {
-		return "", false
+	if err == nil {
+		err = m.verify(a)
 	}
+	if err != nil {
+		return "", err
+	}
+	return a.owner, nil
+}
+
+// verify is a.verify with the same memory.
+func (m *memory) verify(a attestation) error {
 	m.mu.Lock()
 	_, known := m.attested.get(a)
 	m.mu.Unlock()
 	if known {
-		return a.owner, true
+		return nil
 	}
-	if a.verify() != nil {
-		return "", false
-	}
-	if len(a.conditions) > maxKeptConditions {
-		return a.owner, true
+	if err := a.verify(); err != nil || len(a.conditions) > maxKeptConditions {
+		return err
 	}
 	// Strings of an event are parts of its frame and would keep it alive.
 	kept := attestation{
@@ -65,5 +70,5 @@ func (m *memory) attestedOwner(ev *nostr.Event) (owner string, ok bool) {
 	m.mu.Lock()
 	m.attested.put(kept, struct{}{})
 	m.mu.Unlock()
-	return a.owner, true
+	return nil
 }

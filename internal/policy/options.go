@@ -4,23 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 	"engramd/nips/nipae"
 )
 
 // DefaultFuture is how far ahead of the relay's clock created_at may be.
 const DefaultFuture = 15 * time.Minute
 
-// Rate allows PerSecond events in the long run and Burst at once. PerSecond 0
-// is no limit.
-type Rate struct {
-	PerSecond float64
-	Burst     int
+// Rates bound what is written in a time. A PerSecond of 0 is no limit. Key holds
+// for every author, and the others for clients that are not exempt from rates
+// (share.Who): neither for the relay's own writing nor for imports.
+type Rates struct {
+	Key   share.Rate // events of one author
+	Share share.Rate // events of one share
+	Rows  share.Rate // rows of the tag index, of one author and of one share
 }
 
 // Options says who may write what. The zero value lets everybody write every
@@ -45,17 +47,16 @@ type Options struct {
 	// Future bounds created_at; 0 means DefaultFuture. There is no bound on the
 	// past: agents republish their heads when they move relays.
 	Future time.Duration
-	// KeyRate and AddrRate bound the events of one author and of one client
-	// address (IPv6: one /64).
-	KeyRate, AddrRate Rate
+	// Rates bound what authors and shares may write in a time.
+	Rates Rates
 	// RelayNames are the relay's own ws or wss URLs, for requests to vanish.
 	RelayNames []string
 
 	// Reader tells which pubkeys the writer has proved; nil means none, ever.
 	Reader func(ctx context.Context) gate.Reader
-	// Addr tells the client's address, invalid where there is none; nil means
-	// none, ever.
-	Addr func(ctx context.Context) netip.Addr
+	// Attested tells what attestations came beside the events, with the request
+	// or the connection; nil means none, ever.
+	Attested func(ctx context.Context) []*Attestation
 	// Approved tells whether the owner's stored list names the agent; nil means
 	// that no list is kept.
 	Approved func(ctx context.Context, owner, agent string) (bool, error)
@@ -71,9 +72,10 @@ type rules struct {
 	ownerList                      []string
 	future                         time.Duration
 	maxTags                        int
+	rates                          Rates
 	names                          map[string]struct{}
 	reader                         func(context.Context) gate.Reader
-	addr                           func(context.Context) netip.Addr
+	attested                       func(context.Context) []*Attestation
 	approved                       func(context.Context, string, string) (bool, error)
 	clock                          func() time.Time
 }
@@ -91,9 +93,10 @@ func compile(o Options) (*rules, error) {
 		bannedKinds:   kindSet("write.ban_kinds", o.BannedKinds, &errs),
 		future:        o.Future,
 		maxTags:       o.MaxTags,
+		rates:         o.Rates,
 		names:         make(map[string]struct{}, len(o.RelayNames)),
 		reader:        o.Reader,
-		addr:          o.Addr,
+		attested:      o.Attested,
 		approved:      o.Approved,
 		clock:         o.Clock,
 	}
@@ -113,7 +116,7 @@ func compile(o Options) (*rules, error) {
 	if r.future == 0 {
 		r.future = DefaultFuture
 	}
-	for _, rate := range []Rate{o.KeyRate, o.AddrRate} {
+	for _, rate := range []share.Rate{o.Rates.Key, o.Rates.Share, o.Rates.Rows} {
 		if rate.PerSecond < 0 || rate.PerSecond > 0 && rate.Burst < 1 {
 			errs = append(errs, errors.New("a rate must not be negative and needs a burst of at least 1"))
 		}
@@ -127,8 +130,8 @@ func (r *rules) fillIn() {
 	if r.reader == nil {
 		r.reader = func(context.Context) gate.Reader { return gate.Reader{} }
 	}
-	if r.addr == nil {
-		r.addr = func(context.Context) netip.Addr { return netip.Addr{} }
+	if r.attested == nil {
+		r.attested = func(context.Context) []*Attestation { return nil }
 	}
 	if r.approved == nil {
 		r.approved = func(context.Context, string, string) (bool, error) { return false, nil }

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/share"
 )
 
 // Hook is khatru's RejectEvent: whether to reject, and the message with its
@@ -25,7 +27,8 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //  5. restricted: authors that may not write. With write.authors alone that is
 //     everybody who is not listed. With write.owners an engram passes if its
 //     owner (p) is listed and vouches for its author, by a NIP-OA auth tag on
-//     the event or by his stored approval; an owner vouches for himself. Any
+//     the event or beside it (Attestation), or by his stored approval; an owner
+//     vouches for himself. Any
 //     other kind passes if its author is a listed owner or a listed owner
 //     vouches for him: an agent needs deletions, relay lists and contracts
 //     besides engrams. With both lists, passing one is enough.
@@ -51,7 +54,7 @@ func New(o Options) (*Policy, error) {
 }
 
 // Reload compiles a policy to take p's place: the rate limits go on from what
-// authors and addresses have used up, under the new rates.
+// authors and shares have used up, under the new rates.
 func (p *Policy) Reload(o Options) (*Policy, error) {
 	return build(o, p.memory)
 }
@@ -68,11 +71,8 @@ func build(o Options, m *memory) (*Policy, error) {
 		p.rejectFuture,
 		p.rejectBanned, p.rejectKind, p.rejectAuthor,
 	}
-	if o.AddrRate.PerSecond > 0 {
-		p.hooks = append(p.hooks, p.rejectAddrRate(o.AddrRate))
-	}
-	if o.KeyRate.PerSecond > 0 {
-		p.hooks = append(p.hooks, p.rejectKeyRate(o.KeyRate))
+	if o.Rates.any() {
+		p.hooks = append(p.hooks, p.rejectRate(o.Rates))
 	}
 	return p, nil
 }
@@ -99,6 +99,13 @@ func (l *Live) Set(p *Policy) { l.current.Store(p) }
 
 // Current returns the policy last set, nil if there is none yet.
 func (l *Live) Current() *Policy { return l.current.Load() }
+
+// NotStored is the current policy's.
+func (l *Live) NotStored(who share.Who, ev *nostr.Event) {
+	if p := l.current.Load(); p != nil {
+		p.NotStored(who, ev)
+	}
+}
 
 // RejectEvent applies the current policy. It is a Hook.
 func (l *Live) RejectEvent(ctx context.Context, ev *nostr.Event) (reject bool, msg string) {

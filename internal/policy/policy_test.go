@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"encoding/base64"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 )
 
 const (
@@ -207,11 +207,11 @@ func TestOrder(t *testing.T) {
 	var approved error
 	p := mustPolicy(t, Options{
 		Owners: []string{ownerKey}, Kinds: []int{1}, BannedAuthors: []string{strangerKey}, BannedKinds: []int{30174},
-		AddrRate: Rate{1e-9, 1}, KeyRate: Rate{1e-9, 1}, MaxTags: 5,
-		Addr:     func(context.Context) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
+		Rates: Rates{Share: share.Rate{PerSecond: 1e-9, Burst: 1}, Key: share.Rate{PerSecond: 1e-9, Burst: 1}}, MaxTags: 5,
 		Approved: func(context.Context, string, string) (bool, error) { return approved == nil, approved },
 	})
-	check(t, p, note(ownerKey), "") // takes what the rates allow
+	client := share.Who{Share: "192.0.2.1", Conn: 1}
+	checkFrom(t, p, client, note(ownerKey), "") // takes what the rates allow
 	ev := engram(strangerKey, agentKey, nostr.Tag{"-"}, nostr.Tag{"expiration", "1"}, nostr.Tag{"d"}, nostr.Tag{"x"})
 	ev.CreatedAt += 100_000
 	for _, step := range []struct {
@@ -229,10 +229,10 @@ func TestOrder(t *testing.T) {
 		{"error: ", func() { approved = nil }},
 		{"rate-limited: one address", func() {}},
 	} {
-		check(t, p, ev, step.want)
+		checkFrom(t, p, client, ev, step.want)
 		step.mend()
 	}
-	if len(p.Hooks()) != 13 {
+	if len(p.Hooks()) != 12 {
 		t.Errorf("%d hooks: a rule is not in the order above", len(p.Hooks()))
 	}
 }
@@ -240,7 +240,7 @@ func TestOrder(t *testing.T) {
 func TestNewNamesEveryFault(t *testing.T) {
 	_, err := New(Options{
 		Authors: []string{agentKey, "npub1x"}, Owners: []string{strings.ToUpper(ownerKey)}, BannedAuthors: []string{""},
-		Kinds: []int{65536}, BannedKinds: []int{-1}, Future: -1, KeyRate: Rate{1, 0}, AddrRate: Rate{-1, 1}, RelayNames: []string{"https://x"},
+		Kinds: []int{65536}, BannedKinds: []int{-1}, Future: -1, Rates: Rates{Key: share.Rate{PerSecond: 1}, Share: share.Rate{PerSecond: -1, Burst: 1}}, RelayNames: []string{"https://x"},
 	})
 	if err == nil {
 		t.Fatal("accepted")

@@ -2,71 +2,85 @@ package policy
 
 import (
 	"context"
-	"net/netip"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
-	"golang.org/x/time/rate"
+
+	"engramd/internal/share"
 )
 
-// rejectKeyRate limits events per author.
-func (p *Policy) rejectKeyRate(r Rate) Hook {
-	message := "rate-limited: one key may write " + perSecond(r) + " here; slow down"
-	return func(_ context.Context, ev *nostr.Event) (bool, string) {
-		if p.memory.take(p.memory.keys, ev.PubKey, r, p.clock()) {
+// Budgets that an event is charged to.
+const (
+	shareEvents uint8 = iota
+	shareRows
+	keyRows
+	keyEvents
+)
+
+func (r Rates) any() bool {
+	return r.Key.PerSecond > 0 || r.Share.PerSecond > 0 || r.Rows.PerSecond > 0
+}
+
+// rejectRate charges an event to who sends it and to its author, if both can
+// pay. It comes last: what another rule refuses costs nothing.
+func (p *Policy) rejectRate(r Rates) Hook {
+	messages := [...]string{
+		shareEvents: rateText("one address", r.Share, "events"),
+		shareRows:   rateText("one address", r.Rows, "indexed tags"),
+		keyRows:     rateText("one key", r.Rows, "indexed tags"),
+		keyEvents:   rateText("one key", r.Key, "events"),
+	}
+	return func(ctx context.Context, ev *nostr.Event) (bool, string) {
+		charges := r.charges(share.From(ctx), ev)
+		refused := p.memory.rates.Take(p.clock(), charges[:]...)
+		if refused < 0 {
 			return false, ""
 		}
-		return true, message
+		return true, messages[charges[refused].What]
 	}
 }
 
-// rejectAddrRate limits events per client address.
-func (p *Policy) rejectAddrRate(r Rate) Hook {
-	message := "rate-limited: one address may write " + perSecond(r) + " here; slow down"
-	return func(ctx context.Context, _ *nostr.Event) (bool, string) {
-		addr := p.addr(ctx)
-		if !addr.IsValid() || p.memory.take(p.memory.addrs, network(addr), r, p.clock()) {
-			return false, ""
+// charges are what an event costs; the author's come last.
+func (r Rates) charges(who share.Who, ev *nostr.Event) [4]share.Charge {
+	if who.Exempt || who == (share.Who{}) {
+		r = Rates{Key: r.Key}
+	}
+	rows := indexRows(ev)
+	return [4]share.Charge{
+		{What: shareEvents, Name: who.Share, N: 1, Rate: r.Share},
+		{What: shareRows, Name: who.Share, N: rows, Rate: r.Rows},
+		{What: keyRows, Name: ev.PubKey, N: rows, Rate: r.Rows},
+		{What: keyEvents, Name: ev.PubKey, N: 1, Rate: r.Key},
+	}
+}
+
+// NotStored gives an author back what an event was charged to him that the relay
+// did not store: anybody may send his events once more, and must not use up what
+// he may write. Who sent it has paid.
+func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
+	charges := p.rates.charges(who, ev)
+	for _, c := range charges[2:] {
+		if c.Rate.PerSecond > 0 {
+			p.memory.rates.Give(c)
 		}
-		return true, message
 	}
 }
 
-func perSecond(r Rate) string {
-	return strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + " events per second, " + strconv.Itoa(r.Burst) + " at once,"
+func rateText(who string, r share.Rate, what string) string {
+	return "rate-limited: " + who + " may write " + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + " " + what + " per second, " +
+		strconv.Itoa(r.Burst) + " at once, here; slow down"
 }
 
-// network returns what counts as one client: an IPv4 address, however it is
-// written, or an IPv6 network of 64 bits, which is what one customer is given.
-func network(addr netip.Addr) string {
-	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return addr.String()
+// indexRows is how many rows of the tag index an event makes at most: one for
+// each single-letter tag with a value, and none if it is not stored.
+func indexRows(ev *nostr.Event) (n int) {
+	if nostr.IsEphemeralKind(ev.Kind) {
+		return 0
 	}
-	prefix, err := addr.Prefix(64)
-	if err != nil {
-		return addr.String()
+	for _, t := range ev.Tags {
+		if len(t) >= 2 && len(t[0]) == 1 && (t[0][0]|0x20 >= 'a' && t[0][0]|0x20 <= 'z') {
+			n++
+		}
 	}
-	return prefix.String()
-}
-
-// take takes one event out of the bucket under key, which holds to r from now
-// on, and reports whether there was one.
-func (m *memory) take(buckets *recent[string, *rate.Limiter], key string, r Rate, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	bucket, ok := buckets.get(key)
-	if !ok {
-		bucket = rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
-		buckets.put(strings.Clone(key), bucket) // a pubkey is part of its frame
-	}
-	if bucket.Limit() != rate.Limit(r.PerSecond) {
-		bucket.SetLimitAt(now, rate.Limit(r.PerSecond))
-	}
-	if bucket.Burst() != r.Burst {
-		bucket.SetBurstAt(now, r.Burst)
-	}
-	return bucket.AllowN(now, 1)
+	return n
 }

@@ -2,10 +2,14 @@ package policy
 
 import (
 	"context"
-	"net/netip"
-	"strconv"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/share"
 )
 
 // hand is a clock that a test moves.
@@ -13,9 +17,31 @@ type hand struct{ at time.Time }
 
 func (h *hand) now() time.Time { return h.at }
 
+// from returns a context of a client.
+func from(t *testing.T, who share.Who) context.Context { return share.With(t.Context(), who) }
+
+// checkFrom is check for a client.
+func checkFrom(t *testing.T, p *Policy, who share.Who, ev *nostr.Event, want string) {
+	t.Helper()
+	rejected, msg := p.RejectEvent(from(t, who), ev)
+	if rejected != (want != "") || !strings.HasPrefix(msg, want) {
+		t.Errorf("%+v: %v %q, want %q", who, rejected, msg, want)
+	}
+}
+
+// tagged is a note with n tags that are indexed, and one that is not.
+func tagged(key string, n int) *nostr.Event {
+	ev := note(key)
+	ev.Tags = nostr.Tags{{"alt", "no row"}, {"t"}}
+	for i := range n {
+		ev.Tags = append(ev.Tags, nostr.Tag{"t", fmt.Sprint(i)})
+	}
+	return ev
+}
+
 func TestKeyRate(t *testing.T) {
 	clock := &hand{start}
-	p := mustPolicy(t, Options{KeyRate: Rate{PerSecond: 2, Burst: 3}, Clock: clock.now})
+	p := mustPolicy(t, Options{Rates: Rates{Key: share.Rate{PerSecond: 2, Burst: 3}}, Clock: clock.now})
 	const limited = "rate-limited: one key may write 2 events per second, 3 at once, here"
 	for range 3 {
 		check(t, p, note(agentKey), "")
@@ -34,7 +60,7 @@ func TestKeyRate(t *testing.T) {
 
 // What another rule refuses costs nothing.
 func TestRefusedEventsCostNothing(t *testing.T) {
-	p := mustPolicy(t, Options{KeyRate: Rate{PerSecond: 1e-9, Burst: 1}, BannedKinds: []int{7}})
+	p := mustPolicy(t, Options{Rates: Rates{Key: share.Rate{PerSecond: 1e-9, Burst: 1}}, BannedKinds: []int{7}})
 	for range 5 {
 		check(t, p, withKind(7, note(agentKey)), "blocked: ")
 	}
@@ -42,46 +68,69 @@ func TestRefusedEventsCostNothing(t *testing.T) {
 	check(t, p, note(agentKey), "rate-limited: ")
 }
 
-func TestAddrRate(t *testing.T) {
-	var addr netip.Addr
-	p := mustPolicy(t, Options{AddrRate: Rate{PerSecond: 1e-9, Burst: 1}, Addr: func(context.Context) netip.Addr { return addr }})
-	for _, step := range []struct{ addr, want string }{
-		{"192.0.2.1", ""},
-		{"192.0.2.1", "rate-limited: one address"},
-		{"::ffff:192.0.2.1", "rate-limited: one address"},
-		{"192.0.2.2", ""},
-		{"2001:db8:1:2::1", ""},
-		{"2001:db8:1:2:ffff::2", "rate-limited: one address"},
-		{"2001:db8:1:3::1", ""},
-		{"fe80::1%eth0", ""},
-		{"fe80::2%eth1", "rate-limited: one address"},
-		{"127.0.0.1", ""},
-		{"127.0.0.1", "rate-limited: one address"},
+func TestShareRate(t *testing.T) {
+	p := mustPolicy(t, Options{Rates: Rates{Share: share.Rate{PerSecond: 1e-9, Burst: 1}}})
+	const limited = "rate-limited: one address may write 1e-09 events per second, 1 at once, here"
+	for _, step := range []struct {
+		who  share.Who
+		want string
+	}{
+		{share.Who{Share: "192.0.2.1", Conn: 1}, ""},
+		{share.Who{Share: "192.0.2.1", Conn: 1}, limited},
+		{share.Who{Share: "192.0.2.1", Conn: 2}, limited},
+		{share.Who{Share: "192.0.2.2", Conn: 3}, ""},
+		{share.Who{Share: "2001:db8:1::/48", Part: "2001:db8:1:1::/64", Conn: 4}, ""},
+		{share.Who{Share: "2001:db8:1::/48", Part: "2001:db8:1:2::/64", Conn: 5}, limited},
+		{share.Who{Share: "key " + agentKey, Conn: 6}, ""},
+		{share.Who{Share: share.Local, Conn: 7}, ""},
+		{share.Who{Share: share.Local, Conn: 8}, limited},
+		{share.Who{Share: "127.0.0.1", Conn: 9, Exempt: true}, ""},
+		{share.Who{Share: "127.0.0.1", Conn: 9, Exempt: true}, ""},
+		{share.Who{}, ""}, // the relay itself
+		{share.Who{}, ""},
 	} {
-		addr = netip.MustParseAddr(step.addr)
-		check(t, p, note(agentKey), step.want)
-	}
-	addr = netip.Addr{}
-	for range 3 {
-		check(t, p, note(agentKey), "")
+		checkFrom(t, p, step.who, note(agentKey), step.want)
 	}
 }
 
+// Rows of the tag index are charged to the author, whoever brings his events, and to who brings them, whoever wrote them.
+func TestRowRate(t *testing.T) {
+	clock := &hand{start}
+	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 10, Burst: 100}}, Clock: clock.now})
+	const key, address = "rate-limited: one key may write 10 indexed tags per second, 100 at once, here", "rate-limited: one address may write 10 indexed tags"
+	a, b, c := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}, share.Who{Share: "192.0.2.3", Conn: 3}
+	checkFrom(t, p, a, tagged(agentKey, 60), "")
+	checkFrom(t, p, b, tagged(agentKey, 60), key)
+	checkFrom(t, p, b, tagged(agentKey, 40), "")
+	checkFrom(t, p, c, tagged(agentKey, 1), key)
+	checkFrom(t, p, c, tagged(agentKey, 0), "") // what makes no rows
+	checkFrom(t, p, a, tagged(strangerKey, 41), address)
+	checkFrom(t, p, a, tagged(strangerKey, 40), "")
+	checkFrom(t, p, a, tagged(strangerKey, 1), address)
+	checkFrom(t, p, share.Who{}, tagged(agentKey, 4000), "")
+	checkFrom(t, p, share.Who{Share: "127.0.0.1", Exempt: true}, tagged(agentKey, 4000), "")
+	clock.at = clock.at.Add(time.Second)
+	checkFrom(t, p, a, tagged(agentKey, 10), "")
+	checkFrom(t, p, a, tagged(agentKey, 1), address)
+	// An event of more than a burst is not for ever too large.
+	clock.at = clock.at.Add(time.Hour)
+	checkFrom(t, p, a, tagged(agentKey, 200), "")
+	checkFrom(t, p, a, tagged(agentKey, 200), address)
+}
+
 func TestRatesAreOffByDefault(t *testing.T) {
-	p := mustPolicy(t, Options{Addr: func(context.Context) netip.Addr { return netip.MustParseAddr("192.0.2.1") }})
+	p := mustPolicy(t, Options{})
 	for range 5000 {
-		if rejected, msg := p.RejectEvent(t.Context(), note(agentKey)); rejected {
-			t.Fatal(msg)
-		}
+		checkFrom(t, p, share.Who{Share: "192.0.2.1", Conn: 1}, note(agentKey), "")
 	}
-	if p.memory.keys.len()+p.memory.addrs.len() != 0 {
-		t.Error("buckets are kept that nothing limits")
+	if p.memory.rates.Len() != 0 {
+		t.Error("budgets are kept that nothing limits")
 	}
 }
 
 func TestReloadKeepsWhatWasUsedUp(t *testing.T) {
 	clock := &hand{start}
-	o := Options{KeyRate: Rate{PerSecond: 1, Burst: 2}, Clock: clock.now}
+	o := Options{Rates: Rates{Key: share.Rate{PerSecond: 1, Burst: 2}}, Clock: clock.now}
 	p := mustPolicy(t, o)
 	check(t, p, note(agentKey), "")
 	check(t, p, note(agentKey), "")
@@ -90,7 +139,7 @@ func TestReloadKeepsWhatWasUsedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, again, note(agentKey), "rate-limited: ")
-	o.KeyRate = Rate{PerSecond: 10, Burst: 5}
+	o.Rates.Key = share.Rate{PerSecond: 10, Burst: 5}
 	faster, err := again.Reload(o)
 	if err != nil {
 		t.Fatal(err)
@@ -101,24 +150,6 @@ func TestReloadKeepsWhatWasUsedUp(t *testing.T) {
 		check(t, faster, note(agentKey), "")
 	}
 	check(t, faster, note(agentKey), "rate-limited: ")
-}
-
-func TestBucketsAreBounded(t *testing.T) {
-	m := newMemory()
-	m.keys.most = 100
-	r := Rate{PerSecond: 1e-9, Burst: 1}
-	for i := range 10_000 {
-		if !m.take(m.keys, strconv.Itoa(i), r, start) {
-			t.Fatal("a new key has no token")
-		}
-		// One that goes on writing is not forgotten, and stays limited.
-		if taken := m.take(m.keys, "busy", r, start); taken != (i == 0) {
-			t.Fatalf("after %d others: %v", i, taken)
-		}
-	}
-	if m.keys.len() != 100 || len(m.keys.entries) != 100 {
-		t.Errorf("%d buckets, %d entries", m.keys.len(), len(m.keys.entries))
-	}
 }
 
 func TestRecent(t *testing.T) {
@@ -136,5 +167,28 @@ func TestRecent(t *testing.T) {
 	r.put("d", 5)
 	if _, ok := r.get("c"); ok {
 		t.Error("c is still there although a was used after it")
+	}
+}
+
+// Whoever has an author's event may send it again and again: that must not use up what the author may write.
+func TestSendingAnotherOnesEventAgainCostsTheSender(t *testing.T) {
+	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 1e-9, Burst: 100}, Key: share.Rate{PerSecond: 1e-9, Burst: 2}}})
+	author, stranger := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
+	ev := tagged(agentKey, 50)
+	checkFrom(t, p, author, ev, "")
+	for range 2 {
+		checkFrom(t, p, stranger, ev, "")
+		p.NotStored(stranger, ev) // a duplicate
+	}
+	checkFrom(t, p, stranger, ev, "rate-limited: one address")
+	checkFrom(t, p, author, tagged(agentKey, 50), "")
+	checkFrom(t, p, author, note(agentKey), "rate-limited: one key may write 1e-09 events")
+}
+
+// What is not stored makes no rows.
+func TestEphemeralEventsMakeNoRows(t *testing.T) {
+	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 1e-9, Burst: 10}}})
+	for range 5 {
+		checkFrom(t, p, share.Who{Share: "192.0.2.1", Conn: 1}, withKind(20001, tagged(agentKey, 10)), "")
 	}
 }

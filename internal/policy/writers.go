@@ -2,6 +2,8 @@ package policy
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -49,44 +51,65 @@ func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, strin
 	if len(p.owners) == 0 {
 		return true, "restricted: only listed keys may write here"
 	}
-	vouched, err := p.vouchedFor(ctx, ev)
-	switch {
-	case err != nil:
-		// Who may write is not known, and neither answer would be true.
-		return true, "error: the owner's approvals could not be read; try again"
-	case vouched:
-		return false, ""
-	case ev.Kind == nipae.Kind && !has(p.owners, owner(ev)):
-		return true, "restricted: engrams are accepted here for listed owners only"
-	default:
-		return true, "restricted: no listed owner has vouched for this key: " +
-			"add his NIP-OA auth tag, or have him store an approval (engramctl agents allow)"
-	}
-}
-
-// vouchedFor reports whether an owner that counts for ev vouches for its
-// author: the one it names, if it is an engram, else any that is listed.
-func (p *Policy) vouchedFor(ctx context.Context, ev *nostr.Event) (bool, error) {
 	candidates := p.ownerList
 	if ev.Kind == nipae.Kind {
-		if o := owner(ev); has(p.owners, o) {
-			candidates = []string{o}
-		} else {
-			return false, nil
+		o := owner(ev)
+		if !has(p.owners, o) {
+			return true, "restricted: engrams are accepted here for listed owners only"
 		}
+		candidates = []string{o}
 	}
-	attesting, attested := p.memory.attestedOwner(ev)
+	if slices.Contains(candidates, ev.PubKey) {
+		return false, ""
+	}
+	attested, why := p.attestedFor(ctx, ev, candidates)
+	if attested {
+		return false, ""
+	}
 	for _, o := range candidates {
-		if o == ev.PubKey || attested && o == attesting {
-			return true, nil
+		switch ok, err := p.approved(ctx, o, ev.PubKey); {
+		case err != nil:
+			// Who may write is not known, and neither answer would be true.
+			return true, "error: the owner's approvals could not be read; try again"
+		case ok:
+			return false, ""
 		}
 	}
-	for _, o := range candidates {
-		if ok, err := p.approved(ctx, o, ev.PubKey); err != nil || ok {
-			return ok, err
-		}
+	return true, unvouched + why
+}
+
+// unvouched is followed by what the writer can do, or did wrong.
+const unvouched = "restricted: no listed owner has vouched for this key: "
+
+// attestedFor reports whether one of the owners attests the author of ev, by the
+// auth tag on it or by what came beside it. If not, why continues unvouched.
+func (p *Policy) attestedFor(ctx context.Context, ev *nostr.Event, owners []string) (ok bool, why string) {
+	attesting, err := p.memory.attestedOwner(ev)
+	if err == nil && slices.Contains(owners, attesting) {
+		return true, ""
 	}
-	return false, nil
+	ok, faultBeside := p.attestedBeside(ctx, ev, owners)
+	switch {
+	case ok:
+		return true, ""
+	case faultBeside != nil:
+		return false, "the attestation in AUTH or x-auth-tag does not count: " + reasonOf(faultBeside)
+	case AuthTag(ev) == nil:
+		return false, "send his NIP-OA attestation (an auth tag on the event or in AUTH, or the x-auth-tag header), " +
+			"or have him store an approval (engramctl agents allow)"
+	case err == nil:
+		err = otherOwner
+	}
+	return false, "the auth tag on the event does not count: " + reasonOf(err)
+}
+
+// reasonOf is the reason alone of an ErrAttestation.
+func reasonOf(err error) string {
+	var u unattested
+	if errors.As(err, &u) {
+		return string(u)
+	}
+	return err.Error()
 }
 
 // owner returns the owner that an engram names. Its envelope has been checked:

@@ -77,10 +77,11 @@ func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.
 // CanRead is the gate's second check for one live delivery, under the table in
 // force now: a subscription opened before a reload does not outlive the rules.
 func (r *Relay) CanRead(scope gate.Scope, d *Delivery) bool {
-	if d.Subject.Class == gate.Open {
+	table := r.table.Load()
+	if d.Subject.Class == gate.Open && !table.AuthRequired() {
 		return true
 	}
-	if scope.Under(r.table.Load()).CanRead(d.Subject) {
+	if scope.Under(table).CanRead(d.Subject) {
 		return true
 	}
 	r.metrics.GateDecision(gate.SurfaceLive.String(), d.Subject.Class.String(), decisionWithheld)

@@ -15,6 +15,8 @@ const (
 	readerKey contextKey = iota
 	addrKey
 	forwardKey
+	baseKey
+	attestationsKey
 )
 
 // WithReader returns a context that carries who is asking: the set of pubkeys
@@ -45,6 +47,17 @@ func WithForward(ctx context.Context, targets []string) context.Context {
 func forwardFrom(ctx context.Context) []string {
 	targets, _ := ctx.Value(forwardKey).([]string)
 	return targets
+}
+
+// WithBase returns a context in which an event is stored only if the event with
+// this id is the head of its address, none for the zero id (store.PutOptions).
+func WithBase(ctx context.Context, base [32]byte) context.Context {
+	return context.WithValue(ctx, baseKey, &base)
+}
+
+func baseFrom(ctx context.Context) *[32]byte {
+	base, _ := ctx.Value(baseKey).(*[32]byte)
+	return base
 }
 
 // WithAddr returns a context that carries the client's address, already

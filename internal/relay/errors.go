@@ -48,6 +48,8 @@ func ErrorText(err error) string {
 		return gated.Error()
 	case errors.Is(err, store.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return "error: the query took too long, narrow the filter"
+	case errors.Is(err, store.ErrEnded):
+		return "error: the relay is busy and this query took more than others; narrow the filter, or ask again later"
 	case errors.Is(err, ErrRestored):
 		return "error: the memory was restored meanwhile; ask again"
 	case errors.Is(err, store.ErrNoSearch):

@@ -2,8 +2,11 @@ package relay
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip11"
+
+	"engramd/internal/retention"
 )
 
 // Info is what the operator says of the relay in its NIP-11 document.
@@ -16,21 +19,27 @@ type Info struct {
 	RestrictedWrites                         bool // lists decide who may write
 	EOSEHints                                bool // NIP-67
 	Management                               bool // NIP-86: there are keys that may manage the relay
+	Retention                                []retention.Rule
 }
 
-// software is where people find out what runs here.
-const software = "engramd"
+// software says what runs here. NIP-11 wants a URL: this is a package URL (purl), since there is no page of the project's.
+const software = "pkg:generic/engramd"
+
+// Self is the relay's own key, 64 hex digits, for the field "self" of NIP-11; "" for none.
+func (r *Relay) Self() string { return r.self() }
 
 // SetInfo replaces what NIP-11 says.
 func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }
 
-// SupportedNIPs lists what this relay does, and nothing else.
+// SupportedNIPs lists what this relay does, and nothing else. NIP-04 and NIP-59
+// are listed for what they ask of relays: to show direct messages and gift wraps
+// to their parties alone. What a relay only stores, like the lists of NIP-65, is not.
 func (r *Relay) SupportedNIPs() []any {
-	nips := []any{1, 9, 11, 40, 42, 45}
+	nips := []any{1, 4, 9, 11, 40, 42, 45}
 	if r.store != nil && r.store.SearchEnabled() {
 		nips = append(nips, 50)
 	}
-	nips = append(nips, 62)
+	nips = append(nips, 59, 62)
 	if r.info.Load().EOSEHints {
 		nips = append(nips, 67)
 	}
@@ -63,10 +72,23 @@ func (r *Relay) Info(req *http.Request) nip11.RelayInformationDocument {
 			MaxEventTags:        info.EventTags,
 			CreatedAtUpperLimit: info.FutureSeconds,
 			RestrictedWrites:    info.RestrictedWrites,
+			AuthRequired:        r.table.Load().AuthRequired(),
 		},
+	}
+	for _, rule := range info.Retention {
+		doc.Retention = append(doc.Retention, retentionDocument(rule))
 	}
 	for _, overwrite := range r.Hooks.OverwriteRelayInformation {
 		doc = overwrite(req.Context(), req, doc)
+	}
+	return doc
+}
+
+// retentionDocument is a rule as NIP-11 has it. Kinds are always named: what a rule does not touch is not in it.
+func retentionDocument(rule retention.Rule) *nip11.RelayRetentionDocument {
+	doc := &nip11.RelayRetentionDocument{Time: int64(rule.Age / time.Second), Count: int(rule.Count)}
+	for _, kinds := range rule.Kinds {
+		doc.Kinds = append(doc.Kinds, []int{kinds.From, kinds.To})
 	}
 	return doc
 }

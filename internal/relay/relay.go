@@ -18,6 +18,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/metrics"
+	"engramd/internal/share"
 	"engramd/internal/store"
 )
 
@@ -30,6 +31,8 @@ type Config struct {
 	Clock      func() time.Time // nil means time.Now
 	Log        *slog.Logger
 	Metrics    *metrics.Metrics // nil-safe
+	// Self is the relay's own key, 64 hex digits, as NIP-11 tells it; "" for none. Nil is none.
+	Self func() string
 }
 
 // Limits bound what one request can get.
@@ -64,9 +67,12 @@ type Relay struct {
 	clock      func() time.Time
 	log        *slog.Logger
 	metrics    *metrics.Metrics
+	self       func() string
 
 	sink       atomic.Pointer[func([]Delivery)]
-	batches    chan []store.Committed
+	lost       atomic.Pointer[func()]
+	backlog    *backlog
+	notStored  atomic.Pointer[func(share.Who, *nostr.Event)]
 	dispatched chan struct{}
 }
 
@@ -84,7 +90,8 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 		clock:      cfg.Clock,
 		log:        cfg.Log,
 		metrics:    cfg.Metrics,
-		batches:    make(chan []store.Committed, 64),
+		self:       cfg.Self,
+		backlog:    newBacklog(),
 		dispatched: make(chan struct{}),
 	}
 	if r.authWindow <= 0 {
@@ -95,6 +102,9 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.self == nil {
+		r.self = func() string { return "" }
 	}
 	r.SetTable(table)
 	r.SetLimits(cfg.Limits)
@@ -119,7 +129,7 @@ func (r *Relay) Committed(batch []store.Committed) { r.committed(batch) }
 // Close ends live dispatch after the last committed batch. The store must be
 // closed before: nothing may be committed any more.
 func (r *Relay) Close() {
-	close(r.batches)
+	r.backlog.close()
 	<-r.dispatched
 }
 

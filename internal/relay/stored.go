@@ -34,7 +34,7 @@ type source struct {
 	ask   store.Ask
 	left  int // rows its limit still allows
 	rows  []store.Row
-	asked int // pages of the running pass
+	asked int // states that the pages of the running pass are of
 	ended bool
 	cut   bool // its limit kept rows back
 }
@@ -244,7 +244,7 @@ func (src *source) fill(ctx context.Context, st *Stream, maxRows, maxBytes int) 
 		if err != nil {
 			return err
 		}
-		src.asked++
+		src.asked += page.States
 		if n := len(page.Rows); n > 0 {
 			last := page.Rows[n-1]
 			src.ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}

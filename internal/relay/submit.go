@@ -6,6 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/wire"
 )
@@ -24,6 +25,8 @@ type Pending struct {
 	class  gate.Class
 	stored *store.Pending
 	answer Answer // when stored is nil: already decided
+	event  *nostr.Event
+	who    share.Who // sent it
 }
 
 // Outcomes that are decided before the store is asked.
@@ -42,7 +45,7 @@ func (r *Relay) Submit(ctx context.Context, ev *nostr.Event) Answer {
 // store work; events begun one after the other are applied in that order and
 // may share a commit. Who is asking is in ctx (WithReader, WithAddr).
 func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
-	p := &Pending{relay: r, class: r.table.Load().Classify(ev)}
+	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: share.From(ctx)}
 	for _, reject := range r.Hooks.RejectEvent {
 		if refused, message := reject(ctx, ev); refused {
 			return p.decided(Answer{Message: refusalOf(message).Error(), Outcome: outcomeRefused})
@@ -55,7 +58,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
-	stored, err := r.store.Begin(ctx, ev, store.PutOptions{Forward: forwardFrom(ctx)})
+	stored, err := r.store.Begin(ctx, ev, store.PutOptions{Forward: forwardFrom(ctx), Base: baseFrom(ctx)})
 	if err != nil {
 		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
 		return p.decided(Answer{Message: ErrorText(err), Outcome: store.Failed.String()})
@@ -63,6 +66,10 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 	p.stored = stored
 	return p
 }
+
+// OnNotStored sets who is told of events that passed the hooks and were not
+// stored: the relay has them, or a newer version, or the store refused them.
+func (r *Relay) OnNotStored(tell func(who share.Who, ev *nostr.Event)) { r.notStored.Store(&tell) }
 
 func (p *Pending) decided(a Answer) *Pending {
 	p.answer = a
@@ -82,7 +89,11 @@ func (p *Pending) Done() <-chan struct{} {
 func (p *Pending) Wait() Answer {
 	answer := p.answer
 	if p.stored != nil {
-		answer = p.relay.answerOf(p.stored.Wait())
+		res := p.stored.Wait()
+		answer = p.relay.answerOf(res)
+		if tell := p.relay.notStored.Load(); tell != nil && res.Outcome != store.Stored && res.Outcome != store.Replaced {
+			(*tell)(p.who, p.event)
+		}
 	}
 	p.relay.metrics.EventDone(p.class.String(), answer.Outcome)
 	return answer
@@ -94,7 +105,6 @@ func (r *Relay) answerOf(res store.Result) Answer {
 	case store.Stored, store.Replaced, store.Duplicate:
 		a.OK = true
 	case store.Failed:
-		r.log.Error("event not stored", "err", res.Err)
 		a.Message = ErrorText(res.Err)
 	}
 	return a

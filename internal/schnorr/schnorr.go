@@ -49,6 +49,25 @@ func (k *Keys) Verify(key, msg *[32]byte, sig *[64]byte) bool {
 	return true
 }
 
+// Signed is a message of 32 bytes and the signature that a key made of it.
+type Signed struct {
+	Key, Msg [32]byte
+	Sig      [64]byte
+}
+
+// VerifyAll tells of each signature whether it holds, as Verify does. atOnce says
+// of all of them that they hold (many.Hold), or they are checked one by one; it
+// may be nil.
+func (k *Keys) VerifyAll(signed []Signed, atOnce func([]Signed) bool) []bool {
+	hold := make([]bool, len(signed))
+	known := atOnce != nil && atOnce(signed)
+	for i := range signed {
+		s := &signed[i]
+		hold[i] = known || k.Verify(&s.Key, &s.Msg, &s.Sig)
+	}
+	return hold
+}
+
 // place is where a key is remembered. Keys are as good as random, and who makes
 // them collide slows himself down.
 func place(key *[32]byte) int { return int(binary.LittleEndian.Uint16(key[:])) % slots }

@@ -28,6 +28,19 @@ func hostile() map[string]string {
 		"escapes":          `\n`,
 		"newlines":         "\n",
 		"azure":            "aB38Q~",
+		"broken keys":      "nsec1 q q q q q q q ",
+		"one broken key":   "n s e c 1 ",
+		"grouped hex":      "ab:",
+		"grouped hex, 4":   "secret abcd ",
+		"list words":       "legal winner thank year ",
+		"one list word":    "zoo ",
+		"encoded":          encoded("nothing ") + " ",
+		"encoded, long":    "bnNl",
+		"addresses":        "a://b:c",
+		"addresses, long":  "a://b:c ",
+		"passwords":        "password ",
+		"passwords, is":    "password is a",
+		"quotes":           "password='",
 	}
 }
 
@@ -62,7 +75,8 @@ func FuzzFind(f *testing.F) {
 	for _, piece := range hostile() {
 		f.Add(strings.Repeat(piece, 4))
 	}
-	for _, text := range []string{"nsec1" + bech58, "secret 0x" + hex64, "secret:\n\n " + hex64, "AccountKey=" + alnum48 + alnum36 + "+/==", base32} {
+	for _, text := range []string{"nsec1" + bech58, "secret 0x" + hex64, "secret:\n\n " + hex64, "AccountKey=" + alnum48 + alnum36 + "+/==", base32,
+		split(testKey(), "\u200b", 3), encoded(testKey()), "seed: " + notQuite, phrase12, "sk " + split(testHex, ":", 2), "pg://a:b1@c", "password is 'x1y2z3'"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

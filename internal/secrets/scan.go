@@ -5,8 +5,13 @@ import "strings"
 // Find returns what looks like a secret in text: in order, without overlaps.
 func Find(text string) []Finding {
 	s := scanner{text: text}
+	return s.all()
+}
+
+// all goes through the text.
+func (s *scanner) all() []Finding {
 	s.index()
-	for at := 0; at < len(text); {
+	for at := 0; at < len(s.text); {
 		if f, ok := s.find(at); ok {
 			s.found = append(s.found, f)
 			at = f.End
@@ -25,6 +30,9 @@ type scanner struct {
 	byte1 [257]uint8 // shapes[byte1[b]:byte1[b+1]] begin with b
 	runs  [setCount]span
 	noEnd bool // there is no END line of a key block in the rest
+
+	words  []listWord // see listWords
+	inside bool       // the text was written in base64 in another
 }
 
 // span is where a run of bytes begins and ends.
@@ -58,7 +66,8 @@ func (s *scanner) find(at int) (Finding, bool) {
 	}
 	for _, special := range []func(*scanner, int) (Finding, bool){
 		(*scanner).hexKey, (*scanner).webToken, (*scanner).botToken, (*scanner).azureSecret, (*scanner).walletKey, (*scanner).natsSeed,
-		(*scanner).awsSecret, (*scanner).bunker,
+		(*scanner).awsSecret, (*scanner).bunker, (*scanner).brokenKey, (*scanner).groupedHex, (*scanner).addressPassword,
+		(*scanner).saidPassword, (*scanner).phrase, (*scanner).encoded,
 	} {
 		if f, ok := special(s, at); ok {
 			return f, true

@@ -4,7 +4,10 @@
 //
 // It knows shapes only: Nostr keys, keys in hex beside a word that says so, age
 // keys, private key blocks, and the tokens of clouds and vendors by the prefixes
-// that these document for scanners. A bare id, public key or hash is none of them.
+// that these document for scanners; the words of wallets by their checksum, and
+// what a text says is a password. A bare id, public key or hash is none of them: a
+// secret key of 64 hex digits that nothing is said of cannot be told from an id,
+// of which memory is full, and passes.
 // It is pure, takes time linear in the text, and no error it returns holds a value.
 package secrets
 

@@ -49,6 +49,7 @@ var shapes = [...]shape{
 	{"dp.pt.", "Doppler token", alnum, 40, 0, false},
 	{"dp.st.", "Doppler token", dotted, 40, 0, false},
 	{"dapi", "Databricks token", hex, 32, 32, false},
+	{"engramd_agent_", "engramd bearer token", word, 35, 0, false},
 	{"fio-u-", "Frame.io token", word, 60, 0, false},
 	{"figd_", "Figma token", word, 36, 0, false},
 	{"fm1a_", "Fly.io token", base64, 80, 0, false},

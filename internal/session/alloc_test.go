@@ -1,14 +1,18 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/wire"
 )
 
@@ -53,29 +57,59 @@ func TestDeliveryAllocations(t *testing.T) {
 	}
 }
 
-// crowd is an index of n subscriptions to one author each.
-func crowd(n int) (x *index, ev *nostr.Event) {
-	x = &index{}
-	for i := range n {
-		filter := nostr.Filter{Kinds: []int{1}, Authors: []string{fmt.Sprintf("%064x", i)}}
-		s := &subscription{order: uint64(i), filters: []matcher{newMatcher(relay.Granted{Filter: filter})}}
-		s.keys = keysOf(s.filters)
-		x.add(s)
+// deafConn is a connection of s without a socket: what is sent to it goes nowhere.
+func deafConn(s *Server) *conn {
+	c := &conn{srv: s}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.out.init(&s.queued)
+	c.out.closing = true
+	who := share.Who{Share: "192.0.2.1", Conn: s.shares.Enter(netip.Addr{}).Conn}
+	c.who.Store(&who)
+	c.feed.c = c
+	c.filters = s.filters.Open(who, c.feed.giveWay)
+	s.live.enter(&c.feed)
+	return c
+}
+
+// listen opens a live subscription on c.
+func listen(c *conn, filters ...nostr.Filter) *subscription {
+	var granted []relay.Granted
+	for _, f := range filters {
+		granted = append(granted, relay.Granted{Filter: f})
 	}
-	return x, &nostr.Event{Kind: 1, PubKey: fmt.Sprintf("%064x", n/2), Tags: nostr.Tags{{"t", "x"}, {"p", strings.Repeat("a", 64)}}}
+	sub := newSubscription(c, "s", granted)
+	sub.live = true
+	c.feed.add(sub)
+	return sub
+}
+
+// crowded is a server with n connections that ask for one author each, and an
+// event that one of them wants.
+func crowded(tb testing.TB, n int) (*Server, []relay.Delivery) {
+	tb.Helper()
+	s := newServer(&fake{}, Options{Metrics: noMetrics{}})
+	tb.Cleanup(s.verifier.close)
+	for i := range n {
+		listen(deafConn(s), nostr.Filter{Kinds: []int{1}, Authors: []string{fmt.Sprintf("%064x", i)}})
+	}
+	ev := &nostr.Event{Kind: 1, PubKey: fmt.Sprintf("%064x", n/2), Tags: nostr.Tags{{"t", "x"}, {"p", strings.Repeat("a", 64)}, {"e", "y"}}}
+	return s, []relay.Delivery{{Event: ev, JSON: []byte("{}"), Seq: 1}}
 }
 
 func TestMatchAllocations(t *testing.T) {
-	x, ev := crowd(1000)
-	var f found
-	x.concerned(&f, ev) // its lists grow once
-	if n := testing.AllocsPerRun(100, func() {
-		x.concerned(&f, ev)
-		if len(f.subs) != 1 || !f.subs[0].filters[0].matches(ev) {
-			t.Fatalf("%d subscriptions found", len(f.subs))
+	s, batch := crowded(t, 1000)
+	var r round
+	r.event.of(s.live.hash, batch[0].Event)
+	n := newNews(&r.event, &batch[0], 0, time.Now())
+	s.live.concerned(&r, &r.event) // its lists grow once
+	if got := testing.AllocsPerRun(100, func() {
+		s.live.concerned(&r, &r.event)
+		comparisons := 0
+		if len(r.tasks) != 1 || !r.feeds[0].list()[0].wants(n, &comparisons) {
+			t.Fatalf("%d connections found", len(r.tasks))
 		}
-	}); n != 0 {
-		t.Errorf("matching an event allocates %v times", n)
+	}); got != 0 {
+		t.Errorf("matching an event allocates %v times", got)
 	}
 }
 
@@ -94,22 +128,5 @@ func TestAnswerAllocations(t *testing.T) {
 		c.flush()
 	}); n > most {
 		t.Errorf("an answer allocates %v times, at most %v are needed", n, most)
-	}
-}
-
-// BenchmarkMatch finds the one of many subscriptions that an event concerns.
-func BenchmarkMatch(b *testing.B) {
-	for _, n := range []int{100, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			x, ev := crowd(n)
-			var f found
-			b.ReportAllocs()
-			for b.Loop() {
-				x.concerned(&f, ev)
-				if len(f.subs) != 1 || !f.subs[0].filters[0].matches(ev) {
-					b.Fatal("not found")
-				}
-			}
-		})
 	}
 }

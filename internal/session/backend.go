@@ -24,8 +24,8 @@ type Backend interface {
 	Count(ctx context.Context, granted []relay.Granted) (int64, error)
 	// Now is the state that every query can see.
 	Now() relay.Instant
-	// OnDelivery sets who takes live events.
-	OnDelivery(func([]relay.Delivery))
+	// OnDelivery sets who takes live events, and who is told that some are lost.
+	OnDelivery(sink func([]relay.Delivery), lost func())
 	// CanRead is the gate's second check for one delivery.
 	CanRead(scope gate.Scope, d *relay.Delivery) bool
 	// Authenticate checks an AUTH event and returns the pubkey it proves.

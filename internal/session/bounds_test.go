@@ -11,12 +11,14 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/share"
 )
 
 // Every bound is answered with a text that says which, and the connection goes
 // on (40-relay-behaviour).
 func TestOverABoundThereIsAnAnswer(t *testing.T) {
-	r := start(t, &fake{}, Options{Limits: Limits{LiveValues: 3000}})
+	r := start(t, &fake{}, Options{Limits: Limits{LiveBytes: 300_000}})
 	values := func(n int) string { return `"#t":["` + strings.TrimSuffix(strings.Repeat(`v","`, n), `","`) + `"]` }
 	id := strings.Repeat("7", 64)
 	padding := strings.Repeat("x", 256<<10)
@@ -27,7 +29,7 @@ func TestOverABoundThereIsAnAnswer(t *testing.T) {
 		{"17 filters", `["REQ","s"` + strings.Repeat(`,{"kinds":[1]}`, 17) + `]`, []string{`["CLOSED","s","invalid: too many filters`}},
 		{"17 filters in a COUNT", `["COUNT","s"` + strings.Repeat(`,{"kinds":[1]}`, 17) + `]`, []string{`["CLOSED","s","invalid: too many filters`}},
 		{"2,001 filter values", `["REQ","s",{` + values(2001) + `}]`, []string{`["CLOSED","s","invalid: `}},
-		{"too many live values", `["REQ","s",{` + values(2000) + `},{` + values(1001) + `}]`, []string{`["CLOSED","s","error: too many filter values`}},
+		{"too many live values", `["REQ","s",{` + values(2000) + `},{` + values(1001) + `}]`, []string{`["CLOSED","s","error: too many or too long filters in all subscriptions of this connection`}},
 		{"sub id of 65 bytes", `["REQ","` + strings.Repeat("s", 65) + `",{}]`, []string{`["NOTICE","invalid: `}},
 		{"empty sub id", `["REQ","",{}]`, []string{`["NOTICE","invalid: `}},
 		{"large rubbish", padding + padding, []string{`["NOTICE","invalid: a message may have at most 262144 bytes"]`}},
@@ -39,7 +41,12 @@ func TestOverABoundThereIsAnAnswer(t *testing.T) {
 			[]string{`["CLOSED","big","invalid: a message may`, `["NOTICE","invalid: a message may`}},
 		{"malformed", `{`, []string{`["NOTICE","invalid: `}},
 		{"not UTF-8", "[\"REQ\",\"a\xff\",{}]", []string{`["NOTICE","invalid: `}},
-		{"unknown", `["NEG-OPEN","s",{},"61"]`, []string{`["NOTICE","invalid: unknown message \"NEG-OPEN\"`}},
+		{"large NEG-OPEN", `["NEG-OPEN","big",{},"` + padding + `"]`,
+			[]string{`["NEG-ERR","big","invalid: a message may`, `["NOTICE","invalid: a message may`}},
+		{"unknown", `["HELLO","s",{},"61"]`, []string{`["NOTICE","invalid: unknown message \"HELLO\"`}},
+		{"malformed NEG-OPEN", `["NEG-OPEN","s",{},61`, []string{`["NEG-ERR","s","invalid: `}},
+		{"NEG-OPEN without an id", `["NEG-OPEN",{},"61"]`, []string{`["NOTICE","invalid: a subscription id must be a string`}},
+		{"malformed NEG-CLOSE", `["NEG-CLOSE","s",1]`, []string{`["NOTICE","invalid: `}},
 		{"malformed filter", `["REQ","s",{"kind":[1]}]`, []string{`["CLOSED","s","invalid: filter key \"kind\"`}},
 		{"malformed event", `["EVENT",{"id":"` + id + `"}]`, []string{`["OK","` + id + `",false,"invalid: `}},
 		{"malformed AUTH", `["AUTH",{"id":"` + id + `"}]`, []string{`["OK","` + id + `",false,"invalid: `}},
@@ -73,30 +80,9 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	r.count.await(t, "subscriptions", 64)
 	c.ws.Close()
 	r.count.await(t, "subscriptions", 0)
-	if len(r.live.buckets) != 0 {
-		t.Errorf("the index still has %d places", len(r.live.buckets))
+	if len(r.live.places) != 0 {
+		t.Errorf("the index still has %d places", len(r.live.places))
 	}
-}
-
-// When all clients together have too many live values, large subscriptions are
-// refused and small ones taken, until somebody closes.
-func TestLiveValuesAreBoundedOverAll(t *testing.T) {
-	r := start(t, &fake{}, Options{Limits: Limits{LiveTotal: 1000}})
-	large := func(id string) string {
-		return `["REQ","` + id + `",{"#t":["` + strings.Repeat(`v","`, 1100) + `w"]}]`
-	}
-	a, b := r.dial(t), r.dial(t)
-	a.send(large("a"))
-	a.expect(`["EOSE","a"]`)
-	b.send(large("b"))
-	b.expect(`["CLOSED","b","error: the relay holds too many filter values for its clients, ask for fewer or try again later"]`)
-	b.send(`["REQ","small",{"#t":["v"]}]`)
-	b.expect(`["EOSE","small"]`)
-	a.send(`["CLOSE","a"]`)
-	a.send(`["REQ","after",{"ids":[]}]`)
-	a.expect(`["EOSE","after"]`)
-	b.send(large("b"))
-	b.expect(`["EOSE","b"]`)
 }
 
 func TestBinaryMessagesAreRefused(t *testing.T) {
@@ -159,7 +145,7 @@ func TestPingsCountInTheFrameRate(t *testing.T) {
 // What waits for one connection is bounded: a client that sends without end
 // while the relay cannot answer is no longer read.
 func TestWaitingFramesStopReading(t *testing.T) {
-	for name, lim := range map[string]Limits{"frames": {WaitingFrames: 10}, "bytes": {WaitingBytes: 10 * 400}} {
+	for name, lim := range map[string]Limits{"frames": {WaitingFrames: 10}, "bytes": {WaitingBytes: 10 * 900}} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{held: make(chan struct{}), begun: make(chan string, 1000)}
 			r := start(t, f, Options{Limits: lim})
@@ -195,22 +181,27 @@ func waiting(r *rig) (most int) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
+	ex := share.Rules{Exempt: true}
 	for _, tc := range []struct {
 		name    string
 		lim     Limits
+		rules   share.Rules
 		addrs   []string
 		refused int // index of the first refused
 		status  int
 	}{
-		{"total", Limits{Connections: 2}, []string{"127.0.0.1", "127.0.0.1", "127.0.0.1"}, 2, 503},
-		{"IPv4 address", Limits{PerAddress: 2}, []string{"192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.1"}, 3, 429},
-		{"IPv4 in IPv6", Limits{PerAddress: 1}, []string{"192.0.2.1", "::ffff:192.0.2.1"}, 1, 429},
-		{"IPv6 /64", Limits{PerAddress: 1}, []string{"2001:db8::1", "2001:db8:0:1::1", "2001:db8::2"}, 2, 429},
-		{"loopback is exempt", Limits{PerAddress: 1}, []string{"127.0.0.1", "127.0.0.1", "::1", "::1"}, 4, 0},
-		{"no bound", Limits{PerAddress: -1, Connections: -1}, []string{"192.0.2.1", "192.0.2.1"}, 2, 0},
+		{"total", Limits{Connections: 2}, ex, []string{"127.0.0.1", "127.0.0.1", "127.0.0.1"}, 2, 503},
+		{"IPv4 address", Limits{PerAddress: 2}, ex, []string{"192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.1"}, 3, 429},
+		{"IPv4 in IPv6", Limits{PerAddress: 1}, ex, []string{"192.0.2.1", "::ffff:192.0.2.1"}, 1, 429},
+		{"IPv6 /64", Limits{PerAddress: 1}, ex, []string{"2001:db8::1", "2001:db8:0:1::1", "2001:db8::2"}, 2, 429},
+		{"loopback is exempt", Limits{PerAddress: 1}, ex, []string{"127.0.0.1", "127.0.0.1", "::1", "::1"}, 4, 0},
+		{"IPv6 /48", Limits{PerAddress: 1}, ex, []string{"2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1", "2001:db8:0:4::1", "2001:db8:1:5::1", "2001:db8:0:5::1"}, 5, 429},
+		{"loopback of a public relay", Limits{PerAddress: 1}, share.Rules{}, []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"}, 2, 429},
+		{"cannot be told apart", Limits{PerAddress: 1}, share.Rules{Common: true}, []string{"127.0.0.1", "127.0.0.1", "10.0.0.1", "10.0.0.1", "192.0.2.1", "192.0.2.1"}, 5, 429},
+		{"no bound", Limits{PerAddress: -1, Connections: -1}, ex, []string{"192.0.2.1", "192.0.2.1"}, 2, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := start(t, &fake{}, Options{Limits: tc.lim, Addr: func(r *http.Request) netip.Addr {
+			r := start(t, &fake{}, Options{Limits: tc.lim, Shares: share.NewBook(tc.rules), Addr: func(r *http.Request) netip.Addr {
 				return netip.MustParseAddr(r.URL.Query().Get("from"))
 			}})
 			var open []*websocket.Conn

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/wire"
 )
 
@@ -22,16 +23,27 @@ type conn struct {
 	ws        *websocket.Conn // for reading only
 	net       *transport
 	challenge string
+	entered   share.Who // whom it is charged to before it proves a key
+	record    record
 	rate      *rate.Limiter
 	pings     *time.Timer
 
 	ctx    context.Context // ends when nothing more is to be executed
 	cancel context.CancelFunc
+	asking context.Context // ends when nothing more is to be answered
+	unask  context.CancelFunc
 
+	who     atomic.Pointer[share.Who] // whom its work is charged to; see charged
+	filters *share.Stake              // memory of its subscriptions
+	held    *share.Stake              // memory of messages being read, and read and not yet answered
+
+	seat share.Seat // of the reader
+
+	over    overRate
 	in      inbox
 	out     outbox
-	lane    lane // guarded by the verifier
 	effects effects
+	feed    feed
 
 	effectsOver chan struct{} // closed when effects will not run again
 	code        atomic.Int32  // the code to close with; the first that is set
@@ -39,14 +51,23 @@ type conn struct {
 	saidBye     bool          // the client sent its close frame; for the reader
 }
 
-func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, challenge string) *conn {
+func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who share.Who, challenge string) *conn {
 	lim := s.limits.Load()
-	c := &conn{srv: s, ws: ws, net: t, challenge: challenge, effectsOver: make(chan struct{})}
+	c := &conn{srv: s, ws: ws, net: t, challenge: challenge, entered: who, effectsOver: make(chan struct{})}
+	c.record.number, c.record.addr, c.record.opened = s.connections.Add(1), addr, s.now()
 	c.rate = rate.NewLimiter(rate.Limit(lim.FramesRate), lim.FramesBurst)
-	c.ctx, c.cancel = context.WithCancel(relay.WithAddr(context.Background(), addr))
+	c.ctx, c.cancel = context.WithCancel(share.With(relay.WithAddr(context.Background(), addr), who))
+	c.asking, c.unask = context.WithCancel(c.ctx)
 	c.in.init()
 	c.out.init(&s.queued)
-	c.effects = effects{c: c, ctx: c.ctx}
+	c.effects = effects{c: c, ctx: c.ctx, asking: c.asking, who: who}
+	c.who.Store(&who)
+	c.feed.c = c
+	c.seat.Of, c.effects.seat.Of, c.feed.seat.Of = s.seats, s.seats, s.seats
+	t.waits, t.works = c.seat.Rise, func() { c.seat.Sit(c.charged()) }
+	c.filters = s.filters.Open(who, c.feed.giveWay)
+	c.held = s.messages.Open(who, c.outOfMemory)
+	s.live.enter(&c.feed)
 	c.pings = time.AfterFunc(time.Hour, c.ping) // serve sets the time
 	ws.SetPingHandler(c.pinged)
 	ws.SetCloseHandler(func(int, string) error { return nil })
@@ -56,6 +77,7 @@ func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, chall
 // serve runs the connection from its first frame to its last.
 func (c *conn) serve() {
 	defer c.end()
+	c.logOpened()
 	c.pings.Reset(c.srv.limits.Load().PingEvery)
 	c.talk()
 	c.stop(0)
@@ -66,12 +88,16 @@ func (c *conn) serve() {
 	}
 }
 
+// charged is whom work for the connection is charged to at this moment.
+func (c *conn) charged() share.Who { return *c.who.Load() }
+
 // talk greets the client and reads until it is gone.
 func (c *conn) talk() {
 	defer c.rescue("reader")
 	c.srv.backend.Connected(c.ctx)
 	c.say(wire.AppendAuthChallenge(nil, c.challenge))
 	c.flush()
+	defer c.seat.Rise()
 	c.stop(c.read())
 }
 
@@ -87,9 +113,11 @@ func (c *conn) flush() {
 }
 
 // stop lets no more messages in. Effects finishes what it has and then has the
-// writer close the connection, with the code that was given first.
+// writer close the connection, with the code that was given first. What is read
+// of the store for the client is not finished: there is nobody to read it.
 func (c *conn) stop(code int) {
 	c.code.CompareAndSwap(0, int32(code))
+	c.unask()
 	if c.in.close() {
 		go c.effects.run()
 	}
@@ -99,6 +127,7 @@ func (c *conn) stop(code int) {
 // executing or sending anything that waits.
 func (c *conn) cut(notice string, code int) (first bool) {
 	c.cancel()
+	c.because(notice)
 	var text []byte
 	if notice != "" {
 		text = wire.AppendNotice(nil, notice)
@@ -115,8 +144,17 @@ func (c *conn) cut(notice string, code int) (first bool) {
 func (c *conn) overflow() {
 	if c.cut("error: live events came faster than you read them", websocket.CloseTryAgainLater) {
 		c.srv.metrics.SlowReaderCut("overflow")
-		c.srv.log.Debug("client cut off", "reason", "overflow")
 	}
+}
+
+// outOfMemory ends a connection that holds more of what was read than any other,
+// while others wait.
+func (c *conn) outOfMemory() bool {
+	if !c.cut("error: the relay is short of memory for messages, and yours hold most of it", websocket.CloseTryAgainLater) {
+		return false
+	}
+	c.srv.metrics.SlowReaderCut("memory")
+	return true
 }
 
 // abort ends the connection without a farewell: its socket is of no use, or its
@@ -173,12 +211,18 @@ func (c *conn) pinged(payload string) error {
 // end takes the connection out of everything, once.
 func (c *conn) end() {
 	c.pings.Stop()
+	c.unask()
 	c.cancel()
 	c.net.Close()
-	c.effects.forget()
+	c.effects.leave()
+	c.feed.end()
+	c.srv.live.leave(&c.feed)
+	c.filters.Close()
+	c.held.Close()
 	func() {
 		defer c.rescue("disconnect")
 		c.srv.backend.Disconnected(context.WithoutCancel(c.effects.ctx))
 	}()
+	c.logEnded()
 	c.srv.remove(c)
 }

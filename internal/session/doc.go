@@ -18,11 +18,17 @@
 //
 // Effects and the writer run only while there is something to do: an idle
 // connection is one goroutine that waits for bytes. Signatures are checked in
-// one pool for all connections (verify.go), which takes turns between them.
+// one pool for all connections (verify.go).
 //
-// Live events enter at Server.deliver (live.go), find their subscriptions in an
-// index (index.go) and are put into outboxes; whoever delivers never waits for a
-// client.
+// Whoever computes for a connection holds one of as many seats as there are
+// processors (share.Seats) and rises before it waits for anything; when there
+// are not enough, shares take turns. What a connection makes the relay hold is
+// taken from pots that shares divide (share.Pot).
+//
+// Live events enter at Server.deliver (live.go), find the connections they may
+// concern in an index (index.go), are held against the subscriptions of each in
+// their order (feed.go) and are put into outboxes; whoever delivers never waits
+// for a client, nor for long for its filters (behind.go).
 //
 // Decisions where NIP-01 is silent:
 //

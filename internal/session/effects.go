@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/wire"
 )
 
@@ -18,12 +19,15 @@ import (
 type effects struct {
 	c        *conn
 	ctx      context.Context // carries who is asking
+	asking   context.Context // ctx for what is read for the client: it ends when he is gone
 	reader   gate.Reader
-	keys     int                      // in reader
-	subs     map[string]*subscription // by id
-	values   int                      // in all their filters
-	awaiting []awaited                // EVENTs begun, oldest first
-	unsent   int                      // answers queued since the last flush
+	who      share.Who          // whom its work is charged to
+	seat     share.Seat         // held while it computes, never while it waits
+	unprove  func()             // gives the place of a key's share back; nil before one is held
+	keys     int                // in reader
+	beside   relay.Attestations // that came with the keys
+	awaiting []awaited          // EVENTs begun, oldest first
+	unsent   int                // answers queued since the last flush
 }
 
 // awaited is one EVENT whose answer is due.
@@ -38,12 +42,17 @@ type awaited struct {
 func (e *effects) run() {
 	over := true
 	defer func() {
-		if over {
+		if over { // else another goroutine may run already
+			e.seat.Rise()
 			close(e.c.effectsOver)
 		}
 	}()
 	defer e.c.rescue("effects")
 	for {
+		if e.seat.Long() {
+			e.seat.Rise()
+		}
+		e.seat.Sit(e.who)
 		e.answer(false)
 		j := e.c.in.first()
 		switch {
@@ -51,6 +60,7 @@ func (e *effects) run() {
 			return
 		case j == nil && len(e.awaiting) == 0:
 			e.flush()
+			e.seat.Rise()
 			resting, finished := e.c.in.rest()
 			if resting && finished {
 				e.finish()
@@ -81,6 +91,7 @@ func (e *effects) wait() {
 		}
 		done = e.awaiting[0].pending.Done()
 	}
+	e.seat.Rise()
 	select {
 	case <-done:
 	case <-e.c.in.more:
@@ -93,6 +104,7 @@ func (e *effects) wait() {
 func (e *effects) pace() (ok bool) {
 	for e.c.out.above(e.c.srv.limits.Load().QueueMark) {
 		e.flush()
+		e.seat.Rise()
 		select {
 		case <-e.c.out.low:
 		case <-e.c.ctx.Done():
@@ -133,6 +145,7 @@ func (e *effects) answer(all bool) {
 					return
 				}
 				e.flush()
+				e.seat.Rise()
 			}
 			a.answer = e.okay(a.id, a.pending.Wait())
 		}
@@ -140,7 +153,7 @@ func (e *effects) answer(all bool) {
 		if e.unsent++; e.unsent >= atOnce {
 			e.flush()
 		}
-		e.c.in.answered(a.size)
+		e.c.answered(a.size)
 		*a = awaited{}
 		e.awaiting = e.awaiting[1:]
 	}
@@ -156,6 +169,10 @@ func (e *effects) flush() {
 // okay is the OK for an answer of the relay, after the challenge if it asks for
 // authentication.
 func (e *effects) okay(id string, a relay.Answer) []byte {
+	e.c.over.answered(a, e.c.srv.now())
+	if !a.OK {
+		e.c.logRefused(wire.LabelEvent, a.Message)
+	}
 	e.challengeBefore(a.Message)
 	return wire.AppendOK(nil, id, a.OK, a.Message)
 }
@@ -172,15 +189,19 @@ func (e *effects) execute(j *job) {
 	}
 	if j.fault == "" && isEventFault(j.err) {
 		e.c.srv.metrics.FrameRefused("invalid")
+		e.c.logRefused(wire.LabelEvent, "invalid: "+j.err.Error())
 		e.known(j, fault(j.err))
 		return
 	}
 	e.answer(true)
 	e.flush() // what follows may take its time
+	e.seat.Sit(e.who)
+	defer e.seat.Rise()
 	defer e.flush()
-	defer e.c.in.answered(j.size)
+	defer e.c.answered(j.size)
 	switch {
 	case j.fault != "":
+		e.c.logRefused("message", j.fault)
 		for _, answer := range faultAnswers(j) {
 			e.c.say(answer)
 		}
@@ -190,8 +211,10 @@ func (e *effects) execute(j *job) {
 		e.auth(j.frame.Event)
 	case j.frame.Label == wire.LabelClose:
 		e.end(j.frame.SubID)
-	default:
+	case j.frame.Label == wire.LabelReq, j.frame.Label == wire.LabelCount:
 		e.ask(j.frame)
+	default:
+		e.negentropy(j.frame)
 	}
 }
 
@@ -200,8 +223,13 @@ func (e *effects) event(j *job) {
 	ev := j.frame.Event
 	if j.sig != nil {
 		e.c.srv.metrics.FrameRefused("invalid")
+		e.c.logRefused(wire.LabelEvent, "invalid: "+j.sig.Error())
 		e.known(j, wire.AppendOK(nil, ev.ID, false, "invalid: "+j.sig.Error()))
 		return
+	}
+	if !nostr.IsEphemeralKind(ev.Kind) { // those are delivered here and now
+		e.seat.Rise() // the store may be busy
+		defer e.seat.Sit(e.who)
 	}
 	e.awaiting = append(e.awaiting, awaited{id: ev.ID, size: j.size, pending: e.c.srv.backend.Begin(e.ctx, ev)})
 }
@@ -219,8 +247,8 @@ func (e *effects) challengeBefore(text string) {
 	}
 }
 
-// auth adds a pubkey to who is asking. What was granted before stays granted as
-// it was.
+// auth adds a pubkey to who is asking, and an owner's attestation of it if one
+// came along. What was granted before stays granted as it was.
 func (e *effects) auth(ev *nostr.Event) {
 	var pubkey string
 	err := errTooManyKeys
@@ -228,6 +256,7 @@ func (e *effects) auth(ev *nostr.Event) {
 		pubkey, err = e.c.srv.backend.Authenticate(ev, e.c.challenge)
 	}
 	e.c.srv.metrics.AuthDone(err == nil)
+	e.c.logAuth(e.c.srv.tags.Of(pubkey), err)
 	if err != nil {
 		e.c.say(wire.AppendOK(nil, ev.ID, false, err.Error()))
 		return
@@ -235,7 +264,39 @@ func (e *effects) auth(ev *nostr.Event) {
 	if !e.reader.Has(pubkey) {
 		e.reader = e.reader.With(pubkey)
 		e.keys++
-		e.ctx = relay.WithReader(e.c.ctx, e.reader)
+		e.prove(pubkey)
 	}
+	e.beside = e.beside.WithAuth(ev)
+	as := func(ctx context.Context) context.Context {
+		return share.With(relay.WithAttestations(relay.WithReader(ctx, e.reader), e.beside), e.who)
+	}
+	e.ctx, e.asking = as(e.c.ctx), as(e.c.asking)
+	e.c.proved(e.ctx)
 	e.c.say(wire.AppendOK(nil, ev.ID, true, ""))
+}
+
+// prove charges what follows to the share of a proved key, if it has one and
+// none before it had.
+func (e *effects) prove(pubkey string) {
+	if e.unprove != nil {
+		return
+	}
+	e.seat.Rise() // the store is asked
+	who, leave := e.c.srv.shares.Prove(e.ctx, e.who, pubkey)
+	if who == e.who {
+		leave()
+		return
+	}
+	e.who, e.unprove = who, leave
+	e.c.who.Store(&who)
+	e.c.filters.Move(who)
+	e.c.held.Move(who)
+}
+
+// leave gives back what the connection held, at its end.
+func (e *effects) leave() {
+	e.forget()
+	if e.unprove != nil {
+		e.unprove()
+	}
 }

@@ -25,6 +25,7 @@ type fake struct {
 	rows   []fakeRow
 	seq    int64
 	sink   func([]relay.Delivery)
+	lost   func()
 	held   chan struct{} // when set, commits wait until it is closed
 	begun  chan string   // when set, gets the id of each event begun
 	opened int           // calls of Connected
@@ -36,7 +37,8 @@ type fake struct {
 	stored    func(granted []relay.Granted, ceiling int64) Stream
 	lastSeq   func(seq int64) int64
 	rejects   func(*http.Request) bool
-	failing   error // of Stored and Count
+	failing   error                           // of Stored and Count
+	reading   func(ctx context.Context) error // before Count and each page of Stored
 }
 
 type fakeRow struct {
@@ -131,7 +133,7 @@ func (f *fake) Stored(_ context.Context, granted []relay.Granted, at relay.Insta
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	st := &fakeStream{err: f.failing}
+	st := &fakeStream{err: f.failing, reading: f.reading}
 	for _, row := range slices.Backward(f.rows) {
 		if row.Seq <= ceiling && slices.ContainsFunc(granted, func(g relay.Granted) bool {
 			return !g.Filter.LimitZero && g.Filter.Matches(row.ev)
@@ -143,12 +145,18 @@ func (f *fake) Stored(_ context.Context, granted []relay.Granted, at relay.Insta
 }
 
 type fakeStream struct {
-	rows []store.Row
-	err  error
-	more bool
+	reading func(ctx context.Context) error
+	rows    []store.Row
+	err     error
+	more    bool
 }
 
-func (st *fakeStream) Next(_ context.Context, maxRows, maxBytes int) ([]store.Row, bool, error) {
+func (st *fakeStream) Next(ctx context.Context, maxRows, maxBytes int) ([]store.Row, bool, error) {
+	if st.reading != nil {
+		if err := st.reading(ctx); err != nil {
+			return nil, false, err
+		}
+	}
 	if st.err != nil {
 		return nil, false, st.err
 	}
@@ -165,7 +173,12 @@ func (st *fakeStream) Next(_ context.Context, maxRows, maxBytes int) ([]store.Ro
 func (st *fakeStream) More() bool     { return st.more }
 func (st *fakeStream) Complete() bool { return !st.more }
 
-func (f *fake) Count(_ context.Context, granted []relay.Granted) (n int64, err error) {
+func (f *fake) Count(ctx context.Context, granted []relay.Granted) (n int64, err error) {
+	if f.reading != nil {
+		if err := f.reading(ctx); err != nil {
+			return 0, err
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, row := range f.rows {
@@ -188,10 +201,10 @@ func (f *fake) LastSeq() int64 {
 	return seq
 }
 
-func (f *fake) OnDelivery(sink func([]relay.Delivery)) {
+func (f *fake) OnDelivery(sink func([]relay.Delivery), lost func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sink = sink
+	f.sink, f.lost = sink, lost
 }
 
 func (f *fake) CanRead(scope gate.Scope, d *relay.Delivery) bool {

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzFrames sends any bytes as a message: there is an answer, nothing panics,
-// and the connection goes on. CLOSE is the one message without an answer.
+// and the connection goes on. CLOSE and NEG-CLOSE are the messages without an answer.
 func FuzzFrames(f *testing.F) {
 	r := start(f, &fake{}, Options{Limits: Limits{MessageBytes: 4 << 10, FramesBurst: 1 << 30}})
 	c := r.dial(f)
@@ -17,7 +17,7 @@ func FuzzFrames(f *testing.F) {
 	for _, seed := range []string{
 		eventFrame(ev), authFrame(authEvent(f, alice, "x")),
 		`["REQ","s",{"kinds":[1],"limit":0}]`, `["REQ","s",{"search":"x"},{}]`, `["COUNT","c",{"ids":[]}]`, `["CLOSE","s"]`,
-		`["NEG-OPEN","s",{},""]`, `[]`, `{}`, ``, "\xff", `["EVENT"`, ` [ "EVENT" , {} ]`, `["\u0045VENT",{}]`, `["REQ"]`,
+		`["NEG-OPEN","s",{},""]`, `["NEG-MSG","s","61"]`, `["NEG-CLOSE","s"]`, `[]`, `{}`, ``, "\xff", `["EVENT"`, ` [ "EVENT" , {} ]`, `["\u0045VENT",{}]`, `["REQ"]`,
 		`["EVENT",{"id":"` + ev.ID + `"}]`, strings.Repeat(`[`, 3000), `["EVENT",{"content":"` + strings.Repeat("x", 5000) + `"}]`,
 	} {
 		f.Add([]byte(seed))

@@ -1,11 +1,8 @@
 package session
 
 import (
-	"cmp"
 	"slices"
 	"sync"
-
-	"github.com/nbd-wtf/go-nostr"
 )
 
 // field is what the index knows a filter by: the most telling one it has.
@@ -19,133 +16,155 @@ const (
 	byAll
 )
 
-// key is one place in the index.
-type key struct {
-	field field
-	tag   string // name of the tag, for byTag
-	kind  int    // for byKind
-	value string
-}
-
-// keysOf lists where the filters belong, each place once.
-func keysOf(filters []matcher) (keys []key) {
+// placesOf lists where the filters belong, sorted, each place once.
+func placesOf(h hasher, filters []matcher) (places []uint64) {
 	for i := range filters {
 		m := &filters[i]
 		switch {
-		case m.ids != nil:
-			for _, id := range m.ids {
-				keys = append(keys, key{field: byID, value: id})
-			}
-		case m.authors != nil:
-			for _, author := range m.authors {
-				keys = append(keys, key{field: byAuthor, value: author})
-			}
+		case m.ids.hashes != nil:
+			places = append(places, m.ids.hashes...)
+		case m.authors.hashes != nil:
+			places = append(places, m.authors.hashes...)
 		case len(m.tags) > 0:
-			for _, value := range m.tags[0].values {
-				keys = append(keys, key{field: byTag, tag: m.tags[0].name, value: value})
-			}
+			places = append(places, m.tags[0].hashes...)
 		case m.kinds != nil:
 			for _, kind := range m.kinds {
-				keys = append(keys, key{field: byKind, kind: kind})
+				places = append(places, h.kind(kind))
 			}
 		default:
-			keys = append(keys, key{field: byAll})
+			places = append(places, h.all())
 		}
 	}
-	if len(filters) > 1 {
-		slices.SortFunc(keys, func(a, b key) int {
-			return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.kind, b.kind),
-				cmp.Compare(a.tag, b.tag), cmp.Compare(a.value, b.value))
-		})
-		keys = slices.Compact(keys)
-	}
-	return keys
+	slices.Sort(places)
+	return slices.Clip(slices.Compact(places))
 }
 
-// lookFor lists every place where a subscription that matches the event can be.
-func lookFor(dst []key, ev *nostr.Event) []key {
-	dst = append(dst, key{field: byAll}, key{field: byKind, kind: ev.Kind},
-		key{field: byAuthor, value: ev.PubKey}, key{field: byID, value: ev.ID})
-	for _, tag := range ev.Tags {
-		if len(tag) >= 2 && len(tag[0]) == 1 {
-			dst = append(dst, key{field: byTag, tag: tag[0], value: tag[1]})
+// without returns the places that are not among others; both are sorted.
+func without(places, others []uint64) []uint64 {
+	kept := places[:0:0]
+	at := 0
+	for _, p := range places {
+		at += seek(len(others)-at, func(n int) bool { return others[at+n] >= p })
+		if at == len(others) || others[at] != p {
+			kept = append(kept, p)
 		}
 	}
-	return dst
+	return kept
 }
 
-// index finds the subscriptions that an event may concern by one field of each
-// of their filters: what it costs to deliver an event depends on how many want
-// it, not on how many there are.
+// index finds the connections that an event may concern by one field of each of
+// their filters: what it costs to deliver an event depends on how many want it,
+// not on how many there are. Connections are known by small numbers.
 type index struct {
-	mu      sync.RWMutex
-	buckets map[key]*bucket
-	scratch sync.Pool
+	hash   hasher
+	mu     sync.RWMutex
+	places map[uint64]place
+	feeds  []*feed
+	free   []uint32
+	rounds sync.Pool
 }
 
-// bucket holds the subscriptions in one place. Large ones also know where in
-// the list each is, so that thousands of clients can leave at once.
-type bucket struct {
-	list []*subscription
-	at   map[*subscription]int
+func newIndex() *index {
+	return &index{hash: newHasher(), places: make(map[uint64]place)}
 }
 
-// bucketLarge is the size from which a bucket keeps positions.
-const bucketLarge = 32
+// place holds the connections in one place of the index. Most places have one.
+type place struct {
+	one  uint32
+	many *crowd // nil while there is one
+}
+
+// crowd is several connections. Large ones also know where in the list each is,
+// so that thousands of clients can leave at once.
+type crowd struct {
+	list []uint32
+	at   map[uint32]int
+}
+
+// crowdLarge is the size from which a crowd keeps positions.
+const crowdLarge = 32
 
 // lockFor is how many places are changed before others are let in.
 const lockFor = 256
 
-func (x *index) add(s *subscription) {
-	for part := range slices.Chunk(s.keys, lockFor) {
+// enter gives a connection its number.
+func (x *index) enter(f *feed) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n := len(x.free); n > 0 {
+		f.slot = x.free[n-1]
+		x.free = x.free[:n-1]
+		x.feeds[f.slot] = f
+		return
+	}
+	f.slot = uint32(len(x.feeds))
+	x.feeds = append(x.feeds, f)
+}
+
+// leave frees a number that is in no place any more.
+func (x *index) leave(f *feed) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if int(f.slot) < len(x.feeds) && x.feeds[f.slot] == f {
+		x.feeds[f.slot] = nil
+		x.free = append(x.free, f.slot)
+	}
+}
+
+// add puts a connection into places where it is not yet.
+func (x *index) add(slot uint32, places []uint64) {
+	for part := range slices.Chunk(places, lockFor) {
 		x.mu.Lock()
-		if x.buckets == nil {
-			x.buckets = make(map[key]*bucket)
-		}
-		for _, k := range part {
-			b := x.buckets[k]
-			if b == nil {
-				b = &bucket{}
-				x.buckets[k] = b
+		for _, p := range part {
+			at, taken := x.places[p]
+			switch {
+			case !taken:
+				at.one = slot
+			case at.many == nil:
+				at.many = &crowd{list: []uint32{at.one, slot}}
+			default:
+				at.many.add(slot)
+				continue
 			}
-			b.add(s)
+			x.places[p] = at
 		}
 		x.mu.Unlock()
 	}
 }
 
-func (x *index) remove(s *subscription) {
-	for part := range slices.Chunk(s.keys, lockFor) {
+func (x *index) remove(slot uint32, places []uint64) {
+	for part := range slices.Chunk(places, lockFor) {
 		x.mu.Lock()
-		for _, k := range part {
-			if b := x.buckets[k]; b != nil && b.remove(s) {
-				delete(x.buckets, k)
+		for _, p := range part {
+			at, taken := x.places[p]
+			if taken && (at.many == nil && at.one == slot || at.many != nil && at.many.remove(slot)) {
+				delete(x.places, p)
 			}
 		}
 		x.mu.Unlock()
 	}
 }
 
-func (b *bucket) add(s *subscription) {
-	b.list = append(b.list, s)
+func (b *crowd) add(slot uint32) {
+	b.list = append(b.list, slot)
 	switch {
 	case b.at != nil:
-		b.at[s] = len(b.list) - 1
-	case len(b.list) == bucketLarge:
-		b.at = make(map[*subscription]int, 2*bucketLarge)
+		b.at[slot] = len(b.list) - 1
+	case len(b.list) == crowdLarge:
+		b.at = make(map[uint32]int, 2*crowdLarge)
 		for i, other := range b.list {
 			b.at[other] = i
 		}
 	}
 }
 
-func (b *bucket) remove(s *subscription) (empty bool) {
+func (b *crowd) remove(slot uint32) (empty bool) {
 	i := -1
 	if b.at == nil {
-		i = slices.Index(b.list, s)
-	} else if at, in := b.at[s]; in {
+		i = slices.Index(b.list, slot)
+	} else if at, in := b.at[slot]; in {
 		i = at
-		delete(b.at, s)
+		delete(b.at, slot)
 	}
 	if i < 0 {
 		return len(b.list) == 0
@@ -157,43 +176,26 @@ func (b *bucket) remove(s *subscription) (empty bool) {
 			b.at[b.list[i]] = i
 		}
 	}
-	b.list[last] = nil
 	b.list = b.list[:last]
 	return last == 0
 }
 
-// found is what delivery works with; they are used again.
-type found struct {
-	keys  []key
-	subs  []*subscription
-	start []*conn // whose writers must be started
-}
-
-// clear forgets what was found, so that it can be freed.
-func (f *found) clear() {
-	clear(f.keys[:cap(f.keys)])
-	clear(f.subs[:cap(f.subs)])
-	clear(f.start[:cap(f.start)])
-	if cap(f.keys) > 1<<10 || cap(f.subs) > 16<<10 {
-		*f = found{}
-	}
-}
-
-// concerned appends every subscription that the event may concern, each once.
-func (x *index) concerned(f *found, ev *nostr.Event) {
-	f.keys = lookFor(f.keys[:0], ev)
-	f.subs = f.subs[:0]
-	places := 0
+// concerned notes for every connection that the event may concern through which
+// places.
+func (x *index) concerned(r *round, ev *prepared) {
+	r.begin()
 	x.mu.RLock()
-	for _, k := range f.keys {
-		if b := x.buckets[k]; b != nil {
-			f.subs = append(f.subs, b.list...)
-			places++
+	defer x.mu.RUnlock()
+	for _, p := range ev.places {
+		at, taken := x.places[p]
+		switch {
+		case !taken:
+		case at.many == nil:
+			r.note(x, at.one, p)
+		default:
+			for _, slot := range at.many.list {
+				r.note(x, slot, p)
+			}
 		}
-	}
-	x.mu.RUnlock()
-	if places > 1 {
-		slices.SortFunc(f.subs, func(a, b *subscription) int { return cmp.Compare(a.order, b.order) })
-		f.subs = slices.Compact(f.subs)
 	}
 }

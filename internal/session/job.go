@@ -24,6 +24,19 @@ type job struct {
 	parsed atomic.Bool // the fields above may be read
 }
 
+// jobBytes is what a message holds beside its text.
+const jobBytes = 256
+
+// weight is the most that a message holds in memory, in bytes: its text, and
+// what becomes of it when it is parsed, where a string takes 16 bytes and a list
+// 24, however short they are.
+func (j *job) weight() int {
+	strings := bytes.Count(j.raw, []byte{'"'}) / 2
+	lists := bytes.Count(j.raw, []byte{'['})
+	n := jobBytes + len(j.raw) + 16*strings + 24*lists
+	return n + n/8 // lists have room to grow
+}
+
 // parse reads the frame and, when it is an EVENT, checks id and signature.
 func (j *job) parse(lim wire.Limits, v *wire.Verifier) {
 	j.frame, j.err = wire.ParseFrame(j.raw, lim)

@@ -132,6 +132,43 @@ func TestKhatruFault_DisconnectRunsTwice(t *testing.T) {
 	}
 }
 
+// What is read for a client ends when he is gone, and not only when the query
+// does: else whoever asks and goes leaves work behind without bound. EVENTs that
+// he sent before are stored all the same.
+func TestReadsEndWithTheirClient(t *testing.T) {
+	for name, frame := range map[string]string{"REQ": `["REQ","s",{"kinds":[1]}]`, "COUNT": `["COUNT","s",{"kinds":[1]}]`} {
+		for how, leave := range map[string]func(c *client){
+			"vanishes": func(c *client) { c.ws.Close() },
+			"resets":   func(c *client) { c.ws.NetConn().(*net.TCPConn).SetLinger(0); c.ws.Close() },
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				reading, ended := make(chan bool, 1), make(chan error, 1)
+				f := &fake{begun: make(chan string, 1)}
+				f.reading = func(ctx context.Context) error {
+					reading <- true
+					<-ctx.Done()
+					ended <- ctx.Err()
+					return ctx.Err()
+				}
+				r := start(t, f, Options{})
+				c := r.dial(t)
+				c.send(frame)
+				<-reading
+				c.send(eventFrame(event(t, alice, 1, "written before he left")))
+				r.awaitWaiting(t, 1)
+				leave(c)
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				if how == "vanishes" {
+					<-f.begun
+				}
+				r.count.await(t, "open", 0)
+			})
+		}
+	}
+}
+
 // A panic anywhere in a connection's work ends that connection with 1011, is
 // logged without what it was about, and nothing else notices.
 func TestKhatruFault_PanicEndsProcess(t *testing.T) {
@@ -244,7 +281,7 @@ func TestCompression(t *testing.T) {
 					return &readCounter{conn, &read}, err
 				}
 			})
-			c.send(`["REQ","s",{"kinds":[1],"#t":["` + strings.Repeat("long value", 500) + `"]},{"kinds":[1]}]`)
+			c.send(`["REQ","s",{"kinds":[1],"#t":["` + strings.TrimSuffix(strings.Repeat(strings.Repeat("long value", 100)+`","`, 5), `","`) + `"]},{"kinds":[1]}]`)
 			c.expect(delivered("s", large), delivered("s", small), `["EOSE","s"]`)
 			if compressed := read < 5000; compressed != tc.want {
 				t.Errorf("%d bytes came, compressed: %v", read, compressed)

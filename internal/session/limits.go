@@ -7,20 +7,25 @@ import "time"
 // named beside it; a negative Connections or PerAddress means no bound.
 type Limits struct {
 	Connections int // open at once; 10,000
-	PerAddress  int // open at once from one IPv4 address or IPv6 /64, loopback exempt; 100
+	PerAddress  int // open at once from one IPv4 address or IPv6 /64, four times as many from a /48; 100
 
 	MessageBytes  int // one message, after decompression; 262,144
 	Subscriptions int // open on one connection; 64
 	Filters       int // in one REQ or COUNT; 16
 	FilterValues  int // in all lists of one filter; 2,000
-	LiveValues    int // in all live filters of one connection; 65,536
-	LiveTotal     int // in those of all connections, above which each may have liveShare; 1,000,000 (about 320 MB)
 	Keys          int // pubkeys that one connection may prove; 256
 	FramesBurst   int // frames that may come at once; 10,000
 	FramesRate    int // beyond the burst; above it the connection is not read; 2,000
 
+	LiveBytes int64 // held for the live filters of one connection; 8 MiB
+	LiveShare int64 // of one share; 32 MiB
+	LiveTotal int64 // of all; who has most gives way; 128 MiB
+
 	WaitingFrames int // read from one connection and not yet answered; 1,024
-	WaitingBytes  int // of such frames, at least one is taken; 1 MiB
+	WaitingBytes  int // memory of such frames, at least one is taken; 1 MiB
+
+	WaitingShare int64 // memory of messages being read or not yet answered, of one share; 8 MiB
+	WaitingTotal int64 // of all; 64 MiB
 
 	QueueMark   int   // bytes queued for one client above which no more answers are made; 256 KiB
 	QueueBytes  int   // bytes queued for one client above which live events cut it off; 8 MiB
@@ -42,7 +47,7 @@ func (l Limits) withDefaults() Limits {
 	}{
 		{&l.Connections, 10_000}, {&l.PerAddress, 100},
 		{&l.MessageBytes, 256 << 10}, {&l.Subscriptions, 64}, {&l.Filters, 16}, {&l.FilterValues, 2_000},
-		{&l.LiveValues, 65_536}, {&l.LiveTotal, 1_000_000}, {&l.Keys, 256}, {&l.FramesBurst, 10_000}, {&l.FramesRate, 2_000},
+		{&l.Keys, 256}, {&l.FramesBurst, 10_000}, {&l.FramesRate, 2_000},
 		{&l.WaitingFrames, 1_024}, {&l.WaitingBytes, 1 << 20},
 		{&l.QueueMark, 256 << 10}, {&l.QueueBytes, 8 << 20}, {&l.QueueFrames, 16_384},
 	} {
@@ -58,8 +63,16 @@ func (l Limits) withDefaults() Limits {
 			*f.field = *f.value
 		}
 	}
-	if l.QueueTotal == 0 {
-		l.QueueTotal = 512 << 20
+	for _, f := range []struct {
+		field *int64
+		value int64
+	}{
+		{&l.LiveBytes, 8 << 20}, {&l.LiveShare, 32 << 20}, {&l.LiveTotal, 128 << 20},
+		{&l.WaitingShare, 8 << 20}, {&l.WaitingTotal, 64 << 20}, {&l.QueueTotal, 512 << 20},
+	} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
 	}
 	return l
 }

@@ -161,7 +161,11 @@ func TestKhatruFault_LiveDeliverySkipsTheGate(t *testing.T) {
 		f.stored = func([]relay.Granted, int64) Stream { return &fakeStream{} }
 		sub := newSubscription(onlyConn(t, r.Server), "s", []relay.Granted{{Filter: nostr.Filter{Kinds: []int{30174}}, Scope: scope}})
 		sub.live = true
-		got, start := sub.deliver(&relay.Delivery{Event: ev, JSON: []byte("{}"), Seq: 1}, 0)
+		d := relay.Delivery{Event: ev, JSON: []byte("{}"), Seq: 1}
+		var p prepared
+		p.of(r.live.hash, ev)
+		news := newNews(&p, &d, 0, time.Now())
+		got, start, _ := sub.deliver(&task{news: news, n: 4})
 		if got != may {
 			t.Errorf("delivered %v, want %v", got, may)
 		}
@@ -218,9 +222,10 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 		}
 		return values
 	}
-	s := &Server{backend: &fake{}, metrics: noMetrics{}}
-	c := &conn{srv: s}
-	x := &s.live
+	s := newServer(&fake{}, Options{Metrics: noMetrics{}})
+	t.Cleanup(s.verifier.close)
+	conns := []*conn{deafConn(s), deafConn(s), deafConn(s), deafConn(s)}
+	x := s.live
 	var subs []*subscription
 	filters := map[*subscription][]nostr.Filter{}
 	for i := range 400 {
@@ -246,11 +251,12 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 			}
 			granted = append(granted, relay.Granted{Filter: f})
 		}
+		c := conns[rng.IntN(len(conns))]
 		sub := newSubscription(c, fmt.Sprint(i), granted)
 		for _, g := range granted {
 			filters[sub] = append(filters[sub], g.Filter)
 		}
-		x.add(sub)
+		c.feed.add(sub)
 		subs = append(subs, sub)
 	}
 	check := func() {
@@ -262,14 +268,20 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 				ev.Tags = append(ev.Tags, nostr.Tag{[]string{"t", "p", "x"}[rng.IntN(3)], fmt.Sprint("v", rng.IntN(6))})
 			}
 			ev.Tags = append(ev.Tags, nostr.Tag{"t"})
-			var f found
-			x.concerned(&f, ev)
+			var r round
+			r.event.of(x.hash, ev)
+			n := newNews(&r.event, &relay.Delivery{Event: ev}, 0, time.Now())
+			x.concerned(&r, &r.event)
 			seen := map[*subscription]bool{}
-			for _, sub := range f.subs {
-				if seen[sub] {
+			for i, f := range r.feeds {
+				if slices.Contains(r.feeds[:i], f) {
 					t.Fatalf("seed %d: found twice", seed)
 				}
-				seen[sub] = sub.wants(&relay.Delivery{Event: ev})
+				for _, sub := range f.list() {
+					comparisons := 0
+					r.tasks[i].news = n
+					seen[sub] = overlap(sub.places, r.tasks[i].found(), &comparisons) && sub.wants(n, &comparisons)
+				}
 			}
 			for _, sub := range subs {
 				if want := nostr.Filters(filters[sub]).Match(ev); seen[sub] != want {
@@ -281,15 +293,15 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 	check()
 	rng.Shuffle(len(subs), func(i, j int) { subs[i], subs[j] = subs[j], subs[i] })
 	for _, sub := range subs[200:] {
-		x.remove(sub)
+		sub.c.feed.remove(sub)
 	}
 	subs = subs[:200]
 	check()
 	for _, sub := range subs {
-		x.remove(sub)
+		sub.c.feed.remove(sub)
 	}
-	if len(x.buckets) != 0 {
-		t.Errorf("%d places are left", len(x.buckets))
+	if len(x.places) != 0 {
+		t.Errorf("%d places are left", len(x.places))
 	}
 }
 
@@ -297,18 +309,7 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 func BenchmarkDeliverOneOfMany(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := &Server{backend: &fake{}, metrics: noMetrics{}, now: time.Now}
-			s.SetLimits(Limits{})
-			c := &conn{srv: s}
-			c.out.init(&s.queued)
-			c.out.closing = true // what is delivered goes nowhere
-			for i := range n {
-				sub := newSubscription(c, "s", []relay.Granted{{Filter: nostr.Filter{Kinds: []int{1}, Authors: []string{fmt.Sprintf("%064d", i)}}}})
-				sub.live = true
-				s.live.add(sub)
-			}
-			ev := &nostr.Event{Kind: 1, PubKey: fmt.Sprintf("%064d", 0), Tags: nostr.Tags{{"t", "x"}, {"e", "y"}, {"p", "z"}}}
-			batch := []relay.Delivery{{Event: ev, JSON: []byte("{}"), Seq: 1}}
+			s, batch := crowded(b, n)
 			b.ReportAllocs()
 			for b.Loop() {
 				s.deliver(batch)

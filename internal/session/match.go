@@ -1,6 +1,8 @@
 package session
 
 import (
+	"cmp"
+	"hash/maphash"
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -9,37 +11,88 @@ import (
 	"engramd/internal/relay"
 )
 
+// hasher makes the numbers by which values are found. They depend on a secret,
+// so that nobody can choose values that share one; where two do all the same,
+// the values themselves are compared.
+type hasher struct{ seed maphash.Seed }
+
+func newHasher() hasher { return hasher{maphash.MakeSeed()} }
+
+// value is the number of a value of a field; tag is the letter for byTag.
+func (h hasher) value(f field, tag byte, value string) uint64 {
+	return maphash.String(h.seed, value) ^ (uint64(f)<<8|uint64(tag))*0x9e3779b97f4a7c15
+}
+
+// kind is the number of a kind.
+func (h hasher) kind(kind int) uint64 { return maphash.Comparable(h.seed, kind) ^ byKind.salt() }
+
+// all is the number that stands for every event.
+func (h hasher) all() uint64 { return h.value(byAll, 0, "") }
+
+func (f field) salt() uint64 { return uint64(f) << 56 }
+
 // matcher is one live filter with what the gate granted for it. Its lists are
 // sorted, so that a filter with thousands of values costs a search, not a scan.
 type matcher struct {
-	ids, authors []string
+	ids, authors values
 	kinds        []int
 	tags         []tagValues
 	since, until *nostr.Timestamp
 	scope        gate.Scope
 }
 
-// tagValues is one "#x" list.
-type tagValues struct {
-	name   string
-	values []string
+// values is a list of values sorted by their numbers. The zero value is none.
+type values struct {
+	hashes []uint64
+	texts  []string
 }
 
-func newMatcher(g relay.Granted) matcher {
+// tagValues is one "#x" list.
+type tagValues struct {
+	name byte
+	values
+}
+
+func newMatcher(h hasher, g relay.Granted) matcher {
 	f := &g.Filter
-	m := matcher{ids: sorted(f.IDs), authors: sorted(f.Authors), kinds: sorted(f.Kinds),
-		since: f.Since, until: f.Until, scope: g.Scope}
-	for name, values := range f.Tags {
-		m.tags = append(m.tags, tagValues{name, sorted(values)})
+	m := matcher{
+		ids: newValues(h, byID, 0, f.IDs), authors: newValues(h, byAuthor, 0, f.Authors), kinds: sorted(f.Kinds),
+		since: f.Since, until: f.Until, scope: g.Scope,
+	}
+	for name, list := range f.Tags {
+		if len(list) > 0 {
+			m.tags = append(m.tags, tagValues{name[0], newValues(h, byTag, name[0], list)})
+		}
 	}
 	// The list with the fewest values comes first: the index uses it.
-	slices.SortFunc(m.tags, func(a, b tagValues) int { return len(a.values) - len(b.values) })
+	slices.SortFunc(m.tags, func(a, b tagValues) int { return len(a.hashes) - len(b.hashes) })
 	return m
 }
 
-// sorted returns a sorted copy without repetitions; the filter itself may be in
-// use by a query.
-func sorted[T ~int | ~string](list []T) []T {
+// newValues copies a list, which may be in use by a query, without repetitions.
+func newValues(h hasher, f field, tag byte, list []string) values {
+	if len(list) == 0 {
+		return values{}
+	}
+	type pair struct {
+		hash uint64
+		text string
+	}
+	pairs := make([]pair, len(list))
+	for i, text := range list {
+		pairs[i] = pair{h.value(f, tag, text), text}
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.text, b.text)) })
+	pairs = slices.Compact(pairs)
+	v := values{make([]uint64, len(pairs)), make([]string, len(pairs))}
+	for i, p := range pairs {
+		v.hashes[i], v.texts[i] = p.hash, p.text
+	}
+	return v
+}
+
+// sorted returns a sorted copy without repetitions.
+func sorted(list []int) []int {
 	if len(list) == 0 {
 		return nil
 	}
@@ -48,35 +101,90 @@ func sorted[T ~int | ~string](list []T) []T {
 	return slices.Compact(list)
 }
 
-// matches is NIP-01's: every member of the filter holds, since and until
-// inclusive.
-func (m *matcher) matches(ev *nostr.Event) bool {
-	switch {
-	case m.since != nil && ev.CreatedAt < *m.since,
-		m.until != nil && ev.CreatedAt > *m.until,
-		m.kinds != nil && !contains(m.kinds, ev.Kind),
-		m.authors != nil && !contains(m.authors, ev.PubKey),
-		m.ids != nil && !contains(m.ids, ev.ID):
+// has tells whether a value with its number is in the list.
+func (v *values) has(hash uint64, text string) bool {
+	i, found := slices.BinarySearch(v.hashes, hash)
+	if !found {
 		return false
 	}
-	for i := range m.tags {
-		if !m.tags[i].match(ev.Tags) {
-			return false
-		}
-	}
-	return true
-}
-
-func (t *tagValues) match(tags nostr.Tags) bool {
-	for _, tag := range tags {
-		if len(tag) >= 2 && tag[0] == t.name && contains(t.values, tag[1]) {
+	for ; i < len(v.hashes) && v.hashes[i] == hash; i++ {
+		if v.texts[i] == text {
 			return true
 		}
 	}
 	return false
 }
 
-func contains[T ~int | ~string](sorted []T, v T) bool {
+// meets tells whether one of an event's tags, sorted as the list is, is in the
+// list. Each of the shorter is looked for in what is left of the longer: the
+// comparisons are at most a few for each, however long the other.
+func (v *values) meets(tags []hashedTag) (met bool, comparisons int) {
+	if len(tags) > len(v.hashes) {
+		for i, at := 0, 0; i < len(v.hashes) && at < len(tags); i++ {
+			at += seek(len(tags)-at, func(n int) bool { return tags[at+n].hash >= v.hashes[i] })
+			for n := at; n < len(tags) && tags[n].hash == v.hashes[i]; n++ {
+				if tags[n].value == v.texts[i] {
+					return true, comparisons
+				}
+			}
+			comparisons++
+		}
+		return false, comparisons
+	}
+	for i, at := 0, 0; i < len(tags) && at < len(v.hashes); i++ {
+		at += seek(len(v.hashes)-at, func(n int) bool { return v.hashes[at+n] >= tags[i].hash })
+		for n := at; n < len(v.hashes) && v.hashes[n] == tags[i].hash; n++ {
+			if v.texts[n] == tags[i].value {
+				return true, comparisons
+			}
+		}
+		comparisons++
+	}
+	return false, comparisons
+}
+
+// seek finds the first of n for which reached holds, which it does for all that
+// follow: near the beginning with few questions.
+func seek(n int, reached func(int) bool) int {
+	low, high := 0, 1
+	for high <= n && !reached(high-1) {
+		low, high = high, 2*high
+	}
+	high = min(high-1, n)
+	for low < high {
+		if mid := int(uint(low+high) >> 1); reached(mid) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
+// matches is NIP-01's: every member of the filter holds, since and until
+// inclusive. comparisons is the work done, in look-ups.
+func (m *matcher) matches(n *news) (yes bool, comparisons int) {
+	ev := n.Event
+	switch {
+	case m.since != nil && ev.CreatedAt < *m.since,
+		m.until != nil && ev.CreatedAt > *m.until,
+		m.kinds != nil && !contains(m.kinds, ev.Kind),
+		m.authors.hashes != nil && !m.authors.has(n.author, ev.PubKey),
+		m.ids.hashes != nil && !m.ids.has(n.id, ev.ID):
+		return false, 1
+	}
+	comparisons = 1
+	for i := range m.tags {
+		met, cost := m.tags[i].meets(n.tagged(m.tags[i].name))
+		comparisons += 1 + cost
+		if !met {
+			return false, comparisons
+		}
+	}
+	return true, comparisons
+}
+
+func contains(sorted []int, v int) bool {
 	if len(sorted) <= 4 {
 		return slices.Contains(sorted, v)
 	}
@@ -93,20 +201,4 @@ func canMatch(f *nostr.Filter) bool {
 		empty = empty || values != nil && len(values) == 0
 	}
 	return !empty
-}
-
-// valuesIn counts the values in all lists of a filter.
-func valuesIn(f *nostr.Filter) int {
-	n := len(f.IDs) + len(f.Authors) + len(f.Kinds)
-	for _, values := range f.Tags {
-		n += len(values)
-	}
-	return n
-}
-
-func countValues(filters []nostr.Filter) (n int) {
-	for i := range filters {
-		n += valuesIn(&filters[i])
-	}
-	return n
 }

@@ -8,6 +8,7 @@ type Metrics interface {
 	ConnectionClosed()
 	ConnectionRefused(reason string)
 	SubscriptionsAdd(n int)
+	SubscriptionClosed(reason string)
 	FrameRead(label string)
 	FrameRefused(reason string)
 	ReadPaused()
@@ -23,18 +24,19 @@ var _ Metrics = (*metrics.Metrics)(nil)
 // noMetrics counts nothing.
 type noMetrics struct{}
 
-func (noMetrics) ConnectionOpened()        {}
-func (noMetrics) ConnectionClosed()        {}
-func (noMetrics) ConnectionRefused(string) {}
-func (noMetrics) SubscriptionsAdd(int)     {}
-func (noMetrics) FrameRead(string)         {}
-func (noMetrics) FrameRefused(string)      {}
-func (noMetrics) ReadPaused()              {}
-func (noMetrics) SlowReaderCut(string)     {}
-func (noMetrics) AuthDone(bool)            {}
-func (noMetrics) StoredSent(int)           {}
-func (noMetrics) LiveSent(int)             {}
-func (noMetrics) QueueAdd(string, int)     {}
+func (noMetrics) ConnectionOpened()         {}
+func (noMetrics) ConnectionClosed()         {}
+func (noMetrics) ConnectionRefused(string)  {}
+func (noMetrics) SubscriptionsAdd(int)      {}
+func (noMetrics) SubscriptionClosed(string) {}
+func (noMetrics) FrameRead(string)          {}
+func (noMetrics) FrameRefused(string)       {}
+func (noMetrics) ReadPaused()               {}
+func (noMetrics) SlowReaderCut(string)      {}
+func (noMetrics) AuthDone(bool)             {}
+func (noMetrics) StoredSent(int)            {}
+func (noMetrics) LiveSent(int)              {}
+func (noMetrics) QueueAdd(string, int)      {}
 
 // The queues whose depth is counted.
 const (

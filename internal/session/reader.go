@@ -58,16 +58,25 @@ func (c *conn) read() (code int) {
 }
 
 // message reads one message; what is wrong with it as a message becomes the
-// job's fault. A job may come with an error: then it is the last one.
-func (c *conn) message(kind int, body io.Reader) (*job, error) {
+// job's fault. A job may come with an error: then it is the last one. What is
+// held for it is counted from its first byte on, and is the job's in the end.
+func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 	lim := c.srv.limits.Load()
 	buf := c.srv.scratch.get()
 	defer c.srv.scratch.put(buf)
-	size, err := fill(buf, body, lim.MessageBytes)
+	claimed := int64(0)
+	defer func() {
+		if j == nil || !c.claim(&claimed, int64(j.size)) {
+			c.held.Give(claimed)
+		}
+	}()
+	if c.net.compressed && !c.claim(&claimed, inflating) {
+		return nil, errStopped
+	}
+	size, err := c.fill(buf, body, lim.MessageBytes, &claimed)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{size: size}
 	switch {
 	case size > lim.MessageBytes:
 		// Its two ends are kept, so that the answer can name what it refuses.
@@ -75,21 +84,57 @@ func (c *conn) message(kind int, body io.Reader) (*job, error) {
 		return c.tooLarge(append(bytes.Clone((*buf)[:min(size, keptEnd)]), tail...)), err
 	case kind == websocket.BinaryMessage:
 		c.srv.metrics.FrameRefused("invalid")
-		j.fault = "invalid: messages must be text, not binary"
-	default:
-		j.raw = bytes.Clone(*buf)
-		j.pooled = looksLikeEvent(j.raw)
+		return &job{size: jobBytes, fault: "invalid: messages must be text, not binary"}, nil
 	}
+	j = &job{raw: bytes.Clone(*buf)}
+	j.size = j.weight()
+	j.pooled = looksLikeEvent(j.raw)
 	return j, nil
 }
 
-// fill reads a message into buf, but not more than one byte beyond most.
-func fill(buf *[]byte, body io.Reader, most int) (size int, err error) {
+// errStopped says that nothing is read any more.
+var errStopped = errors.New("the connection is being closed")
+
+// inflating is what decompressing a message holds.
+const inflating = 48 << 10
+
+// patient is how long a message waits for room before those who hold most are
+// cut off for it.
+const patient = time.Second
+
+// claim takes more bytes of memory for what is read, or gives back what is too
+// much, until n are claimed. It waits until there is room, and reports false
+// when nothing is read any more.
+func (c *conn) claim(claimed *int64, n int64) bool {
+	more := n - *claimed
+	if more <= 0 {
+		c.held.Give(-more)
+		*claimed = n
+		return true
+	}
+	if !c.held.TryTake(more) {
+		c.seat.Rise()
+		if !c.held.Await(c.in.stopped, more, patient) {
+			return false
+		}
+		c.seat.Sit(c.charged())
+	}
+	*claimed = n
+	return true
+}
+
+// fill reads a message into buf, but not more than one byte beyond most. What
+// buf grows to is claimed before it grows.
+func (c *conn) fill(buf *[]byte, body io.Reader, most int, claimed *int64) (size int, err error) {
 	b := (*buf)[:0]
 	defer func() { *buf = b }()
 	for len(b) <= most {
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			larger := min(8*cap(b), most+1)
+			if !c.claim(claimed, *claimed+int64(larger)) {
+				return 0, errStopped
+			}
+			b = append(make([]byte, 0, larger), b...)
 		}
 		n, err := body.Read(b[len(b):min(cap(b), most+1)])
 		b = b[:len(b)+n]
@@ -109,7 +154,7 @@ const keptEnd = 1 << 10
 // tooLarge is the job for a message of which only a part was kept.
 func (c *conn) tooLarge(part []byte) *job {
 	c.srv.metrics.FrameRefused("too_large")
-	return &job{raw: part, size: len(part), fault: tooLargeText(c.srv.limits.Load())}
+	return &job{raw: part, size: jobBytes + len(part), fault: tooLargeText(c.srv.limits.Load())}
 }
 
 func tooLargeText(lim *Limits) string {
@@ -140,6 +185,7 @@ func skip(body io.Reader, tail []byte, most int) ([]byte, error) {
 // hand puts a job into the inbox, and waits while that is full or the client
 // sends too fast; false when nothing is taken any more.
 func (c *conn) hand(j *job) bool {
+	c.record.framesIn.Add(1)
 	c.pace()
 	for {
 		taken, start := c.in.put(j, c.srv.limits.Load())
@@ -153,23 +199,34 @@ func (c *conn) hand(j *job) bool {
 		if taken {
 			return true
 		}
+		c.seat.Rise()
 		select {
 		case <-c.in.room:
 		case <-c.in.stopped:
+			c.held.Give(int64(j.size))
 			return false
 		}
+		c.seat.Sit(c.charged())
 	}
+}
+
+// answered frees what a message that was taken out of the inbox counted.
+func (c *conn) answered(size int) {
+	c.in.answered(size)
+	c.held.Give(int64(size))
 }
 
 // pace waits until the client's frame rate allows one more. Meanwhile nothing
 // is read, which the client's own socket tells it.
 func (c *conn) pace() {
 	now := c.srv.now()
-	delay := c.rate.ReserveN(now, 1).DelayFrom(now)
+	delay := max(c.rate.ReserveN(now, 1).DelayFrom(now), c.over.wait(now))
 	if delay <= 0 {
 		return
 	}
 	c.srv.metrics.ReadPaused()
+	c.seat.Rise()
+	defer func() { c.seat.Sit(c.charged()) }()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -185,18 +242,25 @@ func (c *conn) readEnded(err error) (code int) {
 	switch {
 	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
 		c.saidBye = true
+		c.because("the client said goodbye")
 		if closed.Code == websocket.CloseNoStatusReceived {
 			return websocket.CloseNormalClosure
 		}
 		return closed.Code
 	case errors.Is(err, errHuge), errors.Is(err, websocket.ErrReadLimit):
+		c.because("a message beyond the hard cap")
 		return websocket.CloseMessageTooBig
 	case errors.As(err, &timeout) && timeout.Timeout() && !c.net.lingering():
 		c.srv.metrics.SlowReaderCut("ping")
+		c.because("the client gave no sign of life")
 		c.abort()
 		return 0
 	default:
-		return int(c.net.closeCode.Load()) // a breach of the protocol, or 0
+		code := int(c.net.closeCode.Load()) // a breach of the protocol, or 0
+		if code != 0 {
+			c.because("a breach of the websocket protocol")
+		}
+		return code
 	}
 }
 
@@ -204,7 +268,7 @@ func (c *conn) readEnded(err error) (code int) {
 var (
 	hugeEvent = regexp.MustCompile(`^\s*\[\s*"EVENT"\s*,\s*\{`)
 	hugeID    = regexp.MustCompile(`"id"\s*:\s*"([0-9a-f]{64})"`)
-	hugeSub   = regexp.MustCompile(`^\s*\[\s*"(?:REQ|COUNT)"\s*,\s*"([^"\\\x00-\x1f]{1,64})"`)
+	hugeSub   = regexp.MustCompile(`^\s*\[\s*"(?:REQ|COUNT|(NEG-OPEN|NEG-MSG))"\s*,\s*"([^"\\\x00-\x1f]{1,64})"`)
 )
 
 // faultAnswers are the answers to a message with a fault: one that names the
@@ -214,8 +278,10 @@ func faultAnswers(j *job) (answers [][]byte) {
 		if id := hugeID.FindSubmatch(j.raw); id != nil {
 			answers = append(answers, wire.AppendOK(nil, string(id[1]), false, j.fault))
 		}
-	} else if sub := hugeSub.FindSubmatch(j.raw); sub != nil {
-		answers = append(answers, wire.AppendClosed(nil, string(sub[1]), j.fault))
+	} else if sub := hugeSub.FindSubmatch(j.raw); sub != nil && sub[1] != nil {
+		answers = append(answers, wire.AppendNegErr(nil, string(sub[2]), j.fault))
+	} else if sub != nil {
+		answers = append(answers, wire.AppendClosed(nil, string(sub[2]), j.fault))
 	}
 	return append(answers, wire.AppendNotice(nil, j.fault))
 }

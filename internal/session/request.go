@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/wire"
 )
@@ -34,7 +35,9 @@ func fault(err error) []byte {
 	switch {
 	case f.EventID != "":
 		return wire.AppendOK(nil, f.EventID, false, text)
-	case f.SubID != "" && f.Label != wire.LabelClose:
+	case f.SubID != "" && (f.Label == wire.LabelNegOpen || f.Label == wire.LabelNegMsg):
+		return wire.AppendNegErr(nil, f.SubID, text)
+	case f.SubID != "" && (f.Label == wire.LabelReq || f.Label == wire.LabelCount):
 		return wire.AppendClosed(nil, f.SubID, text)
 	default:
 		return wire.AppendNotice(nil, text)
@@ -44,11 +47,23 @@ func fault(err error) []byte {
 // refuse answers a message that could not be read.
 func (e *effects) refuse(err error) {
 	e.c.srv.metrics.FrameRefused("invalid")
+	e.c.logRefused("message", "invalid: "+err.Error())
 	var f *wire.FrameError
 	if errors.As(err, &f) && f.Label == wire.LabelReq {
 		e.end(f.SubID) // CLOSED follows: nothing of this id is live after it
 	}
 	e.c.say(fault(err))
+}
+
+// negUnserved is the answer to every negentropy request: the same for all, and
+// it says at once what a client would else wait for.
+const negUnserved = "blocked: negentropy (NIP-77) is not served here"
+
+// negentropy answers a frame of NIP-77. Closing what was never open needs none.
+func (e *effects) negentropy(f wire.Frame) {
+	if f.Label != wire.LabelNegClose {
+		e.c.say(wire.AppendNegErr(nil, f.SubID, negUnserved))
+	}
 }
 
 // ask serves a REQ or COUNT, or answers why not.
@@ -63,12 +78,12 @@ func (e *effects) ask(f wire.Frame) {
 		e.end(f.SubID)
 	}
 	if text := e.bounds(f); text != "" {
-		e.closed(f.SubID, text)
+		e.closed(f.Label, f.SubID, text)
 		return
 	}
 	granted, err := e.c.srv.backend.Authorize(e.ctx, surface, f.Filters)
 	if err != nil {
-		e.closed(f.SubID, relay.ErrorText(err))
+		e.closed(f.Label, f.SubID, relay.ErrorText(err))
 		return
 	}
 	if f.Label == wire.LabelCount {
@@ -78,10 +93,6 @@ func (e *effects) ask(f wire.Frame) {
 	e.subscribe(f.SubID, granted)
 }
 
-// liveShare is how many values a connection may have when the relay holds too
-// many over all: enough for an agent and its owner.
-const liveShare = 256
-
 // bounds says which bound a request is over, if any, or that nothing is served
 // any more.
 func (e *effects) bounds(f wire.Frame) string {
@@ -89,32 +100,30 @@ func (e *effects) bounds(f wire.Frame) string {
 	switch {
 	case e.c.draining.Load():
 		return "error: the relay is shutting down"
+	case e.c.srv.pressed():
+		e.c.srv.metrics.FrameRefused("memory")
+		return "error: the relay is short of memory, try again later"
 	case f.Label == wire.LabelCount:
 		return ""
-	case len(e.subs) >= lim.Subscriptions:
+	case len(e.c.feed.list()) >= lim.Subscriptions:
 		e.c.srv.metrics.FrameRefused("subscriptions")
 		return "error: too many subscriptions (at most " + strconv.Itoa(lim.Subscriptions) + "), close one first"
-	case e.values+countValues(f.Filters) > liveShare && e.c.srv.values.Load() > int64(lim.LiveTotal):
-		e.c.srv.metrics.FrameRefused("filters")
-		return "error: the relay holds too many filter values for its clients, ask for fewer or try again later"
-	case e.values+countValues(f.Filters) > lim.LiveValues:
-		e.c.srv.metrics.FrameRefused("filters")
-		return "error: too many filter values in all subscriptions of this connection (at most " +
-			strconv.Itoa(lim.LiveValues) + "), close one first"
 	}
 	return ""
 }
 
 // closed is the answer to a request that is refused or failed.
-func (e *effects) closed(id, text string) {
+func (e *effects) closed(label, id, text string) {
+	e.c.logRefused(label, text)
 	e.challengeBefore(text)
 	e.c.say(wire.AppendClosed(nil, id, text))
 }
 
 func (e *effects) count(id string, granted []relay.Granted) {
-	n, err := e.c.srv.backend.Count(e.ctx, granted)
+	e.seat.Rise()
+	n, err := e.c.srv.backend.Count(e.asking, granted)
 	if err != nil {
-		e.closed(id, relay.ErrorText(err))
+		e.closed(wire.LabelCount, id, relay.ErrorText(err))
 		return
 	}
 	e.c.say(wire.AppendCount(nil, id, n))
@@ -123,50 +132,76 @@ func (e *effects) count(id string, granted []relay.Granted) {
 // subscribe registers the subscription, sends what is stored up to the present,
 // EOSE, and what came meanwhile; from then on it is live.
 func (e *effects) subscribe(id string, granted []relay.Granted) {
-	s := newSubscription(e.c, id, granted)
-	if e.subs == nil {
-		e.subs = make(map[string]*subscription)
+	if text := e.hold(footprint(granted)); text != "" {
+		e.c.srv.metrics.FrameRefused("filters")
+		e.closed(wire.LabelReq, id, text)
+		return
 	}
-	e.subs[id] = s
-	e.values += s.values
-	e.c.srv.values.Add(int64(s.values))
+	s := newSubscription(e.c, id, granted)
 	e.c.srv.metrics.SubscriptionsAdd(1)
-	e.c.srv.live.add(s)
+	e.c.feed.add(s)
 	// Whatever is committed from here on finds the subscription; what was
 	// committed before is in the store for every query.
 	now := e.c.srv.backend.Now()
 	s.ceiling.Store(now.Seq)
 	hints, err := e.stored(s, granted, now)
+	var closed string
 	switch {
 	case err == nil:
-		if s.goLive(wire.AppendEOSE(nil, id, hints...)) {
+		var start bool
+		if start, closed = s.goLive(wire.AppendEOSE(nil, id, hints...)); start {
 			e.c.write()
 		}
 	case e.c.draining.Load():
-		e.end(id)
-		e.closed(id, "error: the relay is shutting down")
-	default:
-		e.end(id)
-		if !errors.Is(err, errGone) {
-			e.closed(id, relay.ErrorText(err))
-		}
+		closed = "error: the relay is shutting down"
+	case errors.Is(err, errClosed):
+		closed = s.closedFor()
+	case !errors.Is(err, errGone):
+		closed = relay.ErrorText(err)
+	}
+	if err != nil || closed != "" {
+		s.close("")
+	}
+	if closed != "" {
+		e.closed(wire.LabelReq, id, closed)
 	}
 }
+
+// hold takes the memory of a subscription, or says why there is none.
+func (e *effects) hold(bytes int64) string {
+	switch e.c.filters.Take(bytes) {
+	case share.OverConn:
+		return "error: too many or too long filters in all subscriptions of this connection, close one first"
+	case share.OverShare:
+		return "error: too many or too long filters in all subscriptions from your address, close one first"
+	case share.OverTotal:
+		return "error: the relay holds too many filters for its clients, ask for less or try again later"
+	}
+	return ""
+}
+
+// errClosed says that the relay has closed the subscription meanwhile.
+var errClosed = errors.New("the subscription is closed")
 
 // errGone says that there is nobody to answer any more.
 var errGone = errors.New("the client is gone")
 
 // stored sends the stored events page by page, as fast as the client reads.
 func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Instant) (hints []string, err error) {
-	st := e.c.srv.backend.Stored(e.ctx, granted, now)
+	st := e.c.srv.backend.Stored(e.asking, granted, now)
 	for done := false; !done; {
 		if !e.pace() || e.c.in.isClosed() {
 			return nil, errGone
 		}
+		if s.closedFor() != "" {
+			return nil, errClosed
+		}
 		var rows []store.Row
-		rows, done, err = st.Next(e.ctx, pageRows, pageBytes)
+		e.seat.Rise()
+		rows, done, err = st.Next(e.asking, pageRows, pageBytes)
+		e.seat.Sit(e.who)
 		if err != nil {
-			if e.c.ctx.Err() != nil {
+			if e.asking.Err() != nil && !e.c.draining.Load() {
 				return nil, errGone
 			}
 			return nil, err
@@ -194,21 +229,16 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 // end ends a subscription, if there is one of this id: nothing of it is sent
 // after this returns.
 func (e *effects) end(id string) {
-	s, open := e.subs[id]
-	if !open {
-		return
+	if s := e.c.feed.find(id); s != nil {
+		s.close("")
 	}
-	delete(e.subs, id)
-	e.values -= s.values
-	e.c.srv.values.Add(-int64(s.values))
-	s.end()
-	e.c.srv.live.remove(s)
-	e.c.srv.metrics.SubscriptionsAdd(-1)
 }
 
 // forget ends all subscriptions with the connection.
 func (e *effects) forget() {
-	for id := range e.subs {
-		e.end(id)
+	for _, s := range e.c.feed.list() {
+		if !s.close("") { // somebody else is closing it, perhaps not done yet
+			e.c.feed.remove(s)
+		}
 	}
 }

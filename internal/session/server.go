@@ -17,6 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"engramd/internal/relay"
+	"engramd/internal/share"
+	"engramd/internal/trace"
 	"engramd/internal/wire"
 )
 
@@ -27,9 +29,15 @@ type Options struct {
 	EOSEHints   bool // say "finish" or "more" with EOSE (NIP-67)
 	// Addr tells a request's client address; nil means the socket's. Behind a
 	// proxy it reads that proxy's header.
-	Addr    func(*http.Request) netip.Addr
+	Addr   func(*http.Request) netip.Addr
+	Shares *share.Book // whom work is charged to; nil means a book of default rules
+	// Pressed tells that the process is short of memory: then no REQ or COUNT is
+	// served. nil means never.
+	Pressed func() bool
 	Metrics Metrics          // nil counts nothing
 	Log     *slog.Logger     // nil discards
+	Tags    *trace.Tags      // how the log and Status name keys; nil names none
+	Access  bool             // see SetAccess
 	Now     func() time.Time // nil means time.Now
 	Rand    io.Reader        // of challenges; nil means crypto/rand
 }
@@ -41,14 +49,23 @@ type Server struct {
 	compression bool
 	eoseHints   bool
 	addr        func(*http.Request) netip.Addr
+	shares      *share.Book
 	metrics     Metrics
 	log         *slog.Logger
+	tags        *trace.Tags
+	access      atomic.Bool // log connections that end
 	now         func() time.Time
 	rand        io.Reader
 
 	limits        atomic.Pointer[Limits]
 	admission     admission
-	live          index
+	live          *index
+	filters       *share.Pot   // bytes of live filters
+	messages      *share.Pot   // bytes of messages being read, and read and not yet answered
+	seats         *share.Seats // for who computes
+	behind        behind
+	backlog       atomic.Int64 // bytes of events that some connection has still to look at
+	pressed       func() bool
 	verifier      *verifier
 	signatures    wire.Verifier
 	writers       writers
@@ -57,9 +74,8 @@ type Server struct {
 	queued        atomic.Int64  // bytes in all outboxes
 	queuedSeen    atomic.Int64  // what of that the metrics know
 	subscriptions atomic.Uint64 // made so far
+	connections   atomic.Uint64 // the same
 	panics        atomic.Int64
-
-	values atomic.Int64 // in all live filters
 
 	mu       sync.Mutex
 	conns    map[*conn]netip.Addr
@@ -74,12 +90,17 @@ func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) 
 
 func newServer(b Backend, o Options) *Server {
 	s := &Server{
-		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr,
-		metrics: o.Metrics, log: o.Log, now: o.Now, rand: o.Rand,
+		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
+		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
+		live: newIndex(), filters: share.NewPot(share.PotLimits{}), messages: share.NewPot(share.PotLimits{}), pressed: o.Pressed,
+		seats: share.NewSeats(runtime.GOMAXPROCS(0)),
 		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
 	if s.addr == nil {
 		s.addr = socketAddr
+	}
+	if s.shares == nil {
+		s.shares = share.NewBook(share.Rules{Exempt: true})
 	}
 	if s.metrics == nil {
 		s.metrics = noMetrics{}
@@ -93,11 +114,15 @@ func newServer(b Backend, o Options) *Server {
 	if s.rand == nil {
 		s.rand = rand.Reader
 	}
+	if s.pressed == nil {
+		s.pressed = func() bool { return false }
+	}
 	s.SetLimits(o.Limits)
+	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go
 	// threads. With two for each, commits get larger and cost less.
 	s.verifier = newVerifier(2*runtime.GOMAXPROCS(0), s.wireLimits)
-	b.OnDelivery(s.deliver)
+	b.OnDelivery(s.deliver, s.lost)
 	return s
 }
 
@@ -106,6 +131,8 @@ func newServer(b Backend, o Options) *Server {
 func (s *Server) SetLimits(l Limits) {
 	l = l.withDefaults()
 	s.limits.Store(&l)
+	s.filters.SetLimits(share.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
+	s.messages.SetLimits(share.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
 }
 
 func (s *Server) wireLimits() wire.Limits {
@@ -120,19 +147,22 @@ func socketAddr(r *http.Request) netip.Addr {
 }
 
 // ServeHTTP upgrades a request and leaves the connection to its own goroutines.
-// What is refused is answered with 503 (too many connections, shutting down) or
-// 429 (too many from this address, or a RejectConnection hook).
+// What is refused is answered with 503 (too many connections, shutting down),
+// 429 (too many from this address) or 403 (a RejectConnection hook: the address
+// is blocked).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	addr := s.addr(r)
 	refuse := func(status int, reason, text string) {
 		s.metrics.ConnectionRefused(reason)
+		s.log.Debug("connection refused", "addr", addr, "reason", text)
 		refuseUpgrade(w, status, text)
 	}
 	if s.isDraining() {
 		refuse(http.StatusServiceUnavailable, "draining", "error: the relay is shutting down")
 		return
 	}
-	switch s.admission.enter(addr, s.limits.Load()) {
+	who := s.shares.Enter(addr)
+	switch s.admission.enter(who, s.limits.Load()) {
 	case "total":
 		refuse(http.StatusServiceUnavailable, "total", "error: too many connections")
 		return
@@ -143,14 +173,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kept := false
 	defer func() {
 		if !kept {
-			s.admission.leave(addr)
+			s.admission.leave(who)
 		}
 	}()
 	if s.backend.RejectsConnection(r) {
-		refuse(http.StatusTooManyRequests, "hook", "blocked: connection refused")
+		refuse(http.StatusForbidden, "hook", "blocked: connection refused")
 		return
 	}
-	kept = s.upgrade(w, r, addr)
+	kept = s.upgrade(w, r, addr, who)
 }
 
 // refuseUpgrade answers as all HTTP on the port does: with a JSON error.
@@ -161,7 +191,7 @@ func refuseUpgrade(w http.ResponseWriter, status int, text string) {
 }
 
 // upgrade answers the handshake and starts the connection.
-func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr) (kept bool) {
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr, who share.Who) (kept bool) {
 	lim := s.limits.Load()
 	t := &transport{silence: lim.Silence, stall: lim.Stall}
 	up := websocket.Upgrader{
@@ -184,9 +214,10 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	}
 	t.started = true
 	ws.SetReadLimit(int64(lim.hardCap()))
-	c := newConn(s, ws, t, addr, hex.EncodeToString(challenge))
+	c := newConn(s, ws, t, addr, who, hex.EncodeToString(challenge))
 	if !s.add(c, addr) {
 		t.abort()
+		s.live.leave(&c.feed)
 		return false
 	}
 	go c.serve()
@@ -217,13 +248,12 @@ func (s *Server) add(c *conn, addr netip.Addr) bool {
 func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	addr, in := s.conns[c]
-	if !in {
+	if _, in := s.conns[c]; !in {
 		return
 	}
 	delete(s.conns, c)
 	s.countQueued()
-	s.admission.leave(addr)
+	s.admission.leave(c.entered)
 	s.metrics.ConnectionClosed()
 	if s.draining && len(s.conns) == 0 {
 		close(s.empty)
@@ -248,6 +278,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range conns {
+		c.because("the relay is shutting down")
 		c.draining.Store(true)
 		c.stop(websocket.CloseGoingAway)
 	}

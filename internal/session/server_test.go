@@ -35,14 +35,15 @@ func (m *counted) add(what string, n int) {
 	m.changed = make(chan struct{})
 }
 
-func (m *counted) ConnectionOpened()               { m.add("open", 1) }
-func (m *counted) ConnectionClosed()               { m.add("open", -1); m.add("closed", 1) }
-func (m *counted) ConnectionRefused(reason string) { m.add("refused "+reason, 1) }
-func (m *counted) SubscriptionsAdd(n int)          { m.add("subscriptions", n) }
-func (m *counted) FrameRead(label string)          { m.add("frame "+label, 1) }
-func (m *counted) FrameRefused(reason string)      { m.add("frame refused "+reason, 1) }
-func (m *counted) ReadPaused()                     { m.add("paused", 1) }
-func (m *counted) SlowReaderCut(reason string)     { m.add("cut "+reason, 1) }
+func (m *counted) ConnectionOpened()                { m.add("open", 1) }
+func (m *counted) ConnectionClosed()                { m.add("open", -1); m.add("closed", 1) }
+func (m *counted) ConnectionRefused(reason string)  { m.add("refused "+reason, 1) }
+func (m *counted) SubscriptionsAdd(n int)           { m.add("subscriptions", n) }
+func (m *counted) SubscriptionClosed(reason string) { m.add("closed "+reason, 1) }
+func (m *counted) FrameRead(label string)           { m.add("frame "+label, 1) }
+func (m *counted) FrameRefused(reason string)       { m.add("frame refused "+reason, 1) }
+func (m *counted) ReadPaused()                      { m.add("paused", 1) }
+func (m *counted) SlowReaderCut(reason string)      { m.add("cut "+reason, 1) }
 func (m *counted) AuthDone(ok bool) {
 	if ok {
 		m.add("auth ok", 1)
@@ -266,7 +267,7 @@ func TestHTTPAnswersOfUpgrades(t *testing.T) {
 		counted    string
 	}{
 		{"no websocket", "/", http.Header{}, 400, "refused handshake"},
-		{"rejected by a hook", "/banned", http.Header{}, 429, "refused hook"},
+		{"rejected by a hook", "/banned", http.Header{}, 403, "refused hook"},
 	} {
 		w := httptest.NewRecorder()
 		req := httptest.NewRequest("GET", tc.path, nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/wire"
 )
@@ -237,29 +238,36 @@ func TestPongsDoNotKeepAStuckClientAlive(t *testing.T) {
 	}
 }
 
-// A flood by one connection delays another's events by little: the pool takes
-// turns.
+// A flood of one address, by however many connections, delays another's events by
+// little: the pool takes turns.
 func TestTheVerifierTakesTurns(t *testing.T) {
 	v := &verifier{}
 	v.ready.L = &v.mu
-	flood, polite := &conn{}, &conn{}
-	for range 100 {
-		v.add(flood, &job{})
+	of := func(address string, n uint64) *conn {
+		c := &conn{}
+		c.who.Store(&share.Who{Share: address, Conn: n})
+		return c
 	}
-	v.add(polite, &job{})
-	v.add(polite, &job{})
-	var order []*conn
-	for range 102 {
-		order = append(order, v.next().owner)
-	}
-	at := 0
-	for i, c := range order {
-		if c == polite {
-			at = i
+	polite, neighbour := of("192.0.2.2", 0), of("192.0.2.1", 1000)
+	for i := range uint64(100) {
+		flood := of("192.0.2.1", i)
+		for range 10 {
+			v.add(flood, &job{size: 100})
 		}
 	}
-	if at > 4 {
-		t.Errorf("the polite client's second event came as number %d", at+1)
+	for range 2 {
+		v.add(polite, &job{size: 100})
+		v.add(neighbour, &job{size: 100})
+	}
+	last := map[*conn]int{}
+	for i := range 1004 {
+		last[v.next().owner] = i
+	}
+	if last[polite] > 4 {
+		t.Errorf("the polite client's second event came as number %d", last[polite]+1)
+	}
+	if last[neighbour] > 210 { // of the same address, with a hundred others
+		t.Errorf("its neighbour's second event came as number %d", last[neighbour]+1)
 	}
 }
 

@@ -24,17 +24,18 @@ type subscription struct {
 	id      string
 	head    []byte // of its event frames
 	filters []matcher
-	keys    []key // where the index has it
-	values  int   // in its filters
-	order   uint64
+	places  []uint64 // where the index has its connection for it
+	holds   int64    // bytes
 
 	ceiling atomic.Int64
+	spent   atomic.Int64 // comparisons since its connection fell behind
 
 	mu     sync.Mutex
 	late   map[int64]struct{} // arrivals above the ceiling that were sent before EOSE; the highest is latest
 	latest int64
 	live   bool
 	ended  bool
+	why    string // it was closed before it was live
 	kept   []keptEvent
 }
 
@@ -48,18 +49,20 @@ type keptEvent struct {
 // newSubscription prepares what a REQ was granted for live delivery. Search
 // filters and those that can match nothing have no part in that.
 func newSubscription(c *conn, id string, granted []relay.Granted) *subscription {
-	s := &subscription{c: c, id: id, order: c.srv.subscriptions.Add(1)}
+	s := &subscription{c: c, id: id, holds: footprint(granted)}
 	s.head = wire.AppendEventFrame(nil, id, nil)
 	s.head = s.head[:len(s.head)-1]
 	for _, g := range granted {
-		s.values += valuesIn(&g.Filter)
-		if g.Filter.Search == "" && canMatch(&g.Filter) {
-			s.filters = append(s.filters, newMatcher(g))
+		if isLive(&g.Filter) {
+			s.filters = append(s.filters, newMatcher(c.srv.live.hash, g))
 		}
 	}
-	s.keys = keysOf(s.filters)
+	s.places = placesOf(c.srv.live.hash, s.filters)
 	return s
 }
+
+// isLive tells whether a filter can match what comes.
+func isLive(f *nostr.Filter) bool { return f.Search == "" && canMatch(f) }
 
 // send queues a stored event.
 func (s *subscription) send(row *store.Row) {
@@ -81,25 +84,51 @@ func (s *subscription) sentEarly(seq int64) {
 }
 
 // deliver sends or keeps an event if the subscription asks for it and may know
-// of it. It reports whether it did, and whether the caller must start the
-// connection's writer. It never waits for the client.
-func (s *subscription) deliver(d *relay.Delivery, expires nostr.Timestamp) (sent, start bool) {
+// of it. It reports whether it did, whether the caller must start the
+// connection's writer, and how many comparisons that took: at most one for each
+// value of the filters, or a few for each tag of the event if those are fewer.
+// It never waits for the client.
+func (s *subscription) deliver(t *task) (sent, start bool, comparisons int) {
 	defer s.c.rescue("live")
+	comparisons = 1
+	if !overlap(s.places, t.found(), &comparisons) {
+		return false, false, comparisons
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.live && s.stale(d.Seq) || !s.wants(d) {
-		return false, false
+	defer func() { s.spent.Add(int64(comparisons)) }()
+	n := t.news
+	if s.ended || s.live && s.stale(n.Seq) || !s.wants(n, &comparisons) {
+		return false, false, comparisons
 	}
 	if !s.live {
 		lim := s.c.srv.limits.Load()
-		if !s.c.out.keep(len(d.JSON)+frameOverhead, lim) {
+		if !s.c.out.keep(len(n.JSON)+frameOverhead, lim) {
 			s.c.overflow()
-			return false, false
+			return false, false, comparisons
 		}
-		s.kept = append(s.kept, keptEvent{d.Seq, expires, d.JSON})
-		return true, false
+		s.kept = append(s.kept, keptEvent{n.Seq, n.expires, n.JSON})
+		return true, false, comparisons
 	}
-	return true, s.push(d.JSON)
+	return true, s.push(n.JSON), comparisons
+}
+
+// overlap tells whether two sorted lists have something in common.
+func overlap(a, b []uint64, comparisons *int) bool {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	at := 0
+	for _, v := range b {
+		at += seek(len(a)-at, func(n int) bool { return a[at+n] >= v })
+		if at == len(a) {
+			return false
+		}
+		if *comparisons++; a[at] == v {
+			return true
+		}
+	}
+	return false
 }
 
 // stale tells whether an arrival was in the stored answer. Ephemeral events have
@@ -120,10 +149,16 @@ func (s *subscription) stale(seq int64) bool {
 
 // wants tells whether one of the filters matches the event and the gate grants
 // it to that very filter.
-func (s *subscription) wants(d *relay.Delivery) bool {
+func (s *subscription) wants(n *news, comparisons *int) bool {
 	for i := range s.filters {
 		m := &s.filters[i]
-		if m.matches(d.Event) && s.c.srv.backend.CanRead(m.scope, d) {
+		yes, cost := m.matches(n)
+		*comparisons += cost
+		if !yes {
+			continue
+		}
+		*comparisons += len(n.Subject.P)
+		if s.c.srv.backend.CanRead(m.scope, &n.Delivery) {
 			return true
 		}
 	}
@@ -140,10 +175,14 @@ func (s *subscription) push(json []byte) (start bool) {
 }
 
 // goLive sends EOSE and what was kept. start says that the caller must start the
-// connection's writer.
-func (s *subscription) goLive(eose []byte) (start bool) {
+// connection's writer. If the relay has closed the subscription meanwhile, it
+// does nothing but say why.
+func (s *subscription) goLive(eose []byte) (start bool, closed string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.why != "" {
+		return false, s.why
+	}
 	s.c.say(eose)
 	kept := s.kept
 	s.releaseKept()
@@ -154,15 +193,54 @@ func (s *subscription) goLive(eose []byte) (start bool) {
 		}
 	}
 	s.live = true
-	return start
+	return start, ""
 }
 
-// end makes deliver do nothing from now on.
-func (s *subscription) end() {
+// closedFor is why the relay has closed the subscription before it was live; ""
+// if it has not.
+func (s *subscription) closedFor() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.why
+}
+
+// close ends the subscription, once, from any goroutine: nothing of it is sent
+// after this returns, but CLOSED with why, if there is one. While stored events
+// are sent, that is left to who sends them.
+func (s *subscription) close(why string) (first bool) {
+	first, start := s.end(why)
+	if !first {
+		return false
+	}
+	s.c.feed.remove(s)
+	s.c.filters.Give(s.holds)
+	s.c.srv.metrics.SubscriptionsAdd(-1)
+	if why != "" {
+		s.c.logRefused("subscription", why)
+	}
+	if start {
+		s.c.write()
+	}
+	return true
+}
+
+func (s *subscription) end(why string) (first, start bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false, false
+	}
 	s.ended = true
 	s.releaseKept()
+	switch {
+	case why == "":
+	case s.live:
+		s.c.say(wire.AppendClosed(nil, s.id, why))
+		start = s.c.out.ready()
+	default:
+		s.why = why
+	}
+	return true, start
 }
 
 func (s *subscription) releaseKept() {

@@ -31,21 +31,29 @@ type transport struct {
 	net.Conn
 	raw            syscall.RawConn // the same socket; nil where there is none
 	silence, stall time.Duration
+	waits, works   func() // told before Read waits, and when something has come
 
 	started    bool // set before the session's goroutines start
 	compressed bool // permessage-deflate was agreed on
 
+	in, out   atomic.Int64 // bytes on the wire
 	until     atomic.Int64 // after farewell: when reading ends, in Unix nanoseconds
 	closeCode atomic.Int32 // the code that the library wanted to close with
 }
 
 // Read reads what the client sent; each wait is bounded by silence.
 func (t *transport) Read(p []byte) (int, error) {
+	if t.started {
+		t.waits()
+		defer t.works()
+	}
 	t.Conn.SetReadDeadline(time.Now().Add(t.silence))
 	if until := t.until.Load(); until != 0 { // farewell may have come between
 		t.Conn.SetReadDeadline(time.Unix(0, until))
 	}
-	return t.Conn.Read(p)
+	n, err := t.Conn.Read(p)
+	t.in.Add(int64(n))
+	return n, err
 }
 
 // Write is called by the websocket library only: for the answer to the upgrade,
@@ -74,6 +82,7 @@ func (t *transport) send(p []byte) error {
 		t.Conn.SetWriteDeadline(time.Now().Add(t.stall/4 + 1))
 		n, err := t.Conn.Write(p[:min(len(p), chunkBytes)])
 		p = p[n:]
+		t.out.Add(int64(n))
 		if n > 0 {
 			progress = time.Now()
 		}
@@ -100,6 +109,7 @@ func (t *transport) attempt(p []byte) (n int, err error) {
 		err = a.err
 	}
 	n, a.p = a.n, nil
+	t.out.Add(int64(n))
 	return n, err
 }
 

@@ -1,27 +1,27 @@
 package session
 
 import (
+	"runtime"
 	"sync"
 
+	"engramd/internal/share"
 	"engramd/internal/wire"
 )
 
 // verifier is the pool that parses EVENTs and checks their signatures, one for
-// all connections. Workers take one message of each connection that has any in
-// turn, so that a client which floods delays another by one check, not by all
-// of its own. What a connection may have waiting is bounded by its inbox.
+// all connections. Workers take one message of each share in turn, and within a
+// share of each connection, so that who floods, from however many connections,
+// delays another by few checks, not by all of its own. What a connection may
+// have waiting is bounded by its inbox.
 type verifier struct {
 	mu     sync.Mutex
 	ready  sync.Cond
-	turns  []*lane // connections with messages waiting, in the order of their turns
+	jobs   share.Queue[*job]
 	closed bool
 }
 
-// lane holds what one connection has waiting for the pool. The verifier's lock
-// guards it.
-type lane struct {
-	jobs []*job
-}
+// checkCost is what a signature check costs, in bytes to be parsed and hashed.
+const checkCost = 12 << 10
 
 func newVerifier(workers int, limits func() wire.Limits) *verifier {
 	v := &verifier{}
@@ -37,41 +37,30 @@ func (v *verifier) add(c *conn, j *job) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	j.owner = c
-	c.lane.jobs = append(c.lane.jobs, j)
-	if len(c.lane.jobs) == 1 {
-		v.turns = append(v.turns, &c.lane)
-		v.ready.Signal()
-	}
+	v.jobs.Push(c.charged(), j, float64(j.size+checkCost))
+	v.ready.Signal()
 }
 
 // next waits for the next message in turn; nil when the pool ends.
 func (v *verifier) next() *job {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for len(v.turns) == 0 {
+	for {
+		if j, ok := v.jobs.Pop(); ok {
+			return j
+		}
 		if v.closed {
 			return nil
 		}
 		v.ready.Wait()
 	}
-	l := v.turns[0]
-	v.turns[0] = nil
-	v.turns = v.turns[1:]
-	j := l.jobs[0]
-	l.jobs[0] = nil
-	l.jobs = l.jobs[1:]
-	if len(l.jobs) > 0 {
-		v.turns = append(v.turns, l)
-	} else {
-		l.jobs = nil
-	}
-	return j
 }
 
 func (v *verifier) work(limits func() wire.Limits) {
 	for j := v.next(); j != nil; j = v.next() {
 		j.owner.srv.metrics.QueueAdd(queueVerify, -1)
 		j.owner.check(j, limits())
+		runtime.Gosched() // there may be more of them than processors
 	}
 }
 

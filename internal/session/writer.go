@@ -3,6 +3,8 @@ package session
 import (
 	"errors"
 	"sync"
+
+	"engramd/internal/share"
 )
 
 // corkBytes is how much the writer gathers before it calls the kernel. Bodies
@@ -22,7 +24,8 @@ const (
 // a client. It touches neither the inbox nor the subscriptions.
 type writer struct {
 	c      *conn
-	direct bool    // must not wait
+	direct bool // must not wait
+	seat   share.Seat
 	taken  []frame // the batch
 	left   []frame // of it, what is not yet encoded
 	last   bool    // the batch was queued by cut, and is sent
@@ -40,6 +43,7 @@ func newWriter(c *conn) *writer {
 		w = &writer{cork: make([]byte, 0, corkBytes+corkLarge)}
 	}
 	w.c = c
+	w.seat.Of = c.srv.seats
 	return w
 }
 
@@ -50,7 +54,7 @@ func (w *writer) free() {
 	if cap(w.cork) > 4*corkBytes || cap(w.taken) > 1<<10 {
 		return
 	}
-	*w = writer{cork: w.cork[:0], taken: w.taken[:0]} // frames were forgotten as they were sent
+	*w = writer{cork: w.cork[:0], taken: w.taken[:0], seat: w.seat} // frames were forgotten as they were sent
 	pool.Put(w)
 }
 
@@ -101,15 +105,18 @@ func (w *writer) run() {
 	resting := false
 	defer func() {
 		if !resting {
+			w.seat.Rise()
 			w.fail()
 		}
 	}()
 	defer w.c.rescue("writer")
 	for {
+		w.seat.Sit(w.c.charged())
 		if err := w.write(); err != nil { // at first, what an attempt has left
 			w.stopped(err)
 			return
 		}
+		w.seat.Rise()
 		w.c.srv.countQueued()
 		rests, over := w.take()
 		if over {
@@ -136,8 +143,8 @@ func (w *writer) stopped(err error) {
 	w.settle()
 	w.c.srv.countQueued()
 	if errors.Is(err, errStalled) {
+		w.c.because("the client does not read")
 		w.c.srv.metrics.SlowReaderCut("stalled")
-		w.c.srv.log.Debug("client cut off", "reason", "stalled")
 	}
 }
 
@@ -188,6 +195,7 @@ func (w *writer) write() error {
 func (w *writer) frame(f *frame) error {
 	w.bytes += f.size()
 	w.count++
+	w.c.record.framesOut.Add(1)
 	switch {
 	case w.compresses(f):
 		w.cork = w.c.srv.deflaters.appendFrame(w.cork, f)
@@ -214,7 +222,7 @@ func (w *writer) large(f *frame) error {
 	if err := w.send(); err != nil {
 		return err
 	}
-	if err := w.c.net.send(f.body[fits:]); err != nil {
+	if err := w.sendAll(f.body[fits:]); err != nil {
 		return err
 	}
 	w.cork = append(w.cork, ']')
@@ -233,7 +241,7 @@ func (w *writer) flush() error {
 // send gives the kernel what is encoded.
 func (w *writer) send() error {
 	if !w.direct {
-		err := w.c.net.send(w.cork)
+		err := w.sendAll(w.cork)
 		w.cork = w.cork[:0]
 		return err
 	}
@@ -243,6 +251,17 @@ func (w *writer) send() error {
 		return errBusy
 	}
 	return err
+}
+
+// sendAll sends p, however long that takes; others compute while it waits.
+func (w *writer) sendAll(p []byte) error {
+	n, err := w.c.net.attempt(p)
+	if p = p[n:]; err != nil || len(p) == 0 {
+		return err
+	}
+	w.seat.Rise()
+	defer w.seat.Sit(w.c.charged())
+	return w.c.net.send(p)
 }
 
 // settle takes off the outbox what was sent or will never be.

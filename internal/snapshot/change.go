@@ -71,7 +71,7 @@ func (l *Lock) Verify(ctx context.Context, id string, now time.Time, o bundle.Ve
 		return report, err
 	case report.OK():
 		record := recordOf(report.Manifest, report.SHA256, now)
-		record.Pinned = info.Pinned
+		record.Pinned, record.Managed = info.Pinned, info.Managed
 		return report, writeRecord(filepath.Dir(info.Path), id, record)
 	case info.Verified() && report.SHA256 != info.SHA256:
 		return report, l.unverified(info)
@@ -112,6 +112,16 @@ func (l *Lock) Pin(id string, pinned bool) error {
 		return err
 	}
 	info.Record.Pinned = pinned
+	return writeRecord(filepath.Dir(info.Path), id, info.Record)
+}
+
+// Manage records the name of a bundle for who manages the relay over the network.
+func (l *Lock) Manage(id, name string) error {
+	info, err := l.s.Find(l.tenant, l.agent, id)
+	if err != nil {
+		return err
+	}
+	info.Record.Managed = name
 	return writeRecord(filepath.Dir(info.Path), id, info.Record)
 }
 

@@ -53,6 +53,10 @@ type Record struct {
 	Events    int64  `json:"events"`
 	HeadsRoot string `json:"heads_root,omitempty"`
 	Pinned    bool   `json:"pinned"`
+	// Managed is the name by which who manages the relay over the network knows the
+	// bundle: of the form of an id, and at random, because an id is made of what the
+	// bundle holds. Empty for bundles that were not made there.
+	Managed string `json:"managed,omitempty"`
 }
 
 // Verified reports whether the bundle was verified when it was written, or

@@ -36,7 +36,7 @@ func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(
 	if limit <= 0 {
 		most = -1
 	}
-	return s.read(ctx, func(ctx context.Context, c *conn) error {
+	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAuditRead, []driver.Value{since, most}, func(v []driver.Value) error {
 			call, err := scanCall(v)
 			if err != nil {
@@ -68,7 +68,7 @@ func scanCall(v []driver.Value) (c AdminCall, err error) {
 // AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in Unix seconds, whose they were and when, in
 // the order of that time: what the memory against replays has to know after a restart.
 func (s *Store) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
-	return s.read(ctx, func(ctx context.Context, c *conn) error {
+	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)
 			fn(hexOf(v[0]), hexOf(v[1]), at)

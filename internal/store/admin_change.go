@@ -59,7 +59,7 @@ func (w *writer) administer(e AdminEntry) error {
 
 // AdminLists reads all lists, each in the order in which its entries were made or changed.
 func (s *Store) AdminLists(ctx context.Context) (entries []AdminEntry, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAdminLists, nil, func(v []driver.Value) error {
 			name, err := unkey(v[1])
 			if err != nil {

@@ -32,6 +32,9 @@ const (
 	AdminSet     AdminVerdict = "set" // AdminInfo only: Text is the field's value
 )
 
+// AdminOperator stands in the audit table for key and signature of what a command at the machine did: no key called.
+const AdminOperator = "0000000000000000000000000000000000000000000000000000000000000000"
+
 // AdminEntry is one entry of a list.
 type AdminEntry struct {
 	List    AdminList

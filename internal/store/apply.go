@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
@@ -28,7 +30,7 @@ const msgExpired = "invalid: the event has expired"
 // known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
 // most of the time, and are asked for every event otherwise.
 type known struct {
-	history, deletedIDs, deletedAddresses, vanished, banned, quarantine bool
+	history, deletedIDs, deletedAddresses, vanished, banned, quarantine, floors bool
 }
 
 // apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, banned, this very event,
@@ -49,6 +51,9 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	}
 	if gone, err := w.deletedBefore(r); err != nil || gone {
 		return Result{Outcome: Deleted, Message: MsgDeleted}, err
+	}
+	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
+		return Result{Outcome: Conflict, Message: MsgConflict}, err
 	}
 	before, err := w.usageBefore(r)
 	if err != nil {
@@ -77,9 +82,31 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	return result, err
 }
 
+// misses reports whether a write was made for another head than the one that is there, or would not become the head.
+func (w *writer) misses(r *record, base *[32]byte) (bool, error) {
+	if base == nil {
+		return false, nil
+	}
+	if r.d == nil {
+		return true, nil
+	}
+	head, err := w.head(r)
+	if err != nil {
+		return false, err
+	}
+	if head.exists {
+		return !bytes.Equal(head.id, base[:]) || head.beats(r), nil
+	}
+	if *base != [32]byte{} {
+		return true, nil
+	}
+	return w.newerInHistory(r)
+}
+
 // have reports whether this very event is here, as head, regular event or history.
 func (w *writer) have(r *record) (bool, error) {
-	have, err := w.c.exists(sqlHaveEvent, r.id)
+	w.args = append(w.args[:0], r.id)
+	have, err := w.c.exists(sqlHaveEvent, w.args...)
 	if err != nil || have || !w.known.history || r.d == nil {
 		return have, err
 	}
@@ -106,6 +133,13 @@ func (w *writer) place(r *record) (Result, error) {
 		if newer {
 			return Result{Outcome: Stale, Message: MsgStale}, w.keepLate(r)
 		}
+		removed, err := w.belowFloor(r)
+		if err != nil {
+			return Result{}, err
+		}
+		if removed {
+			return Result{Outcome: Stale, Message: MsgRemoved}, w.keepLate(r)
+		}
 		return w.insert(r)
 	}
 	if err := w.supersede(head, r); err != nil {
@@ -120,7 +154,7 @@ func (w *writer) place(r *record) (Result, error) {
 func (w *writer) insert(r *record) (Result, error) {
 	w.seq++
 	seq := w.seq
-	who, err := w.giveNumber(author(r.pubkey))
+	who, err := w.giveAuthor(author(r.pubkey))
 	if err != nil {
 		return Result{}, err
 	}
@@ -128,9 +162,9 @@ func (w *writer) insert(r *record) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	_, err = w.exec(sqlInsertEvent, seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
+	w.args = append(w.args[:0], seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
 		readers, timeOrNil(r.expires), w.now, r.json, who)
-	if err != nil {
+	if _, err = w.exec(sqlInsertEvent, w.args...); err != nil {
 		return Result{}, err
 	}
 	for i := range r.tags {
@@ -158,7 +192,8 @@ func (w *writer) insertTag(r *record, t *tagRow, seq int64) error {
 		}
 		value = num
 	}
-	_, err := w.exec(sqlInsertTag, t.name, value, r.created, seq, int64(r.ev.Kind))
+	w.args = append(w.args[:0], t.name, value, r.created, seq, int64(r.ev.Kind))
+	_, err := w.exec(sqlInsertTag, w.args...)
 	return err
 }
 

@@ -39,7 +39,11 @@ func (w *writer) commit(batch []*Pending) {
 		results, err = w.transact(batch, true)
 		w.noRoom = false
 	}
-	w.s.observe.CommitDone(time.Since(start), len(batch), err == nil)
+	took := time.Since(start)
+	w.s.observe.CommitDone(took, len(batch), err == nil)
+	if err == nil {
+		w.s.recent.commit(took)
+	}
 	w.concluded(err)
 	if errors.Is(err, errLost) && len(batch) > 1 {
 		w.commit(batch[:len(batch)/2])
@@ -47,13 +51,14 @@ func (w *writer) commit(batch []*Pending) {
 		return
 	}
 	if err != nil {
-		w.s.log.Error("write failed", "events", len(batch), "err", err)
+		w.failed(len(batch), err)
 		for _, p := range batch {
 			p.finish(failure(err))
 		}
 		return
 	}
 	var again []*Pending
+	var lost int
 	for i, p := range batch {
 		if w.purging && !p.again && errors.Is(results[i].Err, ErrFull) {
 			p.again = true
@@ -64,12 +69,27 @@ func (w *writer) commit(batch []*Pending) {
 			j.result = results[i]
 			continue
 		}
+		if results[i].Outcome == Failed {
+			lost, err = lost+1, results[i].Err
+		}
 		p.finish(results[i])
+	}
+	if lost > 0 {
+		w.failed(lost, err)
 	}
 	if len(again) > 0 {
 		w.purgeNow()
 		w.commit(again)
 	}
+}
+
+// failed tells of events that could not be stored.
+func (w *writer) failed(events int, err error) {
+	if errors.Is(err, ErrFull) {
+		w.full = true
+		w.s.observe.NoRoom(events)
+	}
+	w.s.log.Error("write failed", "events", events, "err", err)
 }
 
 // failure is the result for an error of the store; nil makes an empty one.
@@ -99,11 +119,12 @@ func (w *writer) begin() {
 // concluded makes known what a transaction did, or forgets it when it failed.
 func (w *writer) concluded(err error) {
 	if err != nil {
-		w.usage.clear()
+		w.usage.reset(true)
 		w.numbers.forget(w.stage.numbered)
 		w.stage.reset()
 		return
 	}
+	w.usage.reset(false)
 	w.s.lastSeq.Store(w.seq)
 	for _, fn := range w.stage.after {
 		fn()
@@ -142,6 +163,9 @@ func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
 		}
 		if err := w.writeIndex(); err != nil {
 			return fmt.Errorf("%w: full-text index: %w", errLost, err)
+		}
+		if err := w.writeUsage(); err != nil {
+			return fmt.Errorf("%w: %w", errLost, err)
 		}
 		return nil
 	})

@@ -13,18 +13,20 @@ import (
 
 // Check reads the whole database in one read transaction and reports what is wrong with it: SQLite's integrity check,
 // which compares tables and indexes; each event's columns, gate class and tag rows against its JSON, and its id against
-// its content; heads against history; contract states; the counters of threads; the numbers of keys. It changes nothing. The error is for a check that could not be
+// its content; heads against history; contract states; the counters of threads and of authors; the numbers of keys. It changes nothing. The error is for a check that could not be
 // made. The table of the options says which classes are right.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix()}
-		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.threads, k.numbers} {
+		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.threads, k.numbers, k.usage} {
 			if err := part(); err != nil {
 				return err
 			}
 		}
-		return nil
+		var err error
+		k.report.Above, err = above(ctx, c, s.live.Load().Quota)
+		return err
 	})
 	return k.report, err
 }
@@ -127,7 +129,7 @@ func (k *checker) row(table string, v []driver.Value) *record {
 		k.problem("json", adviceRestore, "%s %d: %v", table, seq, err)
 		return nil
 	}
-	r, err := newRecord(ev, k.table.Classify(ev))
+	r, err := newRecord(ev, k.table.Reclassify(ev, storedClass(v[5])))
 	if err != nil || !ev.CheckID() || string(r.json) != string(raw) {
 		k.problem("json", adviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
 		return nil
@@ -146,6 +148,12 @@ func (k *checker) row(table string, v []driver.Value) *record {
 			table, seq, v[5], r.class, r.class)
 	}
 	return r
+}
+
+// storedClass reads the column class, Open for what is none.
+func storedClass(v driver.Value) gate.Class {
+	n, _ := v.(int64)
+	return gate.Class(n)
 }
 
 // tags looks for tag rows that no event has.
@@ -198,6 +206,20 @@ func (k *checker) states() error {
 	})
 	if n > 0 {
 		k.problem("states", adviceRestore, "%d contract states name parties that cannot be", n)
+	}
+	return err
+}
+
+// usage compares what authors keep with what is counted.
+func (k *checker) usage() error {
+	const real = `SELECT author, sum(n), sum(size) FROM (
+		SELECT (SELECT key FROM pubkeys WHERE num = events.author) AS author, count(*) AS n, sum(length(json)) AS size
+			FROM events GROUP BY events.author
+		UNION ALL SELECT pubkey, count(*), sum(length(json)) FROM history GROUP BY pubkey) GROUP BY author`
+	const kept = `SELECT author, events, bytes FROM author_usage`
+	n, err := k.c.number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
+	if err == nil && n > 0 {
+		k.problem("usage", adviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows", n)
 	}
 	return err
 }

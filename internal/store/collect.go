@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"math"
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -23,47 +24,62 @@ func compareFound(a, b found) int {
 }
 
 // collect finds the newest rows of many spans, or of spans without order, without their JSON: span by span, of each only
-// what is newer than the oldest of those found so far that still counts. It returns most of them at the utmost.
-func (r *reading) collect(spans []span, most int) ([]found, error) {
-	best := make([]found, 0, min(most+most/4+16, 1024))
-	full := false // best[most-1] is a bound that rows must beat
-	shrink := func() {
-		slices.SortFunc(best, compareFound)
-		best = slices.CompactFunc(best, func(a, b found) bool { return a.seq == b.seq })
-		if len(best) >= most {
-			best, full = best[:most], true
+// what is newer than the oldest of those found so far that still counts. It keeps one more than the page has rows.
+func (r *reading) collect(pg *paging) error {
+	most := pg.size.rows + 1
+	if pg.best == nil {
+		pg.best = make([]found, 0, min(most+most/4+16, 1024))
+	}
+	for ; len(pg.spans) > 0; pg.spans, pg.until = pg.spans[1:], math.MaxInt64 {
+		if err := r.collectSpan(pg, pg.spans[0], most); err != nil {
+			return err
+		}
+		if !pg.full && len(pg.best) > most {
+			pg.shrink(most)
 		}
 	}
-	for _, sp := range spans {
-		text, args := r.statement(columnsKey, sp)
-		if full {
-			args[len(sp.args)] = max(r.want.since, best[most-1].createdAt)
+	pg.shrink(most)
+	return nil
+}
+
+// collectSpan collects one span, from where it was left.
+func (r *reading) collectSpan(pg *paging, sp span, most int) error {
+	text, args := r.statement(columnsKey, sp)
+	if pg.full {
+		args[len(sp.args)] = max(r.want.since, pg.best[most-1].createdAt)
+	}
+	until := min(r.until(), pg.until)
+	args[len(sp.args)+1] = until
+	r.c.watch.Mark(until)
+	err := r.c.query(r.ctx, text, args, func(v []driver.Value) error {
+		f, err := scanFound(v)
+		if err != nil {
+			return err
 		}
-		err := r.c.query(r.ctx, text, args, func(v []driver.Value) error {
-			f, err := scanFound(v)
-			if err != nil {
-				return err
-			}
-			if full && compareFound(f, best[most-1]) >= 0 {
-				if sp.ordered && f.createdAt < best[most-1].createdAt {
-					return errStop
-				}
-				return nil
-			}
-			if best = append(best, f); len(best) >= most+most/4+16 {
-				shrink()
+		if pg.full && compareFound(f, pg.best[most-1]) >= 0 {
+			if sp.ordered && f.createdAt < pg.best[most-1].createdAt {
+				return errStop
 			}
 			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
-		if !full && len(best) > most {
-			shrink()
+		if pg.best = append(pg.best, f); len(pg.best) >= most+most/4+16 {
+			pg.shrink(most)
 		}
+		return nil
+	})
+	if err != nil && sp.ordered {
+		pg.until = r.c.watch.At()
 	}
-	shrink()
-	return best, nil
+	return err
+}
+
+// shrink keeps the most that come first; then the last of them is a bound that rows must beat.
+func (pg *paging) shrink(most int) {
+	slices.SortFunc(pg.best, compareFound)
+	pg.best = slices.CompactFunc(pg.best, func(a, b found) bool { return a.seq == b.seq })
+	if len(pg.best) >= most {
+		pg.best, pg.full = pg.best[:most], true
+	}
 }
 
 func scanFound(v []driver.Value) (found, error) {
@@ -108,7 +124,7 @@ func (r *reading) fetchPart(rows []Row, part []found) ([]Row, error) {
 	w.text("SELECT " + columns(r.scope, nostr.Filter{}) + " FROM events AS e WHERE ")
 	w.andIn("e.seq", seqs)
 	w.and("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
-	scopeWhere(&w, r.scope, nostr.Filter{}, fromEvents)
+	scopeWhere(&w, r.scope, nostr.Filter{}, fromEvents, dAny)
 	got := make(map[int64]entry, len(part))
 	err := r.c.query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
 		var e entry

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/mattn/go-sqlite3"
+
+	"engramd/internal/store/steps"
 )
 
 // conn is one SQLite connection with its prepared statements. It is used by one goroutine at a time.
@@ -22,6 +24,9 @@ type conn struct {
 	limit int              // of stmts
 	clock uint64           // counts uses, for eviction
 	named []driver.NamedValue
+	watch *steps.Watch // of a connection for clients
+	pace  *pace        // of the read under way; nil: as fast as it goes
+	extra bool         // opened because all others were lent
 }
 
 // stmt is a prepared statement.
@@ -58,13 +63,17 @@ func readerPragmas(cache int64) (url.Values, []string) {
 	return url.Values{"_query_only": {"1"}}, []string{
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
 		"mmap_size=2147418112", // rows of one author lie far apart: a read then costs a fault at most, not a copy of its page
-		"temp_store=MEMORY",
+		"temp_store=FILE",      // what a count needs to tell events apart goes to a file beyond some MiB, and not into memory
 		"trusted_schema=OFF",
 	}
 }
 
 // close finalizes the statements and closes the connection.
 func (c *conn) close() error {
+	if c.watch != nil {
+		c.watch.Close()
+		c.watch = nil
+	}
 	for text, st := range c.stmts {
 		st.s.Close()
 		delete(c.stmts, text)
@@ -86,11 +95,15 @@ func (c *conn) take(text string) (*stmt, error) {
 	return &stmt{s: s.(*sqlite3.SQLiteStmt)}, nil
 }
 
+// longText is the length from which on the text of a statement is not kept: only odd filters make such, each another one, and
+// compiled they take a hundred times as much.
+const longText = 4096
+
 // put gives a statement back; the least recently used one goes when there are too many.
 func (c *conn) put(text string, st *stmt) {
 	c.clock++
 	st.used = c.clock
-	if _, twice := c.stmts[text]; twice {
+	if _, twice := c.stmts[text]; twice || len(text) > longText {
 		st.s.Close()
 		return
 	}
@@ -141,7 +154,7 @@ func (c *conn) query(ctx context.Context, text string, args []driver.Value, row 
 	if err != nil {
 		return err
 	}
-	rows, err := st.s.QueryContext(ctx, c.bind(args))
+	rows, err := c.start(ctx, st, args)
 	if err != nil {
 		st.s.Close()
 		return err
@@ -169,6 +182,17 @@ func (c *conn) query(ctx context.Context, text string, args []driver.Value, row 
 			return err
 		}
 	}
+}
+
+// start starts a statement. That of a paced read is ended by its pace, which costs less than a watch of the driver's.
+func (c *conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver.Rows, error) {
+	if c.pace != nil {
+		if err := c.pace.statement(args); err != nil {
+			return nil, err
+		}
+		ctx = context.Background()
+	}
+	return st.s.QueryContext(ctx, c.bind(args))
 }
 
 // errStop ends conn.query early without an error.
@@ -207,109 +231,4 @@ func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
 func (c *conn) script(sql string) error {
 	_, err := c.db.Exec(sql, nil)
 	return err
-}
-
-// readers is the pool of read connections: opened with the store, lent one at a time, closed with it.
-type readers struct {
-	idle chan *conn
-	n    int
-}
-
-func openReaders(path string, n int, cache int64) (*readers, error) {
-	r := &readers{idle: make(chan *conn, n)}
-	for range n {
-		dsn, pragmas := readerPragmas(cache)
-		c, err := connect(path, dsn, pragmas)
-		if err != nil {
-			r.close()
-			return nil, err
-		}
-		r.idle <- c
-		r.n++
-	}
-	return r, nil
-}
-
-// close waits until every connection is given back and closes it. The store has made sure that no new loans start.
-func (r *readers) close() error {
-	var err error
-	for range r.n {
-		err = errors.Join(err, (<-r.idle).close())
-	}
-	r.n = 0
-	return err
-}
-
-// read lends fn a read-only connection. Each statement fn runs is a read transaction of its own; for several that must
-// see one state, use snapshot. ctx passed to fn carries the time limit (Live.QueryTimeout): give it to conn.query, which
-// interrupts the statement when it ends. The error is ErrTimeout when the limit was reached (waiting for a connection
-// counts), the parent's when its caller went away, ErrClosed after Close, else fn's own. fn must not keep the connection
-// nor wait for anything but the database.
-func (s *Store) read(parent context.Context, fn func(ctx context.Context, c *conn) error) error {
-	ctx, cancel := parent, context.CancelFunc(func() {})
-	if d := s.live.Load().QueryTimeout; d > 0 {
-		ctx, cancel = context.WithTimeout(parent, d)
-	}
-	defer cancel()
-	return readError(parent, ctx, s.lend(ctx, fn))
-}
-
-// lend lends fn a connection from the pool for as long as ctx lasts.
-func (s *Store) lend(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case <-s.closing:
-		return ErrClosed
-	default:
-	}
-	var c *conn
-	select {
-	case c = <-s.readers.idle:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.closing:
-		return ErrClosed
-	}
-	defer func() { s.readers.idle <- c }()
-	return fn(ctx, c)
-}
-
-// snapshot is read within one read transaction: all that fn reads is of one state of the database.
-func (s *Store) snapshot(parent context.Context, fn func(ctx context.Context, c *conn) error) error {
-	return s.read(parent, inSnapshot(fn))
-}
-
-// wholeSnapshot is snapshot without a time limit, on a connection of its own: for the operator's work that goes through
-// the whole database, which must not take a connection from the clients.
-func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
-	select {
-	case <-s.closing:
-		return ErrClosed
-	default:
-	}
-	dsn, pragmas := readerPragmas(operatorCache)
-	c, err := connect(s.path, dsn, pragmas)
-	if err != nil {
-		return err
-	}
-	return errors.Join(readError(ctx, ctx, inSnapshot(fn)(ctx, c)), c.close())
-}
-
-// operatorCache is the page cache in bytes of a connection for the operator's work.
-const operatorCache = 16 << 20
-
-func inSnapshot(fn func(ctx context.Context, c *conn) error) func(ctx context.Context, c *conn) error {
-	return func(ctx context.Context, c *conn) (err error) {
-		if _, err := c.exec("BEGIN"); err != nil {
-			return err
-		}
-		defer func() {
-			if _, e := c.exec("ROLLBACK"); e != nil && err == nil {
-				err = e
-			}
-		}()
-		return fn(ctx, c)
-	}
 }

@@ -65,7 +65,7 @@ func (t Thread) total(ctx context.Context, c *conn, now int64) (n int, err error
 
 // ThreadGroups counts the entries of a thread by part, form and type.
 func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		now := s.clock().Unix()
 		for _, p := range t.parts() {
 			groups, err := p.groups(ctx, c, now)

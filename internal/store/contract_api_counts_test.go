@@ -144,9 +144,12 @@ func wantThread(t *testing.T, s *store.Store, th store.Thread, want []said) {
 	t.Helper()
 	for offset := 0; offset <= len(want)+1; offset += 1 + len(want)/3 {
 		for _, limit := range []int{1, 7, 500} {
-			page, total, err := s.ThreadPage(t.Context(), th, limit, offset)
+			page, total, err := s.ThreadPage(t.Context(), th, limit, offset, 1<<20)
 			if err != nil || total != len(want) {
 				t.Fatalf("%+v: total %d, want %d (%v)", th, total, len(want), err)
+			}
+			if few, _, err := s.ThreadPage(t.Context(), th, limit, offset, 600); err != nil || !startsPage(page, few, 600) {
+				t.Fatalf("%+v: of the %d from %d on, 600 bytes are %d (%v)", th, limit, offset, len(few), err)
 			}
 			part := want[min(offset, len(want)):min(offset+limit, len(want))]
 			if !slices.EqualFunc(page, part, func(a store.ThreadEntry, b said) bool {
@@ -163,6 +166,49 @@ func wantThread(t *testing.T, s *store.Store, th store.Thread, want []said) {
 	}
 	if err != nil || n != len(want) || n > 0 && (first != want[0].at || last != want[n-1].at) {
 		t.Fatalf("%+v: %d counted from %d to %d, want %d (%v)", th, n, first, last, len(want), err)
+	}
+}
+
+// startsPage reports whether few are the first of a page, as many as bring their
+// data to so many bytes.
+func startsPage(page, few []store.ThreadEntry, bytes int) bool {
+	for i, e := range page {
+		if bytes <= 0 {
+			return len(few) == i
+		}
+		if i >= len(few) || !slices.Equal(few[i].ID, e.ID) {
+			return false
+		}
+		bytes -= len(e.Data)
+	}
+	return len(few) == len(page)
+}
+
+// TestThreadNextGoesOn reads a thread by pieces of many sizes, each entry once.
+func TestThreadNextGoesOn(t *testing.T) {
+	s := storetest.MustOpen(t)
+	all := randomThread(t, s, rand.New(rand.NewPCG(3, 3)), 100)
+	th := store.Thread{Contract: "c", Poster: alice.Pub, Worker: bob.Pub, Party: true, Reader: alice.Pub}
+	want, _, err := s.ThreadPage(t.Context(), th, 500, 0, 1<<20)
+	if err != nil || len(want) < len(all)/2 {
+		t.Fatalf("%d entries of %d, %v", len(want), len(all), err)
+	}
+	for _, piece := range [][2]int{{1, 1 << 20}, {7, 1 << 20}, {500, 1}, {500, 700}, {3, 700}, {500, 1 << 20}} {
+		var after *store.ThreadEntry
+		n := 0
+		for {
+			rows, err := s.ThreadNext(t.Context(), th, after, piece[0], piece[1])
+			if err != nil || !startsPage(want[n:min(n+piece[0], len(want))], rows, piece[1]) {
+				t.Fatalf("%v from %d: %d entries, %v", piece, n, len(rows), err)
+			}
+			if n += len(rows); len(rows) == 0 {
+				break
+			}
+			after = &rows[len(rows)-1]
+		}
+		if n != len(want) {
+			t.Errorf("%v: %d entries, want %d", piece, n, len(want))
+		}
 	}
 }
 

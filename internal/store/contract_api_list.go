@@ -29,7 +29,7 @@ func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset
 	if !ok {
 		return nil, 0, nil
 	}
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		n, err := c.number(sqlContractsCount, who, status)
 		if err != nil {
 			return err
@@ -51,28 +51,33 @@ const (
 	sqlStatePast = `SELECT created_at, json FROM history WHERE kind = 30091 AND pubkey = ? AND d = ? ORDER BY created_at DESC LIMIT ?`
 )
 
-// maxStateEvents bounds how many of a poster's states of one contract are looked through.
-const maxStateEvents = 64
+// How many of a poster's states of one contract are looked through, and how many bytes of them.
+const (
+	maxStateEvents = 64
+	maxStateBytes  = 512 << 10
+)
 
-// ContractStates gives fn the state events of a contract by one author, about the newest first, until it returns false.
-// Of a great many the oldest are left out.
-func (s *Store) ContractStates(ctx context.Context, contract, author string, fn func(json []byte) bool) error {
+// ContractStates are the state events of a contract by one author, about the newest first. Of a great many, or of long
+// ones, the oldest are left out.
+func (s *Store) ContractStates(ctx context.Context, contract, author string) (states [][]byte, err error) {
 	who, ok := lowerHex32(author)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return s.snapshot(ctx, func(ctx context.Context, c *conn) error {
-		stopped := false
+	size := 0
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		each := func(v []driver.Value) error {
 			json, _ := v[1].([]byte)
-			if stopped = !fn(json); stopped {
+			states = append(states, json)
+			if size += len(json); size >= maxStateBytes {
 				return errStop
 			}
 			return nil
 		}
-		if err := c.query(ctx, sqlStateHead, []driver.Value{who, key(contract)}, each); err != nil || stopped {
+		if err := c.query(ctx, sqlStateHead, []driver.Value{who, key(contract)}, each); err != nil || size >= maxStateBytes {
 			return err
 		}
 		return c.query(ctx, sqlStatePast, []driver.Value{who, key(contract), int64(maxStateEvents)}, each)
 	})
+	return states, err
 }

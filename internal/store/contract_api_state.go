@@ -36,7 +36,7 @@ const (
 // there is none. An empty key is everybody.
 func (s *Store) ContractPair(ctx context.Context, contract, key string) (out *ContractPair, err error) {
 	who, party := lowerHex32(key)
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		if party {
 			a, err := c.one(sqlPairOfA, contract, who)
 			if err != nil {
@@ -81,7 +81,7 @@ func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker st
 	if err != nil {
 		return nil, err
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		row, err := c.one(sqlPairExact, contract, a, b)
 		if err == nil && row != nil {
 			out, err = scanPair(row)
@@ -161,7 +161,7 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 	if err != nil {
 		return nil, err
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		row, err := c.one(sqlDecided, p.Contract, a, b)
 		if err != nil || row == nil {
 			return err
@@ -182,7 +182,7 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
 func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []ContractPair, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
@@ -196,7 +196,7 @@ func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []C
 
 // NextDue is when the first deadline is to be looked at, 0 for never.
 func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
-	err = s.read(ctx, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		at, err = c.number(sqlFirstDue)
 		return err
 	})

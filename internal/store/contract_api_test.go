@@ -65,7 +65,7 @@ func TestThreadIndexFollowsEvents(t *testing.T) {
 	thread := store.Thread{Contract: "c", Poster: alice.Pub, Worker: bob.Pub}
 	want := func(what string, n int) {
 		t.Helper()
-		_, total, err := s.ThreadPage(t.Context(), thread, 100, 0)
+		_, total, err := s.ThreadPage(t.Context(), thread, 100, 0, 1<<20)
 		if err != nil || total != n {
 			t.Errorf("%s: %d entries, want %d (%v)", what, total, n, err)
 		}
@@ -89,7 +89,7 @@ func TestThreadIndexFollowsEvents(t *testing.T) {
 	put(t, s, expiring, store.Replaced)
 	want("one that expires", 5)
 	clock.Add(20 * 1e9)
-	if _, total, _ := s.ThreadPage(t.Context(), thread, 100, 0); total != 4 {
+	if _, total, _ := s.ThreadPage(t.Context(), thread, 100, 0, 1<<20); total != 4 {
 		t.Errorf("an expired entry is counted: %d", total)
 	}
 	if err := s.Sweep(t.Context()); err != nil {

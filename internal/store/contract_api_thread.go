@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -26,9 +27,10 @@ const (
 	sqlOneEntry    = `SELECT seq FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
 )
 
-// ThreadPage lists entries of a thread, oldest first (created_at, then id), and how many match.
-func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset int) (out []ThreadEntry, total int, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+// ThreadPage lists entries of a thread, oldest first (created_at, then id), and how many match. A page ends with the entry
+// whose data brings it to maxBytes, so that it may hold fewer than limit.
+func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset, maxBytes int) (out []ThreadEntry, total int, err error) {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		now := s.clock().Unix()
 		if total, err = t.total(ctx, c, now); err != nil || offset >= total || limit <= 0 {
 			return err
@@ -39,7 +41,11 @@ func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset int) (ou
 			order, offset = inReverse, behind
 		}
 		text, args := t.union(sqlPlaces, ifLasts, now)
-		out, err = t.at(ctx, c, text+order+" LIMIT ? OFFSET ?", append(args, int64(limit), int64(offset)))
+		text, args = text+order+" LIMIT ? OFFSET ?", append(args, int64(limit), int64(offset))
+		if order == inReverse { // the limit keeps the order of what is selected from
+			text, args = "SELECT * FROM ("+text+")"+inOrder+" LIMIT ?", append(args, int64(limit))
+		}
+		out, err = t.at(ctx, c, text, args, maxBytes)
 		return err
 	})
 	return out, total, err
@@ -51,15 +57,16 @@ const (
 	inReverse = " ORDER BY created_at DESC, id DESC"
 )
 
-// ThreadNext lists up to limit entries behind one, oldest first; from the start when after is nil.
-func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, limit int) (out []ThreadEntry, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+// ThreadNext lists up to limit entries behind one (its CreatedAt and ID), oldest first; from the start when after is nil.
+// The last is the one whose data brings them to maxBytes.
+func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, limit, maxBytes int) (out []ThreadEntry, err error) {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		where, extra := ifLasts, []driver.Value{s.clock().Unix()}
 		if after != nil {
 			where, extra = where+" AND (created_at, id) > (?, ?)", append(extra, after.CreatedAt, after.ID)
 		}
 		text, args := t.union(sqlEntries, where, extra...)
-		out, err = t.entries(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)))
+		out, err = t.entries(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)), maxBytes)
 		return err
 	})
 	return out, err
@@ -68,9 +75,9 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 // ThreadEntry finds an entry by its id, the first that came with it; nil for none. What the reader may not see is
 // looked for in the same way as what is not there.
 func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *ThreadEntry, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		text, args := t.union(sqlNamed, ifLasts+" AND entry = ?", s.clock().Unix(), entry)
-		rows, err := t.at(ctx, c, text+" ORDER BY arrived_at LIMIT 1", args)
+		rows, err := t.at(ctx, c, text+" ORDER BY arrived_at LIMIT 1", args, 1)
 		if err == nil && len(rows) > 0 {
 			out = &rows[0]
 		}
@@ -86,7 +93,7 @@ func (s *Store) NewestEntry(ctx context.Context, contract, author, other string)
 	if !ok1 || !ok2 {
 		return 0, fmt.Errorf("the parties are no pubkeys")
 	}
-	err = s.read(ctx, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		for _, k := range [][]byte{to, who} {
 			n, err := c.number(sqlNewestEntry, contract, who, k)
 			if err != nil {
@@ -99,25 +106,40 @@ func (s *Store) NewestEntry(ctx context.Context, contract, author, other string)
 	return at, err
 }
 
-// at reads the entries in the places that a query selects, oldest first.
-func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Value) ([]ThreadEntry, error) {
-	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract))
+// at reads the entries in the places that a query selects, in its order.
+func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]ThreadEntry, error) {
+	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), maxBytes)
 }
 
-// entries reads what a query selects, oldest first.
-func (t Thread) entries(ctx context.Context, c *conn, text string, args []driver.Value) (out []ThreadEntry, err error) {
+// entries reads what a query selects, oldest first, until it has maxBytes of data.
+func (t Thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
 	}
+	size := 0
 	err = c.query(ctx, text, args, func(v []driver.Value) error {
 		e, err := scanEntry(v)
+		if err != nil {
+			return err
+		}
+		if n := len(out); n > 0 && out[n-1].compare(e) > 0 {
+			return errDisorder
+		}
 		out = append(out, e)
-		return err
-	})
-	slices.SortFunc(out, func(a, b ThreadEntry) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), bytes.Compare(a.ID, b.ID))
+		if size += len(e.Data); size >= maxBytes {
+			return errStop
+		}
+		return nil
 	})
 	return out, err
+}
+
+// errDisorder means that SQLite has not kept to the order that was asked for; a page that ends early would leave entries out.
+var errDisorder = errors.New("contract entries come out of order")
+
+// compare is the order of a thread.
+func (e ThreadEntry) compare(o ThreadEntry) int {
+	return cmp.Or(cmp.Compare(e.CreatedAt, o.CreatedAt), bytes.Compare(e.ID, o.ID))
 }
 
 // union selects a thread's entries under a further condition, each part in the order of the primary key.

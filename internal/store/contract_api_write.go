@@ -88,7 +88,7 @@ func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry s
 	if !ok1 || !ok2 {
 		return false, errors.New("the parties are no pubkeys")
 	}
-	err = s.read(ctx, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		taken, err = c.exists(sqlEntryTaken, contract, entry, who, to, id)
 		return err
 	})
@@ -101,7 +101,7 @@ func (s *Store) EntryPublished(ctx context.Context, contract string, e ThreadEnt
 	if err != nil {
 		return false, err
 	}
-	err = s.read(ctx, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		row, err := c.one(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
 		published = row != nil && row[0] != nil
 		return err
@@ -112,7 +112,7 @@ func (s *Store) EntryPublished(ctx context.Context, contract string, e ThreadEnt
 // WaitingEntries gives fn the events that the relay has not taken, in the order in which they came.
 func (s *Store) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
 	var all []*nostr.Event
-	err := s.read(ctx, func(ctx context.Context, c *conn) error {
+	err := s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlWaiting, nil, func(v []driver.Value) error {
 			json, _ := v[0].([]byte)
 			ev, err := parsed(json)

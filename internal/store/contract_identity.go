@@ -68,7 +68,7 @@ func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*Agent, error)
 }
 
 func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found *Agent, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
 			found, err = scanAgent(v)
 			return err
@@ -242,7 +242,7 @@ var ErrOtherVault = errors.New("the database has what is sealed with another mas
 
 // VaultCheck is the check value of the master key with which something in this database is sealed; nil when nothing is.
 func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		if sealed, err := c.number(sqlAnySealed); err != nil || sealed == 0 {
 			return err
 		}

@@ -47,6 +47,8 @@ const (
 	sqlOutboxLoose = `SELECT DISTINCT target FROM contract_outbox_for`
 	sqlOutboxLeave = `DELETE FROM contract_outbox_for WHERE target = ?`
 	sqlOutboxSweep = `DELETE FROM contract_outbox WHERE NOT EXISTS (SELECT 1 FROM contract_outbox_for AS f WHERE f.n = contract_outbox.n)`
+	sqlOutboxSome  = `SELECT n FROM contract_outbox_for WHERE target = ? AND n <= ? ORDER BY n LIMIT ?`
+	sqlOutboxEnd   = `SELECT max(n) FROM contract_outbox_for WHERE target = ?`
 	sqlOutboxLag   = `SELECT f.target, count(*), min(o.queued_at) FROM contract_outbox_for AS f JOIN contract_outbox AS o ON o.n = f.n GROUP BY f.target`
 	// What an author who vanishes has on its way goes nowhere any more.
 	sqlVanishOutboxFor = `DELETE FROM contract_outbox_for WHERE n IN (SELECT n FROM contract_outbox WHERE author = ? AND created_at <= ?)`
@@ -114,7 +116,7 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 
 // Outbox reads what waits for a target, in order, after a number and at most limit events.
 func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []OutboxItem, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
 			var it OutboxItem
 			var ok bool
@@ -135,20 +137,59 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 
 // OutboxDone takes events off the list of a target: it has them. An event that no other waits for is forgotten.
 func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
-	return s.do(ctx, func(w *writer) error {
-		for _, n := range numbers {
-			if _, err := w.exec(sqlTakenAfter, target, n); err != nil {
-				return err
-			}
-			if _, err := w.exec(sqlOutboxDone, target, n); err != nil {
-				return err
-			}
-			if _, err := w.exec(sqlOutboxClean, n); err != nil {
-				return err
-			}
+	return s.do(ctx, func(w *writer) error { return w.offOutbox(target, numbers) })
+}
+
+func (w *writer) offOutbox(target string, numbers []int64) error {
+	for _, n := range numbers {
+		if _, err := w.exec(sqlTakenAfter, target, n); err != nil {
+			return err
 		}
-		return nil
-	})
+		if _, err := w.exec(sqlOutboxDone, target, n); err != nil {
+			return err
+		}
+		if _, err := w.exec(sqlOutboxClean, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetChunk is how many events OutboxForget takes off a list in one transaction.
+const forgetChunk = 500
+
+// OutboxForget takes off the list of a further relay what is on it now, and returns how much that was, also when it ends
+// with an error. This relay itself is none.
+func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
+	if target == OutboxLocal {
+		return 0, errors.New("what waits for this relay itself is not given up")
+	}
+	end := int64(-1)
+	for more := true; more; {
+		var numbers []int64
+		err := s.do(ctx, func(w *writer) (err error) {
+			if end < 0 {
+				if end, err = w.c.number(sqlOutboxEnd, target); err != nil {
+					return err
+				}
+			}
+			err = w.c.query(ctx, sqlOutboxSome, []driver.Value{target, end, int64(forgetChunk)}, func(v []driver.Value) error {
+				n, _ := v[0].(int64)
+				numbers = append(numbers, n)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return w.offOutbox(target, numbers)
+		})
+		if err != nil {
+			return gone, err
+		}
+		gone += int64(len(numbers))
+		more = len(numbers) == forgetChunk
+	}
+	return gone, nil
 }
 
 // OutboxWithdraw takes an event off all lists, by its id in hex: it is not to be published after all.
@@ -203,7 +244,7 @@ func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxWaits, []driver.Value{contract, blob}, func([]driver.Value) error {
 			waits = true
 			return nil
@@ -218,7 +259,7 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 	if !ok {
 		return 0, nil
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxTime, []driver.Value{contract, blob}, func(v []driver.Value) error {
 			at, _ = v[0].(int64)
 			return nil
@@ -230,7 +271,7 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 // OutboxLag says for each target how many events wait, and since when the oldest does, in Unix seconds. Targets that
 // nothing waits for are not in it.
 func (s *Store) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
-	return s.read(ctx, func(ctx context.Context, c *conn) error {
+	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {
 			target, _ := v[0].(string)
 			n, _ := v[1].(int64)

@@ -57,7 +57,7 @@ func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Even
 
 // ContractRefusals lists what relays refused the events with these ids (32 bytes), in the order of the ids.
 func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]ContractRefusal, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, id := range ids {
 			var of []ContractRefusal
 			err := c.query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {

@@ -37,7 +37,7 @@ func (s *Store) Count(ctx context.Context, asks []Ask) (n int64, err error) {
 	if len(some) == 0 {
 		return 0, nil
 	}
-	err = s.heavily(ctx, func(ctx context.Context, c *conn) error {
+	err = s.inTime(ctx, effortOfCount(some, wants), func(ctx context.Context, c *conn) error {
 		text, args, err := s.countSQL(ctx, c, some, wants)
 		if err != nil {
 			return err
@@ -58,6 +58,7 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 	once := len(asks) == 1
 	for i, ask := range asks {
 		r := s.reading(ctx, c, ask, wants[i])
+		r.whole = true
 		stretches, err := r.stretches()
 		if err != nil {
 			return "", nil, err
@@ -80,21 +81,27 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 	case once:
 		return "SELECT count(*)" + terms[0], args, nil
 	case len(terms) == 1:
-		return "SELECT count(*) FROM (SELECT DISTINCT e.seq" + terms[0] + ")", args, nil
+		return "SELECT count(DISTINCT e.seq)" + terms[0], args, nil
 	}
-	return "SELECT count(*) FROM (SELECT e.seq" + strings.Join(terms, " UNION SELECT e.seq") + ")", args, nil
+	// One set for all: a UNION has one for each of its terms.
+	return "SELECT count(DISTINCT seq) FROM (SELECT e.seq AS seq" + strings.Join(terms, " UNION ALL SELECT e.seq") + ")", args, nil
 }
 
 // stretches are the spans of an ask for counting: with lists in one condition, because order does not matter.
 func (r *reading) stretches() ([]span, error) {
 	if r.want.filter.Search != "" {
-		return matchSpans(Ask{Scope: r.scope, Filter: r.want.filter})
+		return r.matchSpans()
 	}
 	p := choose(r.want)
 	switch p.access {
+	case byAddress:
+		heads, exact := headSpan(r.want)
+		if exact {
+			return []span{heads}, nil
+		}
+		return []span{heads, tagStretch(furtherShape, furtherD, r.want.tag("d").values)}, nil
 	case byTag:
-		sh := shape{kinds: true, authors: true, skipTag: p.tag.name}
-		return []span{tagStretch(sh, p.tag.name, p.tag.values)}, nil
+		return []span{tagStretch(tagShape(p.tag.name), p.tag.name, p.tag.values)}, nil
 	case byAuthor:
 		return []span{authorStretch(shape{}, r.want.authors, r.want.kinds)}, nil
 	case byKind:

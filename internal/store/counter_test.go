@@ -13,7 +13,9 @@ type counter struct {
 	mu      sync.Mutex
 	commits []int
 	failed  int
+	noRoom  int
 	removed map[string]int
+	retired map[string]int // by class
 	queue   int
 }
 
@@ -27,6 +29,8 @@ func (c *counter) CommitDone(_ time.Duration, events int, ok bool) {
 	c.commits = append(c.commits, events)
 }
 
+func (c *counter) ReadWaited(string, time.Duration) {}
+
 func (c *counter) QueryDone(string, time.Duration, string) {}
 
 func (c *counter) Removed(reason string, n int) {
@@ -39,6 +43,21 @@ func (c *counter) Removed(reason string, n int) {
 	if c.changed != nil {
 		c.changed <- struct{}{}
 	}
+}
+
+func (c *counter) NoRoom(events int) {
+	c.mu.Lock()
+	c.noRoom += events
+	c.mu.Unlock()
+}
+
+func (c *counter) Retired(class string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired == nil {
+		c.retired = map[string]int{}
+	}
+	c.retired[class] += n
 }
 
 func (c *counter) QueueAdd(_ string, n int) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 
@@ -105,7 +106,8 @@ type cursor struct {
 	ahead entry   // first row of the next group
 	has   bool    // ahead is set
 	ended bool
-	cut   bool // group lacks rows that did not fit a page: nothing can follow it
+	cut   bool  // group lacks rows that did not fit a page: nothing can follow it
+	at    int64 // created_at of what was looked at last, or later
 	page  bounds
 }
 
@@ -123,14 +125,14 @@ func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := st.s.QueryContext(r.ctx, r.c.bind(args))
+	rows, err := r.c.start(r.ctx, st, args)
 	if err != nil {
 		return nil, errors.Join(err, st.s.Close())
 	}
 	if st.row == nil {
 		st.row = make([]driver.Value, len(rows.Columns()))
 	}
-	return &cursor{c: r.c, text: text, st: st, rows: rows, page: page}, nil
+	return &cursor{c: r.c, text: text, st: st, rows: rows, page: page, at: r.until()}, nil
 }
 
 // close ends the statement; it is kept for the next query.
@@ -142,13 +144,29 @@ func (cu *cursor) close() error {
 
 // read steps the statement; false means that there are no more rows.
 func (cu *cursor) read(e *entry) (bool, error) {
-	if err := cu.rows.Next(cu.st.row); err != nil {
+	cu.c.watch.Mark(cu.at)
+	err := cu.rows.Next(cu.st.row)
+	cu.at = cu.c.watch.At()
+	if err != nil {
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}
 		return false, fmt.Errorf("read rows: %w", err)
 	}
 	return true, e.scan(cu.st.row)
+}
+
+// frontier is a created_at such that every row of the span which is newer has been taken.
+func (cu *cursor) frontier() int64 {
+	switch {
+	case cu.given < len(cu.group):
+		return cu.group[cu.given].CreatedAt
+	case cu.has:
+		return cu.ahead.CreatedAt
+	case cu.ended:
+		return math.MinInt64
+	}
+	return cu.at
 }
 
 // peek returns the next row without taking it, nil at the end or behind a cut.
@@ -172,11 +190,15 @@ func (cu *cursor) fill() error {
 	cu.group, cu.given = cu.group[:0], 0
 	if !cu.has {
 		ok, err := cu.read(&cu.ahead)
-		if err != nil || !ok {
-			cu.ended = true
+		if err != nil {
 			return err
 		}
+		if !ok {
+			cu.ended = true
+			return nil
+		}
 	}
+	cu.at = cu.ahead.CreatedAt
 	cu.group = append(cu.group, cu.ahead)
 	cu.has = false
 	size := len(cu.ahead.JSON)

@@ -6,19 +6,27 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
 )
 
 const (
 	sqlIsDeletedID      = `SELECT 1 FROM deleted_ids WHERE id = ? AND pubkey = ?`
 	sqlIsDeletedAddress = `SELECT 1 FROM deleted_addresses WHERE kind = ? AND pubkey = ? AND d = ? AND until >= ?`
-	sqlDeletedID        = `INSERT OR IGNORE INTO deleted_ids(id, pubkey) VALUES (?, ?)`
-	sqlDeletedAddress   = `INSERT INTO deleted_addresses(kind, pubkey, d, until) VALUES (?, ?, ?, ?)
+	sqlDeletedID        = `INSERT INTO deleted_ids(id, pubkey, class) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET class = coalesce(class, excluded.class)`
+	sqlDeletedAddress = `INSERT INTO deleted_addresses(kind, pubkey, d, until) VALUES (?, ?, ?, ?)
 		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until)`
-	sqlOwnEvent       = `SELECT seq, kind FROM events WHERE id = ? AND pubkey = ?`
+	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ? AND pubkey = ?`
 	sqlOwnVersion     = `SELECT seq, pubkey, length(json) FROM history WHERE id = ? AND pubkey = ?`
-	sqlOwnHead        = `SELECT seq FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
+	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
 		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
+
+	// The class of an author's event, or the one that it had when it was deleted. What has expired is not there, whether it
+	// is swept already or not.
+	sqlFoundClass = `SELECT class FROM events WHERE id = ?1 AND pubkey = ?2 AND (expires_at IS NULL OR expires_at > ?3)
+		UNION ALL SELECT class FROM deleted_ids WHERE id = ?1 AND pubkey = ?2 LIMIT 1`
 )
 
 // deletedBefore reports whether the event may not come back: its author had it deleted (NIP-09) or asked to vanish, or
@@ -49,6 +57,9 @@ func deletable(kind int) bool { return kind != kindDeletion && kind != kindVanis
 // delete does what a deletion request asks for. Only what its author wrote is concerned; whether it is here or not, the
 // tombstone is, and the answer is the same.
 func (w *writer) delete(r *record) error {
+	if err := w.judge(r); err != nil {
+		return err
+	}
 	for _, t := range r.ev.Tags {
 		if len(t) < 2 {
 			continue
@@ -67,6 +78,33 @@ func (w *writer) delete(r *record) error {
 	return nil
 }
 
+// judge classes a deletion request by what the ids that it names are here, before it removes that: it is open only if each
+// is an open event of its author. The verdict, which cannot be made again, is kept as the class.
+func (w *writer) judge(r *record) error {
+	open := true
+	for _, t := range r.ev.Tags {
+		if len(t) < 2 || t[0] != "e" || !open {
+			continue
+		}
+		var err error
+		if open, err = w.foundOpen(r, t[1]); err != nil {
+			return err
+		}
+	}
+	r.setClass(w.s.table.Load().ClassifyDeletion(r.ev, open))
+	return nil
+}
+
+// foundOpen reports whether the id is that of an open event of r's author, here or deleted before.
+func (w *writer) foundOpen(r *record, target string) (bool, error) {
+	id, ok := lowerHex32(target)
+	if !ok {
+		return false, nil
+	}
+	row, err := w.c.one(sqlFoundClass, id, r.pubkey, w.now)
+	return err == nil && row != nil && row[0] == driver.Value(int64(gate.Open)), err
+}
+
 // deleteID removes one event or one version in history. Versions before it stay what they are: history.
 func (w *writer) deleteID(r *record, target string) error {
 	id, ok := lowerHex32(target)
@@ -77,10 +115,12 @@ func (w *writer) deleteID(r *record, target string) error {
 	if err != nil {
 		return err
 	}
+	var class driver.Value // that it had, NULL when it is not here
 	if row != nil {
 		if !deletable(int(row[1].(int64))) {
 			return nil
 		}
+		class = row[2]
 		if err := w.removeEvent(row[0].(int64), byDeletion); err != nil {
 			return err
 		}
@@ -92,7 +132,7 @@ func (w *writer) deleteID(r *record, target string) error {
 		return err
 	}
 	w.known.deletedIDs = true
-	_, err = w.exec(sqlDeletedID, id, r.pubkey)
+	_, err = w.exec(sqlDeletedID, id, r.pubkey, class)
 	return err
 }
 
@@ -109,6 +149,11 @@ func (w *writer) deleteAddress(r *record, target string) error {
 	}
 	if row != nil {
 		if err := w.removeEvent(row[0].(int64), byDeletion); err != nil {
+			return err
+		}
+		// A later request may name it by its id.
+		w.known.deletedIDs = true
+		if _, err := w.exec(sqlDeletedID, row[1], r.pubkey, row[2]); err != nil {
 			return err
 		}
 	}

@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
 
 var (
-	// ErrTimeout means that a read took longer than Options.QueryTimeout or the caller's deadline allowed.
+	// ErrTimeout means that a read took more than Options.QueryTimeout or the caller's deadline allowed.
 	ErrTimeout = errors.New("the query took too long")
 	// ErrClosed means that the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("the store is open for reading only")
-	// ErrOlder means that the database lacks migrations and was opened for reading only.
+	// ErrOlder means that the database lacks migrations and was opened for reading only, without Scratch or AsIs.
 	ErrOlder = errors.New("the database is of an older version: start engramd serve once to bring it up to date")
 	// ErrNewer means that the database was written by a newer engramd. It is wrapped with both versions.
 	ErrNewer = errors.New("the database is newer than this program")
@@ -39,15 +40,23 @@ func readError(parent, ctx context.Context, err error) error {
 		return nil
 	case errors.Is(parent.Err(), context.Canceled):
 		return parent.Err()
+	case errors.Is(err, ErrEnded), errors.Is(err, ErrClosed), errors.Is(err, ErrTimeout):
+		return err
 	case ctx.Err() != nil || isCode(err, sqlite3.ErrInterrupt):
 		return fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	return err
 }
 
-// writeError names the errors of a write that an operator can do something about.
+// writeError names the errors of a write that an operator can do something about. SQLite calls a full disk full, but not
+// one on which a quota is reached, or the file that connections share cannot grow.
 func writeError(err error) error {
-	if isCode(err, sqlite3.ErrFull) {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || errors.Is(err, ErrFull) {
+		return err
+	}
+	full := e.Code == sqlite3.ErrFull || e.Code == sqlite3.ErrIoErr && (e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT)
+	if full {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err

@@ -17,7 +17,7 @@ import (
 
 func exported(t *testing.T, s *store.Store, scope gate.Scope, history bool) (ids []string) {
 	t.Helper()
-	err := s.Export(t.Context(), scope, history, func(json []byte) error {
+	err := s.Export(t.Context(), scope, history, nil, func(json []byte) error {
 		ev, err := wire.ParseEvent(json)
 		if err == nil {
 			ids = append(ids, ev.ID)
@@ -73,7 +73,7 @@ func TestExportStops(t *testing.T) {
 		put(t, s, alice.Note(int64(i), "x"), store.Stored)
 	}
 	stop, n := errors.New("stop"), 0
-	err := s.Export(t.Context(), gate.Operator(), false, func([]byte) error {
+	err := s.Export(t.Context(), gate.Operator(), false, nil, func([]byte) error {
 		if _, err := s.Query(t.Context(), store.Ask{}); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestExportBesideWrites(t *testing.T) {
 		}
 		first, late := alice.Engram(bob, 1, "mem/0"), alice.Engram(bob, 1, "mem/1199")
 		addresses, seen, n := map[string]bool{}, map[string]int{}, 0
-		err := s.Export(t.Context(), gate.Operator(), history, func(json []byte) error {
+		err := s.Export(t.Context(), gate.Operator(), history, nil, func(json []byte) error {
 			if n++; n == 10 {
 				put(t, s, alice.Engram(bob, 2, "mem/0"), store.Replaced)
 				put(t, s, alice.Engram(bob, 2, "mem/1199"), store.Replaced)

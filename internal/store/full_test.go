@@ -2,9 +2,12 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
@@ -29,8 +32,8 @@ func TestFullDatabase(t *testing.T) {
 	if r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrFull) || r.Message != "" {
 		t.Fatalf("when full: %+v", r)
 	}
-	if seen.failed == 0 {
-		t.Error("the failure was not observed")
+	if seen.failed == 0 || seen.noRoom != 1 {
+		t.Errorf("observed: %d failures, %d events without room", seen.failed, seen.noRoom)
 	}
 	if got := visible(t, s, nostr.Filter{}); len(got) != len(kept) {
 		t.Errorf("%d of %d events can be read", len(got), len(kept))
@@ -83,4 +86,75 @@ func TestFullDatabaseTakesWhatFits(t *testing.T) {
 		}
 	}
 	wantWhole(t, s)
+}
+
+// TestReadyMeansRoomForAnEvent: a database in which small events still fit and ordinary ones do not is not ready, before one
+// was refused and after, and is ready again by itself when there is room.
+func TestReadyMeansRoomForAnEvent(t *testing.T) {
+	s := storetest.MustOpen(t, func(o *store.Options) { o.MaxBytes = 2 << 20 })
+	ready := func(when string, want bool) {
+		t.Helper()
+		if err := s.Ready(t.Context()); (err == nil) != want || err != nil && !errors.Is(err, store.ErrFull) {
+			t.Errorf("%s: ready %v, want %t", when, err, want)
+		}
+	}
+	fits := func(i int64, size int) bool { // of a kind without full-text index, whose merges give pages back
+		t.Helper()
+		r := s.Put(t.Context(), alice.Fake(7, i, strings.Repeat("x", size)), store.PutOptions{})
+		if r.Outcome == store.Failed && !errors.Is(r.Err, store.ErrFull) {
+			t.Fatal(r.Err)
+		}
+		return r.Outcome == store.Stored
+	}
+	ready("empty", true)
+	var i int64
+	for s.Ready(t.Context()) == nil {
+		if i++; !fits(i, 64<<10) {
+			t.Fatal("ready, and an event of 64 KiB does not fit")
+		}
+	}
+	if i < 5 {
+		t.Fatalf("not ready after %d events", i)
+	}
+	if i++; !fits(i, 100) {
+		t.Error("not even a small event fits: the test tests nothing")
+	}
+	ready("a small event fits", false)
+	for i++; fits(i, 20_000); i++ {
+	}
+	ready("an event was refused", false)
+	if err := s.SetOptions(t.Context(), store.Live{MaxBytes: 4 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	ready("a higher limit", true)
+	ready("and again", true)
+	if n := rows(t, s, "meta WHERE key = 'ready.room'"); n != 0 {
+		t.Error("what it wrote to see whether it fits is still there")
+	}
+	if !fits(i+1, 64<<10) {
+		t.Error("ready, and an event of 64 KiB does not fit")
+	}
+}
+
+// TestFullByAnyName: whatever SQLite calls it, no room is ErrFull, and nothing else is.
+func TestFullByAnyName(t *testing.T) {
+	for err, want := range map[sqlite3.Error]bool{
+		{Code: sqlite3.ErrFull}:                                 true,
+		{Code: sqlite3.ErrIoErr, SystemErrno: syscall.EDQUOT}:   true,
+		{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}:   true,
+		{Code: sqlite3.ErrIoErr, SystemErrno: syscall.EIO}:      false,
+		{Code: sqlite3.ErrCorrupt, SystemErrno: syscall.ENOSPC}: false,
+		{Code: sqlite3.ErrConstraint, ExtendedCode: 2067}:       false,
+	} {
+		got := store.WriteError(fmt.Errorf("commit: %w", err))
+		if errors.Is(got, store.ErrFull) != want || !errors.Is(got, err) {
+			t.Errorf("%v becomes %v", err, got)
+		}
+		if again := store.WriteError(got); again.Error() != got.Error() {
+			t.Errorf("named twice: %v", again)
+		}
+	}
+	if store.WriteError(nil) != nil {
+		t.Error("no error became one")
+	}
 }

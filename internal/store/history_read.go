@@ -33,16 +33,13 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 		return nil, false, err
 	}
 	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
-		r := s.reading(ctx, c, Ask{Scope: scope, After: q.After}, want)
-		page, err := r.merge([]span{sp}, size)
-		rows, more = page.Rows, page.More
-		return err
-	})
-	if err != nil {
-		return nil, false, err
+	how := scan
+	if q.D != nil && size.rows <= fewRows {
+		how = lookUp
 	}
-	return rows, more, nil
+	ask := Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
+	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
+	return page.Rows, page.More, err
 }
 
 // span selects the versions that are asked for.

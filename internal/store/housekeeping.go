@@ -111,8 +111,11 @@ func (w *writer) findExpiry() error {
 }
 
 // Sweep does all housekeeping that is due now, without waiting for its time: expired events, superseded versions that
-// are too old, deleted texts that are still in the full-text index. The store does the same by itself, piece by piece.
+// are too old, what retention does not keep, deleted texts that are still in the full-text index. The store does the same by itself, piece by piece.
 func (s *Store) Sweep(ctx context.Context) error {
+	if err := s.retainAll(ctx); err != nil {
+		return err
+	}
 	first := true
 	for more := true; more; first = false {
 		err := s.do(ctx, func(w *writer) (err error) {

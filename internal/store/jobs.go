@@ -44,7 +44,7 @@ func (w *writer) work() bool {
 // stepAlone runs one step in a transaction of its own.
 func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err error) {
 	w.begin()
-	err = w.c.transaction(func() error {
+	err = writeError(w.c.transaction(func() error {
 		r := w.protected(func() (Result, error) {
 			var err error
 			more, err = step(w)
@@ -53,8 +53,11 @@ func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err err
 		if r.Err != nil {
 			return r.Err
 		}
-		return w.writeIndex()
-	})
+		if err := w.writeIndex(); err != nil {
+			return err
+		}
+		return w.writeUsage()
+	}))
 	w.concluded(err)
 	return more, err
 }

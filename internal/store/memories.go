@@ -15,7 +15,7 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: only the operator lists agents", ErrFilter)
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlEngramAuthors, nil, func(row []driver.Value) error {
 			out = append(out, hexOf(row[0]))
 			return nil
@@ -26,7 +26,7 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 
 // SchemaVersion is the number of the last migration that the open database has.
 func (s *Store) SchemaVersion(ctx context.Context) (version int64, err error) {
-	err = s.read(ctx, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		version, err = c.number("PRAGMA user_version")
 		return err
 	})

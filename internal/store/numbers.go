@@ -15,7 +15,8 @@ const (
 
 	sqlNumber     = `SELECT num FROM pubkeys WHERE key = ?`
 	sqlLastNumber = `SELECT max(num) FROM pubkeys`
-	sqlGiveNumber = `INSERT INTO pubkeys(num, key) VALUES (?, ?)`
+	sqlGiveNumber = `INSERT INTO pubkeys(num, key, since) VALUES (?, ?, ?)`
+	sqlKnownFrom  = `UPDATE pubkeys SET since = ?2 WHERE num = ?1 AND since IS NULL`
 
 	sqlLoosen    = `INSERT OR IGNORE INTO pubkeys_gone(num) VALUES (?)`
 	sqlAnyLoose  = `SELECT 1 FROM pubkeys_gone LIMIT 1`
@@ -33,26 +34,32 @@ const maxNumbers = 32_768
 // was used since the halves changed places last, so the least used are lost first.
 type numbers struct {
 	last        int64 // given out; never goes back
-	young, aged map[author]int64
+	young, aged map[author]numbered
 }
 
-// get returns the number of a key, 0 when it is not in memory.
-func (n *numbers) get(k author) int64 {
-	num, ok := n.young[k]
+// numbered is what is known of a key.
+type numbered struct {
+	num    int64
+	author bool // the time of its first event is noted
+}
+
+// get returns what is known of a key, a zero number when it is not in memory.
+func (n *numbers) get(k author) numbered {
+	known, ok := n.young[k]
 	if ok {
-		return num
+		return known
 	}
-	if num, ok = n.aged[k]; ok {
-		n.set(k, num)
+	if known, ok = n.aged[k]; ok {
+		n.set(k, known)
 	}
-	return num
+	return known
 }
 
-func (n *numbers) set(k author, num int64) {
+func (n *numbers) set(k author, known numbered) {
 	if n.young == nil || len(n.young) >= maxNumbers {
-		n.young, n.aged = make(map[author]int64, len(n.young)), n.young
+		n.young, n.aged = make(map[author]numbered, len(n.young)), n.young
 	}
-	n.young[k] = num
+	n.young[k] = known
 }
 
 func (n *numbers) forget(list []author) {
@@ -64,12 +71,12 @@ func (n *numbers) forget(list []author) {
 
 // number returns the number of a key, 0 when it has none.
 func (w *writer) number(k author) (int64, error) {
-	if num := w.numbers.get(k); num != 0 {
-		return num, nil
+	if known := w.numbers.get(k); known.num != 0 {
+		return known.num, nil
 	}
 	num, err := w.c.number(sqlNumber, k[:])
 	if err == nil && num != 0 {
-		w.numbers.set(k, num)
+		w.numbers.set(k, numbered{num: num})
 	}
 	return num, err
 }
@@ -80,14 +87,39 @@ func (w *writer) giveNumber(k author) (int64, error) {
 	if err != nil || num != 0 {
 		return num, err
 	}
-	w.numbers.last++
-	num = w.numbers.last
-	if _, err := w.exec(sqlGiveNumber, num, k[:]); err != nil {
+	return w.newNumber(k, nil)
+}
+
+// giveAuthor is giveNumber for the author of an event that arrives; it notes when the first one did.
+func (w *writer) giveAuthor(k author) (int64, error) {
+	num, err := w.number(k)
+	if err != nil || w.numbers.get(k).author {
+		return num, err
+	}
+	if num == 0 {
+		return w.newNumber(k, w.now)
+	}
+	if _, err := w.exec(sqlKnownFrom, num, w.now); err != nil {
 		return 0, err
 	}
-	w.numbers.set(k, num)
-	w.stage.numbered = append(w.stage.numbered, k)
+	w.learned(k, numbered{num, true})
 	return num, nil
+}
+
+func (w *writer) newNumber(k author, since driver.Value) (int64, error) {
+	w.numbers.last++
+	num := w.numbers.last
+	if _, err := w.exec(sqlGiveNumber, num, k[:], since); err != nil {
+		return 0, err
+	}
+	w.learned(k, numbered{num, since != nil})
+	return num, nil
+}
+
+// learned keeps in memory what the transaction has changed, as long as it is not undone.
+func (w *writer) learned(k author, known numbered) {
+	w.numbers.set(k, known)
+	w.stage.numbered = append(w.stage.numbered, k)
 }
 
 // numberedKey is the key in a tag row that lies in the database by its number.

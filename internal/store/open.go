@@ -29,15 +29,21 @@ type Store struct {
 	lastSeq  atomic.Int64
 	search   atomic.Bool // the full-text index exists
 	restores restorations
+	older    int64    // the version of a database that lacks migrations; 0 when none is missing
+	scratch  *scratch // where it was copied to; nil when it was not
+	maxLog   int64
+	whole    atomic.Int64 // reads of the whole database under way, which hold the log
+	recent   recent
 
-	queue   *queue
-	writer  *writer
-	readers *readers
-	heavy   chan struct{} // holds a token per search or count under way: they may not have every reader
-	closing chan struct{}
-	stopped chan struct{} // the writer's goroutine ended
-	once    sync.Once
-	err     error // of Close
+	queue     *queue
+	writer    *writer
+	retainer  *retainer  // nil when open for reading alone
+	retaining sync.Mutex // one round of retention at a time
+	readers   *readers
+	closing   chan struct{}
+	stopped   chan struct{} // the writer's goroutine ended
+	once      sync.Once
+	err       error // of Close
 }
 
 // pageSize suits both notes of 500 bytes and engrams of 64 KiB: measured in the package's benchmarks.
@@ -52,9 +58,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		path: o.Path, clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit,
+		path: o.Path, clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, maxLog: o.MaxLogBytes,
 		closing: make(chan struct{}), stopped: make(chan struct{}),
-		heavy: make(chan struct{}, max(1, o.Readers/2)),
 		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
 	}
 	s.live.Store(&o.Live)
@@ -87,11 +92,12 @@ func (s *Store) start(ctx context.Context, c *conn, o Options) error {
 	if err != nil {
 		return err
 	}
-	if s.readers, err = openReaders(o.Path, o.Readers, o.CacheBytes/4); err != nil {
+	if s.readers, err = openReaders(o.Path, o.Readers, o.CacheBytes/4, o.pacing); err != nil {
 		return err
 	}
 	s.writer = w
 	go w.run(o.After)
+	s.startRetainer(o.After)
 	return nil
 }
 
@@ -100,18 +106,42 @@ func (s *Store) startReading(ctx context.Context, o Options) error {
 	if _, err := os.Stat(o.Path); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	var err error
-	if s.readers, err = openReaders(o.Path, o.Readers, o.CacheBytes/4); err != nil {
+	if err := s.openToRead(ctx, o); err != nil {
+		if s.readers != nil {
+			err = errors.Join(err, s.readers.close())
+		}
+		return errors.Join(err, s.scratch.remove())
+	}
+	s.queue.close(ErrReadOnly)
+	close(s.stopped)
+	return nil
+}
+
+// openToRead opens the readers, on a copy if the database is of an older version and there may be one.
+func (s *Store) openToRead(ctx context.Context, o Options) (err error) {
+	if s.readers, err = openReaders(s.path, o.Readers, o.CacheBytes/4, o.pacing); err != nil {
 		return err
 	}
-	err = s.lend(ctx, func(_ context.Context, c *conn) error {
-		missing, err := pending(c, o.Path)
-		if err != nil {
+	if s.older, err = s.behind(ctx); err != nil {
+		return err
+	}
+	switch {
+	case s.older > 0 && o.AsIs:
+		return nil
+	case s.older > 0 && o.Scratch == "":
+		return fmt.Errorf("%w: %s", ErrOlder, s.path)
+	case s.older > 0:
+		if err := s.rehearse(ctx, o); err != nil {
 			return err
 		}
-		if len(missing) > 0 {
-			return fmt.Errorf("%w: %s", ErrOlder, o.Path)
+		if err := s.readers.close(); err != nil {
+			return err
 		}
+		if s.readers, err = openReaders(s.path, o.Readers, o.CacheBytes/4, o.pacing); err != nil {
+			return err
+		}
+	}
+	return s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		last, err := lastSeq(c)
 		if err != nil {
 			return err
@@ -121,12 +151,18 @@ func (s *Store) startReading(ctx context.Context, o Options) error {
 		s.search.Store(complete)
 		return err
 	})
-	if err != nil {
-		return errors.Join(err, s.readers.close())
-	}
-	s.queue.close(ErrReadOnly)
-	close(s.stopped)
-	return nil
+}
+
+// behind is the version of a database that lacks migrations; 0 when none is missing.
+func (s *Store) behind(ctx context.Context) (version int64, err error) {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+		missing, err := pending(c, s.path)
+		if err == nil && len(missing) > 0 {
+			version = max(1, int64(missing[0].Version)-1) // a file without tables is as good as one of version 1
+		}
+		return err
+	})
+	return version, err
 }
 
 // complete fills in the defaults.
@@ -139,6 +175,7 @@ func (o *Options) complete() error {
 	o.MaxQueue = cmp.Or(o.MaxQueue, 2*o.MaxBatch)
 	o.MaxQueueBytes = cmp.Or(o.MaxQueueBytes, 8<<20)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
+	o.MaxLogBytes = cmp.Or(o.MaxLogBytes, defaultMaxLog)
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -169,7 +206,10 @@ type nobody struct{}
 
 func (nobody) CommitDone(time.Duration, int, bool)     {}
 func (nobody) QueryDone(string, time.Duration, string) {}
+func (nobody) ReadWaited(string, time.Duration)        {}
 func (nobody) Removed(string, int)                     {}
+func (nobody) NoRoom(int)                              {}
+func (nobody) Retired(string, int)                     {}
 func (nobody) QueueAdd(string, int)                    {}
 
 var _ Observer = nobody{}
@@ -223,7 +263,7 @@ func (s *Store) SetOptions(ctx context.Context, l Live) error {
 		if err := w.setPageLimit(l.MaxBytes); err != nil {
 			return err
 		}
-		w.after(func() { s.live.Store(&l) })
+		w.after(func() { s.retainAnew(s.live.Swap(&l).Retention, l.Retention) })
 		return nil
 	})
 }
@@ -242,10 +282,11 @@ func (s *Store) SetTable(t *gate.Table) error {
 // database file. It may be called more than once.
 func (s *Store) Close() error {
 	s.once.Do(func() {
+		s.retainer.stop()
 		s.queue.close(ErrClosed)
 		<-s.stopped
 		close(s.closing)
-		s.err = s.readers.close()
+		s.err = errors.Join(s.readers.close(), s.scratch.remove())
 		if s.writer != nil {
 			s.err = errors.Join(s.err, s.writer.close())
 		}
@@ -287,14 +328,21 @@ func PrepareDir(dir string) error {
 			return fmt.Errorf("data folder %s is open to others and cannot be restricted: %w", dir, err)
 		}
 	}
-	if _, named := os.LookupEnv(tempEnv); named {
-		return nil
-	}
-	return os.Setenv(tempEnv, dir)
+	_, err = TempDir(dir)
+	return err
 }
 
 // tempEnv is what SQLite knows its folder for temporary files by.
 const tempEnv = "SQLITE_TMPDIR"
+
+// TempDir is the folder for temporary files: the one that the operator has named in SQLITE_TMPDIR, else dir, which SQLite
+// then uses as well.
+func TempDir(dir string) (string, error) {
+	if named := os.Getenv(tempEnv); named != "" {
+		return named, nil
+	}
+	return dir, os.Setenv(tempEnv, dir)
+}
 
 // makeDir creates a folder and those above it that are missing. What is in a new folder survives a loss of power only if
 // its name in the one above does.

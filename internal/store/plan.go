@@ -40,6 +40,17 @@ type plan struct {
 	tag    *wantedTag // of byTag
 }
 
+// String names the access, and the tag by its name; no value of a filter is in it.
+func (p plan) String() string {
+	switch {
+	case p.want == nil:
+		return "" // nothing was read
+	case p.tag != nil:
+		return "tag #" + p.tag.name
+	}
+	return p.access.String()
+}
+
 // choose picks the access for a filter by what its conditions are expected to leave over: an id or an address names one
 // event; a tag that points to something (d, e, a, …) selects few; an author, narrowed by kinds, selects fewer than whom or
 // what events are about (p, t, …); a kind is the last resort before time alone.

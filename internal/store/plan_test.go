@@ -106,6 +106,9 @@ func TestPlans(t *testing.T) {
 	for i := range 20 {
 		s.Put(t.Context(), agent.Engram(owner, int64(i), fmt.Sprint(i)), store.PutOptions{})
 		s.Put(t.Context(), agent.Note(int64(i), "x", nostr.Tag{"t", "nostr"}), store.PutOptions{})
+		// Of long lists only what there is something of is looked for.
+		one := storetest.Key{Pub: fmt.Sprintf("%064x", i)}
+		s.Put(t.Context(), one.Fake(1, -int64(i), "x", nostr.Tag{"e", one.Pub}), store.PutOptions{})
 	}
 	readers := map[string]gate.Reader{
 		"nobody": gate.NewReader(), "agent": gate.NewReader(agent.Pub), "both": gate.NewReader(agent.Pub, owner.Pub),

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"database/sql/driver"
+	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // where collects the conditions of one statement and the arguments they bind, in the order of the text.
@@ -48,21 +51,17 @@ func (w *where) in(expr string, values []driver.Value) {
 	case len(values) == 1:
 		w.text(expr+"=?", values[0])
 	case len(values) > bindFew && allBlobs(values):
-		packed := make([]byte, 0, 32*len(values))
-		for _, v := range values {
-			packed = append(packed, v.([]byte)...)
-		}
-		w.text(expr+" IN (WITH RECURSIVE list(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM list WHERE at+32<?)"+
-			" SELECT substr(?,at,32) FROM list)", int64(len(packed)), packed)
+		w.packed(expr, values)
 	case len(values) > bindFew && allIntegers(values):
-		json := []byte{'['}
+		list := []byte{'['}
 		for i, v := range values {
 			if i > 0 {
-				json = append(json, ',')
+				list = append(list, ',')
 			}
-			json = strconv.AppendInt(json, v.(int64), 10)
+			list = strconv.AppendInt(list, v.(int64), 10)
 		}
-		w.text(expr+" IN (SELECT value FROM json_each(?))", string(append(json, ']')))
+		w.text(expr+" IN (SELECT value FROM json_each(?))", string(append(list, ']')))
+	case len(values) > bindFew && w.packed(expr, values):
 	default:
 		// Up to the next power of two by repeating the last value: few texts, the same set.
 		n := len(values)
@@ -77,6 +76,74 @@ func (w *where) in(expr string, values []driver.Value) {
 			w.args = append(w.args, values[len(values)-1])
 		}
 	}
+}
+
+// packed adds "expr is among values" for a mixture of BLOBs and TEXT, with each sort in one argument. It reports false, and
+// adds nothing, where that cannot be done.
+func (w *where) packed(expr string, values []driver.Value) bool {
+	l, ok := pack(values)
+	if ok {
+		w.text(expr + " IN (")
+		w.list(l)
+		w.text(")")
+	}
+	return ok
+}
+
+// packedList is a list of TEXT and of 32-byte BLOBs, each as one argument; empty ones are nil.
+type packedList struct{ texts, keys driver.Value }
+
+// pack reports false for what else there is.
+func pack(values []driver.Value) (l packedList, ok bool) {
+	var keys []byte
+	texts := make([]driver.Value, 0, len(values))
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			texts = append(texts, v)
+		case []byte:
+			keys = append(keys, v...)
+		}
+	}
+	if len(texts)+len(keys)/32 != len(values) {
+		return l, false
+	}
+	if len(texts) > 0 {
+		list, ok := textList(texts)
+		if !ok {
+			return l, false
+		}
+		l.texts = list
+	}
+	if len(keys) > 0 {
+		l.keys = keys
+	}
+	return l, true
+}
+
+// list adds a SELECT of the list.
+func (w *where) list(l packedList) {
+	const texts = "SELECT value FROM json_each(?)"
+	if l.keys == nil {
+		w.text(texts, cmp.Or(l.texts, driver.Value("[]")))
+		return
+	}
+	w.text("WITH RECURSIVE list(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM list WHERE at+32<?) ", int64(len(l.keys.([]byte))))
+	if l.texts != nil {
+		w.text(texts+" UNION ALL ", l.texts)
+	}
+	w.text("SELECT substr(?,at,32) FROM list", l.keys)
+}
+
+// textList is TEXT values as a JSON array, for json_each. Not every TEXT survives that.
+func textList(values []driver.Value) (list string, ok bool) {
+	for _, v := range values {
+		if text := v.(string); strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+			return "", false
+		}
+	}
+	b, err := json.Marshal(values)
+	return string(b), err == nil
 }
 
 // numbered adds "expr is the number of one of the keys".
@@ -116,13 +183,7 @@ func (w *where) andAuthors(keys []driver.Value) {
 
 // tagValue adds "expr, a value of the tag index under this name, is among values", which compile has sorted: TEXT first.
 func (w *where) tagValue(expr, name string, values []driver.Value) {
-	texts := 0
-	for texts < len(values) {
-		if _, isKey := values[texts].([]byte); isKey {
-			break
-		}
-		texts++
-	}
+	texts := textsIn(values)
 	switch {
 	case name != "p" || texts == len(values):
 		w.in(expr, values)
@@ -130,9 +191,42 @@ func (w *where) tagValue(expr, name string, values []driver.Value) {
 		w.numbered(expr, values)
 	default:
 		w.text(expr + " IN (")
-		w.numbersOf(values[texts:])
-		w.text(" UNION ALL VALUES (?)"+strings.Repeat(",(?)", texts-1)+")", values[:texts]...)
+		if !w.tagList(name, values) {
+			w.numbersOf(values[texts:])
+			w.text(" UNION ALL VALUES (?)"+strings.Repeat(",(?)", texts-1), values[:texts]...)
+		}
+		w.text(")")
 	}
+}
+
+// tagList adds a SELECT of the values as they lie in the tag index under this name, or reports false and adds nothing.
+func (w *where) tagList(name string, values []driver.Value) bool {
+	keys := 0
+	if name == "p" {
+		keys = len(values) - textsIn(values)
+	}
+	l, ok := pack(values[:len(values)-keys])
+	switch {
+	case !ok:
+	case keys == 0:
+		w.list(l)
+	default:
+		w.numbersOf(values[len(values)-keys:])
+		if l.texts != nil {
+			w.text(" UNION ALL SELECT value FROM json_each(?)", l.texts)
+		}
+	}
+	return ok
+}
+
+// textsIn is how many TEXT values a list begins with.
+func textsIn(values []driver.Value) int {
+	for i, v := range values {
+		if _, isKey := v.([]byte); isKey {
+			return i
+		}
+	}
+	return len(values)
 }
 
 func allBlobs(values []driver.Value) bool {

@@ -33,7 +33,7 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quaran
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", ErrFilter)
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
 			name, _ := row[0].(string)
 			out = append(out, Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),

@@ -15,15 +15,17 @@ const (
 )
 
 // Query returns the next page of the events that the filter matches and the scope shows: newest first, ties by lowest id,
-// as of one state of the database, which is no older than the call, without any that has expired. Pages that follow one
-// another with After set to the last row's position give every event once; but each is of a state of its own, so that of an
-// address whose head is replaced between two of them neither version need be there: after the last page, ask for what
-// arrived meanwhile (Ask.Above). The filter's Limit is not looked at.
+// without any that has expired. It is as of one state of the database, which is no older than the call; or of several
+// (Page.States), when it had to let others read in between. Pages that follow one another with After set to the last row's
+// position give every event once; but when they are of several states, of an address whose head is replaced between two of
+// them neither version need be there: after the last page, ask for what arrived meanwhile (Ask.Above). The filter's Limit is
+// not looked at.
 //
 // A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of ctx when the caller went away, or the
 // database's. ErrFilter is for a filter with Search (use Search) or an unknown kind of tag condition.
 func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
-	defer s.observed("query", time.Now(), &err)
+	var p plan
+	defer s.observed("query", time.Now(), &err, &p)
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return Page{}, err
@@ -34,23 +36,13 @@ func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
 	if want.none {
 		return Page{}, nil
 	}
-	p := choose(want)
+	p = choose(want)
 	if ask.Above > 0 {
 		p = plan{want: want, access: byArrival}
 	}
-	read := s.snapshot
-	if p.oneStatement() {
-		read = s.read
-	}
-	err = read(ctx, func(ctx context.Context, c *conn) (err error) {
-		r := s.reading(ctx, c, ask, want)
-		page, err = r.page(p, ask.bounds())
-		return err
+	return s.paged(ctx, ask, want, p.effort(ask), p.oneStatement(), func(r *reading, pg *paging) error {
+		return r.page(p, pg)
 	})
-	if err != nil {
-		return Page{}, err
-	}
-	return page, nil
 }
 
 // oneStatement reports whether the plan needs a single statement, which is a transaction by itself.
@@ -83,23 +75,25 @@ func (s *Store) reading(ctx context.Context, c *conn, ask Ask, want *wanted) *re
 }
 
 // page reads one page: a few ordered spans merged as they are read, anything else by collecting the newest first.
-func (r *reading) page(p plan, size bounds) (Page, error) {
-	spans, err := r.spans(p)
+func (r *reading) page(p plan, pg *paging) (err error) {
+	if !pg.planned {
+		if pg.spans, err = r.spans(p); err != nil {
+			return err
+		}
+		pg.planned, pg.merged = true, mergeable(pg.spans)
+	}
+	if pg.merged {
+		return r.merge(pg.spans, pg)
+	}
+	if err := r.collect(pg); err != nil {
+		return err
+	}
+	rows, settled, err := r.fetch(pg.best, pg.size)
 	if err != nil {
-		return Page{}, err
+		return err
 	}
-	if mergeable(spans) {
-		return r.merge(spans, size)
-	}
-	list, err := r.collect(spans, size.rows+1)
-	if err != nil {
-		return Page{}, err
-	}
-	rows, settled, err := r.fetch(list, size)
-	if err != nil {
-		return Page{}, err
-	}
-	return Page{Rows: rows, More: settled < len(list)}, nil
+	pg.page.Rows, pg.page.More = rows, settled < len(pg.best)
+	return nil
 }
 
 func mergeable(spans []span) bool {
@@ -112,7 +106,7 @@ func mergeable(spans []span) bool {
 }
 
 // merge reads ordered spans side by side.
-func (r *reading) merge(spans []span, size bounds) (page Page, err error) {
+func (r *reading) merge(spans []span, pg *paging) (err error) {
 	cursors := make([]*cursor, 0, len(spans))
 	defer func() {
 		for _, cu := range cursors {
@@ -120,28 +114,29 @@ func (r *reading) merge(spans []span, size bounds) (page Page, err error) {
 		}
 	}()
 	for i, sp := range spans {
-		cu, err := r.open(sp, i, size)
+		cu, err := r.open(sp, i, pg.size)
 		if err != nil {
-			return Page{}, err
+			return err
 		}
 		cursors = append(cursors, cu)
 	}
-	got := 0
+	page, size := &pg.page, pg.size
 	for {
 		best, err := next(cursors)
 		if err != nil {
-			return Page{}, err
+			pg.left(cursors)
+			return err
 		}
 		if best == nil {
 			break
 		}
-		if len(page.Rows) == size.rows || got >= size.bytes && len(page.Rows) > 0 {
+		if len(page.Rows) == size.rows || pg.got >= size.bytes && len(page.Rows) > 0 {
 			page.More = true
-			return page, nil
+			return nil
 		}
 		e, err := best.peek()
 		if err != nil {
-			return Page{}, err
+			return err
 		}
 		best.take()
 		// The same event may be in several spans; then its rows come one after the other.
@@ -149,15 +144,15 @@ func (r *reading) merge(spans []span, size bounds) (page Page, err error) {
 			continue
 		}
 		page.Rows = append(page.Rows, e.Row)
-		got += len(e.JSON)
+		pg.got += len(e.JSON)
 	}
 	for _, cu := range cursors {
 		page.More = page.More || cu.cut
 	}
 	if page.More && len(page.Rows) == 0 {
-		return Page{}, errStoredRow // WHERE let through what the second check refuses: no way to go on from here
+		return errStoredRow // WHERE let through what the second check refuses: no way to go on from here
 	}
-	return page, nil
+	return nil
 }
 
 // next returns the cursor whose next row comes first. A cursor that had to leave rows out stops the merge behind those it
@@ -183,28 +178,9 @@ func next(cursors []*cursor) (*cursor, error) {
 	return best, nil
 }
 
-// heavily is snapshot for what may go through a large part of the database, however small its answer is: searches and
-// counts. Only some of the readers do such work at a time, so that others always get at their heads. Waiting for a turn
-// counts towards the time limit.
-func (s *Store) heavily(parent context.Context, fn func(ctx context.Context, c *conn) error) error {
-	ctx, cancel := parent, context.CancelFunc(func() {})
-	if d := s.live.Load().QueryTimeout; d > 0 {
-		ctx, cancel = context.WithTimeout(parent, d)
-	}
-	defer cancel()
-	select {
-	case s.heavy <- struct{}{}:
-		defer func() { <-s.heavy }()
-		return readError(parent, ctx, s.lend(ctx, inSnapshot(fn)))
-	case <-ctx.Done():
-		return readError(parent, ctx, ctx.Err())
-	case <-s.closing:
-		return ErrClosed
-	}
-}
-
-// observed reports a read call to the observer.
-func (s *Store) observed(op string, start time.Time, err *error) {
+// observed reports a read call, and the plan if it has one, to the observer and
+// to whoever asks what was slow.
+func (s *Store) observed(op string, start time.Time, err *error, planned ...*plan) {
 	failure := ""
 	switch {
 	case *err == nil:
@@ -212,8 +188,19 @@ func (s *Store) observed(op string, start time.Time, err *error) {
 		failure = "timeout"
 	case errors.Is(*err, context.Canceled):
 		failure = "canceled"
+	case errors.Is(*err, ErrEnded):
+		failure = "ended"
 	default:
 		failure = "error"
 	}
-	s.observe.QueryDone(op, time.Since(start), failure)
+	took := time.Since(start)
+	s.observe.QueryDone(op, took, failure)
+	if took < slowFrom || op == "export" { // which is the operator's own, and as long as the database is large
+		return
+	}
+	how := ""
+	for _, p := range planned {
+		how = p.String()
+	}
+	s.recent.read(SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
 }

@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"math"
 	"strings"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 )
 
 // Explained is how a filter is answered: the access, whether spans are merged as open cursors, and SQLite's own words for
@@ -24,7 +27,7 @@ func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err e
 		return Explained{}, err
 	}
 	p := choose(want)
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		r := s.reading(ctx, c, ask, want)
 		spans, err := r.spans(p)
 		if err != nil {
@@ -87,7 +90,7 @@ func (s *Store) ExplainCount(ctx context.Context, asks []Ask) (detail string, er
 			return "", err
 		}
 	}
-	err = s.snapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		text, args, err := s.countSQL(ctx, c, asks, wants)
 		if err != nil {
 			return err
@@ -104,7 +107,7 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQ
 	if err != nil {
 		return "", err
 	}
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		r := s.reading(ctx, c, Ask{Scope: scope}, want)
 		text, args := r.statement(columns(scope, want.filter), sp)
 		detail, err = explain(ctx, c, text, args)
@@ -113,14 +116,77 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQ
 	return detail, err
 }
 
-// HoldHeavy takes every turn for searches and counts until release is called.
-func HoldHeavy(s *Store) (release func()) {
-	for range cap(s.heavy) {
-		s.heavy <- struct{}{}
+// Work is what one page of an ask, the ranking of its search, or its count takes, in steps: the same each time.
+func Work(ctx context.Context, s *Store, ask Ask, count bool) (work float64, err error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return 0, err
+	}
+	err = s.lend(ctx, &loan{how: scan, grace: math.Inf(1)}, func(ctx context.Context, c *conn) error {
+		c.watch.Close()
+		defer func() {
+			c.watch.Close()
+			err = errors.Join(err, watched(c, stepsAtOnce))
+		}()
+		every := 10
+		if ask.Filter.Search != "" {
+			every = 1
+		}
+		if err := watched(c, every); err != nil {
+			return err
+		}
+		c.pace.left = 1e12
+		defer func() { work = 1e12 - c.pace.left }()
+		return inSnapshot(func(ctx context.Context, c *conn) error {
+			r := s.reading(ctx, c, ask, want)
+			switch {
+			case count:
+				text, args, err := s.countSQL(ctx, c, []Ask{ask}, []*wanted{want})
+				if err != nil {
+					return err
+				}
+				_, err = c.number(text, args...)
+				return err
+			case ask.Filter.Search != "":
+				_, err := r.search(500)
+				return err
+			}
+			return r.page(choose(want), &paging{size: ask.bounds(), until: math.MaxInt64})
+		})(ctx, c)
+	})
+	return work, err
+}
+
+// Restless makes reads give way all the time, and end in favour of each other.
+func Restless(o *Options) {
+	o.Readers, o.pacing = 2, pacing{every: 20, slice: 1, grace: 1, most: 2}
+}
+
+// HoldScans takes every turn that is not kept for look-ups until release is called.
+func HoldScans(s *Store) (release func()) {
+	var held []*share.Turn
+	for range s.readers.n - keptTurns(s.readers.n) {
+		turn, err := s.takeTurn(context.Background(), s.readers.turns, scan)
+		if err != nil {
+			panic(err)
+		}
+		held = append(held, turn)
 	}
 	return func() {
-		for range cap(s.heavy) {
-			<-s.heavy
+		for _, turn := range held {
+			turn.Done()
 		}
 	}
+}
+
+// EffortOf is what a page of an ask, or its count, is expected to take.
+func EffortOf(ask Ask, count bool) (string, error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return "", err
+	}
+	if count {
+		return effortOfCount([]Ask{ask}, []*wanted{want}).String(), nil
+	}
+	return choose(want).effort(ask).String(), nil
 }

@@ -34,7 +34,7 @@ type world struct {
 var worldValues = []string{"", "x", "nostr", "with \x00 zero", `quote " and *`, "ünïcode", "0123",
 	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
 
-func newWorld(tb testing.TB, seed uint64, events int) *world {
+func newWorld(tb testing.TB, seed uint64, events int, change ...func(*store.Options)) *world {
 	tb.Helper()
 	w := &world{Gen: gatetest.New(seed, 6), clock: storetest.NewClock(), seqs: map[string]int64{}}
 	w.Unsigned, w.Reuse = true, true
@@ -44,16 +44,22 @@ func newWorld(tb testing.TB, seed uint64, events int) *world {
 		Contracts: []string{"", gate.ContractsParties, gate.ContractsPublic}[w.Rand.IntN(3)],
 		Rules:     gatetest.RuleSets[w.Rand.IntN(len(gatetest.RuleSets))],
 	}
-	w.table = storetest.MustTable(tb, gate.Options(w.options))
-	w.store = storetest.MustOpen(tb, func(o *store.Options) { o.Table, o.Clock = w.table, w.clock.Now })
+	w.table = storetest.MustTable(tb, gate.Options{
+		Wildcard: w.options.Wildcard, IDs: w.options.IDs, Contracts: w.options.Contracts, Rules: w.options.Rules,
+	})
+	change = append(change, func(o *store.Options) { o.Table, o.Clock = w.table, w.clock.Now })
+	w.store = storetest.MustOpen(tb, change...)
+	var came []*nostr.Event
 	for range events {
 		ev := w.event()
 		if r := w.store.Put(tb.Context(), ev, store.PutOptions{Import: true}); r.Err != nil {
 			tb.Fatalf("put %s: %v", ev, r.Err)
 		} else if r.Seq != 0 {
 			w.seqs[ev.ID] = r.Seq
+			came = append(came, ev)
 		}
 	}
+	w.options = oracle.Judge(w.options, came)
 	w.load(tb)
 	return w
 }
@@ -61,7 +67,7 @@ func newWorld(tb testing.TB, seed uint64, events int) *world {
 // load takes the list from the store's export; that it is complete is another test's business.
 func (w *world) load(tb testing.TB) {
 	w.heads = nil
-	err := w.store.Export(tb.Context(), gate.Operator(), false, func(json []byte) error {
+	err := w.store.Export(tb.Context(), gate.Operator(), false, nil, func(json []byte) error {
 		ev, err := wire.ParseEvent(json)
 		w.heads = append(w.heads, ev)
 		return err
@@ -184,7 +190,15 @@ func (w *world) scope(reader []string, f nostr.Filter) (scope gate.Scope, name s
 			return oracle.May(w.options, reader, nostr.Filter{}, ev)
 		}
 	}
-	return gate.Scope{}, "zero", func(ev *nostr.Event) bool { return w.table.Classify(ev) == gate.Open }
+	return gate.Scope{}, "zero", func(ev *nostr.Event) bool { return w.class(ev) == gate.Open }
+}
+
+// class is that of an event of the world.
+func (w *world) class(ev *nostr.Event) gate.Class {
+	if ev.Kind == nostr.KindDeletion {
+		return w.table.ClassifyDeletion(ev, w.options.Found[ev.ID])
+	}
+	return w.table.Classify(ev)
 }
 
 // expected answers by looking at every event.

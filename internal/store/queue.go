@@ -5,14 +5,17 @@ import (
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/share"
 )
 
-// queue holds what waits for the writer: bounded in events and in cost (record.cost), first in first out.
+// queue holds what waits for the writer, and gives it out fairly: by share, then by connection, and what one connection
+// sent in its order. It is bounded in events and in cost (record.cost); what a share may have waiting is less the more
+// others have.
 type queue struct {
 	mu       sync.Mutex
-	items    []*Pending
-	bytes    int
-	maxItems int
+	items    share.Queue[*Pending]
+	maxItems int // of one share while no other has any
 	maxBytes int
 	closed   error         // why nothing more is taken in, nil while open
 	room     chan struct{} // closed, and made anew, when something was taken
@@ -27,17 +30,17 @@ func newQueue(maxItems, maxBytes int, observe Observer) *queue {
 	}
 }
 
-// push appends p as soon as there is room. One item always fits an empty queue.
+// push takes p in as soon as there is room.
 func (q *queue) push(ctx context.Context, p *Pending) error {
+	p.who = share.From(ctx)
 	for {
 		q.mu.Lock()
 		if q.closed != nil {
 			q.mu.Unlock()
 			return q.closed
 		}
-		if len(q.items) == 0 || len(q.items) < q.maxItems && q.bytes+p.size <= q.maxBytes {
-			q.items = append(q.items, p)
-			q.bytes += p.size
+		if q.fits(p) {
+			q.items.Push(p.who, p, float64(p.size))
 			q.mu.Unlock()
 			q.observe.QueueAdd("store_writer", 1)
 			q.signal()
@@ -53,41 +56,73 @@ func (q *queue) push(ctx context.Context, p *Pending) error {
 	}
 }
 
+// fits reports whether there is room for p. A connection may always have one event waiting, however full the queue is: it
+// would be held in memory all the same.
+func (q *queue) fits(p *Pending) bool {
+	if !q.items.Has(p.who) {
+		return true
+	}
+	n, bytes := q.items.Of(p.who.Share)
+	otherN, otherBytes := q.items.Len()-n, q.items.Cost()-bytes
+	return n+1 <= q.maxItems-otherN/2 && bytes+float64(p.size) <= float64(q.maxBytes)-otherBytes/2
+}
+
 // take removes up to n items with up to size bytes, at least one if any waits. The store's own work comes alone.
 func (q *queue) take(n, size int) []*Pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) == 0 {
+	if q.items.Len() == 0 {
 		return nil
 	}
-	k, bytes := 0, 0
-	for k < len(q.items) && k < n && (k == 0 || bytes+q.items[k].size <= size) {
-		if q.items[k].job != nil && k > 0 {
+	var out []*Pending
+	bytes := 0
+	for len(out) < n {
+		p, _, ok := q.items.Next()
+		if !ok || len(out) > 0 && (p.job != nil || bytes+p.size > size) {
 			break
 		}
-		bytes += q.items[k].size
-		k++
-		if q.items[k-1].job != nil {
+		if len(out) == 0 {
+			size = min(size, q.batchBytes(p))
+			out = make([]*Pending, 0, min(n, q.items.Len()))
+		}
+		q.items.Pop()
+		bytes += p.size
+		if out = append(out, p); p.job != nil {
 			break
 		}
 	}
-	out := q.items[:k:k]
-	q.items = q.items[k:]
-	q.bytes -= bytes
-	if len(q.items) > 0 {
+	if q.items.Len() > 0 {
 		q.signal()
 	}
 	close(q.room)
 	q.room = make(chan struct{})
-	q.observe.QueueAdd("store_writer", -k)
+	q.observe.QueueAdd("store_writer", -len(out))
 	return out
+}
+
+// What a transaction may cost while others wait, so that whoever comes next waits for some tens of milliseconds, and of
+// clients alone; imports and a relay of one's own have maxBatchBytes.
+const (
+	sharedBatchBytes = 512 << 10
+	clientBatchBytes = 1 << 20
+)
+
+// batchBytes is what a transaction that begins with p may cost.
+func (q *queue) batchBytes(p *Pending) int {
+	switch {
+	case q.items.Shares() > 1:
+		return sharedBatchBytes
+	case p.who.Exempt || p.who == (share.Who{}):
+		return maxBatchBytes
+	}
+	return clientBatchBytes
 }
 
 // len reports how many items wait.
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.items)
+	return q.items.Len()
 }
 
 // close refuses further items with an error, the first one given; those that wait are still taken.
@@ -110,17 +145,22 @@ func (q *queue) signal() {
 }
 
 // Begin queues one event for the writer and returns without waiting for the commit; it blocks while the queue is full.
-// Events begun one after the other are applied in that order and may share a transaction.
+// Whose turn it is, is decided by share (share.From of ctx): events begun one after the other by the same connection are
+// applied in that order and may share a transaction.
 //
 // ev must have been checked: strict shape, id and signature. It must not be changed afterwards. The error is ctx's when
 // it ended before there was room, ErrClosed, or that of a malformed event; once an event is queued, its outcome comes
 // through the Pending whatever becomes of ctx.
 func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o PutOptions) (*Pending, error) {
-	rec, err := newRecord(ev, s.table.Load().Classify(ev))
-	if err != nil {
+	own := &struct {
+		Pending
+		record
+	}{}
+	if err := own.record.read(ev, s.table.Load().Classify(ev)); err != nil {
 		return nil, err
 	}
-	p := &Pending{rec: rec, opts: o, size: rec.cost(), done: make(chan struct{})}
+	p := &own.Pending
+	p.rec, p.opts, p.size, p.done = &own.record, o, own.cost(), make(chan struct{})
 	if err := s.queue.push(ctx, p); err != nil {
 		return nil, err
 	}
@@ -152,5 +192,5 @@ func (s *Store) QueueLen() int { return s.queue.len() }
 func (q *queue) done() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.closed != nil && len(q.items) == 0
+	return q.closed != nil && q.items.Len() == 0
 }

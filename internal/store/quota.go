@@ -1,58 +1,144 @@
 package store
 
-import "fmt"
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"fmt"
+)
 
-const sqlUsage = `SELECT count(*), coalesce(sum(size), 0) FROM (
-	SELECT length(json) AS size FROM events WHERE author = (SELECT num FROM pubkeys WHERE key = ?1)
-	UNION ALL SELECT length(json) FROM history WHERE pubkey = ?1)`
+const (
+	sqlUsage    = `SELECT events, bytes FROM author_usage WHERE author = ?`
+	sqlAddUsage = `INSERT INTO author_usage(author, events, bytes) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO UPDATE SET events = events + ?2, bytes = bytes + ?3`
+	sqlNoUsage = `DELETE FROM author_usage WHERE author = ? AND events = 0`
+	sqlAbove   = `SELECT author, events, bytes FROM author_usage WHERE ?1 > 0 AND events > ?1 OR ?2 > 0 AND bytes > ?2 ORDER BY author`
+)
 
-// usage holds what authors keep here, events and history together, for those that wrote while a quota was in force.
+// usage is what authors keep here, events and history together, of those that wrote lately, and what the current transaction
+// changes of it.
 type usage struct {
-	authors map[author]*amount
+	authors map[author]*tally
+	changed []*tally
 }
 
 type amount struct{ events, bytes int64 }
 
-// maxUsage bounds the counters in memory; beyond it they are all dropped and read anew on demand.
+func (a *amount) add(b amount) { a.events, a.bytes = a.events+b.events, a.bytes+b.bytes }
+
+// tally is one author's usage.
+type tally struct {
+	key    driver.Value
+	now    amount
+	known  bool   // now is right; else it is not known
+	by     amount // what the transaction changes
+	listed bool   // among those changed
+}
+
+// counted is one change of an author's usage.
+type counted struct {
+	who author
+	amount
+}
+
+// maxUsage bounds the counters in memory; beyond it they are dropped and read anew on demand.
 const maxUsage = 100_000
 
-func (u *usage) forget(list []author) {
-	for _, a := range list {
-		delete(u.authors, a)
+// of is the tally of an author, a new one if it is not in memory.
+func (u *usage) of(who author) *tally {
+	if t := u.authors[who]; t != nil {
+		return t
+	}
+	if u.authors == nil || len(u.authors) >= maxUsage {
+		u.authors = map[author]*tally{}
+		for _, t := range u.changed {
+			u.authors[author(t.key.([]byte))] = t
+		}
+	}
+	t := &tally{key: bytes.Clone(who[:])}
+	u.authors[who] = t
+	return t
+}
+
+func (u *usage) apply(who author, by amount) {
+	t := u.of(who)
+	t.now.add(by)
+	t.by.add(by)
+	if !t.listed {
+		t.listed = true
+		u.changed = append(u.changed, t)
 	}
 }
 
-func (u *usage) clear() { u.authors = nil }
+// reset ends the current transaction.
+func (u *usage) reset(failed bool) {
+	for _, t := range u.changed {
+		t.by, t.listed = amount{}, false
+		t.known = t.known && !failed
+	}
+	u.changed = u.changed[:0]
+}
 
-// usageBefore loads the counters of the record's author, if there is a quota, and returns what they are now.
+// count notes that an author has more or fewer events.
+func (w *writer) count(who author, events, bytes int64) {
+	by := amount{events, bytes}
+	w.usage.apply(who, by)
+	w.stage.counted = append(w.stage.counted, counted{who, by})
+}
+
+// uncount takes back what was counted last.
+func (w *writer) uncount(list []counted) {
+	for _, c := range list {
+		w.usage.apply(c.who, amount{-c.events, -c.bytes})
+	}
+}
+
+// writeUsage puts what the transaction changed into the table.
+func (w *writer) writeUsage() error {
+	for _, t := range w.usage.changed {
+		if t.by == (amount{}) {
+			continue
+		}
+		w.args = append(w.args[:0], t.key, t.by.events, t.by.bytes)
+		_, err := w.c.exec(sqlAddUsage, w.args...)
+		if err == nil && t.by.events < 0 {
+			_, err = w.c.exec(sqlNoUsage, t.key)
+		}
+		if err != nil {
+			return fmt.Errorf("usage of authors: %w", err)
+		}
+	}
+	return nil
+}
+
+// usageBefore is what the record's author keeps now, if there is a quota.
 func (w *writer) usageBefore(r *record) (amount, error) {
-	if w.s.live.Load().Quota == (Quota{}) {
-		w.usage.clear()
+	if w.s.live.Load().Quota.off() {
 		return amount{}, nil
 	}
-	who := author(r.pubkey)
-	if a := w.usage.authors[who]; a != nil {
-		return *a, nil
+	t := w.usage.of(author(r.pubkey))
+	if t.known {
+		return t.now, nil
 	}
 	row, err := w.c.one(sqlUsage, r.pubkey)
 	if err != nil {
 		return amount{}, err
 	}
-	if w.usage.authors == nil || len(w.usage.authors) >= maxUsage {
-		w.usage.authors = map[author]*amount{}
+	t.now, t.known = t.by, true
+	if row != nil {
+		t.now.add(amount{events: row[0].(int64), bytes: row[1].(int64)})
 	}
-	a := amount{events: row[0].(int64), bytes: row[1].(int64)}
-	w.usage.authors[who] = &a
-	return a, nil
+	return t.now, nil
 }
 
-// count adjusts an author's counters, if they are held.
-func (w *writer) count(who author, events, bytes int64) {
-	if a := w.usage.authors[who]; a != nil {
-		a.events += events
-		a.bytes += bytes
-		w.stage.touched = append(w.stage.touched, who)
+// mayExceed reports whether storing the record may take its author over the quota, whatever the write frees.
+func (w *writer) mayExceed(r *record) bool {
+	q := w.s.live.Load().Quota
+	if q.off() {
+		return false
 	}
+	before, err := w.usageBefore(r)
+	return err != nil || q.refusal(before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != ""
 }
 
 // surelyOverQuota is the refusal of a write that frees nothing, made before it changes anything; else "".
@@ -66,22 +152,51 @@ func (w *writer) surelyOverQuota(r *record, before amount, imported bool) string
 // overQuota is the refusal when the write took its author over the quota, else "". Imports and requests to vanish are
 // always allowed.
 func (w *writer) overQuota(r *record, before amount, imported bool) string {
-	after := w.usage.authors[author(r.pubkey)]
-	if after == nil || imported || r.ev.Kind == kindVanish {
+	q := w.s.live.Load().Quota
+	if q.off() || imported || r.ev.Kind == kindVanish {
 		return ""
 	}
-	return w.s.live.Load().Quota.refusal(before, *after)
+	return q.refusal(before, w.usage.of(author(r.pubkey)).now) // known since before
 }
 
+func (q Quota) off() bool { return q.Events <= 0 && q.Bytes <= 0 }
+
 // refusal is the answer to a write that leaves its author over the quota, "" if it may stand. One that leaves him with
-// no more than before may: a deletion that frees something, a smaller version.
+// no more than before may: a deletion that frees something, a smaller version. A default quota lets nobody cross it, and so
+// does not hold who is beyond it already: an import, a restore or an older version of this program brought him there.
 func (q Quota) refusal(before, after amount) string {
 	const text = "blocked: quota: this key may keep %d %s here, superseded versions included; delete some"
+	over := func(most int64, byDefault bool, was, is int64) bool {
+		return most > 0 && is > most && is > was && !(byDefault && was > most)
+	}
 	switch {
-	case q.Events > 0 && after.events > q.Events && after.events > before.events:
+	case over(q.Events, q.DefaultEvents, before.events, after.events):
 		return fmt.Sprintf(text, q.Events, "events")
-	case q.Bytes > 0 && after.bytes > q.Bytes && after.bytes > before.bytes:
+	case over(q.Bytes, q.DefaultBytes, before.bytes, after.bytes):
 		return fmt.Sprintf(text, q.Bytes, "bytes")
 	}
 	return ""
+}
+
+// Usage is what one author keeps, events and superseded versions together.
+type Usage struct {
+	Author string // hex
+	Events int64
+	Bytes  int64 // of stored JSON
+}
+
+// above lists the authors whom a default quota does not hold because they are above it.
+func above(ctx context.Context, c *conn, q Quota) (out []Usage, err error) {
+	var events, bytes int64
+	if q.DefaultEvents {
+		events = q.Events
+	}
+	if q.DefaultBytes {
+		bytes = q.Bytes
+	}
+	err = c.query(ctx, sqlAbove, []driver.Value{events, bytes}, func(row []driver.Value) error {
+		out = append(out, Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
+		return nil
+	})
+	return out, err
 }

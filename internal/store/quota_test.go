@@ -109,3 +109,74 @@ func TestQuotaChangesWhileOpen(t *testing.T) {
 	}
 	put(t, s, alice.Note(2, "c"), store.Stored)
 }
+
+// A default quota lets nobody cross it, and does not hold who is above it already; one that is configured holds everybody.
+func TestDefaultQuotaHoldsNobodyAboveIt(t *testing.T) {
+	s := storetest.MustOpen(t)
+	for i := range int64(4) {
+		put(t, s, alice.Note(i, "before the upgrade"), store.Stored)
+	}
+	put(t, s, bob.Note(0, "a"), store.Stored)
+	byDefault := store.Live{Quota: store.Quota{Events: 2, Bytes: 1 << 20, DefaultEvents: true, DefaultBytes: true}}
+	if err := s.SetOptions(t.Context(), byDefault); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, alice.Note(5, "goes on"), store.Stored)
+	put(t, s, alice.Engram(bob, 5, "mem/a"), store.Stored)
+	put(t, s, bob.Note(1, "b"), store.Stored)
+	wantRefused(t, s, bob.Note(2, "c"), "blocked: quota: ")
+	wantRefused(t, s, bob.Engram(alice, 2, "mem/a"), "blocked: quota: ")
+	restore(t, s, bob.Note(3, "an import brings him above"), store.Stored)
+	put(t, s, bob.Note(4, "so that nothing holds him"), store.Stored)
+
+	report, err := s.Check(t.Context())
+	if err != nil || !report.OK() {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if len(report.Above) != 2 || report.Above[0].Events+report.Above[1].Events != 6+4 || report.Above[0].Bytes < 500 {
+		t.Errorf("reported: %+v", report.Above)
+	}
+
+	configured := byDefault
+	configured.Quota.DefaultEvents = false
+	if err := s.SetOptions(t.Context(), configured); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, s, alice.Note(6, "no more"), "blocked: quota: ")
+	if report, err := s.Check(t.Context()); err != nil || len(report.Above) != 0 {
+		t.Errorf("reported: %+v, %v", report.Above, err)
+	}
+}
+
+// What an author has to be counted for is known without looking at his events, also after a restart.
+func TestUsageIsKept(t *testing.T) {
+	o := storetest.Options(t, func(o *store.Options) { o.Quota.Events, o.Versions = 100, 2 })
+	s, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(5) {
+		s.Put(t.Context(), alice.Engram(bob, i, "mem/a"), store.PutOptions{})
+		s.Put(t.Context(), alice.Note(i, "x"), store.PutOptions{})
+	}
+	put(t, s, alice.Delete(9, alice.Note(0, "x").ID), store.Stored)
+	put(t, s, bob.Note(0, "x"), store.Stored)
+	put(t, s, bob.Vanish(1), store.Stored)
+	wantExactUsage(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.MustOpen(t, func(n *store.Options) { *n = o })
+	wantExactUsage(t, s)
+	if n := rows(t, s, "author_usage"); n != 2 {
+		t.Errorf("%d authors are counted", n)
+	}
+	wantWhole(t, s)
+	if _, err := store.OnWriter(s, "UPDATE author_usage SET bytes = bytes + 1 WHERE author = x'"+alice.Pub+"'"); err != nil {
+		t.Fatal(err)
+	}
+	report, err := s.Check(t.Context())
+	if err != nil || len(report.Problems) != 1 || report.Problems[0].Check != "usage" {
+		t.Errorf("check: %+v, %v", report, err)
+	}
+}

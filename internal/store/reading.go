@@ -18,6 +18,7 @@ type reading struct {
 	above int64     // of byArrival
 	now   int64     // expired at or before it is not there
 	after *Position // resume behind it
+	whole bool      // it is not taken up again where it was ended
 	texts map[*shape]statement
 }
 
@@ -72,11 +73,10 @@ func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 
 // conditions adds to w all that a row must meet beside the span's own conditions.
 func (r *reading) conditions(w *where, sh *shape) {
-	until := r.want.until
-	if r.after != nil {
-		until = min(until, r.after.CreatedAt)
+	w.and(sh.at+".created_at>=? AND "+sh.at+".created_at<=?", r.want.since, r.until())
+	if r.marks(sh) {
+		w.and("engramd_mark(" + sh.at + ".created_at)")
 	}
-	w.and(sh.at+".created_at>=? AND "+sh.at+".created_at<=?", r.want.since, until)
 	if sh.kinds && r.want.kinds != nil {
 		w.andIn(sh.at+".kind", r.want.kinds)
 	}
@@ -84,7 +84,7 @@ func (r *reading) conditions(w *where, sh *shape) {
 	if sh.classes != nil {
 		w.and("e.class IN (" + classList(sh.classes) + ")")
 	}
-	scopeWhere(w, r.scope, r.want.filter, sh.source)
+	scopeWhere(w, r.scope, r.want.filter, sh.source, sh.d)
 	if r.after != nil {
 		w.and("("+sh.at+".created_at<? OR e.id>?)", r.after.CreatedAt, r.after.ID[:])
 	}
@@ -101,6 +101,23 @@ func (r *reading) conditions(w *where, sh *shape) {
 	}
 }
 
+// marks reports whether rows may be passed over in a span: then a note is made of where it is, in case that it is ended there.
+// Elsewhere the rows themselves tell.
+func (r *reading) marks(sh *shape) bool {
+	w := r.want
+	return !r.whole && sh.ordered && sh.source == fromEvents && (sh.kinds && w.kinds != nil || sh.ids && w.ids != nil || sh.authors && w.authors != nil ||
+		sh.classes != nil || len(w.tags) > 1 || len(w.tags) == 1 && w.tags[0].name != sh.skipTag ||
+		len(boundClauses(r.scope, w.filter, sh.d)) > 0)
+}
+
+// until is the upper bound of created_at.
+func (r *reading) until() int64 {
+	if r.after != nil {
+		return min(r.want.until, r.after.CreatedAt)
+	}
+	return r.want.until
+}
+
 // hasTag adds the condition that an event has one of the tag's values. A gated one's only p tag is at hand in the row.
 func hasTag(w *where, t wantedTag) {
 	if t.name == "p" && allBlobs(t.values) {
@@ -113,7 +130,7 @@ func hasTag(w *where, t wantedTag) {
 	w.text(" AND x.created_at=e.created_at AND x.seq=e.seq)")
 }
 
-// numbers runs a query of one integer column.
+// numbers runs a query of one column.
 func (r *reading) numbers(text string, args ...driver.Value) ([]driver.Value, error) {
 	out := []driver.Value{}
 	err := r.c.query(r.ctx, text, args, func(v []driver.Value) error {

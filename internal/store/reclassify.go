@@ -26,13 +26,14 @@ func (w *writer) reclassify(ctx context.Context) error {
 	if have != "" {
 		w.s.log.Info("gate rules changed: classing stored events anew")
 	}
+	verdicts := gate.WithVerdicts(have)
 	for _, table := range []string{"events", "history"} {
-		where, err := w.concerned(table)
+		where, err := w.concerned(table, have)
 		if err != nil {
 			return err
 		}
 		var last int64
-		err = w.finish(ctx, func(w *writer) (bool, error) { return w.classStep(table, where, &last) })
+		err = w.finish(ctx, func(w *writer) (bool, error) { return w.classStep(table, where, verdicts, &last) })
 		if err != nil {
 			return fmt.Errorf("class stored events anew: %w", err)
 		}
@@ -41,8 +42,11 @@ func (w *writer) reclassify(ctx context.Context) error {
 }
 
 // concerned is the condition on rows whose class may change: gated until now, or of a kind that can be gated. Kinds 5
-// and 30078 are classed event by event.
-func (w *writer) concerned(table string) (string, error) {
+// and 30078 are classed event by event. have is the fingerprint of the rules they were classed under.
+func (w *writer) concerned(table, have string) (string, error) {
+	if w.s.table.Load().VerdictsOnly(have) {
+		return "kind = " + strconv.Itoa(kindDeletion), nil
+	}
 	kinds := []string{"5", "30078"}
 	err := w.each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
@@ -55,8 +59,9 @@ func (w *writer) concerned(table string) (string, error) {
 	return "(class <> 0 OR kind IN (" + strings.Join(kinds, ", ") + "))", err
 }
 
-// classStep classes the next rows after seq *last.
-func (w *writer) classStep(table, where string, last *int64) (bool, error) {
+// classStep classes the next rows after seq *last. Where deletion requests were stored without a verdict, none is open
+// whose ids nobody can judge any more.
+func (w *writer) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
 	err := w.each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
 		strconv.Itoa(classifyChunk), []driver.Value{*last}, func(row []driver.Value) error {
@@ -67,6 +72,9 @@ func (w *writer) classStep(table, where string, last *int64) (bool, error) {
 			return fmt.Errorf("event %d: %w", *last, err)
 		}
 		was, is := gate.Class(row[1].(int64)), w.s.table.Load().Classify(ev)
+		if verdicts {
+			is = w.s.table.Load().Reclassify(ev, was)
+		}
 		if was == is {
 			return nil
 		}

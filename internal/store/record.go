@@ -41,7 +41,7 @@ func (r *record) cost() int {
 		}
 	}
 	if r.ev.Kind == kindDeletion {
-		rows += 2 * len(r.ev.Tags)
+		rows += 3 * len(r.ev.Tags)
 	}
 	return len(r.json) + rowCost*rows
 }
@@ -68,22 +68,37 @@ func (r *record) names(k author) bool {
 // newRecord computes the rows of an event. It fails when the id or the pubkey is no 64 lower-case hex digits, which the
 // strict parser has ruled out.
 func newRecord(ev *nostr.Event, class gate.Class) (*record, error) {
-	r := &record{ev: ev, created: int64(ev.CreatedAt), class: class}
+	r := &record{}
+	if err := r.read(ev, class); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// read is newRecord for one that is part of something else.
+func (r *record) read(ev *nostr.Event, class gate.Class) error {
+	r.ev, r.created = ev, int64(ev.CreatedAt)
 	var ok bool
 	if r.id, ok = lowerHex32(ev.ID); !ok {
-		return nil, fmt.Errorf("id is not 64 lower-case hex digits")
+		return fmt.Errorf("id is not 64 lower-case hex digits")
 	}
 	if r.pubkey, ok = lowerHex32(ev.PubKey); !ok {
-		return nil, fmt.Errorf("pubkey is not 64 lower-case hex digits")
+		return fmt.Errorf("pubkey is not 64 lower-case hex digits")
 	}
 	r.d = addressD(ev)
 	r.expires = expiration(ev.Tags)
-	if class != gate.Open {
-		r.readers = readerKeys(ev.Tags)
-	}
+	r.setClass(class)
 	r.tags = tagRows(ev.Tags)
 	r.json = wire.AppendEvent(nil, ev)
-	return r, nil
+	return nil
+}
+
+// setClass puts the record into a class.
+func (r *record) setClass(class gate.Class) {
+	r.class, r.readers = class, nil
+	if class != gate.Open {
+		r.readers = readerKeys(r.ev.Tags)
+	}
 }
 
 // addressD is the column d of an event.

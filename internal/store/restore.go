@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
 )
 
 // RestoreMode says what a restore does to newer heads (60-snapshots, "Restore").
@@ -210,7 +212,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	}
 	// One is under way. Whether it has taken effect, only the database knows.
 	var now int64
-	err := s.read(ctx, func(_ context.Context, c *conn) (err error) {
+	err := s.read(ctx, lookUp, func(_ context.Context, c *conn) (err error) {
 		now, err = c.number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 		return err
 	})
@@ -224,12 +226,12 @@ func (w *writer) announce(after, last int64) {
 		var piece []Committed
 		err := w.c.query(context.Background(), sqlAnnounce, []driver.Value{after, last, int64(sweepChunk)}, func(row []driver.Value) error {
 			after = row[0].(int64)
-			json := row[1].([]byte)
+			json, class := row[1].([]byte), gate.Class(row[2].(int64))
 			ev, err := parsed(json)
 			if err != nil {
 				return err
 			}
-			piece = append(piece, Committed{Event: ev, JSON: json, Seq: after, Class: w.s.table.Load().Classify(ev)})
+			piece = append(piece, Committed{Event: ev, JSON: json, Seq: after, Class: class})
 			return nil
 		})
 		if err != nil {
@@ -243,4 +245,4 @@ func (w *writer) announce(after, last int64) {
 	}
 }
 
-const sqlAnnounce = `SELECT seq, json FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+const sqlAnnounce = `SELECT seq, json, class FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`

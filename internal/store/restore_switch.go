@@ -55,6 +55,11 @@ func (s *switching) take(order int, json []byte) error {
 	if err != nil {
 		return err
 	}
+	if s.r == nil || s.r.o.Mode == Rollback {
+		if err := s.w.dropFloor(rec); err != nil {
+			return err
+		}
+	}
 	put := s.w.applyImport
 	if order == Versions.order() {
 		put = s.w.applyVersion

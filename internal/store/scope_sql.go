@@ -18,7 +18,9 @@ import (
 //
 // The first term names the visible classes and nothing else, so that an index which holds the class can settle most rows
 // without looking at the table.
-func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source) {
+//
+// by says what the statement's own conditions mean for the d values that the filter names.
+func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source, by dWay) {
 	if scope.All() {
 		return
 	}
@@ -35,25 +37,33 @@ func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source) {
 		classes = append(classes, c.Classes...)
 	}
 	w.and("e.class IN (" + classList(classes) + ")")
-	free := []gate.Class{gate.Open}
-	bound := clauses[:0:0]
-	for _, c := range clauses {
-		if c.Everyone || metByFilter(c, f) {
-			free = append(free, c.Classes...)
-		} else {
-			bound = append(bound, c)
-		}
-	}
+	bound := boundClauses(scope, f, by)
 	if len(bound) == 0 {
 		return
+	}
+	free := []gate.Class{gate.Open}
+	for _, c := range clauses {
+		if !slices.ContainsFunc(bound, func(b gate.Clause) bool { return b.Classes[0] == c.Classes[0] }) {
+			free = append(free, c.Classes...)
+		}
 	}
 	w.and("(e.class IN (" + classList(free) + ")")
 	for _, c := range bound {
 		w.text(" OR e.class IN (" + classList(c.Classes) + ") AND (")
-		clauseWays(w, c, from)
+		clauseWays(w, c, f, from, by)
 		w.text(")")
 	}
 	w.text(")")
+}
+
+// boundClauses are the clauses of which not every event that the filter matches goes a way.
+func boundClauses(scope gate.Scope, f nostr.Filter, by dWay) (bound []gate.Clause) {
+	for _, c := range scope.Clauses() {
+		if !c.Everyone && !metByFilter(c, f) && (by != dMet || !namesAll(c, f)) {
+			bound = append(bound, c)
+		}
+	}
+	return bound
 }
 
 // metByFilter reports whether every event that f matches goes one of the clause's ways.
@@ -63,17 +73,39 @@ func metByFilter(c gate.Clause, f nostr.Filter) bool {
 		c.ByTag && allAmong(f.Tags["p"], c.Keys)
 }
 
+// allAmong reports whether a list names something, and only keys, which are sorted.
 func allAmong(list, keys []string) bool {
 	for _, v := range list {
-		if !slices.Contains(keys, v) {
+		if _, found := slices.BinarySearch(keys, v); !found {
 			return false
 		}
 	}
 	return len(list) > 0
 }
 
+// dWay says what is known of a row's d by the way it was found. To ask each of a list's stretches for the whole list would
+// cost the square of it.
+type dWay int
+
+const (
+	dAny       dWay = iota // nothing
+	dMet                   // it is one of the filter's
+	dSame                  // what it was found by, t.value, is a d of the event: if it is the first, it is one of the filter's
+	dElsewhere             // if it is one of the filter's, another stretch has the row
+)
+
+// namesAll reports whether the d values of a clause are those that the filter names.
+func namesAll(c gate.Clause, f nostr.Filter) bool {
+	if len(c.Ds) == 0 {
+		return false
+	}
+	ds := slices.Clone(f.Tags["d"])
+	slices.Sort(ds)
+	return slices.Equal(slices.Compact(ds), c.Ds)
+}
+
 // clauseWays adds the clause's ways as alternatives; a clause without any sees nothing.
-func clauseWays(w *where, c gate.Clause, from source) {
+func clauseWays(w *where, c gate.Clause, f nostr.Filter, from source, by dWay) {
 	ways := 0
 	or := func() {
 		if ways++; ways > 1 {
@@ -93,7 +125,12 @@ func clauseWays(w *where, c gate.Clause, from source) {
 		or()
 		w.in("e.id", ids)
 	}
-	if len(c.Ds) > 0 {
+	switch {
+	case len(c.Ds) == 0, by == dElsewhere && namesAll(c, f):
+	case by == dSame && namesAll(c, f): // any other d of the list that comes first is found by its own stretch
+		or()
+		w.text("e.d=t.value")
+	default:
 		or()
 		w.in("e.d", keysOf(c.Ds))
 	}

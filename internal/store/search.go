@@ -53,13 +53,12 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 	}
 	ask.After = nil
 	hits = &Hits{store: s, ask: ask}
-	spans, err := matchSpans(ask)
-	if err != nil || want.none || len(spans) == 0 {
-		return hits, err
+	if want.none {
+		return hits, nil
 	}
 	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
-	err = s.heavily(ctx, func(ctx context.Context, c *conn) error {
-		hits.list, err = s.reading(ctx, c, ask, want).rank(spans, most+1)
+	err = s.inTime(ctx, scan, func(ctx context.Context, c *conn) error {
+		hits.list, err = s.reading(ctx, c, ask, want).search(most + 1)
 		return err
 	})
 	if err != nil {
@@ -71,9 +70,14 @@ func (s *Store) Search(ctx context.Context, ask Ask) (hits *Hits, err error) {
 	return hits, nil
 }
 
-// rank finds the best matches.
-func (r *reading) rank(spans []span, most int) ([]found, error) {
+// search finds the best matches.
+func (r *reading) search(most int) ([]found, error) {
+	r.whole = true
 	var list []found
+	spans, err := r.matchSpans()
+	if err != nil {
+		return nil, err
+	}
 	for _, sp := range spans {
 		text, args := r.statement(columnsKey, sp)
 		best := "length(e.json)"
@@ -103,7 +107,7 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 	size := (&Ask{MaxRows: maxRows, MaxBytes: maxBytes}).bounds()
 	for len(page.Rows) == 0 && len(h.list) > 0 {
 		settled := 0
-		err := h.store.snapshot(ctx, func(ctx context.Context, c *conn) (err error) {
+		err := h.store.snapshot(ctx, scan, func(ctx context.Context, c *conn) (err error) {
 			r := h.store.reading(ctx, c, h.ask, &wanted{})
 			page.Rows, settled, err = r.fetch(h.list, size)
 			return err
@@ -119,29 +123,39 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 
 // matchSpans select the rows that contain all words of the filter's search, in each table that the scope reaches. There are
 // none when it has no words.
-func matchSpans(ask Ask) ([]span, error) {
-	terms := searchTerms(ask.Filter.Search)
-	if len(terms) == 0 {
+func (r *reading) matchSpans() ([]span, error) {
+	words := searchTerms(r.want.filter.Search)
+	if len(words) == 0 {
 		return nil, nil
 	}
-	if len(terms) > maxWords {
+	if len(words) > maxWords {
 		return nil, fmt.Errorf("%w: a search of more than %d words", ErrFilter, maxWords)
 	}
-	classes := []gate.Class{gate.Open}
-	if ask.Scope.All() || slices.ContainsFunc(ask.Scope.Clauses(), func(c gate.Clause) bool {
-		return slices.Contains(c.Classes, gate.Contract)
-	}) {
-		classes = []gate.Class{gate.Contract, gate.Open}
+	terms := strings.Join(words, " ")
+	open := []span{indexSpan(gate.Open, terms)}
+	if r.scope.All() {
+		return append([]span{indexSpan(gate.Contract, terms)}, open...), nil
 	}
-	var spans []span
-	for _, class := range classes {
-		table := searchTable(class)
-		spans = append(spans, span{&shape{
-			from: table + " CROSS JOIN events AS e ON e.seq=" + table + ".rowid", lead: table + " MATCH ?", at: "e",
-			ids: true, kinds: true, authors: true, classes: []gate.Class{class},
-		}, []driver.Value{strings.Join(terms, " ")}})
+	for _, c := range r.scope.Clauses() {
+		if !slices.Contains(c.Classes, gate.Contract) {
+			continue
+		}
+		if c.Everyone {
+			return append([]span{indexSpan(gate.Contract, terms)}, open...), nil
+		}
+		entries, err := r.matchingEntries(c, terms)
+		return append(entries, open...), err
 	}
-	return spans, nil
+	return open, nil
+}
+
+// indexSpan selects rows of a class by the full-text index.
+func indexSpan(class gate.Class, terms string) span {
+	table := searchTable(class)
+	return span{&shape{
+		from: table + " CROSS JOIN events AS e ON e.seq=" + table + ".rowid", lead: table + " MATCH ?", at: "e",
+		ids: true, kinds: true, authors: true, classes: []gate.Class{class},
+	}, []driver.Value{terms}}
 }
 
 // searchTerms splits a search into FTS5 strings: each word and each "quoted phrase" in double quotes, so that no character

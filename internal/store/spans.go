@@ -27,6 +27,7 @@ type shape struct {
 
 	ids, kinds, authors bool         // these conditions of the filter are to be checked row by row
 	skipTag             string       // the tag condition that the stretch implies
+	d                   dWay         // what it implies for the scope
 	classes             []gate.Class // only these count; nil all
 }
 
@@ -43,9 +44,9 @@ func (r *reading) spans(p plan) ([]span, error) {
 	case byID:
 		return []span{idSpan(r.want.ids)}, nil
 	case byAddress:
-		return addressSpans(r.want), nil
+		return r.addressSpans()
 	case byTag:
-		return tagSpans(shape{kinds: true, authors: true, skipTag: p.tag.name}, p.tag.name, p.tag.values), nil
+		return r.presentTagSpans(tagShape(p.tag.name), p.tag.name, p.tag.values)
 	case byAuthor:
 		return r.authorSpans(shape{}, r.want.authors, r.want.kinds)
 	case byKind:
@@ -54,6 +55,15 @@ func (r *reading) spans(p plan) ([]span, error) {
 		return []span{arrivalSpan(r.above)}, nil
 	}
 	return r.timeSpans()
+}
+
+// tagShape is what stretches of a tag of the filter have in common.
+func tagShape(name string) shape {
+	sh := shape{kinds: true, authors: true, skipTag: name}
+	if name == "d" {
+		sh.d = dSame
+	}
+	return sh
 }
 
 // arrivalSpan reads what arrived after a seq, which is little: every condition is put to each row.
@@ -73,7 +83,20 @@ func idSpan(ids []driver.Value) span {
 }
 
 // addressSpans looks up every combination of kind, author and d.
-func addressSpans(want *wanted) []span {
+func (r *reading) addressSpans() ([]span, error) {
+	heads, exact := headSpan(r.want)
+	if exact {
+		return []span{heads}, nil
+	}
+	further, err := r.presentTagSpans(furtherShape, furtherD, r.want.tag("d").values)
+	return append([]span{heads}, further...), err
+}
+
+// furtherShape is of what has one of the filter's d values behind its first. Whose first is among them too is among the heads.
+var furtherShape = shape{kinds: true, authors: true, skipTag: "d", d: dElsewhere}
+
+// headSpan is of what has one of the addresses; exact says that there is nothing else that the filter matches.
+func headSpan(want *wanted) (sp span, exact bool) {
 	d := want.tag("d")
 	var w where
 	w.andIn("e.kind", want.kinds)
@@ -82,24 +105,25 @@ func addressSpans(want *wanted) []span {
 	w.and("e.d IS NOT NULL")
 	heads := shape{
 		from: "events AS e INDEXED BY events_address", lead: w.sql.String(), at: "e",
-		ordered: len(want.kinds) == 1 && len(want.authors) == 1 && len(d.values) == 1, skipTag: "d",
+		ordered: len(want.kinds) == 1 && len(want.authors) == 1 && len(d.values) == 1, skipTag: "d", d: dMet,
 	}
 	if slices.Contains(d.values, driver.Value("")) {
 		// An event without a d tag has the address "", but no filter for d matches it.
 		heads.skipTag = ""
 	}
-	out := []span{{&heads, w.args}}
-	if !exactD(want) {
-		further := tagSpans(shape{kinds: true, authors: true, skipTag: "d"}, furtherD, d.values)
-		out = append(out, further...)
-	}
-	return out
+	return span{&heads, w.args}, exactD(want)
+}
+
+// tagged completes the shape of stretches of the tag index.
+func tagged(sh shape) shape {
+	sh.from = "tags AS t CROSS JOIN events AS e ON e.seq=t.seq"
+	sh.lead, sh.at, sh.ordered = "t.name=? AND t.value=?", "t", true
+	return sh
 }
 
 // tagSpans reads the events that have one of the values, value by value.
 func tagSpans(sh shape, name string, values []driver.Value) []span {
-	sh.from = "tags AS t CROSS JOIN events AS e ON e.seq=t.seq"
-	sh.lead, sh.at, sh.ordered = "t.name=? AND t.value=?", "t", true
+	sh = tagged(sh)
 	keyed := sh
 	keyed.lead = "t.name=? AND t.value=" + numOf
 	out := make([]span, len(values))
@@ -120,12 +144,26 @@ const fewKinds = 8
 func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, error) {
 	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+numOf+" AND e.kind=?"
 	sh.at, sh.ordered = "e", true
+	ofAuthor := sqlKindsOfAuthor
+	if len(authors) > maxCursors { // most may have no number, or nothing of these kinds
+		sh.lead = "e.author=? AND e.kind=?"
+		if kinds != nil && len(kinds) <= fewKinds {
+			return r.presentAuthorSpans(&sh, authors, kinds)
+		}
+		var w where
+		w.numbersOf(authors)
+		numbers, err := r.numbers(w.sql.String(), w.args...)
+		if err != nil {
+			return nil, err
+		}
+		ofAuthor, authors = sqlKindsOfNumber, numbers
+	}
 	out := make([]span, 0, len(authors)*min(max(1, len(kinds)), fewKinds))
 	for _, a := range authors {
 		mine := kinds
 		if kinds == nil || len(kinds) > fewKinds {
 			var err error
-			if mine, err = r.numbers(sqlKindsOfAuthor, a); err != nil {
+			if mine, err = r.numbers(ofAuthor, a); err != nil {
 				return nil, err
 			}
 		}
@@ -200,7 +238,9 @@ func (r *reading) readsByKind(clauses []gate.Clause) bool {
 
 // Distinct kinds by a jump from each to the next, not by reading every entry of the index.
 const (
-	sqlKindsOfAuthor = `WITH RECURSIVE a(num) AS (SELECT num FROM pubkeys WHERE key=?1), k(kind) AS (
+	sqlKindsOfAuthor = `WITH RECURSIVE a(num) AS (SELECT num FROM pubkeys WHERE key=?1)` + kindsOfNum
+	sqlKindsOfNumber = `WITH RECURSIVE a(num) AS (VALUES (?1))` + kindsOfNum
+	kindsOfNum       = `, k(kind) AS (
 		SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE author=(SELECT num FROM a))
 		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE author=(SELECT num FROM a) AND kind>k.kind)
 		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`

@@ -19,7 +19,7 @@ var (
 // risky reports whether a member may be refused after it changed something: by a quota that is only known to be exceeded
 // when it is clear what the write frees.
 func (w *writer) risky(p *Pending) bool {
-	return w.s.live.Load().Quota != (Quota{}) && (p.rec.d != nil || p.rec.ev.Kind == kindDeletion)
+	return (p.rec.d != nil || p.rec.ev.Kind == kindDeletion) && w.mayExceed(p.rec)
 }
 
 // unguarded applies one member without a savepoint. The error is errRedo, or errLost for a transaction that is gone.

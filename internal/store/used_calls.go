@@ -42,7 +42,7 @@ func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) (h
 
 // UsedCalls gives fn the calls since a time in Unix seconds, in the order of their time.
 func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(UsedCall)) error {
-	return s.read(ctx, func(ctx context.Context, c *conn) error {
+	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)
 			fn(UsedCall{hexOf(v[0]), hexOf(v[1]), at})

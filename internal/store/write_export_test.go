@@ -60,7 +60,7 @@ func HoldWriter(s *Store) (release func()) {
 
 // OnReader runs a query on a pooled reader.
 func OnReader(ctx context.Context, s *Store, text string) (out []driver.Value, err error) {
-	err = s.read(ctx, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, text, nil, func(v []driver.Value) error {
 			out = append(out, v[0])
 			return nil
@@ -93,14 +93,13 @@ func WaitClosing(ctx context.Context, s *Store) error {
 	}
 }
 
-// UsageOf returns what the writer's counters hold of an author.
+// UsageOf returns what the writer knows of an author's usage, without asking the tables of events.
 func UsageOf(s *Store, pubkey string) (events, bytes int64) {
 	_ = s.do(context.Background(), func(w *writer) error {
 		k, _ := lowerHex32(pubkey)
-		if a := w.usage.authors[author(k)]; a != nil {
-			events, bytes = a.events, a.bytes
-		}
-		return nil
+		a, err := w.usageBefore(&record{pubkey: k})
+		events, bytes = a.events, a.bytes
+		return err
 	})
 	return events, bytes
 }
@@ -161,3 +160,6 @@ func TagRows(tags nostr.Tags) (out [][2]string) {
 	}
 	return out
 }
+
+// WriteError is writeError.
+func WriteError(err error) error { return writeError(err) }

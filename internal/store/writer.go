@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime"
@@ -14,8 +15,9 @@ type writer struct {
 	s        *Store
 	c        *conn
 	maxBatch int
-	seq      int64 // last one given out; never goes back, also when a transaction fails
-	now      int64 // Unix seconds, the same throughout a transaction
+	seq      int64          // last one given out; never goes back, also when a transaction fails
+	now      int64          // Unix seconds, the same throughout a transaction
+	args     []driver.Value // of the statement that runs
 	known    known
 	usage    usage
 	numbers  numbers
@@ -27,7 +29,9 @@ type writer struct {
 	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
 	purging  bool  // search_gone may have rows
 	loose    bool  // pubkeys_gone may have rows
+	full     bool  // an event did not fit, and none of ordinary size has been seen to fit since
 	noRoom   bool  // nothing is to be put into search_gone and pubkeys_gone
+	keeper   keeper
 
 	contractsDone stateKey // see pruneContracts
 }
@@ -42,6 +46,7 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 	for table, flag := range map[string]*bool{
 		"history": &w.known.history, "deleted_ids": &w.known.deletedIDs,
 		"deleted_addresses": &w.known.deletedAddresses, "vanished": &w.known.vanished, "quarantine": &w.known.quarantine,
+		"removed_heads": &w.known.floors,
 	} {
 		if *flag, err = c.exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
 			return nil, err
@@ -94,16 +99,27 @@ func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 		batch := w.s.queue.take(w.maxBatch, maxBatchBytes)
 		if len(batch) > 0 {
 			w.commit(batch)
+			w.keepLog()
 			// Those who were answered come back at once with their next event: let them, and share one commit.
 			runtime.Gosched()
 		} else if w.s.queue.done() {
 			w.abandon()
+			if w.keeper.resume != nil {
+				w.keeper.resume()
+			}
 			return
+		}
+		select {
+		case <-w.keeper.cleared:
+			w.clearLog()
+		default:
 		}
 		if w.work() || len(batch) > 0 {
 			continue
 		}
 		select {
+		case <-w.keeper.cleared:
+			w.clearLog()
 		case <-w.s.queue.wake:
 		case <-after(w.chores.wait(w.s.clock().Unix())):
 		}

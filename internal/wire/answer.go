@@ -7,7 +7,7 @@ import (
 )
 
 // The functions below append one relay message each (NIP-01, NIP-42, NIP-45,
-// NIP-67). What they are given by clients or by errors is escaped, and made
+// NIP-67, NIP-77). What they are given by clients or by errors is escaped, and made
 // valid UTF-8, because a text message of a websocket must be.
 
 // AppendEventFrame appends ["EVENT", subID, event], where event is JSON as
@@ -53,6 +53,15 @@ func AppendEOSE(dst []byte, subID string, hints ...string) []byte {
 // AppendClosed appends ["CLOSED", subID, message].
 func AppendClosed(dst []byte, subID, message string) []byte {
 	dst = append(dst, `["CLOSED",`...)
+	dst = appendText(dst, subID)
+	dst = append(dst, ',')
+	dst = appendText(dst, message)
+	return append(dst, ']')
+}
+
+// AppendNegErr appends ["NEG-ERR", subID, message].
+func AppendNegErr(dst []byte, subID, message string) []byte {
+	dst = append(dst, `["NEG-ERR",`...)
 	dst = appendText(dst, subID)
 	dst = append(dst, ',')
 	dst = appendText(dst, message)

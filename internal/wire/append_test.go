@@ -80,6 +80,7 @@ func TestAnswers(t *testing.T) {
 		{"eose with a hint", string(AppendEOSE(nil, "s", "finish")), `["EOSE","s",["finish"]]`},
 		{"eose with hints", string(AppendEOSE(nil, "s", "more", "x")), `["EOSE","s",["more","x"]]`},
 		{"closed", string(AppendClosed(nil, sub, "error: x")), `["CLOSED",` + quoted + `,"error: x"]`},
+		{"negentropy", string(AppendNegErr(nil, sub, "blocked: x")), `["NEG-ERR",` + quoted + `,"blocked: x"]`},
 		{"notice", string(AppendNotice(nil, "a\x00b")), `["NOTICE","a\u0000b"]`},
 		{"count", string(AppendCount(nil, "s", 12)), `["COUNT","s",{"count":12}]`},
 		{"auth", string(AppendAuthChallenge(nil, "c")), `["AUTH","c"]`},

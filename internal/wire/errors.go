@@ -25,10 +25,10 @@ func (e *ShapeError) Error() string { return e.Reason }
 // FrameError says why bytes are not a client frame, with as much of the frame
 // as could be read, so that the session can answer with OK, CLOSED or NOTICE.
 type FrameError struct {
-	// Label is EVENT, REQ, COUNT, CLOSE or AUTH, or empty when the frame has
-	// no label that the relay knows.
+	// Label is one of Frame.Label, or empty when the frame has no label that the
+	// relay knows.
 	Label string
-	// SubID is the subscription of a REQ, COUNT or CLOSE; empty when it was
+	// SubID is the subscription of a frame that has one; empty when it was
 	// missing or not a valid one.
 	SubID string
 	// EventID is ShapeError.ID of the event in an EVENT or AUTH.

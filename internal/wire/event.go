@@ -233,6 +233,20 @@ func (s *scanner) tags() (nostr.Tags, error) {
 	return tags, nil
 }
 
+// ParseTag reads one tag, an array of strings, and nothing beside it, as strictly
+// as ParseEvent. The tag does not share memory with b.
+func ParseTag(b []byte) (nostr.Tag, error) {
+	s := newScanner(b)
+	items, err := s.tag(nil)
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nil, &ShapeError{Reason: err.Error()}
+	}
+	return items, nil
+}
+
 // tag appends the strings of the array at the present byte.
 func (s *scanner) tag(items []string) ([]string, error) {
 	if s.peek() != '[' {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,28 @@ func with(i int, member string) string {
 	m := members()
 	m[i] = member
 	return object(m...)
+}
+
+// A tag is read as one of an event is, and nothing may follow it.
+func TestParseTag(t *testing.T) {
+	for in, want := range map[string]nostr.Tag{
+		` [ "auth" , "\u0061", "" ] `: {"auth", "a", ""},
+		`[]`:                          nil,
+		`["d"]`:                       {"d"},
+	} {
+		got, err := ParseTag([]byte(in))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s read as %q, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{``, `x`, `"auth"`, `{}`, `null`, `["auth"`, `["auth",]`, `["auth",null]`, `["auth",1]`, `["auth",["a"]]`, `["auth"]x`,
+		`["auth"]["auth"]`, "[\"\xff\"]", `["\ud800"]`, "[\"\n\"]"} {
+		got, err := ParseTag([]byte(in))
+		var shape *ShapeError
+		if !errors.As(err, &shape) || got != nil {
+			t.Errorf("%q read as %q, %v", in, got, err)
+		}
+	}
 }
 
 func TestParseEventAccepts(t *testing.T) {

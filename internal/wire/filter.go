@@ -7,6 +7,11 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
+// MaxFilterValue is how many bytes one value in a filter may have: one entry of
+// a list, or the whole of a search. No tag that is looked for is longer, and
+// what a subscription asks for is held for as long as it is open.
+const MaxFilterValue = 1 << 10
+
 // Limits bounds what one request may ask for. Zero means no bound.
 type Limits struct {
 	// FilterValues is how many values all the lists of one filter may hold
@@ -21,7 +26,7 @@ type Limits struct {
 // misspelt key, null, a wrong type, a key that comes twice.
 //
 //   - ids and authors are lists of 64 lower-case hex digits, kinds of integers
-//     0–65535, "#x" (one ASCII letter) of any strings. An empty list is a
+//     0–65535, "#x" (one ASCII letter) of strings of MaxFilterValue bytes. An empty list is a
 //     non-nil empty slice: it matches nothing.
 //   - since, until and limit are integers from 0 on, in plain digits.
 //     "limit": 0 sets LimitZero.
@@ -177,10 +182,17 @@ func (r *filterReader) texts(hex bool) ([]string, error) {
 		if hex && !lowerHex(v, 64) {
 			return reason("must hold 64 lower-case hex digits each (prefixes are not supported)")
 		}
+		if len(v) > MaxFilterValue {
+			return tooLong(v)
+		}
 		out = append(out, v)
 		return nil
 	})
 	return detach(out), err
+}
+
+func tooLong(value string) error {
+	return reason("holds a value of " + strconv.Itoa(len(value)) + " bytes (at most " + strconv.Itoa(MaxFilterValue) + ")")
 }
 
 // detach gives the strings one backing of their own, in place.
@@ -227,6 +239,9 @@ func (r *filterReader) search() (string, error) {
 	raw, err := r.strMember()
 	if err != nil {
 		return "", err
+	}
+	if len(raw) > MaxFilterValue {
+		return "", tooLong(raw)
 	}
 	words := strings.Fields(raw)
 	kept := words[:0]

@@ -111,6 +111,22 @@ func TestParseFilterBoundsValues(t *testing.T) {
 	}
 }
 
+// A value is held for as long as a subscription is open, and has a bound of its
+// own; the error names where it stands and how long it is.
+func TestParseFilterBoundsOneValue(t *testing.T) {
+	long := strings.Repeat("é", MaxFilterValue/2)
+	for _, in := range []string{`{"#d":["%s"]}`, `{"search":"%s"}`} {
+		if _, err := ParseFilter([]byte(strings.ReplaceAll(in, "%s", long)), Limits{}); err != nil {
+			t.Errorf("%s of %d bytes: %v", in, len(long), err)
+		}
+		key := in[:strings.Index(in, ":")][1:]
+		_, err := ParseFilter([]byte(strings.ReplaceAll(in, "%s", long+"x")), Limits{})
+		if err == nil || !strings.Contains(err.Error(), key+": holds a value of 1025 bytes (at most 1024)") {
+			t.Errorf("%s of one byte more: %v", in, err)
+		}
+	}
+}
+
 // Filters live as long as subscriptions; the frame they came in must not.
 func TestParseFilterLetsGoOfItsFrame(t *testing.T) {
 	s := newScanner([]byte(`{"ids":["` + testID + `"],"#p":["abc","def"],"search":"word"}`))

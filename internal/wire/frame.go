@@ -8,13 +8,17 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// The labels of the client frames that the relay knows (NIP-01, NIP-42, NIP-45).
+// The labels of the client frames that the relay knows (NIP-01, NIP-42,
+// NIP-45), or knows that it does not serve (NIP-77).
 const (
-	LabelEvent = "EVENT"
-	LabelReq   = "REQ"
-	LabelCount = "COUNT"
-	LabelClose = "CLOSE"
-	LabelAuth  = "AUTH"
+	LabelEvent    = "EVENT"
+	LabelReq      = "REQ"
+	LabelCount    = "COUNT"
+	LabelClose    = "CLOSE"
+	LabelAuth     = "AUTH"
+	LabelNegOpen  = "NEG-OPEN"
+	LabelNegMsg   = "NEG-MSG"
+	LabelNegClose = "NEG-CLOSE"
 )
 
 // maxSubID is the length in bytes of the longest subscription id (NIP-01).
@@ -22,9 +26,9 @@ const maxSubID = 64
 
 // Frame is one message of a client.
 type Frame struct {
-	// Label is EVENT, REQ, COUNT, CLOSE or AUTH.
+	// Label is EVENT, REQ, COUNT, CLOSE, AUTH, NEG-OPEN, NEG-MSG or NEG-CLOSE.
 	Label string
-	// SubID is set for REQ, COUNT and CLOSE: 1–64 bytes of UTF-8, unescaped.
+	// SubID is set for all but EVENT and AUTH: 1–64 bytes of UTF-8, unescaped.
 	SubID string
 	// Event is set for EVENT and AUTH; its shape is checked, nothing else.
 	Event *nostr.Event
@@ -36,10 +40,12 @@ type Frame struct {
 //
 //	["EVENT", event]  ["AUTH", event]  ["CLOSE", sub]
 //	["REQ", sub, filter, …]  ["COUNT", sub, filter, …]
+//	["NEG-OPEN", sub, …]  ["NEG-MSG", sub, …]  ["NEG-CLOSE", sub]
 //
 // with exactly these elements. Events and filters are read as by ParseEvent
-// and ParseFilter. The error is a *FrameError, with what could be read of the
-// frame before the fault.
+// and ParseFilter. NEG-OPEN and NEG-MSG are read as far as an answer needs it:
+// what follows the sub id is JSON, and dropped. The error is a *FrameError,
+// with what could be read of the frame before the fault.
 func ParseFrame(b []byte, lim Limits) (Frame, error) {
 	s := newScanner(b)
 	var f Frame
@@ -89,6 +95,12 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 		f.Label = LabelCount
 	case LabelClose:
 		f.Label = LabelClose
+	case LabelNegOpen:
+		f.Label = LabelNegOpen
+	case LabelNegMsg:
+		f.Label = LabelNegMsg
+	case LabelNegClose:
+		f.Label = LabelNegClose
 	default:
 		return reason("unknown message " + quoted(label) + "; this relay knows EVENT, REQ, COUNT, CLOSE and AUTH")
 	}
@@ -98,8 +110,11 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 	if err := s.subID(f); err != nil {
 		return err
 	}
-	if f.Label == LabelClose {
+	switch f.Label {
+	case LabelClose, LabelNegClose:
 		return s.lastElement(f.Label, " takes a subscription id and nothing else")
+	case LabelNegOpen, LabelNegMsg:
+		return s.skipElements()
 	}
 	return s.filters(f, lim)
 }
@@ -121,7 +136,7 @@ func (s *scanner) eventFrame(f *Frame) error {
 	return s.lastElement(f.Label, " takes one event and nothing else")
 }
 
-// subID reads the subscription id of a REQ, COUNT or CLOSE.
+// subID reads the subscription id of a frame that has one.
 func (s *scanner) subID(f *Frame) error {
 	ok, err := s.element(false)
 	if err != nil {
@@ -167,6 +182,19 @@ func (s *scanner) filters(f *Frame, lim Limits) error {
 		return reason(f.Label + " needs a filter")
 	}
 	return nil
+}
+
+// skipElements reads the rest of the frame's array as JSON.
+func (s *scanner) skipElements() error {
+	for {
+		ok, err := s.element(false)
+		if err != nil || !ok {
+			return err
+		}
+		if err := s.skip(1); err != nil {
+			return err
+		}
+	}
 }
 
 // lastElement accepts the end of the frame's array, or says what label takes.

@@ -130,7 +130,7 @@ func FuzzParseFrame(f *testing.F) {
 	}
 	for _, s := range []string{
 		`["REQ","s",{}]`, `["COUNT","s",{"kinds":[1]},{}]`, `["CLOSE","\u0000"]`, `["AUTH",{}]`, `["REQ"]`, `[]`, `["X"]`,
-		`["REQ","",{}]`, `[[[[[[`,
+		`["REQ","",{}]`, `[[[[[[`, `["NEG-OPEN","s",{"kinds":[1]},"6100000200"]`, `["NEG-MSG","\u0022",[[{}]],1e3]`, `["NEG-CLOSE","s"]`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -142,7 +142,7 @@ func FuzzParseFrame(f *testing.F) {
 			if !json.Valid(b) || !utf8.Valid(b) {
 				t.Fatalf("%q was taken and is no JSON", b)
 			}
-			if needsSub := frame.Label == LabelReq || frame.Label == LabelCount || frame.Label == LabelClose; needsSub != (frame.SubID != "") {
+			if needsSub := frame.Label != LabelEvent && frame.Label != LabelAuth; needsSub != (frame.SubID != "") || needsSub == (frame.Event != nil) {
 				t.Fatalf("%q read as %+v", b, frame)
 			}
 			if len(frame.SubID) > 64 || len(frame.Filters) > 3 {
@@ -151,7 +151,9 @@ func FuzzParseFrame(f *testing.F) {
 		case !errors.As(err, &fault):
 			t.Fatalf("error %#v", err)
 		default:
-			for _, answer := range [][]byte{AppendOK(nil, fault.EventID, false, fault.Reason), AppendClosed(nil, fault.SubID, fault.Reason)} {
+			for _, answer := range [][]byte{
+				AppendOK(nil, fault.EventID, false, fault.Reason), AppendClosed(nil, fault.SubID, fault.Reason), AppendNegErr(nil, fault.SubID, fault.Reason),
+			} {
 				if !json.Valid(answer) || !utf8.Valid(answer) {
 					t.Fatalf("the answer to %q is %q", b, answer)
 				}

@@ -40,9 +40,10 @@ func verify(keys *schnorr.Keys, ev *nostr.Event) error {
 	return nil
 }
 
-// VerifyAll is Verify for each of the events. Hundreds of few authors take half
-// the time, and more than alone if one does not hold: worth it where all should.
-func (v *Verifier) VerifyAll(events []*nostr.Event) []error {
+// VerifyAll is Verify for each of the events. With atOnce (schnorr/many.Hold; nil
+// is none) hundreds of few authors take half the time, and more than alone if one
+// does not hold: worth it where all should.
+func (v *Verifier) VerifyAll(events []*nostr.Event, atOnce func([]schnorr.Signed) bool) []error {
 	errs := make([]error, len(events))
 	all, of := make([]schnorr.Signed, len(events)), make([]int, 0, len(events))
 	for i, ev := range events {
@@ -50,7 +51,7 @@ func (v *Verifier) VerifyAll(events []*nostr.Event) []error {
 			of = append(of, i)
 		}
 	}
-	for k, holds := range v.keys.VerifyAll(all[:len(of)]) {
+	for k, holds := range v.keys.VerifyAll(all[:len(of)], atOnce) {
 		if !holds {
 			errs[of[k]] = ErrSignature
 		}

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/schnorr"
+	"engramd/internal/schnorr/many"
 )
 
 func TestVerify(t *testing.T) {
@@ -78,9 +81,11 @@ func TestVerifyAllAgreesWithVerify(t *testing.T) {
 				events[3] = nil
 			}
 			var v Verifier
-			for i, err := range v.VerifyAll(events) {
-				if want := Verify(events[i]); fmt.Sprint(err) != fmt.Sprint(want) {
-					t.Errorf("%d events, %d wrong: event %d: %v, want %v", n, wrong, i, err, want)
+			for _, atOnce := range []func([]schnorr.Signed) bool{many.Hold, nil} {
+				for i, err := range v.VerifyAll(events, atOnce) {
+					if want := Verify(events[i]); fmt.Sprint(err) != fmt.Sprint(want) {
+						t.Errorf("%d events, %d wrong: event %d: %v, want %v", n, wrong, i, err, want)
+					}
 				}
 			}
 		}

@@ -3,8 +3,8 @@ package bridgetest
 
 import (
 	"context"
+	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"testing"
 	"time"
@@ -55,9 +55,9 @@ func Start(t testing.TB) *Server {
 	}
 	socket := session.New(rel, session.Options{EOSEHints: true})
 	url := "ws://" + l.Addr().String()
-	server := &http.Server{Handler: bridge.New(bridge.Options{
+	server := bridge.NewServer(bridge.New(bridge.Options{
 		Relay: rel, Socket: socket, URLs: []string{url}, Backend: bridge.Over(rel), Names: names,
-	})}
+	}), patience, slog.New(slog.DiscardHandler))
 	go server.Serve(l)
 	t.Cleanup(func() {
 		server.Close()

@@ -30,6 +30,9 @@ type Options struct {
 	Identities Identities
 	Used       Used
 	Operator   func(key string) bool // whether a key is one of the operator's
+	// Private says whether nobody reads anything without proof
+	// (read.auth_required); nil is never.
+	Private func() bool
 	// Decided hears, of every read, what was decided: a metrics.Metrics'
 	// GateDecision.
 	Decided func(surface, rule, decision string)
@@ -44,6 +47,7 @@ type API struct {
 	identities Identities
 	used       Used
 	operator   func(string) bool
+	private    func() bool
 	decided    func(surface, rule, decision string)
 	routes     []route
 	document   json.RawMessage
@@ -53,7 +57,7 @@ var _ bridge.API = (*API)(nil)
 
 // New makes the API.
 func New(o Options) *API {
-	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator, decided: o.Decided}
+	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator, private: o.Private, decided: o.Decided}
 	a.document = document(o.Version, o.URL)
 	a.routes = routesOf(operations(), a)
 	return a
@@ -116,13 +120,25 @@ func (a *API) operate(op operation, path []string) bridge.Operation {
 		if err := r.checkRequester(q.text("requester_agent_id")); err != nil {
 			return 0, nil, problemOf(err)
 		}
-		doc, err := op.serve(ctx, r)
+		var doc any
+		if err = a.admits(op, caller); err == nil {
+			doc, err = op.serve(ctx, r)
+		}
 		a.count(op, err)
 		if err != nil {
 			return 0, nil, problemOf(err)
 		}
 		return op.status, doc, nil
 	}
+}
+
+// admits refuses nobody where the whole relay is private. The document says
+// how to ask, and nothing of what is stored.
+func (a *API) admits(op operation, caller contracts.Caller) error {
+	if op.proof == proofOptional && caller.Nobody() && a.private != nil && a.private() {
+		return contracts.Refuse(contracts.Unauthenticated, "this relay is read only by who has proved a key: sign the request (Authorization: Nostr …, NIP-98) or send a bearer token")
+	}
+	return nil
 }
 
 // count tells what was decided about a read. What the caller may not see is to

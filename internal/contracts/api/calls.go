@@ -83,6 +83,9 @@ func summary(ctx context.Context, r *request) (any, error) {
 
 // search changes nothing: its proof may be used again, as that of any read.
 func search(ctx context.Context, r *request) (any, error) {
+	if err := r.proved(); err != nil {
+		return nil, err
+	}
 	var body contracts.SearchRequest
 	if err := parseBody(r.body, &body); err != nil {
 		return nil, err

@@ -96,9 +96,11 @@ func (s *scene) everybody() []who {
 
 // mayRead is the rule: shared entries are for parties, and for whoever names
 // the contract unless the gate keeps them to the parties (and to those who
-// settle their disputes).
-func mayRead(role, contractsGate string) int {
+// settle their disputes; the operator while there is one).
+func mayRead(role, status, contractsGate string) int {
 	switch {
+	case role == "operator" && contractsGate == "parties" && status != "disputed":
+		return http.StatusNotFound
 	case role == "unproved":
 		return http.StatusUnauthorized
 	case slices.Contains([]string{"poster", "worker", "arbitrator", "operator"}, role), contractsGate != "parties":
@@ -156,7 +158,7 @@ func TestPermissions(t *testing.T) {
 	for _, contractsGate := range []string{gate.ContractsContract, gate.ContractsParties, gate.ContractsPublic} {
 		for status := range ways {
 			for _, held := range []bool{false, true} {
-				if contractsGate != gate.ContractsContract && (held || status != "accepted" && status != "completed") {
+				if contractsGate != gate.ContractsContract && (held || status != "accepted" && status != "completed" && status != "disputed") {
 					continue // the gate is asked in the same place whatever the state
 				}
 				t.Run(fmt.Sprint(contractsGate, " ", status, " held ", held), func(t *testing.T) {
@@ -185,7 +187,7 @@ func (s *scene) as(w who, method, path string, body any) (status int, text strin
 
 func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 	t.Helper()
-	want := mayRead(w.role, contractsGate)
+	want := mayRead(w.role, s.status, contractsGate)
 	party := w.role == "poster" || w.role == "worker"
 	for _, ask := range []struct {
 		method, path string
@@ -195,6 +197,10 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 		{"GET", "/memory/" + s.shared.EntryID, nil}, {"POST", "/memory/search", map[string]any{"query": "cedar"}},
 	} {
 		status, text := s.as(w, ask.method, s.path+ask.path, ask.body)
+		want := want
+		if w.role == "nobody" && ask.path == "/memory/search" { // it is work: somebody must ask for it
+			want = http.StatusUnauthorized
+		}
 		if status != want {
 			t.Errorf("%s, %s %s: %d %s, want %d", w.name, ask.method, ask.path, status, text, want)
 		}

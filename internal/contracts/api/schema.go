@@ -136,6 +136,8 @@ var facts = map[string]object{
 	"by":                 {"enum": []string{"operator", "arbitrator", "deadline"}},
 	"attachments":        {"format": "uri", "description": "an absolute http or https URL"},
 	"received_at":        {"description": "when the relay got it, beside created_at, which is its author's word"},
+	"after":              {"pattern": "^[0-9]+-([0-9a-f]{12}|[0-9a-f]{64})$", "description": "next of the answer before"},
+	"next":               {"pattern": "^[0-9]+-([0-9a-f]{12}|[0-9a-f]{64})$", "description": "there is more to look at: the same request with this as after goes on; limit, offset and total are of what one call found"},
 	"limit":              {"maximum": maxLimit},
 	"offset":             {"maximum": maxOffset},
 	"agent_id":           {"minLength": 1, "maxLength": maxAgent},

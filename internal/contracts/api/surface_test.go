@@ -13,7 +13,7 @@ import (
 // a surface of the gate, of its own, which its table must drive.
 func TestReadsAreSurfaces(t *testing.T) {
 	shows := map[reflect.Type]bool{
-		typeOf[contracts.ContractPage](): true, typeOf[contracts.Contract](): true, typeOf[contracts.EntryPage](): true,
+		typeOf[contracts.ContractPage](): true, typeOf[contracts.Contract](): true, typeOf[contracts.EntryPage](): true, typeOf[contracts.SearchPage](): true,
 		typeOf[contracts.Entry](): true, typeOf[contracts.Summary](): true,
 	}
 	seen := map[gate.Surface]string{}

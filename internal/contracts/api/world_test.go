@@ -75,7 +75,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 			o.Path = set.store.Path
 		}
 	})
-	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, Addr: relay.AddrFrom, RelayNames: names})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	must(t, err)
 	w.relay.Reject(writes.RejectEvent)
 	must(t, w.relay.Attach(w.store))
@@ -83,8 +83,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	sealed, err := vault.New(bytes.Repeat([]byte{7, 8}, vault.KeySize/2), crand.Reader)
 	must(t, err)
 	known := identity.New(identity.Options{Store: w.store, Vault: sealed, Clock: w.clock.Now})
-	box, err := outbox.New(outbox.Options{Store: w.store, Relay: w.relay, Clock: w.clock.Now, Log: log})
-	must(t, err)
+	box := outbox.New(outbox.Options{Store: w.store, Relay: w.relay, Clock: w.clock.Now, Log: log})
 	must(t, box.Start(t.Context(), nil))
 	w.service, err = contracts.New(contracts.Options{
 		Store: w.store, Relay: w.relay, Table: w.relay.Table, Signer: known, Sealer: identity.Sealer{Vault: sealed},

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -71,8 +72,7 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	v, err := vault.New(bytes.Repeat([]byte{7, 8}, vault.KeySize/2), rand.Reader)
 	must(err)
 	known := identity.New(identity.Options{Store: s, Vault: v})
-	box, err := outbox.New(outbox.Options{Store: s, Relay: rel})
-	must(err)
+	box := outbox.New(outbox.Options{Store: s, Relay: rel})
 	service, err := contracts.New(contracts.Options{Store: s, Relay: rel, Table: rel.Table, Signer: known, Sealer: identity.Sealer{Vault: v}, Identities: known, Outbox: box})
 	must(err)
 	must(box.Start(t.Context(), nil))
@@ -81,15 +81,15 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	must(err)
 	out := &Server{URL: "ws://" + l.Addr().String(), Operator: storetest.NewKey("operator"), identities: known}
 	socket := session.New(rel, session.Options{EOSEHints: true})
-	var handler http.Handler = bridge.New(bridge.Options{
+	handler := bridge.New(bridge.Options{
 		Relay: rel, Socket: socket, URLs: []string{out.URL}, Backend: bridge.Over(rel), Names: names,
 		API: api.New(api.Options{Service: service, Identities: known, Used: used, Version: "test", URL: "http://" + l.Addr().String(),
 			Operator: func(key string) bool { return key == out.Operator.Pub }}),
 	})
+	server := bridge.NewServer(handler, patience, slog.New(slog.DiscardHandler))
 	if change != nil {
-		handler = change(handler)
+		server.Handler = change(handler)
 	}
-	server := &http.Server{Handler: handler}
 	go server.Serve(l)
 	t.Cleanup(func() {
 		server.Close()

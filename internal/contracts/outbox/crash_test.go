@@ -87,10 +87,7 @@ func begin(t *testing.T, path, target, at, refuse string, clock *storetest.Clock
 	if err := l.relay.Attach(l.store); err != nil {
 		t.Fatal(err)
 	}
-	l.box, err = New(Options{Store: killedStore{l.store, at}, Relay: l.relay, Targets: []string{target}, Clock: clock.Now, After: l.timers.after})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.box = New(Options{Store: killedStore{l.store, at}, Relay: l.relay, Targets: []string{target}, Clock: clock.Now, After: l.timers.after})
 	l.service, err = contracts.New(contracts.Options{
 		Store: l.store, Relay: l.relay, Table: l.relay.Table, Signer: strangers{}, Sealer: strangers{}, Identities: strangers{},
 		Outbox: killed{l.box, at}, Clock: clock.Now,

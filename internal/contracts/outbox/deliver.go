@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -74,14 +75,22 @@ func spoken(ok bool, message string) verdict {
 }
 
 // remote is a further relay.
-type remote struct{ client *client.Client }
-
-func newRemote(id client.Identity, url string, o Options) remote {
-	return remote{client.New(id, client.Options{Relays: []string{url}, Timeout: o.Timeout, Clock: o.Clock, Log: o.Log})}
+type remote struct {
+	o      client.Options
+	client atomic.Pointer[client.Client]
 }
 
-func (r remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
-	status, err := r.client.Publish(ctx, ev)
+func newRemote(id client.Identity, url string, o Options) *remote {
+	r := &remote{o: client.Options{Relays: []string{url}, Timeout: o.Timeout, Clock: o.Clock, Log: o.Log}}
+	r.client.Store(client.New(id, r.o))
+	return r
+}
+
+// become connects as somebody else from now on.
+func (r *remote) become(id client.Identity) { r.client.Swap(client.New(id, r.o)).Close() }
+
+func (r *remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
+	status, err := r.client.Load().Publish(ctx, ev)
 	if len(status) != 1 {
 		return failed, err
 	}
@@ -99,7 +108,7 @@ func (r remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	return failed, s.Err
 }
 
-func (r remote) close() { r.client.Close() }
+func (r *remote) close() { r.client.Load().Close() }
 
 // reason is what may be logged of an error: of a refusal its prefix alone, since relays put keys and ids into what follows.
 func reason(err error) string {

@@ -170,7 +170,7 @@ func TestInvalidIsGivenUp(t *testing.T) {
 	wantGot(t, "the relay", north.contents(), "a2")
 	wantGot(t, "noted of the invalid one", r.noted(bad), "north invalid true")
 	wantGot(t, "noted of the blocked one", r.noted(blocked), "north blocked false")
-	if r.counts.of("false abandoned") != 1 {
+	if r.counts.of("1 abandoned") != 1 {
 		t.Errorf("counted %v", r.counts.n)
 	}
 	north.set(func() { north.refuse = nil })

@@ -14,11 +14,10 @@ package outbox
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +38,7 @@ type Store interface {
 	OutboxWaits(ctx context.Context, contract, author string) (bool, error)
 	OutboxWithdraw(ctx context.Context, eventID string) error
 	OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error
+	OutboxForget(ctx context.Context, target string) (int64, error)
 }
 
 // Submitter is this relay; *relay.Relay is one.
@@ -48,9 +48,10 @@ type Submitter interface {
 
 // Observer counts; *metrics.Metrics is one.
 type Observer interface {
-	// OutboxTried reports one attempt to deliver an event, to this relay or to a further one: "delivered", "known" (it
-	// had it), "superseded" (it has a newer one and takes no older), "withdrawn", "abandoned", "refused" or "failed".
-	OutboxTried(local bool, outcome string)
+	// OutboxTried reports one attempt to deliver an event, to this relay (0) or to a further one, by its place in
+	// Options.Targets from 1 on: "delivered", "known" (it had it), "superseded" (it has a newer one and takes no older),
+	// "withdrawn", "abandoned", "refused" or "failed".
+	OutboxTried(relay int, outcome string)
 }
 
 // Options are what an Outbox is made of. Store and Relay are required.
@@ -58,13 +59,13 @@ type Options struct {
 	Store   Store
 	Relay   Submitter
 	Targets []string // ws:// and wss:// URLs of further relays
-	// Secret answers the AUTH challenges of further relays: 64 hex digits. "" is a key of this run.
-	Secret  string
-	Timeout time.Duration                        // for one event at one relay; 0 is 15 s
-	Clock   func() time.Time                     // nil is time.Now
-	After   func(time.Duration) <-chan time.Time // nil is time.After
-	Log     *slog.Logger                         // nil discards
-	Observe Observer                             // nil counts nothing
+	// Identity answers the AUTH challenges of further relays. Nobody answers none. SetIdentity changes it.
+	Identity client.Identity
+	Timeout  time.Duration                        // for one event at one relay; 0 is 15 s
+	Clock    func() time.Time                     // nil is time.Now
+	After    func(time.Duration) <-chan time.Time // nil is time.After
+	Log      *slog.Logger                         // nil discards
+	Observe  Observer                             // nil counts nothing
 }
 
 // Outbox delivers. Make one with New, begin with Start, and end it with Close before the store is closed.
@@ -72,7 +73,6 @@ type Outbox struct {
 	o         Options
 	delivered func(ctx context.Context, ev *nostr.Event) error
 	targets   []*target // [0] is this relay
-	pubkey    string
 	stop      context.CancelFunc
 	running   sync.WaitGroup
 }
@@ -80,10 +80,10 @@ type Outbox struct {
 // nobody observes nothing.
 type nobody struct{}
 
-func (nobody) OutboxTried(bool, string) {}
+func (nobody) OutboxTried(int, string) {}
 
-// New makes an outbox, which takes events from now on. The error is about Options.Secret.
-func New(o Options) (*Outbox, error) {
+// New makes an outbox, which takes events from now on.
+func New(o Options) *Outbox {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -99,17 +99,12 @@ func New(o Options) (*Outbox, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 15 * time.Second
 	}
-	id, err := identity(o.Secret)
-	if err != nil {
-		return nil, fmt.Errorf("key of the outbox: %w", err)
+	b := &Outbox{o: o, stop: func() {}}
+	b.targets = append(b.targets, newTarget(b, store.OutboxLocal, 0, local{o.Relay}))
+	for i, url := range o.Targets {
+		b.targets = append(b.targets, newTarget(b, url, i+1, newRemote(o.Identity, url, o)))
 	}
-	o.Secret = ""
-	b := &Outbox{o: o, pubkey: id.PubKey(), stop: func() {}}
-	b.targets = append(b.targets, newTarget(b, store.OutboxLocal, local{o.Relay}))
-	for _, url := range o.Targets {
-		b.targets = append(b.targets, newTarget(b, url, newRemote(id, url, o)))
-	}
-	return b, nil
+	return b
 }
 
 // Start begins to deliver what waits. What waits for relays that are no targets any more is forgotten. delivered, if not
@@ -128,15 +123,15 @@ func (b *Outbox) Start(ctx context.Context, delivered func(ctx context.Context, 
 	return nil
 }
 
-func identity(secret string) (client.Identity, error) {
-	if secret != "" {
-		return client.NewIdentity(secret)
+// SetIdentity has another identity answer the AUTH challenges of further relays: connections are made anew, and what was
+// on its way over one is sent again.
+func (b *Outbox) SetIdentity(id client.Identity) {
+	for _, t := range b.targets {
+		if r, ok := t.to.(*remote); ok {
+			r.become(id)
+		}
 	}
-	raw := make([]byte, 32)
-	if _, err := rand.Read(raw); err != nil {
-		return client.Identity{}, err
-	}
-	return client.NewIdentity(hex.EncodeToString(raw))
+	b.rouse(true)
 }
 
 // Close ends deliveries under way and waits for that. What was not acknowledged is sent again after the next start.
@@ -150,9 +145,6 @@ func (b *Outbox) Close() {
 		t.to.close()
 	}
 }
-
-// PubKey is the key that answers AUTH challenges of further relays, so that their operators can let it in.
-func (b *Outbox) PubKey() string { return b.pubkey }
 
 // Publish queues an event durably for the further relays and, if local, for this relay, which has not taken it yet. An
 // event that waits already is no error, and neither is one too many for the further relays: that is logged.
@@ -201,23 +193,26 @@ func (b *Outbox) rouse(all bool) {
 	}
 }
 
-// Lag says how many events wait and for how long the oldest has, for this relay and for all further ones together.
-type Lag struct {
-	Local, Remote             int64
-	OldestLocal, OldestRemote time.Duration
+// Drop forgets what waits for a further relay, by its URL, and returns how much that was.
+func (b *Outbox) Drop(ctx context.Context, url string) (int64, error) {
+	n, err := b.o.Store.OutboxForget(ctx, url)
+	b.rouse(true)
+	return n, err
 }
 
-// Lag reads how far behind deliveries are.
-func (b *Outbox) Lag(ctx context.Context) (l Lag, err error) {
-	now := b.o.Clock()
-	err = b.o.Store.OutboxLag(ctx, func(target string, waiting, oldest int64) {
-		age := max(0, now.Sub(time.Unix(oldest, 0)))
-		if target == store.OutboxLocal {
-			l.Local, l.OldestLocal = waiting, age
-			return
+// Lag says how many events wait for a relay, and for how long the oldest has.
+type Lag struct {
+	Waiting int64
+	Oldest  time.Duration
+}
+
+// Lag reads how far behind deliveries are: to this relay, and to the further ones in the order of Targets.
+func (b *Outbox) Lag(ctx context.Context) ([]Lag, error) {
+	now, lag := b.o.Clock(), make([]Lag, len(b.targets))
+	err := b.o.Store.OutboxLag(ctx, func(name string, waiting, oldest int64) {
+		if i := slices.IndexFunc(b.targets, func(t *target) bool { return t.name == name }); i >= 0 {
+			lag[i] = Lag{Waiting: waiting, Oldest: max(0, now.Sub(time.Unix(oldest, 0)))}
 		}
-		l.Remote += waiting
-		l.OldestRemote = max(l.OldestRemote, age)
 	})
-	return l, err
+	return lag, err
 }

@@ -23,6 +23,7 @@ const (
 type target struct {
 	box  *Outbox
 	name string
+	at   int // 0 is this relay, n the nth of Options.Targets
 	to   carrier
 	wake chan struct{} // holds a token when something may be to be done
 	all  atomic.Bool   // what was looked at before may be to be done too
@@ -38,8 +39,8 @@ type target struct {
 	blocked map[string]bool
 }
 
-func newTarget(b *Outbox, name string, to carrier) *target {
-	t := &target{box: b, name: name, to: to, wake: make(chan struct{}, 1), lanes: map[string]lane{}}
+func newTarget(b *Outbox, name string, at int, to carrier) *target {
+	t := &target{box: b, name: name, at: at, to: to, wake: make(chan struct{}, 1), lanes: map[string]lane{}}
 	t.all.Store(true)
 	return t
 }
@@ -182,7 +183,7 @@ func (t *target) follow(ctx context.Context, tasks []task) (done []int64) {
 		if !verdict.final() && t.failed(ctx, x, verdict, err) {
 			verdict = abandoned
 		}
-		t.box.o.Observe.OutboxTried(t.local(), string(verdict))
+		t.box.o.Observe.OutboxTried(t.at, string(verdict))
 		if !verdict.final() {
 			t.hold(x)
 			continue

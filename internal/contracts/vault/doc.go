@@ -3,8 +3,8 @@
 //
 // One master key, 32 random bytes, does it all (30-nip-temp, "Signing"). It lies in the data folder, in a file that the
 // operator names, or in an environment variable, and never in the database, so that a copy of the database alone shows
-// nothing. From it come, by HKDF-SHA-256 and each under a name of its own, the key that seals, a check value that the
-// database keeps, and the key under which the outbox answers other relays' AUTH challenges.
+// nothing. From it come, by HKDF-SHA-256 and each under a name of its own, the key that seals and a check value that
+// the database keeps; and the relay's identity key on databases of the time when it had none of its own.
 //
 // A sealed value is
 //

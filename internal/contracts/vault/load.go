@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"engramd/internal/keyfile"
 )
 
 // FileName is the name of the key file in the data folder.
@@ -30,11 +32,10 @@ var (
 	// ErrLost says that something is sealed with a key whose file is not there.
 	ErrLost = errors.New("the master key of this database is missing")
 	// ErrExposed says that others than the file's owner and group may read the key file.
-	ErrExposed = errors.New("the file of the master key can be read by every user: chmod 600 it")
+	ErrExposed = keyfile.ErrExposed
+	// ErrUnset says that the environment variable of the key is not set.
+	ErrUnset = errors.New("is not set")
 )
-
-// maxFile is the size in bytes of the largest key file that is read.
-const maxFile = 4 << 10
 
 // Options say where the master key is.
 type Options struct {
@@ -73,6 +74,17 @@ func Open(o Options) (*Vault, error) {
 	return v, nil
 }
 
+// Look reports whether Open would find the key that it needs, and makes none.
+func Look(o Options) error {
+	if o.Check == nil && (o.Setting == Auto || o.Setting == "") {
+		if _, err := os.Stat(filepath.Join(o.Dir, FileName)); errors.Is(err, os.ErrNotExist) {
+			return nil // one is made at the next start
+		}
+	}
+	_, err := Open(o)
+	return err
+}
+
 // find reads the key, or makes it; a nil key is none by the operator's will.
 func (o Options) find() (master []byte, source string, err error) {
 	name, inEnv := strings.CutPrefix(o.Setting, envPrefix)
@@ -83,7 +95,7 @@ func (o Options) find() (master []byte, source string, err error) {
 		source = "environment variable " + name
 		text, ok := o.Env(name)
 		if !ok {
-			return nil, source, fmt.Errorf("master key: %s is not set", source)
+			return nil, source, fmt.Errorf("master key: %s %w", source, ErrUnset)
 		}
 		master, err = Parse(text)
 	case o.Setting == Auto || o.Setting == "":
@@ -117,67 +129,38 @@ func (o Options) own(path string) ([]byte, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	text, err := keyfile.Read(path)
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > maxFile:
+	case errors.Is(err, keyfile.ErrShape):
 		return nil, ErrKey
-	case info.Mode().Perm()&0o007 != 0:
-		return nil, ErrExposed
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	defer clear(text)
 	return Parse(string(text))
 }
 
-// writeFile makes the key file, durable and complete or not at all. It never overwrites one.
-func writeFile(path string, master []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), FileName+".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
-	_, err = fmt.Fprintf(f, "# Master key of engramd's contract memory. Keep a copy with the backups, apart from the database.\n%s\n",
-		hex.EncodeToString(master))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil { // fails where a rename would overwrite
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+// writeFile makes the key file. It never overwrites one.
+func writeFile(path string, master []byte) error {
+	text := fmt.Appendf(nil, "# Master key of engramd's contract memory. Keep a copy with the backups, apart from the database.\n%x\n", master)
+	defer clear(text)
+	return keyfile.Create(path, text)
 }
 
 // Parse reads a master key: 64 hex digits on a line of their own, beside empty lines and lines that begin with #. The
 // error is ErrKey.
 func Parse(text string) ([]byte, error) {
 	var key []byte
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		raw, err := hex.DecodeString(line)
+	err := keyfile.Lines([]byte(text), func(line []byte) error {
+		raw, err := hex.DecodeString(string(line))
 		if err != nil || len(raw) != KeySize || key != nil {
-			return nil, ErrKey
+			return ErrKey
 		}
 		key = raw
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if key == nil || bytes.Count(key, key[:1]) == KeySize {
 		return nil, ErrKey

@@ -45,8 +45,8 @@ func run(name string) (err error) {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is kept as it is (%v)", folder, err)
 	}
-	p := &press{}
-	defer func() { err = errors.Join(err, p.finish()) }()
+	p := relaytest.NewProgram("genstore")
+	defer func() { err = errors.Join(err, p.Finish()) }()
 	data := filepath.Join(p.TempDir(), "data")
 	relay, err := relaytest.Launch(p, relaytest.Options{Data: data})
 	if err != nil {
@@ -140,47 +140,4 @@ func keep(folder, database string, want relaytest.StoreExpectation) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "expect.json"), append(text, '\n'), 0o644)
-}
-
-// press is the relaytest.T of this program.
-type press struct {
-	undo []func()
-	errs []error
-}
-
-// Helper does nothing.
-func (p *press) Helper() {}
-
-// Logf prints a remark.
-func (p *press) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-
-// Errorf notes a failure.
-func (p *press) Errorf(format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf(format, args...))
-}
-
-// Fatalf ends the program; nothing that is worth keeping has been written yet.
-func (p *press) Fatalf(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "genstore: "+format+"\n", args...)
-	os.Exit(1)
-}
-
-// Cleanup registers what is undone at the end.
-func (p *press) Cleanup(f func()) { p.undo = append(p.undo, f) }
-
-// TempDir makes a folder that is removed at the end.
-func (p *press) TempDir() string {
-	dir, err := os.MkdirTemp("", "engramd-genstore-")
-	if err != nil {
-		p.Fatalf("%v", err)
-	}
-	p.Cleanup(func() { p.errs = append(p.errs, os.RemoveAll(dir)) })
-	return dir
-}
-
-func (p *press) finish() error {
-	for i := len(p.undo) - 1; i >= 0; i-- {
-		p.undo[i]()
-	}
-	return errors.Join(append(p.errs, relaytest.Clean())...)
 }

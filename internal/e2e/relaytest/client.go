@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -35,8 +36,12 @@ type Client struct {
 }
 
 // Dial connects and takes the challenge that the relay sends on opening.
-func Dial(url string) (*Client, error) {
-	c, err := Connect(url, nil)
+func Dial(url string) (*Client, error) { return DialFrom(url, nil) }
+
+// DialFrom is Dial from one of this machine's addresses: loopback has all of
+// 127.0.0.0/8. nil lets the system choose.
+func DialFrom(url string, local net.IP) (*Client, error) {
+	c, err := connect(url, nil, local)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +55,13 @@ func Dial(url string) (*Client, error) {
 }
 
 // Connect opens a websocket and waits for nothing.
-func Connect(url string, header http.Header) (*Client, error) {
+func Connect(url string, header http.Header) (*Client, error) { return connect(url, header, nil) }
+
+func connect(url string, header http.Header, local net.IP) (*Client, error) {
 	dialer := websocket.Dialer{HandshakeTimeout: Patience}
+	if local != nil {
+		dialer.NetDialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: local}}).DialContext
+	}
 	conn, resp, err := dialer.Dial(url, header)
 	if err != nil {
 		if resp != nil {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 )
@@ -180,6 +182,21 @@ func Coordinate(kind int, pub, d string) string {
 // AuthEvent returns the kind 22242 that answers challenge on the relay at url.
 func AuthEvent(k Key, url, challenge string, at int64) *nostr.Event {
 	return Sign(k, KindAuth, at, "", nostr.Tag{"relay", url}, nostr.Tag{"challenge", challenge})
+}
+
+// Attestation is the NIP-OA auth tag by which owner vouches for agent.
+func Attestation(owner Key, agent, conditions string) nostr.Tag {
+	secret, err := hex.DecodeString(owner.Secret)
+	if err != nil {
+		panic(fmt.Sprintf("relaytest: secret of a key: %v", err))
+	}
+	key, _ := btcec.PrivKeyFromBytes(secret)
+	digest := sha256.Sum256([]byte("nostr:agent-auth:" + agent + ":" + conditions))
+	sig, err := schnorr.Sign(key, digest[:])
+	if err != nil {
+		panic(fmt.Sprintf("relaytest: attestation: %v", err))
+	}
+	return nostr.Tag{"auth", owner.Pub, conditions, hex.EncodeToString(sig.Serialize())}
 }
 
 // HTTPAuth returns the Authorization header of NIP-98 for one request. The

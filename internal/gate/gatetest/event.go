@@ -35,10 +35,11 @@ func (g *Gen) EventOf(kind int) *nostr.Event {
 	g.fill(ev)
 	if g.Unsigned {
 		ev.ID = ev.GetID()
-		return ev
-	}
-	if err := ev.Sign(author.Secret); err != nil {
+	} else if err := ev.Sign(author.Secret); err != nil {
 		panic(fmt.Sprintf("gatetest: sign kind %d: %v", kind, err))
+	}
+	if ev.Kind == 5 {
+		g.requests[ev.PubKey] = append(g.requests[ev.PubKey], ev.ID)
 	}
 	return ev
 }
@@ -57,7 +58,7 @@ func (g *Gen) fill(ev *nostr.Event) {
 	case 4:
 		ev.Content = "c2VjcmV0?iv=" + base64.StdEncoding.EncodeToString([]byte(g.hex()[:16]))
 		ev.Tags = nostr.Tags{other}
-	case 1059:
+	case 1059, 21059:
 		ev.Content = g.payload()
 		ev.Tags = nostr.Tags{other}
 	case 44200:
@@ -132,9 +133,14 @@ func (g *Gen) fillState(ev *nostr.Event, other nostr.Tag) {
 }
 
 // fillDeletion makes a request that deletes nothing: what it names is not
-// there.
+// there, or a request of its author's own, which nothing deletes.
 func (g *Gen) fillDeletion(ev *nostr.Event) {
-	ev.Tags = nostr.Tags{{"e", g.hex()}}
+	if g.chance(60) {
+		ev.Tags = append(ev.Tags, nostr.Tag{"e", g.hex()})
+	}
+	if mine := g.requests[ev.PubKey]; len(mine) > 0 && (len(ev.Tags) == 0 || g.chance(30)) {
+		ev.Tags = append(ev.Tags, nostr.Tag{"e", pick(g, mine)})
+	}
 	switch g.Rand.IntN(6) {
 	case 0:
 		ev.Tags = append(ev.Tags, nostr.Tag{"k", "30174"})

@@ -29,8 +29,8 @@ const Base = 1_700_000_000
 var Words = [...]string{"alder", "birch", "cedar", "douglas", "elm"}
 
 // Kinds are the kinds that Event makes and Filter asks for. The last six have
-// no built-in rule.
-var Kinds = [...]int{30174, 30090, 30091, 1059, 44200, 4, 5, 30078, 1, 7, 30023, 4550, 30500, 10077}
+// no built-in rule. Events of kind 21059 are delivered and not stored.
+var Kinds = [...]int{30174, 30090, 30091, 1059, 21059, 44200, 4, 5, 30078, 1, 7, 30023, 4550, 30500, 10077}
 
 // RuleSets are lists for gate.rules over those kinds.
 var RuleSets = [...][]string{
@@ -51,13 +51,14 @@ type Gen struct {
 	Reuse bool
 
 	contracts []string
-	used      map[string]bool // addresses and contract pairs taken
+	used      map[string]bool     // addresses and contract pairs taken
+	requests  map[string][]string // ids of deletion requests by author
 	made      int
 }
 
 // New returns a generator with people keys.
 func New(seed uint64, people int) *Gen {
-	g := &Gen{Rand: rand.New(rand.NewPCG(seed, 0x6761746574657374)), used: map[string]bool{}}
+	g := &Gen{Rand: rand.New(rand.NewPCG(seed, 0x6761746574657374)), used: map[string]bool{}, requests: map[string][]string{}}
 	for range people {
 		secret := g.hex()
 		pub, err := nostr.GetPublicKey(secret)

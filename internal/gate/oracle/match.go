@@ -54,6 +54,23 @@ func Heads(events []*nostr.Event) []*nostr.Event {
 	return heads
 }
 
+// Left returns those of the events that a relay keeps which got all of these:
+// none that was only passed on (ephemeral), none that its author named by id in
+// a deletion request.
+func Left(events, all []*nostr.Event) []*nostr.Event {
+	var left []*nostr.Event
+	for _, ev := range events {
+		gone := ev.Kind >= 20000 && ev.Kind < 30000
+		for _, request := range all {
+			gone = gone || request.Kind == 5 && ev.Kind != 5 && ev.Kind != 62 && request.PubKey == ev.PubKey && slices.Contains(named(request), ev.ID)
+		}
+		if !gone {
+			left = append(left, ev)
+		}
+	}
+	return left
+}
+
 func supersedes(a, b *nostr.Event) bool {
 	if a.Kind != b.Kind || a.PubKey != b.PubKey || a.ID == b.ID {
 		return false

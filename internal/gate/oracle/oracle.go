@@ -13,13 +13,17 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Options are those of the gate under test. The fields are the same, so that
-// gate.Options(o) converts; empty strings mean the default.
+// Options are those of the gate under test; empty strings mean the default.
 type Options struct {
 	Wildcard  string
 	IDs       string
 	Contracts string
 	Rules     []string
+	// Found holds the ids of deletion requests of which each e named an open event
+	// when they came. See Judge.
+	Found map[string]bool
+
+	AuthRequired bool
 }
 
 // A rule is one row of the table in the specification.
@@ -39,7 +43,7 @@ func ruleOfKind(o Options, kind int) rule {
 		return rule{author: true, p: true, ids: o.IDs != "party"}
 	case 30090, 30091:
 		return rule{author: true, p: true, ids: true, d: o.Contracts == "" || o.Contracts == "contract", everybody: o.Contracts == "public"}
-	case 1059, 44200:
+	case 1059, 21059, 44200:
 		return rule{p: true}
 	case 4:
 		return rule{author: true, p: true}
@@ -62,7 +66,7 @@ func ruleOfKind(o Options, kind int) rule {
 
 // ruleOfEvent is what decides whether the event itself may be seen.
 func ruleOfEvent(o Options, ev *nostr.Event) rule {
-	if ev.Kind == 5 && namesGatedKind(o, ev) {
+	if ev.Kind == 5 && (namesGatedKind(o, ev) || len(named(ev)) > 0 && !o.Found[ev.ID]) {
 		return rule{author: true}
 	}
 	if ev.Kind == 30078 && dOf(ev) == "engramd/agents" {
@@ -97,12 +101,49 @@ func namesGatedKind(o Options, ev *nostr.Event) bool {
 	return false
 }
 
+// named are the values of a deletion request's e tags.
+func named(ev *nostr.Event) []string {
+	var ids []string
+	for _, tag := range ev.Tags {
+		if len(tag) > 1 && tag[0] == "e" {
+			ids = append(ids, tag[1])
+		}
+	}
+	return ids
+}
+
+// Judge returns the options with Found for a relay that got these events in this
+// order. What a request names is found if it is one of those before, by the same
+// author, whether it was deleted meanwhile or not; requests for what was
+// superseded before, or has expired, are the caller's to judge.
+func Judge(o Options, events []*nostr.Event) Options {
+	o.Found = map[string]bool{}
+	strict := o
+	strict.Contracts = "parties" // the option opens a kind to all, and makes no event an open one
+	for i, ev := range events {
+		if ev.Kind != 5 {
+			continue
+		}
+		all := true
+		for _, id := range named(ev) {
+			all = all && slices.ContainsFunc(events[:i], func(old *nostr.Event) bool {
+				return old.ID == id && old.PubKey == ev.PubKey && !Gated(strict, old)
+			})
+		}
+		strict.Found[ev.ID] = all
+	}
+	return o
+}
+
 // Refused says whether the first check refuses the filter: it returns
 // "auth-required" or "restricted", or "" when the filter is let through.
 func Refused(o Options, reader []string, f nostr.Filter) string {
 	prefix := "restricted"
 	if len(reader) == 0 {
 		prefix = "auth-required"
+		if o.AuthRequired {
+			return prefix
+		}
 	}
 	if f.Kinds == nil {
 		if len(f.IDs) > 0 || allMine(reader, f.Authors) || allMine(reader, f.Tags["p"]) || o.Wildcard == "exclude" {
@@ -135,6 +176,9 @@ func Visible(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 // May is the second check alone: whether an event that the filter matches may
 // be seen by the reader, were the filter let through.
 func May(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
+	if o.AuthRequired && len(reader) == 0 {
+		return false
+	}
 	r := ruleOfEvent(o, ev)
 	if r.everybody {
 		return true

@@ -24,7 +24,8 @@ type page struct {
 // Write makes the page at path, and its plots in a folder beside it that is
 // named like the page without its ending. What NOTES.md in that folder says is
 // put in: what comes before its first heading into the summary, what stands
-// under "## NAME" under the measure of that name. Old plots there are removed.
+// under "## NAME" under the measure of that name; so is what a siege has shown
+// (PutSiege). Old plots there are removed.
 func Write(r *bench.Results, path string) error {
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
 	notes, err := readNotes(filepath.Join(folder, notesName))
@@ -34,6 +35,13 @@ func Write(r *bench.Results, path string) error {
 	text, plots, err := render(r, notes, filepath.Base(folder))
 	if err != nil {
 		return err
+	}
+	siege, err := readSiege(folder)
+	if err != nil {
+		return err
+	}
+	if siege != "" {
+		text = withSiege(text, siege)
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -32,6 +32,7 @@ type CreateRequest struct {
 	Sign       bundle.Signer     // nil: no manifest.sig
 	Keys       bundle.Keys       // nil: whether engrams decrypt is not checked
 	Pin        bool
+	Managed    string // Record.Managed of the bundle
 }
 
 // Created is a bundle that was made.
@@ -92,6 +93,12 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 	})
 	if err != nil {
 		return Created{}, err
+	}
+	if q.Managed != "" {
+		if err := l.Manage(out.ID, q.Managed); err != nil {
+			return out, err
+		}
+		out.Managed = q.Managed
 	}
 	if q.Pin {
 		if err := l.Pin(out.ID, true); err != nil {

@@ -17,6 +17,8 @@ type RestoreRequest struct {
 	Mode snapshot.Mode // snapshot.Repair or snapshot.Rollback
 	// NoPre leaves out the snapshot of the state before.
 	NoPre bool
+	// Managed is Record.Managed of that snapshot.
+	Managed string
 }
 
 // Restored is what a restore did.
@@ -160,6 +162,7 @@ func (s *Service) before(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle
 	}
 	return s.create(ctx, l, CreateRequest{
 		Tenant: q.Tenant, Agent: q.Agent, Label: "auto:pre-restore-" + b.ID, By: bundle.ByAutoPreRestore, Recipients: &recipients,
+		Managed: q.Managed,
 	}, "")
 }
 

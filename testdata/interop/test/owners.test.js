@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { schnorr } from '@noble/curves/secp256k1.js'
 import { npubEncode } from 'nostr-tools/nip19'
 import { filterOf, memory, open, pairOfAgent, seal } from '../lib/engram.js'
+import { call } from '../lib/http.js'
 import { hex, now, someone } from '../lib/keys.js'
 import { ask, connect, refused } from '../lib/relay.js'
 import { good, start } from '../lib/stage.js'
@@ -50,17 +51,41 @@ test('an approval by either side lets the agent write, until it is revoked', asy
   assert.equal(await write(agents[0], 4), '')
 })
 
+/** attest is a NIP-OA auth tag by an owner for an agent. */
+function attest(by, whom, conditions = '') {
+  const digest = createHash('sha256').update(`nostr:agent-auth:${whom}:${conditions}`).digest()
+  return ['auth', by.pubkey, conditions, hex(schnorr.sign(digest, by.secret))]
+}
+
 test('so does a NIP-OA tag, for this agent and by this owner only', async () => {
   const [owner, agent, other] = [someone(), someone(), someone()]
   const stage = await start('--write-owners', owner.pubkey)
   const relay = await connect(stage.url, agent)
   const pair = pairOfAgent(agent, owner.pubkey)
-  const auth = (by, whom, conditions = '') => {
-    const digest = createHash('sha256').update(`nostr:agent-auth:${whom}:${conditions}`).digest()
-    return ['auth', by.pubkey, conditions, hex(schnorr.sign(digest, by.secret))]
-  }
   const write = tag => relay.publish(seal(pair, agent, memory('mem/vouched', 'x'), { tags: [tag] }))
-  await refused(write(auth(owner, other.pubkey)), 'restricted: ')
-  await refused(write(auth(other, agent.pubkey)), 'restricted: ')
-  assert.equal(await write(auth(owner, agent.pubkey)), '')
+  await refused(write(attest(owner, other.pubkey)), 'restricted: ')
+  await refused(write(attest(other, agent.pubkey)), 'restricted: ')
+  assert.equal(await write(attest(owner, agent.pubkey)), '')
+})
+
+test('and one beside the event: in AUTH for the connection, in x-auth-tag for the request', async () => {
+  const [owner, agent, other] = [someone(), someone(), someone()]
+  const stage = await start('--write-owners', owner.pubkey)
+  const pair = pairOfAgent(agent, owner.pubkey)
+  let n = 0
+  const engram = () => seal(pair, agent, memory(`mem/${++n}`, 'x'))
+  const withTag = tag => ({ ...agent, sign: template => agent.sign({ ...template, tags: [...template.tags, tag] }) })
+  const vouched = await connect(stage.url, withTag(attest(owner, agent.pubkey, 'kind=30174')))
+  assert.equal(await vouched.publish(engram()), '')
+  await refused(vouched.publish(agent.sign({ kind: 1 })), 'restricted: ')
+  await refused((await connect(stage.url, agent)).publish(engram()), 'restricted: ')
+  await refused((await connect(stage.url, withTag(attest(owner, other.pubkey)))).publish(engram()), 'restricted: ')
+
+  const post = tag => call(stage, agent, 'POST', '/events', engram(), { headers: { 'x-auth-tag': JSON.stringify(tag) } })
+  assert.equal((await post(attest(owner, agent.pubkey))).status, 200)
+  for (const tag of [attest(owner, other.pubkey), attest(other, agent.pubkey), attest(owner, agent.pubkey, `created_at<${now() - 60}`), 'no tag']) {
+    const { status, body } = await post(tag)
+    assert.equal(status, 403)
+    assert.match(body.error, /^restricted: .*does not count: /)
+  }
 })

@@ -1,4 +1,4 @@
-package schnorr
+package many
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	btcschnorr "github.com/btcsuite/btcd/btcec/v2/schnorr"
+
+	"engramd/internal/schnorr"
 )
 
 // secrets are n secret keys.
@@ -23,18 +25,18 @@ func secrets(n int) []*btcec.PrivateKey {
 }
 
 // many makes n signatures by several keys in turn.
-func many(tb testing.TB, n, keys int) []Signed {
+func many(tb testing.TB, n, keys int) []schnorr.Signed {
 	tb.Helper()
 	r, by := rand.NewChaCha8([32]byte{7}), secrets(keys)
-	out := make([]Signed, n)
+	out := make([]schnorr.Signed, n)
 	for i := range out {
 		s, secret := &out[i], by[i%keys]
 		r.Read(s.Msg[:])
-		sig, err := schnorr.Sign(secret, s.Msg[:], schnorr.FastSign())
+		sig, err := btcschnorr.Sign(secret, s.Msg[:], btcschnorr.FastSign())
 		if err != nil {
 			tb.Fatal(err)
 		}
-		copy(s.Key[:], schnorr.SerializePubKey(secret.PubKey()))
+		copy(s.Key[:], btcschnorr.SerializePubKey(secret.PubKey()))
 		copy(s.Sig[:], sig.Serialize())
 	}
 	return out
@@ -87,7 +89,7 @@ func TestAllFindsFaultsThatCancelOut(t *testing.T) {
 			t.Fatal("s + 1 and s - 1 hold together")
 		}
 	}
-	if all([]Signed{signed[0], signed[0]}) { // the same fault again adds up to another
+	if all([]schnorr.Signed{signed[0], signed[0]}) { // the same fault again adds up to another
 		t.Fatal("a fault holds beside itself")
 	}
 }
@@ -101,14 +103,14 @@ func TestAllWithPointsThatMeet(t *testing.T) {
 	generator := secrets(1)[0]
 	generator.Key.Set(one) // its key is the generator
 	for _, n := range []int{2, 30, 300, 3000} {
-		var signed []Signed
+		var signed []schnorr.Signed
 		for i := range n {
-			s := Signed{Msg: [32]byte{byte(i), byte(i >> 8)}}
-			copy(s.Key[:], schnorr.SerializePubKey(generator.PubKey()))
+			s := schnorr.Signed{Msg: [32]byte{byte(i), byte(i >> 8)}}
+			copy(s.Key[:], btcschnorr.SerializePubKey(generator.PubKey()))
 			s.Sig = signedWith(one, one, &s) // R is the generator as well
 			signed = append(signed, s)
 		}
-		if !(*Keys)(nil).Verify(&signed[n-1].Key, &signed[n-1].Msg, &signed[n-1].Sig) || !all(signed) {
+		if !(*schnorr.Keys)(nil).Verify(&signed[n-1].Key, &signed[n-1].Msg, &signed[n-1].Sig) || !all(signed) {
 			t.Errorf("%d signatures with the same R do not hold", n)
 		}
 		for _, i := range []int{0, n / 2, n - 1} {
@@ -130,7 +132,7 @@ func TestAllWithPointsThatMeet(t *testing.T) {
 
 // signedWith is the signature of a secret with a nonce of one's choice; both are
 // of points with an even y.
-func signedWith(secret, nonce *btcec.ModNScalar, s *Signed) (sig [64]byte) {
+func signedWith(secret, nonce *btcec.ModNScalar, s *schnorr.Signed) (sig [64]byte) {
 	var r btcec.JacobianPoint
 	btcec.ScalarBaseMultNonConst(nonce, &r)
 	r.ToAffine()
@@ -161,7 +163,7 @@ func TestVerifyAll(t *testing.T) {
 				}
 				want[i] = false
 			}
-			if got := new(Keys).VerifyAll(signed); !slices.Equal(got, want) {
+			if got := new(schnorr.Keys).VerifyAll(signed, Hold); !slices.Equal(got, want) {
 				t.Errorf("%d signatures, %d changed: %v", n, wrong, got)
 			}
 		}

@@ -1,4 +1,6 @@
-package schnorr
+// Package many checks many BIP-340 signatures as one sum, for imports. It stands
+// beside schnorr so that only who imports links the library of points.
+package many
 
 import (
 	"crypto/rand"
@@ -8,34 +10,17 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
-)
 
-// Signed is a message of 32 bytes and the signature that a key made of it.
-type Signed struct {
-	Key, Msg [32]byte
-	Sig      [64]byte
-}
+	"engramd/internal/schnorr"
+)
 
 // fewest is from how many signatures on checking them at once can pay.
 const fewest = 256
 
-// VerifyAll tells of each signature whether it holds, as Verify does. Many of few
-// keys are checked at once first, in half the time; if one of those does not hold
-// all are checked one by one after that.
-func (k *Keys) VerifyAll(signed []Signed) []bool {
-	hold := make([]bool, len(signed))
-	if atOnce := len(signed) >= fewest && all(signed); atOnce {
-		for i := range hold {
-			hold[i] = true
-		}
-		return hold
-	}
-	for i := range signed {
-		s := &signed[i]
-		hold[i] = k.Verify(&s.Key, &s.Msg, &s.Sig)
-	}
-	return hold
-}
+// Hold reports whether all of many signatures hold (BIP-340). False says nothing:
+// one does not, or they are too few or of too many keys for this to be faster than
+// one by one.
+func Hold(signed []schnorr.Signed) bool { return len(signed) >= fewest && all(signed) }
 
 // all reports whether all signatures hold (BIP-340, batch verification). If it
 // says no, one does not, or they are of too many keys for it to be any faster.
@@ -44,7 +29,7 @@ func (k *Keys) VerifyAll(signed []Signed) []bool {
 // multiplied by 128 random bits that who made them cannot know: a sum that
 // vanishes has a wrong one among them once in 2^128 times. The terms of one key
 // become one, so that keys cost as much as signatures.
-func all(signed []Signed) bool {
+func all(signed []schnorr.Signed) bool {
 	b := batch{
 		points:  make([]secp256k1.G1Affine, 0, 2*len(signed)+1),
 		factors: make([]fr.Element, 0, 2*len(signed)+1),
@@ -78,7 +63,7 @@ type batch struct {
 }
 
 // add adds one signature, and reports false for one that cannot hold.
-func (b *batch) add(s *Signed) bool {
+func (b *batch) add(s *schnorr.Signed) bool {
 	var response, factor, e fr.Element
 	if response.SetBytesCanonical(s.Sig[32:]) != nil {
 		return false
@@ -135,7 +120,7 @@ func lift(x []byte) (p secp256k1.G1Affine, ok bool) {
 }
 
 // challenge is e of BIP-340: a tagged hash of R, the key and the message.
-func challenge(s *Signed) (e fr.Element) {
+func challenge(s *schnorr.Signed) (e fr.Element) {
 	var text [160]byte
 	copy(text[:], tag[:])
 	copy(text[32:], tag[:])

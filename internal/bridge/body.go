@@ -1,0 +1,102 @@
+package bridge
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	maxBody   = 1 << 20  // the largest body of a request
+	smallBody = 64 << 10 // up to here a body has little time; it is charged as this at least
+)
+
+// lastBytes is how long what nobody has read of a body may take to arrive, so
+// that a client which sends it first sees the answer.
+const lastBytes = time.Second
+
+// expectNoBody says that the connection ends with the answer, for the body is
+// not waited for. Who reads it to its end takes that back.
+func expectNoBody(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
+
+// leaveBody bounds the time that the server waits for a body that was not read.
+func leaveBody(w http.ResponseWriter) {
+	if w.Header().Get("Connection") == "close" {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lastBytes)) // a recorder in tests has none
+	}
+}
+
+// readBody reads the body of a request before it has a place anywhere: who is
+// slow holds bytes of its share, for a bounded time, and nothing else.
+func (h *Handler) readBody(c *call, most int) error {
+	r := c.Request
+	switch {
+	case r.ContentLength == 0:
+		return nil
+	case r.ContentLength > int64(most):
+		return tooLarge(most)
+	}
+	patience := c.limits.LargeBody
+	if r.ContentLength > 0 && r.ContentLength <= smallBody {
+		patience = c.limits.SmallBody
+	}
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Now().Add(patience)) // a recorder in tests has none
+	src := http.MaxBytesReader(c.w, r.Body, int64(most))
+	for size := int64(smallBody); ; size *= 2 {
+		if r.ContentLength > 0 {
+			size = max(r.ContentLength, smallBody)
+		}
+		if !c.hold(size) {
+			h.metrics.HTTPRefused("bytes")
+			return refused("rate-limited: too many bytes of requests at once; retry in 1s")
+		}
+		if c.body == nil && r.ContentLength > 0 {
+			c.body = make([]byte, 0, r.ContentLength)
+		}
+		switch whole, err := c.fill(src, size); {
+		case err != nil:
+			return h.brokenBody(err, most)
+		case !whole:
+			continue
+		}
+		// The deadline was for the body. Left in place, it would end an answer
+		// that takes longer. The connection may be used again.
+		_ = control.SetReadDeadline(time.Time{})
+		c.w.Header().Del("Connection")
+		return nil
+	}
+}
+
+// fill reads until the body has size bytes, and reports whether it has ended
+// before.
+func (c *call) fill(src io.Reader, size int64) (whole bool, err error) {
+	for int64(len(c.body)) <= size {
+		if len(c.body) == cap(c.body) {
+			c.body = append(c.body, 0)[:len(c.body)]
+		}
+		n, err := src.Read(c.body[len(c.body):cap(c.body)])
+		c.body = c.body[:len(c.body)+n]
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (h *Handler) brokenBody(err error, most int) error {
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return tooLarge(most)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		h.metrics.HTTPRefused("slow")
+		return refused("invalid: the body did not arrive in time")
+	}
+	return refused("invalid: the body did not arrive as announced")
+}

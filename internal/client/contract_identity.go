@@ -1,0 +1,148 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
+)
+
+// AgentIdentity is what a relay's contract API knows of an agent's name: public.
+type AgentIdentity struct {
+	AgentID     string
+	PubKey      string // 64 lower-case hex digits
+	Provisioned bool   // the relay keeps its key
+	CreatedAt   int64  // Unix seconds
+}
+
+// ErrCleartext says that a bearer token would go over a line that others can read.
+var ErrCleartext = errors.New("a bearer token is sent over wss:// or to this machine only")
+
+// wireIdentity is an identity as the API has it, with what some calls add.
+type wireIdentity struct {
+	AgentID     string `json:"agent_id"`
+	PubKey      string `json:"pubkey"`
+	Provisioned bool   `json:"provisioned"`
+	CreatedAt   moment `json:"created_at"`
+	Token       string `json:"token"`
+	Nsec        string `json:"nsec"`
+}
+
+// identity is what it says, if it is that of the agent: by name, or by key.
+func (w wireIdentity) identity(agentID string) (AgentIdentity, error) {
+	if !nostr.IsValid32ByteHex(w.PubKey) || w.AgentID != agentID && w.PubKey != agentID || printable(w.AgentID) != w.AgentID {
+		return AgentIdentity{}, fmt.Errorf("%w: it answered with no identity of this agent", ErrMisbehaved)
+	}
+	return AgentIdentity{w.AgentID, w.PubKey, w.Provisioned, int64(w.CreatedAt)}, nil
+}
+
+// goodToken reports whether a text can be a bearer token.
+func goodToken(token string) bool {
+	return token != "" && printable(token) == token && !strings.ContainsAny(token, " \t")
+}
+
+// Provision has the first relay with a contract API make a key for an agent that
+// has none, and keep it. The token is what the agent acts with. It is for the
+// relay's operator; errors are as of RenewToken, ErrConflict for a name that is
+// taken.
+func (cs *Contracts) Provision(ctx context.Context, agentID string) (id AgentIdentity, token string, status Status, err error) {
+	w, id, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: "/api/identities",
+		body: map[string]string{"agent_id": agentID}})
+	if err == nil && (!goodToken(w.Token) || !id.Provisioned) {
+		err = fmt.Errorf("%w: it answered without a token", ErrMisbehaved)
+	}
+	if err != nil {
+		return AgentIdentity{}, "", status, err
+	}
+	return id, w.Token, status, nil
+}
+
+// Bind binds a name to the caller's own key, first come: ErrConflict where it is
+// another's, or the key has another one.
+func (cs *Contracts) Bind(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
+	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: "/api/identities",
+		body: map[string]string{"agent_id": agentID, "pubkey": cs.PubKey()}})
+	if err == nil && id.PubKey != cs.PubKey() {
+		return AgentIdentity{}, status, fmt.Errorf("%w: it bound another key", ErrMisbehaved)
+	}
+	return id, status, err
+}
+
+// Identity is the public part of an agent, by its name or its key in hex.
+func (cs *Contracts) Identity(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
+	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodGet, path: identityPath(agentID)})
+	return id, status, err
+}
+
+// ClaimKey takes away the secret key that the relay keeps for an agent, once, by
+// the agent's bearer token: the relay forgets both. The key comes as 64 hex digits.
+// The client must have exactly one relay, reached over TLS or on this machine
+// (ErrCleartext): a token is for the relay that made it. Errors are ErrAuth for a
+// token that is not this agent's, or not any more.
+func (cs *Contracts) ClaimKey(ctx context.Context, agentID, token string) (secret string, id AgentIdentity, status Status, err error) {
+	targets := cs.c.relays()
+	switch {
+	case len(targets) != 1:
+		return "", id, status, fmt.Errorf("%w: a token is of one relay, and %d are named", ErrInvalid, len(targets))
+	case !goodToken(token):
+		return "", id, status, fmt.Errorf("%w: this is no bearer token", ErrInvalid)
+	case !private(targets[0].url):
+		return "", id, status, fmt.Errorf("%s: %w", printable(targets[0].url), ErrCleartext)
+	}
+	w, id, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: identityPath(agentID) + "/claim", body: struct{}{}, bearer: token})
+	if err != nil {
+		return "", AgentIdentity{}, status, err
+	}
+	prefix, value, decodeErr := nip19.Decode(w.Nsec)
+	secret, ok := value.(string)
+	if pubkey, err := nostr.GetPublicKey(secret); decodeErr != nil || !ok || prefix != "nsec" || err != nil || pubkey != id.PubKey {
+		return "", AgentIdentity{}, status, fmt.Errorf("%w: it gave a key that is not this agent's", ErrMisbehaved)
+	}
+	return secret, id, status, nil
+}
+
+// private reports whether what is sent to a relay is read by it alone.
+func private(relay string) bool {
+	u, err := url.Parse(relay)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(u.Scheme, "wss") || host == "localhost" || err == nil && net.IP(addr.AsSlice()).IsLoopback()
+}
+
+// identityCall makes a call about an agent's name to the first relay with a
+// contract API.
+func (cs *Contracts) identityCall(ctx context.Context, agentID string, call httpCall) (w wireIdentity, id AgentIdentity, status Status, err error) {
+	ctx, cancel := cs.c.operation(ctx)
+	defer cancel()
+	if agentID == "" || strings.Trim(agentID, ".") == "" {
+		return w, id, status, fmt.Errorf("%w: %q is no agent id", ErrInvalid, agentID) // "." and ".." would be another path
+	}
+	home, status, err := cs.home(ctx)
+	if err != nil {
+		return w, id, status, err
+	}
+	if home == nil {
+		return w, id, status, ErrNoAPI
+	}
+	err = cs.c.apiAs(ctx, *home, call, &w)
+	if call.method != http.MethodGet {
+		status.Published = append(status.Published, PublishStatus{URL: home.url, Accepted: err == nil, Err: err, Message: "contract API"})
+	}
+	if err == nil {
+		id, err = w.identity(agentID)
+	}
+	if err != nil {
+		return w, id, status, fmt.Errorf("%s: %w", printable(home.url), err)
+	}
+	return w, id, status, nil
+}

@@ -1,0 +1,48 @@
+package client
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"engramd/internal/wire"
+)
+
+// limiting is a relay that refuses an event for its rate some times before it takes it.
+func limiting(t testing.TB, times int32, came *atomic.Int32) string {
+	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for {
+			f, ok := c.read()
+			switch {
+			case !ok:
+				return
+			case f.Label == wire.LabelEvent && came.Add(1) <= times:
+				c.send(wire.AppendOK(nil, f.Event.ID, false, "rate-limited: one key may write 1 events per second, 1 at once, here; slow down"))
+			case f.Label == wire.LabelEvent:
+				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+			}
+		}
+	}})
+}
+
+// What a relay refuses for its rate is sent again, until there is no time left; then the refusal is the answer.
+func TestOverTheRateIsSentAgain(t *testing.T) {
+	ev := engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())
+	var came atomic.Int32
+	c := New(Identity{}, Options{Relays: []string{limiting(t, 3, &came)}})
+	defer c.Close()
+	all, err := c.Publish(t.Context(), ev)
+	if err != nil || !all[0].Accepted || came.Load() != 4 {
+		t.Errorf("%+v, %v after %d times", all, err, came.Load())
+	}
+
+	came.Store(0)
+	never := New(Identity{}, Options{Relays: []string{limiting(t, 1<<30, &came)}, Timeout: 400 * time.Millisecond})
+	defer never.Close()
+	all, err = never.Publish(t.Context(), ev)
+	var refusal *RefusalError
+	if !errors.Is(err, ErrRefused) || !errors.As(all[0].Err, &refusal) || refusal.Prefix() != "rate-limited" || came.Load() < 2 {
+		t.Errorf("%+v, %v after %d times", all, err, came.Load())
+	}
+}

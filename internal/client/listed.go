@@ -1,0 +1,39 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Relays that only the agent's list names are its public ones, and were not
+// chosen by who asks now. They are asked because memory may lie there, and told
+// as little as possible: kinds and authors, which are no secret, but neither
+// owner nor address, and no AUTH unless they demand it.
+
+// askListed is askRelay for such a relay. What fits the filter is sorted out
+// here. It gets a few seconds: a public relay must not hold up every command.
+func (c *Client) askListed(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
+	ctx, cancel := context.WithTimeout(ctx, listedPatience)
+	defer cancel()
+	wide := nostr.Filter{Kinds: filter.Kinds, Authors: filter.Authors, Since: filter.Since, Until: filter.Until, LimitZero: filter.LimitZero}
+	p, err := c.pages(ctx, t, wide, col, nil)
+	if errors.Is(err, ErrAuth) {
+		// It wants to know who asks, and so is asked for what this one may read.
+		wide.Tags = ownersOnly(filter.Tags)
+		p, err = c.pages(ctx, t, wide, col, (*conn).show)
+	}
+	p.events = slices.DeleteFunc(p.events, func(ev *nostr.Event) bool { return !filter.Matches(ev) })
+	return p.answer(t, err, start)
+}
+
+// ownersOnly are the p tags of a filter: with them a reader asks for its own.
+func ownersOnly(tags nostr.TagMap) nostr.TagMap {
+	if p := tags["p"]; len(p) > 0 {
+		return nostr.TagMap{"p": p}
+	}
+	return nil
+}

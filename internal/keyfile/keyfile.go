@@ -1,0 +1,122 @@
+// Package keyfile reads and writes the files that hold the daemon's secret keys: readable by their owner and his group at
+// most, durable and whole or not there, and never overwritten by accident. What a file says is its readers' business.
+package keyfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+var (
+	// ErrExposed says that others than the file's owner and group may read it.
+	ErrExposed = errors.New("the key file can be read by every user: chmod 600 it")
+	// ErrShape says that a path is not that of a regular file of the size of a key file.
+	ErrShape = errors.New("not a key file")
+)
+
+// maxSize is the size in bytes of the largest key file that is read.
+const maxSize = 4 << 10
+
+// Read returns the text of a key file; clear it after use. The error is ErrExposed, ErrShape or what the file system said.
+func Read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxSize:
+		return nil, ErrShape
+	case info.Mode().Perm()&0o007 != 0:
+		return nil, ErrExposed
+	}
+	return io.ReadAll(io.LimitReader(f, maxSize))
+}
+
+// Lines calls fn for each line of a key file's text that is neither empty nor a comment, without the white space around it.
+// The first error of fn ends it.
+func Lines(text []byte, fn func(line []byte) error) error {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		if err := fn(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Create makes a key file of mode 0600. It is durable when Create returns, and never overwrites a file: then the error is
+// fs.ErrExist.
+func Create(path string, text []byte) error {
+	// A link fails where a rename would overwrite.
+	return place(path, text, func(temp string) error { return errors.Join(os.Link(temp, path), os.Remove(temp)) })
+}
+
+// next is what the name of a file ends with that is to take another one's place.
+const next = ".next"
+
+// Next is the path at which Stage puts what is to take the place of the file at path.
+func Next(path string) string { return path + next }
+
+// Stage writes what is to take the place of the file at path, beside it and durable. What was staged before is gone.
+func Stage(path string, text []byte) error {
+	return place(path, text, func(temp string) error { return os.Rename(temp, Next(path)) })
+}
+
+// Switch puts what was staged in the place of the file at path.
+func Switch(path string) error {
+	if err := os.Rename(Next(path), path); err != nil {
+		return err
+	}
+	return syncDir(path)
+}
+
+// Unstage removes what was staged for path, if anything was.
+func Unstage(path string) error {
+	if err := os.Remove(Next(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// place writes a temporary file beside path, has it given its name, and makes both durable.
+func place(path string, text []byte, name func(temp string) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write a key file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // it may have its name already
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := name(f.Name()); err != nil {
+		return err
+	}
+	return syncDir(path)
+}
+
+// syncDir makes the names in the folder of a file durable.
+func syncDir(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

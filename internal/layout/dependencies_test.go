@@ -1,0 +1,140 @@
+package layout
+
+import (
+	"bufio"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// programs are what is built and given to people: everything in cmd.
+var programs = []string{"engramd", "engramctl", "engram-load"}
+
+// module is one that is linked, as docs/dependencies.md tells of it.
+type module struct {
+	version, dated string
+	in             []string // which programs, in the order of programs
+}
+
+// TestDependenciesAreListed: docs/dependencies.md names every module that is
+// linked into a program, with its version, its date, the programs, and what it is
+// used for, and no other.
+func TestDependenciesAreListed(t *testing.T) {
+	folders, err := filepath.Glob("../../cmd/*")
+	if err != nil || len(folders) != len(programs) {
+		t.Fatalf("cmd holds %v, not just %v; %v", folders, programs, err)
+	}
+	listed, linked := listedModules(t), linkedModules(t)
+	if len(linked) < 20 {
+		t.Fatalf("only %d modules are linked: this test looks at the wrong thing", len(linked))
+	}
+	for _, path := range slices.Sorted(maps.Keys(linked)) {
+		got, there := listed[path]
+		want := linked[path]
+		if want.dated == "" { // the module cache does not know
+			want.dated = got.dated
+		}
+		if !there || got.version != want.version || got.dated != want.dated || !slices.Equal(got.in, want.in) {
+			t.Errorf("docs/dependencies.md needs: | `%s` | %s | %s | %s | what for |", path, want.version, want.dated, strings.Join(want.in, ", "))
+		}
+	}
+	for path := range listed {
+		if _, there := linked[path]; !there {
+			t.Errorf("docs/dependencies.md lists %s, which no program links", path)
+		}
+	}
+}
+
+// linkedModules asks the go command for the modules of each program, with the
+// build tags of the Makefile.
+func linkedModules(t *testing.T) map[string]module {
+	t.Helper()
+	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{with .Time}}{{.Format \"2006-01-02\"}}{{end}}{{end}}{{end}}"
+	all := map[string]module{}
+	for _, program := range programs {
+		for line := range strings.Lines(goList(t, "-deps", "-f", format, "engramd/cmd/"+program)) {
+			fields := append(strings.Fields(line), "", "")
+			if fields[0] == "" {
+				continue
+			}
+			m := all[fields[0]]
+			m.version, m.dated = fields[1], fields[2]
+			if !slices.Contains(m.in, program) {
+				m.in = append(m.in, program)
+			}
+			all[fields[0]] = m
+		}
+	}
+	return all
+}
+
+func goList(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-tags", "sqlite_fts5 libsecp256k1"}, args...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return string(out)
+}
+
+// listedModules reads the tables of the page: a row is a module in backticks,
+// its version, its date, programs, and a text.
+func listedModules(t *testing.T) map[string]module {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]module{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		if len(cells) != 5 || cells[4] == "" {
+			t.Errorf("a row of docs/dependencies.md has not its five cells: %s", line)
+			continue
+		}
+		path := strings.Trim(cells[0], "`")
+		if _, twice := listed[path]; twice {
+			t.Errorf("docs/dependencies.md lists %s twice", path)
+		}
+		listed[path] = module{cells[1], cells[2], strings.Split(cells[3], ", ")}
+	}
+	return listed
+}
+
+// TestLibrariesInCAreListed: the versions of what comes along as C are those of
+// the page.
+func TestLibrariesInCAreListed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := strings.TrimSpace(goList(t, "-m", "-f", "{{.Dir}}", "github.com/mattn/go-sqlite3"))
+	header, err := os.Open(filepath.Join(dir, "sqlite3-binding.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer header.Close()
+	define := regexp.MustCompile(`^#define SQLITE_VERSION\s+"([0-9.]+)"`)
+	sqlite := ""
+	for lines := bufio.NewScanner(header); sqlite == "" && lines.Scan(); {
+		if found := define.FindStringSubmatch(lines.Text()); found != nil {
+			sqlite = found[1]
+		}
+	}
+	nostr := strings.TrimSpace(goList(t, "-m", "-f", "{{.Version}}", "github.com/nbd-wtf/go-nostr"))
+	for _, row := range []string{"| SQLite | " + sqlite + " |", "| libsecp256k1 | as go-nostr " + nostr + " has it |"} {
+		if sqlite == "" || !strings.Contains(string(page), row) {
+			t.Errorf("docs/dependencies.md lacks %q", row)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package loglimit keeps one cause from filling the log, and the disk it may be on: of the lines about it the first is
+// written, and then one in so long that says how many there would have been.
+package loglimit
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Options say what is limited.
+type Options struct {
+	About func(err error) bool // which errors; a line is about one that is among its attributes
+	Every time.Duration        // between two lines
+	Text  string               // of the line that stands for others
+}
+
+// Handler is a slog.Handler that limits lines about some errors. Make one with New.
+type Handler struct {
+	next  slog.Handler
+	state *state
+}
+
+// state is what all handlers derived from one share.
+type state struct {
+	o    Options
+	base slog.Handler // takes the lines that stand for others
+
+	mu      sync.Mutex
+	running bool // a line was written less than Every ago
+	lines   int  // since then
+	events  int64
+	last    error
+}
+
+// New limits what goes to a handler.
+func New(next slog.Handler, o Options) *Handler {
+	return &Handler{next: next, state: &state{o: o, base: next}}
+}
+
+// Enabled is that of the handler behind it.
+func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
+
+// WithAttrs and WithGroup share the limit.
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &Handler{next: h.next.WithAttrs(attrs), state: h.state}
+}
+
+// WithGroup shares the limit.
+func (h *Handler) WithGroup(name string) slog.Handler {
+	return &Handler{next: h.next.WithGroup(name), state: h.state}
+}
+
+// Handle writes a line, or counts it.
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	if err, events := subject(r); err != nil && h.state.o.About(err) && !h.state.begins(err, events) {
+		return nil
+	}
+	return h.next.Handle(ctx, r)
+}
+
+// subject is the error that a line is about, nil for none, and how many events it says that it concerns.
+func subject(r slog.Record) (err error, events int64) {
+	r.Attrs(func(a slog.Attr) bool {
+		v := a.Value.Resolve()
+		switch {
+		case a.Key == "events" && v.Kind() == slog.KindInt64:
+			events = v.Int64()
+		case v.Kind() == slog.KindAny && err == nil:
+			err, _ = v.Any().(error)
+		}
+		return true
+	})
+	return err, events
+}
+
+// begins reports whether a line is the first in a while; else it counts it.
+func (s *state) begins(err error, events int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.running {
+		s.running = true
+		time.AfterFunc(s.o.Every, s.tell)
+		return true
+	}
+	s.lines++
+	s.events += events
+	s.last = err
+	return false
+}
+
+// tell writes the line that stands for those that were counted.
+func (s *state) tell() {
+	s.mu.Lock()
+	lines, events, last := s.lines, s.events, s.last
+	s.lines, s.events, s.last = 0, 0, nil
+	if s.running = lines > 0; s.running {
+		time.AfterFunc(s.o.Every, s.tell)
+	}
+	s.mu.Unlock()
+	if lines == 0 {
+		return
+	}
+	r := slog.NewRecord(time.Now(), slog.LevelError, s.o.Text, 0)
+	r.AddAttrs(slog.Int64("events", events), slog.Int("lines", lines), slog.Any("err", last))
+	_ = s.base.Handle(context.Background(), r) // nobody is there to tell
+}

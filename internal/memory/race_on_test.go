@@ -1,0 +1,6 @@
+//go:build race
+
+package memory
+
+// raceDetector has memory of its own, several times that of the program.
+const raceDetector = true

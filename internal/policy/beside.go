@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Attestation is an owner's word for a key (NIP-OA) that came beside events of
+// this key and not on them: in its AUTH, or in a header of the request that
+// delivers one. It counts as an auth tag on the event would, and is neither
+// stored nor logged. It may be one that does not count; then its sender is told
+// why when it would have been needed.
+type Attestation struct {
+	attestation
+	fault error
+	once  sync.Once // for good
+	good  bool
+}
+
+// NewAttestation reads a NIP-OA auth tag, ["auth", owner, conditions, sig], that
+// is to attest agent. Its conditions have at most 256 bytes, since it is kept for as long
+// as a connection. The signature is checked when it is first needed.
+func NewAttestation(agent string, tag nostr.Tag) *Attestation {
+	a, fault := attestationOf(agent, tag)
+	if fault == nil && len(a.conditions) > maxKeptConditions {
+		a, fault = attestation{}, unattested("its conditions have more than 256 bytes")
+	}
+	return &Attestation{
+		attestation: attestation{
+			agent: strings.Clone(agent), owner: strings.Clone(a.owner),
+			conditions: strings.Clone(a.conditions), sig: strings.Clone(a.sig),
+		},
+		fault: fault,
+	}
+}
+
+// Replaces reports whether a says again, or anew, what b says: for the same key,
+// by the same owner.
+func (a *Attestation) Replaces(b *Attestation) bool {
+	return a.agent == b.agent && a.owner == b.owner
+}
+
+// vouches returns nil if a counts for ev, by one of the owners.
+func (a *Attestation) vouches(ev *nostr.Event, owners []string) error {
+	if a.fault != nil {
+		return a.fault
+	}
+	if !slices.Contains(owners, a.owner) {
+		return otherOwner
+	}
+	if err := a.conditionsHold(ev); err != nil {
+		return err
+	}
+	a.once.Do(func() { a.good = a.verify() == nil })
+	if !a.good {
+		return notTheOwners
+	}
+	return nil
+}
+
+const otherOwner unattested = "it is by another key than the owner who must vouch"
+
+// attestedBeside reports whether one of the owners vouches for the author of ev
+// by what came beside it; if not, the error says why what came does not count,
+// and is nil if nothing came.
+func (p *Policy) attestedBeside(ctx context.Context, ev *nostr.Event, owners []string) (ok bool, why error) {
+	for _, a := range p.attested(ctx) {
+		if a.agent != ev.PubKey {
+			continue
+		}
+		if why = a.vouches(ev, owners); why == nil {
+			return true, nil
+		}
+	}
+	return false, why
+}

@@ -1,0 +1,67 @@
+package relaykey
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Key is a key pair that signs. It never shows its secret: that lies in a closure, out of reach of fmt, of encoders and of
+// reflection.
+type Key struct {
+	pubkey string
+	secret func() string
+}
+
+// newKey makes a key of 32 bytes. The error is ErrKey.
+func newKey(raw []byte) (Key, error) {
+	var scalar btcec.ModNScalar
+	if len(raw) != 32 {
+		return Key{}, ErrKey
+	}
+	if overflow := scalar.SetByteSlice(raw); overflow || scalar.IsZero() {
+		return Key{}, ErrKey
+	}
+	secret := hex.EncodeToString(raw)
+	pubkey, err := nostr.GetPublicKey(secret)
+	if err != nil {
+		return Key{}, ErrKey
+	}
+	return Key{pubkey: pubkey, secret: func() string { return secret }}, nil
+}
+
+// makeKey makes a key of a seed of 32 bytes if there is one and it is a key, else at random.
+func makeKey(seed []byte, random io.Reader) (Key, error) {
+	if k, err := newKey(seed); err == nil {
+		return k, nil
+	}
+	raw := make([]byte, 32)
+	defer clear(raw)
+	if _, err := io.ReadFull(random, raw); err != nil {
+		return Key{}, fmt.Errorf("make a key: %w", err)
+	}
+	return newKey(raw) // fails for 1 of 2^127
+}
+
+// PubKey is the public key, 64 lower-case hex digits.
+func (k Key) PubKey() string { return k.pubkey }
+
+// String is the public key.
+func (k Key) String() string { return k.pubkey }
+
+var errSign = errors.New("the relay's key does not sign it")
+
+// Sign sets the event's pubkey, id and signature. Tags that are nil become an empty list.
+func (k Key) Sign(ev *nostr.Event) error {
+	if ev.Tags == nil {
+		ev.Tags = nostr.Tags{}
+	}
+	if k.secret == nil || ev.Sign(k.secret()) != nil {
+		return fmt.Errorf("kind %d: %w", ev.Kind, errSign)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package secrets
+
+import (
+	encoding "encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
+
+// Values that were taken apart or wrapped, on purpose or by a program.
+
+// separator is how long the separator at a position is, 0 if there is none: space,
+// a line end, or a character without width.
+func (s *scanner) separator(at int) int {
+	if at >= len(s.text) {
+		return 0
+	}
+	if strings.IndexByte(" \t\r\n", s.text[at]) >= 0 {
+		return 1
+	}
+	switch r, size := utf8.DecodeRuneInString(s.text[at:]); r {
+	case '\u00ad', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', '\u00a0', '\u202f':
+		return size
+	}
+	return 0
+}
+
+// maxSeparators bounds what stands between two characters of a value.
+const maxSeparators = 8
+
+// brokenKey finds an nsec with something between its characters, by its checksum.
+func (s *scanner) brokenKey(at int) (Finding, bool) {
+	const human, size = "nsec1", len("nsec1") + 58
+	if s.text[at]|0x20 != human[0] {
+		return Finding{}, false
+	}
+	var key [size]byte
+	n, end := 0, at
+	for from := at; n < size; {
+		for range maxSeparators {
+			if n > 0 {
+				from += s.separator(from)
+			}
+		}
+		if from >= len(s.text) || n < len(human) && s.text[from]|0x20 != human[n] || n >= len(human) && !bech.has(s.text[from]) {
+			return Finding{}, false
+		}
+		key[n] = s.text[from] | 0x20
+		n++
+		from++
+		end = from
+	}
+	if end < len(s.text) && alnum.has(s.text[end]) || !bechHolds(string(key[:len(human)-1]), string(key[len(human):])) {
+		return Finding{}, false
+	}
+	return Finding{Kind: "Nostr secret key", Start: at, End: end}, true
+}
+
+// bechHolds checks the sum of a bech32 text (BIP-173) in lower case.
+func bechHolds(human, data string) bool {
+	const digits = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	sum := uint32(1)
+	step := func(v uint32) {
+		top := sum >> 25
+		sum = (sum&0x1ffffff)<<5 ^ v
+		for i, g := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
+			if top>>i&1 == 1 {
+				sum ^= g
+			}
+		}
+	}
+	for i := range len(human) {
+		step(uint32(human[i] >> 5))
+	}
+	step(0)
+	for i := range len(human) {
+		step(uint32(human[i] & 31))
+	}
+	for i := range len(data) {
+		v := strings.IndexByte(digits, data[i])
+		if v < 0 {
+			return false
+		}
+		step(uint32(v))
+	}
+	return sum == 1
+}
+
+// groupedHex finds 64 hex digits in groups of one size with the same sign between
+// them, beside a word that says that they are secret.
+func (s *scanner) groupedHex(at int) (Finding, bool) {
+	const digits = 64
+	size := 0
+	for size < digits && at+size < len(s.text) && hex.has(s.text[at+size]) {
+		size++
+	}
+	if size < 2 || size > 32 || digits%size != 0 || at+size >= len(s.text) {
+		return Finding{}, false
+	}
+	sign := s.text[at+size]
+	if strings.IndexByte(": -._", sign) < 0 {
+		return Finding{}, false
+	}
+	end, groups := at+size, digits/size
+	for range groups - 1 {
+		if end >= len(s.text) || s.text[end] != sign || !s.hexGroup(end+1, size) {
+			return Finding{}, false
+		}
+		end += 1 + size
+	}
+	if end < len(s.text) && (alnum.has(s.text[end]) || s.text[end] == sign && s.hexGroup(end+1, size)) {
+		return Finding{}, false
+	}
+	if distinct(s.text[at:end]) < 8 || !s.saidSecret(at, end) {
+		return Finding{}, false
+	}
+	return Finding{Kind: "secret key in hex", Start: at, End: end}, true
+}
+
+// hexGroup reports whether so many hex digits, and no more, stand at a position.
+func (s *scanner) hexGroup(at, size int) bool {
+	for i := range size {
+		if at+i >= len(s.text) || !hex.has(s.text[at+i]) {
+			return false
+		}
+	}
+	return at+size >= len(s.text) || !hex.has(s.text[at+size])
+}
+
+// minEncoded is the least length of base64 that is looked into: the shortest
+// tokens have 24 characters.
+const minEncoded = 32
+
+// encoded finds a secret in text that is written in base64. What is no text inside
+// (images, keys, ciphertext) tells nothing.
+func (s *scanner) encoded(at int) (Finding, bool) {
+	if s.inside || at > 0 && base64Char(s.text[at-1]) {
+		return Finding{}, false
+	}
+	end := at
+	for end < len(s.text) && base64Char(s.text[end]) {
+		end++
+	}
+	if end-at < minEncoded {
+		return Finding{}, false
+	}
+	code := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s.text[at:end], "="))
+	if len(code)%4 == 1 { // a single digit too many is no byte
+		code = code[:len(code)-1]
+	}
+	plain, err := encoding.RawStdEncoding.DecodeString(code)
+	if err != nil || !printable(plain) {
+		return Finding{}, false
+	}
+	inner := scanner{text: string(plain), inside: true}
+	found := inner.all()
+	if len(found) == 0 {
+		return Finding{}, false
+	}
+	return Finding{Kind: found[0].Kind + " in base64", Start: at, End: end}, true
+}
+
+func base64Char(c byte) bool { return alnum.has(c) || strings.IndexByte("+/-_=", c) >= 0 }
+
+func printable(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f {
+			return false
+		}
+	}
+	return len(text) > 0
+}

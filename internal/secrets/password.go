@@ -1,0 +1,150 @@
+package secrets
+
+import "strings"
+
+// Bounds of what is looked at for a password, in bytes.
+const (
+	maxScheme   = 24
+	maxUserInfo = 256
+	maxWhose    = 40 // between "password" and what it is
+	maxPassword = 128
+)
+
+// addressPassword finds the password in a URI: scheme://user:password@host.
+func (s *scanner) addressPassword(at int) (Finding, bool) {
+	scheme, _, found := strings.Cut(s.text[at:min(len(s.text), at+maxScheme+3)], "://")
+	if !found || strings.ContainsFunc(scheme, func(r rune) bool { return r > 0x7f || !alnum.has(byte(r)) && r != '+' && r != '-' && r != '.' }) {
+		return Finding{}, false
+	}
+	from := at + len(scheme) + len("://")
+	info := s.text[from:min(len(s.text), from+maxUserInfo)]
+	stop := strings.IndexAny(info, "/?# \t\r\n\"'`<>")
+	if stop >= 0 {
+		info = info[:stop]
+	}
+	last := strings.LastIndexByte(info, '@')
+	colon := strings.IndexByte(info, ':')
+	if last < 0 || colon < 0 || colon > last || made(info[colon+1:last]) {
+		return Finding{}, false
+	}
+	return Finding{Kind: "password in an address", Start: from + colon + 1, End: from + last}, true
+}
+
+// made reports whether a password only stands for one.
+func made(value string) bool {
+	lower := strings.ToLower(value)
+	return value == "" || strings.ContainsAny(value, "${}[]<>*%…") && !strings.Contains(value, "%2") && !strings.Contains(value, "%4") ||
+		strings.Contains(lower, "password") || strings.Contains(lower, "secret") || strings.Contains(lower, "example") || strings.Contains(lower, "xxx") ||
+		strings.Contains(lower, "changeme") || strings.Contains(lower, "redacted") || distinct(lower) < 3
+}
+
+// passwordWords begin what says what a password is.
+var passwordWords = [...]string{"passphrase", "passcode", "password", "passwort", "passwd", "pwd"}
+
+// saidPassword finds what a text says is a password: "password is …", "password
+// for the door: …", "PASSWORD=…". Of a plain word nobody can tell whether it is
+// one: it must hold a digit or a sign, or stand in quotes.
+func (s *scanner) saidPassword(at int) (Finding, bool) {
+	if s.text[at]|0x20 != 'p' {
+		return Finding{}, false
+	}
+	from := 0
+	for _, w := range passwordWords {
+		if len(s.text)-at >= len(w) && strings.EqualFold(s.text[at:at+len(w)], w) {
+			from = at + len(w)
+			break
+		}
+	}
+	if from == 0 || from < len(s.text) && alnum.has(s.text[from]) {
+		return Finding{}, false
+	}
+	from = s.afterIs(from)
+	if from < 0 {
+		return Finding{}, false
+	}
+	quote := byte(0)
+	if from < len(s.text) && strings.IndexByte("\"'`", s.text[from]) >= 0 {
+		quote = s.text[from]
+		from++
+	}
+	value := s.text[from:min(len(s.text), from+maxPassword)]
+	if quote != 0 {
+		end := strings.IndexByte(value, quote)
+		if end < 0 || strings.Contains(value[:end], "\n") {
+			return Finding{}, false
+		}
+		value = value[:end]
+	} else {
+		if end := strings.IndexAny(value, " \t\r\n\"'`<>"); end >= 0 {
+			value = value[:end]
+		}
+		value = strings.TrimRight(value, ".,;:!?)")
+	}
+	if !passwordLike(value, quote != 0) {
+		return Finding{}, false
+	}
+	return Finding{Kind: "password", Start: from, End: from + len(value)}, true
+}
+
+// afterIs returns where the value begins that is given after a sign or an "is" on
+// the same line, or -1.
+func (s *scanner) afterIs(from int) int {
+	rest := s.text[from:min(len(s.text), from+maxWhose)]
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '\n':
+			return -1
+		case c == ':' || c == '=':
+			for i++; i < len(rest) && strings.IndexByte(" \t=>", rest[i]) >= 0; i++ {
+			}
+			return from + i
+		case strings.HasPrefix(rest[i:], " is ") || strings.HasPrefix(rest[i:], " was "):
+			return from + i + strings.IndexByte(rest[i+1:], ' ') + 2
+		case alnum.has(c) || strings.IndexByte(" \t'\"`_-", c) >= 0:
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// passwordLike reports whether a value may be a password and does not look like
+// code, a path, a name or a technical word.
+func passwordLike(value string, quoted bool) bool {
+	if len(value) < 6 || made(value) || strings.ContainsAny(value, "()\\") || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "./") ||
+		strings.HasPrefix(value, "~/") || strings.Contains(value, "://") || strings.HasPrefix(value, "--") {
+		return false
+	}
+	digits, letters, signs := 0, 0, 0
+	for i := range len(value) {
+		switch c := value[i]; {
+		case digit.has(c):
+			digits++
+		case alnum.has(c):
+			letters++
+		case strings.IndexByte("!#@&+=?|:;,^", c) >= 0 && i > 0:
+			signs++
+		case c == '.' || c == '/': // a name, a number, a path
+			return false
+		}
+	}
+	switch {
+	case letters == 0:
+		return digits >= 6 && digits == len(value)
+	case technical(value):
+		return false
+	}
+	return digits > 0 || signs > 0 || quoted && strings.IndexByte(value, ' ') < 0
+}
+
+// technical reports whether the digits of a value are those of a technical word.
+func technical(value string) bool {
+	lower := strings.ToLower(value)
+	for _, w := range []string{"base58", "base64", "sha1", "sha256", "sha512", "sha-", "md5", "utf8", "utf-", "argon2", "pbkdf2", "pkcs", "oauth2", "bip39", "ipv4", "ipv6", "x509",
+		"win32", "nip-", "rfc", "1password", "256-bit", "128-bit", "2fa", "mp3", "http2"} {
+		if strings.Contains(lower, w) {
+			return true
+		}
+	}
+	return false
+}

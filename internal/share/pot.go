@@ -1,0 +1,311 @@
+package share
+
+import "sync"
+
+// PotLimits bound what a Pot holds, in bytes. Zero or less is no bound.
+type PotLimits struct {
+	Conn  int64 // for one connection
+	Share int64 // for one share; exempt peers and those that cannot be told apart are each their own
+	Total int64
+}
+
+// Pot is memory that connections divide: bounded for each, for each share and
+// in all. Who has little gets it while somebody else has much: when a bound is
+// reached, the connection that has most in the share that has most gives way.
+// It is safe for concurrent use.
+type Pot struct {
+	mu      sync.Mutex
+	limits  PotLimits
+	root    holder
+	waiting []*holder // shares of which somebody waits
+}
+
+// holder is a share, a part of one or a connection, with what it has.
+type holder struct {
+	used  int64
+	above *holder
+	name  any
+	below map[any]*holder
+	stake *Stake   // of a connection
+	queue []*claim // of a share: who waits
+}
+
+// NewPot makes an empty pot.
+func NewPot(l PotLimits) *Pot { return &Pot{limits: l} }
+
+// SetLimits replaces the bounds. Nobody has to give way for it at once, and who
+// waits goes on to wait until something is given back.
+func (p *Pot) SetLimits(l PotLimits) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limits = l
+}
+
+// Used is what is held in all.
+func (p *Pot) Used() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.root.used
+}
+
+// Stake is what one connection holds of a pot. Its methods are safe for
+// concurrent use; Close it with the connection.
+type Stake struct {
+	pot     *Pot
+	who     Who
+	at      *holder // nil before it holds something
+	used    int64
+	waits   *claim // of Await; a connection waits for one thing at a time
+	giveWay func() bool
+}
+
+// Open begins a stake. The pot calls giveWay, without a lock held and from any
+// goroutine, to have the connection give something back; false says that there
+// is nothing to be had.
+func (p *Pot) Open(who Who, giveWay func() bool) *Stake {
+	return &Stake{pot: p, who: who, giveWay: giveWay}
+}
+
+// Over says which bound was reached.
+type Over int
+
+// The bounds of a Pot.
+const (
+	Within Over = iota
+	OverConn
+	OverShare
+	OverTotal
+)
+
+// TryTake takes n bytes if nobody has to give way for them.
+func (s *Stake) TryTake(n int64) bool {
+	s.pot.mu.Lock()
+	defer s.pot.mu.Unlock()
+	if s.fits(n) != Within {
+		return false
+	}
+	s.add(n)
+	return true
+}
+
+// Take takes n bytes, for which others may have to give way, or says why not.
+func (s *Stake) Take(n int64) Over {
+	for {
+		over, most := s.try(n)
+		if over == Within || most == nil || !most.giveWay() {
+			return over
+		}
+	}
+}
+
+// Force takes n bytes whatever the bounds: for what is there already.
+func (s *Stake) Force(n int64) {
+	s.pot.mu.Lock()
+	defer s.pot.mu.Unlock()
+	s.add(n)
+}
+
+// Give gives n bytes back.
+func (s *Stake) Give(n int64) {
+	s.pot.mu.Lock()
+	defer s.pot.mu.Unlock()
+	s.add(-min(n, s.used)) // a stake may be closed before the last is given back
+}
+
+// Used is what the connection holds.
+func (s *Stake) Used() int64 {
+	s.pot.mu.Lock()
+	defer s.pot.mu.Unlock()
+	return s.used
+}
+
+// Move charges what the connection holds, and will, to another share.
+func (s *Stake) Move(who Who) {
+	s.pot.mu.Lock()
+	defer s.pot.mu.Unlock()
+	c := s.waits
+	if c != nil {
+		s.pot.unline(c)
+	}
+	n := s.used
+	s.change(-n)
+	s.leave()
+	s.who = who
+	s.change(n)
+	if c != nil {
+		s.pot.settle(c, s.fits(c.n))
+	}
+	s.pot.grant(s)
+}
+
+// Close gives everything back.
+func (s *Stake) Close() {
+	s.pot.mu.Lock()
+	defer s.pot.mu.Unlock()
+	s.add(-s.used)
+	s.leave()
+}
+
+// try takes n bytes, or says which bound is in the way and who has most of it;
+// nil if nobody has more than who asks would.
+func (s *Stake) try(n int64) (Over, *Stake) {
+	p := s.pot
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	over := s.fits(n)
+	switch over {
+	case Within:
+		s.add(n)
+	case OverShare:
+		return over, s.path()[0].most(s, 1, n)
+	case OverTotal:
+		return over, p.root.most(s, 0, n)
+	}
+	return over, nil
+}
+
+// fits says which bound n more bytes would break.
+func (s *Stake) fits(n int64) Over {
+	l := &s.pot.limits
+	switch {
+	case l.Conn > 0 && s.used+n > l.Conn:
+		return OverConn
+	case l.Share > 0 && s.used+n > l.Share:
+		return OverShare
+	case l.Share > 0 && s.shareUsed()+n > l.Share:
+		return OverShare
+	case l.Total > 0 && s.pot.root.used+n > l.Total:
+		return OverTotal
+	}
+	return Within
+}
+
+// names are those of the share, the part and the connection.
+func (s *Stake) names() [3]any {
+	if s.who.Exempt || s.who.Share == Local {
+		return [3]any{s.who.Conn, "", s}
+	}
+	return [3]any{s.who.Share, s.who.Part, s}
+}
+
+// path finds the holders of a stake that exist, wide to narrow.
+func (s *Stake) path() (path [3]*holder) {
+	at := &s.pot.root
+	for i, name := range s.names() {
+		if at = at.below[name]; at == nil {
+			break
+		}
+		path[i] = at
+	}
+	return path
+}
+
+func (s *Stake) shareUsed() int64 {
+	if s.at != nil {
+		return s.at.above.above.used
+	}
+	if at := s.pot.root.below[s.names()[0]]; at != nil {
+		return at.used
+	}
+	return 0
+}
+
+// most is the connection that has most below h, of the part, of the share that
+// has most; nil if that is not more than who asks would have, n bytes on, at the
+// level where the two part.
+func (h *holder) most(asks *Stake, level int, n int64) *Stake {
+	if h == nil {
+		return nil
+	}
+	names := asks.names()
+	own := true // h is on the path of who asks
+	for ; level < len(names); level++ {
+		var most *holder
+		for _, child := range h.below {
+			if most == nil || child.used > most.used {
+				most = child
+			}
+		}
+		if most == nil {
+			return nil
+		}
+		if mine := h.below[names[level]]; own && mine != most {
+			has := n
+			if mine != nil {
+				has += mine.used
+			}
+			if most.used <= has {
+				if most = mine; most == nil {
+					return nil
+				}
+			}
+			own = most == mine
+		}
+		h = most
+	}
+	if h.stake == asks {
+		return nil
+	}
+	return h.stake
+}
+
+// add changes what the stake and those above it have, and grants what others
+// wait for when there is less. The lock is held.
+func (s *Stake) add(n int64) {
+	if s.change(n); n < 0 {
+		s.pot.grant(s)
+	}
+}
+
+// change does the sums of add.
+func (s *Stake) change(n int64) {
+	if n == 0 {
+		return
+	}
+	s.used += n
+	if s.at == nil {
+		s.at = s.enter()
+	}
+	for at := s.at; at != nil; at = at.above {
+		at.used += n
+	}
+}
+
+// leave forgets the holders of a stake that holds nothing.
+func (s *Stake) leave() {
+	if s.at == nil {
+		return
+	}
+	s.at.stake = nil
+	for at := s.at; at.above != nil && at.idle(); at = at.above {
+		delete(at.above.below, at.name)
+	}
+	s.at = nil
+}
+
+// idle tells whether nobody needs a holder any more.
+func (h *holder) idle() bool {
+	return h.used == 0 && h.stake == nil && len(h.below) == 0 && len(h.queue) == 0
+}
+
+// enter makes the holders of a stake.
+func (s *Stake) enter() *holder {
+	at := &s.pot.root
+	for _, name := range s.names() {
+		at = at.child(name)
+	}
+	at.stake = s
+	return at
+}
+
+func (h *holder) child(name any) *holder {
+	next := h.below[name]
+	if next == nil {
+		next = &holder{above: h, name: name}
+		if h.below == nil {
+			h.below = make(map[any]*holder)
+		}
+		h.below[name] = next
+	}
+	return next
+}

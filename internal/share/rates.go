@@ -1,0 +1,121 @@
+package share
+
+import (
+	"container/list"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Rate allows PerSecond in the long run and Burst at once. PerSecond 0 is no
+// limit.
+type Rate struct {
+	PerSecond float64
+	Burst     int
+}
+
+// Charge is what one piece of work takes of one budget: N of the budget that
+// Name has for What (events, rows; a number of the caller's), which holds Rate.
+type Charge struct {
+	What uint8
+	Name string
+	N    int
+	Rate Rate
+}
+
+// Rates are token buckets by name, a bounded number of them: what was not used
+// for longest is forgotten, and begins anew with a full bucket. It is safe for
+// concurrent use.
+type Rates struct {
+	mu      sync.Mutex
+	most    int
+	order   *list.List // of *bucket, latest use in front
+	buckets map[bucketKey]*list.Element
+}
+
+type bucketKey struct {
+	what uint8
+	name string
+}
+
+type bucket struct {
+	key    bucketKey
+	rate   Rate
+	tokens float64
+	at     time.Time
+}
+
+// NewRates remembers up to most budgets.
+func NewRates(most int) *Rates {
+	return &Rates{most: most, order: list.New(), buckets: make(map[bucketKey]*list.Element)}
+}
+
+// Len is how many budgets are remembered.
+func (r *Rates) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.buckets)
+}
+
+// Take takes all the charges, or none: then it returns the index of the first
+// that its budget does not hold, else -1. More than a whole burst counts as a
+// burst, so that no work is for ever too large. A change of a rate holds for
+// what a budget has left.
+func (r *Rates) Take(now time.Time, charges ...Charge) (refused int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var room [4]*bucket
+	found := room[:0]
+	for i, c := range charges {
+		var b *bucket
+		if c.Rate.PerSecond > 0 && c.N > 0 {
+			if b = r.bucket(now, c); b.tokens < float64(min(c.N, c.Rate.Burst)) {
+				return i
+			}
+		}
+		found = append(found, b)
+	}
+	for i, b := range found {
+		if b != nil {
+			b.tokens -= float64(min(charges[i].N, b.rate.Burst))
+		}
+	}
+	return -1
+}
+
+// Give gives charges back that were taken.
+func (r *Rates) Give(charges ...Charge) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range charges {
+		if el := r.buckets[bucketKey{c.What, c.Name}]; el != nil {
+			b := el.Value.(*bucket)
+			b.tokens = min(b.tokens+float64(min(c.N, b.rate.Burst)), float64(b.rate.Burst))
+		}
+	}
+}
+
+// bucket finds the budget of a charge, as it is now.
+func (r *Rates) bucket(now time.Time, c Charge) *bucket {
+	if el := r.buckets[bucketKey{c.What, c.Name}]; el != nil {
+		r.order.MoveToFront(el)
+		b := el.Value.(*bucket)
+		if passed := now.Sub(b.at).Seconds(); passed > 0 {
+			b.tokens += passed * b.rate.PerSecond
+			b.at = now
+		}
+		b.rate = c.Rate
+		b.tokens = min(b.tokens, float64(b.rate.Burst))
+		return b
+	}
+	// A name may be part of a frame, which it would keep alive.
+	key := bucketKey{c.What, strings.Clone(c.Name)}
+	b := &bucket{key: key, rate: c.Rate, tokens: float64(c.Rate.Burst), at: now}
+	r.buckets[key] = r.order.PushFront(b)
+	if len(r.buckets) > r.most {
+		last := r.order.Back()
+		r.order.Remove(last)
+		delete(r.buckets, last.Value.(*bucket).key)
+	}
+	return b
+}

@@ -1,0 +1,104 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limit bounds the lines that clients can cause: those below level info, and
+// those that say Access. Lines at info and above are the daemon's own words and
+// always pass.
+//
+// What is dropped is counted, and said in a line of its own as soon as there is
+// room again, at most once a second. In lines below info whatever looks like a
+// key or an id is left out, whoever wrote them: libraries do, too.
+func Limit(h slog.Handler, perSecond float64, burst int) slog.Handler {
+	return &limited{h, &budget{
+		lines: rate.NewLimiter(rate.Limit(perSecond), burst),
+		notes: rate.NewLimiter(1, 1),
+	}}
+}
+
+// Access marks a line of the access log, whose level is info.
+const Access = "access"
+
+// limited is a handler with a budget, which its derived handlers share.
+type limited struct {
+	slog.Handler
+	*budget
+}
+
+type budget struct {
+	lines, notes *rate.Limiter
+
+	mu      sync.Mutex
+	dropped int
+}
+
+// Handle writes the record, or drops it.
+func (l *limited) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelInfo && r.Message != Access {
+		return l.Handler.Handle(ctx, r)
+	}
+	if !l.lines.AllowN(r.Time, 1) {
+		l.mu.Lock()
+		l.dropped++
+		l.mu.Unlock()
+		return nil
+	}
+	if n := l.take(r.Time); n > 0 {
+		note := slog.NewRecord(r.Time, slog.LevelInfo, "log lines about clients were dropped: there were too many", 0)
+		note.AddAttrs(slog.Int("lines", n))
+		if err := l.Handler.Handle(ctx, note); err != nil {
+			return err
+		}
+	}
+	if r.Level < slog.LevelInfo {
+		r = redacted(r)
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// redacted is a record with every text in it made Plain.
+func redacted(r slog.Record) slog.Record {
+	out := slog.NewRecord(r.Time, r.Level, Plain(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		switch v := a.Value.Resolve(); v.Kind() {
+		case slog.KindString:
+			a.Value = slog.StringValue(Plain(v.String()))
+		case slog.KindAny:
+			a.Value = slog.StringValue(Plain(fmt.Sprint(v.Any())))
+		}
+		out.AddAttrs(a)
+		return true
+	})
+	return out
+}
+
+// take is how many lines were dropped since it was last said, 0 when it is too
+// early to say so.
+func (b *budget) take(now time.Time) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dropped == 0 || !b.notes.AllowN(now, 1) {
+		return 0
+	}
+	n := b.dropped
+	b.dropped = 0
+	return n
+}
+
+// WithAttrs keeps the budget.
+func (l *limited) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &limited{l.Handler.WithAttrs(attrs), l.budget}
+}
+
+// WithGroup keeps the budget.
+func (l *limited) WithGroup(name string) slog.Handler {
+	return &limited{l.Handler.WithGroup(name), l.budget}
+}
