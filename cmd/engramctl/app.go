@@ -20,7 +20,10 @@ type app struct {
 	env      map[string]string
 	progress progress
 	hideBar  func() // takes the progress bar off the terminal; nil without one
-	started  bool   // a command's own code has begun: what fails now is no mistyped command line
+	// noDiscovery says not to look for the agent's own list of relays;
+	// discoveryChosen that a profile says what it is good for.
+	noDiscovery, discoveryChosen bool
+	started                      bool // a command's own code has begun: what fails now is no mistyped command line
 }
 
 // globalFlags are those that commands share.
@@ -102,7 +105,14 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	return client.New(id, client.Options{Relays: s.relays, Timeout: a.flags.timeout, Trace: a.trace()}), s, nil
+	ignore, err := a.ignoredRelays()
+	if err != nil {
+		return nil, s, err
+	}
+	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
+	a.discoveryChosen = s.discovery != ""
+	return client.New(id, client.Options{Relays: s.relays, Timeout: a.flags.timeout, Trace: a.trace(),
+		Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider}), s, nil
 }
 
 // open is connect for a pair. NIP-65 is not looked at yet: see discover.
@@ -131,13 +141,20 @@ func (a *app) open(ctx context.Context) (*client.Client, *client.Memory, error) 
 	return c, m, nil
 }
 
-// discover makes the client ask the agent's own relays (NIP-65), if it has a
-// list and --no-discovery is not given.
+// discover makes the client ask the agent's own relays (NIP-65) too, if it has a
+// list, unless the command line names the relays or says not to look.
 func (a *app) discover(ctx context.Context, c *client.Client, agent string) error {
-	if a.flags.noDiscovery {
+	if a.noDiscovery {
 		return nil
 	}
-	return c.Discover(ctx, agent)
+	if err := c.Discover(ctx, agent); err != nil {
+		return err
+	}
+	if left := c.LeftOut(); len(left) > 0 && !a.discoveryChosen {
+		a.note("the agent's own list of relays (NIP-65) does not name %s: clients that go by the list find nothing that is only there (discovery in a profile says that this is meant; engramctl relays set writes the list)",
+			strings.Join(left, " and "))
+	}
+	return nil
 }
 
 // withMemory runs do on the pair's memory, within the time limit, which begins

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,27 +26,69 @@ Exit code 3 if the key is not the operator's, 5 if the agent has its key itself.
 		Example: `  engramctl contract token agent-0000 agent.token --key-file op.key --relay wss://relay.example`,
 		Args:    arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
-		path := a.path(args[1])
-		f, err := newPrivate(path) // first: a token that cannot be written down would be lost
-		if err != nil {
-			return usageError{err}
-		}
-		err = a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
-			token, s, err := cs.RenewToken(ctx, args[0])
+		return a.renewToken(ctx, args[0], args[1])
+	})
+}
+
+// renewToken has a token renewed into a new file.
+func (a *app) renewToken(ctx context.Context, agentID, file string) error {
+	err := a.toPrivate(file, func(f *privateFile) error {
+		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			token, s, err := cs.RenewToken(ctx, agentID)
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			if _, err := io.WriteString(f, token+"\n"); err != nil {
-				return fmt.Errorf("the token was renewed and could not be written down, renew it again: %w", err)
-			}
-			return f.Sync()
+			return keepSecret(f, token, "the token was renewed and could not be written down, renew it again")
 		})
-		if err = errors.Join(err, f.Close()); err != nil {
-			_ = os.Remove(path)
-			return err
-		}
-		return a.print("%s  %s\n", args[0], args[1])
 	})
+	if err != nil {
+		return err
+	}
+	return a.print("%s  %s\n", agentID, file)
+}
+
+// toPrivate runs do with a new file that only its user can read: made first, because
+// what cannot be written down would be lost, with room for what comes, and removed if
+// nothing came.
+func (a *app) toPrivate(file string, do func(f *privateFile) error) error {
+	path := a.path(file)
+	opened, err := newPrivate(path)
+	if err != nil {
+		return usageError{err}
+	}
+	f := &privateFile{File: opened}
+	if _, err = io.WriteString(f, strings.Repeat("\n", secretRoom)); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = do(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil && !f.kept {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+// privateFile is a file for one secret.
+type privateFile struct {
+	*os.File
+	kept bool // the secret is in it: it may be the only copy
+}
+
+// secretRoom is more bytes than a token or a key has.
+const secretRoom = 256
+
+// keepSecret writes a secret into the room that toPrivate made.
+func keepSecret(f *privateFile, secret, failed string) error {
+	text := secret + "\n"
+	_, err := f.WriteAt([]byte(text), 0)
+	if f.kept = err == nil; f.kept {
+		err = errors.Join(f.Truncate(int64(len(text))), f.Sync())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", failed, err)
+	}
+	return nil
 }
 
 // newPrivate makes a new file that only its user can read.

@@ -68,10 +68,10 @@ func (a *app) mcp(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// relayFinder is what the server finds the agent's own relays with, nil with
-// --no-discovery.
+// relayFinder is what the server finds the agent's own relays with, nil if it is
+// not to look for them.
 func (a *app) relayFinder(c *client.Client, m *client.Memory) func(context.Context) error {
-	if a.flags.noDiscovery {
+	if a.noDiscovery {
 		return nil
 	}
 	return func(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -194,10 +195,25 @@ func TestMCPServerFindsRelays(t *testing.T) {
 	if answer, err := d.Publish(list); err != nil || !answer.True {
 		t.Fatal(answer, err)
 	}
-	c := startMCP(t, agent, "--owner", owner.Pub, "--relay", directory.URL, "--timeout", "5s")
-	c.call("memory_write", map[string]any{"slug": "x", "text": "at home"}, false)
+	h, err := relaytest.Dial(home.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if answer, err := h.Publish(relaytest.Memory(agent, owner.Pub, "mem/x", "at home", time.Now().Unix())); err != nil || !answer.True {
+		t.Fatal(answer, err)
+	}
+	profile := filepath.Join(t.TempDir(), "engramctl.toml")
+	text := fmt.Sprintf("[profiles.p]\nrelays = [%q]\nowner = %q\n", directory.URL, owner.Pub)
+	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := startMCP(t, agent, "--config", profile, "--profile", "p", "--timeout", "5s")
+	if text := c.call("memory_read", map[string]any{"slug": "x"}, false); !strings.Contains(text, "at home") {
+		t.Errorf("on a listed relay: %s", text)
+	}
 	home.Stop()
-	if text := c.call("memory_read", map[string]any{"slug": "x"}, true); !strings.Contains(text, "unreachable:") || !strings.Contains(text, home.URL) {
+	if text := c.call("memory_read", map[string]any{"slug": "x"}, true); !strings.Contains(text, home.URL) {
 		t.Errorf("while the relay is down: %s", text)
 	}
 	again := relaytest.Start(t, relaytest.Options{Data: home.Data, Listen: strings.TrimPrefix(home.URL, "ws://")})

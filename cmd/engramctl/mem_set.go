@@ -26,9 +26,16 @@ func (a *app) memSetCommand() *cobra.Command {
 stdin, byte for byte: use it for what is long or must not show in a list of
 processes. An empty text is refused unless --allow-empty says that it is meant.
 
---base is the hash (mem hash) of the text that the new one was made from: if the
-memory is another one by now, nothing is written and the exit code is 5. Without
-it, whatever is there is superseded; mem log and mem restore bring it back.
+--base is the hash (mem hash) of the text that the new one was made from, or "none"
+if there was none: if the memory is another one by now, nothing is written and the
+exit code is 5. Of several writers with one base exactly one wins: the first of the
+configured relays (by URL) that can decide does, or the profile's decider; all must
+configure the same ones. Where no relay can, --base is best effort, and stderr says
+so. Without it, whatever is there is superseded; mem log and mem restore bring it
+back.
+
+Who writes one memory faster than once a second waits for the clock, 30 seconds at
+most; then nothing is written and the exit code is 5 ("conflict: busy").
 
 A text in which something looks like a key or a token is refused, with its kind and
 line: what is remembered is signed and cannot be redacted later. --allow-secret
@@ -79,12 +86,12 @@ Prints slug, size and the new hash.`,
 }
 
 func baseFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH`")
+	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH` (\"none\": if there is none)")
 }
 
 // checkHash refuses what can be no hash, which would look like a conflict.
 func checkHash(flag, hash string) error {
-	if hash == "" {
+	if hash == "" || hash == client.BaseNone {
 		return nil
 	}
 	for _, r := range hash {

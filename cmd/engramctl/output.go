@@ -36,6 +36,7 @@ type answerOut struct {
 	Doubtful  int          `json:"doubtful,omitempty"`
 	Relays    []relayOut   `json:"relays"`
 	Published []publishOut `json:"published,omitempty"`
+	Decider   string       `json:"decider,omitempty"` // of a write with a base; none: it was best effort
 }
 
 // entryOut is one version of one record, in JSON.
@@ -51,7 +52,7 @@ type entryOut struct {
 }
 
 func answerOf(m *client.Memory, s client.Status) answerOut {
-	out := answerOut{Partial: s.Partial, Doubtful: s.Doubtful, Relays: relaysOut(s.Relays)}
+	out := answerOut{Partial: s.Partial, Doubtful: s.Doubtful, Relays: relaysOut(s.Relays), Decider: s.Decider}
 	if m != nil {
 		out.Agent, out.Owner = m.Agent(), m.Owner()
 	}

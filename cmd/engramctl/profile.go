@@ -27,6 +27,11 @@ type profileFile struct {
 	Relays  []string `toml:"relays"`
 	Owner   string   `toml:"owner"`
 	Agent   string   `toml:"agent"`
+	// Decider is the relay that decides writes with a base.
+	Decider string `toml:"decider"`
+	// Discovery says whether relays that the agent lists are asked too (read),
+	// written to as well (write), or not looked for (off).
+	Discovery string `toml:"discovery"`
 }
 
 // profile is the layer of the profile in use, an empty one if there is none.
@@ -53,7 +58,7 @@ func (a *app) profile() (layer, error) {
 		}
 		return layer{}, fmt.Errorf("no profile %q in %s: %s", name, path, known)
 	}
-	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile}
+	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider}
 	if l.keyFile != "" && !filepath.IsAbs(l.keyFile) {
 		l.keyFile = filepath.Join(filepath.Dir(path), l.keyFile)
 	}
@@ -81,7 +86,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner and agent", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner, agent, discovery and decider", path, unknown[0].String())
 	}
 	return path, file, nil
 }

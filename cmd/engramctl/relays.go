@@ -6,10 +6,14 @@ func (a *app) relaysCommand() *cobra.Command {
 	return a.pairFlags(a.group(&cobra.Command{
 		Use:   "relays",
 		Short: "The relays that keep an agent's memory",
-		Long: `The relays that keep an agent's memory: those of the agent's own list (NIP-65, kind
-10002: its write and unmarked entries), which is looked for on the configured
-relays; if there is no list, the configured ones.`,
+		Long: `The relays that keep an agent's memory: the configured ones. Those of the agent's own
+list (NIP-65, kind 10002: its write and unmarked entries), which is looked for on
+the configured relays, are asked too, but are told neither owner nor address, and
+are not written to: they are its public relays, and most have no gate. Memory is
+absent only if all of them say so.`,
 		Example: `  engramctl relays ls
+  engramctl relays set wss://relay.example
+  engramctl relays ignore wss://gone.example
   engramctl relays sync`,
-	}, a.relaysLsCommand(), a.relaysSyncCommand()))
+	}, a.relaysLsCommand(), a.relaysSetCommand(), a.relaysIgnoreCommand(), a.relaysSyncCommand()))
 }

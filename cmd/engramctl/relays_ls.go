@@ -46,30 +46,23 @@ refuse the key.`,
 				a.reportRelay(r)
 			}
 		}
-		source, unused := "configured", []string{}
-		if !slices.Equal(c.Relays(), configured) {
-			source, unused = "nip65", left(configured, c.Relays())
-		}
 		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
 			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
 		if asJSON {
-			return firstOf(err, a.printJSON(relayLines(m, answers.Relays, source, unused)))
+			return firstOf(err, a.printJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
 		}
-		return firstOf(err, a.printRelays(answers.Relays, source, unused))
+		return firstOf(err, a.printRelays(answers.Relays, configured, c.LeftOut()))
 	})
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// left are the relays of one list that the other does not have.
-func left(all, used []string) []string {
-	out := []string{}
-	for _, url := range all {
-		if !slices.ContainsFunc(used, func(u string) bool { return sameRelay(u, url) }) {
-			out = append(out, url)
-		}
+// sourceOf says where a relay's name comes from.
+func sourceOf(url string, configured []string) string {
+	if slices.ContainsFunc(configured, func(u string) bool { return sameRelay(u, url) }) {
+		return "configured"
 	}
-	return out
+	return "nip65"
 }
 
 func sameRelay(a, b string) bool {
@@ -78,30 +71,30 @@ func sameRelay(a, b string) bool {
 	return errA == nil && errB == nil && ca == cb
 }
 
-func relayLines(m *client.Memory, relays []client.RelayStatus, source string, unused []string) any {
+func relayLines(m *client.Memory, relays []client.RelayStatus, configured, leftOut []string) any {
 	lines := []relayLine{}
 	for _, r := range relaysOut(relays) {
-		lines = append(lines, relayLine{r, source})
+		lines = append(lines, relayLine{r, sourceOf(r.URL, configured)})
 	}
 	return struct {
-		Agent  string      `json:"agent"`
-		Owner  string      `json:"owner"`
-		Relays []relayLine `json:"relays"`
-		Unused []string    `json:"unused"` // configured, but not of the agent's list
-	}{m.Agent(), m.Owner(), lines, unused}
+		Agent   string      `json:"agent"`
+		Owner   string      `json:"owner"`
+		Relays  []relayLine `json:"relays"`
+		LeftOut []string    `json:"left_out"` // configured, but not on the agent's list
+	}{m.Agent(), m.Owner(), lines, append([]string{}, leftOut...)}
 }
 
-func (a *app) printRelays(relays []client.RelayStatus, source string, unused []string) error {
+func (a *app) printRelays(relays []client.RelayStatus, configured, leftOut []string) error {
 	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
 	for _, r := range relays {
 		state := fmt.Sprintf("answers in %d ms", r.Took.Milliseconds())
 		if r.Err != nil {
 			state = r.Err.Error()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.URL, source, state)
-	}
-	for _, url := range unused {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", url, "configured", "not asked for memory: the agent has a list of its own")
+		if slices.Contains(leftOut, r.URL) {
+			state += "; not on the agent's own list"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.URL, sourceOf(r.URL, configured), state)
 	}
 	return w.Flush()
 }

@@ -25,7 +25,9 @@ func (a *app) relaysSyncCommand() *cobra.Command {
 		Use:   "sync [--json]",
 		Short: "Send the current memory to the relays that lack it",
 		Long: `Send the current version of everything, core and removals too, as it was signed, to
-the relays that lack it: after one was down, or when a new one is added. Both the
+the relays that lack it: after one was down, or when a new one is added. The
+relays that the agent lists itself get it too; --no-discovery leaves them out, and
+relays ignore one of them for good. Both the
 agent and its owner may do it. Exit code 4 if some relay is not up to date in the
 end.`,
 		Example: `  engramctl relays sync

@@ -41,6 +41,9 @@ func (a *app) reportWith(s client.Status, err error, remedy string) error {
 	case s.Partial:
 		a.note("partial answer: not every relay answered in full, there may be more or newer memory")
 	}
+	if s.Compared && s.Decider == "" {
+		a.note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
+	}
 	if s.Doubtful > 0 {
 		a.note("%d events at this place cannot be read and were left out", s.Doubtful)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -19,6 +18,7 @@ func (a *app) commands() []*cobra.Command {
 		a.relaysCommand(),
 		a.snapshotCommand(),
 		a.contractCommand(),
+		a.adminCommand(),
 		a.mcpCommand(),
 		a.versionCommand(),
 	}
@@ -39,8 +39,8 @@ nobody else learns that they exist.
 Who asks is a key: --key-file, ENGRAM_KEY_FILE or ENGRAM_KEY (nsec, hex, or
 ncryptsec, for which the password is asked or read from the file that
 ENGRAM_KEY_PASSWORD_FILE names). Whom it is about is --owner (I am the agent) or
---agent (I am its owner). Where is --relay, ENGRAM_RELAYS, or a profile; the
-relays that the agent itself lists (NIP-65) are asked instead, if it lists any.
+--agent (I am its owner). Where is --relay, ENGRAM_RELAYS, or a profile; but
+with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 
 ` + exitTable(),
 		Example: `  engramctl key new agent.key
@@ -50,8 +50,7 @@ relays that the agent itself lists (NIP-65) are asked instead, if it lists any.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}, a.commands()...)
-	// Groups run, to say what is missing, but are no commands.
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
+	root.SetUsageFunc(printUsage)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -62,7 +61,7 @@ relays that the agent itself lists (NIP-65) are asked instead, if it lists any.
 	f.StringVar(&a.flags.profile, "profile", "", "`name` of a profile in it; beats the environment (ENGRAM_PROFILE does not)")
 	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` with the secret key, readable by its user only (ENGRAM_KEY_FILE)")
 	f.StringArrayVar(&a.flags.relays, "relay", nil, "relay `URL`, may be given several times (ENGRAM_RELAYS: separated by commas or spaces)")
-	f.BoolVar(&a.flags.noDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists (NIP-65)")
+	f.BoolVar(&a.flags.noDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists too (NIP-65); --relay implies it")
 	f.DurationVar(&a.flags.timeout, "timeout", defaultTimeout, "time limit for everything on the network")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show the wire on stderr")
 	_ = root.RegisterFlagCompletionFunc("profile", a.completeProfiles) // cannot fail: the flag exists

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,6 +52,8 @@ func (c cleaning) Run() int {
 //	relay NAME ARGS…            run engramd; sets NAME to its URL. Again after stop: on the same port and data
 //	stop NAME                   end it
 //	hang NAME                   something that takes connections and never says a word
+//	page NAME                   a server that answers everything with a page for people
+//	snapshotid VAR              set VAR to the last snapshot id in the last output
 //	plant URL WHAT ARGS…        publish an event, see plant
 //	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer; see within
@@ -64,7 +67,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
-			"scaled": scaled, "snapshot": keepFile,
+			"scaled": scaled, "snapshot": keepFile, "page": runPage, "snapshotid": snapshotID,
 		},
 	})
 }
@@ -223,6 +226,26 @@ func runHang(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], "ws://"+l.Addr().String())
 }
 
+func runPage(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!DOCTYPE html><title>Welcome</title>")
+	})}
+	ts.Defer(func() { srv.Close() })
+	go srv.Serve(l)
+	ts.Setenv(args[0], "ws://"+l.Addr().String())
+}
+
+func snapshotID(ts *testscript.TestScript, _ bool, args []string) {
+	ids := regexp.MustCompile(`[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}`).FindAllString(ts.ReadFile("stdout"), -1)
+	if len(ids) == 0 {
+		ts.Fatalf("no snapshot in the output")
+	}
+	ts.Setenv(args[0], ids[len(ids)-1])
+}
+
 // plant publishes what engramctl would not:
 //
 //	garbage SLUG       an event at the slug's place that does not decrypt
@@ -335,7 +358,8 @@ func keepFile(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // TestEveryCommandAndExitCodeHasAScript keeps the commands and the scripts
-// together: a script for each command, and a line "ctl CODE" for each code.
+// together: a script for each command, or that of its group with a line that runs
+// it and wants it done; and a line "ctl CODE" for each code.
 func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 	var all strings.Builder
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
@@ -360,8 +384,15 @@ func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 			return
 		}
 		name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "engramctl "), " ", "_")
-		if _, err := os.Stat("testdata/script/" + name + ".txtar"); errors.Is(err, os.ErrNotExist) {
-			t.Errorf("testdata/script/%s.txtar is missing", name)
+		_, err := os.Stat("testdata/script/" + name + ".txtar")
+		if !errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		group := strings.ReplaceAll(strings.TrimPrefix(c.Parent().CommandPath(), "engramctl "), " ", "_")
+		text, _ := os.ReadFile("testdata/script/" + group + ".txtar") // there may be none
+		run := regexp.MustCompile(`(?m)^ctl 0 .*` + regexp.QuoteMeta(strings.TrimPrefix(c.CommandPath(), "engramctl ")) + `( |$)`)
+		if !run.Match(text) {
+			t.Errorf("testdata/script/%s.txtar is missing, and %s.txtar does not run it", name, group)
 		}
 	})
 }

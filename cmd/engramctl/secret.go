@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/btcsuite/btcd/btcutil/bech32"
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/nbd-wtf/go-nostr/nip49"
 
@@ -106,9 +107,9 @@ var secretText = regexp.MustCompile(`(?i)n(?:crypt)?sec1[02-9ac-hj-np-z]+`)
 // line should not find it in a log as well.
 func redact(text string) string { return secretText.ReplaceAllString(text, "[secret key]") }
 
-// publicKey reads a public key, npub or hex. An empty one stays empty.
+// publicKey reads a public key: npub, nprofile or hex. An empty one stays empty.
 func publicKey(what, where, text string) (string, error) {
-	lower := strings.ToLower(strings.TrimSpace(text))
+	lower := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "nostr:")
 	switch {
 	case lower == "":
 		return "", nil
@@ -121,6 +122,13 @@ func publicKey(what, where, text string) (string, error) {
 			return "", usagef("%s in %s: this npub is damaged: a character is missing or mistyped", what, where)
 		}
 		return key, nil
+	case strings.HasPrefix(lower, "nprofile1"):
+		_, value, err := nip19.Decode(lower)
+		profile, ok := value.(nostr.ProfilePointer)
+		if err != nil || !ok || !nostr.IsValid32ByteHex(profile.PublicKey) {
+			return "", usagef("%s in %s: this nprofile is damaged: a character is missing or mistyped", what, where)
+		}
+		return profile.PublicKey, nil
 	}
 	if raw, err := hex.DecodeString(lower); err == nil && len(raw) == 32 {
 		return lower, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"engramd/nips/nipae"
@@ -12,8 +13,12 @@ import (
 type settings struct {
 	key    keySource
 	relays []string // as written, valid relay URLs
-	owner  string   // hex; set if the key is the agent's
-	agent  string   // hex; set if the key is the owner's
+	named  bool     // the command line names the relays: those, and no others
+	// discovery says what the agent's own list is good for: see discoveries.
+	discovery string
+	decider   string // URL; "" is the first that can
+	owner     string // hex; set if the key is the agent's
+	agent     string // hex; set if the key is the owner's
 }
 
 // keySource says where the secret key is: one of the two is set, or none.
@@ -31,7 +36,12 @@ type layer struct {
 	relays  []string
 	owner   string
 	agent   string
+	// discovery is one of discoveries, or ""; decider a relay, or "".
+	discovery, decider string
 }
+
+// discoveries are what a profile may say of the relays that an agent lists.
+var discoveries = []string{"read", "write", "off"}
 
 // settings puts the layers together: the first that has an answer to a question
 // gives it. A profile that the command line names comes before the environment,
@@ -49,7 +59,15 @@ func (a *app) settings() (settings, error) {
 	if a.flags.profile != "" {
 		layers[1], layers[2] = layers[2], layers[1]
 	}
-	var s settings
+	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider}
+	if s.decider != "" {
+		if _, err := nipae.CanonicalRelayURL(s.decider); err != nil {
+			return settings{}, usagef("decider %q in %s: %w", shownURL(s.decider), profile.name, err)
+		}
+	}
+	if s.discovery != "" && !slices.Contains(discoveries, s.discovery) {
+		return settings{}, usagef("discovery in %s: %q is none of %s", profile.name, s.discovery, strings.Join(discoveries, ", "))
+	}
 	for _, l := range layers {
 		if err := s.take(l); err != nil {
 			return settings{}, usageError{err}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// What a relay is like.
+const (
+	current = "answers" // it has the memory
+	stale   = "stale"   // it has an old version
+	empty   = "empty"
+	fails   = "fails"
+	hangs   = "hangs"
+)
+
+var states = []string{current, stale, empty, fails, hangs}
+
+// TestAbsentOnlyIfAllSaySo has every command that can say "absent" or "done" ask
+// a configured and a listed relay in each state. A third one, configured, empty
+// and up, knows the agent's list.
+func TestAbsentOnlyIfAllSaySo(t *testing.T) {
+	asked := newPlaces(t)
+	for _, configured := range states {
+		for _, listed := range states {
+			t.Run(configured+" and listed "+listed, func(t *testing.T) {
+				t.Parallel()
+				relays := []string{asked.directory(t, asked.url(listed)), asked.url(configured)}
+				found := ""
+				for _, state := range []string{configured, listed} {
+					if state == current || state == stale && found == "" {
+						found = state
+					}
+				}
+				partial := slices.ContainsFunc([]string{configured, listed}, func(s string) bool { return s == fails || s == hangs })
+				var all sync.WaitGroup // side by side: those that hang take their time
+				for _, c := range commandsThatSay {
+					want := c.want(found, partial)
+					all.Go(func() {
+						got := asked.run(t, relays, c.args...)
+						if got.code != want.code || !strings.Contains(got.stdout, want.text) || want.text == "" && got.stdout != "" {
+							t.Errorf("%v: exit code %d, stdout %q; want %d, %q\n%s", c.args, got.code, got.stdout, want.code, want.text, got.stderr)
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// said is what a command ends with: text is part of stdout, "" is nothing.
+type said struct {
+	code int
+	text string
+}
+
+// commandsThatSay are commands with what they have to say: found is "", current
+// or stale; partial says that some relay did not answer.
+var commandsThatSay = []struct {
+	args []string
+	want func(found string, partial bool) said
+}{
+	{[]string{"mem", "get", "notes"}, func(found string, partial bool) said { return orElse(found, partial, said{1, ""}) }},
+	{[]string{"mem", "hash", "notes"}, func(found string, partial bool) said {
+		s := orElse(found, partial, said{1, ""})
+		if s.code == 0 {
+			s.text = "\n"
+		}
+		return s
+	}},
+	{[]string{"mem", "get", "notes", "--strict"}, func(found string, partial bool) said {
+		if partial {
+			return said{4, ""}
+		}
+		return orElse(found, partial, said{1, ""})
+	}},
+	{[]string{"core"}, func(found string, partial bool) said {
+		if partial {
+			return said{4, ""}
+		}
+		return orElse(found, partial, said{0, "You have no core memory yet"})
+	}},
+	{[]string{"mem", "ls", "--all", "--strict"}, func(found string, partial bool) said {
+		switch {
+		case partial:
+			return said{4, ""}
+		case found != "":
+			return said{0, "mem/notes"}
+		}
+		return said{0, ""}
+	}},
+	{[]string{"mem", "ls"}, func(found string, partial bool) said {
+		switch {
+		case found != "":
+			return said{0, "mem/notes"}
+		case partial:
+			return said{4, ""}
+		}
+		return said{0, ""}
+	}},
+	{[]string{"mem", "log", "notes"}, func(found string, partial bool) said {
+		s := orElse(found, partial, said{1, ""})
+		if s.code == 0 {
+			s.text = "* "
+		}
+		return s
+	}},
+	{[]string{"mem", "rm", "never"}, func(_ string, partial bool) said {
+		if partial {
+			return said{4, ""}
+		}
+		return said{1, ""}
+	}},
+}
+
+// orElse is what was found, or a failure if it may be somewhere, or else absent.
+func orElse(found string, partial bool, absent said) said {
+	switch {
+	case found != "":
+		return said{0, found}
+	case partial:
+		return said{4, ""}
+	}
+	return absent
+}
+
+// TestWritesStayWithTheConfigured writes beside a listed relay in each state:
+// it goes to the configured ones alone and needs no listed one.
+func TestWritesStayWithTheConfigured(t *testing.T) {
+	asked := newPlaces(t)
+	for _, listed := range states {
+		t.Run("listed "+listed, func(t *testing.T) {
+			t.Parallel()
+			home := relaytest.Start(t, relaytest.Options{}).URL
+			asked.plantList(t, home, asked.url(listed))
+			if got := asked.run(t, []string{home}, "mem", "set", "fresh", "written at home"); got.code != 0 {
+				t.Fatalf("set: %d %s", got.code, got.stderr)
+			}
+			if got := asked.run(t, []string{home}, "mem", "get", "fresh"); got.code != 0 || got.stdout != "written at home" {
+				t.Errorf("get: %d %q %s", got.code, got.stdout, got.stderr)
+			}
+			if got := asked.run(t, []string{home}, "mem", "get", "fresh", "--relay", asked.url(listed)); got.code == 0 {
+				t.Errorf("it is on the listed relay: %q", got.stdout)
+			}
+			if got := asked.run(t, []string{home}, "mem", "rm", "fresh"); got.code != 0 {
+				t.Errorf("rm: %d %s", got.code, got.stderr)
+			}
+			want := 1
+			if listed == fails || listed == hangs {
+				want = 4
+			}
+			if got := asked.run(t, []string{home}, "mem", "get", "fresh"); got.code != want {
+				t.Errorf("get of what was removed: %d, want %d: %s", got.code, want, got.stderr)
+			}
+		})
+	}
+}
+
+// places are relays in each state, and who asks them.
+type places struct {
+	urls map[string]string
+	key  string
+}
+
+func (p *places) url(state string) string { return p.urls[state] }
+
+func newPlaces(t *testing.T) *places {
+	t.Helper()
+	p := &places{urls: map[string]string{}, key: filepath.Join(t.TempDir(), "agent.key")}
+	if err := os.WriteFile(p.key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Unix()
+	for state, at := range map[string]int64{current: now - 10, stale: now - 1000} {
+		p.urls[state] = relaytest.Start(t, relaytest.Options{}).URL
+		for _, slug := range []string{"core", "mem/notes"} {
+			publish(t, p.urls[state], relaytest.Memory(relaytest.Agent(), relaytest.Owner().Pub, slug, state, at))
+		}
+	}
+	p.urls[empty] = relaytest.Start(t, relaytest.Options{}).URL
+	down := relaytest.Start(t, relaytest.Options{})
+	down.Stop()
+	p.urls[fails] = down.URL
+	p.urls[hangs] = hanging(t)
+	return p
+}
+
+// hanging listens and never answers.
+func hanging(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(io.Discard, conn) // until the other side is gone
+			}()
+		}
+	}()
+	return "ws://" + l.Addr().String()
+}
+
+func publish(t *testing.T, url string, ev *nostr.Event) {
+	t.Helper()
+	c, err := relaytest.Dial(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if ok, err := c.Publish(ev); err != nil || !ok.True {
+		t.Fatalf("publish: %v, %v", ok, err)
+	}
+}
+
+func (p *places) plantList(t *testing.T, at, listed string) {
+	t.Helper()
+	publish(t, at, relaytest.Sign(relaytest.Agent(), 10002, time.Now().Unix(), "", nostr.Tag{"r", listed}))
+}
+
+// directory is a relay that knows a list and nothing else.
+func (p *places) directory(t *testing.T, listed string) string {
+	t.Helper()
+	relay := relaytest.Start(t, relaytest.Options{}).URL
+	p.plantList(t, relay, listed)
+	return relay
+}
+
+// run runs engramctl as the agent. What hangs is waited for two seconds.
+func (p *places) run(t *testing.T, relays []string, args ...string) ctlResult {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	m := &Main{
+		Args: append(args, "--timeout", "2s"), Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, KeyCost: 4,
+		Env: []string{"HOME=" + t.TempDir(), "ENGRAM_KEY_FILE=" + p.key, "ENGRAM_OWNER=" + relaytest.Owner().Pub,
+			fmt.Sprint("ENGRAM_RELAYS=", strings.Join(relays, ","))},
+	}
+	return ctlResult{code: m.Run(context.Background()), stdout: stdout.String(), stderr: stderr.String()}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/secrets"
+)
+
+func (a *app) adminCommand() *cobra.Command {
+	subs := []*cobra.Command{}
+	for _, m := range adminMethods() {
+		subs = append(subs, a.adminMethodCommand(m))
+	}
+	return a.group(&cobra.Command{
+		Use:   "admin",
+		Short: "Manage a relay over the network (NIP-86)",
+		Long: `Manage a relay over the network (NIP-86): who may not write, which events are banned,
+what the relay calls itself, its snapshots; and the names and kept keys of agents
+(identity). Each method of the API is a command of the same name; a relay says which it has
+(supportedmethods). docs/management.md says what each does.
+
+The key is a managing one: with engramd, one of admin.keys. The relay is exactly one,
+named as everywhere (--relay, ENGRAM_RELAYS or a profile). A call is signed for this relay,
+with what it asks for, and counts once.
+
+PUBKEY is npub, nprofile or 64 hex digits, EVENT is note, nevent or 64 hex digits. What is
+entered here is kept for good: texts that seem to hold a secret are refused.
+
+Exit code 3 if the key does not manage the relay, or the relay's own configuration says
+otherwise; 2 for what the relay calls wrong, and where a relay has no management API.`,
+		Example: `  engramctl admin banpubkey npub1… "spam" --key-file op.key --relay wss://relay.example
+  engramctl admin listbannedpubkeys --json | jq -r '.result[].pubkey'
+  engramctl admin identity provision agent-0000 agent.token`,
+	}, append(subs, a.adminCallCommand(), a.adminIdentityCommand())...)
+}
+
+// adminMethodCommand is the command of one method.
+func (a *app) adminMethodCommand(m adminMethod) *cobra.Command {
+	var asJSON bool
+	f := &adminFlags{}
+	c := a.command(&cobra.Command{
+		Use:     m.use(),
+		Short:   m.short,
+		Long:    m.long,
+		Example: "  engramctl admin " + m.example,
+		Args:    adminArguments(m),
+	}, func(ctx context.Context, args []string) error {
+		params, err := m.params(a, f, args)
+		if err != nil {
+			return err
+		}
+		return a.manage(ctx, asJSON, m.name, params)
+	})
+	for _, flag := range m.flags {
+		f.add(c, flag)
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// adminArguments wants the arguments of a method, of which the last may be left
+// out.
+func adminArguments(m adminMethod) cobra.PositionalArgs {
+	var names []string
+	for _, arg := range m.args {
+		names = append(names, arg.name)
+	}
+	exact := arguments(names...)
+	return func(c *cobra.Command, args []string) error {
+		if missing := len(names) - len(args); missing > 0 && missing <= m.optional {
+			return nil
+		}
+		return exact(c, args)
+	}
+}
+
+func (a *app) adminCallCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "call METHOD [PARAM…] [--json]",
+		Short: "Call any method, with parameters in JSON",
+		Long: `Call any method of a relay's management API, also one that has no command here. Each
+PARAM is JSON; one that is not is taken as a text.`,
+		Example: `  engramctl admin call allowkind 30023
+  engramctl admin call listeventsneedingmoderation`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("METHOD is missing")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, args []string) error {
+		params := []any{}
+		for _, text := range args[1:] {
+			if json.Valid([]byte(text)) {
+				params = append(params, json.RawMessage(text))
+			} else {
+				params = append(params, text)
+			}
+		}
+		if err := guardManaged(args...); err != nil {
+			return err
+		}
+		return a.manage(ctx, asJSON, args[0], params)
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// guardManaged refuses secrets in what a relay keeps and shows to its managers.
+func guardManaged(texts ...string) error {
+	for _, text := range texts {
+		if err := secrets.Check(text); err != nil {
+			return usagef("%w: it is on the command line and would be kept by the relay; treat it as known to others", err)
+		}
+	}
+	return nil
+}
+
+// managedOut is a result in JSON.
+type managedOut struct {
+	Relay  string          `json:"relay"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+}
+
+// manage makes a call and prints its result.
+func (a *app) manage(ctx context.Context, asJSON bool, method string, params []any) error {
+	c, s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if len(s.relays) != 1 {
+		return usagef("management is of one relay, and %d are configured: name it with --relay", len(s.relays))
+	}
+	ctx, done := a.bounded(ctx)
+	defer done()
+	result, err := c.Manage(ctx, method, params...)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(managedOut{c.Relays()[0], method, result})
+	}
+	text, err := managedText(result)
+	if err != nil {
+		return fmt.Errorf("%w: its result is not JSON", client.ErrMisbehaved)
+	}
+	return a.print("%s", text)
+}

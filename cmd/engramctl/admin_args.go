@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
+)
+
+// adminArg is one argument of a method: how it is called, and what it is as a
+// parameter.
+type adminArg struct {
+	name string
+	read func(a *app, name, text string) (any, error)
+}
+
+// member is what an object calls it.
+func (arg adminArg) member() string { return strings.ToLower(arg.name) }
+
+var (
+	pubkeyArg  = adminArg{"PUBKEY", readPubkey}
+	agentArg   = adminArg{"AGENT", readPubkey}
+	eventArg   = adminArg{"EVENT", readEventID}
+	kindArg    = adminArg{"KIND", readKind}
+	networkArg = adminArg{"ADDRESS", readText}
+	idArg      = adminArg{"ID", readText}
+	textArg    = adminArg{"TEXT", readText}
+	reasonArg  = adminArg{"REASON", readText}
+)
+
+func readPubkey(_ *app, name, text string) (any, error) {
+	key, err := publicKey(name, "the command line", text)
+	if err == nil && key == "" {
+		err = usagef("%s is empty", name)
+	}
+	return key, err
+}
+
+// readEventID takes an event id as people have it: note, nevent or hex.
+func readEventID(_ *app, name, text string) (any, error) {
+	lower := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "nostr:")
+	if raw, err := hex.DecodeString(lower); err == nil && len(raw) == 32 {
+		return lower, nil
+	}
+	if strings.HasPrefix(lower, "note1") || strings.HasPrefix(lower, "nevent1") {
+		_, value, err := nip19.Decode(lower)
+		switch v := value.(type) {
+		case string:
+			if err == nil && nostr.IsValid32ByteHex(v) {
+				return v, nil
+			}
+		case nostr.EventPointer:
+			if err == nil && nostr.IsValid32ByteHex(v.ID) {
+				return v.ID, nil
+			}
+		}
+		return nil, usagef("%s: this note or nevent is damaged: a character is missing or mistyped", name)
+	}
+	if err := guardManaged(text); err != nil {
+		return nil, err
+	}
+	return nil, usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
+}
+
+func readKind(_ *app, name, text string) (any, error) {
+	kind, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil, usagef("%s: want a number from 0 to 65535", name)
+	}
+	return kind, nil
+}
+
+// readText takes a text as it is, or with "-" from stdin; the relay says what may
+// be in it.
+func readText(a *app, _, text string) (any, error) {
+	if text == "-" {
+		var err error
+		if text, err = a.input(); err != nil {
+			return nil, err
+		}
+		text = strings.TrimSuffix(text, "\n")
+	}
+	return text, guardManaged(text)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/nips/nipae"
+)
+
+func (a *app) relaysIgnoreCommand() *cobra.Command {
+	var undo bool
+	c := a.command(&cobra.Command{
+		Use:   "ignore [URL…] [--undo]",
+		Short: "Ask a relay no more that only agents' lists name",
+		Long: `Ask a relay no more that only an agent's own list names (NIP-65): one that is gone for
+good would keep everything from being absent. It is asked all the same where it is
+configured. Without a URL, the relays that are ignored are shown. They stand in a
+file beside the configuration file, one on each line.`,
+		Example: `  engramctl relays ignore wss://gone.example
+  engramctl relays ignore --undo wss://gone.example
+  engramctl relays ignore`,
+		Args: cobra.ArbitraryArgs,
+	}, func(_ context.Context, urls []string) error {
+		ignored, err := a.ignoredRelays()
+		if err != nil {
+			return err
+		}
+		for _, url := range urls {
+			if _, err := nipae.CanonicalRelayURL(url); err != nil {
+				return usagef("relay %q: %w", shownURL(url), err)
+			}
+			ignored = slices.DeleteFunc(ignored, func(old string) bool { return sameRelay(old, url) })
+			if !undo {
+				ignored = append(ignored, url)
+			}
+		}
+		if len(urls) > 0 {
+			if err := a.writeIgnored(ignored); err != nil {
+				return err
+			}
+		}
+		for _, url := range ignored {
+			if err := a.print("%s\n", url); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.Flags().BoolVar(&undo, "undo", false, "ask them again")
+	return c
+}
+
+// ignoredPath is the file of ignored relays.
+func (a *app) ignoredPath() string {
+	path, _ := a.configPath()
+	return filepath.Join(filepath.Dir(path), "ignored-relays")
+}
+
+// ignoredRelays reads it; without a file there are none.
+func (a *app) ignoredRelays() ([]string, error) {
+	text, err := os.ReadFile(a.ignoredPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ignored relays: %w", err)
+	}
+	return strings.Fields(string(text)), nil
+}
+
+// writeIgnored replaces it as a whole.
+func (a *app) writeIgnored(urls []string) error {
+	path := a.ignoredPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("ignored relays: %w", err)
+	}
+	text := strings.Join(append(urls, ""), "\n")
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return fmt.Errorf("ignored relays: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("ignored relays: %w", err)
+	}
+	return nil
+}

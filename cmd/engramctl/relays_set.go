@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+func (a *app) relaysSetCommand() *cobra.Command {
+	var read, write []string
+	var none bool
+	c := a.command(&cobra.Command{
+		Use:   "set [URL…] [--read URL…] [--write URL…] [--none]",
+		Short: "Write the agent's own list of relays",
+		Long: `Write the agent's own list of relays (NIP-65, kind 10002) anew: these entries and no
+others. Everybody may read the list, and other clients go by it: they look for the
+agent's memory on its unmarked and write entries and on no other relay. It is sent
+to the configured relays, to those of the old list and to those of the new one.
+Nothing of the memory is sent anywhere: relays sync does that.`,
+		Example: `  engramctl relays set wss://relay.example wss://other.example
+  engramctl relays set wss://relay.example --read wss://news.example
+  engramctl relays set --none`,
+		Args: cobra.ArbitraryArgs,
+	}, func(ctx context.Context, args []string) error {
+		var entries []client.ListedRelay
+		for marker, urls := range map[string][]string{"": args, "read": read, "write": write} {
+			for _, url := range urls {
+				if _, err := nipae.CanonicalRelayURL(url); err != nil {
+					return usagef("relay %q: %w", shownURL(url), err)
+				}
+				entries = append(entries, client.ListedRelay{URL: url, Marker: marker})
+			}
+		}
+		slices.SortStableFunc(entries, func(x, y client.ListedRelay) int { return strings.Compare(x.Marker, y.Marker) })
+		if len(entries) == 0 != none {
+			return usagef("name the relays of the list, or --none for an empty one")
+		}
+		return a.setRelays(ctx, entries)
+	})
+	f := c.Flags()
+	f.StringArrayVar(&read, "read", nil, "`URL` of a relay that the agent reads from only")
+	f.StringArrayVar(&write, "write", nil, "`URL` of a relay that the agent writes to only")
+	f.BoolVar(&none, "none", false, "write an empty list")
+	return c
+}
+
+func (a *app) setRelays(ctx context.Context, entries []client.ListedRelay) error {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if c.Identity().PubKey() != m.Agent() {
+		return client.ErrReadOnly
+	}
+	ctx, done := a.bounded(ctx)
+	defer done()
+	before, status, err := c.SetRelayList(ctx, entries)
+	if err := a.reportWith(status, err, "engramctl relays set once more reaches the others"); err != nil {
+		return err
+	}
+	for _, old := range before {
+		if !slices.ContainsFunc(entries, func(e client.ListedRelay) bool { return sameRelay(e.URL, old.URL) }) {
+			a.note("no longer on the list: %s", old.URL)
+		}
+	}
+	for _, e := range entries {
+		if err := a.print("%s\n", strings.TrimSpace(e.URL+"  "+e.Marker)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
