@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,31 +194,8 @@ func newPlaces(t *testing.T) *places {
 	down := relaytest.Start(t, relaytest.Options{})
 	down.Stop()
 	p.urls[fails] = down.URL
-	p.urls[hangs] = hanging(t)
+	p.urls[hangs] = relaytest.Silent(t)
 	return p
-}
-
-// hanging listens and never answers.
-func hanging(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = io.Copy(io.Discard, conn) // until the other side is gone
-			}()
-		}
-	}()
-	return "ws://" + l.Addr().String()
 }
 
 func publish(t *testing.T, url string, ev *nostr.Event) {

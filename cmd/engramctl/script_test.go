@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -208,22 +207,7 @@ func stopRelay(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func runHang(ts *testscript.TestScript, _ bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	ts.Defer(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = io.Copy(io.Discard, conn) // until the other side is gone
-			}()
-		}
-	}()
-	ts.Setenv(args[0], "ws://"+l.Addr().String())
+	ts.Setenv(args[0], relaytest.Silent(scriptT{ts}))
 }
 
 func runPage(ts *testscript.TestScript, _ bool, args []string) {

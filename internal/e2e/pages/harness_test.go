@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -47,7 +46,7 @@ func newStage(t *testing.T) *stage {
 	for _, name := range []string{"full", "empty", "garbage"} {
 		s.relays[name] = relaytest.Start(t, relaytest.Options{}).URL
 	}
-	s.relays["silent"], s.relays["down"] = silent(t), down(t)
+	s.relays["silent"], s.relays["down"] = relaytest.Silent(t), down(t)
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	now := time.Now().Unix()
 	s.publish("full", relaytest.Sign(agent, relaytest.KindEngram, now, relaytest.Seal(agent, owner.Pub, `{"slug":"core","profile":"I am Sami."}`),
@@ -121,29 +120,6 @@ func (r result) want(t *testing.T, code int, stdout, stderr string) {
 	if r.code != code || !fits(r.stdout, stdout) || !fits(r.stderr, stderr) {
 		t.Errorf("exit code %d, want %d\nstdout: %s\nwant:   %s\nstderr: %s\nwant:   %s", r.code, code, r.stdout, stdout, r.stderr, stderr)
 	}
-}
-
-// silent takes connections and never says a word.
-func silent(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = io.Copy(io.Discard, conn)
-			}()
-		}
-	}()
-	return "ws://" + l.Addr().String()
 }
 
 // down is an address at which nothing listens.
