@@ -8,15 +8,8 @@ import (
 )
 
 const (
-	columnsPair = `contract, a, b, poster, status, created_at, event, at, n, deadline, arbitrator`
+	columnsPair = `contract, a, b, poster, status, created_at, event, at, n, deadline, arbitrator, unproven`
 
-	// What a contract id means: to a party his own pair, to others the one that stands for it.
-	sqlPairOfA = `SELECT ` + columnsPair + `, api, shown FROM contract_states WHERE contract = ? AND a = ? AND shown > 0
-		ORDER BY api DESC, shown, n LIMIT 1`
-	sqlPairOfB = `SELECT ` + columnsPair + `, api, shown FROM contract_states WHERE contract = ? AND b = ? AND shown > 0
-		ORDER BY api DESC, shown, n LIMIT 1`
-	sqlPairFirst = `SELECT ` + columnsPair + ` FROM contract_states WHERE contract = ? AND shown > 0
-		ORDER BY api DESC, shown, n LIMIT 1`
 	sqlPairExact = `SELECT ` + columnsPair + ` FROM contract_states WHERE contract = ? AND a = ? AND b = ?`
 
 	sqlTerms = `UPDATE contract_states SET api = 1, deadline = ?4, arbitrator = ?5, due = ?4
@@ -30,50 +23,6 @@ const (
 	sqlFirstDue = `SELECT min(due) FROM contract_states WHERE due IS NOT NULL`
 	sqlLookAt   = `UPDATE contract_states SET due = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
-
-// ContractPair finds what a contract id means to a key: the pair of which it is a party, else the one that stands for the
-// contract; of several, those with terms agreed through the API come before others, and then who came first. nil says that
-// there is none. An empty key is everybody.
-func (s *Store) ContractPair(ctx context.Context, contract, key string) (out *ContractPair, err error) {
-	who, party := lowerHex32(key)
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		if party {
-			a, err := c.one(sqlPairOfA, contract, who)
-			if err != nil {
-				return err
-			}
-			b, err := c.one(sqlPairOfB, contract, who)
-			if err != nil {
-				return err
-			}
-			if a == nil || b != nil && standsBefore(b, a) {
-				a = b
-			}
-			if a != nil {
-				out, err = scanPair(a)
-				return err
-			}
-		}
-		row, err := c.one(sqlPairFirst, contract)
-		if err == nil && row != nil {
-			out, err = scanPair(row)
-		}
-		return err
-	})
-	return out, err
-}
-
-// standsBefore is the order of sqlPairOfA: terms, place, n.
-func standsBefore(x, y []driver.Value) bool {
-	at := len(x) - 2
-	if x[at] != y[at] {
-		return x[at].(int64) > y[at].(int64)
-	}
-	if x[at+1] != y[at+1] {
-		return x[at+1].(int64) < y[at+1].(int64)
-	}
-	return x[8].(int64) < y[8].(int64)
-}
 
 // ContractBetween is the state of a contract between a poster and a worker ("" while none is named), nil for none.
 func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *ContractPair, err error) {
@@ -240,5 +189,6 @@ func scanPair(v []driver.Value) (*ContractPair, error) {
 	if v[10] != nil {
 		p.Arbitrator = hexOf(v[10])
 	}
+	p.Unproven = v[11] == driver.Value(int64(1))
 	return p, nil
 }

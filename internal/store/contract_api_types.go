@@ -25,6 +25,7 @@ type ContractPair struct {
 	N          int64  // the order in which pairs appeared
 	Deadline   int64  // 0 for none
 	Arbitrator string // "" for none
+	Unproven   bool   // it was imported without the open that it begins with
 }
 
 // ContractTerms is what no event says of a contract.

@@ -29,7 +29,7 @@ func TestContractLifecycle(t *testing.T) {
 	accepted := bob.State(alice, 3, "c", "open", "accepted")
 	put(t, s, accepted, store.Stored)
 	put(t, s, accepted, store.Duplicate) // and no second move
-	wantRefused(t, s, bob.State(alice, 3, "c", "accepted", "submitted"), "invalid:")
+	wantRefused(t, s, bob.State(alice, 3, "c", "accepted", "submitted"), "invalid: its author's last state of this contract is of the same second")
 	put(t, s, bob.Entry(alice, 4, "c", "done"), store.Stored)
 	put(t, s, bob.State(alice, 5, "c", "accepted", "submitted"), store.Replaced)
 	put(t, s, alice.State(bob, 6, "c", "submitted", "completed"), store.Replaced)
@@ -37,9 +37,9 @@ func TestContractLifecycle(t *testing.T) {
 	wantRefused(t, s, bob.Entry(alice, 7, "c", "after the end"), "blocked: contract c is completed")
 	put(t, s, bob.Entry(alice, 5, "c", "late but earlier"), store.Replaced)
 	wantRefused(t, s, alice.State(bob, 8, "c", "completed", "open"), "invalid:")
-	// A third key has its own pair: it neither moves nor sees itself locked out.
+	// A third key has its own pair, in which it writes, but the id is taken.
 	put(t, s, carol.Entry(alice, 8, "c", "hello"), store.Stored)
-	put(t, s, carol.State(alice, 8, "c", "", "open"), store.Stored)
+	wantRefused(t, s, carol.State(alice, 8, "c", "", "open"), store.MsgTaken)
 	wantWhole(t, s)
 }
 

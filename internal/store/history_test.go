@@ -61,7 +61,7 @@ func TestContractDaysCountFromTheFinalState(t *testing.T) {
 	// Alice and Bob complete c; their other contract stays open, and Carol's with Alice under the same id as well.
 	put(t, s, alice.State(bob, 0, "c", "", "open"), store.Stored)
 	put(t, s, bob.State(alice, 1, "c", "open", "accepted"), store.Stored)
-	put(t, s, carol.State(alice, 1, "c", "", "open"), store.Stored)
+	restore(t, s, carol.State(alice, 1, "c", "", "open"), store.Stored) // as it was before ids had owners
 	put(t, s, alice.Entry(bob, 2, "c", "one"), store.Stored)
 	put(t, s, alice.Entry(bob, 3, "c", "two"), store.Replaced)
 	put(t, s, carol.Entry(alice, 2, "c", "one"), store.Stored)

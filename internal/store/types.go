@@ -50,6 +50,7 @@ type Live struct {
 	// QueryTimeout bounds every read: as work that takes about so long when nobody else reads, counts and searches also by
 	// the clock, waiting for their turn included. Default 10 s, negative none.
 	QueryTimeout time.Duration
+	StrictIDs    bool // a new contract needs an id that cannot be guessed (30-nip-temp)
 	Quota        Quota
 	Retention    []retention.Rule // applied at open, at a change, and every hour
 }
@@ -215,10 +216,19 @@ type Report struct {
 	Events   int64   // heads and regular events looked at
 	History  int64   // superseded versions looked at
 	Above    []Usage // authors above a default quota, which does not hold them
+	// Contracts that are not what an id means, and states that do not follow: up to a hundred of each.
+	Displaced []Displaced
+	Astray    []Astray
 }
 
 // OK reports whether nothing is wrong.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// Displaced is a contract under an id that is another poster's. Its parties may still read it.
+type Displaced struct{ Contract, Poster string }
+
+// Astray is a state that is stored and does not follow from those that were adopted.
+type Astray struct{ Contract, EventID string }
 
 // Problem is one finding of Check.
 type Problem struct {

@@ -47,7 +47,8 @@ func (s *State) CheckEntry(ev *nostr.Event) error {
 }
 
 // Next applies one kind-30091 event to the state of its pair and returns the
-// state it leads to, or a refusal that is "invalid".
+// state it leads to, or a refusal that is "invalid". Whether its time is right
+// is a question to CheckTime.
 //
 // current is the pair's state; if the pair {author, p} has none and the event
 // is not addressed to its own author, it is the state of the open that either
@@ -59,47 +60,62 @@ func Next(current *State, ev *nostr.Event) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if current == nil {
+	return current.next(t, int64(ev.CreatedAt), ev.ID)
+}
+
+func (s *State) next(t transition, at int64, id string) (State, error) {
+	if s == nil {
 		if t.status != Open || t.previous != "" {
 			return State{}, invalid("no state of contract %s is known between these keys: it begins with an open", t.contract)
 		}
-		return t.begin(ev), nil
+		return t.begin(at, id), nil
 	}
-	if t.contract != current.Contract {
+	if t.contract != s.Contract {
 		return State{}, invalid("the event is about another contract")
 	}
-	if int64(ev.CreatedAt) <= current.CreatedAt {
-		return State{}, invalid("created_at must be later than that of the contract's current state")
+	if s.offeredTo(t) {
+		return t.begin(at, id), nil
 	}
-	if current.offeredTo(t) {
-		return t.begin(ev), nil
+	if t.previous != s.Status {
+		return State{}, invalid("previous_status is not the contract's current status, %s", s.Status)
 	}
-	if t.previous != current.Status {
-		return State{}, invalid("previous_status is not the contract's current status, %s", current.Status)
-	}
-	allowed := mover(current.Status, t.status)
+	allowed := mover(s.Status, t.status)
 	if allowed == 0 {
-		return State{}, invalid("a contract does not go from %s to %s", current.Status, t.status)
+		return State{}, invalid("a contract does not go from %s to %s", s.Status, t.status)
 	}
-	acting, worker, err := current.roleOf(t)
+	acting, worker, err := s.roleOf(t)
 	if err != nil {
 		return State{}, err
 	}
 	if allowed&acting == 0 {
-		return State{}, invalid("only %s moves a contract from %s to %s", allowed, current.Status, t.status)
+		return State{}, invalid("only %s moves a contract from %s to %s", allowed, s.Status, t.status)
 	}
-	return State{
-		Contract: t.contract, Poster: current.Poster, Worker: worker,
-		Status: t.status, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID,
-	}, nil
+	return State{Contract: t.contract, Poster: s.Poster, Worker: worker, Status: t.status, CreatedAt: at, EventID: id}, nil
+}
+
+// maxBehind is how many seconds a state may be older than the one it follows:
+// the clocks of two parties differ.
+const maxBehind = 60
+
+// CheckTime judges when a state was signed (NIP-TEMP, "States"): later than its
+// author's last of this contract, between whatever keys, and not much earlier
+// than s, which it follows (nil for none). last is the created_at of the former,
+// 0 for none. Errors are "invalid".
+func (s *State) CheckTime(at, last int64) error {
+	switch {
+	case last != 0 && at == last:
+		return invalid("its author's last state of this contract is of the same second, and relays would keep either of the two: wait a second and sign it again")
+	case last != 0 && at < last:
+		return invalid("created_at must be later than that of its author's last state of this contract")
+	case s != nil && at < s.CreatedAt-maxBehind:
+		return invalid("created_at must not be more than %d seconds earlier than that of the state it follows", maxBehind)
+	}
+	return nil
 }
 
 // begin is the state that an open leads to.
-func (t transition) begin(ev *nostr.Event) State {
-	s := State{
-		Contract: t.contract, Poster: t.author,
-		Status: t.status, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID,
-	}
+func (t transition) begin(at int64, id string) State {
+	s := State{Contract: t.contract, Poster: t.author, Status: t.status, CreatedAt: at, EventID: id}
 	if t.to != t.author {
 		s.Worker = t.to
 	}

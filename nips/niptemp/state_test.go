@@ -3,7 +3,11 @@ package niptemp
 import (
 	"strings"
 	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
 )
+
+func entryTime(at int64) nostr.Timestamp { return nostr.Timestamp(at) }
 
 // moves is what NIP-TEMP allows, written down once more: from, to, by whom.
 var moves = map[[2]Status]string{
@@ -42,14 +46,14 @@ func TestNextAllMoves(t *testing.T) {
 						current := stateIn(from)
 						ev := stateEvent(keys[0], keys[1], previous, to, at)
 						got, err := Next(current, ev)
-						want := strings.Contains(moves[[2]Status{from, to}], who) && previous == from && at > 1000
+						want := strings.Contains(moves[[2]Status{from, to}], who) && previous == from // when is CheckTime's to judge
 						if (err == nil) != want {
 							t.Errorf("%s→%s by %s, previous %q, at %d: %v", from, to, who, previous, at, err)
 							continue
 						}
 						if err != nil {
 							checkRefusal(t, err, "invalid", "")
-						} else if wanted := (State{contract, posterKey, workerKey, to, 1001, ev.ID}); got != wanted {
+						} else if wanted := (State{contract, posterKey, workerKey, to, at, ev.ID}); got != wanted {
 							t.Errorf("%s→%s by %s led to %+v", from, to, who, got)
 						}
 						if *current != *stateIn(from) {

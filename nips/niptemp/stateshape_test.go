@@ -107,9 +107,10 @@ func FuzzCheckStateShape(f *testing.F) {
 		if CheckStateShape(ev) != nil {
 			return
 		}
-		s, changed := Adopt(nil, ev)
-		if !changed || !s.Status.Valid() || s.Contract != d {
-			t.Fatalf("%q led to %+v", content, s)
+		p, err := StepOf(ev)
+		f, ok := Fold(posterKey, workerKey, "", []Step{p})
+		if err != nil || !ok || !f.State.Status.Valid() || f.State.Contract != d {
+			t.Fatalf("%q led to %+v, %v", content, f, err)
 		}
 	})
 }

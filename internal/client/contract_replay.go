@@ -1,0 +1,89 @@
+package client
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/niptemp"
+)
+
+// replay finds where the state events of one pair of keys, and the opens that
+// either of the two addressed to himself, lead, whatever order relays took them
+// in. The moves are listed from the oldest on. The state is nil if there is none.
+func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) {
+	slices.SortFunc(events, func(a, b *nostr.Event) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	owner := ownerAmong(events)
+	var steps []niptemp.Step
+	pair, selves := [2]string{}, []string{}
+	for _, ev := range events {
+		p, err := niptemp.StepOf(ev)
+		if err != nil {
+			continue
+		}
+		steps = append(steps, p)
+		if p.Author != p.To {
+			pair = [2]string{p.Author, p.To}
+		} else if !slices.Contains(selves, p.Author) {
+			selves = append(selves, p.Author)
+		}
+		body := stateBodyOf(ev.Content)
+		moves = append(moves, ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: p.CreatedAt, Event: ev})
+	}
+	follows := map[string]bool{}
+	note := func(a, b string) *niptemp.State {
+		f, ok := niptemp.Fold(a, b, owner, steps)
+		if !ok {
+			return nil
+		}
+		for _, id := range f.Chain {
+			follows[id] = true
+		}
+		return &f.State
+	}
+	for _, key := range selves {
+		if s := note(key, key); s != nil && (state == nil || s.CreatedAt > state.CreatedAt) {
+			state = s
+		}
+	}
+	if pair[0] != "" {
+		if s := note(pair[0], pair[1]); s != nil {
+			state = s
+		}
+	}
+	explain(moves, follows)
+	return state, moves
+}
+
+// explain says of each move whether it follows, and why not.
+func explain(moves []ContractMove, follows map[string]bool) {
+	var before *niptemp.State
+	for i := range moves {
+		m := &moves[i]
+		if m.Follows = follows[m.Event.ID]; m.Follows {
+			if next, err := niptemp.Next(before, m.Event); err == nil {
+				before = &next
+			}
+			continue
+		}
+		m.Why = "invalid: another state came in its place"
+		if _, err := niptemp.Next(before, m.Event); err != nil {
+			m.Why = err.Error()
+		}
+	}
+}
+
+// ownerAmong is the key whose contract the events' id is by a salt that one of
+// them shows, "" if none does.
+func ownerAmong(events []*nostr.Event) string {
+	for _, ev := range events {
+		if niptemp.ProvenSalt(ev) != "" {
+			return ev.PubKey
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package niptemp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// idDomain keeps these hashes apart from all others. No NUL follows it.
+const idDomain = "engramd/contract/v1"
+
+// SaltSize is how many random bytes a contract id is made with.
+const SaltSize = 16
+
+// saltTag is the name of the tag that holds the salt, in hex.
+const saltTag = "salt"
+
+var errNoID = errors.New("a contract id is made of a poster's key in lower-case hex and 16 bytes of salt")
+
+// NewID returns the contract id that commits to a poster, 64 lower-case hex
+// digits: a UUID of version 4 made of the first 16 bytes of
+// SHA-256("engramd/contract/v1" ‖ key ‖ salt). Nobody else finds a salt for it.
+func NewID(poster string, salt []byte) (string, error) {
+	key, err := hex.DecodeString(poster)
+	if err != nil || !nostr.IsValid32ByteHex(poster) || len(salt) != SaltSize {
+		return "", errNoID
+	}
+	h := sha256.New()
+	h.Write([]byte(idDomain))
+	h.Write(key)
+	h.Write(salt)
+	b := h.Sum(nil)[:16]
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	x := hex.EncodeToString(b)
+	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:], nil
+}
+
+// Owns reports whether a salt, 32 lower-case hex digits, shows that a contract
+// id was made by a poster.
+func Owns(id, poster, salt string) bool {
+	b, err := hex.DecodeString(salt)
+	if err != nil || hex.EncodeToString(b) != salt {
+		return false
+	}
+	made, err := NewID(poster, b)
+	return err == nil && made == id
+}
+
+// SaltTag is the tag by which the events of a poster show that the contract's
+// id is his.
+func SaltTag(salt []byte) nostr.Tag { return nostr.Tag{saltTag, hex.EncodeToString(salt)} }
+
+// ProvenSalt returns the salt by which an event shows that its author made the
+// id in its d tag, "" if it does not: the value of its one salt tag.
+func ProvenSalt(ev *nostr.Event) string {
+	if ev.Kind != KindEntry && ev.Kind != KindState {
+		return ""
+	}
+	salt, n := findTag(ev.Tags, saltTag)
+	if n != 1 {
+		return ""
+	}
+	id, err := contractID(ev)
+	if err != nil || !Owns(id, ev.PubKey, salt) {
+		return ""
+	}
+	return salt
+}
+
+// Unguessable reports whether an id has, by its form, 64 bits that nobody
+// guesses: a UUID, or 32 and more hex digits.
+func Unguessable(id string) bool {
+	if len(id) == 36 {
+		for _, at := range [...]int{8, 13, 18, 23} {
+			if id[at] != '-' {
+				return false
+			}
+		}
+		return isHex(id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:])
+	}
+	return len(id) >= 32 && isHex(id)
+}
+
+func isHex(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
+		}
+	}
+	return true
+}
