@@ -47,6 +47,12 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	for _, a := range report.Above {
 		fmt.Fprintf(c.Stdout, "above the default quota, which does not hold it: author %s keeps %d events, %d bytes (limits.author_events and limits.author_bytes hold everybody once they are set)\n", a.Author, a.Events, a.Bytes)
 	}
+	for _, d := range report.Displaced {
+		fmt.Fprintf(c.Stdout, "another's contract id: %s is also used by poster %s; his parties reach theirs with ?poster= over the contract API\n", d.Contract, d.Poster)
+	}
+	for _, a := range report.Astray {
+		fmt.Fprintf(c.Stdout, "does not follow: state %s of contract %s; it is tried again when one of that contract is adopted\n", a.EventID, a.Contract)
+	}
 	unfit, unseen, err := c.keys(ctx, s)
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ type serveCommand struct {
 	program  program.Live // asked after the policy
 	blocked  blocked
 	shares   *share.Book
+	guesses  *share.Guesses
 	listed   *share.Keys // which of them have a share of their own
 	vault    *vault.Vault
 	keys     *relaykey.Ring     // the relay's identity
@@ -193,9 +194,11 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	}
 	c.metrics = metrics.New(version)
 	c.metrics.SetConnectionsLimit(c.cfg.Limits.Connections)
+	c.guesses = share.NewGuesses(time.Now)
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
 		Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
+		Guesses: c.guesses,
 	}, table)
 	if err != nil {
 		return err

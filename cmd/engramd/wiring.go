@@ -125,7 +125,7 @@ func offToNegative(n int) int { return cmp.Or(n, -1) }
 func storeLive(cfg *config.Config) store.Live {
 	return store.Live{
 		Versions: offToNegative(cfg.History.Versions), Days: offToNegative(cfg.History.Days), ContractDays: cfg.History.ContractDays,
-		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout,
+		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout, StrictIDs: !cfg.Contracts.AnyID,
 		Quota: store.Quota{
 			Events: cfg.Limits.AuthorEvents, DefaultEvents: !cfg.Said("limits.author_events"),
 			Bytes: cfg.Limits.AuthorBytes, DefaultBytes: !cfg.Said("limits.author_bytes"),

@@ -13,6 +13,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
+	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -93,16 +94,18 @@ func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0]
 // moving signs the 30091 that moves a contract on.
 func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
-	at, err := cs.following(t, max(c.UpdatedAt, t.last[kindContractState]))
+	// It is later than our last and, where the other's clock is ahead, not much earlier than what it follows.
+	last := max(t.last[kindContractState], c.UpdatedAt-aheadToFollow-1)
+	at, err := nipae.NextCreatedAt(cs.c.now(), last)
 	if err != nil {
-		return nil, err
+		return nil, &PoisonedError{Head: last}
 	}
 	body := stateBody{ContractID: c.ID, Status: to, PreviousStatus: c.Status, PosterAgentID: c.agentID(c.Poster.PubKey), WorkerAgentID: c.agentID(c.Worker.PubKey),
 		AmountSats: c.AmountSats, Description: c.Description, Deadline: rfc3339(c.Deadline), Note: note, TransitionAt: rfc3339(at)}
 	if c.Worker.PubKey == "" && cs.PubKey() != c.Poster.PubKey {
 		body.WorkerAgentID = cs.PubKey() // by accepting he becomes the worker
 	}
-	return cs.state(body, c.other(cs.PubKey()), at)
+	return cs.state(body, c.other(cs.PubKey()), at, t.salt...)
 }
 
 // allowed judges a move by the state events that were seen, as a relay does.
@@ -254,6 +257,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	}
 	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(at), Content: text,
 		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", cs.label(t)}}}
+	ev.Tags = append(ev.Tags, t.salt...)
 	if s.Sealed {
 		if ev.Content, err = cs.sealed(text, c.other(me)); err != nil {
 			return nil, err

@@ -34,14 +34,17 @@ func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) 
 		body := stateBodyOf(ev.Content)
 		moves = append(moves, ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: p.CreatedAt, Event: ev})
 	}
-	follows := map[string]bool{}
+	follows, place := map[string]int{}, 0
 	note := func(a, b string) *niptemp.State {
 		f, ok := niptemp.Fold(a, b, owner, steps)
 		if !ok {
 			return nil
 		}
 		for _, id := range f.Chain {
-			follows[id] = true
+			if _, had := follows[id]; !had {
+				follows[id] = place
+				place++
+			}
 		}
 		return &f.State
 	}
@@ -59,12 +62,21 @@ func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) 
 	return state, moves
 }
 
-// explain says of each move whether it follows, and why not.
-func explain(moves []ContractMove, follows map[string]bool) {
+// explain puts the moves that follow one another in that order, among those that
+// do not, and says why these do not.
+func explain(moves []ContractMove, follows map[string]int) {
+	var chain []ContractMove
+	for _, m := range moves {
+		if _, m.Follows = follows[m.Event.ID]; m.Follows {
+			chain = append(chain, m)
+		}
+	}
+	slices.SortFunc(chain, func(a, b ContractMove) int { return cmp.Compare(follows[a.Event.ID], follows[b.Event.ID]) })
 	var before *niptemp.State
 	for i := range moves {
 		m := &moves[i]
-		if m.Follows = follows[m.Event.ID]; m.Follows {
+		if _, ok := follows[m.Event.ID]; ok {
+			*m, chain = chain[0], chain[1:]
 			if next, err := niptemp.Next(before, m.Event); err == nil {
 				before = &next
 			}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/niptemp"
 )
 
 // Thread is everything that is known of one contract of one pair of keys.
@@ -25,7 +27,8 @@ type Thread struct {
 	// private entries among them, is there.
 	API bool
 
-	last map[int]int64 // created_at of the newest event by kind: of entries, the caller's own; of states, anybody's of the pair
+	last map[int]int64 // created_at of the caller's own newest event by kind
+	salt nostr.Tags    // the tag that shows that the caller made the contract's id, if he did
 }
 
 // perRelay makes one status of all that a relay was asked.
@@ -210,6 +213,9 @@ func (g *gathering) fill(t *Thread) {
 		if ev.PubKey == g.c.id.PubKey() {
 			// A relay keeps one event of this key and contract, whoever it is to.
 			t.last[ev.Kind] = max(t.last[ev.Kind], int64(ev.CreatedAt))
+			if salt := niptemp.ProvenSalt(ev); salt != "" {
+				t.salt = nostr.Tags{{"salt", salt}}
+			}
 		}
 		of := pairOf(ev.PubKey, tagValue(ev, "p"))
 		if of != pair && !(of[0] == of[1] && of[0] == t.Contract.Poster.PubKey) {
@@ -218,7 +224,6 @@ func (g *gathering) fill(t *Thread) {
 		}
 		if ev.Kind == kindContractState {
 			states = append(states, ev)
-			t.last[ev.Kind] = max(t.last[ev.Kind], int64(ev.CreatedAt))
 		} else if e, ok := g.c.entryOfEvent(ev); ok {
 			entries[ev.ID] = e
 		}

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -84,23 +83,27 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 
 // open is the signed 30091 of a new contract.
 func (cs *Contracts) open(o ContractOffer, worker string) (*nostr.Event, error) {
-	id, err := cs.uuid()
+	salt, err := cs.c.random(niptemp.SaltSize)
 	if err != nil {
 		return nil, err
+	}
+	id, err := niptemp.NewID(cs.PubKey(), salt)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	now := cs.c.now()
 	body := stateBody{ContractID: id, Status: string(niptemp.Open), PosterAgentID: cs.PubKey(), WorkerAgentID: worker,
 		AmountSats: o.AmountSats, Description: o.Description, Deadline: rfc3339(o.Deadline), TransitionAt: rfc3339(now)}
-	return cs.state(body, cmp.Or(worker, cs.PubKey()), now)
+	return cs.state(body, cmp.Or(worker, cs.PubKey()), now, niptemp.SaltTag(salt))
 }
 
-// state signs a 30091.
-func (cs *Contracts) state(body stateBody, to string, at int64) (*nostr.Event, error) {
+// state signs a 30091, with further tags.
+func (cs *Contracts) state(body stateBody, to string, at int64, more ...nostr.Tag) (*nostr.Event, error) {
 	text, err := content(body)
 	if err != nil {
 		return nil, err
 	}
-	ev := &nostr.Event{Kind: kindContractState, CreatedAt: nostr.Timestamp(at), Content: text, Tags: nostr.Tags{{"d", body.ContractID}, {"p", to}}}
+	ev := &nostr.Event{Kind: kindContractState, CreatedAt: nostr.Timestamp(at), Content: text, Tags: append(nostr.Tags{{"d", body.ContractID}, {"p", to}}, more...)}
 	if err := cs.c.id.Sign(ev); err != nil {
 		return nil, err
 	}
@@ -108,17 +111,6 @@ func (cs *Contracts) state(body stateBody, to string, at int64) (*nostr.Event, e
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return ev, nil
-}
-
-// uuid is a random contract id (RFC 9562, version 4).
-func (cs *Contracts) uuid() (string, error) {
-	b, err := cs.c.random(16)
-	if err != nil {
-		return "", err
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
 }
 
 // home is the first relay that has the API, nil if none has. It is ErrNoRelay

@@ -177,6 +177,7 @@ type Events struct {
 type Contracts struct {
 	MasterKey string   // where it is: auto, off, a path or env:NAME
 	PublishTo []string // ws:// and wss:// URLs
+	AnyID     bool     // new contracts may have ids that can be guessed
 }
 
 // Admin says who manages the relay over the network (NIP-86).

@@ -13,6 +13,8 @@ func (c *Config) contractOptions() []*Option {
 			one(&k.MasterKey, "auto", keyPlace("auto, off, path or env:NAME"))},
 		{"contracts.publish_to", "Further relays that contract events written over the API are published to. What one of them does not take is sent again until it does.", false,
 			many(&k.PublishTo, relayURL())},
+		{"contracts.any_id", "Take contracts under any id. Otherwise a new one needs an id that nobody guesses, a UUID or 32 hex digits and more, because who names a contract may read what is shared in it.", true,
+			onOff(&k.AnyID, false)},
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *Service) described(ctx context.Context, p *store.ContractPair, known *n
 	out = Contract{
 		ContractID: p.Contract, Status: niptemp.Status(p.Status),
 		PosterAgentID: known.of(ctx, p.Poster), PosterNpub: npub(p.Poster), PosterPubKey: p.Poster,
-		CreatedAt: unix(p.At), UpdatedAt: unix(p.MovedAt),
+		CreatedAt: unix(p.At), UpdatedAt: unix(p.MovedAt), Unproven: p.Unproven,
 	}
 	if p.Worker != "" {
 		id, key, pub := known.of(ctx, p.Worker), npub(p.Worker), p.Worker

@@ -3,7 +3,6 @@ package contracts
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"strings"
 
@@ -149,9 +148,13 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 		return ev, c.says(t, t.Contract, to, niptemp.Open, "", "")
 	}
 	id := o.ContractID
+	var salt []byte
 	if id == "" {
 		var err error
-		if id, err = s.newUUID(); err != nil {
+		if salt, err = s.random(niptemp.SaltSize); err != nil {
+			return nil, err
+		}
+		if id, err = niptemp.NewID(c.PubKey, salt); err != nil {
 			return nil, err
 		}
 	}
@@ -170,6 +173,9 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 	if err != nil {
 		return nil, err
 	}
+	if salt != nil {
+		ev.Tags = append(ev.Tags, niptemp.SaltTag(salt))
+	}
 	return s.signed(ctx, c.PubKey, 0, ev)
 }
 
@@ -180,17 +186,6 @@ func eventFault(err error) error {
 		return Wrong("event", "%s", r.Reason)
 	}
 	return err
-}
-
-// newUUID is a random UUID version 4 (RFC 9562).
-func (s *Service) newUUID() (string, error) {
-	b, err := s.random(16)
-	if err != nil {
-		return "", err
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
 }
 
 // isUUID reports whether id is a UUID version 4 in lower case.

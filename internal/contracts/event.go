@@ -17,9 +17,13 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// maxAhead is how far the time of what the server signs may run ahead of the
-// clock, as it does for an author of more than one entry a second.
-const maxAhead = 10 * time.Minute
+// maxAhead is how far the time of entries that the server signs may run ahead of
+// the clock, as it does for an author of more than one a second; of states,
+// maxStateAhead.
+const (
+	maxAhead      = 10 * time.Minute
+	maxStateAhead = time.Minute
+)
 
 // received reads the signed event of a caller who holds his key.
 func (s *Service) received(c Caller, raw json.RawMessage, kind int) (*nostr.Event, error) {
@@ -59,10 +63,17 @@ func (s *Service) fits(ev *nostr.Event) error {
 func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nostr.Event) (*nostr.Event, error) {
 	now := s.clock().Unix()
 	at := max(now, after+1)
-	if at > now+int64(maxAhead/time.Second) {
+	ahead := maxAhead
+	if ev.Kind == niptemp.KindState {
+		ahead = maxStateAhead
+	}
+	if at > now+int64(ahead/time.Second) {
 		return nil, Refuse(RateLimited, "too many events in a short time; wait a little")
 	}
 	ev.PubKey, ev.CreatedAt = pubkey, nostr.Timestamp(at)
+	if err := s.salted(ctx, &ev); err != nil {
+		return nil, err
+	}
 	if err := s.signer.Sign(ctx, &ev); err != nil {
 		return nil, err
 	}

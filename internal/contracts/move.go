@@ -101,9 +101,6 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 	if err != nil {
 		return err
 	}
-	if ev.ID != v.EventID && int64(ev.CreatedAt) <= v.MovedAt {
-		return v.conflict("The event is not later than the move that led there.")
-	}
 	if err := v.caller.spend(ctx); err != nil {
 		return err
 	}
@@ -120,7 +117,7 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 		v.ContractPair = after
 		s.publish(ctx, ev, answer)
 		return nil
-	case after != nil && (after.MovedAt != v.MovedAt || after.Status != v.Status):
+	case after != nil && (after.EventID != v.EventID || after.Status != v.Status):
 		v.ContractPair = after
 		return v.conflict("It was moved by another request.")
 	}
@@ -170,7 +167,11 @@ func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author,
 	if err != nil {
 		return nil, err
 	}
-	return s.signed(ctx, author, p.MovedAt, ev)
+	last, err := s.store.LastState(ctx, p.Contract, author)
+	if err != nil {
+		return nil, err
+	}
+	return s.signed(ctx, author, last, ev)
 }
 
 // decide resolves a dispute for the operator or the arbitrator.

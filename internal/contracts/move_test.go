@@ -262,7 +262,7 @@ func TestExpiry(t *testing.T) {
 			w.clock.Add(2 * time.Hour)
 			must[time.Duration](t)(w.Expire(t.Context()))
 			for was, id := range ids {
-				p := must[*store.ContractPair](t)(w.store.ContractPair(t.Context(), id, anna.Pub))
+				p := must[*store.ContractPair](t)(w.store.ContractPair(t.Context(), id, anna.Pub, ""))
 				want := was
 				if was == niptemp.Open || was == niptemp.Accepted {
 					want = niptemp.Expired

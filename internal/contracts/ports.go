@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/store"
 )
 
@@ -84,6 +85,7 @@ type Options struct {
 	Sealer     Sealer
 	Identities Identities
 	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
+	Guesses    *share.Guesses   // counts ids that mean nothing to who names them; nil counts none
 	Clock      func() time.Time // nil is time.Now
 	Rand       io.Reader        // nil is crypto/rand.Reader
 	Limits     Limits

@@ -42,7 +42,7 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 		return nil, errNobody()
 	}
 	var err error
-	if v.ContractPair, err = s.store.ContractPair(ctx, id, c.PubKey); err != nil {
+	if v.ContractPair, err = s.pair(ctx, c, id); err != nil {
 		return nil, err
 	}
 	if v.ContractPair == nil {

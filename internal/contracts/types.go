@@ -70,6 +70,9 @@ type Contract struct {
 	Deadline          *time.Time     `json:"deadline"`
 	CreatedAt         time.Time      `json:"created_at"` // when the store first heard of it
 	UpdatedAt         time.Time      `json:"updated_at"` // of the move that led here
+	// Unproven says that the contract was imported without the open that it began
+	// with: its state is that of the newest event.
+	Unproven bool `json:"unproven,omitempty"`
 	// Decided says who made the last move when it was no party; null otherwise.
 	Decided *Decision `json:"decided"`
 }

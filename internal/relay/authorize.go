@@ -18,8 +18,8 @@ type Granted struct {
 
 // Authorize decides on all filters of one request: khatru's OverwriteFilter
 // hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
-// first check. If any filter is refused the whole request is, with a *Refusal
-// or *gate.Refusal.
+// first check; then it counts guesses. If any filter is refused the whole request
+// is, with a *Refusal or *gate.Refusal; another error is a failure.
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
 	reader := ReaderFrom(ctx)
 	table := r.table.Load()
@@ -49,6 +49,9 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 		}
 		r.metrics.GateDecision(by.String(), scope.Rule(), decisionGranted)
 		granted = append(granted, Granted{Filter: filter, Scope: scope})
+	}
+	if err := r.guessing(ctx, reader, granted); err != nil {
+		return nil, err
 	}
 	return granted, nil
 }

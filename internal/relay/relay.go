@@ -33,6 +33,8 @@ type Config struct {
 	Metrics    *metrics.Metrics // nil-safe
 	// Self is the relay's own key, 64 hex digits, as NIP-11 tells it; "" for none. Nil is none.
 	Self func() string
+	// Guesses counts contract ids that show nothing; nil counts none.
+	Guesses *share.Guesses
 }
 
 // Limits bound what one request can get.
@@ -68,6 +70,7 @@ type Relay struct {
 	log        *slog.Logger
 	metrics    *metrics.Metrics
 	self       func() string
+	guesses    *share.Guesses
 
 	sink       atomic.Pointer[func([]Delivery)]
 	lost       atomic.Pointer[func()]
@@ -91,6 +94,7 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 		log:        cfg.Log,
 		metrics:    cfg.Metrics,
 		self:       cfg.Self,
+		guesses:    cfg.Guesses,
 		backlog:    newBacklog(),
 		dispatched: make(chan struct{}),
 	}

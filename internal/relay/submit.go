@@ -58,7 +58,9 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
-	stored, err := r.store.Begin(ctx, ev, store.PutOptions{Forward: forwardFrom(ctx), Base: baseFrom(ctx)})
+	stored, err := r.store.Begin(ctx, ev, store.PutOptions{
+		Forward: forwardFrom(ctx), Base: baseFrom(ctx), KnownOnly: !r.guesses.Left(p.who),
+	})
 	if err != nil {
 		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
 		return p.decided(Answer{Message: ErrorText(err), Outcome: store.Failed.String()})
@@ -91,6 +93,9 @@ func (p *Pending) Wait() Answer {
 	if p.stored != nil {
 		res := p.stored.Wait()
 		answer = p.relay.answerOf(res)
+		if res.Message == store.MsgTaken {
+			p.relay.guesses.Take(p.who, 1)
+		}
 		if tell := p.relay.notStored.Load(); tell != nil && res.Outcome != store.Stored && res.Outcome != store.Replaced {
 			(*tell)(p.who, p.event)
 		}

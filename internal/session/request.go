@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,7 +82,14 @@ func (e *effects) ask(f wire.Frame) {
 		e.closed(f.Label, f.SubID, text)
 		return
 	}
-	granted, err := e.c.srv.backend.Authorize(e.ctx, surface, f.Filters)
+	looks := slices.ContainsFunc(f.Filters, gate.NamesContracts)
+	if looks { // the store is asked what they show
+		e.seat.Rise()
+	}
+	granted, err := e.c.srv.backend.Authorize(e.asking, surface, f.Filters)
+	if looks {
+		e.seat.Sit(e.who)
+	}
 	if err != nil {
 		e.closed(f.Label, f.SubID, relay.ErrorText(err))
 		return

@@ -62,7 +62,7 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if refusal := w.surelyOverQuota(r, before, p.opts.Import); refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, nil
 	}
-	refusal, err := w.lifecycle(r, p.opts.Import)
+	refusal, err := w.lifecycle(r, p.opts)
 	if err != nil || refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, err
 	}

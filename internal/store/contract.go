@@ -42,20 +42,25 @@ type heldState struct {
 // by what it left. The string is the refusal for the client. Imports and restores are not judged: what follows is adopted.
 //
 // The states outlive their events: deleting or expiring a 30091 does not reopen a contract.
-func (w *writer) lifecycle(r *record, imported bool) (refusal string, err error) {
+func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err error) {
 	if !isContract(r.ev.Kind) {
 		return "", nil
+	}
+	if opts.KnownOnly {
+		if known, err := w.hasPart(r); err != nil || !known {
+			return msgGuessed, err
+		}
 	}
 	o, err := w.ownership(r)
 	if err != nil {
 		return "", err
 	}
 	switch {
-	case r.ev.Kind == niptemp.KindState && imported:
+	case r.ev.Kind == niptemp.KindState && opts.Import:
 		return "", w.adopt(r, o)
 	case r.ev.Kind == niptemp.KindState:
 		return w.move(r, o)
-	case !imported:
+	case !opts.Import:
 		if refusal, err = w.checkEntry(r, o); err != nil || refusal != "" {
 			return refusal, err
 		}

@@ -29,7 +29,8 @@ const (
 	sqlPartOf = `SELECT DISTINCT v.value FROM json_each(?1) AS v
 		WHERE EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = v.value AND s.a = ?2)
 		OR EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = v.value AND s.b = ?2)
-		OR EXISTS (SELECT 1 FROM contract_entries AS e WHERE e.contract = v.value AND e.author = ?2)`
+		OR EXISTS (SELECT 1 FROM contract_entries AS e WHERE e.contract = v.value AND e.author = ?2)
+		OR EXISTS (SELECT 1 FROM contract_owners AS o WHERE o.contract = v.value AND o.owner = ?2)`
 	sqlSalt = `SELECT salt FROM contract_owners WHERE contract = ? AND owner = ? AND salt IS NOT NULL`
 )
 
@@ -182,6 +183,19 @@ func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt
 		return err
 	})
 	return salt, err
+}
+
+// LastState is the created_at of the last state that a key signed of a contract, between whatever keys, 0 for none.
+func (s *Store) LastState(ctx context.Context, contract, author string) (at int64, err error) {
+	who, ok := lowerHex32(author)
+	if !ok {
+		return 0, fmt.Errorf("the author is no pubkey")
+	}
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+		at, err = c.number(sqlLastStep, contract, who)
+		return err
+	})
+	return at, err
 }
 
 // ContractsUnseen is how many of some contract ids show nothing to who names them. Ids in which one of the reader's keys

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 
 	"engramd/nips/niptemp"
 )
@@ -12,6 +13,11 @@ const MsgTaken = "blocked: this contract id is taken"
 
 // msgGuessable answers the open of a contract whose id others could guess.
 const msgGuessable = "invalid: a new contract needs an id that cannot be guessed: a UUID, or 32 hex digits and more"
+
+// GuessedText refuses a share that has named too many contract ids which show it nothing.
+const GuessedText = "too many contract ids were named here that show nothing; ask for contracts of your own, or come back later"
+
+const msgGuessed = "rate-limited: " + GuessedText
 
 const (
 	sqlOwner    = `SELECT owner, salt FROM contract_owners WHERE contract = ?`
@@ -114,6 +120,18 @@ func (w *writer) mayWrite(r *record, owner []byte) (bool, error) {
 	}
 	known, err := w.c.exists(sqlHasPoster, contract, owner)
 	return !known, err
+}
+
+// hasPart reports whether the record's author is known to have a part in the contract, or shows that he made its id.
+func (w *writer) hasPart(r *record) (bool, error) {
+	if niptemp.ProvenSalt(r.ev) != "" {
+		return true, nil
+	}
+	list, err := json.Marshal([]string{r.ev.Tags.GetD()})
+	if err != nil {
+		return false, err
+	}
+	return w.c.exists(sqlPartOf, string(list), r.pubkey)
 }
 
 // acceptedBy is the worker who accepted an owner's contract, nil for nobody.

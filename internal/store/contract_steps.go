@@ -133,11 +133,14 @@ func (w *writer) refold(k pairKey, owner []byte) error {
 	return w.setState(k, f.State, f.Unproven)
 }
 
-// fixed reports whether what is adopted between two keys stays so. Where the owner of the contract has another part in it
+// fixed reports whether what is adopted between two keys stays so, as a decision that no event says does. Where the owner of the contract has another part in it
 // than the state says, it does not.
 func (w *writer) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
-	if current == nil || current.unproven {
+	if current == nil {
 		return false, nil
+	}
+	if decided, err := w.c.exists(sqlDecided, k.keys()...); err != nil || decided || current.unproven {
+		return decided, err
 	}
 	inPair := string(owner) == string(k.a) || string(owner) == string(k.b)
 	if inPair && current.Poster != ownerText(owner) {

@@ -110,7 +110,7 @@ func (w *writer) applyVersion(r *record) (Result, error) {
 	if gone, err := w.deletedBefore(r); err != nil || gone {
 		return Result{Outcome: Deleted}, err
 	}
-	if _, err := w.lifecycle(r, true); err != nil {
+	if _, err := w.lifecycle(r, PutOptions{Import: true}); err != nil {
 		return Result{}, err
 	}
 	if err := w.keepVersion(r); err != nil {

@@ -35,7 +35,7 @@ var noScope = map[string]string{
 	"Store.Administer": "writes, and answers the same whether a banned event was there", "Store.AdminLists": "what managing keys entered",
 	"Store.AdminAudit": "calls of managing keys, for the operator", "Store.AdminUsed": "ids of NIP-98 events, which are not stored as events",
 	"Store.UseCalls": "writes", "Store.UsedCalls": "ids of NIP-98 events, which are not stored as events",
-	"Store.ContractPair": contractState, "Store.ContractSalt": "a salt for its poster himself", "Store.ContractsUnseen": "a number, for the count of guesses, and which ids a key has a part in, for that key", "Store.ContractBetween": contractState, "Store.Contracts": contractState,
+	"Store.ContractPair": contractState, "Store.LastState": "a time for the author himself", "Store.ContractSalt": "a salt for its poster himself", "Store.ContractsUnseen": "a number, for the count of guesses, and which ids a key has a part in, for that key", "Store.ContractBetween": contractState, "Store.Contracts": contractState,
 	"Store.ContractDecision": contractState, "Store.DueContracts": contractState, "Store.NextDue": contractState,
 	"Store.ContractStates": contractState, "Store.ThreadPage": threadReader, "Store.ThreadNext": threadReader,
 	"Store.ThreadEntry": threadReader, "Store.ThreadGroups": threadReader,

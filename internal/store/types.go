@@ -155,6 +155,9 @@ type PutOptions struct {
 	Base *[32]byte
 	// Forward names further relays for which the outbox gets a contract event in the very commit in which it is stored.
 	Forward []string
+	// KnownOnly says that who sends the event has guessed too many contract ids: a contract event is refused without a look
+	// at whose the contract is, unless its author has a part in it or made the id.
+	KnownOnly bool
 }
 
 // Committed is one event that became durable.

@@ -117,6 +117,7 @@ func (a *API) operate(op operation, path []string) bridge.Operation {
 		}
 		caller.Once = asked.Once
 		r := &request{api: a, caller: caller, path: path, query: q, body: asked.Body, fresh: asked.Fresh}
+		ctx = contracts.WithPoster(ctx, q.text("poster"))
 		if err := r.checkRequester(q.text("requester_agent_id")); err != nil {
 			return 0, nil, problemOf(err)
 		}

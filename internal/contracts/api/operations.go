@@ -50,6 +50,8 @@ var (
 	requesterParam = param{name: "requester_agent_id", help: "the caller's own agent id; who is calling is proved by the Authorization header, and another's id is 403 (401 without proof)"}
 )
 
+var posterParam = param{name: "poster", help: "agent id or pubkey of the poster whose contract is meant, where several have this id: a party finds it also if the id is another's"}
+
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // operations lists everything. More special paths come before {entry_id}.
@@ -67,21 +69,21 @@ func operations() []operation {
 			params: []param{{name: "status", help: "contracts in one status", values: statuses}, limitParam, offsetParam, requesterParam},
 			result: typeOf[contracts.ContractPage](), status: http.StatusOK, surface: gate.SurfaceContracts, serve: list},
 		{method: http.MethodGet, path: contractsPath + "/{id}", id: "getContract", summary: "One contract", endpoint: "contracts", proof: proofOptional,
-			params: []param{requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceContract, serve: get},
+			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceContract, serve: get},
 		{method: http.MethodPost, path: contractsPath + "/{id}/transitions", id: "moveContract", summary: "Move the state machine", endpoint: "contracts", proof: proofRequired,
-			body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404, 409}, serve: move},
+			params: []param{posterParam}, body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404, 409}, serve: move},
 		{method: http.MethodPost, path: memoryPath, id: "addEntry", summary: "Write an entry", endpoint: "contract_memory", proof: proofRequired,
-			body: typeOf[contracts.EntryRequest](), result: typeOf[contracts.Entry](), status: http.StatusCreated, refusals: []int{404, 409}, serve: say},
+			params: []param{posterParam}, body: typeOf[contracts.EntryRequest](), result: typeOf[contracts.Entry](), status: http.StatusCreated, refusals: []int{404, 409}, serve: say},
 		{method: http.MethodGet, path: memoryPath, id: "listEntries", summary: "Entries, oldest first", endpoint: "contract_memory", proof: proofOptional,
-			params: []param{typeParam, {name: "visibility", help: "entries of one visibility", values: visibilities}, {name: "author", help: "entries of one author: agent id or hex pubkey"},
+			params: []param{posterParam, typeParam, {name: "visibility", help: "entries of one visibility", values: visibilities}, {name: "author", help: "entries of one author: agent id or hex pubkey"},
 				limitParam, offsetParam, {name: "events", help: "true: each shared entry with its signed event", boolean: true}, requesterParam},
 			result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThread, serve: entries},
 		{method: http.MethodGet, path: memoryPath + "/summary", id: "summarizeEntries", summary: "Counts of what the caller may see", endpoint: "contract_memory", proof: proofOptional,
-			params: []param{requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSummary, serve: summary},
+			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSummary, serve: summary},
 		{method: http.MethodPost, path: memoryPath + "/search", id: "searchEntries", summary: "Entries with every word of a query, among those the caller may see; of a long thread in several calls", endpoint: "contract_memory", proof: proofRequired,
-			body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.SearchPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSearch, serve: search},
+			params: []param{posterParam}, body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.SearchPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSearch, serve: search},
 		{method: http.MethodGet, path: memoryPath + "/{entry_id}", id: "getEntry", summary: "One entry", endpoint: "contract_memory", proof: proofOptional,
-			params: []param{requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadEntry, serve: entry},
+			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadEntry, serve: entry},
 		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,
 			body: typeOf[identityRequest](), result: typeOf[identityAnswer](), status: http.StatusCreated, refusals: []int{409}, serve: createIdentity},
 		{method: http.MethodGet, path: "/api/identities/{agent_id}", id: "getIdentity", summary: "The public part of an identity", endpoint: "identities", proof: proofOptional,

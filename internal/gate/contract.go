@@ -1,0 +1,19 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// NamesContracts reports whether a filter asks for contract memory by contracts' ids.
+func NamesContracts(f nostr.Filter) bool {
+	return len(f.Tags["d"]) > 0 && (slices.Contains(f.Kinds, kindEntry) || slices.Contains(f.Kinds, kindState))
+}
+
+// ByContractAlone reports whether a reader's filter passes for contract memory
+// because it names contracts, and for nothing else: neither as a party nor by
+// ids.
+func (t *Table) ByContractAlone(r Reader, f nostr.Filter) bool {
+	return NamesContracts(f) && t.rightsOf(Contract)&byAnyone == 0 && satisfied(r, f)&t.rightsOf(Contract) == byD
+}

@@ -1,0 +1,42 @@
+package relay
+
+import (
+	"context"
+
+	"engramd/internal/gate"
+	"engramd/internal/share"
+	"engramd/internal/store"
+)
+
+// errGuessed refuses to look for contracts by ids of which too many have shown
+// nothing. The same words answer whether or not there is something.
+var errGuessed = &Refusal{Prefix: "rate-limited", Text: store.GuessedText}
+
+// guessing counts, to the share that asks, the contract ids of a request that
+// are its only key and show nothing. When its guesses are used up, only ids in
+// which the reader has a part are answered, and no other is looked at.
+func (r *Relay) guessing(ctx context.Context, reader gate.Reader, granted []Granted) error {
+	if r.guesses == nil {
+		return nil
+	}
+	table := r.table.Load()
+	var ids []string
+	for _, g := range granted {
+		if table.ByContractAlone(reader, g.Filter) {
+			ids = append(ids, g.Filter.Tags["d"]...)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	who := share.From(ctx)
+	left := r.guesses.Left(who)
+	unseen, err := r.store.ContractsUnseen(ctx, reader, ids, !left)
+	switch {
+	case err != nil:
+		return err
+	case unseen > 0 && (!left || !r.guesses.Take(who, unseen)):
+		return errGuessed
+	}
+	return nil
+}
