@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -177,18 +180,25 @@ func (p *permission) writes() {
 	}
 }
 
-// TestStrangersThreads gives a stranger a contract of the same id: neither sees
-// the other's, in entries, counts, states or locks.
+// TestStrangersThreads has a contract of a stranger under the same id, imported
+// from where it was: neither sees the other's, in entries, counts, states or locks.
 func TestStrangersThreads(t *testing.T) {
 	w := newWorld(t)
 	posts, works, strange := w.provision("anna", anna), w.provision("will", will), w.provision("mara", mara)
 	id := w.in(posts, works, niptemp.Accepted)
 	w.clock.Add(second)
 	w.say(works, id, "message", Shared, "ours")
-	w.mustPut(w.stateOf(mara, id, will.Pub, niptemp.Open, "", "a trap"))
+	trap := w.stateOf(mara, id, will.Pub, niptemp.Open, "", "a trap")
 	w.clock.Add(second)
-	w.mustPut(w.entryOf(mara, id, will.Pub, "message", "theirs"))
-	w.mustPut(w.stateOf(mara, id, will.Pub, niptemp.Cancelled, niptemp.Open, "a trap"))
+	theirs, end := w.entryOf(mara, id, will.Pub, "message", "theirs"), w.stateOf(mara, id, will.Pub, niptemp.Cancelled, niptemp.Open, "a trap")
+	for _, ev := range []*nostr.Event{trap, theirs, end} {
+		if a := w.put(ev); a.Message != store.MsgTaken {
+			t.Errorf("kind %d: %+v", ev.Kind, a)
+		}
+		if r := w.store.Put(t.Context(), ev, store.PutOptions{Import: true}); !r.Outcome.OK() {
+			t.Fatalf("%+v", r)
+		}
+	}
 	for name, c := range map[string]Caller{"poster": posts, "worker": works, "nobody": {}} {
 		if got := w.texts(c, id); got != "ours" {
 			t.Errorf("%s reads %q", name, got)

@@ -22,6 +22,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 	"engramd/internal/wire"
@@ -65,7 +66,8 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 		c(&o)
 	}
 	table := storetest.MustTable(tb, o)
-	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now}, table); err != nil {
+	guesses := share.NewGuesses(w.clock.Now)
+	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, table); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(w.relay.Close)
@@ -88,7 +90,7 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	}
 	w.Service, err = New(Options{
 		Store: w.store, Relay: w.relay, Table: func() *gate.Table { return table }, Signer: w.identities, Sealer: w.sealer,
-		Identities: w.identities, Outbox: w.outbox, Clock: w.clock.Now,
+		Identities: w.identities, Outbox: w.outbox, Clock: w.clock.Now, Guesses: guesses,
 	})
 	if err != nil {
 		tb.Fatal(err)
