@@ -25,7 +25,9 @@ agent id that the relay's API knows.
 --deadline is when it expires by itself, RFC 3339 or a duration from now such as 72h. It
 and --arbitrator, who may settle a dispute, need a relay with the contract API.
 
-Prints the id of the contract: who knows it may read what is shared in it.`,
+Prints the id of the contract: who knows it may read what is shared in it. It is made of the
+key and a random salt, which the key's events carry, so that it means nobody else's contract
+on any relay.`,
 		Example: `  engramctl contract new "Summarise the filings of the last 7 days" --worker npub1… --sats 5000
   engramctl contract new - --deadline 72h < scope.txt`,
 		Args: arguments("DESCRIPTION"),

@@ -161,7 +161,7 @@ func gateTableHeads() []*nostr.Event {
 		relaytest.State(worker, agent.Pub, "contract-5", "accepted", "open", next()),
 		relaytest.SealedEntry(agent, worker.Pub, "contract-5", "note", "cedar", next()),
 		relaytest.Entry(worker, agent.Pub, "contract-5", "deliverable", "a cedar box", next()),
-		relaytest.State(stranger, second.Pub, "contract-5", "open", "", next()), // his own
+		relaytest.State(stranger, second.Pub, "contract-6", "open", "", next()), // his own; contract-5 is taken
 		relaytest.Entry(stranger, second.Pub, "contract-5", "message", "a stranger's cedar", next()),
 
 		sign(stranger, 21059, relaytest.Seal(stranger, agent.Pub, "x", "w3"), p(agent)),

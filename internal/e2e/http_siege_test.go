@@ -29,7 +29,7 @@ import (
 
 const (
 	besiegers = 200
-	heavyJob  = "heavy-job" // the contract in which attackers have written much
+	heavyJob  = "0b6f8d2e-7a55-4c6e-9d6c-0000000000ff" // the contract in which attackers have written much
 	victimJob = "0b6f8d2e-7a55-4c6e-9d6c-1f2a3b4c5d6e"
 	victimIP  = "203.0.113.7"
 )

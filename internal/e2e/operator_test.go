@@ -14,6 +14,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
+const estateID = "0b6f8d2e-7a55-4c6e-9d6c-000000000e57"
+
 // estate is a small set with something of everything: heads, history, contract
 // memory, a deletion. late is what a deletion in it has removed.
 func estate(agent, owner relaytest.Key, base int64) (live, superseded []*nostr.Event, gone *nostr.Event) {
@@ -25,9 +27,9 @@ func estate(agent, owner relaytest.Key, base int64) (live, superseded []*nostr.E
 	gone = relaytest.Note(agent, base, "deleted")
 	return append(live,
 		relaytest.Note(agent, base+1, "a note"),
-		relaytest.Entry(agent, owner.Pub, "estate", "note", "plain", base),
-		relaytest.SealedEntry(owner, agent.Pub, "estate", "message", "sealed", base),
-		relaytest.State(agent, owner.Pub, "estate", "open", "", base),
+		relaytest.Entry(agent, owner.Pub, estateID, "note", "plain", base),
+		relaytest.SealedEntry(owner, agent.Pub, estateID, "message", "sealed", base),
+		relaytest.State(agent, owner.Pub, estateID, "open", "", base),
 		relaytest.Deletion(agent, base+2, tag("e", gone.ID), tag("k", "1")),
 	), superseded, gone
 }

@@ -18,7 +18,7 @@ import (
 
 // eachKind is one event for every path of the writer that answers OK true.
 func eachKind(agent, owner relaytest.Key, at int64) []*nostr.Event {
-	note := relaytest.Note(agent, at, "to be deleted")
+	note, contract := relaytest.Note(agent, at, "to be deleted"), agent.Pub[:32]
 	return []*nostr.Event{
 		relaytest.Note(agent, at, "a note"),
 		note,
@@ -26,8 +26,8 @@ func eachKind(agent, owner relaytest.Key, at int64) []*nostr.Event {
 		relaytest.Sign(agent, 0, at+1, `{"name":"replaced"}`),
 		relaytest.Memory(agent, owner.Pub, "core", "profile", at),
 		relaytest.Memory(agent, owner.Pub, "core", "superseding", at+1),
-		relaytest.Entry(agent, owner.Pub, "contract-power", "message", "an entry", at),
-		relaytest.State(agent, owner.Pub, "contract-power", "open", "", at),
+		relaytest.Entry(agent, owner.Pub, contract, "message", "an entry", at),
+		relaytest.State(agent, owner.Pub, contract, "open", "", at),
 		relaytest.Deletion(agent, at+2, tag("e", note.ID), tag("k", "1")),
 	}
 }

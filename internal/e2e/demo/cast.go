@@ -37,7 +37,7 @@ const (
 	otherMemories  = 1000 // of an agent and an owner that nobody here knows
 	rewritten      = 300  // of the second agent's memories have a second version
 	notes          = 400
-	contract       = "demo-contract-7"
+	contract       = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 	contractPosts  = 40 // versions of the poster's entry: the relay keeps all, REQ shows the last
 )
 

@@ -113,14 +113,12 @@ func (g *Gen) fillEntry(ev *nostr.Event, other nostr.Tag) {
 	ev.Content = object(map[string]any{"type": typ, "content": ev.Content})
 }
 
-// fillState makes the first state of a pair: later ones would have to follow
-// from it. No entry is under such a contract, because in the state open only
+// fillState makes the first state of a contract: later ones would have to follow
+// from it, and its id is nobody else's. No entry is under such a contract, because in the state open only
 // the poster may write one.
 func (g *Gen) fillState(ev *nostr.Event, other nostr.Tag) {
 	contract := "job-" + g.contract()
-	low, high := min(ev.PubKey, other[1]), max(ev.PubKey, other[1])
-	// One addressed to its author stands for every later pair of his.
-	if low == high || !g.take("pair", contract, low, high) || !g.take(ev.Kind, ev.PubKey, contract) {
+	if !g.take("owned", contract) {
 		contract = "job-" + g.hex()[:12]
 	}
 	ev.Tags = nostr.Tags{{"d", contract}, other}
