@@ -224,6 +224,7 @@ func logsDaemon(ts *testscript.TestScript, neg bool, args []string) {
 //	future        a note from next year
 //	vanish:URL    a request to vanish, addressed to URL
 //	deleted       a note and then its deletion
+//	contracts     two posters' offers under one id, and a move that does not follow
 //	text:TEXT     the line TEXT
 func writeEvents(ts *testscript.TestScript, _ bool, args []string) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
@@ -264,6 +265,9 @@ func writeEvents(ts *testscript.TestScript, _ bool, args []string) {
 		case "deleted":
 			ev := relaytest.Note(agent, base-1, "to be deleted")
 			put(ev, relaytest.Deletion(agent, base, nostr.Tag{"e", ev.ID}, nostr.Tag{"k", "1"}))
+		case "contracts":
+			put(relaytest.State(agent, owner.Pub, "job-17", "open", "", base), relaytest.State(relaytest.Stranger(), owner.Pub, "job-17", "open", "", base),
+				relaytest.State(owner, agent.Pub, "job-17", "submitted", "accepted", base+9))
 		case "text":
 			out.WriteString(param + "\n")
 		default:

@@ -16,7 +16,8 @@ var errGuessed = &Refusal{Prefix: "rate-limited", Text: store.GuessedText}
 // are its only key and show nothing. When its guesses are used up, only ids in
 // which the reader has a part are answered, and no other is looked at.
 func (r *Relay) guessing(ctx context.Context, reader gate.Reader, granted []Granted) error {
-	if r.guesses == nil {
+	who := share.From(ctx)
+	if !r.guesses.Counts(who) {
 		return nil
 	}
 	table := r.table.Load()
@@ -29,7 +30,6 @@ func (r *Relay) guessing(ctx context.Context, reader gate.Reader, granted []Gran
 	if len(ids) == 0 {
 		return nil
 	}
-	who := share.From(ctx)
 	left := r.guesses.Left(who)
 	unseen, err := r.store.ContractsUnseen(ctx, reader, ids, !left)
 	switch {

@@ -27,17 +27,18 @@ func NewGuesses(clock func() time.Time) *Guesses {
 	return &Guesses{rates: NewRates(guessers), clock: clock}
 }
 
-func (g *Guesses) free(who Who) bool { return g == nil || who.Exempt || who == (Who{}) }
+// Counts reports whether guesses of a share are counted.
+func (g *Guesses) Counts(who Who) bool { return g != nil && !who.Exempt && who != (Who{}) }
 
 // Left reports whether a share has a guess left.
 func (g *Guesses) Left(who Who) bool {
-	return g.free(who) || g.rates.left(g.clock(), g.charge(who, 1)) >= 1
+	return !g.Counts(who) || g.rates.left(g.clock(), g.charge(who, 1)) >= 1
 }
 
 // Take counts n guesses, or as many as are left, and reports whether there were
 // so many.
 func (g *Guesses) Take(who Who, n int) bool {
-	if g.free(who) || n <= 0 {
+	if !g.Counts(who) || n <= 0 {
 		return true
 	}
 	return g.rates.drain(g.clock(), g.charge(who, n)) >= n

@@ -198,6 +198,9 @@ func (s *Store) LastState(ctx context.Context, contract, author string) (at int6
 	return at, err
 }
 
+// fewIDs is how many ids are a look-up; more are a scan.
+const fewIDs = 16
+
 // ContractsUnseen is how many of some contract ids show nothing to who names them. Ids in which one of the reader's keys
 // has a part do not count; if only these are asked for (known), no other is looked at, and all others count.
 func (s *Store) ContractsUnseen(ctx context.Context, r gate.Reader, ids []string, known bool) (unseen int, err error) {
@@ -209,7 +212,11 @@ func (s *Store) ContractsUnseen(ctx context.Context, r gate.Reader, ids []string
 	if err != nil {
 		return 0, fmt.Errorf("contract ids: %w", err)
 	}
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	how := lookUp
+	if len(distinct) > fewIDs {
+		how = scan
+	}
+	err = s.snapshot(ctx, how, func(ctx context.Context, c *conn) error {
 		for _, k := range r.Keys() {
 			who, _ := lowerHex32(k)
 			err := c.query(ctx, sqlPartOf, []driver.Value{string(list), who}, func(v []driver.Value) error {

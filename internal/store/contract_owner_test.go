@@ -3,6 +3,8 @@ package store_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -310,6 +312,7 @@ func TestAnyOrderOfImport(t *testing.T) {
 	if testing.Short() {
 		rounds = 6
 	}
+	reached := map[string]bool{}
 	for round := range rounds {
 		clock := storetest.NewClock()
 		first := storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
@@ -353,6 +356,7 @@ func TestAnyOrderOfImport(t *testing.T) {
 			submit(carol.Entry(alice, at, id, "a stranger's"))
 		}
 		want := means(t, first, id, dave) + " " + threadOf(t, first, id)
+		reached[strings.Fields(want)[2]] = true
 		for range 4 {
 			r.Shuffle(len(taken), func(i, j int) { taken[i], taken[j] = taken[j], taken[i] })
 			second := storetest.MustOpen(t)
@@ -366,6 +370,39 @@ func TestAnyOrderOfImport(t *testing.T) {
 			}
 			wantWhole(t, second)
 		}
+	}
+	if len(reached) < 3 && !testing.Short() {
+		t.Errorf("only %v were reached", reached)
+	}
+}
+
+// An existing database keeps its contracts; where two posters share an id, who came first owns it.
+func TestOldContractsGetOwners(t *testing.T) {
+	old, err := os.ReadFile("../../testdata/stores/v1/engramd.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "engramd.db")
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	low, high := min(carol.Pub, dave.Pub), max(carol.Pub, dave.Pub)
+	outside(t, path, fmt.Sprintf(`INSERT INTO contract_states(contract, a, b, poster, status, created_at, event)
+		SELECT contract, x'%s', x'%s', x'%s', 'open', max(created_at) + 1, x'%064d' FROM contract_states GROUP BY contract LIMIT 1`, low, high, carol.Pub, 7))
+	s := storetest.MustOpen(t, func(o *store.Options) { o.Path = path })
+	for what, want := range map[string]int{
+		"contract_owners": rows(t, s, "(SELECT DISTINCT contract FROM contract_states)"),
+		"contract_owners AS o JOIN contract_states AS s ON s.contract = o.contract AND s.poster = o.owner AND s.n = (SELECT min(n) FROM contract_states WHERE contract = o.contract)": rows(t, s, "contract_owners"),
+		"contract_steps WHERE step IS NOT NULL AND live = 1 AND length(author) = 32 AND status <> ''":                                                                                 rows(t, s, "(SELECT id FROM events WHERE kind = 30091 UNION ALL SELECT id FROM history WHERE kind = 30091)"),
+		"contract_owners WHERE salt IS NOT NULL OR owner = x'" + carol.Pub + "'":                                                                                                      0,
+	} {
+		if got := rows(t, s, strings.ReplaceAll(what, "%", "%%")); got != want || want == 0 && !strings.Contains(what, "salt") {
+			t.Errorf("%s: %d rows, want %d", what, got, want)
+		}
+	}
+	report, err := s.Check(t.Context())
+	if err != nil || len(report.Displaced) != 1 || report.Displaced[0].Poster != carol.Pub || len(report.Astray) != 0 {
+		t.Errorf("check reports %+v, %v", report, err)
 	}
 }
 
