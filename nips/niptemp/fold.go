@@ -74,35 +74,46 @@ func Fold(a, b, owner string, steps []Step) (f Folded, ok bool) {
 	if len(pair) == 0 {
 		return Folded{}, false
 	}
-	root := firstOpen(pair, a, b, owner)
-	if root == nil {
-		if root = firstOpen(offers, a, b, owner); root != nil {
-			pair = beforeEnd(pair, closed, *root)
+	// The owner's open counts before another's, one to the other before an offer to everybody.
+	if owner != a && owner != b {
+		owner = ""
+	}
+	began := false
+	for _, by := range slices.Compact([]string{owner, ""}) {
+		if root := firstOpen(pair, by); root != nil {
+			return follow(*root, pair), true
+		}
+		root := firstOpen(offers, by)
+		if root == nil {
+			continue
+		}
+		began = true
+		if f := follow(*root, beforeEnd(pair, closed, *root)); len(f.Chain) > 0 {
+			return f, true
 		}
 	}
-	if root == nil {
-		return unproven(pair, owner), true
-	}
-	f.State = root.transition().begin(root.CreatedAt, root.ID)
-	state, chain := f.State.Follow(map[string]int64{root.Author: root.CreatedAt}, pair)
-	if root.Author == root.To && a != b && len(chain) == 0 {
-		// An offer that the other has not taken up is no state of the two.
+	if began { // an offer that the other has not taken up is no state of the two
 		return Folded{}, false
 	}
-	f.State = state
-	if root.Author != root.To || a == b {
-		f.Chain = append(f.Chain, root.ID)
-	}
-	f.Chain = append(f.Chain, chain...)
-	return f, true
+	return unproven(pair, owner), true
 }
 
-// firstOpen is the oldest open of the owner, or of anybody where he is neither
-// of the two; nil for none.
-func firstOpen(steps []Step, a, b, owner string) *Step {
+// follow is where steps lead from an open, which is one of them or was addressed
+// to its author.
+func follow(root Step, pair []Step) (f Folded) {
+	s := root.transition().begin(root.CreatedAt, root.ID)
+	f.State, f.Chain = s.Follow(map[string]int64{root.Author: root.CreatedAt}, pair)
+	if slices.ContainsFunc(pair, func(p Step) bool { return p.ID == root.ID }) {
+		f.Chain = append([]string{root.ID}, f.Chain...)
+	}
+	return f
+}
+
+// firstOpen is the oldest open by a key, "" for anybody; nil for none.
+func firstOpen(steps []Step, by string) *Step {
 	var first *Step
 	for i, p := range steps {
-		if p.Status != Open || p.Previous != "" && p.Previous != Open || (owner == a || owner == b) && p.Author != owner {
+		if p.Status != Open || p.Previous != "" && p.Previous != Open || by != "" && p.Author != by {
 			continue
 		}
 		if first == nil || p.compare(*first) < 0 {

@@ -60,6 +60,9 @@ func TestFold(t *testing.T) {
 		{name: "no open, a dispute under an owner", steps: chain("W accepted disputed 3"), owner: posterKey, status: Disputed, poster: posterKey, unsure: true},
 		{name: "two opens, none owns", steps: chain("P - open 2", "W - open 1"), status: Open, poster: workerKey, follow: "1"},
 		{name: "two opens, one owns", steps: chain("P - open 2", "W - open 1", "W open accepted 3"), owner: posterKey, status: Accepted, poster: posterKey, follow: "02"},
+		{name: "an open to the owner", steps: chain("W - open 1", "P open accepted 2"), owner: posterKey, status: Accepted, poster: workerKey, follow: "01"},
+		{name: "an open to the owner, who has an offer", steps: chain("W - open 1", "self - open 2"), owner: posterKey, status: Open, poster: workerKey, follow: "0"},
+		{name: "an open to the owner, whose offer is taken up", steps: chain("W - open 1", "self - open 2", "W open accepted 3"), owner: posterKey, status: Accepted, poster: posterKey, follow: "2"},
 		{name: "others' steps", steps: chain("P - open 1", "S open accepted 2", "selfS - open 0", "PS - open 1", "W open accepted 4"), status: Accepted, poster: posterKey, follow: "04"},
 	}
 	for _, tt := range tests {
