@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -274,4 +275,53 @@ func TestGuessesAreCounted(t *testing.T) {
 	if _, err := w.relay.Authorize(as(mara, guesser), gate.SurfaceReq, []nostr.Filter{{Kinds: []int{30090}, Authors: []string{mara.Pub}, Tags: nostr.TagMap{"d": names(5)}}}); err != nil {
 		t.Errorf("one's own entries: %v", err)
 	}
+}
+
+// Nobody locks the other out by a date ahead: a move may be a minute ahead at
+// most, and the next may be as much earlier.
+func TestDateAheadLocksNobodyOut(t *testing.T) {
+	for ahead, taken := range map[time.Duration]bool{895 * time.Second: false, 61 * time.Second: false, 60 * time.Second: true} {
+		w := newWorld(t)
+		posts, works := holder(anna), holder(will)
+		const id = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
+		w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "job"))
+		w.clock.Add(second)
+		w.mustPut(w.stateOf(will, id, anna.Pub, niptemp.Accepted, niptemp.Open, "job"))
+		w.clock.Add(ahead)
+		submitted := w.stateOf(will, id, anna.Pub, niptemp.Submitted, niptemp.Accepted, "job")
+		w.clock.Add(-ahead)
+		_, err := w.Move(t.Context(), works, id, MoveRequest{Status: niptemp.Submitted, Event: raw(submitted)})
+		now, want := w.clock.Now(), Invalid
+		if taken {
+			want = 0
+		}
+		wantCode(t, "submit ahead", err, want)
+		if !taken && !strings.Contains(err.Error(), now.UTC().Format(time.RFC3339)) {
+			t.Errorf("the refusal does not name the relay's time: %v", err)
+		}
+		from := niptemp.Accepted
+		if taken {
+			from = niptemp.Submitted
+		}
+		disputed := w.stateOf(anna, id, will.Pub, niptemp.Disputed, from, "job")
+		_, err = w.Move(t.Context(), posts, id, MoveRequest{Status: niptemp.Disputed, Event: raw(disputed)})
+		wantCode(t, "the other's move", err, 0)
+	}
+}
+
+// One second is not enough for two moves of one author, and he is told to wait.
+func TestTwoMovesInASecond(t *testing.T) {
+	w := newWorld(t)
+	const id = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
+	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "job"))
+	// Another's move in the same second is good: arrival decides.
+	wantCode(t, "accept", errOf(w.Move(t.Context(), holder(will), id, MoveRequest{Status: niptemp.Accepted, Event: raw(w.stateOf(will, id, anna.Pub, niptemp.Accepted, niptemp.Open, "job"))})), 0)
+	submitted := w.stateOf(will, id, anna.Pub, niptemp.Submitted, niptemp.Accepted, "job")
+	_, err := w.Move(t.Context(), holder(will), id, MoveRequest{Status: niptemp.Submitted, Event: raw(submitted)})
+	if wantCode(t, "submit", err, Invalid); err != nil && !strings.Contains(err.Error(), "wait a second") {
+		t.Error(err)
+	}
+	w.clock.Add(second)
+	submitted = w.stateOf(will, id, anna.Pub, niptemp.Submitted, niptemp.Accepted, "job")
+	wantCode(t, "a second later", errOf(w.Move(t.Context(), holder(will), id, MoveRequest{Status: niptemp.Submitted, Event: raw(submitted)})), 0)
 }

@@ -1,0 +1,55 @@
+package client_test
+
+import (
+	"errors"
+	"testing"
+
+	"engramd/internal/client"
+	"engramd/internal/contracts/contracttest"
+	"engramd/internal/store/storetest"
+	"engramd/nips/niptemp"
+)
+
+// What the poster signs of a contract made here shows that its id is his, and
+// nobody else's contract can be made under it.
+func TestContractCommitsToItsPoster(t *testing.T) {
+	url := contracttest.Start(t, nil).URL
+	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
+	id := example(t, poster, worker, true)
+	done[client.Contract](t)(worker.Move(t.Context(), id, "", "submitted", "", nil))
+	done[client.Contract](t)(poster.Move(t.Context(), id, "", "accepted", "the sources are missing", nil))
+	done[client.Contract](t)(worker.Move(t.Context(), id, "", "submitted", "", nil))
+	th := thread(t, worker, id)
+	proofs := map[string]int{}
+	for _, m := range th.Moves {
+		if !m.Follows {
+			t.Errorf("%s does not follow: %s", m.To, m.Why)
+		}
+		if niptemp.ProvenSalt(m.Event) != "" {
+			proofs[m.By]++
+		}
+	}
+	for _, e := range th.Entries {
+		if e.Event != nil && niptemp.ProvenSalt(e.Event) != "" {
+			proofs[e.Author.PubKey]++
+		}
+	}
+	if len(proofs) != 1 || proofs[poster.PubKey()] != 3 {
+		t.Errorf("proofs by %v, want three by %s", proofs, poster.PubKey())
+	}
+	last := th.Moves[len(th.Moves)-1]
+	if th.Contract.Status != "submitted" || last.To != "submitted" || len(th.Moves) != 5 {
+		t.Errorf("%+v", th.Contract)
+	}
+	thief, key := contractsOf(t, "thief", url), storetest.NewKey("thief")
+	open := key.State(storetest.NewKey("worker"), last.CreatedAt-storetest.Start.Unix(), id, "", "open")
+	if err := open.Sign(key.Secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := thief.New(t.Context(), client.ContractOffer{Worker: worker.PubKey(), Description: "mine", Event: open}); !errors.Is(err, client.ErrConflict) && !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("a contract under the same id: %v", err)
+	}
+	if got := thread(t, worker, id).Contract.Poster.PubKey; got != poster.PubKey() {
+		t.Errorf("its poster is %s", got)
+	}
+}
