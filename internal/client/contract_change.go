@@ -93,7 +93,7 @@ func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0]
 // moving signs the 30091 that moves a contract on.
 func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
-	at, err := cs.following(t, max(c.UpdatedAt, t.last[kindContractState]))
+	at, err := cs.following(max(c.UpdatedAt, t.last[kindContractState]))
 	if err != nil {
 		return nil, err
 	}
@@ -235,13 +235,10 @@ func (cs *Contracts) label(t Thread) string {
 	return cs.PubKey()
 }
 
-// entry signs the 30090 of a shared entry, later than all that its author wrote.
+// entry signs the 30090 of a shared entry, dated now: what the second has besides
+// stands in the thread all the same.
 func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	c, me := t.Contract, cs.PubKey()
-	at, err := cs.following(t, t.last[kindContractEntry])
-	if err != nil {
-		return nil, err
-	}
 	nonce, err := cs.c.random(6)
 	if err != nil {
 		return nil, err
@@ -252,7 +249,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(at), Content: text,
+	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(cs.c.now()), Content: text,
 		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", cs.label(t)}}}
 	if s.Sealed {
 		if ev.Content, err = cs.sealed(text, c.other(me)); err != nil {
@@ -307,7 +304,7 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	e.Author = named(t.Contract, e.Author)
 	if ev != nil {
 		if signed, ok := cs.c.entryOfEvent(ev); ok {
-			signed.Author, signed.ArrivedAt = named(t.Contract, signed.Author), e.ArrivedAt
+			signed.Author, signed.ArrivedAt, signed.N = named(t.Contract, signed.Author), e.ArrivedAt, e.N
 			return signed, nil
 		}
 	}

@@ -177,6 +177,8 @@ type ContractMove struct {
 	By        string // pubkey of its author
 	Note      string
 	CreatedAt int64
+	ArrivedAt int64        // when the relay that keeps the contract took it; 0 where unknown
+	N         int64        // as of an entry
 	Event     *nostr.Event // verified
 	// Follows says that the move is allowed after those before it that were
 	// seen; Why says why not.
@@ -185,11 +187,11 @@ type ContractMove struct {
 }
 
 // replay follows the state events of one pair, and of the opens that either of
-// the two addressed to himself, from the oldest on. The state is nil if there is
-// none.
-func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) {
-	slices.SortFunc(events, func(a, b *nostr.Event) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+// the two addressed to himself, in the order of arrival as far as it is known, else
+// from the oldest on. The state is nil if there is none.
+func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []ContractMove) {
+	events = Arrange(events, func(ev **nostr.Event) Place {
+		return Place{N: order[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}
 	})
 	var pair, adopted *niptemp.State
 	selves := map[string]*niptemp.State{}
@@ -198,7 +200,8 @@ func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) 
 			continue
 		}
 		body := stateBodyOf(ev.Content)
-		m := ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev}
+		m := ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev,
+			N: order[ev.ID].N, ArrivedAt: order[ev.ID].ReceivedAt}
 		to := tagValue(ev, "p")
 		self := to == ev.PubKey
 		befores := []*niptemp.State{pair}

@@ -28,6 +28,11 @@ type Signer interface {
 	Sign(ctx context.Context, ev *nostr.Event) error
 }
 
+// RelayKey signs in the relay's own name; *relaykey.Ring is one.
+type RelayKey interface {
+	Sign(ev *nostr.Event) error
+}
+
 // Sealer encrypts and authenticates under the master key.
 type Sealer interface {
 	// Ready returns nil, or an *Error that is Unavailable and says why nothing
@@ -83,6 +88,7 @@ type Options struct {
 	Signer     Signer
 	Sealer     Sealer
 	Identities Identities
+	RelayKey   RelayKey         // nil: orders of threads are not signed
 	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
 	Clock      func() time.Time // nil is time.Now
 	Rand       io.Reader        // nil is crypto/rand.Reader

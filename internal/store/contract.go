@@ -175,6 +175,9 @@ func (w *writer) setState(r *record, s niptemp.State) error {
 		if _, err := w.exec(sqlFromOffer, s.Contract, a, b, poster); err != nil {
 			return err
 		}
+		if err := w.joinOffer(s.Contract, a, b); err != nil {
+			return err
+		}
 	}
 	_, err = w.exec(sqlOfferTaken, s.Contract, poster)
 	return err
