@@ -125,6 +125,8 @@ DROP TABLE temp.arrived;
 DROP TABLE temp.counted;
 DROP INDEX contract_entries_private;
 CREATE INDEX contract_entries_private ON contract_entries(author, contract, form, k) WHERE seq IS NULL;
+DROP INDEX contract_entries_waiting;
+CREATE INDEX contract_entries_waiting ON contract_entries(arrived_at, n) WHERE seq IS NULL AND form < 2;
 CREATE INDEX contract_entries_order ON contract_entries(contract, author, other, n, k, id, form, withdrawn, type);
 
 -- The counters tell what is withdrawn from what is not, for not everybody sees it.

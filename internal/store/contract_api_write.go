@@ -13,7 +13,7 @@ import (
 const (
 	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data, n, k)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n, id`
+	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n`
 )
 
 // AddPrivateEntry keeps a private entry, sealed in e.Data, for its author: e.Author, e.Other, e.CreatedAt, e.Type and e.Entry
