@@ -58,6 +58,7 @@ ALTER TABLE deleted_addresses ADD COLUMN request BLOB;
 -- Contract memory does not expire: a tag that says so has no effect.
 UPDATE events SET expires_at = NULL WHERE kind IN (30090, 30091) AND expires_at IS NOT NULL;
 UPDATE history SET expires_at = NULL WHERE kind IN (30090, 30091) AND expires_at IS NOT NULL;
+CREATE INDEX history_contract ON history(kind, pubkey, d) WHERE kind IN (30090, 30091);
 DROP INDEX contract_entries_expiring;
 ALTER TABLE contract_entries DROP COLUMN expires_at;
 

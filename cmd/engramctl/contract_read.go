@@ -98,8 +98,8 @@ time, author's role, type, visibility, id, and whether its signature holds:
   unverified  the relay's API has it, and showed no signed event
   private     never signed
 
-and "withdrawn" where its author took it back. The text below it is indented. Superseded entries are shown to parties only, by relays
-that keep them.`,
+and "withdrawn" where its author took it back. The text below it is indented. Superseded
+entries are shown to parties only, by relays that keep them.`,
 		Example: `  engramctl contract read ID --last 10
   engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
 		Args: arguments("ID"),

@@ -166,12 +166,16 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 		return e, status, err
 	}
 	ev := s.Event
-	if ev != nil {
+	switch {
+	case ev != nil:
 		err = cs.given(ev, kindContractEntry, id)
-	} else if t.Contract.party(cs.PubKey()) {
-		ev, err = cs.entry(t, s)
-	} else {
+	case !t.Contract.party(cs.PubKey()):
 		err = fmt.Errorf("%w: this key is no party of the contract: its poster and its worker write", ErrAuth)
+	case niptemp.Status(t.Contract.Status).Final():
+		// A relay would take it for one that comes late, if it is of the same second.
+		err = &ConflictError{Reason: "the contract is " + t.Contract.Status + ": no entries are taken any more"}
+	default:
+		ev, err = cs.entry(t, s)
 	}
 	if err != nil {
 		return ContractEntry{}, status, err

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -139,5 +140,45 @@ func TestWithdrawnBeforeItCame(t *testing.T) {
 	}
 	if isHead(t, s, said[1]) || isHead(t, s, moves[2]) {
 		t.Error("what was withdrawn is shown")
+	}
+}
+
+// Of one address history comes as it arrived, the last first, in pages of any size.
+func TestHistoryOfAnAddressIsByArrival(t *testing.T) {
+	s := storetest.MustOpen(t)
+	var all []*nostr.Event
+	for i := range int64(9) {
+		ev := bob.Entry(alice, []int64{5, 5, 1, 7, 5, 2, 7, 6, 9}[i], "c", fmt.Sprint(i))
+		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() {
+			t.Fatal(r)
+		}
+		all = append(all, ev)
+	}
+	slices.Reverse(all)
+	all = slices.DeleteFunc(all, func(ev *nostr.Event) bool { return isHead(t, s, ev) })
+	d, table := "c", storetest.MustTable(t, gate.Options{})
+	party, stranger := gate.Party(table, gate.NewReader(alice.Pub)), gate.Party(table, gate.NewReader(carol.Pub))
+	for limit := 1; limit <= len(all)+1; limit++ {
+		var got []string
+		q := store.HistoryQuery{Kind: 30090, Author: bob.Pub, D: &d, Limit: limit}
+		for more := true; more; {
+			var rows []store.Row
+			var err error
+			if rows, more, err = s.History(t.Context(), party, q); err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows {
+				q.Before = fmt.Sprintf("%x", row.ID)
+				got = append(got, q.Before)
+			}
+		}
+		if !slices.Equal(got, idsOf(all...)) {
+			t.Fatalf("in pages of %d: %.8s, want %.8s", limit, got, idsOf(all...))
+		}
+	}
+	for _, before := range []string{all[0].ID, bob.Note(0, "not here").ID} {
+		if rows, _, err := s.History(t.Context(), stranger, store.HistoryQuery{Kind: 30090, Author: bob.Pub, D: &d, Before: before}); len(rows) > 0 || !errors.Is(err, store.ErrFilter) {
+			t.Errorf("a stranger who names a version gets %d and %v", len(rows), err)
+		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 // expired. more says that the limit, or MaxBytes, kept further versions back: ask again with Until, or exactly with
 // After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
 //
-// Versions of contract memory say besides, behind the members of the event, which number they have, when they came and whether
+// Those of one address of contract memory come by arrival, the last first. Versions of contract memory say besides, behind the members of the event, which number they have, when they came and whether
 // they were withdrawn.
 //
 // Versions are kept under a rule of the gate. When the operator takes the rule away they are shown to nobody: they were
@@ -36,6 +36,12 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 		return nil, false, err
 	}
 	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)}
+	if isContract(q.Kind) && q.D != nil {
+		if rows, more, err = s.arrivals(ctx, scope, q, size); err == nil {
+			err = s.withArrivals(ctx, rows)
+		}
+		return rows, more, err
+	}
 	how := scan
 	if q.D != nil && size.rows <= fewRows {
 		how = lookUp

@@ -204,7 +204,11 @@ type HistoryQuery struct {
 	D      *string   // nil: every address
 	Until  *int64    // created_at, inclusive
 	After  *Position // resume behind this row; nil starts at the newest
-	Limit  int       // 0 means 100
+	// Of one address of contract memory versions come by arrival, the last first: Before is the id of a version to resume behind,
+	// and Below its Seq, which a caller of several pages knows.
+	Before string
+	Below  int64
+	Limit  int // 0 means 100
 	// MaxBytes of JSON, at least one row is returned; 0 means 8 MiB.
 	MaxBytes int
 }
