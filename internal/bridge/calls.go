@@ -14,7 +14,6 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/wire"
-	"engramd/nips/niptemp"
 )
 
 // eventAnswer is the answer of POST /events to an event that the relay has.
@@ -163,9 +162,6 @@ func historyQuery(raw string) (q relay.HistoryQuery, err error) {
 			return q, err
 		}
 	}
-	if q.Before != "" && (q.D == nil || q.Kind != niptemp.KindEntry && q.Kind != niptemp.KindState) {
-		return q, errors.New("parameter before goes with d and a kind of contract memory")
-	}
 	return q, nil
 }
 
@@ -196,6 +192,11 @@ func setParameter(q *relay.HistoryQuery, name, value string) error {
 		if !lowerHex64(value) {
 			return errors.New("parameter before must be an event id, 64 lower-case hex digits")
 		}
+	case "arrival":
+		q.Arrivals = value == "true"
+		if value != "true" && value != "false" {
+			return errors.New("parameter arrival must be true or false")
+		}
 	case "limit":
 		n, ok := plainNumber(value, 31)
 		q.Limit = int(n)
@@ -203,7 +204,7 @@ func setParameter(q *relay.HistoryQuery, name, value string) error {
 			return errors.New("parameter limit must be a number from 1 on")
 		}
 	default:
-		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until, before and limit")
+		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until, before, arrival and limit")
 	}
 	return nil
 }

@@ -16,7 +16,9 @@ type HistoryQuery struct {
 	D      *string          // one address; nil is all of them
 	Until  *nostr.Timestamp // newest created_at, inclusive; nil is no bound
 	Before string           // of one address of contract memory: the id of the version to go on behind, in the order of arrival
-	Limit  int              // versions at most; 0 means the default limit of a filter
+	// Arrivals adds to contract memory what the relay knows of its arrival, behind the members of the event.
+	Arrivals bool
+	Limit    int // versions at most; 0 means the default limit of a filter
 }
 
 // Versions gives superseded versions page by page, newest first, ties by
@@ -58,8 +60,11 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 		relay: r,
 		from:  r.Now(),
 		scope: gate.Party(table.PartiesOnly(), reader),
-		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D, Before: q.Before},
+		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D, Before: q.Before, Arrivals: q.Arrivals},
 		left:  min(limit, limits.MaxLimit),
+	}
+	if q.Before != "" && !v.ask.ByArrival() {
+		return nil, &Refusal{Prefix: "invalid", Text: "before goes with d and a kind of contract memory"}
 	}
 	if q.Until != nil {
 		until := int64(*q.Until)

@@ -83,7 +83,7 @@ func TestWithdrawnInHistory(t *testing.T) {
 	put(t, s, mixed, store.Stored)
 	table := storetest.MustTable(t, gate.Options{})
 	for _, who := range []storetest.Key{alice, bob, carol} {
-		rows, _, err := s.History(t.Context(), gate.Party(table, gate.NewReader(who.Pub)), store.HistoryQuery{Kind: 30090, Author: bob.Pub})
+		rows, _, err := s.History(t.Context(), gate.Party(table, gate.NewReader(who.Pub)), store.HistoryQuery{Kind: 30090, Author: bob.Pub, Arrivals: true})
 		if who == carol {
 			if err != nil || len(rows) > 0 {
 				t.Errorf("a stranger reads %d versions (%v)", len(rows), err)

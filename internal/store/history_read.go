@@ -36,8 +36,8 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 		return nil, false, err
 	}
 	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)}
-	if isContract(q.Kind) && q.D != nil {
-		if rows, more, err = s.arrivals(ctx, scope, q, size); err == nil {
+	if q.ByArrival() {
+		if rows, more, err = s.arrivals(ctx, scope, q, size); err == nil && q.Arrivals {
 			err = s.withArrivals(ctx, rows)
 		}
 		return rows, more, err
@@ -48,11 +48,14 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 	}
 	ask := Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
-	if err == nil && isContract(q.Kind) {
+	if err == nil && isContract(q.Kind) && q.Arrivals {
 		err = s.withArrivals(ctx, page.Rows)
 	}
 	return page.Rows, page.More, err
 }
+
+// ByArrival reports whether versions come in the order of arrival.
+func (q *HistoryQuery) ByArrival() bool { return isContract(q.Kind) && q.D != nil }
 
 // span selects the versions that are asked for.
 func (q *HistoryQuery) span() (span, *wanted, error) {

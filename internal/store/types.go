@@ -208,7 +208,10 @@ type HistoryQuery struct {
 	// and Below its Seq, which a caller of several pages knows.
 	Before string
 	Below  int64
-	Limit  int // 0 means 100
+	// Arrivals adds to versions of contract memory, behind the members of the event, which number they have, when they came and
+	// whether they were withdrawn. Not every reader of events passes over what he does not know.
+	Arrivals bool
+	Limit    int // 0 means 100
 	// MaxBytes of JSON, at least one row is returned; 0 means 8 MiB.
 	MaxBytes int
 }
@@ -226,7 +229,7 @@ func (r Report) OK() bool { return len(r.Problems) == 0 }
 
 // Problem is one finding of Check.
 type Problem struct {
-	Check  string // "integrity", "json", "class", "tags", "heads", "states", "usage", "keys"
+	Check  string // "integrity", "json", "class", "tags", "heads", "states", "threads", "order", "usage", "keys"
 	Detail string // what was found; names seq numbers, no ids or keys
 	Advice string // what the operator can do
 }
