@@ -253,7 +253,11 @@ func (w *writer) withdrawn(of client.Withdrawal) {
 // gap says what is gone.
 func (w *writer) gap(n int, g client.ThreadGap) {
 	w.line("### %d. Gone: %s\n", n, code(g.Type))
-	w.line("- By: the %s", cmp.Or(line(g.Role), "author, whose part is not known"))
+	if g.Role == "poster" || g.Role == "worker" {
+		w.line("- By: the %s", g.Role)
+	} else {
+		w.line("- By: an author whose part is not known")
+	}
 	w.line("- Number: %d", g.N)
 	w.line("- Arrived: %s", when(g.ReceivedAt))
 	if g.Status != "" {
