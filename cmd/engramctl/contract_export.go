@@ -19,6 +19,7 @@ import (
 const (
 	exportEvents     = "events.jsonl"
 	exportTranscript = "transcript.md"
+	exportOrder      = "order.json"
 )
 
 func (a *app) contractExportCommand() *cobra.Command {
@@ -29,8 +30,11 @@ func (a *app) contractExportCommand() *cobra.Command {
 		Short: "Write a contract's whole thread down, for a dispute",
 		Long: `Write the whole thread of a contract into a new folder:
 
-  events.jsonl   every signed event, states and entries, oldest first, one a line, as
-                 engramd import takes them and every program that knows Nostr checks
+  events.jsonl   every signed event, states, entries and the requests by which they were
+                 withdrawn, in the order of arrival, one a line, as engramd import takes
+                 them and every program that knows Nostr checks
+  order.json     the order of arrival and its gaps, signed by the relay that keeps the
+                 contract (kind 24174), if it gave one
   transcript.md  who said and did what, and of each entry whether its signature holds,
                  when it was created by its author's word, and when it arrived, if known
 
@@ -98,7 +102,7 @@ func distinct(all []string) []string {
 	return out
 }
 
-// writeExport makes the folder with both files, or nothing.
+// writeExport makes the folder with its files, or nothing.
 func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return usagef("--to: %w", err)
@@ -110,6 +114,11 @@ func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
 	}()
 	if err := writeNew(filepath.Join(dir, exportEvents), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
 		return err
+	}
+	if t.Order != nil {
+		if err := writeNew(filepath.Join(dir, exportOrder), func(w io.Writer) error { return paper.Order(w, t) }); err != nil {
+			return err
+		}
 	}
 	return writeNew(filepath.Join(dir, exportTranscript), func(w io.Writer) error { return paper.Markdown(w, t, o) })
 }

@@ -14,19 +14,22 @@ import (
 
 // contractEntryOut is an entry in JSON; times are RFC 3339.
 type contractEntryOut struct {
-	EntryID     string   `json:"entry_id"`
-	Author      partyOut `json:"author"`
-	Role        string   `json:"role,omitempty"` // of its author
-	Type        string   `json:"type"`
-	Visibility  string   `json:"visibility"`
-	Content     string   `json:"content"`
-	Attachments []string `json:"attachments"`
-	CreatedAt   string   `json:"created_at"`
-	ArrivedAt   string   `json:"arrived_at,omitempty"`
-	EventID     string   `json:"nostr_event_id,omitempty"`
-	Signature   string   `json:"signature"` // holds, differs, unseen, none
-	Sealed      bool     `json:"sealed,omitempty"`
-	Unreadable  bool     `json:"unreadable,omitempty"`
+	EntryID     string        `json:"entry_id"`
+	Author      partyOut      `json:"author"`
+	Role        string        `json:"role,omitempty"` // of its author
+	Type        string        `json:"type"`
+	Visibility  string        `json:"visibility"`
+	Content     string        `json:"content"`
+	Attachments []string      `json:"attachments"`
+	CreatedAt   string        `json:"created_at"`
+	ArrivedAt   string        `json:"arrived_at,omitempty"`
+	N           int64         `json:"n,omitempty"` // its number in the order of arrival
+	K           int64         `json:"k,omitempty"` // of a private entry: which one of its side it is, after n
+	Withdrawn   *withdrawnOut `json:"withdrawn,omitempty"`
+	EventID     string        `json:"nostr_event_id,omitempty"`
+	Signature   string        `json:"signature"` // holds, differs, unseen, none
+	Sealed      bool          `json:"sealed,omitempty"`
+	Unreadable  bool          `json:"unreadable,omitempty"`
 }
 
 func entryFrom(e client.ContractEntry, role string) contractEntryOut {
@@ -35,10 +38,30 @@ func entryFrom(e client.ContractEntry, role string) contractEntryOut {
 	if e.ArrivedAt != 0 {
 		out.ArrivedAt = stamp(e.ArrivedAt)
 	}
+	out.N, out.K, out.Withdrawn = e.N, e.K, withdrawnFrom(e.Withdrawn)
 	if out.Attachments == nil {
 		out.Attachments = []string{}
 	}
 	return out
+}
+
+// withdrawnOut says that an author took something back; event is the signed request,
+// or its id, or nothing.
+type withdrawnOut struct {
+	At    string `json:"at"`
+	Event any    `json:"event,omitempty"`
+}
+
+func withdrawnFrom(w *client.Withdrawal) *withdrawnOut {
+	switch {
+	case w == nil:
+		return nil
+	case w.Event != nil:
+		return &withdrawnOut{stamp(w.At), w.Event}
+	case w.Request != "":
+		return &withdrawnOut{stamp(w.At), w.Request}
+	}
+	return &withdrawnOut{At: stamp(w.At)}
 }
 
 // threadOut is `contract read --json` and `contract search --json`.
@@ -46,7 +69,7 @@ type threadOut struct {
 	answerOut
 	ContractID string             `json:"contract_id"`
 	Status     string             `json:"status"`
-	Entries    []contractEntryOut `json:"entries"` // oldest first
+	Entries    []contractEntryOut `json:"entries"` // in the order of arrival
 	Total      int                `json:"total"`   // that fit, not only those shown
 }
 
@@ -65,17 +88,18 @@ func (a *app) contractReadCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "read ID [--type TYPE] [--author WHO] [--last N] [--json]",
 		Short: "Read what was said in a contract",
-		Long: `Read what was said in a contract, oldest first: every shared entry, superseded ones too,
-and the private ones of your own side. Each has a line with time, author's role, type,
-visibility, id, and whether its signature holds:
+		Long: `Read what was said in a contract, in the order in which it arrived at the relay that keeps
+the contract (by the dates where no relay tells): every shared entry, superseded and
+withdrawn ones too, and the private ones of your own side. Each has a line with its number,
+time, author's role, type, visibility, id, and whether its signature holds:
 
   signed      the signed event was seen, and is right
   DIFFERS     the relay's API said something else than was signed; what was signed is shown
   unverified  the relay's API has it, and showed no signed event
   private     never signed
 
-The text below it is indented. Superseded entries are shown to parties only, by relays
-that keep them.`,
+and "withdrawn" where its author took it back. The text below it is indented. Superseded
+entries are shown to parties only, by relays that keep them.`,
 		Example: `  engramctl contract read ID --last 10
   engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
 		Args: arguments("ID"),
@@ -97,7 +121,7 @@ that keep them.`,
 	jsonFlag(c, &asJSON)
 	withFlag(c, &with)
 	entryFlags(c, &f)
-	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the oldest")
+	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the first")
 	c.Flags().IntVar(&offset, "offset", 0, "leave out the first `N`")
 	c.Flags().IntVar(&last, "last", 0, "only the newest `N`")
 	c.MarkFlagsMutuallyExclusive("limit", "last")
@@ -165,7 +189,10 @@ func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryF
 func (a *app) printEntry(c client.Contract, e client.ContractEntry) error {
 	state := map[client.Signature]string{client.SignatureHolds: "signed", client.SignatureDiffers: "DIFFERS",
 		client.SignatureUnseen: "unverified", client.SignatureNone: "private"}[e.Signature]
-	err := a.print("%s  %s  %s  %s  %s  %s\n", stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), oneLine(e.Type, 20), oneLine(e.Visibility, 20),
+	if e.Withdrawn != nil {
+		state += ", withdrawn " + stamp(e.Withdrawn.At)
+	}
+	err := a.print("%s%s  %s  %s  %s  %s  %s\n", number(e.N, e.K), stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), oneLine(e.Type, 20), oneLine(e.Visibility, 20),
 		oneLine(e.EntryID, 40), state)
 	switch {
 	case err != nil:
@@ -178,6 +205,17 @@ func (a *app) printEntry(c client.Contract, e client.ContractEntry) error {
 		text += "    attached: " + oneLine(url, 2000) + "\n"
 	}
 	return a.print("%s\n", text)
+}
+
+// number is the number of an entry with what goes between it and the next column; "" where it is not known.
+func number(n, k int64) string {
+	switch {
+	case k > 0:
+		return fmt.Sprintf("%d+%d  ", n, k)
+	case n > 0:
+		return fmt.Sprintf("%d  ", n)
+	}
+	return ""
 }
 
 // lines are those of a text, without the empty one after its last line end.

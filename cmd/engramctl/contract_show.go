@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -17,7 +18,8 @@ func (a *app) contractShowCommand() *cobra.Command {
 		Use:   "show ID [--json]",
 		Short: "Show a contract: parties, status, and how it got there",
 		Long: `Show a contract: its parties, status and terms, and the state moves that were seen, each
-with its author and time. What the parties said is what contract read shows.`,
+with its author, its date and its number in the order of arrival, if a relay tells it, and
+what is gone for good. What the parties said is what contract read shows.`,
 		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
 		Args:    arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
@@ -43,6 +45,8 @@ type moveOut struct {
 	To        string `json:"to"`
 	By        string `json:"by"` // pubkey in hex
 	CreatedAt string `json:"created_at"`
+	ArrivedAt string `json:"arrived_at,omitempty"`
+	N         int64  `json:"n,omitempty"` // its number in the order of arrival
 	Note      string `json:"note,omitempty"`
 	EventID   string `json:"nostr_event_id"`
 	Doubt     string `json:"doubt,omitempty"` // why it does not follow from the moves before it
@@ -51,7 +55,11 @@ type moveOut struct {
 func movesOut(moves []client.ContractMove) []moveOut {
 	out := []moveOut{}
 	for _, m := range moves {
-		out = append(out, moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: stamp(m.CreatedAt), Note: m.Note, EventID: m.Event.ID, Doubt: m.Why})
+		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why}
+		if m.ArrivedAt != 0 {
+			one.ArrivedAt = stamp(m.ArrivedAt)
+		}
+		out = append(out, one)
 	}
 	return out
 }
@@ -88,7 +96,7 @@ func (a *app) printContract(t client.Thread, me string) error {
 	}
 	line("entries", "%d", len(t.Entries))
 	for _, m := range t.Moves {
-		text := fmt.Sprintf("%s by %s", m.To, c.Role(m.By))
+		text := fmt.Sprintf("%s%s by %s", number(m.N, 0), m.To, c.Role(m.By))
 		if m.Note != "" {
 			text += ": " + oneLine(m.Note, 200)
 		}
@@ -96,6 +104,11 @@ func (a *app) printContract(t client.Thread, me string) error {
 			text += " (does not follow from what was seen before it)"
 		}
 		line(stamp(m.CreatedAt), "%s", text)
+	}
+	if t.Order != nil {
+		for _, gap := range t.Order.Gaps {
+			line(stamp(gap.ReceivedAt), "%s%s gone for good: %s", number(gap.N, 0), cmp.Or(gap.Role, "somebody"), oneLine(gap.Type, 20))
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err

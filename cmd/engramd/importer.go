@@ -35,7 +35,7 @@ type importer struct {
 // requests to vanish, expired ones and those from the future stay out, whoever
 // brings them. Lists, bans and rates do not hold for the operator.
 func newJudge(names relay.Names, o policy.Options) (policy.Hook, error) {
-	p, err := policy.New(policy.Options{RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom})
+	p, err := policy.New(policy.Options{RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom, Import: true})
 	if err != nil {
 		return nil, err
 	}

@@ -187,6 +187,16 @@ func setParameter(q *relay.HistoryQuery, name, value string) error {
 		if !ok {
 			return errors.New("parameter until must be a time in seconds")
 		}
+	case "before":
+		q.Before = value
+		if !lowerHex64(value) {
+			return errors.New("parameter before must be an event id, 64 lower-case hex digits")
+		}
+	case "arrival":
+		q.Arrivals = value == "true"
+		if value != "true" && value != "false" {
+			return errors.New("parameter arrival must be true or false")
+		}
 	case "limit":
 		n, ok := plainNumber(value, 31)
 		q.Limit = int(n)
@@ -194,7 +204,7 @@ func setParameter(q *relay.HistoryQuery, name, value string) error {
 			return errors.New("parameter limit must be a number from 1 on")
 		}
 	default:
-		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until and limit")
+		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until, before, arrival and limit")
 	}
 	return nil
 }

@@ -147,12 +147,19 @@ type ContractEntry struct {
 	Attachments []string
 	CreatedAt   int64 // by its author's word, if it is signed
 	ArrivedAt   int64 // when the relay took it; 0 where unknown
-	EventID     string
-	Event       *nostr.Event // verified; nil if none was seen
-	Signature   Signature
+	// N is its number in the order of arrival at the relay that keeps the contract;
+	// of a private entry the number after which it came, and K which one of its side
+	// it is. 0 where that relay does not have it, or does not tell.
+	N, K      int64
+	Withdrawn *Withdrawal // nil for what stands
+	EventID   string
+	Event     *nostr.Event // verified; nil if none was seen
+	Signature Signature
 	// Sealed says that the event's content is encrypted between the parties;
 	// Content is the decrypted text, or "" with Unreadable.
 	Sealed, Unreadable bool
+
+	rank int64 // where the relay that keeps the contract lists it, from 1 on
 }
 
 // PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if it

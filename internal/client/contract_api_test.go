@@ -91,8 +91,12 @@ func TestWorkedExample(t *testing.T) {
 					}
 				}
 				shared := th.Select(client.EntryFilter{Visibility: client.VisibilityShared})
-				if first := shared[0].Content; who != stranger && first != "Focus on government filings" {
-					t.Errorf("the first entry is %q", first)
+				// All of it is of one second: where no relay tells the order, it is unproven.
+				if first := shared[0].Content; api && first != "Focus on government filings" || (th.Order != nil) != (api && who != stranger) {
+					t.Errorf("the first entry is %q, the order %+v", first, th.Order)
+				}
+				if who == poster && api && (th.Entries[1].Content != "Understood" || th.Entries[2].K != 1 || th.Entries[3].Content != "The summary" || th.Entries[3].N != th.Entries[2].N+1) {
+					t.Errorf("the entries stand otherwise: %+v", th.Entries)
 				}
 			}
 			if !api {

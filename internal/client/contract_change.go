@@ -13,7 +13,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
-	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -95,10 +94,9 @@ func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0]
 func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
 	// It is later than our last and, where the other's clock is ahead, not much earlier than what it follows.
-	last := max(t.last[kindContractState], c.UpdatedAt-aheadToFollow-1)
-	at, err := nipae.NextCreatedAt(cs.c.now(), last)
+	at, err := cs.following(max(t.last[kindContractState], c.UpdatedAt-aheadToFollow-1))
 	if err != nil {
-		return nil, &PoisonedError{Head: last}
+		return nil, err
 	}
 	body := stateBody{ContractID: c.ID, Status: to, PreviousStatus: c.Status, PosterAgentID: c.agentID(c.Poster.PubKey), WorkerAgentID: c.agentID(c.Worker.PubKey),
 		AmountSats: c.AmountSats, Description: c.Description, Deadline: rfc3339(c.Deadline), Note: note, TransitionAt: rfc3339(at)}
@@ -169,12 +167,16 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 		return e, status, err
 	}
 	ev := s.Event
-	if ev != nil {
+	switch {
+	case ev != nil:
 		err = cs.given(ev, kindContractEntry, id)
-	} else if t.Contract.party(cs.PubKey()) {
-		ev, err = cs.entry(t, s)
-	} else {
+	case !t.Contract.party(cs.PubKey()):
 		err = fmt.Errorf("%w: this key is no party of the contract: its poster and its worker write", ErrAuth)
+	case niptemp.Status(t.Contract.Status).Final():
+		// A relay would take it for one that comes late, if it is of the same second.
+		err = &ConflictError{Reason: "the contract is " + t.Contract.Status + ": no entries are taken any more"}
+	default:
+		ev, err = cs.entry(t, s)
 	}
 	if err != nil {
 		return ContractEntry{}, status, err
@@ -238,13 +240,10 @@ func (cs *Contracts) label(t Thread) string {
 	return cs.PubKey()
 }
 
-// entry signs the 30090 of a shared entry, later than all that its author wrote.
+// entry signs the 30090 of a shared entry, dated now: what the second has besides
+// stands in the thread all the same.
 func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	c, me := t.Contract, cs.PubKey()
-	at, err := cs.following(t, t.last[kindContractEntry])
-	if err != nil {
-		return nil, err
-	}
 	nonce, err := cs.c.random(6)
 	if err != nil {
 		return nil, err
@@ -255,7 +254,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(at), Content: text,
+	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(cs.c.now()), Content: text,
 		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", cs.label(t)}}}
 	ev.Tags = append(ev.Tags, t.salt...)
 	if s.Sealed {
@@ -311,7 +310,7 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	e.Author = named(t.Contract, e.Author)
 	if ev != nil {
 		if signed, ok := cs.c.entryOfEvent(ev); ok {
-			signed.Author, signed.ArrivedAt = named(t.Contract, signed.Author), e.ArrivedAt
+			signed.Author, signed.ArrivedAt, signed.N = named(t.Contract, signed.Author), e.ArrivedAt, e.N
 			return signed, nil
 		}
 	}

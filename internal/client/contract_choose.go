@@ -26,7 +26,7 @@ func (g *gathering) choose(with string) (*Contract, error) {
 			continue
 		}
 		if kind == kindContractState {
-			if state, _ := replay(g.ofPair(kind, *pair)); state != nil {
+			if state, _ := replay(g.ofPair(kind, *pair), nil); state != nil {
 				return &Contract{ID: g.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}, nil
 			}
 			continue

@@ -177,6 +177,8 @@ type ContractMove struct {
 	By        string // pubkey of its author
 	Note      string
 	CreatedAt int64
+	ArrivedAt int64        // when the relay that keeps the contract took it; 0 where unknown
+	N         int64        // as of an entry
 	Event     *nostr.Event // verified
 	// Follows says that the move is allowed after those before it that were
 	// seen; Why says why not.

@@ -105,7 +105,7 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 		if k != self {
 			group = slices.Concat(group, groups[self], groups[other])
 		}
-		state, moves := replay(group)
+		state, moves := replay(group, nil)
 		if state == nil {
 			continue
 		}

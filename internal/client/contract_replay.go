@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -12,10 +11,11 @@ import (
 
 // replay finds where the state events of one pair of keys, and the opens that
 // either of the two addressed to himself, lead, whatever order relays took them
-// in. The moves are listed from the oldest on. The state is nil if there is none.
-func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) {
-	slices.SortFunc(events, func(a, b *nostr.Event) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
+// in. The moves are listed in the order of arrival as far as it is known, else from
+// the oldest on. The state is nil if there is none.
+func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []ContractMove) {
+	events = Arrange(events, func(ev **nostr.Event) Place {
+		return Place{N: order[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}
 	})
 	owner := ownerAmong(events)
 	var steps []niptemp.Step
@@ -32,7 +32,8 @@ func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) 
 			selves = append(selves, p.Author)
 		}
 		body := stateBodyOf(ev.Content)
-		moves = append(moves, ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: p.CreatedAt, Event: ev})
+		moves = append(moves, ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: p.CreatedAt, Event: ev,
+			N: order[ev.ID].N, ArrivedAt: order[ev.ID].ReceivedAt})
 	}
 	follows, place := map[string]int{}, 0
 	note := func(a, b string) *niptemp.State {

@@ -18,8 +18,9 @@ import (
 // Thread is everything that is known of one contract of one pair of keys.
 type Thread struct {
 	Contract Contract
-	Entries  []ContractEntry // oldest first
-	Moves    []ContractMove  // oldest first
+	Entries  []ContractEntry // in the order of arrival, as far as it is known
+	Moves    []ContractMove  // the same
+	Order    *ThreadOrder    // nil where no relay told it
 	// Strangers is how many events under the same contract id are of other pairs
 	// of keys, and were left out.
 	Strangers int
@@ -49,15 +50,6 @@ func perRelay(all []RelayStatus) []RelayStatus {
 		m.Events, m.Rejected, m.Complete, m.Took = m.Events+r.Events, m.Rejected+r.Rejected, m.Complete && r.Complete, max(m.Took, r.Took)
 	}
 	return out
-}
-
-// newest is the created_at of the newest thing that is known of the thread.
-func (t Thread) newest() int64 {
-	at := t.Contract.UpdatedAt
-	for _, e := range t.Entries {
-		at = max(at, e.CreatedAt)
-	}
-	return max(at, t.last[kindContractState])
 }
 
 // Thread reads a contract from every relay. with names the counterparty, in hex,
@@ -96,8 +88,9 @@ func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Statu
 	t.Contract, t.API = *contract, contract.Home != ""
 	if t.Contract.party(cs.c.id.PubKey()) {
 		g.history(reading, t.Contract)
-		status = g.status()
 	}
+	t.Order = g.order(reading, t.Contract)
+	status = g.status()
 	g.fill(&t)
 	return t, status, nil
 }
@@ -228,30 +221,40 @@ func (g *gathering) fill(t *Thread) {
 			entries[ev.ID] = e
 		}
 	}
-	state, moves := replay(states)
+	order := t.Order.places()
+	state, moves := replay(states, order)
 	t.Moves = moves
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
 		t.Contract.describe(moves)
 	}
 	seen := map[string]bool{}
-	for _, a := range g.apis {
-		for _, w := range a.entries {
-			g.fromAPI(t, w, entries, seen)
+	home := g.home(t.Contract)
+	for i, a := range g.apis {
+		for at, w := range a.entries {
+			e := w.entry()
+			if i != home { // its numbers and times are of another thread
+				e.N, e.K = 0, 0
+			} else {
+				e.rank = int64(at) + 1
+			}
+			g.fromAPI(t, w, e, entries, seen)
 		}
 	}
 	for _, e := range entries {
+		if item, ok := order[e.EventID]; ok {
+			e.N, e.ArrivedAt = item.N, item.ReceivedAt
+		}
 		e.Author = named(t.Contract, e.Author)
 		t.Entries = append(t.Entries, e)
 	}
-	slices.SortFunc(t.Entries, func(a, b ContractEntry) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.EventID, b.EventID), strings.Compare(a.EntryID, b.EntryID))
+	t.Entries = Arrange(t.Entries, func(e *ContractEntry) Place {
+		return Place{N: e.rank, CreatedAt: e.CreatedAt, ID: cmp.Or(e.EventID, e.EntryID)}
 	})
 }
 
 // fromAPI adds an entry of an API to those that are known by their events.
-func (g *gathering) fromAPI(t *Thread, w wireEntry, entries map[string]ContractEntry, seen map[string]bool) {
-	e := w.entry()
+func (g *gathering) fromAPI(t *Thread, w wireEntry, e ContractEntry, entries map[string]ContractEntry, seen map[string]bool) {
 	ev := w.signed(g.col, g.id)
 	if known := g.events[e.EventID]; ev == nil && known != nil && known.Kind == kindContractEntry {
 		ev = known
@@ -265,7 +268,13 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, entries map[string]ContractE
 			if signed.Signature == SignatureHolds && !w.says(ev, signed) {
 				signed.Signature = SignatureDiffers
 			}
+			if e.rank > 0 {
+				signed.rank, signed.N, signed.ArrivedAt = e.rank, e.N, e.ArrivedAt
+			}
 			signed.ArrivedAt = cmp.Or(signed.ArrivedAt, e.ArrivedAt)
+			if signed.Withdrawn == nil || signed.Withdrawn.Event == nil {
+				signed.Withdrawn = cmp.Or(e.Withdrawn, signed.Withdrawn)
+			}
 			entries[ev.ID] = signed
 			return
 		}
@@ -292,6 +301,17 @@ func (g *gathering) known(entryID string, entries map[string]ContractEntry) bool
 		}
 	}
 	return false
+}
+
+// home is the place among the APIs of the one that keeps the contract; of a contract that is shown to the caller by its entries
+// alone, the first that has any; -1 for none.
+func (g *gathering) home(c Contract) int {
+	for i, a := range g.apis {
+		if a.contract != nil && c.Home == a.contract.Home || c.Home == "" && len(a.entries) > 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // named gives a party the label that the contract has for it.

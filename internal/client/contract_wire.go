@@ -73,6 +73,9 @@ type wireEntry struct {
 	NostrEventID  string          `json:"nostr_event_id"`
 	CreatedAt     moment          `json:"created_at"`
 	ReceivedAt    moment          `json:"received_at"`
+	N             int64           `json:"n"`
+	K             int64           `json:"k"`
+	Withdrawn     *wireWithdrawal `json:"withdrawn"`
 	Encrypted     bool            `json:"encrypted"`
 	Event         json.RawMessage `json:"event"`
 }
@@ -81,7 +84,7 @@ type wireEntry struct {
 func (w wireEntry) entry() ContractEntry {
 	e := ContractEntry{EntryID: w.EntryID, Author: Party{w.AuthorAgentID, PubKeyOf(w.AuthorNpub)}, Type: w.Type, Visibility: w.Visibility,
 		Content: w.Content, Attachments: w.Attachments, CreatedAt: int64(w.CreatedAt), ArrivedAt: int64(w.ReceivedAt),
-		EventID: w.NostrEventID, Sealed: w.Encrypted, Signature: SignatureUnseen}
+		EventID: w.NostrEventID, Sealed: w.Encrypted, Signature: SignatureUnseen, N: max(0, w.N), K: max(0, w.K), Withdrawn: w.Withdrawn.withdrawal()}
 	if w.Visibility == VisibilityPoster || w.Visibility == VisibilityWorker {
 		e.Signature, e.EventID = SignatureNone, ""
 	}

@@ -217,21 +217,15 @@ func (cs *Contracts) given(ev *nostr.Event, kind int, id string) error {
 	return nil
 }
 
-// most that an answer is dated ahead of the clock to follow what it answers.
+// seconds that a state may be older than the one it follows (NIP-TEMP).
 const aheadToFollow = 60
 
-// following is the created_at of what comes after last, in Unix seconds: what a
-// relay would not take if it were older. It also comes after all that was read,
-// so that an answer stands below its question, unless somebody's date is so far
-// ahead that this would drag the thread along.
-func (cs *Contracts) following(t Thread, last int64) (int64, error) {
-	now := cs.c.now()
-	at, err := nipae.NextCreatedAt(now, last)
+// following is the created_at of a state that comes after last, in Unix seconds: what
+// a relay would not take if it were older.
+func (cs *Contracts) following(last int64) (int64, error) {
+	at, err := nipae.NextCreatedAt(cs.c.now(), last)
 	if err != nil {
 		return 0, &PoisonedError{Head: last}
-	}
-	if newest := t.newest(); newest < now+aheadToFollow {
-		at = max(at, newest+1)
 	}
 	return at, nil
 }

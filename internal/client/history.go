@@ -73,6 +73,9 @@ func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 		f.Until = p.until
 		query.Set("until", strconv.FormatInt(int64(*p.until), 10))
 	}
+	if p.before != "" {
+		query.Set("before", p.before)
+	}
 	resp, err := c.get(ctx, t, "/history", query)
 	if err != nil {
 		return err
@@ -93,8 +96,18 @@ func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 	if resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || len(page.ids) >= p.budget.limits.Page {
 		eose.hints = []string{"more"}
 	}
+	if byArrival(f) {
+		p.done, p.before = len(page.ids) == 0 || eose.hinted("finish"), page.last
+		return nil
+	}
 	p.turn(page, eose, f)
 	return nil
+}
+
+// byArrival reports whether versions come in the order of arrival, the last first: those of an address of contract memory. Then
+// the next page begins behind the last of this one.
+func byArrival(f nostr.Filter) bool {
+	return (f.Kinds[0] == kindContractEntry || f.Kinds[0] == kindContractState) && len(f.Tags["d"]) > 0
 }
 
 // get sends a signed GET. An answer other than 200 with JSON is an error:

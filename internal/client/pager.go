@@ -23,6 +23,7 @@ type pager struct {
 	events  []*nostr.Event
 	seen    map[string]bool
 	until   *nostr.Timestamp // of the next page; nil: the filter's own
+	before  string           // the last event of the page before, where pages go by arrival
 	since   *nostr.Timestamp // of the pages about what was written meanwhile; nil before
 	largest int              // events in the largest page so far
 	pages   int              // with something new
@@ -100,6 +101,7 @@ type pageCount struct {
 	fresh  int             // events that no page had before
 	oldest nostr.Timestamp // -1: none
 	newest nostr.Timestamp
+	last   string // id
 }
 
 // take looks at one event of a page.
@@ -114,7 +116,7 @@ func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error
 	if page.ids[ev.ID] {
 		return nil
 	}
-	page.ids[ev.ID] = true
+	page.ids[ev.ID], page.last = true, ev.ID
 	if page.oldest < 0 || ev.CreatedAt < page.oldest {
 		page.oldest = ev.CreatedAt
 	}

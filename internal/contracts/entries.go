@@ -27,7 +27,7 @@ func (s *Service) reading(ctx context.Context, c Caller, id, requester string) (
 	return v, v.thread(s.sealer.Ready() == nil), nil
 }
 
-// Entries lists what the caller may see, oldest first.
+// Entries lists what the caller may see, in the order of arrival.
 func (s *Service) Entries(ctx context.Context, c Caller, id string, q EntryQuery) (EntryPage, error) {
 	limit, offset, err := page(q.Limit, q.Offset)
 	if err != nil {
@@ -80,6 +80,9 @@ func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, 
 		}
 		return nil
 	})
+	if err == nil {
+		err = s.withdrawals(ctx, v, rows, out)
+	}
 	return out, err
 }
 
@@ -195,6 +198,10 @@ func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, kn
 		e.Attachments = []string{}
 	}
 	e.Encrypted = row.Form == store.EntrySealed
+	if v.whole() {
+		n := row.N
+		e.N, e.K = &n, row.K
+	}
 	if row.Published {
 		id := hex.EncodeToString(row.ID)
 		e.NostrEventID = &id

@@ -29,6 +29,11 @@ type Signer interface {
 	Sign(ctx context.Context, ev *nostr.Event) error
 }
 
+// RelayKey signs in the relay's own name; *relaykey.Ring is one.
+type RelayKey interface {
+	Sign(ev *nostr.Event) error
+}
+
 // Sealer encrypts and authenticates under the master key.
 type Sealer interface {
 	// Ready returns nil, or an *Error that is Unavailable and says why nothing
@@ -84,6 +89,7 @@ type Options struct {
 	Signer     Signer
 	Sealer     Sealer
 	Identities Identities
+	RelayKey   RelayKey         // nil: orders of threads are not signed
 	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
 	Guesses    *share.Guesses   // counts ids that mean nothing to who names them; nil counts none
 	Clock      func() time.Time // nil is time.Now

@@ -102,9 +102,15 @@ func (v *view) state() *niptemp.State {
 	}
 }
 
+// whole reports whether the caller reads all of the thread: what was withdrawn,
+// where something is missing, and numbers, which tell of either.
+func (v *view) whole() bool {
+	return v.role.party() || v.role == arbitrator || v.role == operator && v.status() == niptemp.Disputed
+}
+
 // thread selects what the caller may read.
 func (v *view) thread(private bool) store.Thread {
-	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party()}
+	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party(), Whole: v.whole()}
 	if t.Party && private {
 		t.Reader = v.caller.PubKey
 	}

@@ -110,7 +110,9 @@ func (s *Service) sayShared(ctx context.Context, v *view, r EntryRequest) (Entry
 	if err := s.hand(ctx, v, ev, &row); err != nil {
 		return Entry{}, err
 	}
-	row.ArrivedAt = s.clock().Unix()
+	if _, err := s.store.PlaceEntry(ctx, v.Contract, &row); err != nil {
+		return Entry{}, err
+	}
 	return s.entry(ctx, v, &row, s.names())
 }
 
@@ -154,11 +156,7 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 	if err != nil {
 		return nil, none, err
 	}
-	newest, err := s.store.NewestEntry(ctx, v.Contract, c.PubKey, v.other())
-	if err != nil {
-		return nil, none, err
-	}
-	ev, err := s.signed(ctx, c.PubKey, newest, template)
+	ev, err := s.signed(ctx, c.PubKey, 0, template)
 	if err != nil {
 		return nil, none, err
 	}
@@ -179,9 +177,7 @@ func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store
 	refused := Refuse(Unavailable, "the relay could not take the event")
 	if !waits {
 		answer := s.submit(ctx, ev)
-		// The relay says "a newer version is stored" of an entry that it keeps as
-		// history. What counts is whether it is there.
-		if row.Published, err = s.store.EntryPublished(ctx, v.Contract, *row); err != nil {
+		if _, err = s.store.PlaceEntry(ctx, v.Contract, row); err != nil {
 			return err
 		}
 		if row.Published {
@@ -252,11 +248,12 @@ func (s *Service) Deliver(ctx context.Context, ev *nostr.Event) (final bool, err
 		return true, err
 	}
 	answer := s.submit(ctx, ev)
-	published, err := s.store.EntryPublished(ctx, said.Contract, rowOf(ev, said))
+	row := rowOf(ev, said)
+	_, err = s.store.PlaceEntry(ctx, said.Contract, &row)
 	switch {
 	case err != nil:
 		return false, err
-	case published:
+	case row.Published:
 		return false, nil
 	}
 	refused := refusal(answer)
@@ -330,6 +327,8 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	case err != nil:
 		return Entry{}, fmt.Errorf("private entry: %w", err)
 	}
-	row.ArrivedAt = row.CreatedAt
+	if _, err := s.store.PlaceEntry(ctx, v.Contract, &row); err != nil {
+		return Entry{}, err
+	}
 	return s.entry(ctx, v, &row, s.names())
 }

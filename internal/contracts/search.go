@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ const (
 )
 
 // Search lists the entries the caller may see that have every word of the
-// query, in any case, oldest first. It reads the thread, in small pieces, and
+// query, in any case, in the order of arrival. It reads the thread, in small pieces, and
 // opens the caller's own private entries; encrypted ones it passes over. Of a
 // long thread it looks at a part, which r.After moves on: limit, offset and
 // total are of the entries found there.
@@ -66,9 +67,14 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	defer cancel()
 	err = p.run(limited)
 	switch {
+	case errors.Is(err, store.ErrNoPlace):
+		return SearchPage{}, Wrong("after", "names an entry that is gone: search from the start")
 	case err != nil && limited.Err() != nil && ctx.Err() == nil && p.looked == 0:
 		return SearchPage{}, Refuse(Unavailable, "the search took too long, try again later")
 	case err != nil && (limited.Err() == nil || ctx.Err() != nil):
+		return SearchPage{}, err
+	}
+	if err := s.withdrawals(ctx, v, p.found, p.out.Entries); err != nil {
 		return SearchPage{}, err
 	}
 	if !p.done {
@@ -85,8 +91,9 @@ type searching struct {
 	find    *finder
 	after   *store.ThreadEntry // the last one looked at
 	looked  int
-	done    bool // the thread has no more
-	entries int  // that may still be looked at
+	found   []store.ThreadEntry // those of out
+	done    bool                // the thread has no more
+	entries int                 // that may still be looked at
 	bytes   int
 	out     SearchPage
 }
@@ -129,6 +136,7 @@ func (p *searching) piece(ctx context.Context, rows []store.ThreadEntry, known *
 					return err
 				}
 				p.out.Entries = append(p.out.Entries, e)
+				p.found = append(p.found, rows[i])
 			}
 		}
 		p.after = &store.ThreadEntry{CreatedAt: rows[i].CreatedAt, ID: rows[i].ID}

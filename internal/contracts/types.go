@@ -140,12 +140,52 @@ type Entry struct {
 	// ReceivedAt is when the server got it, beside CreatedAt, which is its
 	// author's word.
 	ReceivedAt time.Time `json:"received_at"`
+	// N is its number in the order of arrival, for those who may read the whole
+	// thread; of a private entry the number after which it came, and K its place
+	// among its author's private entries.
+	N *int64 `json:"n,omitempty"`
+	K int64  `json:"k,omitempty"`
+	// Withdrawn says that its author took it back.
+	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// Encrypted says that Content is a NIP-44 payload between the parties.
 	Encrypted bool `json:"encrypted"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
 	// Refusals say which relays did not take a shared entry, to the parties.
 	Refusals []Refusal `json:"refusals,omitempty"`
+}
+
+// Withdrawal says when an author took something back and by which deletion
+// request.
+type Withdrawal struct {
+	At time.Time `json:"at"` // when the server was told
+	// Event is the signed request (kind 5) if all that it names is of this contract;
+	// else, and in a list where requests are long, its id; null if it is not known.
+	Event json.RawMessage `json:"event"`
+}
+
+// Order is the order of arrival of a thread, signed by the relay.
+type Order struct {
+	ContractID string `json:"contract_id"`
+	// Event is of kind 24174, by the relay's identity key; its x tag is the SHA-256
+	// of Lines.
+	Event json.RawMessage `json:"event"`
+	// Lines has one for each number: the number, when it was received (Unix seconds)
+	// and the event's id, or - for a gap. It is left out of a very long thread.
+	Lines string `json:"lines,omitempty"`
+	Gaps  []Gap  `json:"gaps"`
+}
+
+// Gap is what is left of what had to go from a thread.
+type Gap struct {
+	N          int64     `json:"n"`
+	ReceivedAt time.Time `json:"received_at"`
+	Type       string    `json:"type"` // of the entry, or "state"
+	Role       string    `json:"role"` // of its author, "" if it was not known
+	// Of a state: where it led, from where, and its author's date.
+	Status         niptemp.Status `json:"status,omitempty"`
+	PreviousStatus niptemp.Status `json:"previous_status,omitempty"`
+	CreatedAt      *time.Time     `json:"created_at,omitempty"`
 }
 
 // Refusal says that a relay did not take an entry.
@@ -168,7 +208,7 @@ type EntryRequest struct {
 	Event         json.RawMessage `json:"event,omitempty"`
 }
 
-// EntryQuery asks for entries, oldest first.
+// EntryQuery asks for entries in the order of arrival.
 type EntryQuery struct {
 	RequesterAgentID string     // the caller's, or ""
 	Type             string     // "" for all

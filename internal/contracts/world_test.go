@@ -90,13 +90,16 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	}
 	w.Service, err = New(Options{
 		Store: w.store, Relay: w.relay, Table: func() *gate.Table { return table }, Signer: w.identities, Sealer: w.sealer,
-		Identities: w.identities, Outbox: w.outbox, Clock: w.clock.Now, Guesses: guesses,
+		Identities: w.identities, Outbox: w.outbox, RelayKey: relayKey, Clock: w.clock.Now, Guesses: guesses,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return w
 }
+
+// relayKey is the relay's own.
+var relayKey = storetest.Signer{Key: storetest.NewKey("relay")}
 
 // refusing makes the relay refuse events; nil lets it take them.
 func (w *world) refusing(refuse func(*nostr.Event) string) {

@@ -153,9 +153,14 @@ func judgeQuery(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateA
 	return fmt.Sprintf("truncated %v, want %v", got.truncated, cut)
 }
 
-// judgeHistory wants every visible version, newest first, up to the limit.
+// judgeHistory wants every visible version, newest first, up to the limit; of an
+// address of contract memory by arrival, the last first.
 func judgeHistory(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	want := newestFirst(slices.Clone(visible)...)
+	if contract := ask.past.kind == relaytest.KindEntry || ask.past.kind == relaytest.KindState; contract && ask.past.d != nil {
+		want = gateIDs(visible)
+		slices.Reverse(want)
+	}
 	cut := ask.past.limit > 0 && ask.past.limit < len(want)
 	if cut {
 		want = want[:ask.past.limit]

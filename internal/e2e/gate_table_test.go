@@ -184,6 +184,9 @@ func gateTableDeletions(next func() int64) []*nostr.Event {
 	memory := relaytest.Memory(agent, owner.Pub, "mem/gone", "cedar", next())
 	approvals := sign(agent, 30078, nostr.Tag{"d", "engramd/agents"}, nostr.Tag{"p", owner.Pub})
 	first := sign(agent, 5, e(note))
+	second := next() // in which two things are said
+	said, again := relaytest.Entry(agent, gateWorker.Pub, "contract-4", "message", "cedar, taken back", second), relaytest.Entry(agent, gateWorker.Pub, "contract-4", "message", "cedar once more", second)
+	sealed := relaytest.SealedEntry(agent, gateWorker.Pub, "contract-4", "note", "cedar", next())
 	return []*nostr.Event{
 		note, other, shelf, memory, approvals, first,
 		sign(agent, 5, e(note), e(first)),
@@ -194,6 +197,7 @@ func gateTableDeletions(next func() int64) []*nostr.Event {
 		sign(owner, 5, e(shelf)),
 		sign(stranger, 5, e(memory)),
 		sign(stranger, 5, e(note)),
+		said, again, sealed, sign(agent, 5, e(said)), sign(agent, 5, e(sealed)),
 		sign(agent, 5, nostr.Tag{"e", gateUnknown}),
 		sign(agent, 5, nostr.Tag{"e", "none"}, nostr.Tag{"p", stranger.Pub}),
 		sign(agent, 5, nostr.Tag{"k", "1"}),

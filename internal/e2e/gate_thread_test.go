@@ -95,6 +95,7 @@ type threadRequest struct{ method, path, body string }
 var threadReads = map[gate.Surface]threadRead{
 	gate.SurfaceContracts: readContracts, gate.SurfaceContract: readContract, gate.SurfaceThread: readThread,
 	gate.SurfaceThreadEntry: readThreadEntries, gate.SurfaceThreadSummary: readThreadSummary, gate.SurfaceThreadSearch: readThreadSearch,
+	gate.SurfaceThreadOrder: readThreadOrder,
 }
 
 func threadDriver(read threadRead) gateDriver {
@@ -138,7 +139,7 @@ func threadDriver(read threadRead) gateDriver {
 // scene is what a contract id means to one who asks.
 type scene struct {
 	poster, worker, status string
-	entries                []*nostr.Event // that he may see, oldest first
+	entries                []*nostr.Event // that he may see, as they came
 	private                []gatePrivate  // his own
 }
 
@@ -201,12 +202,13 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 		if ev.Kind != relaytest.KindEntry || !found.has(ev.PubKey) || !found.has(ev.Tags.Find("p")[1]) {
 			continue
 		}
+		if oracle.TakenBack(ev, g.events) && !found.has(who) {
+			continue
+		}
 		if slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool { return oracle.Visible(g.options, reader, f, ev) }) {
 			found.entries = append(found.entries, ev)
 		}
 	}
-	sortNewestFirst(found.entries)
-	slices.Reverse(found.entries)
 	for _, p := range g.private {
 		if p.by.Pub == who && p.contract == contract {
 			found.private = append(found.private, p)
@@ -220,8 +222,10 @@ func (g *gateRun) judgeThread(s gate.Surface, reader []string, th *gateThread, g
 	who := strings.Join(reader, "")
 	found, status := g.sceneOf(who, th.contract)
 	switch {
-	case s == gate.SurfaceThreadSearch && who == "": // it is work: somebody must ask for it
+	case (s == gate.SurfaceThreadSearch || s == gate.SurfaceThreadOrder) && who == "": // it is work: somebody must ask for it
 		status = http.StatusUnauthorized
+	case s == gate.SurfaceThreadOrder && !found.has(who):
+		status = http.StatusNotFound
 	case s != gate.SurfaceContracts && s != gate.SurfaceContract:
 	case who == "": // naming a contract shows its entries, not what the API knows of it
 		status = http.StatusUnauthorized
@@ -414,6 +418,31 @@ var readThreadSearch = threadRead{
 	want: func(_ *gateRun, _ string, _ *gateThread, s scene) string {
 		ids := s.ids(func(ev *nostr.Event) bool { return strings.Contains(ev.Content, gateWord) })
 		return fmt.Sprint(len(ids), ids)
+	},
+}
+
+// readThreadOrder asks for the numbers of all states and entries.
+var readThreadOrder = threadRead{
+	requests: oneRequest(http.MethodGet, "/order", ""),
+	tell: func(bodies [][]byte) (string, error) {
+		var o struct{ Lines string }
+		err := json.Unmarshal(bodies[0], &o)
+		lines := []string{}
+		for line := range strings.Lines(o.Lines) {
+			words := strings.Fields(line)
+			lines = append(lines, words[0]+" "+words[2][:8])
+		}
+		return fmt.Sprint(lines), err
+	},
+	want: func(g *gateRun, _ string, th *gateThread, s scene) string {
+		lines := []string{}
+		for _, ev := range g.events {
+			if ev.Kind != relaytest.KindEntry && ev.Kind != relaytest.KindState || ev.Tags.GetD() != th.contract || !s.has(ev.PubKey) || !s.has(ev.Tags.Find("p")[1]) {
+				continue
+			}
+			lines = append(lines, fmt.Sprint(len(lines)+1, " ", ev.ID[:8]))
+		}
+		return fmt.Sprint(lines)
 	},
 }
 

@@ -51,7 +51,8 @@ func (m *Metrics) EventDone(class, outcome string) {
 // GateDecision counts one decision of the read gate. surface is where the
 // question came from ("req", "live", "count", "search", "query", "http_count",
 // "history", "contracts", "contract", "thread", "thread_entry",
-// "thread_summary", "thread_search"), rule the rule that decided (a class name or "wildcard"),
+// "thread_summary", "thread_search",
+// "thread_order"), rule the rule that decided (a class name or "wildcard"),
 // decision "granted", "auth-required" or "restricted" for the first check and
 // "withheld" for an event that the second check kept back.
 func (m *Metrics) GateDecision(surface, rule, decision string) {

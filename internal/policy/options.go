@@ -49,6 +49,9 @@ type Options struct {
 	Future time.Duration
 	// Rates bound what authors and shares may write in a time.
 	Rates Rates
+	// Import says that events are brought by the operator: what only tells what an
+	// author wants of relays has no effect on what is there already.
+	Import bool
 	// RelayNames are the relay's own ws or wss URLs, for requests to vanish.
 	RelayNames []string
 
@@ -74,6 +77,7 @@ type rules struct {
 	maxTags                        int
 	rates                          Rates
 	names                          map[string]struct{}
+	imports                        bool
 	reader                         func(context.Context) gate.Reader
 	attested                       func(context.Context) []*Attestation
 	approved                       func(context.Context, string, string) (bool, error)
@@ -94,6 +98,7 @@ func compile(o Options) (*rules, error) {
 		future:        o.Future,
 		maxTags:       o.MaxTags,
 		rates:         o.Rates,
+		imports:       o.Import,
 		names:         make(map[string]struct{}, len(o.RelayNames)),
 		reader:        o.Reader,
 		attested:      o.Attested,

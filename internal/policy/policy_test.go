@@ -124,6 +124,19 @@ func TestTooManyTags(t *testing.T) {
 	}
 }
 
+// TestContractMemoryDoesNotExpire: a tag that says so is refused, and has no effect in what is imported.
+func TestContractMemoryDoesNotExpire(t *testing.T) {
+	const want = "invalid: contract memory does not expire: leave the expiration tag out"
+	for _, value := range []string{"1700000001", "1", "never"} {
+		for kind, content := range map[int]string{30090: `{"type":"note","content":"x"}`, 30091: `{"contract_id":"c","status":"open"}`} {
+			ev := note(agentKey, nostr.Tag{"d", "c"}, nostr.Tag{"t", "note"}, nostr.Tag{"p", agentKey}, nostr.Tag{"expiration", value})
+			ev.Kind, ev.Content = kind, content
+			check(t, mustPolicy(t, Options{}), ev, want)
+			check(t, mustPolicy(t, Options{Import: true}), ev, "")
+		}
+	}
+}
+
 func TestExpired(t *testing.T) {
 	p := mustPolicy(t, Options{})
 	for value, want := range map[string]string{

@@ -53,7 +53,15 @@ func (p *Policy) rejectTagged(_ context.Context, ev *nostr.Event) (bool, string)
 
 // rejectExpired rejects events whose time is over (NIP-40). A tag that holds
 // no time has no effect, as in the store.
+//
+// Contract memory does not expire: what was said is not to go without a trace.
 func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string) {
+	if ev.Kind == niptemp.KindEntry || ev.Kind == niptemp.KindState {
+		if !p.imports && slices.ContainsFunc(ev.Tags, func(tag nostr.Tag) bool { return len(tag) > 0 && tag[0] == "expiration" }) {
+			return true, "invalid: contract memory does not expire: leave the expiration tag out"
+		}
+		return false, ""
+	}
 	for _, tag := range ev.Tags {
 		if len(tag) < 2 || tag[0] != "expiration" {
 			continue

@@ -15,7 +15,10 @@ type HistoryQuery struct {
 	Author string           // 64 lower-case hex digits
 	D      *string          // one address; nil is all of them
 	Until  *nostr.Timestamp // newest created_at, inclusive; nil is no bound
-	Limit  int              // versions at most; 0 means the default limit of a filter
+	Before string           // of one address of contract memory: the id of the version to go on behind, in the order of arrival
+	// Arrivals adds to contract memory what the relay knows of its arrival, behind the members of the event.
+	Arrivals bool
+	Limit    int // versions at most; 0 means the default limit of a filter
 }
 
 // Versions gives superseded versions page by page, newest first, ties by
@@ -57,8 +60,11 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 		relay: r,
 		from:  r.Now(),
 		scope: gate.Party(table.PartiesOnly(), reader),
-		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D},
+		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D, Before: q.Before, Arrivals: q.Arrivals},
 		left:  min(limit, limits.MaxLimit),
+	}
+	if q.Before != "" && !v.ask.ByArrival() {
+		return nil, &Refusal{Prefix: "invalid", Text: "before goes with d and a kind of contract memory"}
 	}
 	if q.Until != nil {
 		until := int64(*q.Until)
@@ -90,6 +96,7 @@ func (v *Versions) Next(ctx context.Context, maxRows, maxBytes int) (rows []stor
 	}
 	v.left -= len(rows)
 	if n := len(rows); n > 0 {
+		v.ask.Before, v.ask.Below = "", rows[n-1].Seq
 		v.ask.After = &store.Position{CreatedAt: rows[n-1].CreatedAt, ID: rows[n-1].ID}
 	}
 	v.more = more && v.left == 0

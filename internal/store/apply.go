@@ -46,20 +46,18 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if banned, err := w.banned(r); err != nil || banned {
 		return Result{Outcome: Deleted, Message: MsgBanned}, err
 	}
-	if have, err := w.have(r); err != nil || have {
-		return Result{Outcome: Duplicate, Message: MsgDuplicate}, err
-	}
-	if gone, err := w.deletedBefore(r); err != nil || gone {
-		return Result{Outcome: Deleted, Message: MsgDeleted}, err
+	request, withdrawn, before, err := w.met(r, p.opts.Import)
+	if err != nil || before.Outcome != 0 {
+		return before, err
 	}
 	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
 		return Result{Outcome: Conflict, Message: MsgConflict}, err
 	}
-	before, err := w.usageBefore(r)
+	usage, err := w.usageBefore(r)
 	if err != nil {
 		return Result{}, err
 	}
-	if refusal := w.surelyOverQuota(r, before, p.opts.Import); refusal != "" {
+	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, nil
 	}
 	refusal, err := w.lifecycle(r, p.opts)
@@ -69,11 +67,19 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	if err := w.effects(r); err != nil {
 		return Result{}, err
 	}
-	result, err := w.place(r)
+	var result Result
+	if withdrawn {
+		result, err = Result{Outcome: Stored}, w.keepWithdrawn(r, request)
+	} else {
+		result, err = w.place(r)
+	}
 	if err != nil {
 		return Result{}, err
 	}
-	if refusal := w.overQuota(r, before, p.opts.Import); refusal != "" {
+	if result.Outcome == Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
+		result = w.said(r)
+	}
+	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != "" {
 		return Result{Outcome: Refused, Message: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
@@ -111,6 +117,13 @@ func (w *writer) have(r *record) (bool, error) {
 		return have, err
 	}
 	return w.c.exists(sqlHaveHistory, r.id)
+}
+
+// said is the answer to an entry that is no head, of the same second as its author's last one or older: it stands in its thread
+// as any other, and who listens hears of it now.
+func (w *writer) said(r *record) Result {
+	w.stage.committed = append(w.stage.committed, Committed{Event: r.ev, JSON: r.json, Seq: w.seq, Class: r.class})
+	return Result{Outcome: Stored, Seq: w.seq}
 }
 
 // place stores the record as what it is: regular event, head, or late version.
@@ -172,7 +185,7 @@ func (w *writer) insert(r *record) (Result, error) {
 			return Result{}, err
 		}
 	}
-	if err := w.indexEntry(r, seq); err != nil {
+	if err := w.placeContract(r, seq); err != nil {
 		return Result{}, err
 	}
 	w.index(seq, r.class, r.ev)

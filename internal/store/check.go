@@ -13,13 +13,13 @@ import (
 
 // Check reads the whole database in one read transaction and reports what is wrong with it: SQLite's integrity check,
 // which compares tables and indexes; each event's columns, gate class and tag rows against its JSON, and its id against
-// its content; heads against history; contract states; the counters of threads and of authors; the numbers of keys. It changes nothing. The error is for a check that could not be
+// its content; heads against history; contract states; the counters and numbers of threads, the counters of authors; the numbers of keys. It changes nothing. The error is for a check that could not be
 // made. The table of the options says which classes are right.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix()}
-		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.contracts, k.threads, k.numbers, k.usage} {
+		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.contracts, k.threads, k.order, k.numbers, k.usage} {
 			if err := part(); err != nil {
 				return err
 			}
@@ -206,6 +206,34 @@ func (k *checker) states() error {
 	})
 	if n > 0 {
 		k.problem("states", adviceRestore, "%d contract states name parties that cannot be", n)
+	}
+	return err
+}
+
+// order looks for numbers of threads that were given twice or not at all.
+func (k *checker) order() error {
+	const all = `SELECT t.thread AS thread, e.n AS n FROM contract_entries AS e JOIN contract_threads AS t ON t.contract = e.contract
+			AND t.a = min(e.author, e.other) AND t.b = max(e.author, e.other) WHERE e.form < 2
+		UNION ALL SELECT thread, n FROM contract_moves UNION ALL SELECT thread, n FROM contract_gaps`
+	twice, err := k.c.number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
+	if err == nil && twice > 0 {
+		k.problem("order", adviceRestore, "%d numbers of contract threads were given twice", twice)
+	}
+	if err != nil {
+		return err
+	}
+	beyond, err := k.c.number(`SELECT count(*) FROM (` + all + `) AS a LEFT JOIN contract_numbers AS c ON c.thread = a.thread
+		WHERE c.last IS NULL OR a.n < 1 OR a.n > c.last`)
+	if err == nil && beyond > 0 {
+		k.problem("order", adviceRestore, "%d entries and states of contracts have a number that was not given yet", beyond)
+	}
+	if err != nil {
+		return err
+	}
+	unplaced, err := k.c.number(`SELECT count(*) FROM contract_moves AS m WHERE NOT EXISTS (SELECT 1 FROM events WHERE seq = m.seq)
+		AND NOT EXISTS (SELECT 1 FROM history WHERE seq = m.seq)`)
+	if err == nil && unplaced > 0 {
+		k.problem("order", adviceRestore, "%d states of contracts have a number, and their events are not there", unplaced)
 	}
 	return err
 }

@@ -301,6 +301,9 @@ func (w *writer) setState(k pairKey, s niptemp.State, unproven bool) error {
 		if err := w.inherit(k, poster); err != nil {
 			return err
 		}
+		if err := w.joinOffer(k.contract, k.a, k.b); err != nil {
+			return err
+		}
 	}
 	_, err = w.exec(sqlOfferTaken, k.contract, poster)
 	return err

@@ -6,35 +6,22 @@ import (
 )
 
 const (
-	sqlGroups        = `SELECT type, form, n, published FROM `
-	fromCounts       = `contract_counts`
-	sqlExpiredGroups = `SELECT type, form, count(*), count(seq) FROM `
-	fromExpiring     = `contract_entries INDEXED BY contract_entries_expiring`
-	ifExpired        = ` AND expires_at <= ? GROUP BY form, type`
-	sqlPrivateCount  = `SELECT sum(n) FROM contract_counts WHERE contract = ? AND author = ? AND form = 2`
+	sqlGroups       = `SELECT type, form, n, published FROM contract_counts`
+	sqlPrivateCount = `SELECT sum(n) FROM contract_counts WHERE contract = ? AND author = ? AND form = 2`
 )
 
-// groups counts what the reader sees of a part: the counters (contract_counts), less what has expired and is not swept yet.
-func (p threadPart) groups(ctx context.Context, c *conn, now int64) (out []ThreadGroup, err error) {
-	text, args := p.sql(sqlGroups+fromCounts, "")
-	each := func(sign int) func(v []driver.Value) error {
-		return func(v []driver.Value) error {
-			kind, _ := v[0].(string)
-			form, _ := v[1].(int64)
-			n, _ := v[2].(int64)
-			published, _ := v[3].(int64)
-			out = addGroup(out, ThreadGroup{Author: p.author, Type: kind, Form: EntryForm(form), Count: sign * int(n), Published: sign * int(published)})
-			return nil
-		}
-	}
-	if err := c.query(ctx, text, args, each(1)); err != nil {
-		return nil, err
-	}
-	text, args = p.sql(sqlExpiredGroups+fromExpiring, ifExpired, now)
-	if err := c.query(ctx, text, args, each(-1)); err != nil {
-		return nil, err
-	}
-	return out, nil
+// groups counts what the reader sees of a part.
+func (p threadPart) groups(ctx context.Context, c *conn) (out []ThreadGroup, err error) {
+	text, args := p.sql(sqlGroups, "")
+	err = c.query(ctx, text, args, func(v []driver.Value) error {
+		kind, _ := v[0].(string)
+		form, _ := v[1].(int64)
+		n, _ := v[2].(int64)
+		published, _ := v[3].(int64)
+		out = addGroup(out, ThreadGroup{Author: p.author, Type: kind, Form: EntryForm(form), Count: int(n), Published: int(published)})
+		return nil
+	})
+	return out, err
 }
 
 // addGroup adds to the group with the same form and type. There are few.
@@ -50,9 +37,9 @@ func addGroup(groups []ThreadGroup, g ThreadGroup) []ThreadGroup {
 }
 
 // total is how many entries the reader sees.
-func (t Thread) total(ctx context.Context, c *conn, now int64) (n int, err error) {
+func (t Thread) total(ctx context.Context, c *conn) (n int, err error) {
 	for _, p := range t.parts() {
-		groups, err := p.groups(ctx, c, now)
+		groups, err := p.groups(ctx, c)
 		if err != nil {
 			return 0, err
 		}
@@ -66,9 +53,8 @@ func (t Thread) total(ctx context.Context, c *conn, now int64) (n int, err error
 // ThreadGroups counts the entries of a thread by part, form and type.
 func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		now := s.clock().Unix()
 		for _, p := range t.parts() {
-			groups, err := p.groups(ctx, c, now)
+			groups, err := p.groups(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -78,7 +64,7 @@ func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, 
 					continue
 				}
 				if last == 0 {
-					if first, last, err = p.ends(c, now); err != nil {
+					if first, last, err = p.ends(c); err != nil {
 						return err
 					}
 				}
@@ -92,8 +78,8 @@ func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, 
 }
 
 // ends are the times of the first and the last entry of a part that the reader sees.
-func (p threadPart) ends(c *conn, now int64) (first, last int64, err error) {
-	text, args := p.sql(sqlEntryTimes, ifLasts, now)
+func (p threadPart) ends(c *conn) (first, last int64, err error) {
+	text, args := p.sql(sqlEntryTimes, "")
 	if first, err = c.number(text+" ORDER BY created_at LIMIT 1", args...); err != nil {
 		return 0, 0, err
 	}
@@ -103,8 +89,9 @@ func (p threadPart) ends(c *conn, now int64) (first, last int64, err error) {
 
 // threads compares the counters with the threads.
 func (k *checker) threads() error {
-	const counted = `SELECT contract, author, other, form, type, n, published FROM contract_counts`
-	const there = `SELECT contract, author, other, form, type, count(*), count(seq) FROM contract_entries GROUP BY contract, author, other, form, type`
+	const counted = `SELECT contract, author, other, form, type, withdrawn, n, published FROM contract_counts`
+	const there = `SELECT contract, author, other, form, type, withdrawn <> 0, count(*), count(seq) FROM contract_entries
+		GROUP BY contract, author, other, form, type, withdrawn <> 0`
 	n, err := k.c.number(`SELECT (SELECT count(*) FROM (` + counted + ` EXCEPT ` + there + `)) + (SELECT count(*) FROM (` + there + ` EXCEPT ` + counted + `))`)
 	if err == nil && n > 0 {
 		k.problem("threads", adviceRebuild, "%d counters of contract threads are not what the threads have", n)

@@ -16,13 +16,12 @@ type ContractStatement struct {
 // ContractStatements are the statements that read contracts and threads.
 func ContractStatements(t Thread) map[string]ContractStatement {
 	k := make([]byte, 32)
-	page, args := t.union(sqlPlaces, ifLasts, int64(1))
-	next, nextArgs := t.union(sqlEntries, ifLasts+" AND (created_at, id) > (?, ?)", int64(1), int64(1), k)
-	one, oneArgs := t.union(sqlNamed, ifLasts+" AND entry = ?", int64(1), "mem_0")
+	page, args := t.union(sqlPlaces, "")
+	next, nextArgs := t.union(sqlEntries, " AND (n, k, id) > (?, ?, ?)", int64(1), int64(1), k)
+	one, oneArgs := t.union(sqlNamed, " AND entry = ?", "mem_0")
 	part := t.parts()[0]
-	groups, groupArgs := part.sql(sqlGroups+fromCounts, "")
-	expired, expiredArgs := part.sql(sqlExpiredGroups+fromExpiring, ifExpired, int64(1))
-	times, timesArgs := part.sql(sqlEntryTimes, ifLasts, int64(1))
+	groups, groupArgs := part.sql(sqlGroups, "")
+	times, timesArgs := part.sql(sqlEntryTimes, "")
 	of := func(places string, args []driver.Value, more ...driver.Value) ContractStatement {
 		return ContractStatement{Text: fmt.Sprintf(sqlEntriesAt, places), Args: append(append(args, more...), "c")}
 	}
@@ -30,12 +29,23 @@ func ContractStatements(t Thread) map[string]ContractStatement {
 		"page":              of(page+inOrder+" LIMIT ? OFFSET ?", args, int64(50), int64(0)),
 		"page, from behind": of(page+inReverse+" LIMIT ? OFFSET ?", args, int64(50), int64(0)),
 		"next":              {Text: next + inOrder + " LIMIT ?", Args: append(nextArgs, int64(50))},
-		"entry":             of(one+" ORDER BY arrived_at LIMIT 1", oneArgs).sorting(), // those of one name
+		"entry":             of(one+inOrder+" LIMIT 1", oneArgs).sorting(), // those of one name
 		"groups":            {Text: groups, Args: groupArgs},
-		"expired":           {Text: expired, Args: expiredArgs, Sorts: true}, // what has expired and is not swept
 		"first":             {Text: times + " ORDER BY created_at LIMIT 1", Args: timesArgs},
 		"last":              {Text: times + " ORDER BY created_at DESC LIMIT 1", Args: timesArgs},
-		"newest":            {Text: sqlNewestEntry, Args: []driver.Value{"c", k, k}},
+		"thread":            {Text: sqlThreadOf, Args: []driver.Value{"c", k, k}},
+		"taker":             {Text: sqlTaker, Args: []driver.Value{"c", k}, Sorts: true}, // the pairs of one poster in one contract
+		"free thread":       {Text: sqlFreeThread},
+		"shared thread":     {Text: sqlShared, Args: []driver.Value{int64(1), k}},
+		"private, last":     {Text: sqlPrivateK, Args: []driver.Value{k, "c"}},
+		"came":              {Text: sqlEntryCame, Args: []driver.Value{"c", k, k, int64(1), k, int64(1)}},
+		"order, entries":    {Text: sqlOrderEntries + " ORDER BY 1", Args: []driver.Value{"c", k, k}},
+		"order, moves":      {Text: sqlOrderMoves + " ORDER BY 1", Args: []driver.Value{int64(1)}},
+		"order, gaps":       {Text: sqlOrderGaps + " ORDER BY 1", Args: []driver.Value{int64(1)}},
+		"withdraw, entries": {Text: sqlWithdrawEntries + ofOwnAddress, Args: []driver.Value{int64(1), k, int64(1), k, "c", int64(1)}},
+		"withdraw, moves":   {Text: sqlWithdrawMoves + ofOwnID, Args: []driver.Value{int64(1), k, k, k}},
+		"withdraw, waiting": {Text: sqlWithdrawWaiting + "id = ?4", Args: []driver.Value{int64(1), k, k, k}},
+		"request concerns":  {Text: sqlConcerned, Args: []driver.Value{k, "c"}},
 		"taken":             {Text: sqlEntryTaken, Args: []driver.Value{"c", "mem_0", k, k, k}},
 		"of a party":        {Text: sqlPairOfA, Args: []driver.Value{"c", k}},
 		"of the other":      {Text: sqlPairOfB, Args: []driver.Value{"c", k}},

@@ -1,15 +1,10 @@
 package store
 
-import (
-	"engramd/internal/gate"
-	"engramd/nips/niptemp"
-)
-
 const (
-	// An event that was not taken at first already has its place.
-	sqlIndexEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, expires_at, seq)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (contract, author, other, created_at, id)
-		DO UPDATE SET seq = ?11, data = NULL`
+	sqlIndexEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, n, seq)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlEntryCame = `UPDATE contract_entries SET seq = ?6, data = NULL
+		WHERE contract = ?1 AND author = ?2 AND other = ?3 AND created_at = ?4 AND id = ?5`
 	sqlUnindexEntry = `DELETE FROM contract_entries WHERE seq = ?`
 	sqlEntryTaken   = `SELECT 1 FROM contract_entries WHERE contract = ?1 AND entry = ?2
 		AND (author = ?3 AND other = ?4 OR author = ?4 AND other = ?3 OR author = ?3 AND other = ?3 OR author = ?4 AND other = ?4)
@@ -24,28 +19,32 @@ const entryDigits = 12
 // entryPrefix begins every entry id.
 const entryPrefix = "mem_"
 
-// indexEntry gives a contract entry that is stored under seq its place in its thread. An event without the tags of
-// one, which the write policy lets through nowhere, has none.
+// indexEntry gives an entry its place and its number.
 func (w *writer) indexEntry(r *record, seq int64) error {
-	if r.ev.Kind != niptemp.KindEntry {
-		return nil
-	}
 	_, other := pair(r.ev)
 	to, ok := lowerHex32(other)
 	kind := r.ev.Tags.Find("t")
 	if !ok || len(kind) < 2 {
 		return nil
 	}
-	form := EntryShared
-	if r.class == gate.Sealed {
-		form = EntrySealed
+	contract := r.ev.Tags.GetD()
+	// One that was not taken at first already has its place.
+	if n, err := w.exec(sqlEntryCame, contract, r.pubkey, to, r.created, r.id, seq); err != nil || n > 0 {
+		return err
 	}
 	name, err := w.entryName(r, to)
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlIndexEntry, r.ev.Tags.GetD(), r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.now,
-		timeOrNil(r.expires), seq)
+	thread, err := w.thread(contract, r.pubkey, to)
+	if err != nil {
+		return err
+	}
+	n, err := w.next(thread)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.now, n, seq)
 	return err
 }
 
@@ -67,13 +66,4 @@ func (w *writer) entryName(r *record, other []byte) (string, error) {
 // isEntryID reports whether s is "mem_" and 12 lower-case hex digits.
 func isEntryID(s string) bool {
 	return len(s) == len(entryPrefix)+entryDigits && s[:len(entryPrefix)] == entryPrefix && isLowerHex([]byte(s[len(entryPrefix):]))
-}
-
-// unindexEntry takes an event's place away when the event goes; an event that becomes history keeps seq and place.
-func (w *writer) unindexEntry(kind int, seq int64) error {
-	if kind != niptemp.KindEntry {
-		return nil
-	}
-	_, err := w.exec(sqlUnindexEntry, seq)
-	return err
 }

@@ -79,29 +79,34 @@ func TestThreadIndexFollowsEvents(t *testing.T) {
 		put(t, s, contractEntry(alice, "c", bob.Pub, at+i, "x"), map[bool]store.Outcome{true: store.Stored, false: store.Replaced}[i == 0])
 	}
 	late := contractEntry(alice, "c", bob.Pub, at-5, "late")
-	put(t, s, late, store.Stale)
+	put(t, s, late, store.Stored)
 	put(t, s, contractEntry(carol, "c", bob.Pub, at, "a stranger's"), store.Stored)
 	want("written", 5)
 	put(t, s, contractEvent(alice, 5, "x", bob.Pub, at+10, "", nostr.Tag{"e", late.ID}), store.Stored)
-	want("one deleted by id", 4)
-	expiring := contractEvent(alice, 30090, "c", bob.Pub, at+20, `{"type":"note","content":"x"}`, nostr.Tag{"t", "note"},
-		nostr.Tag{"expiration", fmt.Sprint(storetest.Start.Unix() + 10)})
-	put(t, s, expiring, store.Replaced)
-	want("one that expires", 5)
-	clock.Add(20 * 1e9)
-	if _, total, _ := s.ThreadPage(t.Context(), thread, 100, 0, 1<<20); total != 4 {
-		t.Errorf("an expired entry is counted: %d", total)
+	want("one withdrawn", 4)
+	if page, total, err := s.ThreadPage(t.Context(), whole(thread), 100, 0, 1<<20); err != nil || total != 5 || page[4].Withdrawn == 0 {
+		t.Errorf("who may read all of it sees %d entries, want 5 (%v)", total, err)
 	}
+	lasting := contractEvent(alice, 30090, "c", bob.Pub, at+20, `{"type":"note","content":"x"}`, nostr.Tag{"t", "note"},
+		nostr.Tag{"expiration", fmt.Sprint(storetest.Start.Unix() + 10)})
+	put(t, s, lasting, store.Replaced)
+	clock.Add(20 * 1e9)
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want("swept", 4)
+	want("what says that it expires", 5)
 	put(t, s, contractEvent(alice, 62, "x", bob.Pub, storetest.Start.Unix(), "", nostr.Tag{"relay", "ALL_RELAYS"}), store.Stored)
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want("vanished", 0)
 	wantWhole(t, s)
+}
+
+// whole is a thread for who may read all of it.
+func whole(t store.Thread) store.Thread {
+	t.Party, t.Whole = true, true
+	return t
 }
 
 // TestPrivateEntries keeps, counts and bounds them, each for its author.

@@ -14,25 +14,24 @@ const (
 	// columnsEntry of contract_entries AS e end with the text: the event as it is stored (of a thread nearly always as history,
 	// for an author's next entry supersedes the last), or what the row holds.
 	columnsEntry = `e.author, e.other, e.created_at, e.id, e.form, e.type, e.entry, e.arrived_at, e.seq,
-		coalesce((SELECT json FROM history AS h WHERE h.seq = e.seq), (SELECT json FROM events AS v WHERE v.seq = e.seq), e.data)`
-	sqlEntries = `SELECT ` + columnsEntry + ` FROM contract_entries AS e`
+		e.n, e.k, e.withdrawn, e.request, coalesce((SELECT json FROM history AS h WHERE h.seq = e.seq), (SELECT json FROM events AS v WHERE v.seq = e.seq), e.data)`
+	sqlEntries = `SELECT ` + columnsEntry + ` FROM contract_entries AS e INDEXED BY contract_entries_order`
 	// To pass over many, only their places are read, and the entries then.
-	sqlPlaces    = `SELECT author, other, created_at, id, arrived_at FROM contract_entries`
-	sqlNamed     = sqlPlaces + ` INDEXED BY contract_entries_entry`
+	columnsPlace = `SELECT author, other, created_at, id, n, k FROM contract_entries INDEXED BY `
+	sqlPlaces    = columnsPlace + `contract_entries_order`
+	sqlNamed     = columnsPlace + `contract_entries_entry`
 	sqlEntriesAt = `SELECT ` + columnsEntry + ` FROM (%s) AS p CROSS JOIN contract_entries AS e
 		ON e.contract = ? AND e.author = p.author AND e.other = p.other AND e.created_at = p.created_at AND e.id = p.id`
-	sqlEntryTimes  = `SELECT created_at FROM contract_entries`
-	ifLasts        = ` AND (expires_at IS NULL OR expires_at > ?)`
-	sqlNewestEntry = `SELECT max(created_at) FROM contract_entries WHERE contract = ? AND author = ? AND other = ?`
-	sqlOneEntry    = `SELECT seq FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
+	sqlPlaceOf    = `SELECT n, k FROM contract_entries NOT INDEXED`
+	sqlEntryTimes = `SELECT created_at FROM contract_entries NOT INDEXED`
+	sqlOneEntry   = `SELECT seq, n, k, arrived_at FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
 )
 
-// ThreadPage lists entries of a thread, oldest first (created_at, then id), and how many match. A page ends with the entry
+// ThreadPage lists entries of a thread, in the order of their numbers, and how many match. A page ends with the entry
 // whose data brings it to maxBytes, so that it may hold fewer than limit.
 func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset, maxBytes int) (out []ThreadEntry, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		now := s.clock().Unix()
-		if total, err = t.total(ctx, c, now); err != nil || offset >= total || limit <= 0 {
+		if total, err = t.total(ctx, c); err != nil || offset >= total || limit <= 0 {
 			return err
 		}
 		limit = min(limit, total-offset)
@@ -40,7 +39,7 @@ func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset, maxByte
 		if behind := total - offset - limit; behind < offset { // the way from the end is shorter
 			order, offset = inReverse, behind
 		}
-		text, args := t.union(sqlPlaces, ifLasts, now)
+		text, args := t.union(sqlPlaces, "")
 		text, args = text+order+" LIMIT ? OFFSET ?", append(args, int64(limit), int64(offset))
 		if order == inReverse { // the limit keeps the order of what is selected from
 			text, args = "SELECT * FROM ("+text+")"+inOrder+" LIMIT ?", append(args, int64(limit))
@@ -53,17 +52,24 @@ func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset, maxByte
 
 // The orders of a thread.
 const (
-	inOrder   = " ORDER BY created_at, id"
-	inReverse = " ORDER BY created_at DESC, id DESC"
+	inOrder   = " ORDER BY n, k, id"
+	inReverse = " ORDER BY n DESC, k DESC, id DESC"
 )
 
-// ThreadNext lists up to limit entries behind one (its CreatedAt and ID), oldest first; from the start when after is nil.
+// ErrNoPlace means that the entry behind which others were asked for is not there any more.
+var ErrNoPlace = errors.New("there is no such place in the thread")
+
+// ThreadNext lists up to limit entries behind one (its CreatedAt and ID) in their order; from the start when after is nil.
 // The last is the one whose data brings them to maxBytes.
 func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, limit, maxBytes int) (out []ThreadEntry, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		where, extra := ifLasts, []driver.Value{s.clock().Unix()}
+		where, extra := "", []driver.Value(nil)
 		if after != nil {
-			where, extra = where+" AND (created_at, id) > (?, ?)", append(extra, after.CreatedAt, after.ID)
+			n, k, err := t.placeOf(c, after)
+			if err != nil {
+				return err
+			}
+			where, extra = " AND (n, k, id) > (?, ?, ?)", []driver.Value{n, k, after.ID}
 		}
 		text, args := t.union(sqlEntries, where, extra...)
 		out, err = t.entries(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)), maxBytes)
@@ -72,12 +78,27 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 	return out, err
 }
 
+// placeOf finds where an entry stands that the reader has seen, whether it was withdrawn meanwhile or not. Its numbers are not
+// for every reader, so that he names it by what he knows of it.
+func (t Thread) placeOf(c *conn, e *ThreadEntry) (n, k driver.Value, err error) {
+	t.Whole, t.Type = true, ""
+	text, args := t.union(sqlPlaceOf, " AND created_at = ? AND id = ?", e.CreatedAt, e.ID)
+	row, err := c.one(text+" LIMIT 1", args...)
+	if err == nil && row == nil {
+		err = ErrNoPlace
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return row[0], row[1], nil
+}
+
 // ThreadEntry finds an entry by its id, the first that came with it; nil for none. What the reader may not see is
 // looked for in the same way as what is not there.
 func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *ThreadEntry, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		text, args := t.union(sqlNamed, ifLasts+" AND entry = ?", s.clock().Unix(), entry)
-		rows, err := t.at(ctx, c, text+" ORDER BY arrived_at LIMIT 1", args, 1)
+		text, args := t.union(sqlNamed, " AND entry = ?", entry)
+		rows, err := t.at(ctx, c, text+inOrder+" LIMIT 1", args, 1)
 		if err == nil && len(rows) > 0 {
 			out = &rows[0]
 		}
@@ -86,32 +107,12 @@ func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *T
 	return out, err
 }
 
-// NewestEntry is the created_at of the author's last entry in a contract addressed to one of two keys, 0 for none.
-func (s *Store) NewestEntry(ctx context.Context, contract, author, other string) (at int64, err error) {
-	who, ok1 := lowerHex32(author)
-	to, ok2 := lowerHex32(other)
-	if !ok1 || !ok2 {
-		return 0, fmt.Errorf("the parties are no pubkeys")
-	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		for _, k := range [][]byte{to, who} {
-			n, err := c.number(sqlNewestEntry, contract, who, k)
-			if err != nil {
-				return err
-			}
-			at = max(at, n)
-		}
-		return nil
-	})
-	return at, err
-}
-
 // at reads the entries in the places that a query selects, in its order.
 func (t Thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]ThreadEntry, error) {
 	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), maxBytes)
 }
 
-// entries reads what a query selects, oldest first, until it has maxBytes of data.
+// entries reads what a query selects, in order, until it has maxBytes of data.
 func (t Thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
@@ -139,10 +140,10 @@ var errDisorder = errors.New("contract entries come out of order")
 
 // compare is the order of a thread.
 func (e ThreadEntry) compare(o ThreadEntry) int {
-	return cmp.Or(cmp.Compare(e.CreatedAt, o.CreatedAt), bytes.Compare(e.ID, o.ID))
+	return cmp.Or(cmp.Compare(e.N, o.N), cmp.Compare(e.K, o.K), bytes.Compare(e.ID, o.ID))
 }
 
-// union selects a thread's entries under a further condition, each part in the order of the primary key.
+// union selects a thread's entries under a further condition, each part in its order.
 func (t Thread) union(selected, where string, extra ...driver.Value) (text string, args []driver.Value) {
 	for i, p := range t.parts() {
 		if i > 0 {
@@ -183,6 +184,9 @@ func (t Thread) parts() (out []threadPart) {
 		default:
 			p.where += " AND form = 0"
 		}
+		if !t.Whole {
+			p.where += " AND withdrawn = 0"
+		}
 		if t.Private != nil {
 			p.where += map[bool]string{true: " AND form = 2", false: " AND form < 2"}[*t.Private]
 		}
@@ -211,6 +215,10 @@ func scanEntry(v []driver.Value) (e ThreadEntry, err error) {
 	e.Type, _ = v[5].(string)
 	e.Entry, _ = v[6].(string)
 	e.ArrivedAt, _ = v[7].(int64)
-	e.Data, _ = v[9].([]byte)
+	e.N, _ = v[9].(int64)
+	e.K, _ = v[10].(int64)
+	e.Withdrawn, _ = v[11].(int64)
+	e.Request, _ = v[12].([]byte)
+	e.Data, _ = v[13].([]byte)
 	return e, nil
 }

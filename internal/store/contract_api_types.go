@@ -62,6 +62,9 @@ type ThreadEntry struct {
 	Form          EntryForm
 	Type, Entry   string
 	Published     bool   // the relay has the event
+	N, K          int64  // its number; of a private one the number after which it came, and which of its author's it is
+	Withdrawn     int64  // when its author took it back, 0 for never
+	Request       []byte // the id of the deletion request by which he did, nil where it is not known
 	Data          []byte // the event's JSON, or a private entry's sealed text
 }
 
@@ -71,6 +74,7 @@ type Thread struct {
 	Contract, Poster string
 	Worker           string // "" while none is named
 	Party            bool   // the reader is one of the two, and may see sealed entries
+	Whole            bool   // withdrawn entries are seen too
 	Reader           string // whose private entries are seen too, "" for nobody's
 	Type             string // "" for all
 	Author           string // "" for all

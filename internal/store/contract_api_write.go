@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, created_at, id`
+	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data, n, k)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n`
 )
 
 // AddPrivateEntry keeps a private entry, sealed in e.Data, for its author: e.Author, e.Other, e.CreatedAt, e.Type and e.Entry
@@ -67,8 +67,22 @@ func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e ThreadEn
 	})
 }
 
+// addEntry gives an entry that is no event of the relay's, or not yet, its place.
 func (w *writer) addEntry(contract string, author, other []byte, e ThreadEntry, form EntryForm) error {
-	_, err := w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.now, e.Data)
+	thread, err := w.thread(contract, author, other)
+	if err != nil {
+		return err
+	}
+	var n, k int64
+	if form != EntryPrivate {
+		n, err = w.next(thread)
+	} else if n, err = w.c.number(sqlLastN, thread); err == nil {
+		k, err = w.c.number(sqlPrivateK, author, contract)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.now, e.Data, n, k)
 	return err
 }
 
@@ -95,18 +109,25 @@ func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry s
 	return taken, err
 }
 
-// EntryPublished reports whether the relay has an entry's event, as head or as history.
-func (s *Store) EntryPublished(ctx context.Context, contract string, e ThreadEntry) (published bool, err error) {
-	author, other, err := entryKeys(e)
+// PlaceEntry fills in what an entry, found by its author, counterparty, time and id, got when it came: whether the relay has
+// its event, as head or as history, its numbers and the time. It reports whether it is here.
+func (s *Store) PlaceEntry(ctx context.Context, contract string, e *ThreadEntry) (here bool, err error) {
+	author, other, err := entryKeys(*e)
 	if err != nil {
 		return false, err
 	}
 	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		row, err := c.one(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
-		published = row != nil && row[0] != nil
-		return err
+		if err != nil || row == nil {
+			return err
+		}
+		here, e.Published = true, row[0] != nil
+		e.N, _ = row[1].(int64)
+		e.K, _ = row[2].(int64)
+		e.ArrivedAt, _ = row[3].(int64)
+		return nil
 	})
-	return published, err
+	return here, err
 }
 
 // WaitingEntries gives fn the events that the relay has not taken, in the order in which they came.

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	sqlIsDeletedID      = `SELECT 1 FROM deleted_ids WHERE id = ? AND pubkey = ?`
-	sqlIsDeletedAddress = `SELECT 1 FROM deleted_addresses WHERE kind = ? AND pubkey = ? AND d = ? AND until >= ?`
-	sqlDeletedID        = `INSERT INTO deleted_ids(id, pubkey, class) VALUES (?, ?, ?)
-		ON CONFLICT DO UPDATE SET class = coalesce(class, excluded.class)`
-	sqlDeletedAddress = `INSERT INTO deleted_addresses(kind, pubkey, d, until) VALUES (?, ?, ?, ?)
-		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until)`
+	sqlIsDeletedID      = `SELECT request FROM deleted_ids WHERE id = ? AND pubkey = ?`
+	sqlIsDeletedAddress = `SELECT request FROM deleted_addresses WHERE kind = ? AND pubkey = ? AND d = ? AND until >= ?`
+	sqlDeletedID        = `INSERT INTO deleted_ids(id, pubkey, class, request) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET class = coalesce(class, excluded.class), request = coalesce(request, excluded.request)`
+	sqlDeletedAddress = `INSERT INTO deleted_addresses(kind, pubkey, d, until, request) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until),
+			request = CASE WHEN excluded.until > until THEN excluded.request ELSE request END`
 	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ? AND pubkey = ?`
-	sqlOwnVersion     = `SELECT seq, pubkey, length(json) FROM history WHERE id = ? AND pubkey = ?`
+	sqlOwnVersion     = `SELECT seq, pubkey, length(json) FROM history WHERE id = ? AND pubkey = ? AND kind NOT IN (30090, 30091)`
 	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
 		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
@@ -29,26 +30,50 @@ const (
 		UNION ALL SELECT class FROM deleted_ids WHERE id = ?1 AND pubkey = ?2 LIMIT 1`
 )
 
-// deletedBefore reports whether the event may not come back: its author had it deleted (NIP-09) or asked to vanish, or
-// it is a gift wrap to somebody who did (NIP-62). Deletion requests and requests to vanish cannot be deleted by NIP-09.
-func (w *writer) deletedBefore(r *record) (bool, error) {
+// met decides about an event that the relay has, or that may not come back: its author had it deleted (NIP-09) or asked to
+// vanish, or it is a gift wrap to somebody who did (NIP-62). The zero Outcome is for all others. Contract memory that its author
+// took back comes in by import and restore, as withdrawn, with the request where it is known.
+func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, res Result, err error) {
+	request, gone, err := w.takenBack(r)
+	if err != nil {
+		return nil, false, res, err
+	}
+	deleted := Result{Outcome: Deleted, Message: MsgDeleted}
+	withdrawn = gone && isContract(r.ev.Kind)
+	if withdrawn && !imported {
+		return nil, false, deleted, nil // it may be here, but not for who asks for it
+	}
+	if have, err := w.have(r); err != nil || have {
+		return nil, false, Result{Outcome: Duplicate, Message: MsgDuplicate}, err
+	}
 	if w.known.vanished {
-		if gone, err := w.hasVanished(r); err != nil || gone {
-			return gone, err
+		if vanished, err := w.hasVanished(r); err != nil || vanished {
+			return nil, false, deleted, err
 		}
 	}
+	if gone && !withdrawn {
+		return nil, false, deleted, nil
+	}
+	return request, withdrawn, res, nil
+}
+
+// takenBack reports whether a deletion request of the event's author is here that came before it, and its id where it is known.
+func (w *writer) takenBack(r *record) (request []byte, gone bool, err error) {
 	if !deletable(r.ev.Kind) {
-		return false, nil
+		return nil, false, nil
 	}
+	var row []driver.Value
 	if w.known.deletedIDs {
-		if gone, err := w.c.exists(sqlIsDeletedID, r.id, r.pubkey); err != nil || gone {
-			return gone, err
-		}
+		row, err = w.c.one(sqlIsDeletedID, r.id, r.pubkey)
 	}
-	if w.known.deletedAddresses && r.d != nil {
-		return w.c.exists(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
+	if err == nil && row == nil && w.known.deletedAddresses && r.d != nil {
+		row, err = w.c.one(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
 	}
-	return false, nil
+	if err != nil || row == nil {
+		return nil, false, err
+	}
+	request, _ = row[0].([]byte)
+	return request, true, nil
 }
 
 // deletable reports whether NIP-09 has an effect on the kind.
@@ -105,7 +130,7 @@ func (w *writer) foundOpen(r *record, target string) (bool, error) {
 	return err == nil && row != nil && row[0] == driver.Value(int64(gate.Open)), err
 }
 
-// deleteID removes one event or one version in history. Versions before it stay what they are: history.
+// deleteID removes one event or one version in history, or withdraws it. Versions before it stay what they are: history.
 func (w *writer) deleteID(r *record, target string) error {
 	id, ok := lowerHex32(target)
 	if !ok {
@@ -121,9 +146,12 @@ func (w *writer) deleteID(r *record, target string) error {
 			return nil
 		}
 		class = row[2]
-		if err := w.removeEvent(row[0].(int64), byDeletion); err != nil {
+		if err := w.deleteHead(int(row[1].(int64)), row[0].(int64)); err != nil {
 			return err
 		}
+	}
+	if err := w.withdrawID(r, id); err != nil {
+		return err
 	}
 	if _, err := w.removeHistory(byDeletion, sqlOwnVersion, id, r.pubkey); err != nil {
 		return err
@@ -132,12 +160,12 @@ func (w *writer) deleteID(r *record, target string) error {
 		return err
 	}
 	w.known.deletedIDs = true
-	_, err = w.exec(sqlDeletedID, id, r.pubkey, class)
+	_, err = w.exec(sqlDeletedID, id, r.pubkey, class, r.id)
 	return err
 }
 
-// deleteAddress removes all versions of an address up to the request's time and blocks their return; a later write
-// revives it.
+// deleteAddress removes all versions of an address up to the request's time, or withdraws those of contract memory, and blocks
+// their return; a later write revives it.
 func (w *writer) deleteAddress(r *record, target string) error {
 	kind, d, ok := ownAddress(target, r.ev.PubKey)
 	if !ok {
@@ -148,24 +176,37 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		return err
 	}
 	if row != nil {
-		if err := w.removeEvent(row[0].(int64), byDeletion); err != nil {
+		if err := w.deleteHead(kind, row[0].(int64)); err != nil {
 			return err
 		}
 		// A later request may name it by its id.
 		w.known.deletedIDs = true
-		if _, err := w.exec(sqlDeletedID, row[1], r.pubkey, row[2]); err != nil {
+		if _, err := w.exec(sqlDeletedID, row[1], r.pubkey, row[2], r.id); err != nil {
 			return err
 		}
 	}
-	if _, err := w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created); err != nil {
+	if isContract(kind) {
+		err = w.withdrawAddress(r, kind, d)
+	} else {
+		_, err = w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created)
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := w.unquarantine(sqlUnquarantineAddress, r.pubkey, int64(kind), d, r.created); err != nil {
 		return err
 	}
 	w.known.deletedAddresses = true
-	_, err = w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created)
+	_, err = w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
 	return err
+}
+
+// deleteHead takes an event out of what readers see: contract memory becomes history, all else goes.
+func (w *writer) deleteHead(kind int, seq int64) error {
+	if isContract(kind) {
+		return w.withdrawHead(seq)
+	}
+	return w.removeEvent(seq, byDeletion)
 }
 
 // ownAddress takes "kind:pubkey:d" apart. It is false for what is no address and for addresses of others.

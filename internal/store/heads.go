@@ -84,7 +84,7 @@ func (w *writer) supersede(h head, r *record) error {
 		return err
 	}
 	w.known.history = true
-	if err := w.dropEvent(h.seq, r, nil); err != nil {
+	if err := w.dropEvent(h.seq, r, false, nil); err != nil {
 		return err
 	}
 	return w.pruneAddress(r)
@@ -108,7 +108,7 @@ func (w *writer) keepVersion(r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := w.indexEntry(r, w.seq); err != nil {
+	if err := w.placeContract(r, w.seq); err != nil {
 		return err
 	}
 	w.known.history = true
@@ -124,7 +124,7 @@ const noReason reason = -1
 func (w *writer) removeEvent(seq int64, why reason) error {
 	var size int64
 	var who author
-	err := w.dropEvent(seq, nil, func(row []driver.Value) {
+	err := w.dropEvent(seq, nil, true, func(row []driver.Value) {
 		size, who = int64(len(row[0].([]byte))), author(row[2].([]byte))
 	})
 	if err != nil {
@@ -135,9 +135,9 @@ func (w *writer) removeEvent(seq int64, why reason) error {
 	return nil
 }
 
-// dropEvent deletes a row of events, its tag rows and its place in the full-text index. successor, if any, is about to be
-// stored by the same author. seen gets the row before.
-func (w *writer) dropEvent(seq int64, successor *record, seen func(row []driver.Value)) error {
+// dropEvent deletes a row of events, its tag rows and its place in the full-text index; when it is gone for good, that in its
+// thread too. successor, if any, is about to be stored by the same author. seen gets the row before.
+func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(row []driver.Value)) error {
 	row, err := w.c.one(sqlVictim, seq)
 	if err != nil {
 		return err
@@ -161,11 +161,13 @@ func (w *writer) dropEvent(seq int64, successor *record, seen func(row []driver.
 			return err
 		}
 	}
+	if gone {
+		if err := w.unplaceContract(ev.Kind, seq); err != nil {
+			return err
+		}
+	}
 	if successor != nil {
 		return nil
-	}
-	if err := w.unindexEntry(ev.Kind, seq); err != nil {
-		return err
 	}
 	return w.loosen(row[3].(int64))
 }

@@ -35,10 +35,11 @@ func (w *writer) pruneAddress(r *record) error {
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
 	err := w.each(text, args, func(row []driver.Value) error {
-		for _, text := range [...]string{sqlDeleteHistory, sqlUnindexEntry} {
-			if _, err := w.exec(text, row[0]); err != nil {
-				return err
-			}
+		if _, err := w.exec(sqlDeleteHistory, row[0]); err != nil {
+			return err
+		}
+		if err := w.forgetPlace(row[0].(int64)); err != nil {
+			return err
 		}
 		w.count(author(row[1].([]byte)), -1, -row[2].(int64))
 		w.removed(why, 1)

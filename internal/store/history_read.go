@@ -24,6 +24,9 @@ const (
 // expired. more says that the limit, or MaxBytes, kept further versions back: ask again with Until, or exactly with
 // After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
 //
+// Those of one address of contract memory come by arrival, the last first. Versions of contract memory say besides, behind the members of the event, which number they have, when they came and whether
+// they were withdrawn.
+//
 // Versions are kept under a rule of the gate. When the operator takes the rule away they are shown to nobody: they were
 // written for some, and only the head has become everybody's.
 func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (rows []Row, more bool, err error) {
@@ -33,14 +36,26 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 		return nil, false, err
 	}
 	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)}
+	if q.ByArrival() {
+		if rows, more, err = s.arrivals(ctx, scope, q, size); err == nil && q.Arrivals {
+			err = s.withArrivals(ctx, rows)
+		}
+		return rows, more, err
+	}
 	how := scan
 	if q.D != nil && size.rows <= fewRows {
 		how = lookUp
 	}
 	ask := Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
+	if err == nil && isContract(q.Kind) && q.Arrivals {
+		err = s.withArrivals(ctx, page.Rows)
+	}
 	return page.Rows, page.More, err
 }
+
+// ByArrival reports whether versions come in the order of arrival.
+func (q *HistoryQuery) ByArrival() bool { return isContract(q.Kind) && q.D != nil }
 
 // span selects the versions that are asked for.
 func (q *HistoryQuery) span() (span, *wanted, error) {

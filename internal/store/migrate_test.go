@@ -102,7 +102,7 @@ func oldWorld(t *testing.T, events int) (*world, string) {
 			THEN (SELECT key FROM n.pubkeys WHERE num = value) ELSE value END, created_at, seq, kind FROM n.tags`,
 		`INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at, superseded_at, json)
 			SELECT seq, kind, created_at, class, d, readers, expires_at, arrived_at, superseded_at, json FROM n.history`,
-		`INSERT INTO deleted_ids SELECT id, pubkey FROM n.deleted_ids`, `INSERT INTO deleted_addresses SELECT * FROM n.deleted_addresses`,
+		`INSERT INTO deleted_ids SELECT id, pubkey FROM n.deleted_ids`, `INSERT INTO deleted_addresses SELECT kind, pubkey, d, until FROM n.deleted_addresses`,
 		`INSERT INTO vanished SELECT * FROM n.vanished`, `INSERT INTO meta SELECT * FROM n.meta WHERE key = 'gate'`,
 		`INSERT INTO contract_states SELECT contract, a, b, poster, status, created_at, event FROM n.contract_states`,
 		"DETACH n", fmt.Sprintf("PRAGMA application_id=%d", migrations.ApplicationID),

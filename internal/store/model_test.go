@@ -41,7 +41,7 @@ func beats(a, b *nostr.Event) bool {
 
 func (m *model) expired(ev *nostr.Event) bool {
 	t := ev.Tags.Find("expiration")
-	if t == nil {
+	if t == nil || ev.Kind == 30090 {
 		return false
 	}
 	at, _ := strconv.ParseInt(t[1], 10, 64)
@@ -54,17 +54,22 @@ func (m *model) drop(cond func(ev *nostr.Event) bool) {
 	m.heads, m.past = slices.DeleteFunc(m.heads, del), slices.DeleteFunc(m.past, del)
 }
 
-func (m *model) put(ev *nostr.Event) store.Outcome {
+func (m *model) put(ev *nostr.Event, imported bool) store.Outcome {
 	m.drop(func(*nostr.Event) bool { return false })
 	same := func(o *nostr.Event) bool { return o.ID == ev.ID }
 	until, vanished := m.gone[ev.PubKey]
 	switch {
 	case m.expired(ev):
 		return store.Refused
+	case ev.Kind == 30090 && m.deleted(ev) && !imported: // it may be here, withdrawn
+		return store.Deleted
 	case slices.ContainsFunc(m.heads, same), slices.ContainsFunc(m.past, same):
 		return store.Duplicate
 	case vanished && int64(ev.CreatedAt) <= until, ev.Kind == 1059 && m.toVanished(ev):
 		return store.Deleted
+	case ev.Kind == 30090 && m.deleted(ev):
+		m.past = append(m.past, ev)
+		return store.Stored
 	case ev.Kind != 5 && ev.Kind != 62 && m.deleted(ev):
 		return store.Deleted
 	}
@@ -74,7 +79,11 @@ func (m *model) put(ev *nostr.Event) store.Outcome {
 	case 62:
 		m.vanish(ev)
 	}
-	return m.place(ev)
+	outcome := m.place(ev)
+	if outcome == store.Stale && ev.Kind == 30090 && !imported {
+		return store.Stored // and history
+	}
+	return outcome
 }
 
 func (m *model) toVanished(ev *nostr.Event) bool {
@@ -100,7 +109,14 @@ func (m *model) delete(req *nostr.Event) {
 			m.addrs[t[1]] = max(m.addrs[t[1]], int64(req.CreatedAt))
 		}
 	}
-	m.drop(func(ev *nostr.Event) bool { return ev.Kind != 5 && ev.Kind != 62 && m.deleted(ev) })
+	m.heads = slices.DeleteFunc(m.heads, func(ev *nostr.Event) bool {
+		withdrawn := ev.Kind == 30090 && m.deleted(ev)
+		if withdrawn {
+			m.past = append(m.past, ev)
+		}
+		return withdrawn
+	})
+	m.drop(func(ev *nostr.Event) bool { return ev.Kind != 5 && ev.Kind != 62 && ev.Kind != 30090 && m.deleted(ev) })
 }
 
 func (m *model) vanish(req *nostr.Event) {
@@ -273,9 +289,11 @@ func compareWithModel(t *testing.T, seed uint64) {
 		release := store.HoldWriter(s)
 		var pending []*store.Pending
 		var evs []*nostr.Event
+		var imported []bool
 		for range 1 + rnd.IntN(8) {
 			ev := g.next()
-			p, err := s.Begin(t.Context(), ev, store.PutOptions{Import: rnd.IntN(3) == 0})
+			imported = append(imported, rnd.IntN(3) == 0)
+			p, err := s.Begin(t.Context(), ev, store.PutOptions{Import: imported[len(evs)]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +301,7 @@ func compareWithModel(t *testing.T, seed uint64) {
 		}
 		release()
 		for i, p := range pending {
-			if got, want := p.Wait(), m.put(evs[i]); got.Outcome != want {
+			if got, want := p.Wait(), m.put(evs[i], imported[i]); got.Outcome != want {
 				t.Fatalf("step %d: kind %d at %d: %v (%v), the model says %v", step, evs[i].Kind, evs[i].CreatedAt, got.Outcome, got.Err, want)
 			}
 		}

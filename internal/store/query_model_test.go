@@ -205,7 +205,7 @@ func (w *world) class(ev *nostr.Event) gate.Class {
 func (w *world) expected(f nostr.Filter, above int64, may func(*nostr.Event) bool) (ids []string) {
 	now := w.clock.Now().Unix()
 	for _, ev := range w.heads {
-		if tag := ev.Tags.Find("expiration"); tag != nil {
+		if tag := ev.Tags.Find("expiration"); tag != nil && ev.Kind != 30090 && ev.Kind != 30091 {
 			if at, _ := strconv.ParseInt(tag[1], 10, 64); at <= now {
 				continue
 			}

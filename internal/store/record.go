@@ -86,7 +86,9 @@ func (r *record) read(ev *nostr.Event, class gate.Class) error {
 		return fmt.Errorf("pubkey is not 64 lower-case hex digits")
 	}
 	r.d = addressD(ev)
-	r.expires = expiration(ev.Tags)
+	if r.expires = 0; !isContract(ev.Kind) { // which does not expire, whatever a tag says
+		r.expires = expiration(ev.Tags)
+	}
 	r.setClass(class)
 	r.tags = tagRows(ev.Tags)
 	r.json = wire.AppendEvent(nil, ev)

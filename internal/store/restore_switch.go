@@ -104,14 +104,15 @@ func (w *writer) applyVersion(r *record) (Result, error) {
 	if banned, err := w.banned(r); err != nil || banned {
 		return Result{Outcome: Deleted}, err
 	}
-	if have, err := w.have(r); err != nil || have {
-		return Result{Outcome: Duplicate}, err
-	}
-	if gone, err := w.deletedBefore(r); err != nil || gone {
-		return Result{Outcome: Deleted}, err
+	request, withdrawn, before, err := w.met(r, true)
+	if err != nil || before.Outcome != 0 {
+		return before, err
 	}
 	if _, err := w.lifecycle(r, PutOptions{Import: true}); err != nil {
 		return Result{}, err
+	}
+	if withdrawn {
+		return Result{Outcome: Stored}, w.keepWithdrawn(r, request)
 	}
 	if err := w.keepVersion(r); err != nil {
 		return Result{}, err

@@ -208,7 +208,14 @@ type HistoryQuery struct {
 	D      *string   // nil: every address
 	Until  *int64    // created_at, inclusive
 	After  *Position // resume behind this row; nil starts at the newest
-	Limit  int       // 0 means 100
+	// Of one address of contract memory versions come by arrival, the last first: Before is the id of a version to resume behind,
+	// and Below its Seq, which a caller of several pages knows.
+	Before string
+	Below  int64
+	// Arrivals adds to versions of contract memory, behind the members of the event, which number they have, when they came and
+	// whether they were withdrawn. Not every reader of events passes over what he does not know.
+	Arrivals bool
+	Limit    int // 0 means 100
 	// MaxBytes of JSON, at least one row is returned; 0 means 8 MiB.
 	MaxBytes int
 }
@@ -235,7 +242,7 @@ type Astray struct{ Contract, EventID string }
 
 // Problem is one finding of Check.
 type Problem struct {
-	Check  string // "integrity", "json", "class", "tags", "heads", "states", "usage", "keys"
+	Check  string // "integrity", "json", "class", "tags", "heads", "states", "threads", "order", "usage", "keys"
 	Detail string // what was found; names seq numbers, no ids or keys
 	Advice string // what the operator can do
 }

@@ -1,10 +1,8 @@
 package transcript
 
 import (
-	"cmp"
+	"encoding/json"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -12,8 +10,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// Signed are the events of a thread, states and entries, oldest first, each once.
-// All of them have been verified.
+// Signed are the events of a thread in the order of its record, and behind them the
+// requests by which some were withdrawn, each once. All of them have been verified.
 func Signed(t client.Thread) []*nostr.Event {
 	seen := map[string]bool{}
 	var all []*nostr.Event
@@ -23,15 +21,19 @@ func Signed(t client.Thread) []*nostr.Event {
 			all = append(all, ev)
 		}
 	}
-	for _, m := range t.Moves {
-		add(m.Event)
+	for _, r := range records(t) {
+		switch {
+		case r.move != nil:
+			add(r.move.Event)
+		case r.entry != nil:
+			add(r.entry.Event)
+		}
 	}
 	for _, e := range t.Entries {
-		add(e.Event)
+		if e.Withdrawn != nil {
+			add(e.Withdrawn.Event)
+		}
 	}
-	slices.SortFunc(all, func(a, b *nostr.Event) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
 	return all
 }
 
@@ -43,4 +45,29 @@ func Events(w io.Writer, t client.Thread) error {
 		}
 	}
 	return nil
+}
+
+// Order writes the order of arrival as the relay signed it: the event, the lines whose
+// hash is its x tag, and what is known of gaps.
+func Order(w io.Writer, t client.Thread) error {
+	type gap struct {
+		N          int64  `json:"n"`
+		ReceivedAt string `json:"received_at"`
+		Type       string `json:"type"`
+		Role       string `json:"role"`
+		Status     string `json:"status,omitempty"`
+		Previous   string `json:"previous_status,omitempty"`
+	}
+	gaps := []gap{}
+	for _, g := range t.Order.Gaps {
+		gaps = append(gaps, gap{g.N, when(g.ReceivedAt), g.Type, g.Role, g.Status, g.Previous})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		ContractID string          `json:"contract_id"`
+		Event      json.RawMessage `json:"event"`
+		Lines      string          `json:"lines"`
+		Gaps       []gap           `json:"gaps"`
+	}{t.Contract.ID, wire.AppendEvent(nil, t.Order.Event), t.Order.Lines, gaps})
 }

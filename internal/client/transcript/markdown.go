@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +28,12 @@ type Options struct {
 	Withheld int
 }
 
-// record is one line of a thread's life: an entry or a move.
+// record is one line of a thread's life: an entry, a move, or what is left of one.
 type record struct {
-	at    int64
-	id    string
+	place client.Place
 	entry *client.ContractEntry
 	move  *client.ContractMove
+	gap   *client.ThreadGap
 }
 
 // Markdown writes the transcript of a thread.
@@ -42,11 +41,14 @@ func Markdown(out io.Writer, t client.Thread, o Options) error {
 	w := &writer{Writer: bufio.NewWriter(out), t: t, o: o}
 	w.head()
 	w.line("## Record\n")
-	records := w.records()
+	records := records(t)
 	for i, r := range records {
-		if r.move != nil {
+		switch {
+		case r.move != nil:
 			w.move(i+1, *r.move)
-		} else {
+		case r.gap != nil:
+			w.gap(i+1, *r.gap)
+		default:
 			w.entry(i+1, *r.entry)
 		}
 	}
@@ -72,16 +74,21 @@ type writer struct {
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-func (w *writer) records() []record {
+// records are all lines, in the order of arrival as far as it is known.
+func records(t client.Thread) []record {
 	var all []record
-	for _, m := range w.t.Moves {
-		all = append(all, record{at: m.CreatedAt, id: m.Event.ID, move: &m})
+	for _, m := range t.Moves {
+		all = append(all, record{place: client.Place{N: m.N, CreatedAt: m.CreatedAt, ID: m.Event.ID}, move: &m})
 	}
-	for _, e := range w.t.Entries {
-		all = append(all, record{at: e.CreatedAt, id: cmp.Or(e.EventID, e.EntryID), entry: &e})
+	for _, e := range t.Entries {
+		all = append(all, record{place: client.Place{N: e.N, K: e.K, CreatedAt: e.CreatedAt, ID: cmp.Or(e.EventID, e.EntryID)}, entry: &e})
 	}
-	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.at, b.at) })
-	return all
+	if t.Order != nil {
+		for _, g := range t.Order.Gaps {
+			all = append(all, record{place: client.Place{N: g.N, CreatedAt: g.ReceivedAt}, gap: &g})
+		}
+	}
+	return client.Arrange(all, func(r *record) client.Place { return r.place })
 }
 
 // head says what this is, between whom, and how to check it.
@@ -138,6 +145,11 @@ func (w *writer) tally() {
 		w.line("- %d events under the same contract id are by or to other keys and were left out", n)
 	}
 	w.line("")
+	if w.t.Order == nil {
+		w.line("The order of arrival is **unproven**: no relay has signed it. What follows stands where its author's date puts it, unless a relay numbered it.\n")
+	} else {
+		w.line("The order is that of arrival at %s, which signed it with the key %s: see %s.\n", code(w.t.Contract.Home), npub(w.t.Order.Event.PubKey), code("order.json"))
+	}
 	for _, note := range w.o.Notes {
 		w.line("**Incomplete**: %s\n", code(note))
 	}
@@ -172,6 +184,7 @@ func (w *writer) move(n int, m client.ContractMove) {
 	w.author(client.Party{PubKey: m.By})
 	w.line("- Signature: holds; event %s", code(m.Event.ID))
 	w.line("- Created: %s", when(m.CreatedAt))
+	w.arrived(m.N, 0, m.ArrivedAt, m.CreatedAt)
 	if !m.Follows {
 		w.line("- **Does not follow** from the moves before it that were seen: %s", code(m.Why))
 	}
@@ -191,10 +204,9 @@ func (w *writer) entry(n int, e client.ContractEntry) {
 		w.line("- Signature: %s", brief(e.Signature))
 	}
 	w.line("- Created: %s", when(e.CreatedAt))
-	if e.ArrivedAt != 0 {
-		w.line("- Arrived: %s%s", when(e.ArrivedAt), lag(e))
-	} else {
-		w.line("- Arrived: not known")
+	w.arrived(e.N, e.K, e.ArrivedAt, e.CreatedAt)
+	if e.Withdrawn != nil {
+		w.withdrawn(*e.Withdrawn)
 	}
 	for _, a := range e.Attachments {
 		w.line("- Attachment: %s", code(a))
@@ -209,9 +221,54 @@ func (w *writer) entry(n int, e client.ContractEntry) {
 	w.WriteString(block(e.Content))
 }
 
+// arrived says which number something has and when it came.
+func (w *writer) arrived(n, k, at, created int64) {
+	switch {
+	case k > 0:
+		w.line("- Number: after %d; the exporter's private entry %d", n, k)
+	case n > 0:
+		w.line("- Number: %d", n)
+	}
+	if at == 0 {
+		w.line("- Arrived: not known")
+		return
+	}
+	w.line("- Arrived: %s%s", when(at), lag(at, created))
+}
+
+// withdrawn says that the author took an entry back.
+func (w *writer) withdrawn(of client.Withdrawal) {
+	text := "- **Withdrawn** by its author at " + when(of.At)
+	switch {
+	case of.Event != nil:
+		text += ", by the signed request " + code(of.Event.ID)
+	case of.Request != "":
+		text += ", by the request " + code(of.Request) + ", by the relay's word"
+	default:
+		text += ", by the relay's word"
+	}
+	w.line("%s", text)
+}
+
+// gap says what is gone.
+func (w *writer) gap(n int, g client.ThreadGap) {
+	w.line("### %d. Gone: %s\n", n, code(g.Type))
+	if g.Role == "poster" || g.Role == "worker" {
+		w.line("- By: the %s", g.Role)
+	} else {
+		w.line("- By: an author whose part is not known")
+	}
+	w.line("- Number: %d", g.N)
+	w.line("- Arrived: %s", when(g.ReceivedAt))
+	if g.Status != "" {
+		w.line("- State: %s", code(g.Previous+" → "+g.Status))
+	}
+	w.line("- Its author asked the relay to forget him, or the relay's operator removed it. That it was there is the relay's word.\n")
+}
+
 // lag points at what arrived much later than it is dated.
-func lag(e client.ContractEntry) string {
-	d := time.Duration(e.ArrivedAt-e.CreatedAt) * time.Second
+func lag(at, created int64) string {
+	d := time.Duration(at-created) * time.Second
 	if d <= lateness {
 		return ""
 	}

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,8 @@ func sample(text string) client.Thread {
 	holds, private, unreadable := entry('3', client.SignatureHolds), entry('4', client.SignatureNone), entry('6', client.SignatureHolds)
 	holds.Event, private.EventID = event('3'), ""
 	unreadable.Sealed, unreadable.Unreadable = true, true
+	holds.N, holds.Withdrawn = 3, &client.Withdrawal{At: 7, Request: text}
+	private.N, private.K = 3, 1
 	return client.Thread{
 		Contract: client.Contract{ID: "id", Status: "completed", Poster: client.Party{AgentID: text, PubKey: posterKey}, Worker: client.Party{AgentID: text, PubKey: workerKey},
 			Arbitrator: client.Party{AgentID: text}, Description: text, Decided: text, DecidedNote: text, Home: text, UpdatedAt: 9},
@@ -39,6 +42,8 @@ func sample(text string) client.Thread {
 		},
 		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable},
 		Strangers: 2,
+		Order: &client.ThreadOrder{Event: event('9'), Lines: text, Gaps: []client.ThreadGap{
+			{N: 2, ReceivedAt: 5, Type: text, Role: text}, {N: 4, Type: "state", Role: "worker", Status: text, Previous: text}}},
 	}
 }
 
@@ -132,6 +137,42 @@ func TestHostileTexts(t *testing.T) {
 			continue // is left out where there may be none, and so are lines
 		}
 		checkContained(t, text)
+	}
+}
+
+// Everything with a number stands in the order of arrival, gaps and what was withdrawn among it; the rest by its date.
+func TestRecordIsByArrival(t *testing.T) {
+	th := sample("word")
+	th.Moves[1].N = 1 // dated after all that came later
+	th.Entries[4].N = 5
+	var got []string
+	for _, r := range records(th) {
+		switch {
+		case r.gap != nil:
+			got = append(got, "gap")
+		case r.move != nil:
+			got = append(got, "move "+string(r.move.Event.ID[0]))
+		default:
+			got = append(got, "entry "+string(cmp.Or(r.entry.EventID, "private")[0]))
+		}
+	}
+	if want := "move 1|move 5|gap|entry 3|entry p|gap|entry 6|entry 7|entry 8"; strings.Join(got, "|") != want {
+		t.Errorf("the record is %s, want %s", strings.Join(got, "|"), want)
+	}
+	text := written(t, "word")
+	for _, want := range []string{"**Withdrawn** by its author at 1970-01-01T00:00:07Z", "Gone: `state`", "- By: the worker", "an author whose part is not known", "Number: after 3; the exporter's private entry 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the transcript does not say %q:\n%s", want, text)
+		}
+	}
+	var b bytes.Buffer
+	if err := Order(&b, th); err != nil || !strings.Contains(b.String(), `"lines": "word"`) {
+		t.Errorf("order.json is %s (%v)", b.String(), err)
+	}
+	th.Order = nil
+	b.Reset()
+	if err := Markdown(&b, th, Options{By: posterKey}); err != nil || !strings.Contains(b.String(), "**unproven**") {
+		t.Errorf("an order that nobody signed is not called unproven (%v)", err)
 	}
 }
 

@@ -81,6 +81,13 @@ func summary(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Summary(ctx, r.caller, r.path[0])
 }
 
+func order(ctx context.Context, r *request) (any, error) {
+	if err := r.proved(); err != nil {
+		return nil, err
+	}
+	return r.api.service.Order(ctx, r.caller, r.path[0])
+}
+
 // search changes nothing: its proof may be used again, as that of any read.
 func search(ctx context.Context, r *request) (any, error) {
 	if err := r.proved(); err != nil {

@@ -14,7 +14,7 @@ import (
 func TestReadsAreSurfaces(t *testing.T) {
 	shows := map[reflect.Type]bool{
 		typeOf[contracts.ContractPage](): true, typeOf[contracts.Contract](): true, typeOf[contracts.EntryPage](): true, typeOf[contracts.SearchPage](): true,
-		typeOf[contracts.Entry](): true, typeOf[contracts.Summary](): true,
+		typeOf[contracts.Entry](): true, typeOf[contracts.Summary](): true, typeOf[contracts.Order](): true,
 	}
 	seen := map[gate.Surface]string{}
 	for _, op := range operations() {

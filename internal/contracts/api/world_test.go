@@ -87,7 +87,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	must(t, box.Start(t.Context(), nil))
 	w.service, err = contracts.New(contracts.Options{
 		Store: w.store, Relay: w.relay, Table: w.relay.Table, Signer: known, Sealer: identity.Sealer{Vault: sealed},
-		Identities: known, Outbox: box, Clock: w.clock.Now, Log: log,
+		Identities: known, Outbox: box, RelayKey: storetest.Signer{Key: storetest.NewKey("relay")}, Clock: w.clock.Now, Log: log,
 	})
 	must(t, err)
 	t.Cleanup(box.Close)

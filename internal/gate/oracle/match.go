@@ -60,15 +60,19 @@ func Heads(events []*nostr.Event) []*nostr.Event {
 func Left(events, all []*nostr.Event) []*nostr.Event {
 	var left []*nostr.Event
 	for _, ev := range events {
-		gone := ev.Kind >= 20000 && ev.Kind < 30000
-		for _, request := range all {
-			gone = gone || request.Kind == 5 && ev.Kind != 5 && ev.Kind != 62 && request.PubKey == ev.PubKey && slices.Contains(named(request), ev.ID)
-		}
-		if !gone {
+		if ephemeral := ev.Kind >= 20000 && ev.Kind < 30000; !ephemeral && !TakenBack(ev, all) {
 			left = append(left, ev)
 		}
 	}
 	return left
+}
+
+// TakenBack says whether the author of the event named it by id in one of these
+// deletion requests. Of contract memory the parties still see it.
+func TakenBack(ev *nostr.Event, all []*nostr.Event) bool {
+	return slices.ContainsFunc(all, func(request *nostr.Event) bool {
+		return request.Kind == 5 && ev.Kind != 5 && ev.Kind != 62 && request.PubKey == ev.PubKey && slices.Contains(named(request), ev.ID)
+	})
 }
 
 func supersedes(a, b *nostr.Event) bool {

@@ -243,7 +243,7 @@ func Party(o Options, reader []string, ev *nostr.Event) bool {
 
 // Past returns the superseded versions that a relay keeps which got these
 // events in this order: those of gated kinds that were heads once, and contract
-// memory also when it came too late to be one.
+// memory also when it came too late to be one, or was taken back.
 func Past(o Options, events []*nostr.Event) []*nostr.Event {
 	o.Contracts = "parties"
 	heads := Heads(events)
@@ -251,7 +251,7 @@ func Past(o Options, events []*nostr.Event) []*nostr.Event {
 	for i, ev := range events {
 		late := !slices.Contains(Heads(events[:i+1]), ev)
 		contract := ev.Kind == 30090 || ev.Kind == 30091
-		if !slices.Contains(heads, ev) && Gated(o, ev) && (!late || contract) {
+		if contract && TakenBack(ev, events) || !slices.Contains(heads, ev) && Gated(o, ev) && (!late || contract) {
 			past = append(past, ev)
 		}
 	}

@@ -116,6 +116,12 @@ func (k Key) Sign(kind int, created int64, content string, tags ...nostr.Tag) *n
 	return ev
 }
 
+// Signer signs whole events with a key, as the relay does with its own.
+type Signer struct{ Key }
+
+// Sign sets the event's pubkey, id and signature.
+func (s Signer) Sign(ev *nostr.Event) error { return ev.Sign(s.Secret) }
+
 // Fake makes an event with a true id and a signature that is none: the store does not look at it, and thousands are
 // made in the time of one real one.
 func (k Key) Fake(kind int, created int64, content string, tags ...nostr.Tag) *nostr.Event {
