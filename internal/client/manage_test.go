@@ -17,7 +17,7 @@ import (
 
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
-	"engramd/internal/store/storetest"
+	"engramd/internal/e2e/testkeys"
 )
 
 // answering is a relay that answers every request over HTTP with this.
@@ -42,7 +42,7 @@ func clientOf(t *testing.T, name string, relays ...string) *client.Client {
 	id := client.Identity{}
 	if name != "" {
 		var err error
-		if id, err = client.NewIdentity(storetest.NewKey(name).Secret); err != nil {
+		if id, err = client.NewIdentity(testkeys.New(name).Secret); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestManageSignsWhatItSends(t *testing.T) {
 		ok := json.Unmarshal(raw, &ev) == nil
 		good, _ := ev.CheckSignature()
 		u, payload := ev.Tags.Find("u"), ev.Tags.Find("payload")
-		if !ok || !good || ev.Kind != 27235 || ev.PubKey != storetest.NewKey("operator").Pub || ids[ev.ID] || u == nil || payload == nil ||
+		if !ok || !good || ev.Kind != 27235 || ev.PubKey != testkeys.New("operator").Pub || ids[ev.ID] || u == nil || payload == nil ||
 			u[1] != "http"+strings.TrimPrefix(url, "ws") || payload[1] != client.Hash(string(body)) ||
 			r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/nostr+json+rpc" {
 			t.Errorf("%s %s %v", r.Method, raw, r.Header)
@@ -131,7 +131,7 @@ func TestManageAnswers(t *testing.T) {
 // TestClaimKeyBelievesNothing: a key that is not the agent's is not taken, and a
 // token goes to one relay, over a line that others do not read.
 func TestClaimKeyBelievesNothing(t *testing.T) {
-	agent, other := storetest.NewKey("agent"), storetest.NewKey("other")
+	agent, other := testkeys.New("agent"), testkeys.New("other")
 	nsec := nsecFor(t, agent.Secret)
 	const token = "engramd_agent_x"
 	claim := func(relays ...string) (string, error) {
