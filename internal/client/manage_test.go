@@ -15,7 +15,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/internal/e2e/testkeys"
 )
@@ -112,9 +111,6 @@ func TestManageAnswers(t *testing.T) {
 		if !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%d %s %.40s: %v, want %v", c.status, c.kind, c.body, err, c.want)
 		}
-	}
-	if _, err := clientOf(t, "operator", bridgetest.Start(t).URL).Manage(t.Context(), "x"); !errors.Is(err, client.ErrNoManagement) {
-		t.Errorf("engramd without it: %v", err)
 	}
 	for _, relays := range [][]string{nil, {"ws://127.0.0.1:1", "ws://127.0.0.1:2"}} {
 		if _, err := clientOf(t, "operator", relays...).Manage(t.Context(), "x"); !errors.Is(err, client.ErrInvalid) {
