@@ -24,7 +24,9 @@ type app struct {
 	// noDiscovery says not to look for the agent's own list of relays;
 	// discoveryChosen that a profile says what it is good for.
 	noDiscovery, discoveryChosen bool
-	started                      bool // a command's own code has begun: what fails now is no mistyped command line
+	// patient says that every relay is waited for: what is done rests on all of them.
+	patient bool
+	started bool // a command's own code has begun: what fails now is no mistyped command line
 }
 
 // globalFlags are those that commands share.
@@ -115,7 +117,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	}
 	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
 	a.discoveryChosen = s.discovery != ""
-	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict, Timeout: a.flags.timeout, Trace: a.trace(),
+	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Trace: a.trace(),
 		Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider}), s, nil
 }
 

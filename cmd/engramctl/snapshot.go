@@ -138,6 +138,7 @@ func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do f
 // asking gives a command a client of the agent's relays. --timeout bounds each
 // question, not all of them together: a memory may be large.
 func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
+	a.patient = true
 	c, s, err := a.connect(ctx)
 	if err != nil {
 		return err
