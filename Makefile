@@ -10,7 +10,7 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test peers interop lint fuzz api-fuzz bench microbench soak siege demo interop-deps nats-deps snapshot-deps clean
+.PHONY: run build test portable peers interop lint fuzz api-fuzz bench microbench soak siege demo interop-deps nats-deps snapshot-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -25,6 +25,22 @@ test: ## everything but what takes many minutes
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./... && \
 	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
+
+# engramctl is Go alone: it needs no C compiler where it is built, and runs where
+# engramd does not. Its tests run without cgo beside a relay that is built with it.
+PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
+
+portable: ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
+	@set -e; for platform in $(PORTABLE); do \
+		os=$${platform%/*} arch=$${platform#*/}; out=bin/portable/engramctl-$$os-$$arch; \
+		case $$os in windows) out=$$out.exe;; esac; echo "$$out"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out ./cmd/engramctl; \
+	done; for os in darwin windows; do \
+		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
+	done
+	CGO_ENABLED=1 $(GO) build $(GOTAGS) -o bin/portable/engramd ./cmd/engramd
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -count 1 $(CLIENT)
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \

@@ -88,6 +88,12 @@ var commandsThatSay = []struct {
 		return orElse(found, partial, said{1, ""})
 	}},
 	{[]string{"core"}, func(found string, partial bool) said {
+		if found != "" && partial {
+			return said{0, found + "\n(Not every relay answered"}
+		}
+		return orElse(found, partial, said{0, "You have no core memory yet"})
+	}},
+	{[]string{"core", "--strict"}, func(found string, partial bool) said {
 		if partial {
 			return said{4, ""}
 		}
@@ -223,12 +229,12 @@ func (p *places) directory(t *testing.T, listed string) string {
 	return relay
 }
 
-// run runs engramctl as the agent. What hangs is waited for two seconds.
+// run runs engramctl as the agent. What hangs is waited for three seconds.
 func (p *places) run(t *testing.T, relays []string, args ...string) ctlResult {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	m := &Main{
-		Args: append(args, "--timeout", "2s"), Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, KeyCost: 4,
+		Args: append(args, "--timeout", "3s"), Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, KeyCost: 4,
 		Env: []string{"HOME=" + t.TempDir(), "ENGRAM_KEY_FILE=" + p.key, "ENGRAM_OWNER=" + relaytest.Owner().Pub,
 			fmt.Sprint("ENGRAM_RELAYS=", strings.Join(relays, ","))},
 	}

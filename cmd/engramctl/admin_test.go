@@ -2,23 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
-
-	"engramd/internal/admin"
 )
-
-// TestAdminSpeaksEveryMethod: a method that the server learns has to be learnt
-// here, and the other way round.
-func TestAdminSpeaksEveryMethod(t *testing.T) {
-	var names []string
-	for _, m := range adminMethods() {
-		names = append(names, m.name)
-	}
-	if want := admin.Methods(); !slices.Equal(names, want) {
-		t.Errorf("engramctl admin speaks\n%v, the server\n%v", names, want)
-	}
-}
 
 // TestManagedText: any JSON is shown, and nothing in it steers a terminal.
 func TestManagedText(t *testing.T) {

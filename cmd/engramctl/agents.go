@@ -11,8 +11,8 @@ import (
 func (a *app) agentsCommand() *cobra.Command {
 	return a.group(&cobra.Command{
 		Use:   "agents",
-		Short: "An owner's approval of agents",
-		Long: `An owner's approval of agents. Relays that take memory only for certain owners
+		Short: "An owner's agents, and their approval",
+		Long: `An owner's agents, and their approval. Relays that take memory only for certain owners
 (write.owners) take it from the agents that such an owner approves. The key is the
 owner's. The approval goes to the configured relays: name those that the agent
 writes to.`,
@@ -26,7 +26,7 @@ const approvalsRemedy = "the same command brings the others up to date once they
 
 // withApprovals runs do on the list of the key's owner, at the configured
 // relays: where an agent is to be let in, its own list of relays says nothing.
-func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, owner string, list *client.Approvals) error) error {
+func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, list *client.Approvals) error) error {
 	c, _, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, ow
 	defer c.Close()
 	ctx, done := a.bounded(ctx)
 	defer done()
-	return do(ctx, c.Identity().PubKey(), c.Approvals())
+	return do(ctx, c.Approvals())
 }
 
 // agentArgument reads an agent's public key from the command line.

@@ -22,7 +22,7 @@ agent is revoked.`,
 		if err != nil {
 			return err
 		}
-		return a.withApprovals(ctx, func(ctx context.Context, _ string, list *client.Approvals) error {
+		return a.withApprovals(ctx, func(ctx context.Context, list *client.Approvals) error {
 			status, err := list.Allow(ctx, agent)
 			if err := a.reportWith(status, explained(err), approvalsRemedy); err != nil {
 				return err

@@ -2,55 +2,100 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
 )
 
+// agentOut is one agent of `agents ls --json`.
+type agentOut struct {
+	keyOut
+	Approved   bool   `json:"approved"`
+	Core       bool   `json:"core"` // it has one
+	Memories   int    `json:"memories"`
+	Bytes      int64  `json:"bytes"` // of all texts, core included
+	Unreadable int    `json:"unreadable,omitempty"`
+	LastAt     int64  `json:"last_at,omitempty"` // when it last wrote or removed something
+	Last       string `json:"last,omitempty"`
+}
+
 func (a *app) agentsLsCommand() *cobra.Command {
 	var asJSON bool
 	c := a.command(&cobra.Command{
-		Use:     "ls [--json]",
-		Short:   "List approved agents",
-		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example`,
-		Args:    cobra.NoArgs,
+		Use:   "ls [--json]",
+		Short: "List an owner's agents, with the size of their memory",
+		Long: `List the agents of the key's owner: those that it has approved, and those that
+remember something for it, with how much that is (core and texts, decrypted) and
+when they last wrote or removed something. Anybody can address memory to anybody:
+an agent that is not approved is only somebody's claim to be one.
+
+The configured relays are asked, and what they say is united. What only other relays
+have is not counted: name the relays that the agents write to.`,
+		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example
+  engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
+		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withApprovals(ctx, func(ctx context.Context, owner string, list *client.Approvals) error {
-			agents, status, err := list.List(ctx)
-			if err := a.report(status, err); err != nil {
-				return err
-			}
-			if asJSON {
-				out := answerOf(nil, status)
-				out.Owner = owner
-				return a.printJSON(struct {
-					answerOut
-					Agents []keyOut `json:"agents"`
-				}{out, keysOut(agents)})
-			}
-			for _, agent := range agents {
-				if err := a.print("%s\n", npub(agent)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		c, _, err := a.connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		ctx, done := a.bounded(ctx)
+		defer done()
+		agents, status, err := c.Agents(ctx)
+		if err := a.report(status, err); err != nil {
+			return err
+		}
+		if asJSON {
+			out := answerOf(nil, status)
+			out.Owner = c.Identity().PubKey()
+			return a.printJSON(struct {
+				answerOut
+				Agents []agentOut `json:"agents"`
+			}{out, agentsOut(agents)})
+		}
+		if len(agents) == 0 {
+			a.note("no agent is approved by this key (%s) or remembers anything for it", npub(c.Identity().PubKey()))
+		}
+		return a.printAgents(agents)
 	})
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// keyOut is a public key in JSON.
-type keyOut struct {
-	Npub   string `json:"npub"`
-	Pubkey string `json:"pubkey"` // hex
-}
-
-func keysOut(keys []string) []keyOut {
-	out := []keyOut{}
-	for _, k := range keys {
-		out = append(out, keyOut{npub(k), k})
+func agentsOut(agents []client.AgentMemory) []agentOut {
+	out := []agentOut{}
+	for _, m := range agents {
+		line := agentOut{keyOut{npub(m.Agent), m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, ""}
+		if m.Last > 0 {
+			line.Last = stamp(m.Last)
+		}
+		out = append(out, line)
 	}
 	return out
+}
+
+func (a *app) printAgents(agents []client.AgentMemory) error {
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	for _, m := range agents {
+		state, core, last := "not approved", "no core", "never wrote"
+		if m.Approved {
+			state = "approved"
+		}
+		if m.Core {
+			core = "core"
+		}
+		if m.Last > 0 {
+			last = stamp(m.Last)
+		}
+		much := fmt.Sprintf("%s, %s", core, counted(m.Memories, "memory", "memories"))
+		if m.Unreadable > 0 {
+			much += fmt.Sprintf(", %d unreadable", m.Unreadable)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d B\t%s\n", npub(m.Agent), state, much, m.Bytes, last)
+	}
+	return w.Flush()
 }

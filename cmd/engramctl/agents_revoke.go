@@ -22,7 +22,7 @@ back. Exit code 1 if the agent is not approved.`,
 		if err != nil {
 			return err
 		}
-		return a.withApprovals(ctx, func(ctx context.Context, _ string, list *client.Approvals) error {
+		return a.withApprovals(ctx, func(ctx context.Context, list *client.Approvals) error {
 			status, err := list.Revoke(ctx, agent)
 			if err := a.reportWith(status, explained(err), approvalsRemedy); err != nil {
 				return err

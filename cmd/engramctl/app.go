@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,9 @@ type app struct {
 	// noDiscovery says not to look for the agent's own list of relays;
 	// discoveryChosen that a profile says what it is good for.
 	noDiscovery, discoveryChosen bool
-	started                      bool // a command's own code has begun: what fails now is no mistyped command line
+	// patient says that every relay is waited for: what is done rests on all of them.
+	patient bool
+	started bool // a command's own code has begun: what fails now is no mistyped command line
 }
 
 // globalFlags are those that commands share.
@@ -48,6 +51,9 @@ func newApp(m *Main) *app {
 	}
 	return a
 }
+
+// home is the user's folder.
+func (a *app) home() string { return cmp.Or(a.env["HOME"], a.env["USERPROFILE"]) } // the second is Windows's
 
 // path makes a path as given absolute.
 func (a *app) path(p string) string {
@@ -111,7 +117,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	}
 	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
 	a.discoveryChosen = s.discovery != ""
-	return client.New(id, client.Options{Relays: s.relays, Timeout: a.flags.timeout, Trace: a.trace(),
+	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Trace: a.trace(),
 		Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider}), s, nil
 }
 
@@ -174,7 +180,7 @@ func (a *app) within(ctx context.Context, write bool, do func(ctx context.Contex
 		return err
 	}
 	defer c.Close()
-	if write && c.Identity().PubKey() != m.Agent() {
+	if write && !m.Writable() {
 		return client.ErrReadOnly
 	}
 	ctx, done := a.bounded(ctx)

@@ -23,6 +23,8 @@ const (
 	coreHint = `You have no core memory yet. Ask the user who you are to be for them and what you should
 always know, then write a short profile of yourself in the first person:
 engramctl mem set core -`
+	// corePartial follows a profile that may not be the newest.
+	corePartial = `(Not every relay answered: there may be a newer version of this. Do not write it anew in this session.)`
 	// coreTimeout bounds `core` from its first instruction to its exit.
 	coreTimeout = 3 * time.Second
 	// coreReserve is the share of the time limit that is kept back, so that what
@@ -45,9 +47,9 @@ type coreOut struct {
 func (a *app) coreCommand() *cobra.Command {
 	var format string
 	var timeout time.Duration
-	var allowPartial bool
+	var strict bool
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "core [--format text|json] [--timeout 3s] [--allow-partial]",
+		Use:   "core [--format text|json] [--timeout 3s] [--strict]",
 		Short: "Print the agent's core as a prompt section, for harnesses",
 		Long: `Print the agent's core memory as a section for its prompt:
 
@@ -55,13 +57,18 @@ func (a *app) coreCommand() *cobra.Command {
   the profile
 
 If every relay confirms that there is none, a hint how to begin stands in its
-place, and the exit code is 0 too.
+place, and the exit code is 0 too: for the agent, if it has no memory with another
+owner either. Otherwise the owner is most likely the wrong one: stderr says for
+whom there is memory, and the exit code is 1. An owner is never told to begin; he
+learns what his key can know, with exit code 1.
+
+A core that was found while some relay did not answer in full is printed with a
+last line that says so, and stderr says which relay; with --strict it is a failure.
 
 On any failure nothing is printed on stdout, the reason is on stderr, and the exit
-code is not 0: a relay that failed, a time limit, something unreadable, a refused
-key. So a harness never takes "could not look" for "nothing there", which would
-invite the agent to write over its memory. With --allow-partial a core that was
-found is printed also if some relay failed; absence still needs all of them.
+code is not 0: no core found and a relay that failed, a time limit, something
+unreadable, a refused key. So a harness never takes "could not look" for "nothing
+there", which would invite the agent to write over its memory.
 
 The command ends within --timeout (3 s) from its start, whatever the relays, the
 network or the name service do.`,
@@ -75,12 +82,12 @@ network or the name service do.`,
 		if timeout <= 0 {
 			return usagef("--timeout must be more than 0")
 		}
-		a.flags.strict = !allowPartial
+		a.flags.strict = strict
 		return a.core(ctx, format, timeout)
 	}))
 	formatFlag(c, &format, "text", "json")
 	c.Flags().DurationVar(&timeout, "timeout", coreTimeout, "time limit for everything")
-	c.Flags().BoolVar(&allowPartial, "allow-partial", false, "print a core that was found although some relay failed")
+	c.Flags().BoolVar(&strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
 	return c
 }
 
@@ -135,7 +142,7 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 	entry, status, err := m.Get(ctx, nipae.Core)
 	absent := errors.Is(err, client.ErrNotFound)
 	if absent {
-		err = nil
+		err = mayBegin(ctx, m)
 	}
 	if err := a.report(status, err); err != nil {
 		return nil, err
@@ -144,6 +151,9 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 	if !absent {
 		out.State, out.Profile, out.Section = "present", entry.Text, section(entry.Text)
 		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, stamp(entry.CreatedAt), entry.ID, entry.Hash
+		if status.Partial {
+			out.Section += corePartial + "\n"
+		}
 	}
 	if format == "text" {
 		return []byte(out.Section), nil

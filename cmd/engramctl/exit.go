@@ -36,9 +36,9 @@ type exitCode struct {
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, "done; also a partial answer, which stderr and JSON mark as such (see --strict)"},
-		{exitNotFound, "not found, or removed, and every relay says so"},
+		{exitNotFound, "not found, or removed, and every relay says so; core: not for this owner, agent or key"},
 		{exitUsage, "usage: command line, environment, configuration, key or input"},
-		{exitAuth, "the relays refuse this key"},
+		{exitAuth, "the relays refuse this key, or what it writes (restricted:, blocked:)"},
 		{exitRelay, "relay or network: none answered, or not all and it matters"},
 		{exitConflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
 		{exitUnreadable, "unreadable: there is something, and it cannot be read"},

@@ -17,7 +17,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, exitOK},
 		{client.ErrNotFound, exitNotFound},
-		{about(client.Entry{CreatedAt: 1}, client.ErrTombstone), exitNotFound},
+		{about("mem/x", client.Entry{CreatedAt: 1}, client.ErrTombstone), exitNotFound},
 		{usagef("x: %w", client.ErrNotFound), exitUsage},
 		{client.ErrCore, exitUsage},
 		{client.ErrEmpty, exitUsage},
@@ -28,7 +28,8 @@ func TestExitCodes(t *testing.T) {
 		{client.ErrAuth, exitAuth},
 		{&client.RefusalError{Message: "restricted: not you"}, exitAuth},
 		{&client.RefusalError{Message: "auth-required: who are you"}, exitAuth},
-		{&client.RefusalError{Message: "blocked: quota"}, exitRelay},
+		{&client.RefusalError{Message: "blocked: quota"}, exitAuth},
+		{&client.RefusalError{Message: "invalid: x"}, exitRelay},
 		{fmt.Errorf("%w: %w", client.ErrPartial, client.ErrNotFound), exitRelay},
 		{client.ErrNoRelay, exitRelay},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), exitRelay},

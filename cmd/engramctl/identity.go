@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/files"
 )
 
 // maxKeyFile is more than any key file has, in bytes.
@@ -106,8 +107,12 @@ func readPrivate(what, path string) (string, error) {
 		return "", fmt.Errorf("%s: %w", what, err)
 	case info.IsDir():
 		return "", fmt.Errorf("%s %s is a folder", what, path)
-	case info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("%s %s may be read by others (mode %04o): run chmod 600 %[2]s, and think about whether the secret in it is still one", what, path, info.Mode().Perm())
+	}
+	if how, err := files.Exposed(f); err != nil || how != "" {
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", what, err)
+		}
+		return "", fmt.Errorf("%s %s %s, and think about whether the secret in it is still one", what, path, how)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
@@ -134,8 +139,5 @@ func writePrivate(path, text string) (err error) {
 			_ = os.Remove(path) // half a key is none
 		}
 	}()
-	if _, err = io.WriteString(f, text); err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return files.WritePrivate(f, []byte(text))
 }

@@ -49,3 +49,9 @@ func (a *app) printKey(pubkey string, asJSON bool) error {
 	}
 	return a.print("%s\n%s\n", npub(pubkey), pubkey)
 }
+
+// keyOut is a public key in JSON.
+type keyOut struct {
+	Npub   string `json:"npub"`
+	Pubkey string `json:"pubkey"` // hex
+}

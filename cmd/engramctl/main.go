@@ -56,7 +56,7 @@ type Terminal struct {
 func (m *Main) Run(ctx context.Context) int {
 	a := newApp(m)
 	root := a.root()
-	root.SetArgs(m.Args)
+	root.SetArgs(withTexts(root, m.Args))
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
 		err = usageError{err} // cobra did not get as far as the command

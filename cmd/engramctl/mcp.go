@@ -56,7 +56,7 @@ func (a *app) mcp(ctx context.Context, _ []string) error {
 	server := mcp.New(mcp.Options{
 		Memory:    m,
 		Contracts: business.Contracts(),
-		ReadOnly:  c.Identity().PubKey() != m.Agent(),
+		ReadOnly:  !m.Writable(),
 		Discover:  a.relayFinder(c, m),
 		Version:   version,
 		Timeout:   callFactor * a.flags.timeout,

@@ -8,13 +8,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/nips/nipae"
 )
 
 // getOut is `mem get --json`.
 type getOut struct {
 	answerOut
 	entryOut
+	State string `json:"state"` // one of the three below
 }
+
+// What is at a slug, in JSON.
+const (
+	statePresent = "present"
+	stateRemoved = "removed" // it was there
+	stateAbsent  = "absent"  // it never was
+)
 
 func (a *app) memGetCommand() *cobra.Command {
 	var asJSON bool
@@ -29,7 +38,8 @@ func (a *app) memGetCommand() *cobra.Command {
 those that mem log shows. A time is Unix seconds or like 2006-01-02T15:04:05Z; an
 id may be cut to 8 or more digits.
 
-Exit code 1 if it was never written or is removed, and every relay says so.`,
+Exit code 1 if it was never written or is removed, and every relay says so; JSON
+tells which, by its state: "present", "removed" or "absent".`,
 		Example: `  engramctl mem get notes
   engramctl mem get core --agent npub1…
   engramctl mem get notes --at 2026-01-31`,
@@ -54,11 +64,11 @@ Exit code 1 if it was never written or is removed, and every relay says so.`,
 			} else {
 				entry, status, err = m.At(ctx, slug, when)
 			}
-			if err := a.report(status, about(entry, err)); err != nil {
-				return err
+			if err := a.report(status, about(slug, entry, err)); err != nil {
+				return firstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
 			}
 			if asJSON {
-				out := getOut{answerOf(m, status), entryFor(entry)}
+				out := getOut{answerOf(m, status), entryFor(entry), statePresent}
 				out.Text = &entry.Text
 				return a.printJSON(out)
 			}
@@ -70,10 +80,38 @@ Exit code 1 if it was never written or is removed, and every relay says so.`,
 	return c
 }
 
-// about adds to "removed" when that was.
-func about(entry client.Entry, err error) error {
-	if errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0 {
-		return fmt.Errorf("%w at %s (engramctl mem log shows what was before)", err, stamp(entry.CreatedAt))
+// about adds to an error of one record which one that is, and what to do.
+func about(slug nipae.Slug, entry client.Entry, err error) error {
+	switch {
+	case errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0:
+		return fmt.Errorf("%s: %w at %s (engramctl mem log %[1]s shows what was before)", slug, err, stamp(entry.CreatedAt))
+	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
+		return fmt.Errorf("%s: %w", slug, err)
+	case errors.Is(err, client.ErrUnreadable):
+		return fmt.Errorf("%s: %w (engramctl mem log %[1]s shows its versions; the agent can write over it: mem set or mem rm with --over-unreadable)", slug, err)
 	}
 	return err
+}
+
+// printAbsent prints, as JSON if that is wanted, that every relay says that there
+// is nothing. Any other error prints nothing: what is there is not known.
+func (a *app) printAbsent(asJSON bool, m *client.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
+	out := struct {
+		answerOut
+		Slug  string `json:"slug"`
+		State string `json:"state"`
+		Time  string `json:"time,omitempty"` // of the removal
+		ID    string `json:"id,omitempty"`
+	}{answerOut: answerOf(m, status), Slug: string(slug), ID: entry.ID}
+	switch {
+	case !asJSON:
+		return nil
+	case errors.Is(err, client.ErrTombstone):
+		out.State, out.Time = stateRemoved, stamp(entry.CreatedAt)
+	case errors.Is(err, client.ErrNotFound):
+		out.State = stateAbsent
+	default:
+		return nil
+	}
+	return a.printJSON(out)
 }

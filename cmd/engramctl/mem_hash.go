@@ -24,7 +24,7 @@ takes, and what sha256sum says of the output of mem get.`,
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			entry, status, err := m.Get(ctx, slug)
-			if err := a.report(status, about(entry, err)); err != nil {
+			if err := a.report(status, about(slug, entry, err)); err != nil {
 				return err
 			}
 			return a.print("%s\n", entry.Hash)

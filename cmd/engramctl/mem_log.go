@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,15 +23,19 @@ type versionOut struct {
 const shortID = 16
 
 func (a *app) memLogCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, texts bool
 	c := a.command(&cobra.Command{
-		Use:   "log SLUG [--json]",
+		Use:   "log SLUG [--text] [--json]",
 		Short: "Show the kept versions of a memory",
 		Long: `Show the versions of a memory that the relays keep, newest first: time, id, size,
 and "*" at the current one. How many are kept is each relay's decision; a relay
-without history shows its current version only. mem get --at prints one of them,
-mem restore --at writes it anew.`,
+without history shows its current version only, and one whose history cannot be
+had makes the answer partial. mem get --at prints one of them, mem diff shows how
+two differ, mem restore --at writes one anew.
+
+With --text, what each version says stands below it, indented.`,
 		Example: `  engramctl mem log notes
+  engramctl mem log notes --text
   engramctl mem log notes --json | jq '.versions[1].id'`,
 		Args: arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
@@ -40,33 +45,39 @@ mem restore --at writes it anew.`,
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			versions, status, err := m.Log(ctx, slug)
-			if err := a.report(status, err); err != nil {
-				return err
+			if err := a.report(status, about(slug, client.Entry{}, err)); err != nil {
+				return firstOf(a.printAbsent(asJSON, m, slug, client.Entry{}, status, err), err)
 			}
 			if asJSON {
 				return a.printJSON(struct {
 					answerOut
 					Slug     string       `json:"slug"`
 					Versions []versionOut `json:"versions"`
-				}{answerOf(m, status), string(slug), versionsOut(versions)})
+				}{answerOf(m, status), string(slug), versionsOut(versions, texts)})
 			}
-			return a.printVersions(versions)
+			return a.printVersions(versions, texts)
 		})
 	})
 	jsonFlag(c, &asJSON)
+	c.Flags().BoolVar(&texts, "text", false, "show the texts too")
 	return c
 }
 
-func versionsOut(versions []client.Version) []versionOut {
+func versionsOut(versions []client.Version, texts bool) []versionOut {
 	out := []versionOut{}
 	for _, v := range versions {
-		out = append(out, versionOut{entryFor(v.Entry), v.Head, v.Relays, errorText(v.Err)})
+		entry := entryFor(v.Entry)
+		if texts && v.Err == nil && !v.Tombstone {
+			entry.Text = &v.Text
+		}
+		out = append(out, versionOut{entry, v.Head, v.Relays, errorText(v.Err)})
 	}
 	return out
 }
 
-func (a *app) printVersions(versions []client.Version) error {
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+func (a *app) printVersions(versions []client.Version, texts bool) error {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, v := range versions {
 		mark, size := " ", fmt.Sprintf("%d B", v.Size)
 		switch {
@@ -80,5 +91,20 @@ func (a *app) printVersions(versions []client.Version) error {
 		}
 		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, stamp(v.CreatedAt), v.ID[:shortID], size)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	i := 0
+	for line := range strings.Lines(table.String()) {
+		if err := a.print("%s", line); err != nil {
+			return err
+		}
+		if v := versions[i]; texts && v.Err == nil && !v.Tombstone {
+			if err := a.print("%s", indented(v.Text)); err != nil {
+				return err
+			}
+		}
+		i++
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ func (a *app) memLsCommand() *cobra.Command {
 		Use:   "ls [--all] [--json]",
 		Short: "List memories with sizes and times",
 		Long: `List memories with sizes and times, by slug. Core and removed memories are shown
-with --all only. JSON has ids and hashes too; texts are what mem get shows.
+with --all only. JSON has ids and hashes too; texts are what mem get shows. Where
+there is no memory at all, stderr says so, and with whom this key has memory.
 
 Exit code 6 if there is memory and none of it can be read.`,
 		Example: `  engramctl mem ls
@@ -42,7 +44,10 @@ Exit code 6 if there is memory and none of it can be read.`,
 				return err
 			}
 			if l.Unreadable > 0 {
-				a.note("%d memories cannot be read; their slugs are unknown", l.Unreadable)
+				a.note("%s cannot be read; the slugs are unknown", counted(l.Unreadable, "memory", "memories"))
+			}
+			if len(l.Memories) == 0 {
+				a.noteNone(ctx, m, l, all)
 			}
 			if asJSON {
 				return a.printJSON(listingOut(m, l, status, all))
@@ -101,4 +106,26 @@ func (a *app) printListing(l client.Listing, all bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", e.Slug, size, stamp(e.CreatedAt))
 	}
 	return w.Flush()
+}
+
+// noteNone says that nothing was listed, and what there is instead.
+func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, all bool) {
+	var hidden []string
+	if l.Core != nil && !all {
+		hidden = append(hidden, "a core")
+	}
+	if n := len(l.Tombstones); n > 0 && !all {
+		hidden = append(hidden, fmt.Sprintf("%d removed", n))
+	}
+	switch {
+	case len(hidden) > 0:
+		a.note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
+	case l.Core == nil && len(l.Tombstones) == 0:
+		others, _, err := m.Others(ctx)
+		if err != nil {
+			a.note("no memory; whether this key has some with others is not known: %v", err)
+			return
+		}
+		a.note("no memory: %s", withWhom(m, others))
+	}
 }

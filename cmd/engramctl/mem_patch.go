@@ -56,10 +56,10 @@ secret (see mem set).`,
 		if o.Base == "" && p.blob() == "" {
 			return usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
 		}
-		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			entry, status, err := m.Get(ctx, slug)
 			if err != nil {
-				return entry, status, about(entry, err)
+				return entry, status, err
 			}
 			text, err := p.applyTo(entry, o.Base)
 			if err != nil {

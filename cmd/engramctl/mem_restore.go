@@ -29,7 +29,7 @@ like a secret is refused (see mem set).`,
 		if err != nil {
 			return usagef("--at: %w", err)
 		}
-		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			return m.Restore(ctx, slug, when, guard(allow))
 		})
 	})

@@ -2,16 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/nips/nipae"
 )
 
 func (a *app) memRmCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, over bool
 	c := a.command(&cobra.Command{
-		Use:   "rm SLUG [--json]",
+		Use:   "rm SLUG [--over-unreadable] [--json]",
 		Short: "Remove a memory",
 		Long: `Remove a memory: a tombstone is written over it. What it was stays in the relays'
 history for a while (mem log, mem restore). The core cannot be removed, only
@@ -27,9 +30,9 @@ written anew. Exit code 1 if there is nothing to remove.`,
 			return usageError{client.ErrCore}
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			status, err := m.Remove(ctx, slug)
-			if err := a.report(status, explained(err)); err != nil {
-				return err
+			entry, status, err := m.Remove(ctx, slug, over)
+			if err := a.report(status, nothingToRemove(slug, entry, explained(err))); err != nil {
+				return firstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
 			}
 			if asJSON {
 				return a.printJSON(struct {
@@ -42,5 +45,17 @@ written anew. Exit code 1 if there is nothing to remove.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
+	overFlag(c, &over)
 	return c
+}
+
+// nothingToRemove is about for who wants a record gone.
+func nothingToRemove(slug nipae.Slug, entry client.Entry, err error) error {
+	if errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0 {
+		return fmt.Errorf("nothing to remove: %s was %w before, at %s", slug, err, stamp(entry.CreatedAt))
+	}
+	if errors.Is(err, client.ErrNotFound) {
+		return fmt.Errorf("nothing to remove: %s: %w", slug, err)
+	}
+	return about(slug, entry, err)
 }

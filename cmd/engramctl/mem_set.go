@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/nips/nipae"
 )
 
 // wroteOut is what a write prints as JSON.
@@ -41,8 +42,13 @@ A text in which something looks like a key or a token is refused, with its kind 
 line: what is remembered is signed and cannot be redacted later. --allow-secret
 writes it all the same.
 
-Prints slug, size and the new hash.`,
+Prints slug, size and the hash of the new text, for --base. (Versions, for --at, are
+named by the ids that mem log shows.)
+
+A text may begin with "-", as a list does; one that looks like a flag goes behind
+"--": mem set notes -- --help.`,
 		Example: `  engramctl mem set notes "buy milk"
+  engramctl mem set shopping "- milk"
   engramctl mem set core - < profile.txt
   engramctl mem set notes - --base "$(engramctl mem hash notes)" < notes.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -71,7 +77,7 @@ Prints slug, size and the new hash.`,
 		if err := checkText(text); err != nil {
 			return err
 		}
-		return a.write(ctx, asJSON, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			o.Whole = a.flags.strict
 			o.Check = guard(allow)
 			return m.Set(ctx, slug, text, o)
@@ -81,8 +87,13 @@ Prints slug, size and the new hash.`,
 	baseFlag(c, &o.Base)
 	secretFlag(c, &allow)
 	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also an empty text")
-	c.Flags().BoolVar(&o.OverUnreadable, "over-unreadable", false, "write also where there is something that cannot be read (exit code 6)")
+	overFlag(c, &o.OverUnreadable)
 	return c
+}
+
+// overFlag is --over-unreadable.
+func overFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "over-unreadable", false, "write also where there is something that cannot be read (exit code 6)")
 }
 
 func baseFlag(c *cobra.Command, to *string) {
@@ -106,16 +117,16 @@ func checkHash(flag, hash string) error {
 }
 
 // write runs one write and says what came of it.
-func (a *app) write(ctx context.Context, asJSON bool, do func(context.Context, *client.Memory) (client.Entry, client.Status, error)) error {
+func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *client.Memory) (client.Entry, client.Status, error)) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 		entry, status, err := do(ctx, m)
-		if err := a.report(status, explained(err)); err != nil {
+		if err := a.report(status, about(slug, entry, explained(err))); err != nil {
 			return err
 		}
 		if asJSON {
 			return a.printJSON(wroteOut{answerOf(m, status), entryFor(entry)})
 		}
-		return a.print("%s  %d B  %s\n", entry.Slug, entry.Size, entry.Hash)
+		return a.print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
 	})
 }
 

@@ -119,6 +119,14 @@ func harmless(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
+// counted is a number of things in words.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // note tells the person on stderr something that is no error.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.err(), "engramctl: %s\n", fmt.Sprintf(format, args...))

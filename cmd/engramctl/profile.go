@@ -101,7 +101,7 @@ func (a *app) configPath() (path string, named bool) {
 	}
 	base := a.env["XDG_CONFIG_HOME"]
 	if !filepath.IsAbs(base) { // the XDG specification has relative ones ignored
-		base = filepath.Join(a.env["HOME"], ".config")
+		base = filepath.Join(a.home(), ".config")
 	}
 	return filepath.Join(base, "engramd", "engramctl.toml"), false
 }

@@ -31,6 +31,7 @@ refuse the key.`,
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
+		a.patient = true
 		c, m, err := a.open(ctx)
 		if err != nil {
 			return err

@@ -55,7 +55,7 @@ func (a *app) setRelays(ctx context.Context, entries []client.ListedRelay) error
 		return err
 	}
 	defer c.Close()
-	if c.Identity().PubKey() != m.Agent() {
+	if !m.Writable() {
 		return client.ErrReadOnly
 	}
 	ctx, done := a.bounded(ctx)

@@ -34,6 +34,7 @@ end.`,
   engramctl relays sync --timeout 5m --relay wss://old.example --relay wss://new.example`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
+		a.patient = true
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			report, err := m.Sync(ctx)
 			if err != nil {

@@ -45,7 +45,7 @@ func (a *app) reportWith(s client.Status, err error, remedy string) error {
 		a.note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
 	}
 	if s.Doubtful > 0 {
-		a.note("%d events at this place cannot be read and were left out", s.Doubtful)
+		a.note("%s", counted(s.Doubtful, "event at this place cannot be read and was left out", "events at this place cannot be read and were left out"))
 	}
 	if s.Partial && a.flags.strict {
 		return fmt.Errorf("%w in full, and all of them are needed here", client.ErrPartial)
@@ -74,7 +74,7 @@ func (a *app) reportRelay(r client.RelayStatus) {
 	case r.Err != nil:
 		a.note("%s failed: %v", r.URL, r.Err)
 	case r.Rejected > 0:
-		a.note("%s sent %d events that are wrong or were not asked for", r.URL, r.Rejected)
+		a.note("%s sent %s", r.URL, counted(r.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
 	case !r.Complete:
 		a.note("%s may have more than it sent", r.URL)
 	}

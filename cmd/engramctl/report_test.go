@@ -46,6 +46,8 @@ func TestReport(t *testing.T) {
 			"engramctl: wss://down failed: connection refused\nengramctl: written to 1 of 2 relays; engramctl relays sync brings the others up to date\n", exitOK},
 		{"doubtful", client.Status{Relays: []client.RelayStatus{good}, Doubtful: 2}, nil, true,
 			"engramctl: 2 events at this place cannot be read and were left out\n", exitOK},
+		{"one doubtful", client.Status{Relays: []client.RelayStatus{good}, Doubtful: 1}, nil, true,
+			"engramctl: 1 event at this place cannot be read and was left out\n", exitOK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer

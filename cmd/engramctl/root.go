@@ -39,7 +39,7 @@ nobody else learns that they exist.
 Who asks is a key: --key-file, ENGRAM_KEY_FILE or ENGRAM_KEY (nsec, hex, or
 ncryptsec, for which the password is asked or read from the file that
 ENGRAM_KEY_PASSWORD_FILE names). Whom it is about is --owner (I am the agent) or
---agent (I am its owner). Where is --relay, ENGRAM_RELAYS, or a profile; but
+--agent (I am its owner). Where is --relay, ENGRAM_RELAYS, or a profile; except
 with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 
 ` + exitTable(),
@@ -51,6 +51,7 @@ with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 		SilenceErrors: true,
 	}, a.commands()...)
 	root.SetUsageFunc(printUsage)
+	root.SetFlagErrorFunc(dashHelp)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/files"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 )
@@ -57,7 +58,7 @@ func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 		return nil, usagef("--tenant: %w", err)
 	}
 	root := f.root
-	for _, or := range []string{a.env["ENGRAM_SNAPSHOTS"], under(a.env["XDG_STATE_HOME"], "engramd"), under(a.env["HOME"], ".local/state/engramd")} {
+	for _, or := range []string{a.env["ENGRAM_SNAPSHOTS"], under(a.env["XDG_STATE_HOME"], "engramd"), under(a.home(), ".local/state/engramd")} {
 		if root == "" {
 			root = or
 		}
@@ -137,6 +138,7 @@ func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do f
 // asking gives a command a client of the agent's relays. --timeout bounds each
 // question, not all of them together: a memory may be large.
 func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
+	a.patient = true
 	c, s, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -166,8 +168,11 @@ func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
 		return bundle.Identities{}, usagef("--decrypt-identity: %w", err)
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		return bundle.Identities{}, usagef("--decrypt-identity: %s may be read by others (mode %04o): run chmod 600 %[1]s", f.identity, info.Mode().Perm())
+	if how, err := files.Exposed(file); err != nil || how != "" {
+		if err != nil {
+			return bundle.Identities{}, usagef("--decrypt-identity: %w", err)
+		}
+		return bundle.Identities{}, usagef("--decrypt-identity: %s %s", f.identity, how)
 	}
 	ids, err := bundle.ParseIdentities(file)
 	if err != nil {

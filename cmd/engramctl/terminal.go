@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/term"
 )
@@ -15,16 +14,22 @@ var errNoTerminal = errors.New("there is no terminal")
 // showing what is typed. When ctx ends it gives up and leaves the terminal as it
 // was.
 func askPassword(ctx context.Context, prompt string) (string, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	in, out, err := openTerminal()
 	if err != nil {
 		return "", errNoTerminal
 	}
-	fd := int(tty.Fd())
+	end := func() error {
+		if out == in {
+			return in.Close()
+		}
+		return errors.Join(in.Close(), out.Close())
+	}
+	fd := int(in.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", errors.Join(errNoTerminal, tty.Close())
+		return "", errors.Join(errNoTerminal, end())
 	}
-	fmt.Fprint(tty, prompt)
+	fmt.Fprint(out, prompt)
 	type answer struct {
 		text []byte
 		err  error
@@ -36,12 +41,12 @@ func askPassword(ctx context.Context, prompt string) (string, error) {
 	}()
 	select {
 	case got := <-answers:
-		fmt.Fprintln(tty)
-		return string(got.text), errors.Join(got.err, tty.Close())
+		fmt.Fprintln(out)
+		return string(got.text), errors.Join(got.err, end())
 	case <-ctx.Done():
 		// The read cannot be ended; it ends with the process.
 		_ = term.Restore(fd, before)
-		fmt.Fprintln(tty)
+		fmt.Fprintln(out)
 		return "", fmt.Errorf("the password was not given: %w", ctx.Err())
 	}
 }

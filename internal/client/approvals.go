@@ -29,7 +29,10 @@ func (c *Client) Approvals() *Approvals { return &Approvals{c: c} }
 func (a *Approvals) List(ctx context.Context) ([]string, Status, error) {
 	ctx, cancel := a.c.operation(ctx)
 	defer cancel()
-	lists, status, err := a.read(ctx)
+	lists, status, err := a.read(ctx, a.c.askSoon)
+	if len(lists) == 0 && hurried(status.Relays) {
+		lists, status, err = a.read(ctx, a.c.askThose)
+	}
 	return agentsOf(newest(lists)), status, err
 }
 
@@ -67,8 +70,8 @@ func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
 }
 
 // read returns the lists that the relays have, the newest first: that one counts.
-func (a *Approvals) read(ctx context.Context) ([]*nostr.Event, Status, error) {
-	answers, err := a.c.ask(ctx, nostr.Filter{Kinds: []int{kindAppData}, Authors: []string{a.c.id.PubKey()},
+func (a *Approvals) read(ctx context.Context, ask asking) ([]*nostr.Event, Status, error) {
+	answers, err := ask(ctx, a.c.relays(), nostr.Filter{Kinds: []int{kindAppData}, Authors: []string{a.c.id.PubKey()},
 		Tags: nostr.TagMap{"d": {approvalsD}}})
 	status := Status{Relays: answers.Relays, Partial: answers.Partial(), Doubtful: rejected(answers.Relays)}
 	switch {
@@ -99,7 +102,7 @@ func (a *Approvals) change(ctx context.Context, whole bool, do edit) (Status, er
 	ctx, cancel := a.c.operation(ctx)
 	defer cancel()
 	reading, done := part(ctx, 0.4)
-	lists, status, err := a.read(reading)
+	lists, status, err := a.read(reading, a.c.askThose)
 	done()
 	if err == nil && whole && status.Partial {
 		err = failures(ErrPartial, status.Relays)
@@ -146,7 +149,7 @@ func (a *Approvals) edited(lists []*nostr.Event, do edit) (*nostr.Event, error) 
 
 // verify reads the list again.
 func (a *Approvals) verify(ctx context.Context, ours *nostr.Event, status Status) (Status, error) {
-	lists, after, err := a.read(ctx)
+	lists, after, err := a.read(ctx, a.c.askSoon)
 	list := newest(lists)
 	status.Relays, status.Doubtful = after.Relays, after.Doubtful
 	status.Partial = status.Partial || after.Partial

@@ -49,18 +49,6 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// The list is what the relay's write policy reads.
-func TestApprovalsAreTheRelays(t *testing.T) {
-	r := bridgetest.Start(t)
-	owner, agent := who(t, "owner"), who(t, "agent")
-	if _, err := clientFor(t, owner, []string{r.URL}, nil).Approvals().Allow(t.Context(), agent.PubKey()); err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := r.Store.Approved(t.Context(), owner.PubKey(), agent.PubKey()); err != nil || !ok {
-		t.Errorf("approved %v, %v", ok, err)
-	}
-}
-
 // What is revoked while a relay is down is still approved there; revoking again
 // reaches it.
 func TestRevokingAgain(t *testing.T) {
@@ -76,8 +64,8 @@ func TestRevokingAgain(t *testing.T) {
 	if status, err := both.Revoke(t.Context(), agent); err != nil || accepted(status.Published) != 2 {
 		t.Errorf("again: %v, %+v", err, status)
 	}
-	if ok, err := late.Store.Approved(t.Context(), owner.PubKey(), agent); err != nil || ok {
-		t.Errorf("still approved at one relay: %v, %v", ok, err)
+	if left, _, err := clientFor(t, owner, []string{late.URL}, nil).Approvals().List(t.Context()); err != nil || len(left) > 0 {
+		t.Errorf("still approved at one relay: %v, %v", left, err)
 	}
 	if _, err := both.Revoke(t.Context(), agent); !errors.Is(err, ErrNotFound) {
 		t.Errorf("once no relay has it: %v", err)

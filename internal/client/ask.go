@@ -40,6 +40,34 @@ func (c *Client) askThose(ctx context.Context, targets []target, filter nostr.Fi
 	return a, nil
 }
 
+// asking is a way to ask relays: askThose or askSoon.
+type asking func(ctx context.Context, targets []target, filter nostr.Filter) (Answers, error)
+
+// askSoon is askThose where the answer may be partial: a relay that the others
+// wait for is given up (hurry.go).
+func (c *Client) askSoon(ctx context.Context, targets []target, filter nostr.Filter) (Answers, error) {
+	if c.o.Patient {
+		return c.askThose(ctx, targets, filter)
+	}
+	col := newCollector()
+	start := time.Now()
+	ask := hurry(ctx, c, targets,
+		func(ctx context.Context, t target) relayAnswer { return c.askRelay(ctx, t, filter, col, start) },
+		func(r *relayAnswer) *error { return &r.status.Err })
+	a := unite(each(ctx, targets, ask, lateAnswer(start)), filter.Limit)
+	if a.AllFailed() {
+		return a, noRelay(a.Relays)
+	}
+	return a, nil
+}
+
+// lateAnswer is that of a relay which did not even come back by itself.
+func lateAnswer(start time.Time) func(target, error) relayAnswer {
+	return func(t target, err error) relayAnswer {
+		return relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+	}
+}
+
 // noRelay is the ErrNoRelay for what happened at each relay.
 func noRelay(relays []RelayStatus) error {
 	if len(relays) == 0 {
@@ -60,9 +88,7 @@ func (c *Client) askEach(ctx context.Context, targets []target, filter nostr.Fil
 	start := time.Now()
 	return each(ctx, targets,
 		func(ctx context.Context, t target) relayAnswer { return c.askRelay(ctx, t, filter, col, start) },
-		func(t target, err error) relayAnswer {
-			return relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
-		})
+		lateAnswer(start))
 }
 
 // askRelay asks one relay for page after page.

@@ -135,6 +135,13 @@ func (c *conn) authsAccepted() int {
 	return c.auth.accepted
 }
 
+// authPending reports whether an AUTH of ours is under way.
+func (c *conn) authPending() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.auth.pending
+}
+
 // wasChallenged reports whether there was a challenge that we answer.
 func (c *conn) wasChallenged() bool {
 	c.mu.Lock()

@@ -19,10 +19,11 @@ type Client struct {
 	http *http.Client
 
 	mu      sync.Mutex
-	targets []target         // asked: the configured relays, and those of the agent's list
-	leftOut []string         // configured, and not on the agent's list
-	unsure  []RelayStatus    // why the list of relays may not be the agent's
-	slots   map[string]*slot // by canonical URL
+	targets []target             // asked: the configured relays, and those of the agent's list
+	leftOut []string             // configured, and not on the agent's list
+	unsure  []RelayStatus        // why the list of relays may not be the agent's
+	slots   map[string]*slot     // by canonical URL
+	silent  map[string]time.Time // by canonical URL: when it let a question time out (hurry.go)
 	closed  bool
 	// lastForeign is when something was last written behind a head of another clock.
 	lastForeign time.Time
@@ -40,7 +41,7 @@ type target struct {
 
 // New makes a client. It connects when something is asked.
 func New(id Identity, o Options) *Client {
-	c := &Client{id: id, o: o.withDefaults(), slots: map[string]*slot{}}
+	c := &Client{id: id, o: o.withDefaults(), slots: map[string]*slot{}, silent: map[string]time.Time{}}
 	c.targets = targetsOf(c.o.Relays)
 	c.http = newHTTPClient()
 	return c

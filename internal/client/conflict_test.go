@@ -29,7 +29,7 @@ func TestBase(t *testing.T) {
 	if !errors.As(err, &conflict) || conflict.Theirs == nil || *conflict.Theirs != two || conflict.Sent || status.Published != nil {
 		t.Errorf("an old base: %v", err)
 	}
-	if _, err := m.Remove(t.Context(), "mem/a"); err != nil {
+	if _, _, err := m.Remove(t.Context(), "mem/a", false); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := m.Set(t.Context(), "mem/a", "three", SetOptions{Base: two.Hash}); !errors.Is(err, ErrConflict) {
@@ -73,7 +73,7 @@ func TestClockPoisoning(t *testing.T) {
 	if !errors.As(err, &poisoned) || !errors.Is(err, ErrClockPoisoned) || !errors.Is(err, ErrConflict) || poisoned.Head != now.Unix()+threshold {
 		t.Errorf("set: %v", err)
 	}
-	if _, err := m.Remove(t.Context(), "mem/a"); !errors.Is(err, ErrClockPoisoned) {
+	if _, _, err := m.Remove(t.Context(), "mem/a", false); !errors.Is(err, ErrClockPoisoned) {
 		t.Errorf("remove: %v", err)
 	}
 	if h.count() != 2 {

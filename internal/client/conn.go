@@ -44,7 +44,20 @@ type conn struct {
 // dial connects. ctx bounds the handshake only.
 func dial(ctx context.Context, t target, id Identity, o Options, trace func(bool, []byte)) (*conn, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment} // no compression: what is read stays bounded
+	// A handshake heeds the context's deadline, and not that it is cancelled.
+	stop := func() bool { return true }
+	dialer.NetDialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err == nil {
+			stop = context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+		}
+		return nc, err
+	}
 	ws, resp, err := dialer.DialContext(ctx, t.url, nil)
+	if !stop() && err == nil {
+		ws.Close()
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, dialError(ctx, resp, err)
 	}

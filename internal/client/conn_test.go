@@ -14,7 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/bridge/bridgetest"
-	"engramd/internal/store/storetest"
+	"engramd/internal/e2e/testkeys"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
@@ -144,7 +144,7 @@ func TestCancellation(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	order := "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 	for _, bad := range []string{"", "00", strings.Repeat("0", 64), order, strings.Repeat("f", 64), strings.Repeat("g", 64),
-		strings.ToUpper(storetest.NewKey("agent").Secret), storetest.NewKey("agent").Secret + "00", "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"} {
+		strings.ToUpper(testkeys.New("agent").Secret), testkeys.New("agent").Secret + "00", "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"} {
 		if _, err := NewIdentity(bad); !errors.Is(err, ErrIdentity) || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("%.8s…: %v", bad, err)
 		}

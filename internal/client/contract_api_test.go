@@ -1,3 +1,5 @@
+//go:build cgo
+
 package client_test
 
 import (
@@ -16,13 +18,13 @@ import (
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/internal/contracts/contracttest"
-	"engramd/internal/store/storetest"
+	"engramd/internal/e2e/testkeys"
 )
 
 // contractsOf is contract memory in the hands of a name.
 func contractsOf(t testing.TB, name string, relays ...string) *client.Contracts {
 	t.Helper()
-	id, err := client.NewIdentity(storetest.NewKey(name).Secret)
+	id, err := client.NewIdentity(testkeys.New(name).Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +288,7 @@ func TestEventFromElsewhere(t *testing.T) {
 	event := func(name, contract string) *nostr.Event {
 		ev := &nostr.Event{Kind: 30090, CreatedAt: nostr.Timestamp(time.Now().Unix() + 30), Content: `{"type":"message","content":"from elsewhere"}`,
 			Tags: nostr.Tags{{"d", contract}, {"t", "message"}, {"p", worker.PubKey()}}}
-		if err := ev.Sign(storetest.NewKey(name).Secret); err != nil {
+		if err := ev.Sign(testkeys.New(name).Secret); err != nil {
 			t.Fatal(err)
 		}
 		return ev

@@ -158,7 +158,7 @@ func (c *Client) unanswered(ctx context.Context, t target, err error, reached bo
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, printable(t.url), ErrTimeout)
-	case reached && (errors.Is(err, io.EOF) || strings.Contains(err.Error(), "malformed HTTP")):
+	case reached && hangsUp(err):
 		return errNoDecider
 	}
 	return fmt.Errorf("%w: %s: over HTTP: %s: it may decide, and no other may in its place", ErrNoRelay, printable(t.url), printable(err.Error()))

@@ -26,7 +26,7 @@ var (
 	// ErrNoRelay says that no relay answered, or that there is none to ask.
 	ErrNoRelay = errors.New("no relay answered")
 	// ErrAuth says that a relay refused us: it wants an AUTH that it does not
-	// accept, or this key may not do this (auth-required: and restricted:).
+	// accept, or this key may not do this (auth-required:, restricted: and blocked:).
 	ErrAuth = errors.New("refused by the relay for this key")
 	// ErrRefused says that a relay refused a request or an event for another
 	// reason than who we are.
@@ -61,7 +61,8 @@ var (
 )
 
 // RefusalError is a relay's refusal in its own words: an OK false or a CLOSED.
-// It is ErrAuth for the prefixes auth-required and restricted, else ErrRefused.
+// It is ErrAuth for the prefixes auth-required, restricted and blocked, else
+// ErrRefused.
 type RefusalError struct {
 	// Message is what the relay said, made printable and cut to 300 bytes.
 	Message string
@@ -87,10 +88,15 @@ func (e *RefusalError) Prefix() string {
 // Is makes a refusal ErrAuth or ErrRefused by its prefix.
 func (e *RefusalError) Is(target error) bool {
 	switch e.Prefix() {
-	case "auth-required", "restricted":
+	case "auth-required", "restricted", "blocked":
 		return target == ErrAuth
 	}
 	return target == ErrRefused
+}
+
+// asksAuth reports whether another key, or an AUTH, might have helped.
+func (e *RefusalError) asksAuth() bool {
+	return e.Prefix() == "auth-required" || e.Prefix() == "restricted"
 }
 
 // ConflictError is what a write fails with when the memory is another version

@@ -144,7 +144,7 @@ func TestWritingOverUnreadable(t *testing.T) {
 	if _, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{}); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
 		t.Fatalf("set: %v, %d events", err, h.count())
 	}
-	if _, err := m.Remove(t.Context(), "mem/a"); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
+	if _, _, err := m.Remove(t.Context(), "mem/a", false); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
 		t.Fatalf("remove: %v, %d events", err, h.count())
 	}
 	e, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{OverUnreadable: true})
@@ -218,7 +218,8 @@ func TestWritesThatNobodyTakes(t *testing.T) {
 		not    error
 	}{
 		{"restricted", []func(testing.TB) string{no("restricted: not on the list"), no("auth-required: x")}, ErrAuth, ErrNoRelay},
-		{"blocked", []func(testing.TB) string{no("blocked: quota"), no("restricted: x")}, ErrRefused, ErrAuth},
+		{"blocked", []func(testing.TB) string{no("blocked: quota"), no("restricted: x")}, ErrAuth, ErrRefused},
+		{"refused", []func(testing.TB) string{no("invalid: x"), no("blocked: x")}, ErrRefused, ErrAuth},
 		{"one down", []func(testing.TB) string{no("restricted: x"), accepting(func(c *fakeConn, _ *nostr.Event) { c.ws.Close() })}, ErrNoRelay, ErrAuth},
 		{"newer", []func(testing.TB) string{no("duplicate: a newer version is stored"), no("blocked: x")}, ErrConflict, ErrRefused},
 		{"never an OK", []func(testing.TB) string{accepting(func(*fakeConn, *nostr.Event) {})}, ErrNoRelay, ErrAuth},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -35,9 +36,7 @@ func (c *Client) AskHistory(ctx context.Context, filter nostr.Filter) (Answers, 
 			err := c.history(ctx, t, p)
 			return p.answer(t, err, start)
 		},
-		func(t target, err error) relayAnswer {
-			return relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
-		})
+		lateAnswer(start))
 	a := unite(all, 0)
 	for i, r := range a.Relays {
 		a.Relays[i].Complete = r.Complete || errors.Is(r.Err, ErrNoHistory)
@@ -137,7 +136,7 @@ func (c *Client) get(ctx context.Context, t target, path string, query url.Value
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
 		}
-		return nil, fmt.Errorf("over HTTP: %s", printable(withoutURL(err).Error()))
+		return nil, &httpError{withoutURL(err)}
 	}
 	trace(false, []byte("HTTP "+resp.Status))
 	if err := statusError(resp); err != nil {
@@ -145,6 +144,23 @@ func (c *Client) get(ctx context.Context, t target, path string, query url.Value
 		return nil, err
 	}
 	return resp, nil
+}
+
+// httpError is why there was no answer over HTTP.
+type httpError struct{ cause error }
+
+func (e *httpError) Error() string { return "over HTTP: " + printable(e.cause.Error()) }
+
+// Unwrap gives errors.Is the cause.
+func (e *httpError) Unwrap() error { return e.cause }
+
+// errNoHTTP says that a relay answers on its websocket and has no HTTP.
+var errNoHTTP = errors.New("not available: it hangs up on HTTP")
+
+// hangsUp reports whether a request over HTTP ended as it does where only a
+// websocket is spoken.
+func hangsUp(err error) bool {
+	return errors.Is(err, io.EOF) || err != nil && strings.Contains(err.Error(), "malformed HTTP")
 }
 
 // withoutURL drops the URL, which names an address, from an error of net/http.

@@ -25,7 +25,7 @@ func TestLogAtAndRestore(t *testing.T) {
 		wrote = append(wrote, mustSet(t, agent, "mem/a", fmt.Sprint("version ", i)))
 		now = now.Add(2 * time.Second)
 	}
-	if _, err := agent.Remove(t.Context(), "mem/a"); err != nil {
+	if _, _, err := agent.Remove(t.Context(), "mem/a", false); err != nil {
 		t.Fatal(err)
 	}
 	mustSet(t, agent, "mem/b", "another")
@@ -266,5 +266,26 @@ func TestParseWhen(t *testing.T) {
 	}
 	if _, err := pick(versions, When{ID: "aaaaaaaa"}); !errors.Is(err, ErrWhen) {
 		t.Errorf("part of several ids: %v", err)
+	}
+}
+
+// TestLogWithoutHTTP: a relay that has a websocket only shows what is current, and
+// the answer says that it is not all.
+func TestLogWithoutHTTP(t *testing.T) {
+	hangUp := func(w http.ResponseWriter, _ *http.Request) {
+		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			c.Close()
+		}
+	}
+	head := engramAt(t, "agent", "owner", "mem/a", "head", time.Now().Unix())
+	for name, h := range map[string]http.HandlerFunc{"hangs up": hangUp, "is broken": jsonAnswer(503, []byte(`{"error":"error: x"}`))} {
+		m := agentOf(t, "agent", "owner", []string{answering(t, []*nostr.Event{head}, h)}, nil)
+		log, status, err := m.Log(t.Context(), "mem/a")
+		if err != nil || len(log) != 1 || !log[0].Head || !status.Partial || status.Relays[0].Err == nil {
+			t.Errorf("%s: %+v, %v, %+v", name, log, err, status)
+		}
+		if _, _, err := m.Log(t.Context(), "mem/none"); !errors.Is(err, ErrPartial) {
+			t.Errorf("%s, nothing there: %v", name, err)
+		}
 	}
 }

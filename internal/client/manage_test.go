@@ -15,9 +15,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
-	"engramd/internal/store/storetest"
+	"engramd/internal/e2e/testkeys"
 )
 
 // answering is a relay that answers every request over HTTP with this.
@@ -42,7 +41,7 @@ func clientOf(t *testing.T, name string, relays ...string) *client.Client {
 	id := client.Identity{}
 	if name != "" {
 		var err error
-		if id, err = client.NewIdentity(storetest.NewKey(name).Secret); err != nil {
+		if id, err = client.NewIdentity(testkeys.New(name).Secret); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +61,7 @@ func TestManageSignsWhatItSends(t *testing.T) {
 		ok := json.Unmarshal(raw, &ev) == nil
 		good, _ := ev.CheckSignature()
 		u, payload := ev.Tags.Find("u"), ev.Tags.Find("payload")
-		if !ok || !good || ev.Kind != 27235 || ev.PubKey != storetest.NewKey("operator").Pub || ids[ev.ID] || u == nil || payload == nil ||
+		if !ok || !good || ev.Kind != 27235 || ev.PubKey != testkeys.New("operator").Pub || ids[ev.ID] || u == nil || payload == nil ||
 			u[1] != "http"+strings.TrimPrefix(url, "ws") || payload[1] != client.Hash(string(body)) ||
 			r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/nostr+json+rpc" {
 			t.Errorf("%s %s %v", r.Method, raw, r.Header)
@@ -113,9 +112,6 @@ func TestManageAnswers(t *testing.T) {
 			t.Errorf("%d %s %.40s: %v, want %v", c.status, c.kind, c.body, err, c.want)
 		}
 	}
-	if _, err := clientOf(t, "operator", bridgetest.Start(t).URL).Manage(t.Context(), "x"); !errors.Is(err, client.ErrNoManagement) {
-		t.Errorf("engramd without it: %v", err)
-	}
 	for _, relays := range [][]string{nil, {"ws://127.0.0.1:1", "ws://127.0.0.1:2"}} {
 		if _, err := clientOf(t, "operator", relays...).Manage(t.Context(), "x"); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("%d relays: %v", len(relays), err)
@@ -131,7 +127,7 @@ func TestManageAnswers(t *testing.T) {
 // TestClaimKeyBelievesNothing: a key that is not the agent's is not taken, and a
 // token goes to one relay, over a line that others do not read.
 func TestClaimKeyBelievesNothing(t *testing.T) {
-	agent, other := storetest.NewKey("agent"), storetest.NewKey("other")
+	agent, other := testkeys.New("agent"), testkeys.New("other")
 	nsec := nsecFor(t, agent.Secret)
 	const token = "engramd_agent_x"
 	claim := func(relays ...string) (string, error) {

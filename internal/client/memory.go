@@ -53,6 +53,9 @@ func (m *Memory) Agent() string { return m.agent }
 // Owner is the public key of whom it is written for.
 func (m *Memory) Owner() string { return m.owner }
 
+// Writable reports whether the client's key is the agent's, which alone writes.
+func (m *Memory) Writable() bool { return m.writable() == nil }
+
 // writable is ErrReadOnly for an owner.
 func (m *Memory) writable() error {
 	if m.c.id.PubKey() != m.agent {

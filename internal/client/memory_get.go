@@ -45,12 +45,19 @@ func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error
 // means that no relay that answered has anything there. The error is ErrNoRelay
 // or ErrUnreadable; the Reading holds with both what was found.
 func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, Status, error) {
-	return m.readingFrom(ctx, m.c.relays(), slug)
+	reading, status, err := m.readingFrom(ctx, m.c.relays(), slug, m.c.askSoon)
+	if (reading.Head == nil || reading.Tombstone()) && hurried(status.Relays) {
+		err = m.c.patiently(ctx, m.agent, func() error {
+			reading, status, err = m.readingFrom(ctx, m.c.relays(), slug, m.c.askThose)
+			return err
+		})
+	}
+	return reading, status, err
 }
 
-// readingFrom is reading at those relays.
-func (m *Memory) readingFrom(ctx context.Context, targets []target, slug nipae.Slug) (nipae.Reading, Status, error) {
-	a, err := m.c.askThose(ctx, targets, m.at(slug))
+// readingFrom is reading at those relays, asked in that way.
+func (m *Memory) readingFrom(ctx context.Context, targets []target, slug nipae.Slug, ask asking) (nipae.Reading, Status, error) {
+	a, err := ask(ctx, targets, m.at(slug))
 	reading, readErr := nipae.SelectHead(m.key(), m.agent, m.owner, slug, a.Events)
 	status := m.status(a.Relays, reading.Unreadable)
 	if err != nil {
@@ -128,7 +135,19 @@ func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {
 
 // heads asks for everything of the pair within an operation.
 func (m *Memory) heads(ctx context.Context) (nipae.Listing, Status, error) {
-	a, err := m.c.ask(ctx, m.all())
+	l, status, err := m.headsFrom(ctx, m.c.askSoon)
+	if len(l.Heads()) == 0 && hurried(status.Relays) {
+		err = m.c.patiently(ctx, m.agent, func() error {
+			l, status, err = m.headsFrom(ctx, m.c.askThose)
+			return err
+		})
+	}
+	return l, status, err
+}
+
+// headsFrom is heads, asked for in that way.
+func (m *Memory) headsFrom(ctx context.Context, ask asking) (nipae.Listing, Status, error) {
+	a, err := ask(ctx, m.c.relays(), m.all())
 	if err != nil {
 		return nipae.Listing{}, m.status(a.Relays, 0), err
 	}

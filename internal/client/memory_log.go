@@ -27,14 +27,27 @@ type Version struct {
 // Log returns every version of a record that the relays have, newest first:
 // heads, and what GET /history shows of superseded ones (signed with NIP-98). A
 // relay without /history is shown with ErrNoHistory, which makes nothing
-// partial.
+// partial. One whose head is known and whose history cannot be had, for which
+// there are many reasons, makes the answer partial.
 //
 // The errors are ErrNoRelay, ErrUnreadable (with the versions), ErrPartial and
 // ErrNotFound, as of Get.
 func (m *Memory) Log(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
-	return m.versions(ctx, slug)
+	return m.log(ctx, slug)
+}
+
+// log is Log within an operation.
+func (m *Memory) log(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
+	versions, status, err := m.versions(ctx, slug, !m.c.o.Patient)
+	if len(versions) == 0 && hurried(status.Relays) {
+		err = m.c.patiently(ctx, m.agent, func() error {
+			versions, status, err = m.versions(ctx, slug, false)
+			return err
+		})
+	}
+	return versions, status, err
 }
 
 // kept is what one relay has of a record.
@@ -43,34 +56,51 @@ type kept struct {
 	past  relayAnswer
 }
 
-// versions is Log within an operation.
-func (m *Memory) versions(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
+// versions is Log within an operation; soon: without waiting for relays that the
+// others wait for.
+func (m *Memory) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Version, Status, error) {
 	filter := m.at(slug)
 	col := newCollector()
 	start := time.Now()
-	all := each(ctx, m.c.relays(),
-		func(ctx context.Context, t target) kept {
-			asking, cancel := part(ctx, 0.6)
-			defer cancel()
-			heads := m.c.askRelay(asking, t, filter, col, start)
-			past := newPager(col, filter, m.c.o.Limits)
-			err := m.c.history(ctx, t, past)
-			return kept{heads: heads, past: past.answer(t, err, start)}
-		},
-		func(t target, err error) kept {
-			return kept{heads: relayAnswer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}}
-		})
-	return m.history(slug, all)
+	targets := m.c.relays()
+	ask := func(ctx context.Context, t target) kept {
+		asking, cancel := part(ctx, 0.6)
+		defer cancel()
+		heads := m.c.askRelay(asking, t, filter, col, start)
+		past := newPager(col, filter, m.c.o.Limits)
+		err := m.c.history(ctx, t, past)
+		if heads.status.Err == nil && hangsUp(err) {
+			err = errNoHTTP
+		}
+		return kept{heads: heads, past: past.answer(t, err, start)}
+	}
+	if soon {
+		ask = hurry(ctx, m.c, targets, ask, (*kept).failure)
+	}
+	late := lateAnswer(start)
+	return m.history(slug, each(ctx, targets, ask, func(t target, err error) kept { return kept{heads: late(t, err)} }))
+}
+
+// failure is where the first error is.
+func (k *kept) failure() *error {
+	if k.heads.status.Err == nil && k.past.status.Err != nil && !errors.Is(k.past.status.Err, ErrNoHistory) {
+		return &k.past.status.Err
+	}
+	return &k.heads.status.Err
 }
 
 // history puts together what the relays have.
 func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error) {
 	var relays []RelayStatus
+	reached := 0 // relays that said what is current
 	var current []*nostr.Event
 	events := map[string]*nostr.Event{}
 	where := map[string][]string{}
 	for _, k := range all {
 		relays = append(relays, k.status())
+		if k.heads.status.Err == nil || k.past.status.Complete {
+			reached++
+		}
 		current = append(current, k.heads.events...)
 		for _, ev := range slices.Concat(k.heads.events, k.past.events) {
 			events[ev.ID] = ev
@@ -95,7 +125,7 @@ func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error)
 	}
 	status := m.status(relays, wrong)
 	switch {
-	case answered(relays) == 0:
+	case reached == 0:
 		return versions, status, noRelay(relays)
 	case readable > 0:
 		return versions, status, nil
@@ -119,8 +149,10 @@ func (k kept) status() RelayStatus {
 	case s.Err != nil:
 	case errors.Is(past.Err, ErrNoHistory):
 		s.Err = past.Err // it answered, and this is all it has
+	case past.Err != nil:
+		s.Err, s.Complete = fmt.Errorf("its history: %w", past.Err), false
 	default:
-		s.Err, s.Complete = past.Err, s.Complete && past.Complete
+		s.Complete = s.Complete && past.Complete
 	}
 	return s
 }

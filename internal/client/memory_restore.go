@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,24 +68,57 @@ func (m *Memory) At(ctx context.Context, slug nipae.Slug, when When) (Entry, Sta
 }
 
 func (m *Memory) versionAt(ctx context.Context, slug nipae.Slug, when When) (Version, Status, error) {
-	versions, status, err := m.versions(ctx, slug)
+	versions, status, err := m.log(ctx, slug)
 	if err != nil {
 		return Version{}, status, err
 	}
+	v, err := chosen(versions, when, status)
+	return v, status, err
+}
+
+// chosen is the version that a When names, with the errors of At.
+func chosen(versions []Version, when When, status Status) (Version, error) {
 	found, err := pick(versions, when)
 	switch {
 	case err != nil:
-		return Version{}, status, err
+		return Version{}, err
 	case found == nil && status.Partial:
-		return Version{}, status, failures(ErrPartial, status.Relays)
+		return Version{}, failures(ErrPartial, status.Relays)
 	case found == nil:
-		return Version{}, status, ErrNotFound
+		return Version{}, ErrNotFound
 	case found.Err != nil:
-		return *found, status, fmt.Errorf("%w: %w", ErrUnreadable, found.Err)
+		return *found, fmt.Errorf("%w: %w", ErrUnreadable, found.Err)
 	case found.Tombstone:
-		return *found, status, ErrTombstone
+		return *found, ErrTombstone
 	}
-	return *found, status, nil
+	return *found, nil
+}
+
+// Between returns two versions of a record out of those that Log would show: the one
+// that the first When names and the one that the second names, else the current one;
+// without any, the current one and the one before. A removal has an empty text, and
+// so has what there was before the first version (an empty Entry). The errors are
+// those of At, but not ErrTombstone.
+func (m *Memory) Between(ctx context.Context, slug nipae.Slug, whens ...When) (from, to Entry, status Status, err error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	versions, status, err := m.log(ctx, slug)
+	if err != nil {
+		return from, to, status, err
+	}
+	readable := slices.DeleteFunc(slices.Clone(versions), func(v Version) bool { return v.Err != nil })
+	to = readable[0].Entry // Log has an error if there is none
+	if len(readable) > 1 {
+		from = readable[1].Entry
+	}
+	for i, end := range []*Entry{&from, &to}[:len(whens)] {
+		found, err := chosen(versions, whens[i], status)
+		if err != nil && !errors.Is(err, ErrTombstone) {
+			return from, to, status, err
+		}
+		*end = found.Entry
+	}
+	return from, to, status, nil
 }
 
 // pick finds a version among those of a log, nil if it is not there.
@@ -97,8 +132,16 @@ func pick(versions []Version, when When) (*Version, error) {
 			found = v
 		}
 	}
-	if found != nil || when.ID != "" && when.Time == 0 {
+	if found != nil {
 		return found, nil
+	}
+	if when.ID != "" && when.Time == 0 {
+		for _, v := range versions {
+			if v.Hash != "" && strings.HasPrefix(v.Hash, when.ID) {
+				return nil, fmt.Errorf("%w: that is the hash of a text, and the version's id is %s", ErrWhen, v.ID)
+			}
+		}
+		return nil, nil
 	}
 	for i := range versions {
 		// What cannot be read was never current for a reader.
@@ -124,7 +167,7 @@ func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When, check 
 	if err != nil {
 		return Entry{}, status, err
 	}
-	return m.write(ctx, slug, SetOptions{OverUnreadable: true, Check: check}, func(*nipae.Engram) (nipae.Body, error) {
+	return m.write(ctx, slug, SetOptions{OverUnreadable: true, Check: check}, func(nipae.Reading) (nipae.Body, error) {
 		return old.body, nil
 	})
 }

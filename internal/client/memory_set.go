@@ -53,9 +53,9 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 	if text == "" && !o.AllowEmpty {
 		return Entry{}, Status{}, ErrEmpty
 	}
-	return m.write(ctx, slug, o, func(head *nipae.Engram) (nipae.Body, error) {
-		if head != nil {
-			return head.Body.WithText(text), nil
+	return m.write(ctx, slug, o, func(reading nipae.Reading) (nipae.Body, error) {
+		if reading.Head != nil {
+			return reading.Head.Body.WithText(text), nil
 		}
 		if slug.IsCore() {
 			return nipae.NewProfile(text), nil
@@ -64,35 +64,10 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 	})
 }
 
-// Remove writes a tombstone. The errors are those of Set, ErrCore, and
-// ErrNotFound or ErrTombstone if there is nothing to remove and every relay says
-// so (ErrPartial if some failed).
-func (m *Memory) Remove(ctx context.Context, slug nipae.Slug) (Status, error) {
-	if err := m.writable(); err != nil {
-		return Status{}, err
-	}
-	if slug.IsCore() {
-		return Status{}, ErrCore
-	}
-	_, status, err := m.write(ctx, slug, SetOptions{}, func(head *nipae.Engram) (nipae.Body, error) {
-		switch {
-		case head == nil:
-			return nipae.Body{}, ErrNotFound
-		case entryOf(*head).Tombstone:
-			return nipae.Body{}, ErrTombstone
-		}
-		return head.Body.Tombstoned(), nil
-	})
-	if status.Partial && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone)) {
-		err = failures(ErrPartial, status.Relays)
-	}
-	return status, err
-}
-
-// write is one write as a whole. compose makes the new body from the head, nil
-// if there is none; its error ends the write. When the slug is written faster than
+// write is one write as a whole. compose makes the new body from what is there; its
+// error ends the write. When the slug is written faster than
 // once a second, it waits for its turn (burst.go).
-func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compose func(head *nipae.Engram) (nipae.Body, error)) (Entry, Status, error) {
+func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compose func(nipae.Reading) (nipae.Body, error)) (Entry, Status, error) {
 	var t turn
 	for {
 		entry, status, pause, err := m.writeOnce(ctx, slug, o, &t, compose)
@@ -113,14 +88,14 @@ func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compo
 
 // writeOnce is write up to where it must wait: then it returns for how long, and
 // nothing is published.
-func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t *turn, compose func(head *nipae.Engram) (nipae.Body, error)) (Entry, Status, time.Duration, error) {
+func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t *turn, compose func(nipae.Reading) (nipae.Body, error)) (Entry, Status, time.Duration, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
 	reading, status, err := m.before(ctx, slug, o)
 	if err != nil {
 		return Entry{}, status, 0, err
 	}
-	body, err := compose(reading.Head)
+	body, err := compose(reading)
 	if err != nil {
 		return Entry{}, status, 0, err
 	}
@@ -277,7 +252,7 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 	var conflict *ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		if reading, _, err := m.readingFrom(ctx, withoutSilent(targets, published), ours.Slug()); err == nil && reading.Head != nil {
+		if reading, _, err := m.readingFrom(ctx, withoutSilent(targets, published), ours.Slug(), m.c.askSoon); err == nil && reading.Head != nil {
 			theirs := entryOf(*reading.Head)
 			conflict.Theirs = &theirs
 		}
@@ -305,7 +280,7 @@ func hidden(published []PublishStatus, after []RelayStatus) bool {
 // verify reads the head again, at those relays, and compares it with what was
 // written.
 func (m *Memory) verify(ctx context.Context, targets []target, ours nipae.Engram) (Status, error) {
-	reading, status, err := m.readingFrom(ctx, targets, ours.Slug())
+	reading, status, err := m.readingFrom(ctx, targets, ours.Slug(), m.c.askSoon)
 	switch {
 	case reading.Head == nil && err != nil:
 		return status, fmt.Errorf("%w: %w", ErrUnverified, err)

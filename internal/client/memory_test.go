@@ -40,14 +40,14 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil || status.Partial || !slices.Equal(slugs(list), []string{"mem/a", "mem/b"}) {
 		t.Errorf("list %v, %v, %+v", slugs(list), err, status)
 	}
-	if status, err := agent.Remove(t.Context(), "mem/b"); err != nil || accepted(status.Published) != 2 {
+	if _, status, err := agent.Remove(t.Context(), "mem/b", false); err != nil || accepted(status.Published) != 2 {
 		t.Fatalf("remove: %v", err)
 	}
 	gone, _, err := owner.Get(t.Context(), "mem/b")
 	if !errors.Is(err, ErrTombstone) || !gone.Tombstone || gone.Hash != "" {
 		t.Errorf("removed: %+v, %v", gone, err)
 	}
-	if _, err := agent.Remove(t.Context(), "mem/b"); !errors.Is(err, ErrTombstone) {
+	if _, _, err := agent.Remove(t.Context(), "mem/b", false); !errors.Is(err, ErrTombstone) {
 		t.Errorf("removed twice: %v", err)
 	}
 	all, _, err := owner.ListAll(t.Context())
@@ -117,11 +117,11 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 	}{}
 	_, _, err := owner.Set(ctx, "mem/a", "x", SetOptions{})
 	checks["an owner writes"] = struct{ err, want error }{err, ErrReadOnly}
-	_, err = owner.Remove(ctx, "mem/a")
+	_, _, err = owner.Remove(ctx, "mem/a", false)
 	checks["an owner removes"] = struct{ err, want error }{err, ErrReadOnly}
 	_, _, err = owner.Restore(ctx, "mem/a", When{}, nil)
 	checks["an owner restores"] = struct{ err, want error }{err, ErrReadOnly}
-	_, err = agent.Remove(ctx, nipae.Core)
+	_, _, err = agent.Remove(ctx, nipae.Core, false)
 	checks["core is removed"] = struct{ err, want error }{err, ErrCore}
 	_, _, err = agent.Set(ctx, "mem/a", "", SetOptions{})
 	checks["empty"] = struct{ err, want error }{err, ErrEmpty}
@@ -131,7 +131,7 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 	checks["no slug"] = struct{ err, want error }{err, nipae.ErrSlug}
 	_, _, err = agent.Set(ctx, "mem/a", "\xff", SetOptions{})
 	checks["no UTF-8"] = struct{ err, want error }{err, nipae.ErrBody}
-	_, err = agent.Remove(ctx, "mem/none")
+	_, _, err = agent.Remove(ctx, "mem/none", false)
 	checks["nothing to remove"] = struct{ err, want error }{err, ErrNotFound}
 	for name, c := range checks {
 		if !errors.Is(c.err, c.want) {
@@ -159,7 +159,7 @@ func TestUnknownMembersAreKept(t *testing.T) {
 	if got := h.newestBody(t, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":"new","Value":1}` {
 		t.Errorf("after set: %s", got)
 	}
-	if _, err := m.Remove(t.Context(), "mem/a"); err != nil {
+	if _, _, err := m.Remove(t.Context(), "mem/a", false); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.newestBody(t, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":null,"Value":1}` {

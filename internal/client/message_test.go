@@ -55,7 +55,7 @@ func FuzzParseMessage(f *testing.F) {
 
 func TestRefusals(t *testing.T) {
 	for text, want := range map[string]error{
-		"auth-required: x": ErrAuth, "restricted: x": ErrAuth, "blocked: x": ErrRefused, "error: x": ErrRefused, "": ErrRefused,
+		"auth-required: x": ErrAuth, "restricted: x": ErrAuth, "blocked: x": ErrAuth, "error: x": ErrRefused, "": ErrRefused,
 		"not restricted: x": ErrRefused, "duplicate: x": ErrRefused, "no colon": ErrRefused,
 	} {
 		err := error(&RefusalError{Message: text})

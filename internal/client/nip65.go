@@ -31,8 +31,14 @@ var errUnsure = errors.New("it may know a list of the agent's relays")
 // The error is ErrNoRelay when no relay answered. If others failed, that is no
 // error here, whether or not a list was found; but from then on every Status is
 // partial, and nothing is said to be absent: there may be a newer list, and the
-// memory may lie on relays that are not known.
+// memory may lie on relays that are not known. A relay that lets the others wait
+// has failed, unless Options.Patient; what then finds nothing looks again.
 func (c *Client) Discover(ctx context.Context, agent string) error {
+	return c.discover(ctx, agent, c.askSoon)
+}
+
+// discover is Discover with a way to ask.
+func (c *Client) discover(ctx context.Context, agent string, ask asking) error {
 	if !nostr.IsValid32ByteHex(agent) {
 		return fmt.Errorf("agent: %w", nipae.ErrKey)
 	}
@@ -45,7 +51,7 @@ func (c *Client) Discover(ctx context.Context, agent string) error {
 	defer cancel()
 	configured := targetsOf(c.o.Relays)
 	c.use(configured, nil, nil)
-	a, unsure, err := c.relayLists(ctx, configured, agent)
+	a, unsure, err := relayLists(ctx, configured, agent, ask)
 	urls, found := nipae.ConfiguredRelays(agent, a.Events, nil)
 	if !found {
 		c.use(configured, nil, unsure)
@@ -74,8 +80,8 @@ func (c *Client) Discover(ctx context.Context, agent string) error {
 
 // relayLists are the versions of the agent's list that relays have, newest first,
 // and why there may be a newer one.
-func (c *Client) relayLists(ctx context.Context, targets []target, agent string) (a Answers, unsure []RelayStatus, err error) {
-	a, err = c.askThose(ctx, targets, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
+func relayLists(ctx context.Context, targets []target, agent string, ask asking) (a Answers, unsure []RelayStatus, err error) {
+	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
 	for _, r := range a.Relays {
 		if r.failed() || !r.Complete {
 			r.Err = unsureOf(r)
@@ -83,6 +89,17 @@ func (c *Client) relayLists(ctx context.Context, targets []target, agent string)
 		}
 	}
 	return a, unsure, err
+}
+
+// patiently does again, waiting for all relays, what found nothing while some was
+// not waited for: the question for the agent's list too, if it was that.
+func (c *Client) patiently(ctx context.Context, agent string, again func() error) error {
+	if hurried(c.Doubts()) {
+		if err := c.discover(ctx, agent, c.askThose); err != nil {
+			return err
+		}
+	}
+	return again()
 }
 
 // among reports whether a relay is one of those.

@@ -41,7 +41,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 		tags = append(tags, tag)
 	}
 	reading, done := part(ctx, 0.4)
-	a, unsure, err := c.relayLists(reading, targetsOf(c.o.Relays), c.id.PubKey())
+	a, unsure, err := relayLists(reading, targetsOf(c.o.Relays), c.id.PubKey(), c.askThose)
 	done()
 	status = Status{Relays: withDoubts(a.Relays, unsure), Partial: len(unsure) > 0}
 	if err != nil {

@@ -32,6 +32,9 @@ const (
 	closePatience = 100 * time.Millisecond
 	// minGrace is the least time that relays get that are waited for alone.
 	minGrace = 100 * time.Millisecond
+	// slowShare is the part of the time left that a relay gets to take an event
+	// which has just let a question time out, once all others have answered.
+	slowShare = 6
 	// maxIdleFrames is how many frames may come while nothing is asked.
 	maxIdleFrames = 1000
 	// maxIdle is how long an unused connection is trusted to be alive.
@@ -59,6 +62,9 @@ type Options struct {
 	// Decider is the relay that decides compare-and-sets; "" is the first that can,
 	// in the order of canonical URLs.
 	Decider string
+	// Patient waits for every relay as long as Timeout allows. Otherwise one that
+	// lets the others wait is given up where an answer may be partial.
+	Patient bool
 	// Timeout bounds every operation as a whole; default 10 s.
 	Timeout time.Duration
 	Clock   func() time.Time // nil means time.Now

@@ -76,7 +76,7 @@ func (c *cluster) step(t *testing.T, i int) {
 	var err error
 	if !slug.IsCore() && c.rng.IntN(5) == 0 {
 		before, _, getErr := m.Get(t.Context(), slug)
-		if status, err = m.Remove(t.Context(), slug); errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone) || errors.Is(err, ErrPartial) {
+		if _, status, err = m.Remove(t.Context(), slug, false); errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone) || errors.Is(err, ErrPartial) {
 			if getErr == nil {
 				t.Fatalf("step %d: %s was there (%+v) and could not be removed: %v", i, slug, before, err)
 			}

@@ -50,7 +50,7 @@ func (c *Client) publishToOthers(ctx context.Context, to []target, ev *nostr.Eve
 
 // publish is Publish within an operation, to those relays. Relays that are
 // named slow have just let a question time out: once all the others have
-// answered, they get a tenth of the time that is left.
+// answered, they get a part of the time that is left.
 func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event, slow map[string]bool) ([]PublishStatus, error) {
 	if err := wire.Verify(ev); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event, slow
 	}
 	answered := func() {
 		if others.Add(-1) == 0 && len(slow) > 0 {
-			time.AfterFunc(max(minGrace, left(ctx)/10), cancel)
+			time.AfterFunc(max(minGrace, left(ctx)/slowShare), cancel)
 		}
 	}
 	all := each(ctx, to,

@@ -24,6 +24,11 @@ const maxAttempts = 3
 // *RefusalError. An AUTH that is refused by a relay that answers all the same
 // is an ErrAuth: what it left out because of that is not known.
 func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
+	if !isPublic(f) && c.authPending() {
+		// What it answers before it has judged us would have to be asked again.
+		// Whether it accepts us is looked at below.
+		_, _ = c.authSettled(ctx)
+	}
 	for attempt := 1; ; attempt++ {
 		accepted := c.authsAccepted()
 		last, err := c.requestOnce(ctx, f, take)
@@ -60,7 +65,7 @@ func isPublic(f nostr.Filter) bool { return len(f.Kinds) == 1 && f.Kinds[0] == k
 // under way, and for a challenge to come if the refusal demands it. The error
 // is why there is no AUTH.
 func (c *conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalError) (again bool, err error) {
-	if refusal != nil && !errors.Is(refusal, ErrAuth) || c.isShy() {
+	if refusal != nil && !refusal.asksAuth() || c.isShy() {
 		return false, nil
 	}
 	demanded := refusal != nil && refusal.Prefix() == "auth-required"
@@ -172,7 +177,7 @@ func (c *conn) submitOnce(ctx context.Context, ev *nostr.Event) (string, error) 
 		accepted := c.authsAccepted()
 		text, err := c.deliverText(ctx, "EVENT", ev)
 		var refusal *RefusalError
-		if !errors.As(err, &refusal) || !errors.Is(refusal, ErrAuth) {
+		if !errors.As(err, &refusal) || !refusal.asksAuth() {
 			return text, err
 		}
 		again, authErr := c.afterAuth(ctx, accepted, refusal)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/store/storetest"
+	"engramd/internal/e2e/testkeys"
 	"engramd/nips/nipae"
 )
 
@@ -56,7 +56,7 @@ func silentRelay(t testing.TB) string {
 // who makes the identity of a name. Its secret is known to everybody.
 func who(t testing.TB, name string) Identity {
 	t.Helper()
-	id, err := NewIdentity(storetest.NewKey(name).Secret)
+	id, err := NewIdentity(testkeys.New(name).Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func engramAt(t testing.TB, agent, owner string, slug nipae.Slug, text string, a
 
 func sealed(t testing.TB, agent, owner string, body nipae.Body, at int64) *nostr.Event {
 	t.Helper()
-	secret := storetest.NewKey(agent).Secret
+	secret := testkeys.New(agent).Secret
 	key, err := nipae.DeriveConversationKey(secret, who(t, owner).PubKey())
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func (tr *transcript) into(o *Options) {
 func mustHideSecrets(t testing.TB, text string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		secret := storetest.NewKey(name).Secret
+		secret := testkeys.New(name).Secret
 		raw, err := hex.DecodeString(secret)
 		if err != nil {
 			t.Fatal(err)

@@ -111,9 +111,12 @@ func failures(sentinel error, relays []RelayStatus) error {
 		if !r.failed() && !r.Complete {
 			err = errors.New("its answer may be incomplete")
 		}
-		if err != nil {
+		if err == nil {
+			continue
+		}
+		if errs[r.URL] == nil {
+			order = append(order, r.URL) // one line for each relay
 			errs[r.URL] = err
-			order = append(order, r.URL)
 		}
 	}
 	return joined(sentinel, order, errs)

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/wire"
 )
 
 // One sync makes all relays alike, whoever asks for it.
@@ -21,7 +21,7 @@ func TestSync(t *testing.T) {
 	put(t, []string{full.URL}, engramAt(t, "agent", "owner", "mem/a", "new", now-40), engramAt(t, "agent", "owner", "core", "me", now-40))
 	removed := agentOf(t, "agent", "owner", []string{full.URL}, nil)
 	mustSet(t, removed, "mem/c", "x")
-	if _, err := removed.Remove(t.Context(), "mem/c"); err != nil {
+	if _, _, err := removed.Remove(t.Context(), "mem/c", false); err != nil {
 		t.Fatal(err)
 	}
 	relays := []string{full.URL, empty.URL, stale.URL, down}
@@ -68,13 +68,21 @@ func TestSyncThatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &hoard{events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-50), expired}}
-	refusing := bridgetest.Start(t)
-	refusing.Relay.Reject(func(context.Context, *nostr.Event) (bool, string) { return true, "blocked: not today" })
-	report, err := agentOf(t, "agent", "owner", []string{startHoard(t, h), refusing.URL}, nil).Sync(t.Context())
+	refusing := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for f, ok := c.read(); ok; f, ok = c.read() {
+			switch f.Label {
+			case wire.LabelReq:
+				c.send(wire.AppendEOSE(nil, f.SubID))
+			case wire.LabelEvent:
+				c.send(wire.AppendOK(nil, f.Event.ID, false, "blocked: not today"))
+			}
+		}
+	}})
+	report, err := agentOf(t, "agent", "owner", []string{startHoard(t, h), refusing}, nil).Sync(t.Context())
 	if err != nil || report.Heads != 2 || report.Expired != 1 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if r := report.Relays[1]; r.Refused != 1 || r.Sent != 0 || !errors.Is(r.Err, ErrRefused) {
+	if r := report.Relays[1]; r.Refused != 1 || r.Sent != 0 || !errors.Is(r.Err, ErrAuth) {
 		t.Errorf("%+v", r)
 	}
 	if _, err := agentOf(t, "agent", "owner", []string{bridgetest.Down(t)}, nil).Sync(t.Context()); !errors.Is(err, ErrNoRelay) {

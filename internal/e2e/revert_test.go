@@ -92,7 +92,7 @@ func (x *ctl) set(slug nipae.Slug, text string) {
 	x.t.Helper()
 	var err error
 	if text == "" {
-		_, err = x.agent.Remove(x.t.Context(), slug)
+		_, _, err = x.agent.Remove(x.t.Context(), slug, false)
 	} else {
 		_, _, err = x.agent.Set(x.t.Context(), slug, text, client.SetOptions{})
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
 	"engramd/internal/secrets"
@@ -19,7 +22,8 @@ type about struct {
 	entry   client.Entry
 	version bool // it was about a version that was named
 	write   bool
-	found   bool // there is a text, if perhaps not the newest
+	found   bool          // there is a text, if perhaps not the newest
+	others  client.Others // looked for when there is no core
 }
 
 // Unwrap gives errors.Is the cause.
@@ -188,6 +192,8 @@ func (s *Server) notFound(a *about) *Failure {
 	f := &Failure{Code: CodeNotFound, Message: "There is no memory at " + name(a.slug) + ": every relay answered, and none has it.",
 		Action: "Find the right slug with memory_list or memory_search."}
 	switch {
+	case len(a.others.Keys) > 0:
+		return s.wrongPair(a)
 	case a.slug.IsCore():
 		f.Message = "There is no core profile yet: every relay answered, and none has it."
 		f.Action = "Tell the user, and go on without one."
@@ -198,6 +204,33 @@ func (s *Server) notFound(a *about) *Failure {
 		f.Action += " If it should exist, create it with memory_write."
 	}
 	return f
+}
+
+// wrongPair is for who finds nothing, with a key that has memory with others.
+func (s *Server) wrongPair(a *about) *Failure {
+	of, by := "for the owner that is configured", "for other owners"
+	if s.o.ReadOnly {
+		of, by = "by the agent that is configured, for this key", "by other agents"
+	}
+	return &Failure{Code: CodeNotFound, Message: fmt.Sprintf("There is no memory at all %s: every relay answered. There is some %s (%s), so most likely the wrong key, owner or agent is configured.",
+		of, by, strings.Join(npubs(a.others.Keys), ", ")), Action: "Do not begin a memory anew. Tell the user."}
+}
+
+// npubs are a few public keys as people know them.
+func npubs(keys []string) []string {
+	const most = 5
+	var out []string
+	for _, key := range keys[:min(most, len(keys))] {
+		npub, err := nip19.EncodePublicKey(key)
+		if err != nil {
+			npub = key
+		}
+		out = append(out, npub)
+	}
+	if len(keys) > most {
+		out = append(out, fmt.Sprintf("and %d more", len(keys)-most))
+	}
+	return out
 }
 
 // nothingWritten ends the message of a write that did not begin.

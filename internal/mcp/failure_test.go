@@ -24,7 +24,7 @@ func failing(err error, status client.Status) *fake {
 	m.set = func(context.Context, nipae.Slug, string, client.SetOptions) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
 	}
-	m.remove = func(context.Context, nipae.Slug) (client.Status, error) { return status, err }
+	m.remove = func() (client.Entry, client.Status, error) { return client.Entry{}, status, err }
 	m.log = func(context.Context, nipae.Slug) ([]client.Version, client.Status, error) { return nil, status, err }
 	m.at = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
@@ -156,7 +156,7 @@ func TestWritesThatFail(t *testing.T) {
 		m.set = func(context.Context, nipae.Slug, string, client.SetOptions) (client.Entry, client.Status, error) {
 			return client.Entry{}, c.status, c.err
 		}
-		m.remove = func(context.Context, nipae.Slug) (client.Status, error) { return c.status, c.err }
+		m.remove = func() (client.Entry, client.Status, error) { return client.Entry{}, c.status, c.err }
 		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
 			return client.Entry{}, c.status, c.err
 		}

@@ -37,7 +37,8 @@ func (s *Server) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPro
 // section is the core profile as a section of a prompt.
 func (s *Server) section(ctx context.Context) (string, error) {
 	return reading(ctx, s, func(ctx context.Context) (string, error) {
-		e, status, err := s.o.Memory.Get(ctx, nipae.Core)
+		e, status, err := s.entry(ctx, nipae.Core, nil)
+		var a *about
 		switch {
 		case err == nil:
 			text := sectionTitle + sectionAbout + e.Text + "\n"
@@ -45,11 +46,13 @@ func (s *Server) section(ctx context.Context) (string, error) {
 				text += sectionPartial
 			}
 			return text, nil
+		case errors.As(err, &a) && len(a.others.Keys) > 0:
+			return "", err
 		case errors.Is(err, client.ErrNotFound) && s.o.ReadOnly:
 			return sectionTitle + sectionBare, nil
 		case errors.Is(err, client.ErrNotFound):
 			return sectionTitle + sectionNone, nil
 		}
-		return "", &about{error: err, slug: nipae.Core, status: status}
+		return "", err
 	})
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -162,9 +163,16 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 		e, status, err = s.o.Memory.At(ctx, slug, *when)
 	}
 	if err != nil {
-		err = &about{error: err, slug: slug, status: status, entry: e, version: when != nil}
+		a := &about{error: err, slug: slug, status: status, entry: e, version: when != nil}
+		if slug.IsCore() && when == nil && errors.Is(err, client.ErrNotFound) {
+			// An agent that is told to begin anew must be the right one.
+			if a.others, a.status, err = s.o.Memory.Others(ctx); err != nil {
+				a.error = err
+			}
+		}
+		return e, a.status, a
 	}
-	return e, status, err
+	return e, status, nil
 }
 
 // piece is at most n bytes of a text from an offset, moved to where characters

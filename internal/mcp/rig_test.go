@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client"
-	"engramd/internal/store/storetest"
+	"engramd/internal/e2e/testkeys"
 	"engramd/nips/nipae"
 )
 
@@ -23,7 +23,7 @@ const patience = 20 * time.Second
 
 func who(t testing.TB, name string) client.Identity {
 	t.Helper()
-	id, err := client.NewIdentity(storetest.NewKey(name).Secret)
+	id, err := client.NewIdentity(testkeys.New(name).Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,8 @@ type fake struct {
 	get     func(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
 	listAll func(ctx context.Context) (client.Listing, client.Status, error)
 	set     func(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
-	remove  func(ctx context.Context, slug nipae.Slug) (client.Status, error)
+	remove  func() (client.Entry, client.Status, error)
+	others  client.Others
 	log     func(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
 	at      func(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
 	restore func(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error)
@@ -223,14 +224,18 @@ func (f *fake) Set(ctx context.Context, slug nipae.Slug, text string, o client.S
 	return entryOf(slug, text), client.Status{Published: []client.PublishStatus{{URL: "ws://one", Accepted: true}}}, nil
 }
 
-func (f *fake) Remove(ctx context.Context, slug nipae.Slug) (client.Status, error) {
+func (f *fake) Remove(_ context.Context, slug nipae.Slug, _ bool) (client.Entry, client.Status, error) {
 	if f.remove != nil {
-		return f.remove(ctx, slug)
+		return f.remove()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.texts, slug)
-	return client.Status{}, nil
+	return client.Entry{}, client.Status{}, nil
+}
+
+func (f *fake) Others(context.Context) (client.Others, client.Status, error) {
+	return f.others, client.Status{}, nil
 }
 
 func (f *fake) Log(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error) {

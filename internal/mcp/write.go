@@ -164,9 +164,9 @@ func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 		return deleteOut{}, client.ErrCore
 	}
 	return writing(ctx, s, slug, func(ctx context.Context) (deleteOut, error) {
-		status, err := s.o.Memory.Remove(ctx, slug)
+		e, status, err := s.o.Memory.Remove(ctx, slug, false)
 		if err != nil {
-			return deleteOut{}, &about{error: err, slug: slug, status: status, write: true}
+			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
 		}
 		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.answerOf(status)}, nil
 	})

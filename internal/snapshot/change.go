@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/files"
 	"engramd/internal/snapshot/bundle"
 )
 
@@ -192,7 +193,7 @@ func remove(list []Info, id string) error {
 				return fmt.Errorf("delete snapshot %s: %w", id, err) // a bundle that stays keeps the rest
 			}
 		}
-		return syncDir(dir)
+		return files.SyncDir(dir)
 	}
 	return nil
 }
@@ -223,7 +224,7 @@ func (s *Store) Export(tenant, agent, id, to string) error {
 		os.Remove(to)
 		return fmt.Errorf("export snapshot: %w", err)
 	}
-	return syncDir(filepath.Dir(to))
+	return files.SyncDir(filepath.Dir(to))
 }
 
 // sum is the hash that the .sha256 file of a bundle says; "" if it says none.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"golang.org/x/sys/unix"
+	"engramd/internal/files"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 // CannotWrite reports whether an error of Store.Lock says that the folder can be read
 // at most: a copy on read-only media, or somebody else's.
 func CannotWrite(err error) bool {
-	return errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)
+	return files.ReadOnly(err) || errors.Is(err, fs.ErrPermission)
 }
 
 // HeldError says who holds the lock of an agent; it is an ErrHeld.

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"engramd/internal/files"
 )
 
 const (
 	lockName = ".lock"
-	// lockPoll is how often a lock is asked for that somebody holds: flock can
-	// wait, but not for a time or a context.
+	// lockPoll is how often a lock is asked for that somebody holds: no system
+	// waits for a time or a context.
 	lockPoll = 20 * time.Millisecond
 )
 
@@ -40,7 +40,7 @@ func (s *Store) Lock(ctx context.Context, tenant, agent string, wait time.Durati
 	if err != nil {
 		return nil, fmt.Errorf("lock snapshots: %w", err)
 	}
-	if err := flock(ctx, f, agent, wait); err != nil {
+	if err := acquire(ctx, f, agent, wait); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -50,17 +50,17 @@ func (s *Store) Lock(ctx context.Context, tenant, agent string, wait time.Durati
 	return &Lock{s: s, tenant: tenant, agent: agent, f: f}, nil
 }
 
-func flock(ctx context.Context, f *os.File, agent string, wait time.Duration) error {
+func acquire(ctx context.Context, f *os.File, agent string, wait time.Duration) error {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := files.TryLock(f)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) {
+		if !errors.Is(err, files.ErrLocked) {
 			return fmt.Errorf("lock snapshots: %w", err)
 		}
 		select {

@@ -3,14 +3,13 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"engramd/internal/snapshot/bundle"
 )
@@ -306,9 +305,8 @@ func TestCannotWrite(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{fmt.Errorf("lock snapshots: %w", &os.PathError{Op: "open", Path: "x", Err: unix.EROFS}), true},
-		{&os.PathError{Op: "open", Path: "x", Err: unix.EACCES}, true},
-		{&os.PathError{Op: "open", Path: "x", Err: unix.ENOSPC}, false},
+		{&os.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, true},
+		{&os.PathError{Op: "open", Path: "x", Err: errors.New("disk full")}, false},
 		{&HeldError{Agent: agentKey, PID: 1}, false},
 		{nil, false},
 	} {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"engramd/internal/files"
 )
 
 const recordExtension = ".json"
@@ -37,7 +37,7 @@ func writeRecord(dir, id string, r Record) error {
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	tmp := filepath.Join(dir, "."+id+recordExtension) // the agent's lock is held: nobody else writes it
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	f, err := files.OpenNoFollow(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
@@ -49,17 +49,5 @@ func writeRecord(dir, id string, r Record) error {
 		os.Remove(tmp)
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	return nil
+	return files.SyncDir(dir)
 }

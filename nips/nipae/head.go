@@ -139,7 +139,15 @@ func (r Reading) err() error {
 	if r.Head != nil || len(refused) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d events, the first: %w", ErrNothingReadable, len(refused), refused[0].Err)
+	return fmt.Errorf("%w: %s, the first: %w", ErrNothingReadable, counted(len(refused), "event"), refused[0].Err)
+}
+
+// counted is a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // isSigned reports whether a rejected event is one that the agent signed for

@@ -105,8 +105,11 @@ func (l Listing) Err() error {
 	if !l.unreadable() {
 		return nil
 	}
-	return fmt.Errorf("%w: %d addresses, and %d events that are none of this pair",
-		ErrNothingReadable, len(l.Unreadable), len(l.Outside))
+	places := fmt.Errorf("%w: %s", ErrNothingReadable, counted(len(l.Unreadable), "place"))
+	if len(l.Outside) == 0 {
+		return places
+	}
+	return fmt.Errorf("%w, and %s not of this pair", places, counted(len(l.Outside), "event"))
 }
 
 // unreadable reports whether there were events, none of them valid.

@@ -25,11 +25,12 @@ type stage struct {
 	dir     string
 	scripts map[string]string
 	relays  map[string]string // URL by what it does
+	owner   string            // public key of the one that is set up
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), relays: map[string]string{}}
+	s := &stage{t: t, dir: t.TempDir(), relays: map[string]string{}, owner: relaytest.Owner().Pub}
 	page, err := Read("docs/harness.md")
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func (s *stage) run(relays, stdin, name string, args ...string) result {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.dir, name), args...)
 	cmd.Dir, cmd.Stdin = s.dir, strings.NewReader(stdin)
 	cmd.Env = Env(s.dir, "PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"),
-		"ENGRAM_KEY_FILE=agent.key", "ENGRAM_OWNER="+relaytest.Owner().Pub, "ENGRAM_RELAYS="+strings.Join(urls, ","))
+		"ENGRAM_KEY_FILE=agent.key", "ENGRAM_OWNER="+s.owner, "ENGRAM_RELAYS="+strings.Join(urls, ","))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
@@ -167,6 +168,13 @@ func (s *stage) sessionStart(t *testing.T) {
 	const name, unavailable = "session-start.sh", "[Agent Memory — unavailable]\nYour memory could not be read: "
 	s.run("full", "", name).want(t, 0, "[Agent Memory — core]\nI am Sami.\n", "")
 	s.run("empty", "", name).want(t, 0, "[Agent Memory — core]\nYou have no core memory yet.", "")
+	for _, relays := range []string{"full down", "full silent"} {
+		s.run(relays, "", name).want(t, 0, "[Agent Memory — core]\nI am Sami.\n(Not every relay answered", "partial answer")
+	}
+	owner := s.owner
+	s.owner = relaytest.Stranger().Pub
+	s.run("full", "", name).want(t, 0, unavailable+"it is set up for another owner or agent than yours", "is it the right owner?")
+	s.owner = owner
 	for relays, why := range map[string]string{
 		"down": "the relays could not be reached", "empty down": "the relays could not be reached", "silent": "the relays could not be reached",
 		"garbage": "what is there cannot be decrypted", "": "it is not set up rightly",
@@ -202,7 +210,7 @@ func (s *stage) refreshCore(t *testing.T) {
 
 func (s *stage) remember(t *testing.T) {
 	const name = "remember.sh"
-	s.run("full", "one\n", name, "diary").want(t, 0, "", "engramctl mem hash: not found")
+	s.run("full", "one\n", name, "diary").want(t, 0, "", "engramctl mem hash: mem/diary: not found")
 	s.run("full", "two\n", name, "diary").want(t, 0, "", "")
 	s.run("full", "", "bin/engramctl", "mem", "get", "diary").want(t, 0, "one\ntwo\n", "")
 	s.run("full down", "lost\n", name, "diary").want(t, 4, "", "engramctl mem hash: ")

@@ -93,6 +93,7 @@ func compile(b Build) (string, error) {
 	path := filepath.Join(dir, name)
 	cmd := exec.Command("go", append(args, "-o", path, "./cmd/engramd")...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // SQLite is C, also where the test is not
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build engramd: %w\n%s", err, out)
 	}

@@ -25,10 +25,10 @@ const (
 	maxPeak   = 128 << 10 // KiB
 )
 
-// files is a Source over one file of lines for each class.
-type files string
+// linesIn is a Source over one file of lines for each class.
+type linesIn string
 
-func (f files) Events(_ context.Context, class Class, yield func([]byte) error) error {
+func (f linesIn) Events(_ context.Context, class Class, yield func([]byte) error) error {
 	in, err := os.Open(filepath.Join(string(f), class.Path()))
 	if os.IsNotExist(err) {
 		return nil
@@ -98,7 +98,7 @@ func after(s, sep string) string { _, rest, _ := strings.Cut(s, sep); return res
 func largeChild(t *testing.T, dir string) {
 	o := options()
 	start := time.Now()
-	w := mustWrite(t, dir, files(dir), o)
+	w := mustWrite(t, dir, linesIn(dir), o)
 	t.Logf("large: create %d events: %.2f s, %d KiB, peak KiB so far %d", w.Manifest.Events(), time.Since(start).Seconds(), w.Size>>10, peakKiB(t))
 	start = time.Now()
 	keys, err := KeysOf(ownerSecret, ownerKey)

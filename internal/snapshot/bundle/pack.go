@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"filippo.io/age"
+
+	"engramd/internal/files"
 )
 
 // Names of the files in the staging folder.
@@ -117,7 +119,7 @@ func (w *writer) publish(dir string, out *Written) error {
 		os.Remove(sumPath)
 		return fmt.Errorf("write snapshot: %w", err)
 	}
-	return syncDir(dir)
+	return files.SyncDir(dir)
 }
 
 func writeSynced(path string, b []byte) error {
@@ -128,18 +130,6 @@ func writeSynced(path string, b []byte) error {
 	_, err = f.Write(b)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync folder: %w", err)
 	}
 	return nil
 }

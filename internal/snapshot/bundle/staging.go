@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"engramd/internal/files"
 )
 
 const (
@@ -51,7 +51,7 @@ func newStaging(dir string) (*Staging, error) {
 		os.Remove(path)
 		return nil, fmt.Errorf("staging: %w", err)
 	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil || !isStill(f) {
+	if files.TryLock(f) != nil || !isStill(f) {
 		f.Close()
 		return nil, errSwept
 	}
@@ -73,8 +73,7 @@ func (s *Staging) Path(name string) string { return filepath.Join(s.dir, name) }
 
 // Close removes the folder and what is left in it.
 func (s *Staging) Close() error {
-	err := os.RemoveAll(s.dir)
-	return errors.Join(err, s.lock.Close())
+	return files.RemoveLocked(s.dir, s.lock)
 }
 
 // SweepStaging removes the staging folders in dir that processes left behind
@@ -113,12 +112,12 @@ func sweepOne(path string, now time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
+	if err := files.TryLock(f); err != nil {
+		f.Close()
+		if errors.Is(err, files.ErrLocked) {
 			return false, nil
 		}
 		return false, err
 	}
-	return true, os.RemoveAll(path)
+	return true, files.RemoveLocked(path, f)
 }

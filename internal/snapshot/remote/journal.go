@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
-	"golang.org/x/sys/unix"
 
+	"engramd/internal/files"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/wire"
 )
@@ -72,7 +72,7 @@ type journalStep struct {
 // and the folder synced.
 func (j *Journal) Save(dir string) (err error) {
 	tmp := filepath.Join(dir, "."+JournalName)
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	f, err := files.OpenNoFollow(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -95,13 +95,13 @@ func (j *Journal) Save(dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return syncDir(dir)
+	return files.SyncDir(dir)
 }
 
 // LoadJournal reads the journal in a folder; nil if there is none. The error is
 // ErrJournal for one that is damaged.
 func LoadJournal(dir string) (*Journal, error) {
-	f, err := os.OpenFile(filepath.Join(dir, JournalName), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := files.OpenNoFollow(filepath.Join(dir, JournalName), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -157,14 +157,5 @@ func DropJournal(dir string) error {
 	if err := os.Remove(filepath.Join(dir, JournalName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	defer d.Close()
-	return d.Sync()
+	return files.SyncDir(dir)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/e2e/testkeys"
 	"engramd/internal/gate"
 	"engramd/internal/store"
 )
@@ -93,13 +94,8 @@ type Key struct {
 
 // NewKey derives a key pair from a name, the same one every time.
 func NewKey(name string) Key {
-	sum := sha256.Sum256([]byte("engramd test key " + name))
-	secret := hex.EncodeToString(sum[:])
-	pub, err := nostr.GetPublicKey(secret)
-	if err != nil {
-		panic(err)
-	}
-	return Key{Secret: secret, Pub: pub}
+	key := testkeys.New(name)
+	return Key{Secret: key.Secret, Pub: key.Pub}
 }
 
 // Sign makes a signed event. created is in seconds after Start and may be negative.

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// AgentMemory is one agent of an owner, and how much it remembers for him.
+type AgentMemory struct {
+	Agent      string // public key in hex
+	Approved   bool   // it is on the owner's list
+	Core       bool
+	Memories   int   // as Memory.List has them
+	Bytes      int64 // of all texts
+	Unreadable int   // addresses at which nothing can be read
+	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never
+}
+
+// Agents returns the agents of the client's identity as an owner: those that it has
+// approved, and behind them those that remember something for it, who wrote last
+// first. Anybody can address memory to anybody: what is not approved is a claim.
+// Only the configured relays are asked, since the lists of agents that are not
+// known cannot be looked at.
+//
+// Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay failed.
+func (c *Client) Agents(ctx context.Context) ([]AgentMemory, Status, error) {
+	ctx, cancel := c.operation(ctx)
+	defer cancel()
+	approving, done := part(ctx, 0.4)
+	approved, status, err := c.Approvals().List(approving)
+	done()
+	if err != nil && !errors.Is(err, ErrPartial) {
+		return nil, status, err
+	}
+	configured, mine := targetsOf(c.o.Relays), nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.id.PubKey()}}}
+	a, err := c.askSoon(ctx, configured, mine)
+	if len(a.Events) == 0 && hurried(a.Relays) {
+		a, err = c.askThose(ctx, configured, mine)
+	}
+	listed := slices.DeleteFunc(status.Relays, func(r RelayStatus) bool { return !r.failed() && r.Complete })
+	status = Status{Relays: withDoubts(a.Relays, listed), Partial: status.Partial || a.Partial(), Doubtful: status.Doubtful + rejected(a.Relays)}
+	if err != nil {
+		return nil, status, err
+	}
+	agents, err := c.measured(ctx, approved, a.Events)
+	if err == nil && len(agents) == 0 && status.Partial {
+		err = failures(ErrPartial, status.Relays)
+	}
+	return agents, status, err
+}
+
+// measured are the agents that are approved, and those that events are of.
+func (c *Client) measured(ctx context.Context, approved []string, events []*nostr.Event) ([]AgentMemory, error) {
+	byAgent := map[string][]*nostr.Event{}
+	for _, agent := range approved {
+		byAgent[agent] = nil
+	}
+	for _, ev := range events {
+		byAgent[ev.PubKey] = append(byAgent[ev.PubKey], ev)
+	}
+	agents := make([]AgentMemory, 0, len(byAgent))
+	for agent, events := range byAgent {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: %d agents take longer to look at", ErrTimeout, len(byAgent))
+		}
+		a := AgentMemory{Agent: agent, Approved: slices.Contains(approved, agent)}
+		if len(events) > 0 {
+			if err := c.measure(&a, events); err != nil {
+				return nil, err
+			}
+		}
+		agents = append(agents, a)
+	}
+	slices.SortFunc(agents, func(x, y AgentMemory) int {
+		switch {
+		case x.Approved != y.Approved && x.Approved:
+			return -1
+		case x.Approved != y.Approved:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(x.Agent, y.Agent))
+	})
+	return agents, nil
+}
+
+// measure says how much an agent remembers.
+func (c *Client) measure(a *AgentMemory, events []*nostr.Event) error {
+	key, err := c.conversation(a.Agent)
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", a.Agent, err)
+	}
+	l := nipae.SelectHeads(key(), a.Agent, c.id.PubKey(), events)
+	a.Core, a.Memories, a.Unreadable = l.Core != nil, len(l.Memories), len(l.Unreadable)
+	for _, e := range l.Heads() {
+		text, _ := e.Body.Text()
+		a.Bytes += int64(len(text))
+		a.Last = max(a.Last, e.CreatedAt())
+	}
+	for _, e := range l.Tombstones {
+		a.Last = max(a.Last, e.CreatedAt())
+	}
+	return nil
+}

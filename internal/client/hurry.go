@@ -1,0 +1,126 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A relay that hangs must not hold up what the others have answered. Where an
+// answer may be partial, a relay is waited for only for a while after the last of
+// the others: it is given up with errHurried, and the answer is marked. Where
+// nothing was found, the question is asked again with all the time there is,
+// because "absent" needs every relay. A relay that was given up is waited for
+// less long at the next questions, until it answers one.
+
+const (
+	// mostGrace is how long a relay is waited for, at least where there is time,
+	// once another has answered and no more do.
+	mostGrace = 2 * time.Second
+	// graceShare is the part of the time left that a relay is waited for at most.
+	graceShare = 2
+	// silentShare is the part of its grace that a relay gets which has let a
+	// question time out in the last silence.
+	silentShare = 4
+	silence     = 30 * time.Second
+)
+
+// errHurried is what a relay failed with that was not waited for.
+var errHurried = fmt.Errorf("%w: the others had answered", ErrTimeout)
+
+// hurried reports whether some relay was not waited for.
+func hurried(relays []RelayStatus) bool {
+	return slices.ContainsFunc(relays, func(r RelayStatus) bool { return errors.Is(r.Err, errHurried) })
+}
+
+// race is one question to several relays.
+type race struct {
+	mu       sync.Mutex
+	start    time.Time
+	answered bool // by at least one relay
+	waiting  map[string]*runner
+}
+
+// runner is a relay that has not answered.
+type runner struct {
+	grace  time.Duration
+	giveUp context.CancelCauseFunc
+	timer  *time.Timer // runs once another relay has answered
+}
+
+// hurry makes of what is done at each relay one that ends in time. failure is
+// where a result has its error.
+func hurry[T any](ctx context.Context, c *Client, targets []target, do func(context.Context, target) T, failure func(*T) *error) func(context.Context, target) T {
+	r := &race{start: time.Now(), waiting: map[string]*runner{}}
+	inner := map[string]context.Context{}
+	for _, t := range targets {
+		within, giveUp := context.WithCancelCause(ctx)
+		inner[t.canonical] = within
+		r.waiting[t.canonical] = &runner{grace: c.grace(ctx, t), giveUp: giveUp}
+	}
+	return func(ctx context.Context, t target) T {
+		within := inner[t.canonical]
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stop := context.AfterFunc(within, cancel)
+		defer stop()
+		out := do(ctx, t)
+		err := failure(&out)
+		if *err != nil && errors.Is(context.Cause(within), errHurried) {
+			*err = errHurried
+		}
+		r.finish(t, *err)
+		c.heard(t, *err)
+		return out
+	}
+}
+
+// finish notes that a relay is done, and has the others hurry.
+func (r *race) finish(t target, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if done := r.waiting[t.canonical]; done != nil {
+		if done.timer != nil {
+			done.timer.Stop()
+		}
+		done.giveUp(nil)
+		delete(r.waiting, t.canonical)
+	}
+	r.answered = r.answered || err == nil
+	if !r.answered {
+		return
+	}
+	// Who has much to send takes long: the others' time is a measure of it.
+	took := time.Since(r.start)
+	for _, w := range r.waiting {
+		if w.timer != nil {
+			w.timer.Stop()
+		}
+		w.timer = time.AfterFunc(max(w.grace, took), func() { w.giveUp(errHurried) })
+	}
+}
+
+// grace is how long a relay is waited for when others have answered.
+func (c *Client) grace(ctx context.Context, t target) time.Duration {
+	grace := min(mostGrace, left(ctx)/graceShare)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, silent := c.silent[t.canonical]; silent && time.Since(at) < silence {
+		grace /= silentShare
+	}
+	return grace
+}
+
+// heard notes whether a relay let a question time out.
+func (c *Client) heard(t target, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(err, ErrTimeout) {
+		c.silent[t.canonical] = time.Now()
+	} else {
+		delete(c.silent, t.canonical)
+	}
+}

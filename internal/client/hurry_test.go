@@ -1,0 +1,111 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// long is a time limit that no test waits for.
+func long(o *Options) { o.Timeout = 5 * time.Minute }
+
+// TestOneThatHangsIsNotWaitedFor: what others have answered comes at once, marked,
+// and a second question waits less.
+func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
+	now := time.Now().Unix()
+	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{
+		engramAt(t, "agent", "owner", nipae.Core, "me", now-5), engramAt(t, "agent", "owner", "mem/a", "text", now-5)}})
+	m := agentOf(t, "agent", "owner", []string{has, silentRelay(t)}, long)
+	if err := m.c.Discover(t.Context(), m.agent); err != nil || !hurried(m.c.Doubts()) {
+		t.Fatalf("discover: %v, %+v", err, m.c.Doubts())
+	}
+	for what, ask := range map[string]func() (Status, error){
+		"get":  func() (Status, error) { _, s, err := m.Get(t.Context(), nipae.Core); return s, err },
+		"list": func() (Status, error) { _, s, err := m.List(t.Context()); return s, err },
+		"log":  func() (Status, error) { _, s, err := m.Log(t.Context(), "mem/a"); return s, err },
+	} {
+		start := time.Now()
+		status, err := ask()
+		if err != nil || !status.Partial || !hurried(status.Relays) {
+			t.Errorf("%s: %v, %+v", what, err, status)
+		}
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("%s took %v", what, took)
+		}
+	}
+}
+
+// TestAbsentIsWaitedFor: nothing is said to be absent, or partial, before a slow relay
+// had all the time, its list of relays included.
+func TestAbsentIsWaitedFor(t *testing.T) {
+	now := time.Now().Unix()
+	listed := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/far", "away", now-5)}})
+	release := make(chan struct{})
+	slow := &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", now-5), relayList(t, now, nostr.Tag{"r", listed})}}
+	slow.asking = func(int) { <-release }
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{hints: true}), startHoard(t, slow)}, long)
+	if err := m.c.Discover(t.Context(), m.agent); err != nil || !hurried(m.c.Doubts()) {
+		t.Fatalf("discover: %v, %+v", err, m.c.Doubts())
+	}
+	time.AfterFunc(100*time.Millisecond, func() { close(release) })
+	for slug, want := range map[nipae.Slug]string{"mem/a": "text", "mem/far": "away"} {
+		if e, status, err := m.Get(t.Context(), slug); err != nil || e.Text != want {
+			t.Errorf("%s: %q, %v, %+v", slug, e.Text, err, status)
+		}
+	}
+	if _, status, err := m.Get(t.Context(), "mem/none"); !errors.Is(err, ErrNotFound) || status.Partial {
+		t.Errorf("absent: %v, %+v", err, status)
+	}
+}
+
+// TestPatient: with Options.Patient every relay has all the time.
+func TestPatient(t *testing.T) {
+	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())}})
+	m := agentOf(t, "agent", "owner", []string{has, silentRelay(t)}, func(o *Options) { quick(o); o.Patient = true })
+	if _, status, err := m.Get(t.Context(), "mem/a"); err != nil || hurried(status.Relays) || !status.Partial {
+		t.Errorf("%v, %+v", err, status)
+	}
+}
+
+// TestOneQuestionIsAskedOnce: neither the list of relays nor what a relay shows to a
+// proved key alone is asked for twice.
+func TestOneQuestionIsAskedOnce(t *testing.T) {
+	relay := gated(t)
+	var sent transcript
+	m := agentOf(t, "agent", "owner", []string{relay}, sent.into)
+	put(t, []string{relay}, engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix()))
+	if err := m.c.Discover(t.Context(), m.agent); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.Get(t.Context(), "mem/a"); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(sent.String(), `true ["REQ"`); n != 2 {
+		t.Errorf("%d questions:\n%s", n, sent.String())
+	}
+}
+
+// TestOneRelayIsNamedOnce: an error has a line for each relay, also if it failed at
+// several questions.
+func TestOneRelayIsNamedOnce(t *testing.T) {
+	one := RelayStatus{URL: "ws://one", Err: errors.New("down")}
+	err := failures(ErrPartial, []RelayStatus{one, {URL: "ws://two"}, one, {URL: "ws://one", Err: fmt.Errorf("%w: down", errUnsure)}})
+	if n := strings.Count(err.Error(), "ws://one"); n != 1 || !strings.Contains(err.Error(), "ws://two") {
+		t.Error(err)
+	}
+	// As a command meets it: one of two is down, and nothing is found.
+	down := "ws://127.0.0.1:1"
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{hints: true}), down}, nil)
+	if err := m.c.Discover(t.Context(), m.agent); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.Get(t.Context(), "mem/a"); !errors.Is(err, ErrPartial) || strings.Count(err.Error(), down) != 1 {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"engramd/nips/nipae"
+)
+
+// Remove writes a tombstone, which is the Entry. The errors are those of Set,
+// ErrCore, and ErrNotFound or ErrTombstone, with the one that is there, if there is
+// nothing to remove and every relay says so (ErrPartial if some failed). With
+// overUnreadable it removes also what cannot be read.
+func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (Entry, Status, error) {
+	if err := m.writable(); err != nil {
+		return Entry{}, Status{}, err
+	}
+	if slug.IsCore() {
+		return Entry{}, Status{}, ErrCore
+	}
+	var there Entry
+	o := SetOptions{OverUnreadable: overUnreadable}
+	entry, status, err := m.write(ctx, slug, o, func(reading nipae.Reading) (nipae.Body, error) {
+		switch {
+		case reading.Head == nil && !reading.Absent():
+			return nipae.NewTombstone(slug)
+		case reading.Head == nil:
+			return nipae.Body{}, ErrNotFound
+		case reading.Tombstone():
+			there = entryOf(*reading.Head)
+			return nipae.Body{}, ErrTombstone
+		}
+		return reading.Head.Body.Tombstoned(), nil
+	})
+	absent := errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone)
+	if absent && status.Partial {
+		err = failures(ErrPartial, status.Relays)
+	}
+	if absent {
+		entry = there
+	}
+	return entry, status, err
+}

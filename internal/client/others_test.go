@@ -1,0 +1,102 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
+)
+
+// TestOthers: whose key it is decides what can be known, on a relay with a gate.
+func TestOthers(t *testing.T) {
+	relay := gated(t)
+	now := time.Now().Unix()
+	put(t, []string{relay}, engramAt(t, "agent", "owner", "mem/a", "x", now-9), engramAt(t, "agent", "second", "mem/a", "x", now-5),
+		engramAt(t, "courier", "owner", "mem/a", "x", now-7))
+	key := func(name string) string { return who(t, name).PubKey() }
+	at := []string{relay}
+	for name, c := range map[string]struct {
+		m     *Memory
+		begun bool
+		keys  []string
+	}{
+		"agent, another owner":    {agentOf(t, "agent", "third", at, nil), false, []string{key("second"), key("owner")}},
+		"agent, its owner":        {agentOf(t, "agent", "owner", at, nil), true, nil},
+		"agent without memory":    {agentOf(t, "third", "owner", at, nil), false, nil},
+		"owner, his agent":        {ownerOf(t, "agent", "owner", at, nil), true, nil},
+		"owner, another agent":    {ownerOf(t, "third", "owner", at, nil), false, []string{key("courier"), key("agent")}},
+		"a stranger to the agent": {ownerOf(t, "agent", "third", at, nil), false, nil},
+	} {
+		got, status, err := c.m.Others(t.Context())
+		if err != nil || status.Partial || got.Begun != c.begun || !slices.Equal(got.Keys, c.keys) {
+			t.Errorf("%s: %+v, %v, %+v", name, got, err, status)
+		}
+	}
+	for _, m := range []*Memory{agentOf(t, "agent", "third", []string{relay, bridgetest.Down(t)}, nil), ownerOf(t, "third", "owner", []string{relay, bridgetest.Down(t)}, nil)} {
+		if _, _, err := m.Others(t.Context()); !errors.Is(err, ErrPartial) {
+			t.Errorf("one relay down: %v", err)
+		}
+	}
+}
+
+// TestOwnersAreNotTold: relays that only the agent's list names do not learn from an
+// owner's question who he is.
+func TestOwnersAreNotTold(t *testing.T) {
+	listed := &hoard{hints: true}
+	url := startHoard(t, listed)
+	home := startHoard(t, &hoard{hints: true, events: []*nostr.Event{relayList(t, time.Now().Unix(), nostr.Tag{"r", url})}})
+	var sent transcript
+	m := ownerOf(t, "agent", "owner", []string{home}, sent.into)
+	if err := m.c.Discover(t.Context(), m.agent); err != nil {
+		t.Fatal(err)
+	}
+	if o, _, err := m.Others(t.Context()); err != nil || o.Begun || len(o.Keys) > 0 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if n := listed.asked(); n != 1 { // for the pair's memory, by kind and author
+		t.Errorf("it is asked %d times", n)
+	}
+}
+
+// TestAgents: the union over relays, approved ones first, sizes as they are read.
+func TestAgents(t *testing.T) {
+	one, two := gated(t), gated(t)
+	now := time.Now().Unix()
+	put(t, []string{one}, engramAt(t, "agent", "owner", "core", "1234", now-50), engramAt(t, "agent", "owner", "mem/a", "12", now-40),
+		engramAt(t, "second", "owner", "mem/a", "1", now-10))
+	put(t, []string{two}, engramAt(t, "agent", "owner", "mem/a", "123", now-30), engramAt(t, "agent", "owner", "mem/b", "1", now-60))
+	key := func(name string) string { return who(t, name).PubKey() }
+	c := clientFor(t, who(t, "owner"), []string{one, two}, nil)
+	for _, name := range []string{"third", "agent"} {
+		if _, err := c.Approvals().Allow(t.Context(), key(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []AgentMemory{
+		{Agent: key("agent"), Approved: true, Core: true, Memories: 2, Bytes: 8, Last: now - 30},
+		{Agent: key("third"), Approved: true},
+		{Agent: key("second"), Memories: 1, Bytes: 1, Last: now - 10},
+	}
+	if got, status, err := c.Agents(t.Context()); err != nil || status.Partial || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v, %+v", got, err, status)
+	}
+	part := clientFor(t, who(t, "owner"), []string{one, bridgetest.Down(t)}, nil)
+	if got, status, err := part.Agents(t.Context()); err != nil || !status.Partial || len(got) != 3 {
+		t.Errorf("one down: %+v, %v, %+v", got, err, status)
+	}
+	none := clientFor(t, who(t, "courier"), []string{one}, nil)
+	if got, status, err := none.Agents(t.Context()); err != nil || status.Partial || len(got) != 0 {
+		t.Errorf("an owner without agents: %+v, %v, %+v", got, err, status)
+	}
+	none = clientFor(t, who(t, "courier"), []string{one, bridgetest.Down(t)}, nil)
+	if _, _, err := none.Agents(t.Context()); !errors.Is(err, ErrPartial) {
+		t.Errorf("none found, one down: %v", err)
+	}
+}
+
+// gated is the real relay.
+func gated(t testing.TB) string { return bridgetest.Start(t).URL }

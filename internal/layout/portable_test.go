@@ -1,0 +1,80 @@
+package layout
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// needCgo are the files that are left out where engramctl is built without cgo: tests
+// of what only the relay itself, in the process of the test, can show. They run in
+// make test.
+var needCgo = map[string][]string{
+	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/admin
+	// These look into the relay's store, serve its contract API, or leave an API out.
+	"internal/client": {"approvals_relay_test.go", "contract_api_test.go", "contract_owner_test.go", "contract_token_test.go", "manage_relay_test.go"},
+	"internal/mcp":    {"contract_life_test.go"},
+}
+
+// another are what a file may be left out for besides: another system, another build.
+// What libsecp256k1 does, Go code does without it.
+var another = []string{"//go:build race\n", "//go:build libsecp256k1"}
+
+// TestEngramctlNeedsNoCgo: no file of engramctl, nor a test, is left out without cgo
+// but those above, and none at all for a reason that is not known.
+func TestEngramctlNeedsNoCgo(t *testing.T) {
+	left := map[string][]string{}
+	for _, pkg := range withoutCgo(t) {
+		name := strings.TrimPrefix(pkg.ImportPath, "engramd/")
+		for _, file := range append(pkg.IgnoredGoFiles, pkg.CgoFiles...) {
+			text, err := os.ReadFile("../../" + name + "/" + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := slices.ContainsFunc(another, func(line string) bool { return strings.Contains(string(text), line) })
+			if strings.Contains(string(text), "//go:build cgo\n") {
+				left[name] = append(left[name], file)
+			} else if !known && !strings.HasSuffix(file, "_windows.go") {
+				t.Errorf("%s/%s is left out without cgo", name, file)
+			}
+		}
+	}
+	if !maps.EqualFunc(left, needCgo, slices.Equal) {
+		t.Errorf("left out without cgo:\n%v, and this test lists\n%v", left, needCgo)
+	}
+}
+
+// ignoring is what go list says that a package leaves out.
+type ignoring struct {
+	ImportPath               string
+	IgnoredGoFiles, CgoFiles []string
+}
+
+// withoutCgo are the packages of engramctl as they are built for Linux without cgo.
+func withoutCgo(t *testing.T) (all []ignoring) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,IgnoredGoFiles,CgoFiles", "engramd/cmd/engramctl")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var pkg ignoring
+		if err := dec.Decode(&pkg); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(pkg.ImportPath, "engramd/") {
+			all = append(all, pkg)
+		}
+	}
+	if len(all) < 5 {
+		t.Fatalf("go list named %d packages only", len(all))
+	}
+	return all
+}

@@ -1,0 +1,34 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/client"
+	"engramd/internal/e2e/testkeys"
+)
+
+// TestWrongPair: who has memory with another owner, or of another agent, is not told to
+// begin one.
+func TestWrongPair(t *testing.T) {
+	other := testkeys.New("other").Pub
+	npub, err := nip19.EncodePublicKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		m := newFake()
+		m.others = client.Others{Keys: []string{other}}
+		p := connect(t, New(Options{Memory: m, ReadOnly: readOnly}))
+		f, words := p.refused("memory_read", args{"slug": "core"})
+		if f.Code != CodeNotFound || !strings.Contains(words, npub) || strings.Contains(words, "memory_write") {
+			t.Errorf("read only %v: %s", readOnly, words)
+		}
+		if _, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "core"}); err == nil || !strings.Contains(err.Error(), npub) {
+			t.Errorf("read only %v: the prompt: %v", readOnly, err)
+		}
+	}
+}
