@@ -22,11 +22,11 @@ func (a *app) mcpCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
-stdout: tools to list, read, search, write, append and delete memories, to show
-their history and restore versions, and the core as a resource and as a prompt; one
-that keeps the whole memory before a risky change (engramctl snapshot lists and restores
-what it makes); and tools for the agent's contracts, as engramctl contract has them. With --agent, as the
-owner, those that read memories only.
+stdout: tools to list, read, search, write, append and delete memories, to show their
+history and restore versions, and the core as a resource and as a prompt; one that
+keeps the whole memory before a risky change (engramctl snapshot lists and restores
+what it makes); and tools for the agent's contracts, as engramctl contract has them.
+With --agent, as the owner, those that read memories only.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
 configure it. Nothing but the protocol is on stdout. stderr has a line for each

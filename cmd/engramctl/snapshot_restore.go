@@ -31,15 +31,15 @@ Nothing is lost: what is there now becomes history, and a snapshot of it is made
 before, labelled auto:pre-restore-ID.
 
 The snapshot is verified first, must be of this tenant and agent, and be signed by the
-agent or by a key of --trust (--allow-unsigned takes any). --dry-run shows what would be
-done, slug by slug, and all that would be refused. Memories below mem/sys/,
-mem/proposals/ and mem/proposals-answers/ stay as they are. Everything that is to be written is signed and put
-into a journal beside the snapshots before the first of it is sent; of more than 400
-versions 400 are made each second, so that no relay has more of one second than it can
-list. If the command is interrupted, each slug has its old or its new text, and core
-still the old one unless all is done; the same command goes on where it stopped. It
-stops with exit code 5 at a slug that somebody else has changed since: then --replan
-begins anew from what is there.`,
+agent or by a key of --trust (--allow-unsigned takes any). --dry-run shows what would
+be done, slug by slug, and all that would be refused. Memories below mem/sys/,
+mem/proposals/ and mem/proposals-answers/ stay as they are. Everything that is to be
+written is signed and put into a journal beside the snapshots before the first of it
+is sent; of more than 400 versions 400 are made each second, so that no relay has more
+of one second than it can list. If the command is interrupted, each slug has its old
+or its new text, and core still the old one unless all is done; the same command goes
+on where it stopped. It stops with exit code 5 at a slug that somebody else has
+changed since: then --replan begins anew from what is there.`,
 		Example: `  engramctl snapshot restore 20261120T235100Z-0123456789abcdef --dry-run
   engramctl snapshot restore --from backup.tar.zst.age --decrypt-identity age.key`,
 	}, func(ctx context.Context, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,8 +76,8 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 	}
 	order := restoreOrder{Tenant: w.Tenant, Agent: w.Agent, Path: w.Path, Mode: mode, NoPre: g.noPre,
 		Trusted: g.trust, Unsigned: g.allowUnsigned, Empty: g.allowEmpty}
-	if g.identity != "" {
-		if order.Identity, err = filepath.Abs(g.identity); err != nil {
+	if identity := cmp.Or(g.identity, c.cfg.Snapshot.Identity); identity != "" { // the daemon may be set to another, or none
+		if order.Identity, err = filepath.Abs(identity); err != nil {
 			return err
 		}
 	}

@@ -137,7 +137,7 @@ func TestRestoreKilled(t *testing.T) {
 	}
 	for mode, before := range map[string][][]*nostr.Event{"repair": {old, newer}, "rollback": {old, then, newer}} {
 		t.Run(mode, func(t *testing.T) {
-			args := []string{"snapshot", "restore", "--agent", relaytest.Agent().Pub, "--from", bundles[0], "--no-auto-pre-snapshot"}
+			args := []string{"snapshot", "restore", "--agent", relaytest.Agent().Pub, "--from", bundles[0], "--allow-unsigned", "--no-auto-pre-snapshot"}
 			if mode == "rollback" {
 				args = append(args, "--rollback")
 			}
@@ -214,7 +214,7 @@ func TestRestoreThreeTimes(t *testing.T) {
 	f.put(versions(2, 8, 1_700_000_050))
 	var first map[string]bool
 	for i := range 3 {
-		out := f.run("snapshot", "restore", "--agent", relaytest.Agent().Pub, "--id", id, "--rollback")
+		out := f.run("snapshot", "restore", "--agent", relaytest.Agent().Pub, "--id", id, "--allow-unsigned", "--rollback")
 		got, _ := f.heads()
 		if i == 0 {
 			first = got

@@ -27,7 +27,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	label = "untouched"
 	for name, bad := range map[string]string{"long": strings.Repeat("x", 201), "lines": "a\nb", "secret": "token ghp_aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"} {
-		if f := refused(p, "memory_snapshot", args{"label": bad}); f.Code != CodeInvalid || label != "untouched" || strings.Contains(f.Message, "ghp_") {
+		if f, _ := p.refused("memory_snapshot", args{"label": bad}); f.Code != CodeInvalid || label != "untouched" || strings.Contains(f.Message, "ghp_") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -36,7 +36,7 @@ func TestSnapshot(t *testing.T) {
 		CodeUnreachable: client.ErrNoRelay, CodeInternal: fmt.Errorf("no space left"),
 	} {
 		failed = err
-		if f := refused(p, "memory_snapshot", args{}); f.Code != want || f.Action == "" {
+		if f, _ := p.refused("memory_snapshot", args{}); f.Code != want || f.Action == "" {
 			t.Errorf("%v: %+v", err, f)
 		}
 	}
