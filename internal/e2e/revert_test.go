@@ -282,7 +282,7 @@ func TestRevertConflict(t *testing.T) {
 	x.plan(id)
 	x.set("mem/b", "meanwhile")
 	out := x.run(5, "snapshot", "restore", "--id", id)
-	if !strings.Contains(out, "conflict: another version was written") || !strings.Contains(out, "going on with the restore") {
+	if !strings.Contains(out, "conflict: mem/b: another version was written") || !strings.Contains(out, "going on with the restore") {
 		t.Errorf("%s", out)
 	}
 	got := x.texts()
