@@ -78,7 +78,7 @@ func adminSnapshotMethods() []adminMethod {
 		{name: "restoresnapshot", object: true, args: one, flags: []string{"tenant", "dry-run", "mode"}, short: "Have the relay restore a snapshot", long: "Have the relay restore a snapshot: repair puts back what is missing, rollback also takes away\nwhat is newer. A snapshot of the state before is always made.", example: "restoresnapshot npub1… 20261120T235100Z-0123456789abcdef --dry-run"},
 		{name: "pinsnapshot", object: true, args: one, flags: []string{"tenant"}, short: "Exempt a snapshot from retention", example: "pinsnapshot npub1… 20261120T235100Z-0123456789abcdef"},
 		{name: "unpinsnapshot", object: true, args: one, flags: []string{"tenant"}, short: "Let retention have a snapshot again", example: "unpinsnapshot npub1… 20261120T235100Z-0123456789abcdef"},
-		{name: "deletesnapshot", object: true, args: one, flags: []string{"tenant"}, short: "Delete a snapshot", long: "Delete a snapshot. The last verified one of an agent stays.", example: "deletesnapshot npub1… 20261120T235100Z-0123456789abcdef"},
+		{name: "deletesnapshot", object: true, args: one, flags: []string{"tenant", "force"}, short: "Delete a snapshot", long: "Delete a snapshot, a pinned one only with --force. The last verified one of an agent\nstays.", example: "deletesnapshot npub1… 20261120T235100Z-0123456789abcdef"},
 	}
 }
 
@@ -108,6 +108,7 @@ func (m adminMethod) params(a *app, f *adminFlags, args []string) ([]any, error)
 type adminFlags struct {
 	tenant, label, mode  string
 	encrypt, pin, dryRun bool
+	force                bool
 }
 
 func adminFlagValue(flag string) string {
@@ -125,6 +126,8 @@ func (f *adminFlags) add(c *cobra.Command, flag string) {
 		flags.BoolVar(&f.encrypt, flag, false, "encrypt it to the recipients of the relay's configuration")
 	case "pin":
 		flags.BoolVar(&f.pin, flag, false, "exempt it from retention")
+	case "force":
+		flags.BoolVar(&f.force, flag, false, "delete it also if it is pinned")
 	case "dry-run":
 		flags.BoolVar(&f.dryRun, flag, false, "only say what would be done")
 	case "mode":
@@ -146,6 +149,8 @@ func (f *adminFlags) object(flags []string) map[string]any {
 			put(out, "encrypt", f.encrypt)
 		case "pin":
 			put(out, "pin", f.pin)
+		case "force":
+			put(out, "force", f.force)
 		case "dry-run":
 			put(out, "dry_run", f.dryRun)
 		case "mode":

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/when"
 )
 
 func (a *app) contractNewCommand() *cobra.Command {
@@ -95,13 +96,9 @@ func deadlineAt(text string, now time.Time) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := when.Parse(text, when.Until, now)
 	if err != nil {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return 0, usagef("--deadline: want a time like 2006-01-02T15:04:05Z, or a duration like 72h")
-		}
-		at = now.Add(d)
+		return 0, usagef("--deadline: %w", err)
 	}
 	if !at.After(now) {
 		return 0, usagef("--deadline: %s is over", fmt.Sprint(at.UTC().Format(time.RFC3339)))

@@ -88,11 +88,11 @@ func codeOf(err error) int {
 		return exitRelay
 	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, remote.ErrJournal, snapshot.ErrUnreadable):
 		return exitUnreadable
-	case is(snapshot.ErrNotFound):
+	case is(snapshot.ErrNotFound, snapshot.ErrNoRecord, bundle.ErrEmpty):
 		return exitNotFound
-	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, remote.ErrMoving):
+	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, remote.ErrMoving):
 		return exitConflict
-	case is(bundle.ErrName, bundle.ErrSource):
+	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
 		return exitUsage
 	case is(client.ErrUnreadable):
 		return exitUnreadable

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
 	"engramd/internal/mcp"
+	"engramd/internal/snapshot/bundle"
 )
 
 // callFactor is how many times the time limit of one question a whole call may
@@ -15,14 +17,16 @@ import (
 const callFactor = 3
 
 func (a *app) mcpCommand() *cobra.Command {
-	return a.pairFlags(a.command(&cobra.Command{
+	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
+	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
-stdout: tools to list, read, search, write, append and delete memories, to show
-their history and restore versions, and the core as a resource and as a prompt; and
-tools for the agent's contracts, as engramctl contract has them. With --agent, as the
-owner, those that read memories only.
+stdout: tools to list, read, search, write, append and delete memories, to show their
+history and restore versions, and the core as a resource and as a prompt; one that
+keeps the whole memory before a risky change (engramctl snapshot lists and restores
+what it makes); and tools for the agent's contracts, as engramctl contract has them.
+With --agent, as the owner, those that read memories only.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
 configure it. Nothing but the protocol is on stdout. stderr has a line for each
@@ -36,11 +40,16 @@ stdin does, or at SIGTERM, with exit code 0.`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example`,
 		Args: cobra.NoArgs,
-	}, a.mcp))
+	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f) }))
+	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
+	return c
 }
 
+// snapshotPatience is how long a call waits for who else is at the agent's snapshots.
+const snapshotPatience = 5 * time.Second
+
 // mcp serves until the peer or the process ends.
-func (a *app) mcp(ctx context.Context, _ []string) error {
+func (a *app) mcp(ctx context.Context, f *snapshotFlags) error {
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -56,6 +65,7 @@ func (a *app) mcp(ctx context.Context, _ []string) error {
 	server := mcp.New(mcp.Options{
 		Memory:    m,
 		Contracts: business.Contracts(),
+		Snapshot:  a.snapshotTaker(c, f),
 		ReadOnly:  !m.Writable(),
 		Discover:  a.relayFinder(c, m),
 		Version:   version,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +46,7 @@ diff -u; nothing is printed if the texts are the same.`,
 		}
 		var whens []client.When
 		for _, arg := range args[1:] {
-			when, err := client.ParseWhen(arg)
+			when, err := client.ParseWhen(arg, time.Now())
 			if err != nil {
 				return usagef("%q: %w", arg, err)
 			}

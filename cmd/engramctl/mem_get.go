@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,8 +36,9 @@ func (a *app) memGetCommand() *cobra.Command {
 (on a terminal one is added, and control characters are not passed on).
 
 --at prints the version that was current at a time, or the one with an id, out of
-those that mem log shows. A time is Unix seconds or like 2006-01-02T15:04:05Z; an
-id may be cut to 8 or more digits.
+those that mem log shows. A time is like 2006-01-02T15:04:05Z, 2h (ago), yesterday, a
+date (the end of that day; today: now) or Unix seconds; an id may be cut to 8 or more
+digits.
 
 Exit code 1 if it was never written or is removed, and every relay says so; JSON
 tells which, by its state: "present", "removed" or "absent".`,
@@ -51,7 +53,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 		}
 		var when client.When
 		if at != "" {
-			if when, err = client.ParseWhen(at); err != nil {
+			if when, err = client.ParseWhen(at, time.Now()); err != nil {
 				return usagef("--at: %w", err)
 			}
 		}

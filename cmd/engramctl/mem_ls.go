@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/when"
 )
 
 // listOut is `mem ls --json`.
@@ -18,16 +20,23 @@ type listOut struct {
 	Core       *entryOut  `json:"core,omitempty"`       // with --all
 	Removed    []entryOut `json:"removed,omitempty"`    // with --all
 	Unreadable int        `json:"unreadable,omitempty"` // places at which nothing can be read
+	At         string     `json:"at,omitempty"`         // the instant that was asked for, by created_at
+	Unknown    int        `json:"unknown,omitempty"`    // memories of now of which no version of then is kept
 }
 
 func (a *app) memLsCommand() *cobra.Command {
 	var asJSON, all bool
+	var at string
 	c := a.command(&cobra.Command{
-		Use:   "ls [--all] [--json]",
+		Use:   "ls [--all] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
 		Long: `List memories with sizes and times, by slug. Core and removed memories are shown
 with --all only. JSON has ids and hashes too; texts are what mem get shows. Where
 there is no memory at all, stderr says so, and with whom this key has memory.
+
+--at lists what was there at a time in the past, by the times that versions bear, as far
+as the relays keep superseded ones: 2026-01-31T12:00:00Z, 2h (ago), yesterday, or a date
+(the end of that day; today: now). What was deleted since is not shown.
 
 Exit code 6 if there is memory and none of it can be read.`,
 		Example: `  engramctl mem ls
@@ -35,8 +44,15 @@ Exit code 6 if there is memory and none of it can be read.`,
   engramctl mem ls --agent npub1… --all`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
+		var past time.Time
+		if at != "" {
+			var err error
+			if past, err = when.Parse(at, when.At, time.Now()); err != nil {
+				return usagef("--at: %w", err)
+			}
+		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			l, status, err := m.ListAll(ctx)
+			l, unknown, status, err := listAt(ctx, m, past)
 			if err == nil && len(l.Memories) == 0 && !(all && l.Core != nil) {
 				err = emptiness(l, status)
 			}
@@ -50,14 +66,31 @@ Exit code 6 if there is memory and none of it can be read.`,
 				a.noteNone(ctx, m, l, all)
 			}
 			if asJSON {
-				return a.printJSON(listingOut(m, l, status, all))
+				out := listingOut(m, l, status, all)
+				if out.Unknown = unknown; at != "" {
+					out.At = past.UTC().Format(time.RFC3339)
+				}
+				return a.printJSON(out)
+			}
+			if at != "" {
+				a.note("as of %s, by the times that versions bear (created_at); of %d memories no version of then is kept", past.UTC().Format(time.RFC3339), unknown)
 			}
 			return a.printListing(l, all)
 		})
 	})
 	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&at, "at", "", "what was there at a `time` in the past")
 	c.Flags().BoolVar(&all, "all", false, "core and removed memories too")
 	return c
+}
+
+// listAt lists what is there or, with a time, was.
+func listAt(ctx context.Context, m *client.Memory, past time.Time) (client.Listing, int, client.Status, error) {
+	if past.IsZero() {
+		l, status, err := m.ListAll(ctx)
+		return l, 0, status, err
+	}
+	return m.ListAllAt(ctx, past.Unix())
 }
 
 // emptiness is why a listing without any memory is not simply an empty one.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,7 @@ like a secret is refused (see mem set).`,
 		if err != nil {
 			return err
 		}
-		when, err := client.ParseWhen(at)
+		when, err := client.ParseWhen(at, time.Now())
 		if err != nil {
 			return usagef("--at: %w", err)
 		}

@@ -21,6 +21,7 @@ type snapshotFlags struct {
 	root, tenant string
 	lockTimeout  time.Duration
 	identity     string
+	trust        []string
 }
 
 func (a *app) snapshotCommand() *cobra.Command {
@@ -36,18 +37,20 @@ all its owners, superseded versions, deletion requests, its list of relays and
 contract memory. With --agent the key is an owner's, and the snapshot holds what the
 agent remembers for that owner. docs/snapshots.md describes the format.
 
-Snapshots lie below --root, by tenant and agent. Whoever makes, restores or deletes
+Snapshots lie below --snapshot-root, by tenant and agent. Whoever makes, restores or deletes
 one holds the agent's lock there; others wait for --lock-timeout.`,
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot restore --id 20261120T235100Z-0123456789abcdef --dry-run`,
 	},
-		a.snapshotCreateCommand(f), a.snapshotVerifyCommand(f), a.snapshotListCommand(f), a.snapshotDiffCommand(f),
+		a.snapshotCreateCommand(f), a.snapshotVerifyCommand(f), a.snapshotListCommand(f), a.snapshotShowCommand(f), a.snapshotDiffCommand(f),
 		a.snapshotRestoreCommand(f), a.snapshotExportCommand(f), a.snapshotPinCommand(f, true), a.snapshotPinCommand(f, false),
 		a.snapshotDeleteCommand(f), a.snapshotGCCommand(f))
 	p := c.PersistentFlags()
 	p.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
 	p.StringVar(&f.tenant, "tenant", bundle.DefaultTenant, "`name` of the tenant")
-	p.StringVar(&f.root, "root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
+	p.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
+	p.StringVar(&f.root, "root", "", "") // its name before
+	_ = p.MarkHidden("root")             // cannot fail: the flag exists
 	p.DurationVar(&f.lockTimeout, "lock-timeout", time.Minute, "how long to wait for who else is at the agent's snapshots")
 	return c
 }
@@ -64,7 +67,7 @@ func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 		}
 	}
 	if root == "" {
-		return nil, usagef("where are the snapshots? Give --root, or set ENGRAM_SNAPSHOTS")
+		return nil, usagef("where are the snapshots? Give --snapshot-root, or set ENGRAM_SNAPSHOTS")
 	}
 	return snapshot.New(a.path(root)), nil
 }
@@ -193,7 +196,28 @@ func (a *app) findBundle(store *snapshot.Store, f *snapshotFlags, agent, name st
 // verifying is what is asked of a snapshot of an agent.
 func (a *app) verifying(store *snapshot.Store, f *snapshotFlags, p party) (bundle.VerifyOptions, error) {
 	ids, err := a.identities(f)
-	return bundle.VerifyOptions{Tenant: f.tenant, Agent: p.agent, Identities: ids, Keys: p.keys, Parent: store.ParentOf(f.tenant, p.agent)}, err
+	if err != nil {
+		return bundle.VerifyOptions{}, err
+	}
+	trusted, err := f.trusted()
+	return bundle.VerifyOptions{Tenant: f.tenant, Agent: p.agent, Identities: ids, Keys: p.keys, Trusted: trusted, Parent: store.ParentOf(f.tenant, p.agent)}, err
+}
+
+// trustFlag is --trust.
+func trustFlag(c *cobra.Command, f *snapshotFlags) {
+	c.Flags().StringArrayVar(&f.trust, "trust", nil, "believe the signature of this `pubkey` too, a relay's for example; may be given several times")
+}
+
+// trusted are the keys of --trust.
+func (f *snapshotFlags) trusted() (keys []string, err error) {
+	for _, text := range f.trust {
+		key := client.PubKeyOf(text)
+		if key == "" {
+			return nil, usagef("--trust: want a pubkey: npub1… or 64 hex digits")
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 // openBundle opens a snapshot of the agent that an id or a path names.
@@ -216,10 +240,31 @@ func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshot
 	return b, nil
 }
 
+// idFlag is --id, for which the first argument may stand.
+func idFlag(c *cobra.Command, id *string) {
+	c.Flags().StringVar(id, "id", "", "`id` of the snapshot; it may be given without --id, too")
+}
+
+// idArgument takes an id that is given without --id off the arguments; what is none stays.
+func idArgument(id *string, args []string) []string {
+	if *id == "" && len(args) > 0 && bundle.CheckID(args[0]) == nil {
+		*id, args = args[0], args[1:]
+	}
+	return args
+}
+
+// noMore refuses arguments that are left.
+func noMore(args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
 // needID wants an id.
 func needID(id string) error {
 	if id == "" {
-		return usagef("which snapshot? Give --id (engramctl snapshot list shows them)")
+		return usagef("which snapshot? Give its id (engramctl snapshot ls shows them)")
 	}
 	if err := bundle.CheckID(id); err != nil {
 		return usagef("--id: %w", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
+	"engramd/internal/when"
 )
 
 // createOptions are what a snapshot is made with.
@@ -19,28 +21,36 @@ type createOptions struct {
 	label     string
 	encrypt   []string
 	createdAt string
+	at        string
 	parent    string
+	grow      bool // on top of the newest
 	pin       bool
 	partial   bool
+	empty     bool
 	asJSON    bool
 }
 
 func (a *app) snapshotCreateCommand(f *snapshotFlags) *cobra.Command {
 	var o createOptions
 	c := a.command(&cobra.Command{
-		Use:   "create [--label TEXT] [--encrypt age:RECIPIENT]… [--parent ID] [--pin] [--json]",
+		Use:   "create [--label TEXT] [--at TIME] [--encrypt age:RECIPIENT]… [--parent ID | --incremental] [--pin] [--json]",
 		Short: "Make a snapshot",
 		Long: `Make a snapshot of what the relays have: everything is listed, superseded versions are
 read, and it is listed again until nothing changed meanwhile. The snapshot is verified
 as it is written, and signed if the key is the agent's.
 
-With --parent it is incremental: it holds only what that snapshot and those which it
-rests on lack, and needs them to be verified and restored. The parent is verified
-first.
+With --parent or --incremental (the newest) it is incremental: it holds only what that
+snapshot and those which it rests on lack, and needs them to be verified and restored.
+The parent is verified first.
+
+With --at it is the memory of a time in the past, by the times that its versions bear,
+as far as the relays keep superseded ones: 2026-01-31T12:00:00Z, 2h (ago), yesterday,
+or a date (the end of that day; today: now).
 
 If some relay does not answer in full, no snapshot is made, unless --allow-partial: the
-snapshot says so, and going back to it removes nothing. --timeout bounds each question
-to the relays; give more for a large memory.`,
+snapshot says so, and going back to it removes nothing. If there is no memory at all,
+none is made unless --allow-empty (exit code 1): it may be the wrong relay or key.
+--timeout bounds each question to the relays; give more for a large memory.`,
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
 		Args: cobra.NoArgs,
@@ -56,6 +66,16 @@ to the relays; give more for a large memory.`,
 				if err != nil {
 					return err
 				}
+				if o.grow && o.parent == "" {
+					list, err := store.List(f.tenant, p.agent)
+					if err != nil {
+						return err
+					}
+					if len(list) == 0 {
+						return usagef("there is no snapshot to add to: make the first one without --incremental")
+					}
+					o.parent = list[0].ID
+				}
 				if o.parent != "" {
 					if how.Parent, err = a.openBundle(ctx, store, f, p, o.parent); err != nil {
 						return err
@@ -68,8 +88,11 @@ to the relays; give more for a large memory.`,
 	c.Flags().StringVar(&o.label, "label", "", "`text` to remember it by")
 	c.Flags().StringArrayVar(&o.encrypt, "encrypt", nil, "encrypt it to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	c.Flags().StringVar(&o.parent, "parent", "", "`id` of the snapshot that it adds to")
+	c.Flags().BoolVar(&o.grow, "incremental", false, "add to the newest snapshot")
+	c.Flags().StringVar(&o.at, "at", "", "the memory of a `time` in the past, by the times that versions bear")
+	c.Flags().BoolVar(&o.empty, "allow-empty", false, "make it also if there is no memory")
 	c.Flags().BoolVar(&o.pin, "pin", false, "exempt it from gc")
-	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` (RFC 3339) to give it, so that the same memory makes the same bytes")
+	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` to give the file; what it holds is as of now, or --at, all the same. Both make the same bytes of the same memory")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
 	identityFlag(c, f)
 	jsonFlag(c, &o.asJSON)
@@ -77,14 +100,30 @@ to the relays; give more for a large memory.`,
 }
 
 func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snapshot.Lock, o createOptions, how bundle.Options) error {
-	captured, err := remote.Take(ctx, c, p.agent, !o.partial, time.Now)
+	want := remote.Wanted{Agent: p.agent, Whole: !o.partial}
+	if o.at != "" {
+		now, err := time.Now(), error(nil)
+		if want.At, err = when.Parse(o.at, when.At, now); err != nil {
+			return usagef("--at: %w", err)
+		}
+		if want.At.After(now) {
+			return usagef("--at: %s has not come yet", want.At.UTC().Format(time.RFC3339))
+		}
+	}
+	captured, err := remote.Take(ctx, c, want, time.Now)
 	if err := a.report(captured.Status, err); err != nil {
 		return err
 	}
 	if captured.LeftOut > 0 {
-		a.note("%d events at the relays are malformed or were deleted elsewhere, and were left out", captured.LeftOut)
+		a.note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
+	}
+	if o.at != "" {
+		a.note("as of %s, by the times that versions bear (created_at); %d memories of now have no version of then that the relays keep", captured.AsOf.UTC().Format(time.RFC3339), captured.Unknown)
 	}
 	info, err := a.keep(ctx, lock, captured, how)
+	if errors.Is(err, bundle.ErrEmpty) {
+		return fmt.Errorf("agent %s: %w: is it the right key, agent and relay? --allow-empty makes one all the same", p.agent, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -97,7 +136,7 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 	if o.asJSON {
 		return a.printJSON(infoOut{Info: info, Path: info.Path})
 	}
-	return a.print("%s  %d events  %d B\n", info.ID, info.Events, info.Size)
+	return a.print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
 }
 
 // keep writes a capture. One that is not whole says so.
@@ -105,8 +144,8 @@ func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *remote.Ca
 	if captured.Status.Partial {
 		o.Consistency = bundle.PartialListing
 	}
+	o.AsOf = captured.AsOf
 	if o.CreatedAt.IsZero() {
-		o.AsOf = captured.AsOf
 		return lock.CreateAt(ctx, captured, o, time.Now())
 	}
 	info, _, err := lock.Create(ctx, captured, o)
@@ -114,7 +153,7 @@ func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *remote.Ca
 }
 
 func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err error) {
-	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + version, CreatedBy: bundle.ByCLI, Keys: p.keys}
+	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + version, CreatedBy: bundle.ByCLI, Keys: p.keys, SomeEngrams: !o.empty}
 	if p.own() {
 		out.CreatedBy = bundle.ByAgent
 	}
@@ -128,8 +167,8 @@ func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err e
 		return out, usagef("--encrypt: %w", err)
 	}
 	if o.createdAt != "" {
-		if out.CreatedAt, err = time.Parse(time.RFC3339, o.createdAt); err != nil {
-			return out, usagef("--created-at: want a time like 2006-01-02T15:04:05Z")
+		if out.CreatedAt, err = when.Parse(o.createdAt, when.At, time.Now()); err != nil {
+			return out, usagef("--created-at: %w", err)
 		}
 	}
 	if out.Sign, err = p.signer(); err != nil {

@@ -31,17 +31,17 @@ func (a *app) snapshotExportCommand(f *snapshotFlags) *cobra.Command {
 	var plain bool
 	redact := true
 	c := a.command(&cobra.Command{
-		Use:   "export --id ID --to FILE [--plain [--redact-secrets=false]]",
+		Use:   "export ID --to FILE [--plain [--redact-secrets=false]]",
 		Short: "Copy a snapshot out, as it is or in plain text",
 		Long: `Copy a snapshot, and its .sha256 file, to a new file. With --plain and the agent's or an
 owner's key, write what was remembered then as plain text instead: a JSON object for
 each record on a line of its own; FILE may be "-". In that, whatever looks like a key
 or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
-		Example: `  engramctl snapshot export --id 20261120T235100Z-0123456789abcdef --to memory.tar.zst
-  engramctl snapshot export --id 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
-		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if err := needID(id); err != nil {
+		Example: `  engramctl snapshot export 20261120T235100Z-0123456789abcdef --to memory.tar.zst
+  engramctl snapshot export 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
+	}, func(ctx context.Context, args []string) error {
+		args = idArgument(&id, args)
+		if err := firstOf(noMore(args), needID(id)); err != nil {
 			return err
 		}
 		if to == "" {
@@ -56,7 +56,10 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 			return err
 		}
 		if !plain {
-			return store.Export(f.tenant, p.agent, id, a.path(to))
+			if err := store.Export(f.tenant, p.agent, id, a.path(to)); err != nil {
+				return err
+			}
+			return a.print("%s  exported to %s\n", id, to)
 		}
 		b, err := a.openBundle(ctx, store, f, p, id)
 		if err != nil {
@@ -64,7 +67,7 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 		}
 		return a.exportPlain(ctx, b, p, to, redact)
 	})
-	c.Flags().StringVar(&id, "id", "", "`id` of the snapshot")
+	idFlag(c, &id)
 	c.Flags().StringVar(&to, "to", "", "`file` to make")
 	c.Flags().BoolVar(&plain, "plain", false, "decrypt it")
 	c.Flags().BoolVar(&redact, "redact-secrets", true, "replace what looks like a key or a token in plain text")

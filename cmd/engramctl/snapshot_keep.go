@@ -15,31 +15,44 @@ func (a *app) snapshotPinCommand(f *snapshotFlags, pinned bool) *cobra.Command {
 		use, short, long = "unpin", "Let gc have a snapshot again", "Let gc delete a snapshot again when its turn comes."
 	}
 	return a.snapshotByID(f, &cobra.Command{Use: use, Short: short, Long: long},
-		func(lock *snapshot.Lock, id string) error { return lock.Pin(id, pinned) })
+		func(lock *snapshot.Lock, id string) error {
+			if err := lock.Pin(id, pinned); err != nil {
+				return err
+			}
+			return a.print("%s  %sned\n", id, use)
+		})
 }
 
 func (a *app) snapshotDeleteCommand(f *snapshotFlags) *cobra.Command {
-	return a.snapshotByID(f, &cobra.Command{
-		Use:   "delete",
-		Short: "Delete a snapshot",
-		Long:  `Delete a snapshot, but never the last verified one, nor one that others rest on.`,
+	var force bool
+	c := a.snapshotByID(f, &cobra.Command{
+		Use:     "delete",
+		Aliases: []string{"rm"},
+		Short:   "Delete a snapshot",
+		Long: `Delete a snapshot, but never the last verified one of the whole memory (without such,
+the last of what comes nearest to it), nor one that others rest on; a pinned one only
+with --force.`,
 	}, func(lock *snapshot.Lock, id string) error {
-		if err := lock.Delete(id); err != nil {
+		if err := lock.Delete(id, snapshot.Deletion{Force: force, Now: time.Now()}); err != nil {
 			return err
 		}
 		return a.print("%s  deleted\n", id)
 	})
+	c.Flags().BoolVar(&force, "force", false, "delete it also if it is pinned")
+	return c
 }
 
 // snapshotByID makes a command that does something to one snapshot of the agent, under
 // the lock. The rest of its usage, and an example, are added.
 func (a *app) snapshotByID(f *snapshotFlags, c *cobra.Command, do func(lock *snapshot.Lock, id string) error) *cobra.Command {
 	var id string
-	c.Example = `  engramctl snapshot ` + c.Use + ` --id 20261120T235100Z-0123456789abcdef`
-	c.Use += " --id ID"
-	c.Args = cobra.NoArgs
-	c = a.command(c, func(ctx context.Context, _ []string) error {
-		if err := needID(id); err != nil {
+	c.Example = `  engramctl snapshot ` + c.Use + ` 20261120T235100Z-0123456789abcdef`
+	c.Use += " ID"
+	c = a.command(c, func(ctx context.Context, args []string) error {
+		if id == "" && len(args) > 0 {
+			id, args = args[0], args[1:]
+		}
+		if err := firstOf(noMore(args), needID(id)); err != nil {
 			return err
 		}
 		p, err := a.party(ctx, false)
@@ -48,7 +61,7 @@ func (a *app) snapshotByID(f *snapshotFlags, c *cobra.Command, do func(lock *sna
 		}
 		return a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error { return do(lock, id) })
 	})
-	c.Flags().StringVar(&id, "id", "", "`id` of the snapshot")
+	idFlag(c, &id)
 	return c
 }
 
@@ -58,8 +71,12 @@ func (a *app) snapshotGCCommand(f *snapshotFlags) *cobra.Command {
 		Use:   "gc [--keep N] [--keep-automatic N] [--days N] [--json]",
 		Short: "Delete old snapshots, and what dead processes left",
 		Long: `Delete the oldest snapshots of the agent beyond a number and an age, and what dead
-processes left behind. Those made automatically have a count of their own. Pinned
-ones, the last verified one and those that others rest on stay.`,
+processes left behind. Those of the whole memory, of a part and of nothing are counted
+apart, and so are those made automatically. Pinned ones, the last verified one of the
+whole memory and those that others rest on stay.
+
+Before anything is deleted the last verified one is read again. If it is another file
+than was verified, it is named, listed as damaged, and the one before it stays instead.`,
 		Example: `  engramctl snapshot gc --keep 10 --days 365`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
@@ -79,19 +96,23 @@ ones, the last verified one and those that others rest on stay.`,
 			if asJSON {
 				return a.printJSON(struct {
 					Deleted []string `json:"deleted"`
+					Damaged []string `json:"damaged"`
 					Staging int      `json:"staging_removed"`
 					Litter  int      `json:"litter_removed"`
-				}{append([]string{}, swept.Deleted...), swept.Staging, swept.Litter})
+				}{append([]string{}, swept.Deleted...), append([]string{}, swept.Damaged...), swept.Staging, swept.Litter})
+			}
+			for _, id := range swept.Damaged {
+				a.note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
 			}
 			for _, id := range swept.Deleted {
 				if err := a.print("%s  deleted\n", id); err != nil {
 					return err
 				}
 			}
-			return nil
+			return a.print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
 		})
 	})
-	c.Flags().IntVar(&policy.Keep, "keep", policy.Keep, "how many to keep; 0 is no limit")
+	c.Flags().IntVar(&policy.Keep, "keep", policy.Keep, "how many to keep of each kind; 0 is no limit")
 	c.Flags().IntVar(&policy.KeepAutomatic, "keep-automatic", policy.KeepAutomatic, "how many to keep of those made automatically; 0 is no limit")
 	c.Flags().IntVar(&days, "days", days, "how many days to keep them; 0 is no limit")
 	jsonFlag(c, &asJSON)

@@ -12,10 +12,13 @@ import (
 func (a *app) snapshotListCommand(f *snapshotFlags) *cobra.Command {
 	var asJSON bool
 	c := a.command(&cobra.Command{
-		Use:     "list [--json]",
+		Use:     "ls [--json]",
+		Aliases: []string{"list"},
 		Short:   "List an agent's snapshots, newest first",
-		Long:    `List an agent's snapshots, newest first. No relay is asked.`,
-		Example: `  engramctl snapshot list --agent npub1… --json`,
+		Long: `List an agent's snapshots, newest first: id, number of events, size; what it is (whole;
+partial, because some relay did not answer; an owner's part; empty), whether it was
+verified or found damaged, and its label. No relay is asked.`,
+		Example: `  engramctl snapshot ls --agent npub1… --json`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		p, err := a.party(ctx, false)
@@ -35,7 +38,12 @@ func (a *app) snapshotListCommand(f *snapshotFlags) *cobra.Command {
 			for _, info := range list {
 				out = append(out, infoOut{info, info.Path})
 			}
-			return a.printJSON(out)
+			return a.printJSON(struct {
+				Snapshots []infoOut `json:"snapshots"`
+			}{out})
+		}
+		if len(list) == 0 {
+			a.note("no snapshots of agent %s, tenant %s", p.agent, f.tenant)
 		}
 		w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
 		for _, info := range list {

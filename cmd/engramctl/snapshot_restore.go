@@ -17,32 +17,37 @@ import (
 type restoreOptions struct {
 	id, from                                      string
 	dryRun, noPre, replan, partial, allow, asJSON bool
+	unsigned, empty                               bool
 }
 
 func (a *app) snapshotRestoreCommand(f *snapshotFlags) *cobra.Command {
 	var o restoreOptions
 	c := a.command(&cobra.Command{
-		Use:   "restore --id ID | --from FILE [--dry-run] [--no-auto-pre-snapshot] [--json]",
+		Use:   "restore ID | --from FILE [--dry-run] [--no-auto-pre-snapshot] [--json]",
 		Short: "Go back to a snapshot",
 		Long: `Go back to a snapshot, with the agent's key: what was remembered then is written again
 as new versions, slugs that did not exist are removed (tombstones), core comes last.
 Nothing is lost: what is there now becomes history, and a snapshot of it is made
 before, labelled auto:pre-restore-ID.
 
-The snapshot is verified first, and must be of this tenant and agent. --dry-run shows
-what would be done, slug by slug. Everything that is to be written is signed and put
-into a journal beside the snapshots before the first of it is sent; of more than 400
-versions 400 are made each second, so that no relay has more of one second than it can
-list. If the command is interrupted, each slug has its old or its new text, and core
-still the old one unless all is done; the same command goes on where it stopped. It
-stops with exit code 5 at a slug that somebody else has changed since: then --replan
-begins anew from what is there.`,
-		Example: `  engramctl snapshot restore --id 20261120T235100Z-0123456789abcdef --dry-run
+The snapshot is verified first, must be of this tenant and agent, and be signed by the
+agent or by a key of --trust (--allow-unsigned takes any). --dry-run shows what would
+be done, slug by slug, and all that would be refused. Memories below mem/sys/,
+mem/proposals/ and mem/proposals-answers/ stay as they are. Everything that is to be
+written is signed and put into a journal beside the snapshots before the first of it
+is sent; of more than 400 versions 400 are made each second, so that no relay has more
+of one second than it can list. If the command is interrupted, each slug has its old
+or its new text, and core still the old one unless all is done; the same command goes
+on where it stopped. It stops with exit code 5 at a slug that somebody else has
+changed since: then --replan begins anew from what is there.`,
+		Example: `  engramctl snapshot restore 20261120T235100Z-0123456789abcdef --dry-run
   engramctl snapshot restore --from backup.tar.zst.age --decrypt-identity age.key`,
-		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
+	}, func(ctx context.Context, args []string) error {
+		if err := noMore(idArgument(&o.id, args)); err != nil {
+			return err
+		}
 		if (o.id == "") == (o.from == "") {
-			return usagef("which snapshot? Give --id or --from")
+			return usagef("which snapshot? Give its id, or --from FILE")
 		}
 		if o.id != "" {
 			if err := needID(o.id); err != nil {
@@ -67,14 +72,17 @@ begins anew from what is there.`,
 			})
 		})
 	})
-	c.Flags().StringVar(&o.id, "id", "", "`id` of the snapshot")
+	idFlag(c, &o.id)
 	c.Flags().StringVar(&o.from, "from", "", "`file` of the snapshot")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be done and what would be refused, and do nothing")
 	c.Flags().BoolVar(&o.noPre, "no-auto-pre-snapshot", false, "make no snapshot of what is there now")
 	c.Flags().BoolVar(&o.replan, "replan", false, "give up a restore that was begun and not finished")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "go on also if some relay does not answer in full")
+	c.Flags().BoolVar(&o.unsigned, "allow-unsigned", false, "take the snapshot although nobody who is trusted signed it")
+	c.Flags().BoolVar(&o.empty, "allow-empty", false, "take it although it holds no memory, and so removes all there is")
 	secretFlag(c, &o.allow)
 	identityFlag(c, f)
+	trustFlag(c, f)
 	jsonFlag(c, &o.asJSON)
 	return c
 }
@@ -146,7 +154,7 @@ func (r *reverting) begun(dir, id string) (*remote.Journal, error) {
 // begin plans a restore and writes its journal. Without one there is nothing to do,
 // or nothing is to be done.
 func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*remote.Journal, error) {
-	now, err := remote.Take(ctx, r.c, r.p.agent, !r.o.partial, time.Now)
+	now, err := remote.Take(ctx, r.c, remote.Wanted{Agent: r.p.agent, Whole: !r.o.partial}, time.Now)
 	if err := r.report(now.Status, err); err != nil {
 		return nil, err
 	}
@@ -160,8 +168,15 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*r
 	if plan.Untold > 0 {
 		r.note("%d records are left as they are: the snapshot does not say whether they were there", plan.Untold)
 	}
+	refusals, err := r.refusals(ctx, plan, b, now, dir)
+	if err != nil {
+		return nil, err
+	}
 	if r.o.dryRun {
-		return nil, r.show(ctx, plan, b, now)
+		return nil, errors.Join(append([]error{r.show(ctx, plan, b, now, refusals)}, refusals...)...)
+	}
+	if err := errors.Join(refusals...); err != nil {
+		return nil, err
 	}
 	if plan.Writes() == 0 {
 		return nil, r.done(b.ID, "", remote.Done{})
@@ -179,8 +194,27 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*r
 	return j, j.Save(dir)
 }
 
-// before keeps what is there now, for the same readers as the snapshot that is
-// gone back to.
+// refusals are all reasons for which nothing would be written.
+func (r *reverting) refusals(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture, dir string) ([]error, error) {
+	var why []error
+	if !b.Report.Trusted && !r.o.unsigned {
+		why = append(why, fmt.Errorf("signature: %s: %w: its time and that it is complete are nobody's word; --trust KEY trusts a signer, --allow-unsigned goes without",
+			b.Report.Check(bundle.CheckSignature).Reason, bundle.ErrUntrusted))
+	}
+	if b.Manifest.Empty() && !r.o.empty {
+		why = append(why, usagef("the snapshot holds no memory: going back to it removes all there is (--allow-empty)"))
+	}
+	if r.o.dryRun && !r.o.replan { // else it was looked at before
+		if _, err := r.begun(dir, b.ID); err != nil {
+			why = append(why, err)
+		}
+	}
+	secret, err := plan.Refusals(ctx, b, now, r.p.keys, guard(r.o.allow))
+	return append(why, secret...), err
+}
+
+// before keeps what is there now, if there is anything, for the same readers as the
+// snapshot that is gone back to.
 func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *remote.Capture) (string, error) {
 	o, err := r.bundleOptions(r.p, createOptions{label: "auto:pre-restore-" + b.ID, encrypt: b.Manifest.Recipients})
 	if err != nil {
@@ -188,27 +222,35 @@ func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *remote.Ca
 	}
 	o.CreatedBy = bundle.ByAutoPreRestore
 	info, err := r.keep(ctx, r.lock, now, o)
+	if errors.Is(err, bundle.ErrEmpty) {
+		return "", nil
+	}
 	return info.ID, err
 }
 
-func (r *reverting) show(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture) error {
+func (r *reverting) show(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture, refusals []error) error {
 	changes := snapshot.Changes(plan.Actions)
 	if err := snapshot.AddLines(ctx, changes, now, b, r.p.agent, r.p.keys); err != nil {
 		return err
 	}
 	snapshot.AddPlanLines(plan.Actions, changes)
 	if r.o.asJSON {
+		refused := []string{}
+		for _, why := range refusals {
+			refused = append(refused, why.Error())
+		}
 		return r.printJSON(struct {
-			ID     string            `json:"id"`
-			DryRun bool              `json:"dry_run"`
-			Plan   []snapshot.Action `json:"plan"`
-		}{b.ID, true, append([]snapshot.Action{}, plan.Actions...)})
+			ID      string            `json:"id"`
+			DryRun  bool              `json:"dry_run"`
+			Plan    []snapshot.Action `json:"plan"`
+			Refused []string          `json:"refused"` // why it would not be done
+		}{b.ID, true, append([]snapshot.Action{}, plan.Actions...), refused})
 	}
 	return snapshot.WritePlan(r.out(), snapshot.Revert, plan.Actions)
 }
 
 func (r *reverting) finish(ctx context.Context, j *remote.Journal, dir string) error {
-	done, err := remote.Run(ctx, r.c, j)
+	done, err := remote.Run(ctx, r.c, j, remote.NamesOf(r.p.agent, r.p.keys))
 	if err != nil {
 		err = fmt.Errorf("stopped; the same command goes on, --replan begins anew: %w", err)
 	}

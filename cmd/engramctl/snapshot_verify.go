@@ -15,20 +15,29 @@ func (a *app) snapshotVerifyCommand(f *snapshotFlags) *cobra.Command {
 	var path, id string
 	var asJSON bool
 	c := a.command(&cobra.Command{
-		Use:   "verify --bundle FILE | --id ID [--decrypt-identity FILE] [--json]",
+		Use:   "verify ID | --bundle FILE [--decrypt-identity FILE] [--trust KEY] [--json]",
 		Short: "Verify a snapshot, check by check",
 		Long: `Verify a snapshot: the file, what it says of itself, every event's signature, that each
 head is the head, and the root over them. Each check is ok, failed, or not checked,
 with the reason. With the agent's or an owner's key also that every engram decrypts.
 Anybody can verify a file: --bundle needs no key, and no relay is asked.
 
+A signature is ok if it is the agent's, or by a key of --trust: a relay's, which
+engramd relay-key shows. Without one each event in the snapshot is genuine, but not
+proved are that they are all of them, its time, its label and its tenant.
+
 Exit code 6 unless all that was asked for is ok.`,
 		Example: `  engramctl snapshot verify --bundle 20261120T235100Z-0123456789abcdef.tar.zst
-  engramctl snapshot verify --id 20261120T235100Z-0123456789abcdef --decrypt-identity age.key`,
-		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
+  engramctl snapshot verify 20261120T235100Z-0123456789abcdef --decrypt-identity age.key`,
+	}, func(ctx context.Context, args []string) error {
+		if args = idArgument(&id, args); id == "" && path == "" && len(args) > 0 {
+			path, args = args[0], args[1:] // what is no id is a file
+		}
+		if err := noMore(args); err != nil {
+			return err
+		}
 		if (path == "") == (id == "") {
-			return usagef("which snapshot? Give --bundle or --id")
+			return usagef("which snapshot? Give its id, or --bundle FILE")
 		}
 		if id != "" {
 			if err := needID(id); err != nil {
@@ -47,8 +56,9 @@ Exit code 6 unless all that was asked for is ok.`,
 		return firstOf(err, report.Err())
 	})
 	c.Flags().StringVar(&path, "bundle", "", "`file` of the snapshot")
-	c.Flags().StringVar(&id, "id", "", "`id` of the snapshot")
+	idFlag(c, &id)
 	identityFlag(c, f)
+	trustFlag(c, f)
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -90,7 +100,11 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*b
 	if err != nil {
 		return nil, err
 	}
-	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Parent: snapshot.ParentBeside(a.path(path), nil)}
+	trusted, err := f.trusted()
+	if err != nil {
+		return nil, err
+	}
+	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Trusted: trusted, Parent: snapshot.ParentBeside(a.path(path), nil)}
 	if s.key != (keySource{}) {
 		p, err := a.party(ctx, true)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/store"
+	"engramd/internal/when"
 )
 
 // auditCommand is `engramd audit`: the calls of the management API.
@@ -45,20 +46,16 @@ func (c *auditCommand) ParseFlags(args []string) (err error) {
 	return err
 }
 
-// sinceTime reads a time, a date (UTC), or how long ago.
+// sinceTime reads a time; "" is the beginning of all.
 func sinceTime(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Unix(0, 0), nil
 	}
-	if ago, err := time.ParseDuration(s); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
+	at, err := when.Parse(s, when.Since, now)
+	if err != nil {
+		return at, fmt.Errorf("--since: %w", err)
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if at, err := time.Parse(layout, s); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("--since: %q is neither a time such as 2026-11-20T23:51:00Z, nor a date, nor a duration such as 24h", s)
+	return at, nil
 }
 
 // auditLine is one call as --json prints it.

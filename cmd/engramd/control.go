@@ -33,7 +33,7 @@ const (
 
 // request is the first line of a conversation.
 type request struct {
-	Command string        `json:"command"`           // "import", "replace", "restore", "release", "drop", "delete" or the name of a serviceOrder
+	Command string        `json:"command"`           // "import", "replace", "restore", orderMayRestore, "release", "drop", "delete" or the name of a serviceOrder
 	Restore *restoreOrder `json:"restore,omitempty"` // of "restore"
 	Name    string        `json:"name,omitempty"`    // in quarantine, of "release" and "drop"; else a key or a relay's URL
 	Revoke  bool          `json:"revoke,omitempty"`  // of orderRotate
@@ -156,7 +156,7 @@ func (c *control) converse(ctx context.Context, conn net.Conn) {
 		// Chunked, because half an input must not look like a whole one.
 		t, err := c.replacer().run(ctx, httputil.NewChunkedReader(in), out)
 		c.imported(ctx, in, out, t, err)
-	case "restore", "release", "drop", "delete":
+	case "restore", orderMayRestore, "release", "drop", "delete":
 		c.obey(ctx, req, in, out)
 	default:
 		if slices.ContainsFunc(c.orders, func(o serviceOrder) bool { return o.name == req.Command }) {

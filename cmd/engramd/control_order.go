@@ -47,6 +47,8 @@ func (c *control) carryOut(ctx context.Context, req request) (any, error) {
 	switch req.Command {
 	case "release":
 		return c.snapshots.ReleaseQuarantine(ctx, req.Name)
+	case orderMayRestore:
+		return mayRestore(ctx, c.snapshots, req.Restore)
 	case "drop":
 		return struct{}{}, c.snapshots.DropQuarantine(ctx, req.Name)
 	case "delete":

@@ -109,7 +109,7 @@ func (c *importCommand) importHere(ctx context.Context, p replacing) (t tally, e
 		return im.run(ctx, c.in, p)
 	}
 	service := &snapshotCommand{Main: c.Main, cfg: c.cfg, store: s}
-	snapshots, err := service.service(judge)
+	snapshots, err := service.service(ctx, judge)
 	if err != nil {
 		return t, err
 	}

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"sync"
 	"time"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/snapshot/operator"
 )
@@ -25,6 +29,10 @@ func (c *serveCommand) openSnapshots() (err error) {
 		return err
 	}
 	o := snapshotOptions(c.cfg, settings)
+	// The key is found later, before anything is asked of the service.
+	o.Sign = func(ev *nostr.Event) error { return c.keys.Sign(ev) }
+	o.Trusted = func(ctx context.Context) ([]string, error) { return c.keys.Trusted(ctx) }
+	o.Process = fmt.Sprintf("that is the running relay (pid %d), which takes it at its start", os.Getpid())
 	o.Store, o.Judge, o.Events, o.Metrics, o.Log = c.store, c.judge, c.events, c.metrics, c.log
 	c.snapshots = operator.New(o)
 	return nil

@@ -110,7 +110,11 @@ func (m *Main) Main(ctx context.Context) int {
 	cmd := all[i].make(m)
 	err := cmd.ParseFlags(args)
 	if errors.Is(err, flag.ErrHelp) {
-		m.commandUsage(m.Stdout, all[i])
+		if own, ok := cmd.(interface{ help(io.Writer) }); ok {
+			own.help(m.Stdout)
+		} else {
+			m.commandUsage(m.Stdout, all[i])
+		}
 		return exitOK
 	}
 	if err == nil {
@@ -181,8 +185,6 @@ func (m *Main) usage(w io.Writer) {
 func (m *Main) commandUsage(w io.Writer, d description) {
 	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
 	switch d.name {
-	case "snapshot":
-		fmt.Fprint(w, snapshotUsage())
 	case "relay-key":
 		fmt.Fprint(w, relayKeyUsage)
 	case "outbox":

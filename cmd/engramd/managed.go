@@ -120,7 +120,7 @@ func (m managed) List(_ context.Context, p admin.SnapshotParams) (any, error) {
 func (m managed) Create(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin,
-		Recipients: &bundle.Recipients{}, Managed: newName()}
+		Recipients: &bundle.Recipients{}, Managed: newName(), AllowEmpty: true}
 	if p.Encrypt {
 		if q.Recipients = nil; m.s.Settings().Recipients.Empty() {
 			return nil, admin.Invalid("encrypt: this relay has no snapshot.recipients to encrypt to")
@@ -159,14 +159,8 @@ func (m managed) Restore(ctx context.Context, p admin.SnapshotParams) (any, erro
 	}
 	q := operator.RestoreRequest{Which: operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID}, Mode: snapshot.Mode(p.Mode), Managed: newName()}
 	if p.DryRun {
-		if q.Mode == snapshot.Rollback {
-			err = m.s.MayReplace()
-		}
-		if err == nil {
-			_, err = m.s.Plan(ctx, q)
-		}
-		if err != nil {
-			return nil, refused(err)
+		if why := m.s.Refusals(ctx, q); len(why) > 0 {
+			return nil, refused(why[0])
 		}
 		return struct {
 			DryRun bool `json:"dry_run"`
@@ -219,7 +213,7 @@ func (m managed) Delete(ctx context.Context, p admin.SnapshotParams) (any, error
 	if others == 0 && info.Verified() {
 		return nil, refused(snapshot.ErrLastVerified)
 	}
-	return true, refused(m.s.Delete(ctx, p.Tenant, p.Agent, info.ID))
+	return true, refused(m.s.Delete(ctx, p.Tenant, p.Agent, info.ID, snapshot.Deletion{Force: p.Force, AnyKind: true}))
 }
 
 // refused tells the caller of what is a matter of the request or the state of the
@@ -233,6 +227,7 @@ func refused(err error) error {
 		answer func(string) error
 	}{
 		{snapshot.ErrNotFound, admin.Invalid}, {snapshot.ErrLastVerified, admin.Restricted}, {snapshot.ErrParent, admin.Restricted},
+		{snapshot.ErrPinned, func(string) error { return admin.Restricted("it is pinned: unpin it, or say force") }}, {bundle.ErrUntrusted, admin.Restricted},
 		{operator.ErrNotAllowed, admin.Restricted}, {operator.ErrPartial, admin.Restricted}, {bundle.ErrInvalid, admin.Invalid},
 		{snapshot.ErrHeld, busy}, {store.ErrNotCovered, admin.Invalid},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/events"
+	"engramd/internal/relaykey"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
@@ -22,56 +24,70 @@ import (
 type snapshotCommand struct {
 	*Main
 	verb     snapshotVerb
+	named    bool // the verb stands on the command line
 	operands []string
 	given    snapshotFlags
 	cfg      *config.Config
 	store    *store.Store      // nil unless the verb opened it
 	events   *events.Publisher // nil without a broker
+	unsigned error             // why the relay's key does not sign
 }
 
 // snapshotVerb is one thing that can be done with snapshots.
 type snapshotVerb struct {
-	name, args, summary string
-	flags               []string // that it takes beside --agent, --tenant and the options
-	operands            int      // most
-	run                 func(*snapshotCommand, context.Context) error
+	name, alias, args, summary string
+	flags                      []string // that it takes beside --agent, --tenant and the options
+	operands                   int      // most
+	run                        func(*snapshotCommand, context.Context) error
 }
 
 func snapshotVerbs() []snapshotVerb {
 	open := []string{"decrypt-identity", "key-file"}
 	with := func(more ...string) []string { return append(more, open...) }
 	return []snapshotVerb{
-		{"create", "--agent KEY [--label TEXT] [--at TIME] [--encrypt age:…] [--parent ID | --incremental] [--pin] [--created-at TIME] [--key-file FILE] [--json]",
-			"make a snapshot of an agent's memory; also without the word create",
-			with("label", "at", "encrypt", "parent", "incremental", "pin", "created-at", "json"), 0, (*snapshotCommand).create},
-		{"list", "[--agent KEY] [--json]", "list snapshots, newest first", []string{"json"}, 0, (*snapshotCommand).list},
-		{"verify", "--bundle FILE | --agent KEY --id ID [--decrypt-identity FILE] [--signer KEY] [--key-file FILE] [--json]",
+		{"create", "", "--agent KEY [OPTIONS]", "make a snapshot of an agent's memory; also without the word create",
+			with("label", "at", "encrypt", "parent", "incremental", "pin", "created-at", "allow-empty", "json"), 0, (*snapshotCommand).create},
+		{"ls", "list", "[--agent KEY] [--json]", "list snapshots, newest first", []string{"json"}, 0, (*snapshotCommand).list},
+		{"show", "", "--agent KEY ID|FILE [RECORD] [--key-file FILE] [--json]",
+			"show one record of a snapshot: by d tag or id, with a key also by slug, and its text; without RECORD list what there is",
+			with("id", "json"), 2, (*snapshotCommand).show},
+		{"verify", "", "--bundle FILE | --agent KEY ID [OPTIONS]",
 			"verify a snapshot, check by check; exit code 1 unless all that was asked for is ok",
-			with("bundle", "id", "signer", "json"), 0, (*snapshotCommand).verify},
-		{"diff", "--agent KEY [--decrypt-identity FILE] [--key-file FILE] [--json] A B", "show how two snapshots (ids or files) differ",
+			with("bundle", "id", "signer", "trust", "json"), 1, (*snapshotCommand).verify},
+		{"diff", "", "--agent KEY A B [OPTIONS]", "show how two snapshots (ids or files) differ",
 			with("json"), 2, (*snapshotCommand).diff},
-		{"export", "--agent KEY --id ID --to FILE", "copy a snapshot out, and its .sha256 file", []string{"id", "to", "redact-secrets"}, 0, (*snapshotCommand).export},
-		{"delete", "--agent KEY --id ID", "delete a snapshot, but never the last verified one", []string{"id"}, 0, (*snapshotCommand).remove},
-		{"gc", "[--agent KEY] [--keep N] [--keep-automatic N] [--days N] [--json]", "apply retention now",
+		{"export", "", "--agent KEY ID --to FILE", "copy a snapshot out, and its .sha256 file", []string{"id", "to", "redact-secrets"}, 1, (*snapshotCommand).export},
+		{"delete", "rm", "--agent KEY ID [--force]", "delete a snapshot, but never the last verified one of the whole memory", []string{"id", "force"}, 1, (*snapshotCommand).remove},
+		{"gc", "", "[--agent KEY] [--keep N] [--keep-automatic N] [--days N] [--json]", "apply retention now",
 			[]string{"keep", "keep-automatic", "days", "json"}, 0, (*snapshotCommand).gc},
-		{"pin", "--agent KEY --id ID", "exempt a snapshot from retention", []string{"id"}, 0, (*snapshotCommand).pin},
-		{"unpin", "--agent KEY --id ID", "let retention have it again", []string{"id"}, 0, (*snapshotCommand).unpin},
-		{"restore", "--agent KEY --id ID | --from FILE [--rollback] [--dry-run] [--no-auto-pre-snapshot] [--decrypt-identity FILE] [--key-file FILE] [--json]",
+		{"pin", "", "--agent KEY ID", "exempt a snapshot from retention", []string{"id"}, 1, (*snapshotCommand).pin},
+		{"unpin", "", "--agent KEY ID", "let retention have it again", []string{"id"}, 1, (*snapshotCommand).unpin},
+		{"restore", "", "--agent KEY ID | --from FILE [OPTIONS]",
 			"repair the relay from a snapshot, or roll an agent back to it; through the running relay if there is one",
-			with("id", "from", "rollback", "dry-run", "no-auto-pre-snapshot", "json"), 0, (*snapshotCommand).restore},
-		{"quarantine", "[list | release NAME | drop NAME] [--agent KEY] [--json]", "what rollbacks took away: list it, bring it back, or forget it",
+			with("id", "from", "rollback", "dry-run", "no-auto-pre-snapshot", "trust", "allow-unsigned", "allow-empty", "json"), 1, (*snapshotCommand).restore},
+		{"quarantine", "", "[ls | release NAME | drop NAME] [--agent KEY] [--json]", "what rollbacks took away: list it, bring it back, or forget it",
 			[]string{"json"}, 2, (*snapshotCommand).quarantine},
 	}
 }
 
-// snapshotUsage lists the verbs for --help.
-func snapshotUsage() string {
-	var b strings.Builder
-	b.WriteString("\nIt has these commands, all with --tenant NAME (default \"default\"). KEY is a pubkey, hex or npub:\n")
-	for _, v := range snapshotVerbs() {
-		fmt.Fprintf(&b, "  %s %s\n        %s\n", v.name, v.args, v.summary)
+// help prints what a verb takes or, without one, which there are.
+func (c *snapshotCommand) help(w io.Writer) {
+	if !c.named {
+		fmt.Fprint(w, "usage: engramd snapshot [COMMAND] [OPTIONS]\n\nKeep an agent's memory as of one instant, verify it, and go back to it.\n\n")
+		for _, v := range snapshotVerbs() {
+			fmt.Fprintf(w, "  %-11s %s\n", v.name, v.summary)
+		}
+		fmt.Fprint(w, "\nengramd snapshot COMMAND --help says what it takes. KEY is a pubkey, hex or npub.\n")
+	} else {
+		fmt.Fprintf(w, "usage: engramd snapshot %s %s\n\n%s.\n\nOptions:\n", c.verb.name, c.verb.args, strings.ToUpper(c.verb.summary[:1])+c.verb.summary[1:])
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		new(snapshotFlags).register(fs, c.verb.flags)
+		fs.VisitAll(func(f *flag.Flag) {
+			value, usage := flag.UnquoteUsage(f)
+			fmt.Fprintf(w, "  --%s\n        %s\n", strings.TrimSpace(f.Name+" "+value), usage)
+		})
 	}
-	return b.String()
+	fmt.Fprint(w, "\nThe relay's options, such as --data, --config and --snapshot-root, are taken too: engramd serve --help.\n")
 }
 
 // ParseFlags reads the command line and the configuration.
@@ -79,17 +95,20 @@ func (c *snapshotCommand) ParseFlags(args []string) error {
 	verbs := snapshotVerbs()
 	c.verb = verbs[0]
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		i := slices.IndexFunc(verbs, func(v snapshotVerb) bool { return v.name == args[0] })
+		i := slices.IndexFunc(verbs, func(v snapshotVerb) bool { return v.name == args[0] || v.alias == args[0] })
 		if i < 0 {
 			return usageError{fmt.Errorf("unknown command %q; engramd snapshot --help lists them", args[0])}
 		}
-		c.verb, args = verbs[i], args[1:]
+		c.verb, c.named, args = verbs[i], true, args[1:]
 	}
 	o := newOptions("snapshot")
 	c.given.register(o.fs, c.verb.flags)
 	var err error
 	if c.operands, err = o.parse(args, c.verb.operands); err != nil {
 		return err
+	}
+	if c.takes("id") && c.given.id == "" && len(c.operands) > 0 && bundle.CheckID(c.operands[0]) == nil {
+		c.given.id, c.operands = c.operands[0], c.operands[1:]
 	}
 	if err := c.given.check(); err != nil {
 		return usageError{err}
@@ -99,6 +118,9 @@ func (c *snapshotCommand) ParseFlags(args []string) error {
 	}
 	return compiles(c.cfg)
 }
+
+// takes reports whether the verb has a flag.
+func (c *snapshotCommand) takes(name string) bool { return slices.Contains(c.verb.flags, name) }
 
 // Run does what the verb says.
 func (c *snapshotCommand) Run(ctx context.Context) error {
@@ -119,10 +141,12 @@ func (c *snapshotCommand) Close() error {
 }
 
 // files is the service for what needs no database.
-func (c *snapshotCommand) files() (*operator.Service, error) { return c.service(nil) }
+func (c *snapshotCommand) files() (*operator.Service, error) {
+	return c.service(context.Background(), nil)
+}
 
 // service is the service over the database if the verb has opened it.
-func (c *snapshotCommand) service(judge operator.Judge) (*operator.Service, error) {
+func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*operator.Service, error) {
 	settings, err := snapshotSettings(c.cfg)
 	if err != nil {
 		return nil, err
@@ -133,7 +157,14 @@ func (c *snapshotCommand) service(judge operator.Judge) (*operator.Service, erro
 		}
 	}
 	o := snapshotOptions(c.cfg, settings)
-	o.Store, o.Judge, o.Events = c.store, judge, c.events
+	o.Store, o.Judge, o.Events, o.Process = c.store, judge, c.events, "that is this command"
+	if c.store != nil {
+		ring, err := relaykey.Beside(ctx, relayKeyOptions(c.cfg, c.Env), c.store)
+		if o.Trusted = ring.Trusted; err == nil {
+			o.Sign = ring.Sign
+		}
+		c.unsigned = err
+	}
 	return operator.New(o), nil
 }
 
@@ -142,7 +173,21 @@ func (c *snapshotCommand) reading(ctx context.Context) (_ *operator.Service, err
 	if c.store, err = openBeside(ctx, c.cfg); err != nil {
 		return nil, err
 	}
-	return c.files()
+	return c.service(ctx, nil)
+}
+
+// trusting is the service for what needs no database, but goes by the relay's own keys if
+// there is one.
+func (c *snapshotCommand) trusting(ctx context.Context) (*operator.Service, error) {
+	if databaseThere(c.cfg) != nil {
+		return c.files()
+	}
+	s, err := c.reading(ctx)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "the relay's own keys are not known, and count as others': %v\n", err)
+		return c.files()
+	}
+	return s, nil
 }
 
 // agent is the agent that must have been named.
@@ -159,14 +204,14 @@ func (c *snapshotCommand) id() (agent, id string, err error) {
 		return "", "", err
 	}
 	if c.given.id == "" {
-		return "", "", usageError{errors.New("which snapshot? Give --id; engramd snapshot list shows them")}
+		return "", "", usageError{errors.New("which snapshot? Give its id; engramd snapshot ls shows them")}
 	}
 	return agent, c.given.id, nil
 }
 
 // which names a snapshot by an id or a path.
 func (c *snapshotCommand) which(name string) (w operator.Which, err error) {
-	w = operator.Which{Tenant: c.given.tenant, Agent: c.given.agent}
+	w = operator.Which{Tenant: c.given.tenant, Agent: c.given.agent, Signers: c.given.signers, Trusted: c.given.trust}
 	if bundle.CheckID(name) == nil {
 		w.ID = name
 	} else if w.Path, err = filepath.Abs(name); err != nil {

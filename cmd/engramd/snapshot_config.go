@@ -17,7 +17,7 @@ import (
 func snapshotSettings(cfg *config.Config) (o operator.Settings, err error) {
 	c := cfg.Snapshot
 	o = operator.Settings{
-		LockTimeout: c.LockTimeout, RestoreAllow: cfg.RestoreAllow, GCInterval: c.GCInterval, Every: c.Every, Agents: c.Agents,
+		LockTimeout: c.LockTimeout, RestoreAllow: cfg.RestoreAllow, Trusted: c.TrustedKeys, GCInterval: c.GCInterval, Every: c.Every, Agents: c.Agents,
 		Policy: snapshot.Policy{Keep: c.Keep, KeepAutomatic: c.KeepAutomatic, MaxAge: days(c.MaxAgeDays)},
 	}
 	if o.Recipients, err = bundle.ParseRecipients(c.Recipients); err != nil {

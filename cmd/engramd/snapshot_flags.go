@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
+	"engramd/internal/when"
 )
 
 // snapshotFlags are the flags of all verbs; a verb takes some of them.
@@ -24,7 +25,8 @@ type snapshotFlags struct {
 	encrypt                                  texts
 	incremental, pin, json                   bool
 	bundle, id, from, to                     string
-	signers                                  texts
+	signers, trust                           texts
+	allowEmpty, allowUnsigned, force         bool
 	identity, keyFile                        string
 	rollback, dryRun, noPre, redact          bool
 	keep, keepAutomatic, days                int
@@ -43,42 +45,87 @@ func (t *texts) Set(s string) error {
 	return nil
 }
 
+// register adds the flags that a verb takes.
 func (f *snapshotFlags) register(fs *flag.FlagSet, takes []string) {
-	fs.StringVar(&f.agent, "agent", "", "")
+	fs.StringVar(&f.agent, "agent", "", "the agent's `KEY`, hex or npub")
 	f.tenant = bundle.DefaultTenant
-	fs.Func("tenant", "", func(s string) error {
+	fs.Func("tenant", "`NAME` of the tenant (default \"default\")", func(s string) error {
 		f.tenant, f.tenantGiven = s, true
 		return nil
 	})
-	count := func(at *int, given *bool) func(string) error {
-		return func(s string) error {
-			if _, err := fmt.Sscanf(s, "%d", at); err != nil || *at < 0 {
-				return errors.New("want 0 (no limit) or more")
-			}
-			*given = true
-			return nil
-		}
-	}
-	all := map[string]func(name string){}
-	for name, at := range map[string]*string{
-		"label": &f.label, "at": &f.at, "created-at": &f.createdAt, "parent": &f.parent, "bundle": &f.bundle, "id": &f.id,
-		"from": &f.from, "to": &f.to, "decrypt-identity": &f.identity, "key-file": &f.keyFile,
-	} {
-		all[name] = func(name string) { fs.StringVar(at, name, "", "") }
-	}
-	for name, at := range map[string]*bool{
-		"incremental": &f.incremental, "pin": &f.pin, "json": &f.json, "rollback": &f.rollback, "dry-run": &f.dryRun,
-		"no-auto-pre-snapshot": &f.noPre, "redact-secrets": &f.redact,
-	} {
-		all[name] = func(name string) { fs.BoolVar(at, name, false, "") }
-	}
-	all["encrypt"] = func(name string) { fs.Var(&f.encrypt, name, "") }
-	all["signer"] = func(name string) { fs.Var(&f.signers, name, "") }
-	all["keep"] = func(name string) { fs.Func(name, "", count(&f.keep, &f.keepGiven)) }
-	all["keep-automatic"] = func(name string) { fs.Func(name, "", count(&f.keepAutomatic, &f.automaticGiven)) }
-	all["days"] = func(name string) { fs.Func(name, "", count(&f.days, &f.maxAgeIsGiven)) }
 	for _, name := range takes {
-		all[name](name)
+		f.add(fs, name)
+	}
+}
+
+// add adds one of the flags that only some verbs take.
+func (f *snapshotFlags) add(fs *flag.FlagSet, name string) {
+	texts := map[string]struct {
+		to    *string
+		usage string
+	}{
+		"label":            {&f.label, "`TEXT` to remember it by"},
+		"at":               {&f.at, "rebuild the memory as it was here at a `TIME`, by when things arrived: 2026-11-20T23:51:00Z, 2h (ago), yesterday, or a date (the end of that day)"},
+		"created-at":       {&f.createdAt, "`TIME` to give the file; what it holds is as of now, or --at, all the same. Both make the same bytes of the same memory"},
+		"parent":           {&f.parent, "make an incremental one on top of the one with this `ID`"},
+		"bundle":           {&f.bundle, "`FILE` of the snapshot, of anybody"},
+		"id":               {&f.id, "`ID` of the snapshot; it may be given without --id, too"},
+		"from":             {&f.from, "`FILE` of the snapshot"},
+		"to":               {&f.to, "`FILE` to make"},
+		"decrypt-identity": {&f.identity, "`FILE` with the age identity, or the SSH key, that opens an encrypted one"},
+		"key-file":         {&f.keyFile, "`FILE` with a secret key: the agent's or an owner's reads what it may; create signs with it"},
+	}
+	bools := map[string]struct {
+		to    *bool
+		usage string
+	}{
+		"incremental":          {&f.incremental, "make an incremental one on top of the newest"},
+		"pin":                  {&f.pin, "exempt it from retention"},
+		"json":                 {&f.json, "print JSON"},
+		"rollback":             {&f.rollback, "roll back: take newer heads away"},
+		"dry-run":              {&f.dryRun, "print the plan, and all that would be refused, and do nothing"},
+		"no-auto-pre-snapshot": {&f.noPre, "keep no snapshot of the state before"},
+		"redact-secrets":       {&f.redact, "cannot be done here"},
+		"allow-empty":          {&f.allowEmpty, "also of an agent without memory"},
+		"allow-unsigned":       {&f.allowUnsigned, "take it although nobody who is trusted signed it"},
+		"force":                {&f.force, "delete it also if it is pinned"},
+	}
+	counts := map[string]struct {
+		to    *int
+		given *bool
+		usage string
+	}{
+		"keep":           {&f.keep, &f.keepGiven, "`N` to keep of each kind; 0 is no limit"},
+		"keep-automatic": {&f.keepAutomatic, &f.automaticGiven, "`N` to keep of those made automatically; 0 is no limit"},
+		"days":           {&f.days, &f.maxAgeIsGiven, "`N` days to keep them; 0 is no limit"},
+	}
+	switch name {
+	case "encrypt":
+		fs.Var(&f.encrypt, name, "encrypt it to `age:RECIPIENT`, several times if need be; none: to nobody")
+	case "signer":
+		fs.Var(&f.signers, name, "ask for a signature by `KEY`")
+	case "trust":
+		fs.Var(&f.trust, name, "believe the signature of `KEY`, beside the agent's, this relay's and snapshot.trusted_keys")
+	}
+	if t, ok := texts[name]; ok {
+		fs.StringVar(t.to, name, "", t.usage)
+	}
+	if t, ok := bools[name]; ok {
+		fs.BoolVar(t.to, name, false, t.usage)
+	}
+	if t, ok := counts[name]; ok {
+		fs.Func(name, t.usage, count(t.to, t.given))
+	}
+}
+
+// count reads a number that is not negative.
+func count(at *int, given *bool) func(string) error {
+	return func(s string) error {
+		if _, err := fmt.Sscanf(s, "%d", at); err != nil || *at < 0 {
+			return errors.New("want 0 (no limit) or more")
+		}
+		*given = true
+		return nil
 	}
 }
 
@@ -87,9 +134,11 @@ func (f *snapshotFlags) check() (err error) {
 	if f.agent, err = publicKey("--agent", f.agent); err != nil {
 		return err
 	}
-	for i := range f.signers {
-		if f.signers[i], err = publicKey("--signer", f.signers[i]); err != nil {
-			return err
+	for name, keys := range map[string]texts{"--signer": f.signers, "--trust": f.trust} {
+		for i := range keys {
+			if keys[i], err = publicKey(name, keys[i]); err != nil {
+				return err
+			}
 		}
 	}
 	if err := bundle.CheckTenant(f.tenant); err != nil {
@@ -115,8 +164,8 @@ func (f *snapshotFlags) check() (err error) {
 		if t.text == "" {
 			continue
 		}
-		if *t.at, err = time.Parse(timeLayout, t.text); err != nil {
-			return fmt.Errorf("%s: %q is not a time such as 2026-11-20T23:51:00Z", t.name, t.text)
+		if *t.at, err = when.Parse(t.text, when.At, time.Now()); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
 	if f.redact {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,11 +26,17 @@ type restoreOrder struct {
 	Identity string        `json:"identity,omitempty"`
 	Mode     snapshot.Mode `json:"mode"`
 	NoPre    bool          `json:"no_pre_snapshot,omitempty"`
+	Trusted  []string      `json:"trusted,omitempty"`
+	Unsigned bool          `json:"allow_unsigned,omitempty"`
+	Empty    bool          `json:"allow_empty,omitempty"`
 }
 
 // request reads the identity file.
 func (o *restoreOrder) request() (q operator.RestoreRequest, err error) {
-	q = operator.RestoreRequest{Which: operator.Which{Tenant: o.Tenant, Agent: o.Agent, ID: o.ID, Path: o.Path}, Mode: o.Mode, NoPre: o.NoPre}
+	q = operator.RestoreRequest{
+		Which: operator.Which{Tenant: o.Tenant, Agent: o.Agent, ID: o.ID, Path: o.Path, Trusted: o.Trusted},
+		Mode:  o.Mode, NoPre: o.NoPre, AllowUnsigned: o.Unsigned, AllowEmpty: o.Empty,
+	}
 	q.Identities, err = identitiesFrom(o.Identity)
 	return q, err
 }
@@ -38,25 +46,43 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 		return err
 	}
 	g := c.given
+	if len(c.operands) > 0 && g.from == "" { // what is no id is a file
+		g.from = c.operands[0]
+	}
 	if (g.id == "") == (g.from == "") {
-		return usageError{errors.New("which snapshot? Give --id or --from")}
+		return usageError{errors.New("which snapshot? Give its id, or --from FILE")}
 	}
 	w, err := c.which(g.id + g.from)
 	if err != nil {
 		return err
 	}
+	if w.ID != "" { // the daemon may have another folder of snapshots than this command
+		s, err := c.files()
+		if err != nil {
+			return err
+		}
+		info, err := s.Find(w.Tenant, w.Agent, w.ID)
+		if err != nil {
+			return err
+		}
+		if w.Path, err = filepath.Abs(info.Path); err != nil {
+			return err
+		}
+		w.ID = ""
+	}
 	mode := snapshot.Repair
 	if g.rollback {
 		mode = snapshot.Rollback
 	}
-	if g.dryRun {
-		return c.dryRun(ctx, operator.RestoreRequest{Which: w, Mode: mode})
-	}
-	order := restoreOrder{Tenant: w.Tenant, Agent: w.Agent, ID: w.ID, Path: w.Path, Mode: mode, NoPre: g.noPre}
-	if g.identity != "" {
-		if order.Identity, err = filepath.Abs(g.identity); err != nil {
+	order := restoreOrder{Tenant: w.Tenant, Agent: w.Agent, Path: w.Path, Mode: mode, NoPre: g.noPre,
+		Trusted: g.trust, Unsigned: g.allowUnsigned, Empty: g.allowEmpty}
+	if identity := cmp.Or(g.identity, c.cfg.Snapshot.Identity); identity != "" { // the daemon may be set to another, or none
+		if order.Identity, err = filepath.Abs(identity); err != nil {
 			return err
 		}
+	}
+	if g.dryRun {
+		return c.dryRun(ctx, w, order)
 	}
 	var done operator.Restored
 	err = c.order(ctx, request{Command: "restore", Restore: &order}, &done, func(s *operator.Service) (err error) {
@@ -72,23 +98,63 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 	return c.printOr(done, func(out io.Writer) error { return writeRestored(out, c.Stderr, done) })
 }
 
-// dryRun prints the plan, beside a daemon or without one.
-func (c *snapshotCommand) dryRun(ctx context.Context, q operator.RestoreRequest) error {
+// dryRun prints the plan, beside a daemon or without one, and all that the process that
+// would do it would refuse; then it fails as that would.
+func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order restoreOrder) error {
 	s, err := c.reading(ctx)
 	if err != nil {
 		return err
 	}
-	plan, err := s.Plan(ctx, q)
+	plan, err := s.Plan(ctx, operator.RestoreRequest{Which: w, Mode: order.Mode})
 	if err != nil {
 		return err
 	}
-	return c.printOr(plan, func(w io.Writer) error { return snapshot.WritePlan(w, q.Mode, plan.Actions) })
+	if plan.Refused, err = c.refusals(ctx, s, order); err != nil {
+		return err
+	}
+	err = c.printOr(plan, func(out io.Writer) error { return snapshot.WritePlan(out, order.Mode, plan.Actions) })
+	for _, why := range plan.Refused {
+		err = errors.Join(err, fmt.Errorf("would be refused: %s", why))
+	}
+	return err
+}
+
+// orderMayRestore asks the daemon why it would not restore something.
+const orderMayRestore = "may-restore"
+
+// refusals are why the daemon, or this command without one, would not restore.
+func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, order restoreOrder) ([]string, error) {
+	answer, err := askDaemon(ctx, c.cfg.Data, request{Command: orderMayRestore, Restore: &order})
+	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
+		return mayRestore(ctx, s, &order)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var why []string
+	return why, json.Unmarshal(answer, &why)
+}
+
+// mayRestore says why a service would not restore.
+func mayRestore(ctx context.Context, s *operator.Service, order *restoreOrder) ([]string, error) {
+	if order == nil {
+		return nil, errors.New("nothing to restore was named")
+	}
+	q, err := order.request()
+	if err != nil {
+		return nil, err
+	}
+	why := []string{}
+	for _, err := range s.Refusals(ctx, q) {
+		why = append(why, err.Error())
+	}
+	return why, nil
 }
 
 // writeRestored tells a person what a restore did, and what may become of it.
 func writeRestored(out, notes io.Writer, r operator.Restored) error {
 	if r.PreSnapshot != "" {
-		fmt.Fprintf(notes, "the state before is in snapshot %s\n", r.PreSnapshot)
+		fmt.Fprintf(notes, "the state before is in snapshot %s (%s)\n", r.PreSnapshot, r.PrePath)
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
 		fmt.Fprintf(notes, "%d events were skipped: %s\n", r.Skipped[why], why)
@@ -105,7 +171,7 @@ func writeRestored(out, notes io.Writer, r operator.Restored) error {
 }
 
 func (c *snapshotCommand) quarantine(ctx context.Context) error {
-	what, name := "list", ""
+	what, name := "ls", ""
 	if len(c.operands) > 0 {
 		what = c.operands[0]
 	}
@@ -113,12 +179,12 @@ func (c *snapshotCommand) quarantine(ctx context.Context) error {
 		name = c.operands[1]
 	}
 	switch {
-	case what == "list" && name == "":
+	case (what == "ls" || what == "list") && name == "":
 		return c.listQuarantine(ctx)
 	case what != "release" && what != "drop":
-		return usageError{fmt.Errorf("quarantine %q: want list, release NAME or drop NAME", what)}
+		return usageError{fmt.Errorf("quarantine %q: want ls, release NAME or drop NAME", what)}
 	case name == "":
-		return usageError{fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine list shows the names", what)}
+		return usageError{fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine ls shows the names", what)}
 	}
 	var done operator.Restored
 	err := c.order(ctx, request{Command: what, Name: name}, &done, func(s *operator.Service) (err error) {
@@ -168,7 +234,7 @@ func (c *snapshotCommand) order(ctx context.Context, req request, result any, he
 		}
 		c.store = db
 		defer func() { c.store = nil }() // it is closed with the order
-		s, err := c.service(judge)
+		s, err := c.service(ctx, judge)
 		if err != nil {
 			return err
 		}

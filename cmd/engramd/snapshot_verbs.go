@@ -22,6 +22,7 @@ func (c *snapshotCommand) create(ctx context.Context) error {
 	g := c.given
 	q := operator.CreateRequest{
 		Tenant: g.tenant, Agent: agent, Label: g.label, By: bundle.ByCLI, At: g.atTime, CreatedAt: g.createdTime, Parent: g.parent, Pin: g.pin,
+		AllowEmpty: g.allowEmpty,
 	}
 	if q.Recipients, err = g.recipients(); err != nil {
 		return err
@@ -58,14 +59,23 @@ func (c *snapshotCommand) create(ctx context.Context) error {
 		q.Parent = list[0].ID
 	}
 	made, err := s.Create(ctx, q)
+	if errors.Is(err, bundle.ErrEmpty) {
+		return fmt.Errorf("agent %s: %w: is it the right agent? --allow-empty makes one all the same", agent, err)
+	}
 	if err != nil {
 		return err
+	}
+	if c.unsigned != nil && q.Sign == nil {
+		fmt.Fprintf(c.Stderr, "it is not signed, so that a restore will want --allow-unsigned: %v\n", c.unsigned)
+	}
+	if !g.atTime.IsZero() {
+		fmt.Fprintf(c.Stderr, "as of %s, by when things arrived at this relay\n", g.atTime.UTC().Format(timeLayout))
 	}
 	if made.LeftOut > 0 {
 		fmt.Fprintf(c.Stderr, "%d stored events are malformed or newer than their head, and were left out\n", made.LeftOut)
 	}
 	return c.printOr(made, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s  %d events  %d B  %s\n", made.ID, made.Events, made.Size, made.Path)
+		_, err := fmt.Fprintf(w, "%s  %d events  %d B  %s  %s\n", made.ID, made.Events, made.Size, made.Kind, made.Path)
 		return err
 	})
 }
@@ -84,7 +94,12 @@ func (c *snapshotCommand) list(context.Context) error {
 		for _, info := range list {
 			out = append(out, operator.Created{Info: info, Path: info.Path})
 		}
-		return c.printJSON(out)
+		return c.printJSON(struct {
+			Snapshots []operator.Created `json:"snapshots"`
+		}{out})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.Stderr, "no snapshots")
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	for _, info := range list {
@@ -95,8 +110,11 @@ func (c *snapshotCommand) list(context.Context) error {
 
 func (c *snapshotCommand) verify(ctx context.Context) error {
 	g := c.given
+	if len(c.operands) > 0 && g.bundle == "" { // what is no id is a file
+		g.bundle = c.operands[0]
+	}
 	if (g.bundle == "") == (g.id == "") || g.id != "" && g.agent == "" {
-		return usageError{errors.New("which snapshot? Give --bundle FILE, or --agent and --id")}
+		return usageError{errors.New("which snapshot? Give --bundle FILE, or --agent and its id")}
 	}
 	w, err := c.which(g.bundle + g.id)
 	if err != nil {
@@ -107,8 +125,7 @@ func (c *snapshotCommand) verify(ctx context.Context) error {
 			w.Tenant = "" // a file may be of any tenant
 		}
 	}
-	w.Signers = g.signers
-	s, err := c.files()
+	s, err := c.trusting(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,6 +135,55 @@ func (c *snapshotCommand) verify(ctx context.Context) error {
 	}
 	err = c.printOr(report, report.WriteText)
 	return errors.Join(err, report.Err())
+}
+
+// show shows one record of a snapshot, or which there are.
+func (c *snapshotCommand) show(ctx context.Context) error {
+	agent, err := c.agent()
+	if err != nil {
+		return err
+	}
+	name, rest := c.given.id, c.operands
+	if name == "" && len(rest) > 0 {
+		name, rest = rest[0], rest[1:]
+	}
+	if name == "" {
+		return usageError{errors.New("which snapshot? Give its id, or a file, and then the record")}
+	}
+	w, err := c.which(name)
+	if err != nil {
+		return err
+	}
+	s, err := c.files()
+	if err != nil {
+		return err
+	}
+	b, heads, err := s.Heads(ctx, w)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return c.printOr(struct {
+			ID      string          `json:"id"`
+			Records []snapshot.Head `json:"records"`
+		}{b.ID, heads.Sorted()}, func(out io.Writer) error { return snapshot.WriteHeads(out, heads.Sorted()) })
+	}
+	head, err := heads.Named(rest[0])
+	if err != nil {
+		return err
+	}
+	shown, err := snapshot.Show(ctx, b, agent, w.Keys, head)
+	if err != nil {
+		return err
+	}
+	return c.printOr(shown, func(out io.Writer) error {
+		if shown.Text != nil {
+			_, err := fmt.Fprintln(out, snapshot.Printable(*shown.Text))
+			return err
+		}
+		_, err := fmt.Fprintf(out, "%s\n", shown.Event)
+		return err
+	})
 }
 
 func (c *snapshotCommand) diff(ctx context.Context) error {
@@ -162,7 +228,11 @@ func (c *snapshotCommand) export(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.Export(c.given.tenant, agent, id, to)
+	if err := s.Export(c.given.tenant, agent, id, to); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s  exported to %s\n", id, to)
+	return err
 }
 
 func (c *snapshotCommand) remove(ctx context.Context) error {
@@ -174,7 +244,7 @@ func (c *snapshotCommand) remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Delete(ctx, c.given.tenant, agent, id); err != nil {
+	if err := s.Delete(ctx, c.given.tenant, agent, id, snapshot.Deletion{Force: c.given.force}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%s  deleted\n", id)
@@ -193,7 +263,12 @@ func (c *snapshotCommand) setPinned(ctx context.Context, pinned bool) error {
 	if err != nil {
 		return err
 	}
-	return s.Pin(ctx, c.given.tenant, agent, id, pinned)
+	if err := s.Pin(ctx, c.given.tenant, agent, id, pinned); err != nil {
+		return err
+	}
+	what := map[bool]string{true: "pinned", false: "unpinned"}[pinned]
+	_, err = fmt.Fprintf(c.Stdout, "%s  %s\n", id, what)
+	return err
 }
 
 func (c *snapshotCommand) gc(ctx context.Context) error {
@@ -219,16 +294,21 @@ func (c *snapshotCommand) gc(ctx context.Context) error {
 	}
 	out := struct {
 		Deleted []string `json:"deleted"`
+		Damaged []string `json:"damaged"` // other files than were verified
 		Staging int      `json:"staging_removed"`
 		Litter  int      `json:"litter_removed"`
 		Agents  int      `json:"agents_visited"`
-	}{Deleted: []string{}, Agents: len(swept)}
+	}{Deleted: []string{}, Damaged: []string{}, Agents: len(swept)}
 	for _, one := range swept {
 		out.Deleted = append(out.Deleted, one.Deleted...)
+		out.Damaged = append(out.Damaged, one.Damaged...)
 		out.Staging += one.Staging
 		out.Litter += one.Litter
 	}
 	printed := c.printOr(out, func(w io.Writer) error {
+		for _, id := range out.Damaged {
+			fmt.Fprintf(w, "%s  damaged: it, or what it rests on, is another file than was verified; the one before it counts instead\n", id)
+		}
 		for _, id := range out.Deleted {
 			fmt.Fprintf(w, "%s  deleted\n", id)
 		}

@@ -61,7 +61,7 @@ func methods() []method {
 		{name: "restoresnapshot", need: 1, params: []param{snapshotParam(true, "id", "dry_run", "mode")}, snapshot: one(Snapshots.Restore)},
 		{name: "pinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Pin)},
 		{name: "unpinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Unpin)},
-		{name: "deletesnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Delete)},
+		{name: "deletesnapshot", need: 1, params: []param{snapshotParam(true, "id", "force")}, snapshot: one(Snapshots.Delete)},
 	}
 }
 

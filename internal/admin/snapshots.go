@@ -33,7 +33,8 @@ type Snapshots interface {
 	// Pin exempts one snapshot from retention, or, with Unpin, no longer.
 	Pin(ctx context.Context, p SnapshotParams) (result any, err error)
 	Unpin(ctx context.Context, p SnapshotParams) (result any, err error)
-	// Delete deletes one snapshot, never the last verified one.
+	// Delete deletes one snapshot, never the last verified one, and a pinned one only with
+	// Force.
 	Delete(ctx context.Context, p SnapshotParams) (result any, err error)
 }
 
@@ -48,6 +49,7 @@ type SnapshotParams struct {
 	ID      string `json:"id,omitzero"`      // 20261120T235100Z-0123456789abcdef
 	DryRun  bool   `json:"dry_run,omitzero"` // restoresnapshot
 	Mode    string `json:"mode,omitzero"`    // restoresnapshot: "repair" (the default) or "rollback"
+	Force   bool   `json:"force,omitzero"`   // deletesnapshot: also if it is pinned
 }
 
 const maxLabel = 200
@@ -83,7 +85,7 @@ func snapshotParam(agent bool, may ...string) param {
 // strays reports whether a member is set that is not among those taken.
 func (p *SnapshotParams) strays(may []string) bool {
 	for name, set := range map[string]bool{
-		"label": p.Label != "", "encrypt": p.Encrypt, "pin": p.Pin, "id": p.ID != "", "dry_run": p.DryRun, "mode": p.Mode != "",
+		"label": p.Label != "", "encrypt": p.Encrypt, "pin": p.Pin, "id": p.ID != "", "dry_run": p.DryRun, "mode": p.Mode != "", "force": p.Force,
 	} {
 		if set && !slices.Contains(may, name) {
 			return true

@@ -233,35 +233,34 @@ func TestUnreadableVersions(t *testing.T) {
 
 func TestParseWhen(t *testing.T) {
 	id := strings.Repeat("0123456789abcdef", 4)
-	local := time.Date(2026, 3, 4, 5, 6, 7, 0, time.Local)
+	now := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]When{
-		"1700000000":             {Time: 1_700_000_000, ID: "1700000000"},
-		"0":                      {Time: 0},
-		id:                       {ID: id},
-		id[:8]:                   {ID: id[:8], Time: 1234567},
-		"1234567890123":          {ID: "1234567890123"},
-		"2026-03-04T05:06:07Z":   {Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC).Unix()},
-		"2026-03-04T05:06+02:00": {Time: time.Date(2026, 3, 4, 3, 6, 0, 0, time.UTC).Unix()},
-		"2026-03-04T05:06:07":    {Time: local.Unix()},
-		"2026-03-04 05:06:07":    {Time: local.Unix()},
-		"2026-03-04 05:06":       {Time: local.Unix() - 7},
-		"2026-03-04":             {Time: time.Date(2026, 3, 4, 0, 0, 0, 0, time.Local).Unix()},
+		"1700000000":           {Time: 1_700_000_000, ID: "1700000000"},
+		"0":                    {Time: 0},
+		id:                     {ID: id},
+		id[:8]:                 {ID: id[:8], Time: 1234567},
+		"1234567890123":        {ID: "1234567890123"},
+		"2026-03-04T05:06:07Z": {Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC).Unix()},
+		"2026-03-04":           {Time: time.Date(2026, 3, 4, 23, 59, 59, 0, time.UTC).Unix()},
+		"2026-03-05":           {Time: now.Unix()},
+		"yesterday":            {Time: time.Date(2026, 3, 4, 23, 59, 59, 0, time.UTC).Unix()},
+		"2h":                   {Time: now.Unix() - 7200},
 	} {
-		if got, err := ParseWhen(text); err != nil || got != want {
+		if got, err := ParseWhen(text, now); err != nil || got != want {
 			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "yesterday", id[:7] + "g", "-1", strings.ToUpper(id[8:40]), id + "0", "2026-13-01"} {
-		if got, err := ParseWhen(text); !errors.Is(err, ErrWhen) {
+	for _, text := range []string{"", "soon", id[:7] + "g", "-1", strings.ToUpper(id[8:40]), id + "0", "2026-13-01"} {
+		if got, err := ParseWhen(text, now); !errors.Is(err, ErrWhen) {
 			t.Errorf("%q is %+v, %v", text, got, err)
 		}
 	}
 	versions := []Version{{Entry: Entry{ID: "aaaaaaaa1"}}, {Entry: Entry{ID: "aaaaaaaa2"}}}
 	digits := []Version{{Entry: Entry{ID: "b", CreatedAt: 12345679}}, {Entry: Entry{ID: "123456780", CreatedAt: 5}}}
-	if v, err := pick(digits, must(ParseWhen("12345678"))); err != nil || v != &digits[1] {
+	if v, err := pick(digits, must(ParseWhen("12345678", now))); err != nil || v != &digits[1] {
 		t.Errorf("digits that an id begins with: %+v, %v", v, err)
 	}
-	if v, err := pick(digits, must(ParseWhen("12345679"))); err != nil || v != &digits[0] {
+	if v, err := pick(digits, must(ParseWhen("12345679", now))); err != nil || v != &digits[0] {
 		t.Errorf("digits that no id begins with: %+v, %v", v, err)
 	}
 	if _, err := pick(versions, When{ID: "aaaaaaaa"}); !errors.Is(err, ErrWhen) {

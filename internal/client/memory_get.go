@@ -119,6 +119,10 @@ func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {
 	if err != nil {
 		return Listing{}, status, err
 	}
+	return listingOf(heads), status, nil
+}
+
+func listingOf(heads nipae.Listing) Listing {
 	l := Listing{Unreadable: len(heads.Unreadable)}
 	if heads.Core != nil {
 		core := entryOf(*heads.Core)
@@ -130,7 +134,7 @@ func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {
 	for _, e := range heads.Tombstones {
 		l.Tombstones = append(l.Tombstones, entryOf(e))
 	}
-	return l, status, nil
+	return l
 }
 
 // heads asks for everything of the pair within an operation.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"engramd/internal/when"
 	"engramd/nips/nipae"
 )
 
@@ -24,31 +24,19 @@ const minPrefix = 8
 
 // ParseWhen reads a When as people write it: an id or 8 or more of its first hex
 // digits; Unix seconds, at most 12 digits (which may be the beginning of an id as
-// well: then it is both); or a time as of RFC 3339, also cut off after the day or
-// the minute, or without a zone, which then is the local one. The error is
-// ErrWhen.
-func ParseWhen(s string) (When, error) {
-	if seconds, err := strconv.ParseUint(s, 10, 63); err == nil && len(s) <= 12 {
-		when := When{Time: int64(seconds)}
-		if len(s) >= minPrefix {
-			when.ID = s
-		}
-		return when, nil
-	}
-	if len(s) >= minPrefix && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == "" {
+// well: then it is both); or a time as package when reads it. The error is ErrWhen.
+func ParseWhen(s string, now time.Time) (When, error) {
+	digits := len(s) >= minPrefix && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
+	at, err := when.Parse(s, when.At, now)
+	switch {
+	case err == nil && digits:
+		return When{ID: s, Time: at.Unix()}, nil
+	case err == nil:
+		return When{Time: at.Unix()}, nil
+	case digits:
 		return When{ID: s}, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return When{Time: t.Unix()}, nil
-		}
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
-			return When{Time: t.Unix()}, nil
-		}
-	}
-	return When{}, fmt.Errorf("%w: want an event id, Unix seconds, or a time like 2006-01-02T15:04:05Z", ErrWhen)
+	return When{}, fmt.Errorf("%w: want an event id, or a time: %w", ErrWhen, err)
 }
 
 // At returns the version of a record that a When names, out of those that Log
@@ -60,10 +48,10 @@ func ParseWhen(s string) (When, error) {
 // A version from a time that the relays have dropped cannot be told from one
 // that never was: the one found is the newest of those kept that are not newer
 // than the time.
-func (m *Memory) At(ctx context.Context, slug nipae.Slug, when When) (Entry, Status, error) {
+func (m *Memory) At(ctx context.Context, slug nipae.Slug, at When) (Entry, Status, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
-	v, status, err := m.versionAt(ctx, slug, when)
+	v, status, err := m.versionAt(ctx, slug, at)
 	return v.Entry, status, err
 }
 

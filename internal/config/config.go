@@ -196,6 +196,7 @@ type Snapshot struct {
 	Agents        []string      // of the schedule: pubkeys; empty: all
 	Recipients    []string      // age recipients
 	Identity      string        // path of a file of age identities; "" is none
+	TrustedKeys   []string      // pubkeys whose signatures are believed beside the relay's own
 	LockTimeout   time.Duration
 }
 

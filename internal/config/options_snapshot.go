@@ -18,6 +18,7 @@ func (c *Config) snapshotOptions() []*Option {
 		{"snapshot.agents", "Agents of whom the daemon makes snapshots every so often. Empty: all that have engrams.", true, many(&s.Agents, pubkey(false))},
 		{"snapshot.recipients", "age recipients (age1… or an SSH public key) that every snapshot is encrypted to, unless who makes it says otherwise. Only who has an identity can verify and restore it.", true, many(&s.Recipients, text(nil))},
 		{"snapshot.identity", "File of age identities, or an SSH private key, by which the daemon verifies and restores encrypted snapshots.", true, str(&s.Identity, "")},
+		{"snapshot.trusted_keys", "Keys whose signatures under snapshots are believed beside the relay's own, present and former: of the relay that an agent moves here from, for example.", true, many(&s.TrustedKeys, pubkey(false))},
 		{"snapshot.lock_timeout", "How long to wait for another process that is at the same agent's snapshots.", true, dur(&s.LockTimeout, time.Minute, 0, time.Hour)},
 	}
 }

@@ -65,15 +65,15 @@ func BenchmarkSnapshot(b *testing.B) {
 			b.Fatal(files, err)
 		}
 		measure("verify", nil, "snapshot", "verify", "--data", dir, "--bundle", files[0])
-		measure("repair", nil, "snapshot", "restore", "--data", fresh, "--agent", agent.Pub, "--from", files[0])
-		measure("rollback", nil, "snapshot", "restore", "--data", fresh, "--agent", agent.Pub, "--from", files[0], "--rollback")
+		measure("repair", nil, "snapshot", "restore", "--data", fresh, "--agent", agent.Pub, "--from", files[0], "--allow-unsigned")
+		measure("rollback", nil, "snapshot", "restore", "--data", fresh, "--agent", agent.Pub, "--from", files[0], "--allow-unsigned", "--rollback")
 		relay := relaytest.Start(b, relaytest.Options{Build: plain})
 		idle, err := relay.WatchMemory()()
 		if err != nil {
 			b.Fatal(err)
 		}
 		stop := relay.WatchMemory()
-		measure("client", nil, "snapshot", "restore", "--data", relay.Data, "--agent", agent.Pub, "--from", files[0])
+		measure("client", nil, "snapshot", "restore", "--data", relay.Data, "--agent", agent.Pub, "--from", files[0], "--allow-unsigned")
 		peak, err := stop()
 		if err != nil {
 			b.Fatal(err)

@@ -32,7 +32,7 @@ func TestDaemonKilledInARestore(t *testing.T) {
 	was, _ := template.heads()
 	want := map[string]bool(stateOf(then))
 	handed := func(relay *relaytest.Child) relaytest.Result {
-		return relay.Run(nil, "snapshot", "restore", "--agent", relaytest.Agent().Pub, "--from", bundles[0], "--rollback", "--data", relay.Data)
+		return relay.Run(nil, "snapshot", "restore", "--agent", relaytest.Agent().Pub, "--from", bundles[0], "--allow-unsigned", "--rollback", "--data", relay.Data)
 	}
 	serve := func(f folder) *relaytest.Child {
 		return relaytest.Start(t, relaytest.Options{Build: plain, Data: f.dir, Env: []string{allowRestore}})

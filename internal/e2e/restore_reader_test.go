@@ -210,7 +210,7 @@ func TestReaderNeverSeesAMixture(t *testing.T) {
 			t.Fatalf("%v: %s%s", args, r.Stdout, r.Stderr)
 		}
 	}
-	restore := []string{"snapshot", "restore", "--agent", agent.Pub, "--from", bundles[0]}
+	restore := []string{"snapshot", "restore", "--agent", agent.Pub, "--from", bundles[0], "--allow-unsigned"}
 	engramdWith(jsonLines(old), "import")
 
 	live := dial(t, relay, agent)

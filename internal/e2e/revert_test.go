@@ -282,7 +282,7 @@ func TestRevertConflict(t *testing.T) {
 	x.plan(id)
 	x.set("mem/b", "meanwhile")
 	out := x.run(5, "snapshot", "restore", "--id", id)
-	if !strings.Contains(out, "conflict: another version was written") || !strings.Contains(out, "going on with the restore") {
+	if !strings.Contains(out, "conflict: mem/b: another version was written") || !strings.Contains(out, "going on with the restore") {
 		t.Errorf("%s", out)
 	}
 	got := x.texts()
@@ -345,7 +345,7 @@ func (x *ctl) plan(id string) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	now, err := remote.Take(ctx, x.c, relaytest.Agent().Pub, true, time.Now)
+	now, err := remote.Take(ctx, x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func TestCaptureUnderWrites(t *testing.T) {
 	}()
 	taken := 0
 	for range 20 {
-		cap, err := remote.Take(t.Context(), x.c, relaytest.Agent().Pub, true, time.Now)
+		cap, err := remote.Take(t.Context(), x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
 		if errors.Is(err, remote.ErrMoving) {
 			continue
 		}

@@ -42,7 +42,8 @@ var allowed = map[string][]string{
 	"internal/store/steps":       {},
 	"internal/session":           {"internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/client":            {"nips/nipae", "nips/niptemp", "internal/wire"},
+	"internal/when":              {},
+	"internal/client":            {"nips/nipae", "nips/niptemp", "internal/when", "internal/wire"},
 	"internal/client/transcript": {"internal/client", "internal/wire"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"internal/share", "nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
@@ -56,15 +57,15 @@ var allowed = map[string][]string{
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
 		"internal/store"},
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets"},
+	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets", "internal/when"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/client/transcript", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
 	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/schnorr/many", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
-		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator"},
+		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
 }
 
 // support packages are imported by tests only, and may import anything.

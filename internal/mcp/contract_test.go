@@ -131,7 +131,7 @@ func TestContractArguments(t *testing.T) {
 		args args
 	}{
 		{"contract_new", args{"description": " "}},
-		{"contract_new", args{"description": "x", "deadline": "tomorrow"}},
+		{"contract_new", args{"description": "x", "deadline": "soon"}},
 		{"contract_new", args{"description": "x", "deadline": "2001-01-01T00:00:00Z"}},
 		{"contract_show", args{"contract_id": "x", "with": "bob"}},
 		{"contract_read", args{"contract_id": "x", "limit": 201}},

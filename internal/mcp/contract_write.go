@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"strings"
-	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/when"
 )
 
 type contractNewIn struct {
@@ -32,7 +32,7 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	worker := strings.TrimSpace(in.Worker)
 	o := client.ContractOffer{Description: in.Description, Worker: cmp.Or(client.PubKeyOf(worker), worker), AmountSats: in.AmountSats}
 	if in.Deadline != "" {
-		at, err := time.Parse(time.RFC3339, strings.TrimSpace(in.Deadline))
+		at, err := when.Parse(in.Deadline, when.Until, s.o.Clock())
 		if err != nil || !at.After(s.o.Clock()) {
 			return contractChangeOut{}, invalidf("deadline must be a time to come, such as 2026-01-31T12:00:00Z.")
 		}

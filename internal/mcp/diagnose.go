@@ -109,6 +109,12 @@ func plain(err error) *Failure {
 	case is(client.ErrWhen):
 		return &Failure{Code: CodeInvalid, Message: "The version is neither an id nor a time, or several versions begin with that id.",
 			Action: "Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."}
+	case is(ErrNothing):
+		return &Failure{Code: CodeNotFound, Message: "There is no memory to make a snapshot of: every relay answered, and none has any. None was made.",
+			Action: "Go on if that is what you expect. Otherwise change nothing and tell the user: it may be the wrong key or relay."}
+	case is(ErrInUse):
+		return &Failure{Code: CodeBusy, Message: "Another program is at the snapshots of this memory. None was made.",
+			Action: "Call again in a moment; do not begin the risky change before a snapshot is made."}
 	case is(errBusy), is(errWaited):
 		return &Failure{Code: CodeBusy, Message: "Too many calls are under way; this one was not begun. This says nothing about what is remembered.",
 			Action: "Wait for the other calls to end, then call again; make fewer calls at once."}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -29,6 +30,7 @@ type offer struct {
 func offered(t *testing.T, o Options) offer {
 	t.Helper()
 	o.Memory, o.Contracts = newFake(), &fakeContracts{}
+	o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
 	p := connect(t, New(o))
 	init := p.InitializeResult()
 	tools, err1 := p.ListTools(t.Context(), nil)
@@ -75,7 +77,7 @@ func TestOffer(t *testing.T) {
 // TestTools: what every tool must have for a model to use it well.
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
-		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_delete": {IdempotentHint: true}, "memory_restore": {},
+		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
 	for _, o := range []Options{{}, {ReadOnly: true}} {
@@ -90,7 +92,7 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case *a.DestructiveHint != (w != nil && !slices.Contains([]string{"memory_append", "contract_new", "contract_say"}, tool.Name)):
+			case *a.DestructiveHint != (w != nil && !slices.Contains([]string{"memory_append", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
 			case a.IdempotentHint != (w == nil || w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
@@ -210,7 +212,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit"} {
+		"author", "attachments", "with", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

@@ -118,7 +118,7 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 	}
 	var when *client.When
 	if in.Version != "" {
-		w, err := client.ParseWhen(strings.TrimSpace(in.Version))
+		w, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
 		if err != nil {
 			return readOut{}, err
 		}

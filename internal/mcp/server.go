@@ -24,6 +24,10 @@ type Options struct {
 	// Contracts is contract memory, for the contract tools; nil, or ReadOnly, leaves
 	// them out.
 	Contracts Contracts
+	// Snapshot keeps the whole memory as it is in a file of this machine, for the tool
+	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
+	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
+	Snapshot func(ctx context.Context, label string) (Snapshot, error)
 	// ReadOnly leaves the tools out that write: for an owner, who reads.
 	ReadOnly bool
 	// Discover looks for the relays to ask; nil looks for none. It is called

@@ -42,6 +42,10 @@ func (s *Server) addTools() {
 		handler(s, "memory_delete", s.remove))
 	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_restore", Title: "Restore a version of a memory", Annotations: annotated(repeats, "Restore a version of a memory"), Description: describeRestore},
 		handler(s, "memory_restore", s.restore))
+	if s.o.Snapshot != nil {
+		sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_snapshot", Title: "Keep the memory as it is", Annotations: annotated(adds, "Keep the memory as it is"), Description: describeSnapshot},
+			handler(s, "memory_snapshot", s.snapshot))
+	}
 	if s.o.Contracts != nil {
 		s.addContractTools()
 	}

@@ -177,7 +177,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{"memory_read", args{"slug": "x", "offset": -1}, CodeInvalid, "offset"},
 		{"memory_read", args{"slug": "x", "offset": 7}, CodeInvalid, "6 bytes"},
 		{"memory_read", args{"slug": "x", "max_bytes": 1 << 20}, CodeInvalid, "65536"},
-		{"memory_read", args{"slug": "x", "version": "yesterday"}, CodeInvalid, "memory_history"},
+		{"memory_read", args{"slug": "x", "version": "soon"}, CodeInvalid, "memory_history"},
 		{"memory_list", args{"limit": 1001}, CodeInvalid, "1000"},
 		{"memory_list", args{"limit": -1}, CodeInvalid, "limit"},
 		{"memory_history", args{"slug": "x", "limit": 201}, CodeInvalid, "200"},

@@ -183,12 +183,12 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, err
 	}
-	when, err := client.ParseWhen(strings.TrimSpace(in.Version))
+	at, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
 	if err != nil {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
-		e, status, err := s.o.Memory.Restore(ctx, slug, when, guard(in.AllowSecret))
+		e, status, err := s.o.Memory.Restore(ctx, slug, at, guard(in.AllowSecret))
 		if err != nil {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/nbd-wtf/go-nostr"
 )
 
@@ -55,13 +56,25 @@ func (k Key) String() string { return k.pubkey }
 
 var errSign = errors.New("the relay's key does not sign it")
 
-// Sign sets the event's pubkey, id and signature. Tags that are nil become an empty list.
+// Sign sets the event's pubkey, id and signature, without randomness: the same event has the same signature. Tags that are
+// nil become an empty list.
 func (k Key) Sign(ev *nostr.Event) error {
 	if ev.Tags == nil {
 		ev.Tags = nostr.Tags{}
 	}
-	if k.secret == nil || ev.Sign(k.secret()) != nil {
+	if k.secret == nil {
 		return fmt.Errorf("kind %d: %w", ev.Kind, errSign)
 	}
+	ev.PubKey = k.pubkey
+	ev.ID = ev.GetID()
+	raw, errKey := hex.DecodeString(k.secret())
+	defer clear(raw)
+	id, errID := hex.DecodeString(ev.ID)
+	secret, _ := btcec.PrivKeyFromBytes(raw)
+	sig, err := schnorr.Sign(secret, id)
+	if errors.Join(errKey, errID, err) != nil {
+		return fmt.Errorf("kind %d: %w", ev.Kind, errSign)
+	}
+	ev.Sig = hex.EncodeToString(sig.Serialize())
 	return nil
 }

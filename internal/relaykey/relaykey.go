@@ -86,6 +86,29 @@ func Open(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	return r, nil
 }
 
+// Beside is the ring of a process that reads beside the relay: it finds the keys as Open does, and makes and changes
+// nothing. Without the secret it trusts and does not sign: then the error says why, and the ring is there all the same.
+func Beside(ctx context.Context, o Options, reg Register) (*Ring, error) {
+	r := &Ring{o: o, place: o.place(), reg: reg}
+	known, err := inUse(ctx, reg)
+	if err != nil {
+		return r, err
+	}
+	if known == "" {
+		return r, r.place.wrap(errors.New("this relay has no key yet: it makes one when it starts"))
+	}
+	keys, err := r.place.keys()
+	if err != nil || keys[0].pubkey != known {
+		if next, e := r.place.staged(); e == nil && len(next) > 0 && next[0].pubkey == known {
+			keys, err = next, nil
+		} else {
+			return r, r.place.wrap(misfit(keys, err, known))
+		}
+	}
+	r.keys.Store(&keys)
+	return r, nil
+}
+
 // inUse is the key that the database knows as the relay's; "" for none.
 func inUse(ctx context.Context, reg Register) (string, error) {
 	all, err := reg.RelayKeys(ctx)

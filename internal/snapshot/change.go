@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,8 +58,23 @@ func (l *Lock) CreateAt(ctx context.Context, src bundle.Source, o bundle.Options
 	return info, err
 }
 
+// Unchanged returns the newest bundle if it is a verified one of the whole memory, with
+// these heads, and as it was when it was written.
+func (l *Lock) Unchanged(root string, now time.Time) (Info, bool, error) {
+	list, err := l.s.List(l.tenant, l.agent)
+	if err != nil || len(list) == 0 {
+		return Info{}, false, err
+	}
+	last := list[0]
+	if last.Kind != bundle.KindWhole || !last.Verified() || last.HeadsRoot != root {
+		return Info{}, false, nil
+	}
+	same, err := l.confirm(list, last.ID, now)
+	return last, same, err
+}
+
 func recordOf(m *bundle.Manifest, sum string, verified time.Time) Record {
-	return Record{VerifiedAt: verified.UTC().Truncate(time.Second), SHA256: sum, Label: m.Label, CreatedBy: m.CreatedBy,
+	return Record{VerifiedAt: verified.UTC().Truncate(time.Second), Kind: m.KindOf(m.Empty()), SHA256: sum, Label: m.Label, CreatedBy: m.CreatedBy,
 		Parent: m.Parent, Events: m.Events(), HeadsRoot: m.HeadsRoot}
 }
 
@@ -75,14 +91,14 @@ func (l *Lock) Verify(ctx context.Context, id string, now time.Time, o bundle.Ve
 		record.Pinned, record.Managed = info.Pinned, info.Managed
 		return report, writeRecord(filepath.Dir(info.Path), id, record)
 	case info.Verified() && report.SHA256 != info.SHA256:
-		return report, l.unverified(info)
+		return report, l.damaged(info, now)
 	}
 	return report, nil
 }
 
-// unverified takes back that a bundle was verified.
-func (l *Lock) unverified(info Info) error {
-	info.Record.VerifiedAt = time.Time{}
+// damaged takes back that a bundle was verified.
+func (l *Lock) damaged(info Info, now time.Time) error {
+	info.Record.VerifiedAt, info.Record.DamagedAt = time.Time{}, now.UTC().Truncate(time.Second)
 	return writeRecord(filepath.Dir(info.Path), info.ID, info.Record)
 }
 
@@ -126,9 +142,21 @@ func (l *Lock) Manage(id, name string) error {
 	return writeRecord(filepath.Dir(info.Path), id, info.Record)
 }
 
-// Delete deletes a bundle, pinned or not. The error is ErrLastVerified for the
-// last verified one, ErrParent for one that others rest on.
-func (l *Lock) Delete(id string) error {
+// Deletion says what Delete passes over.
+type Deletion struct {
+	// Force deletes a pinned one.
+	Force bool
+	// AnyKind lets any other verified bundle do in place of one of the same kind: who
+	// manages the relay over the network must not learn the kinds.
+	AnyKind bool
+	// Now is when a bundle that is found damaged was found so.
+	Now time.Time
+}
+
+// Delete deletes a bundle. The error is ErrPinned; ErrLastVerified unless there is
+// another verified one that is worth as much, or it is empty; ErrParent for one that
+// others rest on.
+func (l *Lock) Delete(id string, how Deletion) error {
 	info, err := l.s.Find(l.tenant, l.agent, id)
 	if err != nil {
 		return err
@@ -137,47 +165,32 @@ func (l *Lock) Delete(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := mayDelete(list, id); err != nil {
-		return fmt.Errorf("delete snapshot %s: %w", id, err)
+	if info.Pinned && !how.Force {
+		return fmt.Errorf("delete snapshot %s: %w", id, ErrPinned)
 	}
-	if info.Verified() {
-		if err := l.another(list, id); err != nil {
+	if i := slices.IndexFunc(list, func(i Info) bool { return i.Parent == id }); i >= 0 {
+		return fmt.Errorf("delete snapshot %s: %w: %s", id, ErrParent, list[i].ID)
+	}
+	if info.Verified() && (how.AnyKind || worth(info.Kind) > 0) {
+		if err := l.another(list, info, how); err != nil {
 			return fmt.Errorf("delete snapshot %s: %w", id, err)
 		}
 	}
 	return remove(list, id)
 }
 
-// another is ErrLastVerified unless there is another verified bundle, which is as it
-// was when it was written.
-func (l *Lock) another(list []Info, id string) error {
+// another is ErrLastVerified unless there is another verified bundle that is worth as
+// much, and is as it was when it was written.
+func (l *Lock) another(list []Info, of Info, how Deletion) error {
 	for _, info := range list {
-		if info.ID == id || !info.Verified() {
+		if info.ID == of.ID || !info.Verified() || !how.AnyKind && worth(info.Kind) < worth(of.Kind) {
 			continue
 		}
-		if whole, err := l.confirm(list, info.ID); whole || err != nil {
+		if whole, err := l.confirm(list, info.ID, how.Now); whole || err != nil {
 			return err
 		}
 	}
 	return ErrLastVerified
-}
-
-// mayDelete says why a bundle has to stay.
-func mayDelete(list []Info, id string) error {
-	verified, isVerified := 0, false
-	for _, info := range list {
-		if info.Parent == id {
-			return fmt.Errorf("%w: %s", ErrParent, info.ID)
-		}
-		if info.Verified() {
-			verified++
-			isVerified = isVerified || info.ID == id
-		}
-	}
-	if isVerified && verified == 1 {
-		return ErrLastVerified
-	}
-	return nil
 }
 
 // remove deletes the files of a bundle, the bundle itself first: what a crash

@@ -152,6 +152,9 @@ func nameOf(slug nipae.Slug, kind int, d string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d:%s", kind, strings.Trim(fmt.Sprintf("%.100q", d), `"`)), ":")
 }
 
+// Printable keeps control characters of a text off a terminal.
+func Printable(s string) string { return printable(s) }
+
 // printable keeps control characters of texts off a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -19,6 +19,7 @@ import (
 type Swept struct {
 	Place
 	Deleted []string // ids
+	Damaged []string // those that were found to be other files than were verified
 	// Staging is the number of folders of dead processes that were removed,
 	// Litter that of files whose bundle is gone.
 	Staging, Litter int
@@ -41,7 +42,8 @@ func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	if err != nil {
 		return out, errors.Join(append(errs, err)...)
 	}
-	expired, err := l.expired(list, now, p)
+	expired, damaged, err := l.expired(list, now, p)
+	out.Damaged = damaged
 	if err != nil {
 		return out, errors.Join(append(errs, err)...)
 	}
@@ -58,23 +60,25 @@ func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	return out, errors.Join(errs...)
 }
 
-// expired is Expired, of a list in which the last verified one is as it was written.
-func (l *Lock) expired(list []Info, now time.Time, p Policy) ([]string, error) {
+// expired is Expired, of a list in which the last verified one is as it was written. It
+// names those that are not.
+func (l *Lock) expired(list []Info, now time.Time, p Policy) (ids, damaged []string, err error) {
 	for {
-		ids := p.Expired(list, now)
+		ids = p.Expired(list, now)
 		last := lastVerified(list, now)
 		if len(ids) == 0 || last == "" {
-			return ids, nil
+			return ids, damaged, nil
 		}
-		if whole, err := l.confirm(list, last); whole || err != nil {
-			return ids, err
+		if whole, err := l.confirm(list, last, now); whole || err != nil {
+			return ids, damaged, err
 		}
+		damaged = append(damaged, last)
 	}
 }
 
 // confirm reports whether a verified bundle, and what it rests on, are as they were
 // when they were written. If not it is verified no more, in the list too.
-func (l *Lock) confirm(list []Info, id string) (bool, error) {
+func (l *Lock) confirm(list []Info, id string, now time.Time) (bool, error) {
 	i := slices.IndexFunc(list, func(i Info) bool { return i.ID == id })
 	for at := i; ; {
 		info := list[at]
@@ -89,8 +93,9 @@ func (l *Lock) confirm(list []Info, id string) (bool, error) {
 			break
 		}
 	}
+	err := l.damaged(list[i], now)
 	list[i].VerifiedAt = time.Time{}
-	return false, l.unverified(list[i])
+	return false, err
 }
 
 // fileHash is the SHA-256 of a file, in hex; "" if it cannot be read.

@@ -163,6 +163,10 @@ func (a *Action) decideRollback() {
 	}
 }
 
+// untouched begin the slugs that a revert leaves as they are: they are not the agent's own
+// account of things, but what was agreed about it and what its program notes.
+var untouched = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
+
 func (a *Action) decideRevert() error {
 	for _, h := range []*Head{a.Bundle, a.Now} {
 		if h != nil && !h.Readable() {
@@ -172,6 +176,8 @@ func (a *Action) decideRevert() error {
 	switch was, is := a.Bundle.live(), a.Now.live(); {
 	case was && is && a.Bundle.body == a.Now.body, !was && !is:
 		return nil
+	case slices.ContainsFunc(untouched, func(p string) bool { return strings.HasPrefix(string(a.Slug), p) }):
+		a.Op, a.Reason = Keep, "a restore leaves it as it is"
 	case was:
 		a.Op = Write
 	case a.Slug.IsCore():

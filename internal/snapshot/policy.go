@@ -3,13 +3,17 @@ package snapshot
 import (
 	"slices"
 	"time"
+
+	"engramd/internal/snapshot/bundle"
 )
 
 // Policy says what retention keeps of each agent. Pinned bundles are kept and not
 // counted; so are those whose time is still to come, which a clock that was wrong gave
-// them. The newest verified one is always kept, and what one that is kept rests on.
+// them. Each kind is counted apart, so that bundles of less than the whole memory take
+// no whole one's place. The newest verified whole one is always kept (without one, the
+// newest verified one of what comes nearest to it), and what one that is kept rests on.
 type Policy struct {
-	Keep          int           // bundles that somebody asked for; 0 is no bound
+	Keep          int           // bundles that somebody asked for, of each kind; 0 is no bound
 	KeepAutomatic int           // bundles that a program made by itself; 0 is no bound
 	MaxAge        time.Duration // 0 is no bound
 }
@@ -49,16 +53,17 @@ func (p Policy) Expired(list []Info, now time.Time) []string {
 func (p Policy) kept(list []Info, now time.Time) map[string]bool {
 	kept := map[string]bool{lastVerified(list, now): true}
 	most := map[bool]int{false: p.Keep, true: p.KeepAutomatic}
-	count := map[bool]int{}
+	count := map[counted]int{}
 	for _, info := range list {
 		auto := info.Automatic()
+		as := info.counted()
 		switch {
 		case info.Pinned, info.ToCome(now):
 			kept[info.ID] = true
 		case p.MaxAge > 0 && now.Sub(info.CreatedAt) > p.MaxAge:
-		case most[auto] == 0 || count[auto] < most[auto]:
+		case most[auto] == 0 || count[as] < most[auto]:
 			kept[info.ID] = true
-			count[auto]++
+			count[as]++
 		}
 	}
 	// Parents are older than their children, unless a clock was set back.
@@ -73,20 +78,43 @@ func (p Policy) kept(list []Info, now time.Time) map[string]bool {
 	return kept
 }
 
+// counted is with which others retention counts a bundle.
+type counted struct {
+	automatic, managed bool
+	kind               bundle.Kind
+}
+
+// counted leaves the kind out for bundles made over the network: who manages the relay
+// there must not learn from what is left whether an agent has a memory.
+func (i Info) counted() counted {
+	c := counted{automatic: i.Automatic(), managed: i.Managed != ""}
+	if !c.managed {
+		c.kind = i.Kind
+	}
+	return c
+}
+
+// worth is how near a kind comes to the whole memory; 0 for nothing that must be kept.
+func worth(k bundle.Kind) int {
+	return slices.Index([]bundle.Kind{bundle.KindEmpty, bundle.KindPartial, bundle.KindOwners, bundle.KindUnknown, bundle.KindWhole}, k)
+}
+
 // ToCome reports whether the bundle's time is still to come, by more than a day: a clock
 // that was ahead gave it.
 func (i Info) ToCome(now time.Time) bool { return i.CreatedAt.Sub(now) > ahead }
 
-// lastVerified returns the newest verified bundle; one whose time is to come only if
-// there is no other. What it rests on stays with it.
+// lastVerified returns the newest verified bundle of those that are worth most, never an
+// empty one; one whose time is to come only if there is no other. What it rests on stays
+// with it.
 func lastVerified(list []Info, now time.Time) (id string) {
+	best := 0
 	for _, info := range list {
-		switch {
-		case !info.Verified():
-		case !info.ToCome(now):
-			return info.ID
-		case id == "":
-			id = info.ID
+		value := worth(info.Kind)
+		if value > 0 && !info.ToCome(now) {
+			value += worth(bundle.KindWhole)
+		}
+		if info.Verified() && value > best {
+			id, best = info.ID, value
 		}
 	}
 	return id

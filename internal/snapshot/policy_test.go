@@ -119,10 +119,10 @@ func TestDamagedIsNotTheLastVerified(t *testing.T) {
 			if info, err := s.Find("default", agentKey, made[2].ID); err != nil || info.Verified() {
 				t.Errorf("the damaged one: %+v, %v", info.Record, err)
 			}
-			if err := l.Delete(made[1].ID); !errors.Is(err, ErrLastVerified) {
+			if err := l.Delete(made[1].ID, Deletion{}); !errors.Is(err, ErrLastVerified) {
 				t.Errorf("deleting the one that is whole: %v", err)
 			}
-			if err := l.Delete(made[2].ID); err != nil {
+			if err := l.Delete(made[2].ID, Deletion{}); err != nil {
 				t.Errorf("deleting the damaged one: %v", err)
 			}
 		})
@@ -142,7 +142,7 @@ func TestDamagedParentIsNotVerified(t *testing.T) {
 	}
 	mustCreate(t, l, memory{a, engram(t, "mem/b", "two", 2)}, start.Add(2*time.Minute), bundle.ByCLI, b)
 	damage(t, full.Path)
-	if err := l.Delete(old.ID); !errors.Is(err, ErrLastVerified) {
+	if err := l.Delete(old.ID, Deletion{}); !errors.Is(err, ErrLastVerified) {
 		t.Errorf("deleting the only one that is whole: %v", err)
 	}
 }

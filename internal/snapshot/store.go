@@ -45,6 +45,10 @@ type Record struct {
 	// VerifiedAt is when the bundle was last verified, before its encryption if
 	// it has one; zero if never.
 	VerifiedAt time.Time `json:"verified_at,omitzero"`
+	// DamagedAt is when the file was found to be another than was verified.
+	DamagedAt time.Time `json:"damaged_at,omitzero"`
+	// Kind is what the bundle is. Older records do not have it: see Store.List.
+	Kind bundle.Kind `json:"kind,omitempty"`
 	// SHA256 is that of the file which was verified.
 	SHA256    string `json:"sha256,omitempty"`
 	Label     string `json:"label,omitempty"`
@@ -66,12 +70,15 @@ func (r Record) Verified() bool { return !r.VerifiedAt.IsZero() }
 // Automatic reports whether a program made the bundle by itself.
 func (r Record) Automatic() bool { return bundle.Automatic(r.CreatedBy) }
 
-// Marks are what is to be known of a bundle at a glance, "verified" or "not
-// verified" first.
+// Marks are what is to be known of a bundle at a glance: its kind, then "verified",
+// "not verified" or "damaged".
 func (i Info) Marks() []string {
-	marks := []string{"not verified"}
-	if i.Verified() {
-		marks[0] = "verified"
+	marks := []string{i.Kind.String(), "not verified"}
+	switch {
+	case i.Verified():
+		marks[1] = "verified"
+	case !i.DamagedAt.IsZero():
+		marks[1] = "damaged"
 	}
 	for _, mark := range []struct {
 		is   bool
@@ -142,7 +149,7 @@ func names(dir string) ([]string, error) {
 }
 
 // List returns the bundles of an agent, newest first; none if there is no
-// folder.
+// folder. The kind of one whose record does not say it is found out as well as can be.
 func (s *Store) List(tenant, agent string) ([]Info, error) {
 	dir, err := s.Dir(tenant, agent)
 	if err != nil {
@@ -173,8 +180,12 @@ func (s *Store) List(tenant, agent string) ([]Info, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, Info{ID: id, Tenant: tenant, Agent: agent, Path: path, Size: stat.Size(),
-			Encrypted: encrypted, CreatedAt: bundle.TimeOf(id), Record: record})
+		info := Info{ID: id, Tenant: tenant, Agent: agent, Path: path, Size: stat.Size(),
+			Encrypted: encrypted, CreatedAt: bundle.TimeOf(id), Record: record}
+		if info.Kind == bundle.KindUnknown {
+			info.Kind = info.oldKind()
+		}
+		list = append(list, info)
 	}
 	SortInfos(list)
 	return list, nil
@@ -185,8 +196,27 @@ func SortInfos(list []Info) {
 	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(b.ID, a.ID) })
 }
 
+// oldKind is the kind of a bundle whose record does not say it: what its manifest says,
+// if that can be read without a key, else what the record tells.
+func (i Info) oldKind() bundle.Kind {
+	switch {
+	case i.HeadsRoot == bundle.EmptyRoot:
+		return bundle.KindEmpty
+	case i.CreatedBy == bundle.ByAdmin || i.CreatedBy == bundle.ByScheduled:
+		return bundle.KindWhole // the daemon's own
+	case i.Encrypted:
+		return bundle.KindUnknown
+	}
+	m, err := bundle.ReadManifest(i.Path)
+	if err != nil {
+		return bundle.KindUnknown
+	}
+	return m.KindOf(m.Empty())
+}
+
 // Find returns the bundle with the id. The error is ErrNotFound if there is
-// none, bundle.ErrName for what cannot be an id: a path never is one.
+// none, which says where there is one with this id if somebody else has it;
+// bundle.ErrName for what cannot be an id: a path never is one.
 func (s *Store) Find(tenant, agent, id string) (Info, error) {
 	if err := bundle.CheckID(id); err != nil {
 		return Info{}, err
@@ -200,7 +230,31 @@ func (s *Store) Find(tenant, agent, id string) (Info, error) {
 			return info, nil
 		}
 	}
-	return Info{}, fmt.Errorf("snapshot %s of agent %s, tenant %s: %w", id, agent, tenant, ErrNotFound)
+	err = fmt.Errorf("snapshot %s of agent %s, tenant %s: %w", id, agent, tenant, ErrNotFound)
+	if at, found := s.elsewhere(id); found {
+		err = fmt.Errorf("%w: it is of agent %s, tenant %s", err, at.Agent, at.Tenant)
+	}
+	return Info{}, err
+}
+
+// elsewhere finds whose a bundle is.
+func (s *Store) elsewhere(id string) (Place, bool) {
+	places, err := s.Places()
+	if err != nil {
+		return Place{}, false
+	}
+	for _, p := range places {
+		dir, err := s.Dir(p.Tenant, p.Agent)
+		if err != nil {
+			continue
+		}
+		for _, encrypted := range []bool{false, true} {
+			if _, err := os.Lstat(filepath.Join(dir, bundle.FileName(id, encrypted))); err == nil {
+				return p, true
+			}
+		}
+	}
+	return Place{}, false
 }
 
 // ParentOf returns what bundle.VerifyOptions.Parent wants, for bundles that lie

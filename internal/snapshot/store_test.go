@@ -153,13 +153,13 @@ func TestListFindPinDelete(t *testing.T) {
 	if info, err := s.Find("default", agentKey, first.ID); err != nil || !info.Pinned || !info.VerifiedAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("verified again: %+v, %v", info, err)
 	}
-	if err := l.Delete(second.ID); err != nil {
+	if err := l.Delete(second.ID, Deletion{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Delete(first.ID); !errors.Is(err, ErrLastVerified) {
+	if err := l.Delete(first.ID, Deletion{Force: true}); !errors.Is(err, ErrLastVerified) {
 		t.Errorf("deleting the last verified one: %v", err)
 	}
-	if err := l.Delete(second.ID); !errors.Is(err, ErrNotFound) {
+	if err := l.Delete(second.ID, Deletion{}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("deleting twice: %v", err)
 	}
 	places, err := s.Places()
@@ -189,7 +189,7 @@ func TestParentsStay(t *testing.T) {
 	s := New(t.TempDir())
 	l := mustLock(t, s)
 	full, child := mustChain(t, l)
-	if err := l.Delete(full.ID); !errors.Is(err, ErrParent) || !strings.Contains(err.Error(), child.ID) {
+	if err := l.Delete(full.ID, Deletion{}); !errors.Is(err, ErrParent) || !strings.Contains(err.Error(), child.ID) {
 		t.Errorf("deleting a parent: %v", err)
 	}
 	if r, err := l.Verify(t.Context(), child.ID, start, bundle.VerifyOptions{}); err != nil || !r.OK() {
@@ -298,7 +298,7 @@ func TestLockOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = mustLock(t, s)
-	if err := errors.Join(l.Delete(old.ID), l.Unlock()); err != nil {
+	if err := errors.Join(l.Delete(old.ID, Deletion{}), l.Unlock()); err != nil {
 		t.Error(err)
 	}
 }

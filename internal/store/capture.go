@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -27,12 +26,9 @@ const (
 // CaptureQuery asks for one agent's memory.
 type CaptureQuery struct {
 	Agent string // 64 lower-case hex
-	// At is the instant to rebuild from created_at and history, in Unix seconds; nil is now, as clients see it. An address
-	// that has no head now has none at any instant: what was deleted is gone.
+	// At is the instant to rebuild from what had arrived here by then, in Unix seconds; nil is now, as clients see it. An
+	// address that has no head now has none at any instant: what was deleted is gone.
 	At *int64
-	// Now is the time by which events expire and history is counted, in Unix seconds; 0 is the store's clock. Pinned, the
-	// same memory gives the same View.
-	Now int64
 }
 
 // ErrNotCovered says that history does not reach back to the instant asked for.
@@ -43,8 +39,8 @@ type View struct {
 	c       *conn
 	number  int64  // of the agent; 0 when no event is by it or names it
 	agent   []byte // 32
-	at      int64  // created_at up to this; all when MaxInt64
-	now     int64
+	at      int64  // arrived up to this; all when MaxInt64
+	now     int64  // by which events have expired
 	since   int64
 	entries map[Part][]entryAt
 }
@@ -64,7 +60,7 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 		return fmt.Errorf("%w: the agent is no pubkey", ErrFilter)
 	}
 	return s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
-		v := &View{c: c, agent: agent, at: math.MaxInt64, now: cmp.Or(q.Now, s.clock().Unix()), entries: map[Part][]entryAt{}}
+		v := &View{c: c, agent: agent, at: math.MaxInt64, now: s.clock().Unix(), entries: map[Part][]entryAt{}}
 		var err error
 		if v.number, err = c.number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
 			return err
@@ -76,6 +72,7 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 			if v.at = *q.At; v.at < v.since {
 				return fmt.Errorf("%w: it covers times from %s on", ErrNotCovered, time.Unix(v.since, 0).UTC().Format(time.RFC3339))
 			}
+			v.now = v.at
 		}
 		if err := v.list(ctx, q.At != nil); err != nil {
 			return err
@@ -84,7 +81,8 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 	})
 }
 
-// HistorySince is the Unix time from which on no superseded engram was pruned by the limits of history, 0 when none was.
+// HistorySince is the Unix time from which on nothing that arrived and was superseded was pruned by the limits of history,
+// 0 when nothing was.
 func (v *View) HistorySince() int64 { return v.since }
 
 // Count is the number of events of a part.
@@ -108,19 +106,19 @@ func (v *View) Each(ctx context.Context, p Part, fn func(json []byte) error) err
 }
 
 const (
-	sqlCaptureOwn = `SELECT e.seq FROM events AS e WHERE e.author = ?1 AND e.kind = ?2 AND e.created_at <= ?3
+	sqlCaptureOwn = `SELECT e.seq FROM events AS e WHERE e.author = ?1 AND e.kind = ?2 AND e.arrived_at <= ?3
 		AND (e.expires_at IS NULL OR e.expires_at > ?4)`
 	// Versions of one address come together, newest first.
-	sqlCaptureEngrams = `SELECT kind, d, created_at, id, seq, pubkey FROM events
+	sqlCaptureEngrams = `SELECT kind, d, created_at, id, seq, pubkey, arrived_at FROM events
 			WHERE author = ?1 AND kind = 30174 AND (expires_at IS NULL OR expires_at > ?3)
-		UNION ALL SELECT kind, d, created_at, id, -seq, pubkey FROM history
+		UNION ALL SELECT kind, d, created_at, id, -seq, pubkey, arrived_at FROM history
 			WHERE pubkey = ?2 AND kind = 30174 AND (expires_at IS NULL OR expires_at > ?3)
 		ORDER BY 1, 6, 2, 3 DESC, 4`
-	sqlCaptureContracts = `SELECT kind, d, created_at, id, seq, pubkey FROM events
+	sqlCaptureContracts = `SELECT kind, d, created_at, id, seq, pubkey, arrived_at FROM events
 			WHERE seq IN (SELECT seq FROM events WHERE author = ?1 AND kind IN (30090, 30091)
 				UNION SELECT seq FROM tags WHERE name = 'p' AND value = ?1 AND kind IN (30090, 30091))
 			AND (expires_at IS NULL OR expires_at > ?3)
-		UNION ALL SELECT kind, d, created_at, id, -seq, pubkey FROM history
+		UNION ALL SELECT kind, d, created_at, id, -seq, pubkey, arrived_at FROM history
 			WHERE kind IN (30090, 30091) AND (pubkey = ?2 OR readers = ?2) AND (expires_at IS NULL OR expires_at > ?3)
 		ORDER BY 1, 6, 2, 3 DESC, 4`
 )
@@ -150,7 +148,7 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 }
 
 // divide sorts versions into those that are heads and those that are history. When an instant is rebuilt, the newest
-// version up to then is the head of an address that has one now.
+// version that had arrived by then is the head of an address that has one now.
 func (v *View) divide(ctx context.Context, text string, heads Part, rebuild bool) error {
 	var address versionsOf
 	finish := func() {
@@ -169,7 +167,7 @@ func (v *View) divide(ctx context.Context, text string, heads Part, rebuild bool
 		}
 		e := entryAt(row[4].(int64))
 		address.living = address.living || e > 0
-		if row[2].(int64) <= v.at {
+		if row[6].(int64) <= v.at {
 			address.seqs = append(address.seqs, e)
 		}
 		return nil
@@ -204,7 +202,7 @@ func sameKey(a, b driver.Value) bool {
 	return a == b
 }
 
-const sqlFullAddresses = `SELECT max(oldest) FROM (SELECT min(created_at) AS oldest FROM history
+const sqlFullAddresses = `SELECT max(oldest) FROM (SELECT min(arrived_at) AS oldest FROM history
 	WHERE pubkey = ?1 AND kind = 30174 GROUP BY d HAVING count(*) >= ?2)`
 
 // historySince is when history began to be complete, as far as its limits tell: what was superseded days ago is gone, and

@@ -88,19 +88,23 @@ func TestCaptureTakesTheAgentsMemoryAndNothingElse(t *testing.T) {
 	wantParts(t, captured(t, s, storetest.NewKey("nobody"), nil), nil)
 }
 
+// TestCaptureRebuildsAnInstant by what had arrived, whatever time events bear: one that is dated back is not there before.
 func TestCaptureRebuildsAnInstant(t *testing.T) {
-	s := storetest.MustOpen(t)
-	var a []*nostr.Event
-	for i := range int64(4) {
-		a = append(a, alice.Engram(bob, i*10, "mem/a"))
-		put(t, s, a[i], map[bool]store.Outcome{true: store.Stored, false: store.Replaced}[i == 0])
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
+	arrives := func(at int64, ev *nostr.Event, want store.Outcome) *nostr.Event {
+		clock.Add(storetest.Start.Add(time.Duration(at) * time.Second).Sub(clock.Now()))
+		put(t, s, ev, want)
+		return ev
 	}
-	b := alice.Engram(bob, 15, "mem/b")
-	put(t, s, b, store.Stored)
-	gone, goneHead := alice.Engram(bob, 1, "mem/c"), alice.Engram(bob, 2, "mem/c")
-	put(t, s, gone, store.Stored)
-	put(t, s, goneHead, store.Replaced)
-	put(t, s, alice.Delete(50, goneHead.ID), store.Stored)
+	var a []*nostr.Event
+	a = append(a, arrives(0, alice.Engram(bob, -9, "mem/a"), store.Stored))
+	gone := arrives(1, alice.Engram(bob, 1, "mem/c"), store.Stored)
+	goneHead := arrives(2, alice.Engram(bob, 2, "mem/c"), store.Replaced)
+	a = append(a, arrives(10, alice.Engram(bob, 10, "mem/a"), store.Replaced))
+	b := arrives(15, alice.Engram(bob, -1000, "mem/b"), store.Stored)
+	a = append(a, arrives(20, alice.Engram(bob, 25, "mem/a"), store.Replaced), arrives(30, alice.Engram(bob, 30, "mem/a"), store.Replaced))
+	arrives(50, alice.Delete(50, goneHead.ID), store.Stored)
 	at := func(seconds int64) *int64 { n := storetest.Start.Unix() + seconds; return &n }
 	for _, c := range []struct {
 		at            int64
@@ -123,9 +127,11 @@ func TestCaptureRebuildsAnInstant(t *testing.T) {
 }
 
 func TestCaptureRefusesWhatHistoryDoesNotCover(t *testing.T) {
-	s := storetest.MustOpen(t, func(o *store.Options) { o.Versions, o.Days = 2, -1 })
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *store.Options) { o.Versions, o.Days, o.Clock = 2, -1, clock.Now })
 	for i := range int64(5) {
-		s.Put(t.Context(), alice.Engram(bob, i*10, "mem/a"), store.PutOptions{})
+		s.Put(t.Context(), alice.Engram(bob, i, "mem/a"), store.PutOptions{})
+		clock.Add(10 * time.Second)
 	}
 	capture := func(at int64) error {
 		at += storetest.Start.Unix()
@@ -197,25 +203,4 @@ func TestCaptureIsOneInstant(t *testing.T) {
 		}
 	}
 	wg.Wait()
-}
-
-// TestCaptureByAPinnedClock: what follows from the time of the capture follows from the pinned one.
-func TestCaptureByAPinnedClock(t *testing.T) {
-	clock := storetest.NewClock()
-	s := storetest.MustOpen(t, func(o *store.Options) { o.Clock, o.Days = clock.Now, 10 })
-	put(t, s, alice.Engram(bob, 0, "mem/a"), store.Stored)
-	pinned := storetest.Start.Unix() + 100
-	for range 2 {
-		q := store.CaptureQuery{Agent: alice.Pub, Now: pinned}
-		err := s.Capture(t.Context(), gate.Operator(), q, func(v *store.View) error {
-			if got, want := v.HistorySince(), pinned-10*24*3600; got != want {
-				t.Errorf("history since %d, want %d", got, want)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock.Add(time.Hour)
-	}
 }

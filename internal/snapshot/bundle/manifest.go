@@ -64,11 +64,14 @@ type Manifest struct {
 	Format string `json:"format"` // Format
 	Tenant string `json:"tenant"`
 	Agent  string `json:"agent"` // public key, hex
+	// Kind says how much of the agent's memory it is; older bundles do not say it:
+	// see KindOf.
+	Kind Kind `json:"kind,omitzero"`
 	// Owners are the keys that the engrams name in their p tags, sorted.
 	Owners []string `json:"owners"`
 	Label  string   `json:"label"`
-	// CreatedAt is when the bundle was made, AsOf the instant that it shows;
-	// whole seconds, UTC.
+	// CreatedAt is the time of the bundle, which who makes it may pin; AsOf the
+	// instant that it shows; whole seconds, UTC.
 	CreatedAt time.Time `json:"created_at"`
 	AsOf      time.Time `json:"as_of"`
 	// HistorySince is from when on history is complete, if known.
@@ -92,6 +95,23 @@ type Manifest struct {
 
 // Incremental reports whether the bundle needs its parent.
 func (m *Manifest) Incremental() bool { return m.Parent != "" }
+
+// KindOf is what the bundle is, by what it says of how it was made, also if it does not
+// say its kind; empty says whether it stands for no engram.
+func (m *Manifest) KindOf(empty bool) Kind {
+	switch {
+	case empty:
+		return KindEmpty
+	case m.Consistency == PartialListing:
+		return KindPartial
+	case m.OneOwners():
+		return KindOwners
+	}
+	return KindWhole
+}
+
+// Empty reports whether the bundle stands for no engram.
+func (m *Manifest) Empty() bool { return m.HeadsRoot == EmptyRoot }
 
 // OneOwners reports whether the bundle is what an owner could read of the agent over
 // the wire: it says nothing of memory for others.
@@ -190,6 +210,9 @@ func (m *Manifest) check() error {
 	}
 	if err := m.checkOrigin(); err != nil {
 		return bad("%w", err)
+	}
+	if m.Kind != KindUnknown && m.Kind != m.KindOf(m.Empty()) {
+		return bad("kind %.40q: by the rest of it it is %q", m.Kind, m.KindOf(m.Empty()))
 	}
 	if len(m.Owners) > maxOwners || !strictlySorted(m.Owners) || slices.ContainsFunc(m.Owners, notHex) {
 		return bad("owners are not sorted public keys, at most %d", maxOwners)

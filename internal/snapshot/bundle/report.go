@@ -31,6 +31,7 @@ const (
 	CheckEvents      = "events"      // each event's id and signature
 	CheckOrder       = "order"       // lines canonical, sorted, each once
 	CheckDeclared    = "declared"    // kinds, agent and owners as the manifest says
+	CheckTime        = "time"        // nothing dated long after as_of
 	CheckEnvelopes   = "envelopes"   // the shape that each kind must have
 	CheckParent      = "parent"      // the bundles that this one rests on
 	CheckHeads       = "heads"       // each head really the head
@@ -62,7 +63,10 @@ type Report struct {
 	// Manifest is nil if it could not be read.
 	Manifest *Manifest `json:"manifest,omitempty"`
 	SignedBy string    `json:"signed_by,omitempty"`
-	Checks   []Check   `json:"checks"`
+	// Trusted says whether who signed it is trusted: without that the bundle proves
+	// each event in it, but not that they are all, nor time, label and tenant.
+	Trusted bool    `json:"trusted"`
+	Checks  []Check `json:"checks"`
 	// Parents are the reports on the bundles that this one rests on, the next
 	// one first.
 	Parents []*Report `json:"parents,omitempty"`
@@ -108,6 +112,9 @@ func (r *Report) faults() (faults []string) {
 	if len(faults) > 0 {
 		return faults
 	}
+	if c := r.Check(CheckEncryption); r.Encrypted && c.State == NotChecked {
+		return []string{c.Reason} // everything else could not be checked for it
+	}
 	var reasons []string
 	checks := map[string][]string{}
 	for _, c := range r.Checks {
@@ -145,7 +152,7 @@ func (r *Report) WriteText(w io.Writer) error {
 func (r *Report) text(b *strings.Builder, indent string) {
 	fmt.Fprintf(b, "%ssnapshot %s\n", indent, r.ID)
 	if m := r.Manifest; m != nil {
-		fmt.Fprintf(b, "%s  tenant %s, agent %s, %d events as of %s\n", indent, m.Tenant, m.Agent, m.Events(), m.AsOf.Format("2006-01-02T15:04:05Z"))
+		fmt.Fprintf(b, "%s  tenant %s, agent %s, %s, %d events as of %s\n", indent, m.Tenant, m.Agent, m.KindOf(m.Empty()), m.Events(), m.AsOf.Format("2006-01-02T15:04:05Z"))
 	}
 	for _, c := range r.Checks {
 		fmt.Fprintf(b, "%s  %-11s  %s", indent, c.State, c.Name)
@@ -158,8 +165,11 @@ func (r *Report) text(b *strings.Builder, indent string) {
 		parent.text(b, indent+"  ")
 	}
 	verdict := "not ok"
-	if r.OK() {
+	switch {
+	case r.OK() && r.Trusted:
 		verdict = "ok"
+	case r.OK():
+		verdict = "ok, but nobody who is trusted signed it: each event in it is genuine; that they are all of them, and its time, label and tenant, are not proved"
 	}
 	fmt.Fprintf(b, "%s%s\n", indent, verdict)
 }

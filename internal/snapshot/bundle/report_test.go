@@ -23,7 +23,7 @@ func TestReportErr(t *testing.T) {
 		wants []string
 		most  int
 	}{
-		{"no identity", Identities{}, []string{"encryption not checked: no identity was given", "seal", "root"}, 2},
+		{"no identity", Identities{}, []string{"it is encrypted", "--decrypt-identity"}, 1},
 		{"another's identity", strangers, []string{"encryption failed: none of the identities opens it"}, 1},
 	} {
 		err := mustVerify(t, w.Path, VerifyOptions{Identities: tt.ids}).Err()

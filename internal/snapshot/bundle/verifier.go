@@ -31,11 +31,11 @@ type verifier struct {
 	state        *State
 	based        bool // state has what the parents hold, if there are any
 
-	events, order, declared, envelopes, heads, decrypts tally
-	decrypted, foreign                                  int64 // engrams with and without a key
-	read                                                int64 // events
-	malformed                                           int
-	owners                                              []bool // of the manifest, which were seen
+	events, order, declared, late, envelopes, heads, decrypts tally
+	decrypted, foreign                                        int64 // engrams with and without a key
+	read                                                      int64 // events
+	malformed                                                 int
+	owners                                                    []bool // of the manifest, which were seen
 }
 
 // tally counts what failed in one check and keeps the first reason.
@@ -226,9 +226,12 @@ func (v *verifier) readSignature(tr *tarReader, size int64) error {
 		v.set(CheckSignature, Failed, "by "+key+", which is none of the keys asked for")
 	case key == v.report.Manifest.Agent:
 		v.set(CheckSignature, OK, "by the agent")
+	case slices.Contains(v.o.Trusted, key):
+		v.set(CheckSignature, OK, "by "+key+", which is trusted")
 	default:
-		v.set(CheckSignature, NotChecked, "valid, but by "+key+", which nobody said is to be trusted")
+		v.set(CheckSignature, NotChecked, "unknown signer: "+key+" signed it, whom nobody said to trust (--trust KEY)")
 	}
+	v.report.Trusted = v.found[CheckSignature].State == OK
 	return nil
 }
 

@@ -25,9 +25,11 @@ type VerifyOptions struct {
 	Identities Identities
 	// Keys, if not nil, ask that the engrams which they have keys for decrypt.
 	Keys Keys
-	// Signers, if any, ask for a signature by one of these public keys. A
-	// signature by the agent is believed without being asked for.
+	// Signers, if any, ask for a signature by one of these public keys.
 	Signers []string
+	// Trusted are public keys whose signature is believed, as the agent's is, without
+	// being asked for.
+	Trusted []string
 	// Parent finds the bundle that an incremental one rests on. Without it heads
 	// and root of an incremental bundle cannot be checked.
 	Parent func(id string) (path string, err error)
@@ -121,8 +123,8 @@ func (v *verifier) file(f io.Reader) error {
 // encrypted opens the age stream and checks what is inside.
 func (v *verifier) encrypted(in io.Reader) {
 	if v.o.Identities.Empty() {
-		v.stop = "the snapshot is encrypted and no identity was given"
-		v.set(CheckEncryption, NotChecked, "no identity was given")
+		v.stop = "it is encrypted, and no identity was given"
+		v.set(CheckEncryption, NotChecked, "it is encrypted, and no identity was given (--decrypt-identity FILE)")
 		return
 	}
 	plain, err := age.Decrypt(in, v.o.Identities.keys...)

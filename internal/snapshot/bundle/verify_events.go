@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
@@ -21,6 +22,13 @@ const (
 	// before reading ends.
 	maxMalformed = 1_000
 )
+
+// ahead is how far after the instant of a bundle its events may be dated: clocks differ,
+// and relays take no more.
+const ahead = 15 * time.Minute
+
+// Latest is the latest time that an event may bear in a bundle as of an instant.
+func Latest(asOf time.Time) time.Time { return asOf.Add(ahead) }
 
 // counter hashes and counts lines.
 type counter struct {
@@ -158,6 +166,10 @@ func (v *verifier) take(j *judged, class Class, previous []byte, n int) []byte {
 		if c.err != nil {
 			c.t.fail(at(c.err))
 		}
+	}
+	if m := v.report.Manifest; time.Unix(int64(j.rec.ev.CreatedAt), 0).After(Latest(m.AsOf)) {
+		v.late.fail(at(fmt.Errorf("dated %s, more than %v after the instant of the snapshot, %s",
+			time.Unix(int64(j.rec.ev.CreatedAt), 0).UTC().Format(time.RFC3339), ahead, m.AsOf.Format(time.RFC3339))))
 	}
 	if j.rec.ev.Kind == nipae.Kind {
 		v.seen(j.rec.owner())

@@ -17,6 +17,7 @@ func (v *verifier) finish() {
 			v.declared.fail(errors.New("the manifest names an owner whom no engram names"))
 		}
 		v.tallied(CheckDeclared, v.declared, "")
+		v.tallied(CheckTime, v.late, "")
 		v.tallied(CheckEnvelopes, v.envelopes, "")
 		v.finishHeads(m)
 		v.finishDecrypts()
@@ -98,7 +99,7 @@ func (v *verifier) names() []string {
 	for _, kind := range artifactKinds(incremental) {
 		names = append(names, "artifact "+kind+".jsonl")
 	}
-	names = append(names, CheckOrder, CheckEvents, CheckDeclared, CheckEnvelopes)
+	names = append(names, CheckOrder, CheckEvents, CheckDeclared, CheckTime, CheckEnvelopes)
 	if incremental {
 		names = append(names, CheckParent)
 	}

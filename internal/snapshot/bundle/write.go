@@ -29,7 +29,8 @@ type Options struct {
 	Label  string
 	// CreatedAt is the time to give the bundle, AsOf the instant that the
 	// Source shows (CreatedAt if zero), HistorySince from when on its history is
-	// complete (zero: not known). All are cut to whole seconds.
+	// complete (zero: not known). All are cut to whole seconds. Events that are
+	// dated later than Latest(AsOf) have no place in it.
 	CreatedAt, AsOf, HistorySince time.Time
 	CreatedBy                     string // ByCLI, …
 	Consistency                   string // Transaction, …
@@ -41,6 +42,8 @@ type Options struct {
 	Sign       Signer     // nil: no manifest.sig
 	Keys       Keys       // nil: whether engrams decrypt is not checked
 	Limits     Limits
+	// SomeEngrams makes a source without an engram ErrEmpty.
+	SomeEngrams bool
 	// Before, if not nil, is shown what was written and verified before it gets its
 	// name; its error ends it.
 	Before func(*Written) error
@@ -271,6 +274,10 @@ func (w *writer) seal() ([]byte, error) {
 	}
 	root := w.state.root()
 	m.HeadsRoot = hex.EncodeToString(root[:])
+	m.Kind = m.KindOf(m.Empty())
+	if m.Kind == KindEmpty && w.o.SomeEngrams {
+		return nil, ErrEmpty
+	}
 	w.state = nil // the check of what is written makes its own
 	m.BundleSHA256 = m.Seal()
 	return m.Encode()

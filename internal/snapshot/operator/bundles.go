@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"engramd/internal/events"
@@ -18,13 +19,21 @@ type Which struct {
 	Identities    bundle.Identities // open encrypted ones; those of the settings if empty
 	Keys          bundle.Keys       // nil: whether engrams decrypt is not checked
 	Signers       []string          // pubkeys, one of which must have signed it; none: not asked for
+	Trusted       []string          // pubkeys whose signature is believed beside the relay's own and those of the settings
 }
 
 // verifying is what is asked of the bundle.
-func (s *Service) verifying(w Which) bundle.VerifyOptions {
+func (s *Service) verifying(ctx context.Context, w Which) (bundle.VerifyOptions, error) {
 	o := bundle.VerifyOptions{
 		Tenant: w.Tenant, Agent: w.Agent, Identities: w.Identities, Keys: w.Keys, Signers: w.Signers,
-		Parent: s.bundles.ParentOf(w.Tenant, w.Agent),
+		Trusted: slices.Concat(w.Trusted, s.settings.Load().Trusted), Parent: s.bundles.ParentOf(w.Tenant, w.Agent),
+	}
+	if s.trusted != nil {
+		own, err := s.trusted(ctx)
+		if err != nil {
+			return o, err
+		}
+		o.Trusted = append(o.Trusted, own...)
 	}
 	switch {
 	case w.ID != "":
@@ -36,7 +45,7 @@ func (s *Service) verifying(w Which) bundle.VerifyOptions {
 	if o.Identities.Empty() {
 		o.Identities = s.settings.Load().Identities
 	}
-	return o
+	return o, nil
 }
 
 // path finds the file.
@@ -57,7 +66,11 @@ func (s *Service) open(ctx context.Context, w Which) (*bundle.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := bundle.Open(ctx, path, s.verifying(w))
+	o, err := s.verifying(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := bundle.Open(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -103,19 +116,23 @@ func (s *Service) Verify(ctx context.Context, w Which) (report *bundle.Report, e
 		}
 		s.counted("verify", began, failed)
 	}()
+	o, err := s.verifying(ctx, w)
+	if err != nil {
+		return nil, err
+	}
 	if w.ID == "" {
 		path, err := s.path(w)
 		if err != nil {
 			return nil, err
 		}
-		return bundle.Verify(ctx, path, s.verifying(w))
+		return bundle.Verify(ctx, path, o)
 	}
 	err = s.lockedOn(ctx, w.Tenant, w.Agent, w.ID, func(l *snapshot.Lock) error {
-		report, err = l.Verify(ctx, w.ID, s.clock(), s.verifying(w))
+		report, err = l.Verify(ctx, w.ID, s.clock(), o)
 		return err
 	})
 	if report == nil && snapshot.CannotWrite(err) { // then it is not recorded
-		return s.bundles.Verify(ctx, w.Tenant, w.Agent, w.ID, s.verifying(w))
+		return s.bundles.Verify(ctx, w.Tenant, w.Agent, w.ID, o)
 	}
 	return report, err
 }
@@ -134,10 +151,7 @@ func (s *Service) Diff(ctx context.Context, a, b Which) ([]snapshot.Change, erro
 	var heads [2]snapshot.Heads
 	for i, w := range []Which{a, b} {
 		var err error
-		if sides[i], err = s.open(ctx, w); err != nil {
-			return nil, err
-		}
-		if heads[i], err = snapshot.ReadHeads(ctx, sides[i], w.Agent, w.Keys); err != nil {
+		if sides[i], heads[i], err = s.Heads(ctx, w); err != nil {
 			return nil, err
 		}
 	}
@@ -146,6 +160,21 @@ func (s *Service) Diff(ctx context.Context, a, b Which) ([]snapshot.Change, erro
 		return changes, nil
 	}
 	return changes, snapshot.AddLines(ctx, changes, sides[0], sides[1], a.Agent, a.Keys)
+}
+
+// Heads verifies a bundle and returns its heads, with slugs where there are keys.
+func (s *Service) Heads(ctx context.Context, w Which) (*bundle.Bundle, snapshot.Heads, error) {
+	b, err := s.open(ctx, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	heads, err := snapshot.ReadHeads(ctx, b, w.Agent, w.Keys)
+	return b, heads, err
+}
+
+// Find finds an agent's bundle by its id.
+func (s *Service) Find(tenant, agent, id string) (snapshot.Info, error) {
+	return s.bundles.Find(tenant, agent, id)
 }
 
 // Export copies a bundle, and its .sha256 file, to a new file.
@@ -158,12 +187,14 @@ func (s *Service) Pin(ctx context.Context, tenant, agent, id string, pinned bool
 	return s.lockedOn(ctx, tenant, agent, id, func(l *snapshot.Lock) error { return l.Pin(id, pinned) })
 }
 
-// Delete deletes a bundle, but never the last verified one of the agent
-// (snapshot.ErrLastVerified), nor one that others rest on (snapshot.ErrParent).
-func (s *Service) Delete(ctx context.Context, tenant, agent, id string) (err error) {
+// Delete deletes a bundle. Errors are those of snapshot.Lock.Delete.
+func (s *Service) Delete(ctx context.Context, tenant, agent, id string, how snapshot.Deletion) (err error) {
 	began := s.clock()
 	defer func() { s.counted("delete", began, err) }()
-	err = s.lockedOn(ctx, tenant, agent, id, func(l *snapshot.Lock) error { return l.Delete(id) })
+	err = s.lockedOn(ctx, tenant, agent, id, func(l *snapshot.Lock) error {
+		how.Now = s.clock()
+		return l.Delete(id, how)
+	})
 	if err == nil {
 		s.events.Deleted(events.Deleted{Agent: agent, Tenant: tenant, ID: id})
 	}

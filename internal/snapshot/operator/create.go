@@ -18,18 +18,20 @@ type CreateRequest struct {
 	Tenant, Agent string
 	Label         string
 	By            string // bundle.ByCLI, …
-	// At is the instant to rebuild; zero is now.
+	// At is the instant to rebuild, by what had arrived; zero is now.
 	At time.Time
-	// CreatedAt is the time to give the bundle; zero is now. It makes bundles of
-	// the same memory equal.
+	// CreatedAt is the time to give the bundle; zero is now. With At it makes bundles
+	// of the same memory equal.
 	CreatedAt time.Time
+	// AllowEmpty makes a bundle also of no memory, which else is bundle.ErrEmpty.
+	AllowEmpty bool
 	// Recipients encrypt the bundle; nil stands for those of the settings, none in
 	// it for no encryption.
 	Recipients *bundle.Recipients
 	// Parent is the id of the bundle that an incremental one adds to.
 	Parent     string
 	Identities bundle.Identities // open the parent
-	Sign       bundle.Signer     // nil: no manifest.sig
+	Sign       bundle.Signer     // nil: the relay's identity, if there is one
 	Keys       bundle.Keys       // nil: whether engrams decrypt is not checked
 	Pin        bool
 	Managed    string // Record.Managed of the bundle
@@ -48,7 +50,7 @@ type Created struct {
 var errUnchanged = errors.New("nothing changed")
 
 // Create makes a bundle: of one read transaction, verified as it is written.
-// Errors are those of bundle.Write; store.ErrNotCovered and ErrFuture about At.
+// Errors are those of bundle.Write; store.ErrNotCovered and ErrFuture about At, bundle.ErrEmpty.
 func (s *Service) Create(ctx context.Context, q CreateRequest) (out Created, err error) {
 	began := s.clock()
 	defer func() { s.counted("create", began, err) }()
@@ -67,8 +69,11 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 		return Created{}, err
 	}
 	var out Created
-	err = s.capture(ctx, q.Agent, q.At, q.CreatedAt, func(v *store.View) error {
-		src := &source{view: v}
+	err = s.capture(ctx, q.Agent, q.At, func(v *store.View) error {
+		if o.AsOf.IsZero() {
+			o.AsOf = s.clock()
+		}
+		src := &source{view: v, latest: bundle.Latest(o.AsOf).Unix()}
 		if unlike != "" {
 			root, err := src.root(ctx)
 			if err != nil {
@@ -78,9 +83,7 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 				return errUnchanged
 			}
 		}
-		if since := v.HistorySince(); since > 0 {
-			o.HistorySince = time.Unix(since, 0)
-		}
+		o.HistorySince = historySince(v.HistorySince(), o.AsOf)
 		var info snapshot.Info
 		var err error
 		if o.CreatedAt.IsZero() {
@@ -113,13 +116,19 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 	return out, nil
 }
 
-// capture shows fn an agent's memory, at an instant unless it is zero, and by a
-// pinned clock unless that is zero.
-func (s *Service) capture(ctx context.Context, agent string, at, clock time.Time, fn func(*store.View) error) error {
-	q := store.CaptureQuery{Agent: agent}
-	if !clock.IsZero() {
-		q.Now = clock.Unix()
+// historySince is what a manifest says: the beginning of the next day, so that it is the
+// same for some time where history is kept for so many days, but no time to come.
+func historySince(since int64, asOf time.Time) time.Time {
+	if since <= 0 {
+		return time.Time{}
 	}
+	const day = 24 * 60 * 60
+	return time.Unix(min((since+day-1)/day*day, max(since, asOf.Unix())), 0)
+}
+
+// capture shows fn an agent's memory, at an instant unless it is zero.
+func (s *Service) capture(ctx context.Context, agent string, at time.Time, fn func(*store.View) error) error {
+	q := store.CaptureQuery{Agent: agent}
 	if !at.IsZero() {
 		if at.After(s.clock()) {
 			return fmt.Errorf("%s: %w", at.UTC().Format(time.RFC3339), ErrFuture)
@@ -134,7 +143,10 @@ func (s *Service) bundleOptions(ctx context.Context, q CreateRequest) (o bundle.
 	o = bundle.Options{
 		Label: q.Label, CreatedBy: q.By, CreatedAt: q.CreatedAt, AsOf: q.At,
 		Consistency: bundle.Transaction, Software: s.software, Sign: q.Sign, Keys: q.Keys,
-		Recipients: s.settings.Load().Recipients,
+		Recipients: s.settings.Load().Recipients, SomeEngrams: !q.AllowEmpty,
+	}
+	if o.Sign == nil {
+		o.Sign = s.sign
 	}
 	if q.Recipients != nil {
 		o.Recipients = *q.Recipients

@@ -32,7 +32,7 @@ func TestTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Delete(t.Context(), bundle.DefaultTenant, agent.Pub, first.ID); err != nil {
+	if err := w.Delete(t.Context(), bundle.DefaultTenant, agent.Pub, first.ID, snapshot.Deletion{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Sweep(t.Context(), snapshot.DefaultPolicy()); err != nil {

@@ -137,7 +137,7 @@ func TestRefused(t *testing.T) {
 		{"no such mode", restore(RestoreRequest{Which: which(made.ID), Mode: snapshot.Revert}), "repairs or rolls back"},
 		{"of another agent", restore(RestoreRequest{Which: Which{Tenant: bundle.DefaultTenant, Agent: owner.Pub, Path: made.Path}, Mode: snapshot.Repair}), agent.Pub},
 		{"of another tenant", restore(RestoreRequest{Which: Which{Tenant: "other", Agent: agent.Pub, Path: made.Path}, Mode: snapshot.Repair}), "other"},
-		{"the last verified", w.Delete(t.Context(), bundle.DefaultTenant, agent.Pub, made.ID), snapshot.ErrLastVerified.Error()},
+		{"the last verified", w.Delete(t.Context(), bundle.DefaultTenant, agent.Pub, made.ID, snapshot.Deletion{}), snapshot.ErrLastVerified.Error()},
 		{"a tenant that is no name", func() error { _, err := w.List("../x", ""); return err }(), "tenant"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
@@ -160,7 +160,7 @@ func TestIncremental(t *testing.T) {
 	if second.Parent != first.ID || second.Events != 1 {
 		t.Errorf("%+v", second)
 	}
-	if err := w.Delete(t.Context(), bundle.DefaultTenant, agent.Pub, first.ID); !errors.Is(err, snapshot.ErrParent) {
+	if err := w.Delete(t.Context(), bundle.DefaultTenant, agent.Pub, first.ID, snapshot.Deletion{}); !errors.Is(err, snapshot.ErrParent) {
 		t.Errorf("delete the parent: %v", err)
 	}
 	swept, err := w.Sweep(t.Context(), snapshot.Policy{Keep: 1})

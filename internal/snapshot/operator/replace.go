@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,7 +56,7 @@ func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceReques
 	pre, err := s.create(ctx, l, CreateRequest{
 		Tenant: q.Tenant, Agent: q.Agent, Label: "auto:pre-import-replace", By: bundle.ByAutoPreRestore,
 	}, "")
-	if err != nil {
+	if err != nil && !errors.Is(err, bundle.ErrEmpty) { // of nothing there is nothing to keep
 		return out, fmt.Errorf("the snapshot of the state before: %w", err)
 	}
 	out.PreSnapshot = pre.ID

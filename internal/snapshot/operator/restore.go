@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +18,11 @@ type RestoreRequest struct {
 	Mode snapshot.Mode // snapshot.Repair or snapshot.Rollback
 	// NoPre leaves out the snapshot of the state before.
 	NoPre bool
-	// Managed is Record.Managed of that snapshot.
+	// AllowUnsigned takes a bundle that nobody who is trusted signed, AllowEmpty rolls
+	// back to one without memory.
+	AllowUnsigned, AllowEmpty bool
+	// Managed is Record.Managed of that snapshot. Then it is made also where there is
+	// nothing to keep, and what is in the bundle makes no difference to the answer.
 	Managed string
 }
 
@@ -27,8 +32,10 @@ type Restored struct {
 	Tenant string        `json:"tenant"`
 	Agent  string        `json:"agent"`
 	Mode   snapshot.Mode `json:"mode"`
-	// PreSnapshot is the id of the bundle of the state before, if one was made.
+	// PreSnapshot is the id of the bundle of the state before, if one was made, and
+	// PrePath its file: who does the work keeps it in a folder of its own.
 	PreSnapshot string `json:"pre_snapshot,omitempty"`
+	PrePath     string `json:"pre_snapshot_path,omitempty"`
 	// Quarantine is the name under which a rollback put what it took away; empty if
 	// it took nothing.
 	Quarantine string `json:"quarantine,omitempty"`
@@ -48,8 +55,8 @@ type Restored struct {
 // Restore verifies a bundle as a whole, keeps the state before in a bundle of its
 // own, stages the events and switches them in: readers see the old state or the new
 // one. Nothing is changed unless the error is nil; running it again has the same
-// result. The error is bundle.ErrInvalid with the checks at fault, ErrNotAllowed or
-// ErrPartial for a rollback.
+// result. The error is bundle.ErrInvalid with the checks at fault, bundle.ErrUntrusted,
+// ErrNotAllowed, ErrPartial or ErrEmpty for a rollback.
 func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, err error) {
 	began := s.clock()
 	defer func() { s.counted(string(q.Mode), began, err) }()
@@ -59,6 +66,9 @@ func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, 
 	err = s.locked(ctx, q.Tenant, q.Agent, func(l *snapshot.Lock) error {
 		b, err := s.open(ctx, q.Which)
 		if err != nil {
+			return err
+		}
+		if err := errors.Join(unfit(b, q)...); err != nil {
 			return err
 		}
 		out, err = s.restore(ctx, l, b, q)
@@ -84,9 +94,42 @@ func (s *Service) allowed(m snapshot.Mode) error {
 	case m != snapshot.Repair && m != snapshot.Rollback:
 		return fmt.Errorf("mode %.40q: the operator repairs or rolls back", m)
 	case m == snapshot.Rollback && !s.settings.Load().RestoreAllow:
+		if s.process != "" {
+			return fmt.Errorf("%w: %s", ErrNotAllowed, s.process)
+		}
 		return ErrNotAllowed
 	}
 	return nil
+}
+
+// unfit says why a bundle that verifies will not do for a request.
+func unfit(b *bundle.Bundle, q RestoreRequest) (why []error) {
+	if !b.Report.Trusted && !q.AllowUnsigned {
+		why = append(why, fmt.Errorf("signature: %s: %w: its time, its tenant and that it is complete are nobody's word; --trust KEY trusts a signer, --allow-unsigned goes without",
+			b.Report.Check(bundle.CheckSignature).Reason, bundle.ErrUntrusted))
+	}
+	if q.Mode != snapshot.Rollback {
+		return why
+	}
+	if !b.Manifest.Whole() {
+		why = append(why, ErrPartial)
+	}
+	if b.Manifest.Empty() && !q.AllowEmpty && q.Managed == "" {
+		why = append(why, ErrEmpty)
+	}
+	return why
+}
+
+// Refusals are all reasons for which Restore would do nothing; none if it would.
+func (s *Service) Refusals(ctx context.Context, q RestoreRequest) (why []error) {
+	if err := s.allowed(q.Mode); err != nil {
+		why = append(why, err)
+	}
+	b, err := s.open(ctx, q.Which)
+	if err != nil {
+		return append(why, err)
+	}
+	return append(why, unfit(b, q)...)
 }
 
 func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle, q RestoreRequest) (Restored, error) {
@@ -95,9 +138,6 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 	freeMemory()
 	o := store.RestoreOptions{Mode: store.Repair, Agent: q.Agent, AsOf: b.Manifest.AsOf.Unix()}
 	if q.Mode == snapshot.Rollback {
-		if !b.Manifest.Whole() {
-			return out, ErrPartial
-		}
 		o.Mode, o.Name = store.Rollback, s.quarantineName("from-"+b.ID)
 	}
 	if !q.NoPre {
@@ -105,7 +145,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 		if err != nil {
 			return out, fmt.Errorf("the snapshot of the state before: %w", err)
 		}
-		out.PreSnapshot = pre.ID
+		out.PreSnapshot, out.PrePath = pre.ID, pre.Path
 		freeMemory()
 	}
 	done, err := s.switchIn(ctx, o, func(r *store.Restoration) (err error) {
@@ -150,8 +190,8 @@ func (s *Service) quarantineName(of string) string {
 	return s.clock().UTC().Format("20060102T150405.000Z") + "-" + of
 }
 
-// before keeps the state before a restore of b. It is encrypted as the settings
-// say, else for those who can read b.
+// before keeps the state before a restore of b, if there is any, and if anything is to be
+// repaired. It is encrypted as the settings say, else for those who can read b.
 func (s *Service) before(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle, q RestoreRequest) (Created, error) {
 	recipients := s.settings.Load().Recipients
 	if recipients.Empty() {
@@ -160,10 +200,18 @@ func (s *Service) before(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle
 			return Created{}, err
 		}
 	}
-	return s.create(ctx, l, CreateRequest{
+	unlike := ""
+	if q.Mode == snapshot.Repair && q.Managed == "" {
+		unlike = b.Manifest.HeadsRoot
+	}
+	pre, err := s.create(ctx, l, CreateRequest{
 		Tenant: q.Tenant, Agent: q.Agent, Label: "auto:pre-restore-" + b.ID, By: bundle.ByAutoPreRestore, Recipients: &recipients,
-		Managed: q.Managed,
-	}, "")
+		Managed: q.Managed, AllowEmpty: q.Managed != "",
+	}, unlike)
+	if errors.Is(err, errUnchanged) || errors.Is(err, bundle.ErrEmpty) {
+		return Created{}, nil
+	}
+	return pre, err
 }
 
 // stage hands the bundle's events to the store, without what the relay refuses
@@ -197,27 +245,25 @@ type Plan struct {
 	Mode    snapshot.Mode     `json:"mode"`
 	DryRun  bool              `json:"dry_run"` // true
 	Actions []snapshot.Action `json:"plan"`
+	Refused []string          `json:"refused,omitempty"` // why Restore would not do it
 }
 
 // Plan verifies a bundle as Restore does and says what Restore would do to the
 // agent's memory as it is, by address, with the keys of the request by slug and line
-// by line. It needs no lock and changes nothing. Whether a rollback is allowed is not
-// asked.
+// by line. It needs no lock and changes nothing. Why Restore would not do it is what
+// Refusals says.
 func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
 	b, err := s.open(ctx, q.Which)
 	if err != nil {
 		return Plan{}, err
-	}
-	if q.Mode == snapshot.Rollback && !b.Manifest.Whole() {
-		return Plan{}, ErrPartial
 	}
 	then, err := snapshot.ReadHeads(ctx, b, q.Agent, q.Keys)
 	if err != nil {
 		return Plan{}, err
 	}
 	p := Plan{ID: b.ID, Tenant: q.Tenant, Agent: q.Agent, Mode: q.Mode, DryRun: true}
-	err = s.capture(ctx, q.Agent, time.Time{}, time.Time{}, func(v *store.View) error {
-		src := &source{view: v}
+	err = s.capture(ctx, q.Agent, time.Time{}, func(v *store.View) error {
+		src := &source{view: v, latest: bundle.Latest(s.clock()).Unix()}
 		now, err := snapshot.ReadHeads(ctx, src, q.Agent, q.Keys)
 		if err != nil {
 			return err

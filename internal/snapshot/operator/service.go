@@ -19,6 +19,8 @@ import (
 var (
 	// ErrNotAllowed says that the configuration allows no rollback.
 	ErrNotAllowed = errors.New("taking newer heads away is allowed only with ENGRAMD_RESTORE_ALLOW=true in the environment of the process that does it")
+	// ErrEmpty says that a bundle holds no engram, so that a rollback takes all away.
+	ErrEmpty = errors.New("the snapshot holds no memory: a rollback to it takes all away (--allow-empty)")
 	// ErrFuture says that an instant to rebuild has not come yet.
 	ErrFuture = errors.New("that time has not come yet")
 	// ErrPartial says that a bundle holds only a part of the agent's memory, so that
@@ -33,6 +35,7 @@ type Settings struct {
 	Recipients   bundle.Recipients // of bundles, unless a request says otherwise
 	Identities   bundle.Identities // tried for encrypted bundles beside those of a request
 	LockTimeout  time.Duration
+	Trusted      []string // pubkeys whose signatures are believed beside the relay's own
 	RestoreAllow bool
 	Policy       snapshot.Policy
 	GCInterval   time.Duration // between sweeps; 0 is never
@@ -47,9 +50,13 @@ type Judge = func(ctx context.Context, ev *nostr.Event) (reject bool, reason str
 // Options make a Service. Bundles is required; Store for all that reads or
 // writes the database, Judge for all that writes.
 type Options struct {
-	Bundles  *snapshot.Store
-	Store    *store.Store
-	Judge    Judge
+	Bundles *snapshot.Store
+	Store   *store.Store
+	Judge   Judge
+	Sign    bundle.Signer // by the relay's identity; nil: only requests that bring a Signer make signed bundles
+	// Trusted are the relay's own keys, present and former; nil: none is known.
+	Trusted  func(ctx context.Context) ([]string, error)
+	Process  string // what this process is, in "… of the process that does it: Process"
 	Settings Settings
 	Software string            // "engramd 1.2.3", for manifests
 	Events   *events.Publisher // nil tells nobody
@@ -65,6 +72,9 @@ type Service struct {
 	bundles  *snapshot.Store
 	store    *store.Store
 	judge    Judge
+	sign     bundle.Signer
+	trusted  func(ctx context.Context) ([]string, error)
+	process  string
 	settings atomic.Pointer[Settings]
 	changed  chan struct{} // wakes the Worker
 	software string
@@ -77,7 +87,7 @@ type Service struct {
 // New makes a Service.
 func New(o Options) *Service {
 	s := &Service{
-		bundles: o.Bundles, store: o.Store, judge: o.Judge, software: o.Software,
+		bundles: o.Bundles, store: o.Store, judge: o.Judge, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
 		events: o.Events, metrics: o.Metrics, log: o.Log, clock: o.Clock,
 		changed: make(chan struct{}, 1),
 	}
@@ -123,7 +133,7 @@ func outcome(err error) string {
 	switch {
 	case err == nil:
 		return "ok"
-	case errors.Is(err, errUnchanged):
+	case errors.Is(err, errUnchanged), errors.Is(err, bundle.ErrEmpty):
 		return "unchanged"
 	case errors.Is(err, bundle.ErrInvalid), errors.Is(err, bundle.ErrChanged):
 		return "invalid"

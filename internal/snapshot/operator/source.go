@@ -30,11 +30,12 @@ func partOf(c bundle.Class) store.Part {
 }
 
 // source is an agent's memory in the database as a bundle holds it: without what
-// is not shaped as its kind must be, and without versions newer than the head of
-// their address, of which the newer one was deleted. A client that lists the same
+// is not shaped as its kind must be or dated too far ahead, and without versions newer
+// than the head of their address, of which the newer one was deleted. A client that lists the same
 // memory leaves the same out.
 type source struct {
 	view    *store.View
+	latest  int64               // the last time that an event may bear
 	heads   map[[32]byte]headAt // by address
 	leftOut [5]int              // by class; a class may be read more than once
 }
@@ -58,7 +59,7 @@ func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]by
 		if err != nil {
 			return err
 		}
-		if bundle.CheckShape(ev) != nil || class == bundle.History && s.newer(ev) {
+		if bundle.CheckShape(ev) != nil || int64(ev.CreatedAt) > s.latest || class == bundle.History && s.newer(ev) {
 			s.leftOut[class]++
 			return nil
 		}

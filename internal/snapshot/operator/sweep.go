@@ -28,6 +28,9 @@ func (s *Service) sweep(ctx context.Context, places []snapshot.Place, p snapshot
 			all = append(all, swept)
 			told.Deleted += len(swept.Deleted)
 			told.Staging += swept.Staging
+			for _, id := range swept.Damaged {
+				s.log.Warn("a snapshot is damaged: it is another file than was verified", "id", id, "tenant", place.Tenant)
+			}
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("agent %s, tenant %s: %w", place.Agent, place.Tenant, err))

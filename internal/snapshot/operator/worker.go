@@ -119,6 +119,9 @@ func (s *Service) scheduled(ctx context.Context, agent string, every time.Durati
 			break
 		}
 		_, err = s.create(ctx, l, CreateRequest{Tenant: bundle.DefaultTenant, Agent: agent, Label: "scheduled", By: bundle.ByScheduled}, root)
+		if errors.Is(err, bundle.ErrEmpty) {
+			return errUnchanged
+		}
 		return err
 	})
 }

@@ -16,7 +16,18 @@ import (
 	"engramd/internal/store/storetest"
 )
 
-var agent, owner = storetest.NewKey("agent"), storetest.NewKey("owner")
+var agent, owner, self = storetest.NewKey("agent"), storetest.NewKey("owner"), storetest.NewKey("relay")
+
+// sign signs as the relay, with its identity key.
+func sign(ev *nostr.Event) error {
+	by, err := bundle.NewSigner(self.Secret)
+	if err != nil {
+		return err
+	}
+	return by(ev)
+}
+
+func trusted(context.Context) ([]string, error) { return []string{self.Pub}, nil }
 
 // world is a Service over a store and a folder of snapshots, with one clock.
 type world struct {
@@ -33,7 +44,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 		Store:    storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now }),
 		Judge:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
 		Settings: Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
-		Software: "test", Clock: clock.Now,
+		Sign:     sign, Trusted: trusted, Software: "test", Clock: clock.Now,
 	}
 	for _, c := range change {
 		c(&o)

@@ -35,11 +35,14 @@ var ErrMoving = errors.New("the memory keeps changing while it is read")
 // It is a bundle.Source.
 type Capture struct {
 	Agent  string
-	AsOf   time.Time // when the first of the two lists was begun
+	AsOf   time.Time // when the first of the two lists was begun, or the instant asked for
 	Status client.Status
 	// LeftOut counts events that are not shaped as their kind must be, or that
-	// claim to be newer than a head and are no head.
+	// claim to be newer than a head and are no head, or to be of long after AsOf.
 	LeftOut int
+	// Unknown counts, of an instant in the past, engrams that are there now and of which
+	// no version of then is kept: they were not there yet, or it was dropped since.
+	Unknown int
 
 	events [5][]*nostr.Event // by bundle.Class
 }
@@ -60,11 +63,21 @@ func (c *Capture) Events(ctx context.Context, class bundle.Class, yield func([]b
 // Heads are the engrams that count.
 func (c *Capture) Heads() []*nostr.Event { return c.events[bundle.Heads] }
 
+// Wanted says what to capture.
+type Wanted struct {
+	Agent string
+	// Whole makes an answer that is not whole an error, client.ErrPartial.
+	Whole bool
+	// At is an instant in the past, by created_at; zero is now. Where no relay shows
+	// history, what was there then cannot be known in full.
+	At time.Time
+}
+
 // Take captures the memory of an agent as far as the client's key may read it: the
-// agent's all, an owner's what names it. whole makes an answer that is not whole
-// an error, client.ErrPartial; the others are those of Client.Ask, and ErrMoving.
-func Take(ctx context.Context, c *client.Client, agent string, whole bool, clock func() time.Time) (*Capture, error) {
-	t := &taking{c: c, agent: agent, whole: whole, relays: map[string]client.RelayStatus{}}
+// agent's all, an owner's what names it. Errors are client.ErrPartial, those of
+// Client.Ask, and ErrMoving.
+func Take(ctx context.Context, c *client.Client, want Wanted, clock func() time.Time) (*Capture, error) {
+	t := &taking{c: c, agent: want.Agent, whole: want.Whole, at: want.At, relays: map[string]client.RelayStatus{}}
 	began := clock()
 	before, err := t.list(ctx)
 	if err != nil {
@@ -81,9 +94,7 @@ func Take(ctx context.Context, c *client.Client, agent string, whole bool, clock
 			return t.fail(err)
 		}
 		if same(before, after) {
-			out := t.sorted(after, past)
-			out.AsOf = began
-			return out, nil
+			return t.captured(after, past, began)
 		}
 		before, began = after, again
 	}
@@ -95,8 +106,72 @@ type taking struct {
 	c      *client.Client
 	agent  string
 	whole  bool
+	at     time.Time                     // zero: now
 	relays map[string]client.RelayStatus // the worst that each relay said
 	order  []string
+	latest int64 // the last time that an event may bear
+}
+
+// captured is the capture of what was listed.
+func (t *taking) captured(list map[string]*nostr.Event, past []*nostr.Event, began time.Time) (*Capture, error) {
+	if t.at.IsZero() {
+		t.latest = bundle.Latest(began).Unix()
+		out := t.sorted(list, past)
+		out.AsOf = began
+		return out, nil
+	}
+	list, past, unknown := rewound(list, past, t.at.Unix())
+	t.latest = t.at.Unix()
+	out := t.sorted(list, past)
+	out.AsOf, out.Unknown = t.at, unknown
+	if unknown > 0 && !t.anyHistory() {
+		out.Status.Partial = true
+		if t.whole {
+			return t.fail(fmt.Errorf("%w in full: none shows superseded versions, so that what was there then is not known", client.ErrPartial))
+		}
+	}
+	return out, nil
+}
+
+// anyHistory reports whether some relay showed superseded versions.
+func (t *taking) anyHistory() bool {
+	return slices.ContainsFunc(t.order, func(url string) bool { return !errors.Is(t.relays[url].Err, client.ErrNoHistory) })
+}
+
+// rewound are list and history as they were at an instant, by created_at: of each address
+// that is listed the newest version of then. What was deleted since is gone.
+func rewound(list map[string]*nostr.Event, past []*nostr.Event, at int64) (map[string]*nostr.Event, []*nostr.Event, int) {
+	then, heads, now := map[string]*nostr.Event{}, map[string]*nostr.Event{}, map[string]int{}
+	var before []*nostr.Event
+	for _, ev := range list {
+		switch {
+		case ev.Kind == kindDeletion || ev.Kind == kindVanish:
+			then[ev.ID] = ev // also a later one: what it deleted is gone
+		default:
+			now[addressOf(ev)] = ev.Kind
+			past = append(past, ev)
+		}
+	}
+	seen := map[string]bool{}
+	for _, ev := range past {
+		if int64(ev.CreatedAt) > at || seen[ev.ID] {
+			continue
+		}
+		seen[ev.ID] = true
+		before = append(before, ev)
+		if at := addressOf(ev); now[at] != 0 && bundle.CheckShape(ev) == nil && nipae.Newer(ev, heads[at]) {
+			heads[at] = ev
+		}
+	}
+	unknown := 0
+	for at, listed := range now {
+		if head := heads[at]; head != nil {
+			then[head.ID] = head
+		} else if listed == nipae.Kind {
+			unknown++
+		}
+	}
+	return then, before, unknown
 }
 
 // fail is an empty capture that says how the relays did.

@@ -88,27 +88,11 @@ func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Ke
 func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now *Capture, keys bundle.Keys,
 	check func(old, text string) error,
 ) ([]Step, error) {
-	wanted := map[string]bool{}
-	for _, a := range p.Actions {
-		if a.Op == snapshot.Write {
-			wanted[a.Bundle.ID] = true
-		}
-	}
-	old := map[string]*nostr.Event{}
-	err := b.Events(ctx, bundle.Heads, func(line []byte) error {
-		ev, err := wire.ParseEvent(line)
-		if err == nil && wanted[ev.ID] {
-			old[ev.ID] = ev
-		}
-		return err
-	})
+	old, err := p.wanted(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	there := map[string]*nostr.Event{}
-	for _, ev := range now.Heads() {
-		there[ev.Tags.GetD()] = ev
-	}
+	there := now.byD()
 	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*client.Memory{}}
 	var steps []Step
 	times := newSpread()
@@ -130,6 +114,58 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 		}
 	}
 	return steps, nil
+}
+
+// wanted are the bundle's events whose bodies are written again, by id.
+func (p Plan) wanted(ctx context.Context, b bundle.Source) (map[string]*nostr.Event, error) {
+	ids := map[string]bool{}
+	for _, a := range p.Actions {
+		if a.Op == snapshot.Write {
+			ids[a.Bundle.ID] = true
+		}
+	}
+	old := map[string]*nostr.Event{}
+	err := b.Events(ctx, bundle.Heads, func(line []byte) error {
+		ev, err := wire.ParseEvent(line)
+		if err == nil && ids[ev.ID] {
+			old[ev.ID] = ev
+		}
+		return err
+	})
+	return old, err
+}
+
+// byD are the heads by their address.
+func (c *Capture) byD() map[string]*nostr.Event {
+	there := map[string]*nostr.Event{}
+	for _, ev := range c.Heads() {
+		there[ev.Tags.GetD()] = ev
+	}
+	return there
+}
+
+// Refusals are what check says of all texts that would be written, each with its slug.
+func (p Plan) Refusals(ctx context.Context, b bundle.Source, now *Capture, keys bundle.Keys, check func(old, text string) error) ([]error, error) {
+	old, err := p.wanted(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	there := now.byD()
+	w := &writing{keys: keys, agent: now.Agent, check: check}
+	var why []error
+	for _, a := range p.Actions {
+		if a.Op != snapshot.Write || old[a.Bundle.ID] == nil {
+			continue
+		}
+		body, err := w.open(old[a.Bundle.ID])
+		if err == nil {
+			err = w.checked(there[a.D], body)
+		}
+		if err != nil {
+			why = append(why, fmt.Errorf("%s: %w", a.Slug, err))
+		}
+	}
+	return why, nil
 }
 
 // writing makes events for the owners that there are.

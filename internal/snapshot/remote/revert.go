@@ -19,6 +19,8 @@ type Done struct {
 	Sent    int // in this run; the others were there already
 	Partial int // events that not every relay took
 	Status  client.Status
+
+	names Names
 }
 
 const (
@@ -29,13 +31,31 @@ const (
 	together = 16
 )
 
+// Names gives a step's event its slug, for errors; "" where it has none to give.
+type Names func(*nostr.Event) string
+
+// NamesOf reads slugs with keys.
+func NamesOf(agent string, keys bundle.Keys) Names {
+	return func(ev *nostr.Event) string {
+		key, ok := keys(agent, ownerOf(ev))
+		if !ok {
+			return ""
+		}
+		engram, err := nipae.Open(key, agent, ownerOf(ev), ev)
+		if err != nil {
+			return ""
+		}
+		return string(engram.Slug())
+	}
+}
+
 // Run sends the steps of a journal, some at a time, and those about core only when
 // all others are acknowledged. It stops at the first that is in conflict, a
-// *client.ConflictError, and writes nothing after it: what is there is neither what
+// *client.ConflictError that names the slug, and writes nothing after it: what is there is neither what
 // was there when the journal was made nor what the journal writes. It stops when no
 // relay takes an event as well. Run again, it goes on.
-func Run(ctx context.Context, c *client.Client, j *Journal) (Done, error) {
-	out := Done{Steps: len(j.Steps)}
+func Run(ctx context.Context, c *client.Client, j *Journal, names Names) (Done, error) {
+	out := Done{Steps: len(j.Steps), names: names}
 	for _, core := range []bool{false, true} {
 		steps := slices.DeleteFunc(slices.Clone(j.Steps), func(s Step) bool { return s.Core != core })
 		for some := range slices.Chunk(steps, window) {
@@ -61,7 +81,7 @@ func (d *Done) some(ctx context.Context, c *client.Client, steps []Step) error {
 	var conflict error
 	for _, s := range steps {
 		head := heads[s.Event.Tags.GetD()]
-		if conflict = s.conflict(head, a.Partial()); conflict != nil {
+		if conflict = s.conflict(d.names(s.Event), head, a.Partial()); conflict != nil {
 			break
 		}
 		// Unless all relays say the same, some may lack it. Where it is, it is a duplicate.
@@ -76,13 +96,13 @@ func (d *Done) some(ctx context.Context, c *client.Client, steps []Step) error {
 }
 
 // conflict says why a step cannot be done over what is at its address, nil for nothing.
-func (s Step) conflict(head *nostr.Event, partial bool) error {
+func (s Step) conflict(slug string, head *nostr.Event, partial bool) error {
 	switch {
 	case head == nil && s.Base != "" && !partial:
 		// It was deleted meanwhile, which a newer version would undo.
-		return &client.ConflictError{Reason: "what was there when the revert was planned has been deleted"}
+		return &client.ConflictError{Reason: slug + ": what was there when the revert was planned has been deleted"}
 	case head != nil && head.ID != s.Event.ID && head.ID != s.Base:
-		return &client.ConflictError{Reason: "another version was written since the revert was planned"}
+		return &client.ConflictError{Reason: slug + ": another version was written since the revert was planned"}
 	}
 	return nil
 }
@@ -137,20 +157,22 @@ func (d *Done) confirm(ctx context.Context, c *client.Client, j *Journal) error 
 		return fmt.Errorf("%w: %w", client.ErrUnverified, err)
 	}
 	heads := headsOf(a.Events)
-	lost, superseded := 0, 0
+	lost, superseded, first := 0, 0, ""
 	for _, s := range j.Steps {
 		switch head := heads[s.Event.Tags.GetD()]; {
 		case head == nil || head.ID != s.Event.ID && !nipae.Newer(head, s.Event):
 			lost++
 		case head.ID != s.Event.ID:
-			superseded++
+			if superseded++; first == "" {
+				first = d.names(s.Event)
+			}
 		}
 	}
 	switch {
 	case lost > 0:
 		return fmt.Errorf("%w: %d of %d", client.ErrUnverified, lost, len(j.Steps))
 	case superseded > 0:
-		return &client.ConflictError{Sent: true, Reason: fmt.Sprintf("%d of %d were superseded while the revert went on", superseded, len(j.Steps))}
+		return &client.ConflictError{Sent: true, Reason: fmt.Sprintf("%d of %d were superseded while the revert went on, first %s", superseded, len(j.Steps), first)}
 	}
 	return nil
 }

@@ -20,10 +20,14 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 	var rest []*nostr.Event
 	for _, ev := range list {
 		switch {
+		case (ev.Kind == kindVanish || ev.Kind == kindDeletion) && t.late(ev):
+			if t.at.IsZero() {
+				out.LeftOut++
+			}
 		case ev.Kind == kindVanish, ev.Kind == kindDeletion && !gone.has(ev):
 			out.put(bundle.Deletions, ev)
 		case gone.has(ev):
-		case bundle.CheckShape(ev) != nil:
+		case bundle.CheckShape(ev) != nil, t.late(ev):
 			out.LeftOut++
 		default:
 			at := addressOf(ev)
@@ -51,7 +55,7 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 		head := heads[addressOf(ev)]
 		switch {
 		case ev.Kind == kindRelayList, seen[ev.ID], head != nil && head.ID == ev.ID, gone.has(ev):
-		case bundle.CheckShape(ev) != nil, head != nil && nipae.Newer(ev, head):
+		case bundle.CheckShape(ev) != nil, t.late(ev), head != nil && nipae.Newer(ev, head):
 			out.LeftOut++
 		default:
 			out.put(bundle.History, ev)
@@ -60,6 +64,9 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 	}
 	return out
 }
+
+// late reports whether an event is dated after the instant of the capture.
+func (t *taking) late(ev *nostr.Event) bool { return int64(ev.CreatedAt) > t.latest }
 
 func (c *Capture) put(class bundle.Class, ev *nostr.Event) {
 	c.events[class] = append(c.events[class], ev)

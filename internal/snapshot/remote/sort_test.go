@@ -24,7 +24,7 @@ func TestSorted(t *testing.T) {
 	for _, ev := range []*nostr.Event{head, lagging, gone, malformed, deletion, relays, older} {
 		list[ev.ID] = ev
 	}
-	tk := &taking{agent: agent.Pub, c: newClient(t)}
+	tk := &taking{agent: agent.Pub, c: newClient(t), latest: 1_000}
 	c := tk.sorted(list, []*nostr.Event{past, head, ahead, orphan, gone, past})
 	for class, want := range map[bundle.Class][]*nostr.Event{
 		bundle.Heads: {head}, bundle.History: {lagging, past, orphan}, bundle.Deletions: {deletion}, bundle.Relays: {relays}, bundle.Contracts: nil,
@@ -72,7 +72,7 @@ func TestSortedVanish(t *testing.T) {
 		for _, ev := range []*nostr.Event{relays, before, at, after, deletion, tt.vanish} {
 			list[ev.ID] = ev
 		}
-		c := (&taking{agent: agent.Pub, c: newClient(t)}).sorted(list, []*nostr.Event{past, before})
+		c := (&taking{agent: agent.Pub, c: newClient(t), latest: 1_000}).sorted(list, []*nostr.Event{past, before})
 		if len(c.events[bundle.Heads]) != tt.heads || len(c.events[bundle.History]) != tt.history || len(c.events[bundle.Deletions]) != tt.deletions || c.LeftOut != 0 {
 			t.Errorf("%s: %d heads, %d versions, %d deletions, %d left out", tt.name, len(c.events[bundle.Heads]), len(c.events[bundle.History]), len(c.events[bundle.Deletions]), c.LeftOut)
 		}

@@ -2,12 +2,30 @@ package remote
 
 import (
 	"context"
+	"encoding/hex"
 
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
+
+// Root is what heads_root of a bundle of the capture will be, in hex.
+func (c *Capture) Root() string {
+	var leaves []bundle.Leaf
+	for _, ev := range c.Heads() {
+		var d, id [32]byte
+		if n, err := hex.Decode(d[:], []byte(ev.Tags.GetD())); err != nil || n != len(d) {
+			continue // no engram has such an address: CheckShape
+		}
+		if n, err := hex.Decode(id[:], []byte(ev.ID)); err != nil || n != len(id) {
+			continue
+		}
+		leaves = append(leaves, bundle.NewLeaf(d, id, int64(ev.CreatedAt)))
+	}
+	root := bundle.HeadsRoot(leaves)
+	return hex.EncodeToString(root[:])
+}
 
 // Text is one record of a memory in plain text.
 type Text struct {

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/mcp"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/snapshot/remote"
+)
+
+// snapshotTaker is what the server keeps the agent's memory with: as engramctl snapshot
+// create does, but for nothing new when nothing changed.
+func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Context, string) (mcp.Snapshot, error) {
+	return func(ctx context.Context, label string) (out mcp.Snapshot, err error) {
+		p, err := party{}.with(c.Identity())
+		if err != nil {
+			return out, err
+		}
+		how, err := a.bundleOptions(p, createOptions{label: label})
+		if err != nil {
+			return out, err
+		}
+		captured, err := remote.Take(ctx, c, remote.Wanted{Agent: p.agent, Whole: true}, time.Now)
+		if captured != nil {
+			out.Status = captured.Status
+		}
+		if err != nil {
+			return out, err
+		}
+		err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
+			info, same, err := lock.Unchanged(captured.Root(), time.Now())
+			if err == nil && !same {
+				info, err = a.keep(ctx, lock, captured, how)
+			}
+			out.ID, out.Size, out.CreatedAt, out.Unchanged, out.Memories = info.ID, info.Size, info.CreatedAt.Unix(), same, len(captured.Heads())
+			return err
+		})
+		switch {
+		case errors.Is(err, bundle.ErrEmpty):
+			err = mcp.ErrNothing
+		case errors.Is(err, snapshot.ErrHeld):
+			err = fmt.Errorf("%w: %w", mcp.ErrInUse, err)
+		}
+		return out, err
+	}
+}

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// ListAllAt is ListAll of an instant in the past, in Unix seconds, by the times that
+// versions bear (created_at): of each address that has a head now the newest version of
+// then that the relays keep. unknown counts addresses of which none is kept: they were not
+// there yet, or the versions of then were dropped. The Status is partial also if some are
+// unknown and no relay shows superseded versions. Errors are as of ListAll.
+func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown int, status Status, err error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	asking, done := part(ctx, 0.5)
+	now, err := m.c.ask(asking, m.all())
+	done()
+	if err != nil {
+		return Listing{}, 0, m.status(now.Relays, 0), err
+	}
+	past, err := m.c.AskHistory(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}})
+	if err != nil && !errors.Is(err, ErrNoRelay) { // what failed where is in its answers
+		return Listing{}, 0, m.status(now.Relays, 0), err
+	}
+	relays, shown := bothRelays(now.Relays, past.Relays)
+	events, unknown := m.until(at, now.Events, past.Events)
+	heads, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, events), relays)
+	status.Partial = status.Partial || unknown > 0 && !shown
+	if err != nil {
+		return Listing{}, unknown, status, err
+	}
+	return listingOf(heads), unknown, status, nil
+}
+
+// until are the versions that are not newer than an instant, of addresses of the pair
+// that have a head now, and of how many of these there is none.
+func (m *Memory) until(at int64, now, past []*nostr.Event) (events []*nostr.Event, unknown int) {
+	there, found := map[string]bool{}, map[string]bool{}
+	for _, ev := range now {
+		there[ev.Tags.GetD()] = true
+	}
+	for _, ev := range slices.Concat(now, past) {
+		d := ev.Tags.GetD()
+		if int64(ev.CreatedAt) <= at && there[d] && ev.Tags.FindWithValue("p", m.owner) != nil {
+			events = append(events, ev)
+			found[d] = true
+		}
+	}
+	return events, len(there) - len(found)
+}
+
+// bothRelays is what became of two questions at each relay, and whether one of them
+// answered the second.
+func bothRelays(heads, past []RelayStatus) (relays []RelayStatus, shown bool) {
+	for _, r := range heads {
+		k := kept{heads: relayAnswer{status: r}, past: relayAnswer{status: RelayStatus{URL: r.URL, Complete: true}}}
+		for _, p := range past {
+			if p.URL == r.URL {
+				k.past.status = p
+				shown = shown || p.Err == nil
+			}
+		}
+		relays = append(relays, k.status())
+	}
+	return relays, shown
+}
