@@ -133,6 +133,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
+	share.Beside(store.ThreadsInC(c.cfg.Store.Readers))
 	c.memory = memory.New(c.cfg.Limits.Memory, memory.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
 	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
