@@ -71,6 +71,7 @@ type Server struct {
 	scratch       scratch
 	deflaters     deflaters
 	queued        atomic.Int64  // bytes in all outboxes
+	queues        queues        // the same by share
 	queuedSeen    atomic.Int64  // what of that the metrics know
 	subscriptions atomic.Uint64 // made so far
 	connections   atomic.Uint64 // the same
@@ -217,6 +218,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	if !s.add(c, addr) {
 		t.abort()
 		s.live.leave(&c.feed)
+		s.queues.leave(c.out.share)
 		return false
 	}
 	go c.serve()
