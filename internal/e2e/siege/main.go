@@ -25,6 +25,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"engramd/internal/e2e/relaytest"
@@ -88,7 +89,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer v.close()
 	t := &table{floor: o.floor}
-	alone, err := v.measure(ctx, o.each)
+	alone, err := look(ctx, f, v, o.each)
 	if err != nil {
 		return fmt.Errorf("alone: %w", err)
 	}
@@ -139,6 +140,7 @@ func chosen(o options) ([]attack, error) {
 // besieged is what was seen during one attack.
 type besieged struct {
 	measured
+	disk    seen    // a small durable write beside the relay's data
 	memory  int64   // most that the relay had for itself, bytes
 	cpu     float64 // processors that the relay had
 	strikes float64 // frames and requests of the attackers, per second
@@ -153,17 +155,29 @@ func attackWith(ctx context.Context, f *field, v *victim, a attack, each time.Du
 		_, memoryErr := stop()
 		return besieged{}, errors.Join(err, memoryErr)
 	}
-	var b besieged
-	had, err := f.relay.CPU()
-	start := time.Now()
-	m, measureErr := v.measure(ctx, each)
-	has, cpuErr := f.relay.CPU()
-	b.measured, b.cpu = m, (has-had).Seconds()/time.Since(start).Seconds()
+	b, err := look(ctx, f, v, each)
 	strikes, recallErr := attackers.recall()
 	peak, memoryErr := stop()
 	b.strikes, b.memory = strikes, peak
-	if err := errors.Join(err, measureErr, cpuErr, recallErr, memoryErr, v.settle(ctx)); err != nil {
+	if err := errors.Join(err, recallErr, memoryErr, v.settle(ctx)); err != nil {
 		return besieged{}, err
 	}
 	return b, nil
+}
+
+// look measures for so long.
+func look(ctx context.Context, f *field, v *victim, long time.Duration) (b besieged, err error) {
+	had, err := f.relay.CPU()
+	if err != nil {
+		return b, err
+	}
+	start := time.Now()
+	var diskErr error
+	var disk sync.WaitGroup
+	disk.Go(func() { b.disk, diskErr = f.disk(ctx, long) })
+	b.measured, err = v.measure(ctx, long)
+	disk.Wait()
+	has, cpuErr := f.relay.CPU()
+	b.cpu = (has - had).Seconds() / time.Since(start).Seconds()
+	return b, errors.Join(err, diskErr, cpuErr)
 }
