@@ -133,6 +133,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
+	share.Beside(store.ThreadsInC(c.cfg.Store.Readers))
 	c.memory = memory.New(c.cfg.Limits.Memory, memory.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
 	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
@@ -264,7 +265,7 @@ func (c *serveCommand) openSurfaces() {
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, API: c.api, Shares: c.shares,
+		Management: c.admin, Used: c.used, API: c.api, Shares: c.shares, Pressed: c.memory.Pressed,
 		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })

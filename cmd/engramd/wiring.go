@@ -113,7 +113,7 @@ func sessionLimits(cfg *config.Config) session.Limits {
 		MessageBytes: l.MessageBytes, Subscriptions: l.Subscriptions, Filters: l.Filters, FilterValues: l.FilterValues,
 		LiveBytes: l.LiveBytes, LiveShare: l.LiveBytesPerShare, LiveTotal: l.LiveBytesTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
 		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes, WaitingShare: l.WaitingBytesPerShare, WaitingTotal: l.WaitingBytesTotal,
-		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueTotal: l.QueueTotal,
+		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueShare: l.QueueShare, QueueTotal: l.QueueTotal,
 		PingEvery: t.Ping, Silence: t.Silence, Stall: t.WriteStall, Handshake: t.Handshake,
 	}
 }

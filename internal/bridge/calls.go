@@ -111,6 +111,10 @@ func (h *Handler) count(c *call) error {
 
 // granted reads the filters and asks the gate.
 func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
+	if h.pressed() {
+		h.metrics.HTTPRefused("memory")
+		return nil, refused("error: the relay is short of memory, try again later")
+	}
 	var filters []nostr.Filter
 	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
 		if filters, err = wire.ParseFilters(c.body, c.limits.wireLimits()); err != nil {

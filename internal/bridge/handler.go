@@ -58,6 +58,10 @@ type Options struct {
 	// Shares says whom a request is charged to; nil means a book of default rules.
 	Shares *share.Book
 
+	// Pressed tells that the process is short of memory: then nothing is queried or
+	// counted. nil means never.
+	Pressed func() bool
+
 	// API is served below /api/; nil serves nothing there.
 	API API
 
@@ -92,6 +96,7 @@ type Handler struct {
 	management Management
 	used       *replay.Memory
 	further    API // below /api/
+	pressed    func() bool
 }
 
 // New makes the handler. The relay's page and its websocket are at / and at
@@ -114,6 +119,9 @@ func New(o Options) *Handler {
 	h.backend = o.Backend
 	h.management, h.used = o.Management, o.Used
 	h.further = o.API
+	if h.pressed = o.Pressed; h.pressed == nil {
+		h.pressed = func() bool { return false }
+	}
 	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
 	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is our own, and tested
 	h.shares = o.Shares

@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -73,7 +72,7 @@ type pools struct {
 }
 
 func newPools() pools {
-	processors := runtime.GOMAXPROCS(0)
+	processors := share.Processors()
 	checks := share.SlotLimits{Places: 2 * processors, Waiting: maxChecking, WaitingPerShare: maxChecking, Patience: 5 * time.Second}
 	few := checks
 	few.Places = 2

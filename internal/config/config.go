@@ -98,6 +98,7 @@ type Limits struct {
 	QueueMark             int
 	QueueBytes            int
 	QueueFrames           int
+	QueueShare            int64
 	QueueTotal            int64
 	LiveBytes             int64
 	LiveBytesPerShare     int64

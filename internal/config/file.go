@@ -25,7 +25,7 @@ func (c *Config) setFile(opts []*Option, path, text string) []error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		i := slices.IndexFunc(opts, func(o *Option) bool { return o.Key == key })
 		if i < 0 {
-			errs = append(errs, fmt.Errorf("%s: %w", path, unknown("key", key, names(opts, func(o *Option) string { return o.Key }))))
+			errs = append(errs, fmt.Errorf("%s: %w", path, unknown("key", key, opts, func(o *Option) string { return o.Key })))
 			continue
 		}
 		if err := opts[i].value.setTOML(values[key]); err != nil {

@@ -29,6 +29,10 @@ func Register(fs *flag.FlagSet) *Flags {
 			fs.Func(o.Flag(), o.Help, set)
 		}
 	}
+	for _, r := range replaced {
+		name := (&Option{Key: r.key}).Flag()
+		fs.Func(name, "replaced", func(string) error { return successor("flag", name, (*Option).Flag) })
+	}
 	return f
 }
 

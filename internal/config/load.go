@@ -78,7 +78,7 @@ func (c *Config) setEnv(opts []*Option, env []string) []error {
 		}
 		i := slices.IndexFunc(opts, func(o *Option) bool { return o.Env() == name })
 		if i < 0 {
-			errs = append(errs, unknown("environment variable", name, names(opts, (*Option).Env)))
+			errs = append(errs, unknown("environment variable", name, opts, (*Option).Env))
 			continue
 		}
 		if err := opts[i].value.setText([]string{text}); err != nil {
@@ -107,12 +107,4 @@ func (c *Config) setFlags(opts []*Option, flags *Flags) []error {
 		c.origins[o.Key] = "flag --" + o.Flag()
 	}
 	return errs
-}
-
-func names(opts []*Option, of func(*Option) string) []string {
-	out := make([]string, len(opts))
-	for i, o := range opts {
-		out[i] = of(o)
-	}
-	return out
 }

@@ -234,3 +234,32 @@ func TestConfigVariableNamesTheFile(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 }
+
+// An option of an earlier version is named with what took its place, wherever it is set.
+func TestReplacedOptions(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		env, args  []string
+		want       []string
+	}{
+		{"file", "[limits]\nlive_values = 5\nlive_total = 6\n", nil, nil, []string{
+			`key "limits.live_values"`, `"limits.live_bytes"`, `key "limits.live_total"`, `"limits.live_bytes_total"`, "bytes of memory"}},
+		{"environment", "", []string{"ENGRAMD_LIMITS_LIVE_VALUES=5"}, nil, []string{
+			`environment variable "ENGRAMD_LIMITS_LIVE_VALUES"`, `"ENGRAMD_LIMITS_LIVE_BYTES"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := load(t, c.file, c.env, c.args...)
+			for _, want := range c.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+			}
+		})
+	}
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	Register(fs)
+	if err := fs.Parse([]string{"--limits-live-total", "5"}); err == nil || !strings.Contains(err.Error(), `"limits-live-bytes-total"`) {
+		t.Errorf("flag: %v", err)
+	}
+}

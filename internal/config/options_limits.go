@@ -25,6 +25,7 @@ func (c *Config) limitOptions() []*Option {
 		{"limits.queue_mark", "Bytes waiting to be sent to one client above which its stored results pause.", true, sizeOf(&l.QueueMark, 256<<10, 4<<10)},
 		{"limits.queue_bytes", "Bytes waiting to be sent to one client above which live events cut it off.", true, sizeOf(&l.QueueBytes, 8<<20, 256<<10)},
 		{"limits.queue_frames", "Messages waiting to be sent to one client above which live events cut it off.", true, num(&l.QueueFrames, 16384, 1, maxInt)},
+		{"limits.queue_per_share", "Bytes waiting for the clients of one address or known key (docs/operating.md, Shares) above which those of them over queue_mark are cut off.", true, one(&l.QueueShare, 128<<20, size[int64](1<<20, math.MaxInt64))},
 		{"limits.queue_total", "Bytes waiting for all clients together above which those over queue_mark are cut off.", true, one(&l.QueueTotal, 512<<20, size[int64](1<<20, math.MaxInt64))},
 		{"limits.live_bytes", "Memory for the filters of all open subscriptions of one connection: 1,536 for one filter, and for each value its length and 112 more.", true, bytesOf(&l.LiveBytes, 8<<20)},
 		{"limits.live_bytes_per_share", "The same for one address or known key (docs/operating.md, Shares).", true, bytesOf(&l.LiveBytesPerShare, 32<<20)},

@@ -5,9 +5,34 @@ import (
 	"strings"
 )
 
-// unknown names a key that is no option, and the option that was meant, if one
-// is near.
-func unknown(what, name string, known []string) error {
+// replaced are keys of earlier versions, by those that stand in their place.
+// Their values counted something else, so that none of them is taken over.
+var replaced = []struct{ key, now, why string }{
+	{"limits.live_values", "limits.live_bytes", "live filters are bounded in bytes of memory, no longer in values"},
+	{"limits.live_total", "limits.live_bytes_total", "live filters are bounded in bytes of memory, no longer in values"},
+}
+
+// successor is the error for a key that was replaced; of is how an option is
+// called here (its key, flag or variable). nil is for any other name.
+func successor(what, name string, of func(*Option) string) error {
+	for _, r := range replaced {
+		if of(&Option{Key: r.key}) == name {
+			return fmt.Errorf("%s %q is of an earlier version: %s; it was replaced by %q, so take it out or set that", what, name, r.why, of(&Option{Key: r.now}))
+		}
+	}
+	return nil
+}
+
+// unknown names a key that is no option, and the option that took its place, or
+// was meant, if one is near.
+func unknown(what, name string, opts []*Option, of func(*Option) string) error {
+	if err := successor(what, name, of); err != nil {
+		return err
+	}
+	known := make([]string, len(opts))
+	for i, o := range opts {
+		known[i] = of(o)
+	}
 	if near := nearest(name, known); near != "" {
 		return fmt.Errorf("unknown %s %q: did you mean %q?", what, name, near)
 	}

@@ -61,7 +61,7 @@ func TestDeliveryAllocations(t *testing.T) {
 func deafConn(s *Server) *conn {
 	c := &conn{srv: s}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.out.init(&s.queued)
+	c.out.init(&s.queued, &shareQueue{})
 	c.out.closing = true
 	who := share.Who{Share: "192.0.2.1", Conn: s.shares.Enter(netip.Addr{}).Conn}
 	c.who.Store(&who)

@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"net"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +18,7 @@ import (
 // hold takes all seats of those who are behind, until the test gives them back.
 // Who reads and answers needs them too, so that nothing must be asked meanwhile.
 func (r *rig) hold() (goOn func()) {
-	seats := make([]share.Seat, runtime.GOMAXPROCS(0))
+	seats := make([]share.Seat, share.Processors())
 	for i := range seats {
 		seats[i].Of = r.seats
 		seats[i].Sit(share.Who{Share: "test"})

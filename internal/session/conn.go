@@ -59,7 +59,7 @@ func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who s
 	c.ctx, c.cancel = context.WithCancel(share.With(relay.WithAddr(context.Background(), addr), who))
 	c.asking, c.unask = context.WithCancel(c.ctx)
 	c.in.init()
-	c.out.init(&s.queued)
+	c.out.init(&s.queued, s.queues.enter(who))
 	c.effects = effects{c: c, ctx: c.ctx, asking: c.asking, who: who}
 	c.who.Store(&who)
 	c.feed.c = c
@@ -219,6 +219,7 @@ func (c *conn) end() {
 	c.srv.live.leave(&c.feed)
 	c.filters.Close()
 	c.held.Close()
+	c.srv.queues.leave(c.out.share)
 	func() {
 		defer c.rescue("disconnect")
 		c.srv.backend.Disconnected(context.WithoutCancel(c.effects.ctx))

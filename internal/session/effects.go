@@ -291,6 +291,7 @@ func (e *effects) prove(pubkey string) {
 	e.c.who.Store(&who)
 	e.c.filters.Move(who)
 	e.c.held.Move(who)
+	e.c.srv.queues.leave(e.c.out.move(e.c.srv.queues.enter(who)))
 }
 
 // leave gives back what the connection held, at its end.

@@ -60,7 +60,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		FramesBurst: 10_000, FramesRate: 2_000, Stall: 10 * time.Second, PingEvery: 30 * time.Second, Handshake: 10 * time.Second,
 		// Where the specification says "bounded" only:
 		LiveBytes: 8 << 20, LiveShare: 32 << 20, LiveTotal: 128 << 20, Keys: 256, WaitingFrames: 1_024, WaitingBytes: 1 << 20, WaitingShare: 8 << 20, WaitingTotal: 64 << 20,
-		QueueMark: 256 << 10, QueueBytes: 8 << 20, QueueFrames: 16_384, QueueTotal: 512 << 20,
+		QueueMark: 256 << 10, QueueBytes: 8 << 20, QueueFrames: 16_384, QueueShare: 128 << 20, QueueTotal: 512 << 20,
 		Silence: 75 * time.Second, Linger: time.Second,
 	}
 	if got != want {

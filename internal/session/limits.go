@@ -30,6 +30,7 @@ type Limits struct {
 	QueueMark   int   // bytes queued for one client above which no more answers are made; 256 KiB
 	QueueBytes  int   // bytes queued for one client above which live events cut it off; 8 MiB
 	QueueFrames int   // the same in frames; 16,384
+	QueueShare  int64 // bytes queued for one share above which those of it over their mark are cut off; 128 MiB
 	QueueTotal  int64 // bytes queued for all clients above which those over their mark are cut off; 512 MiB
 
 	PingEvery time.Duration // between pings; 30 s
@@ -68,7 +69,7 @@ func (l Limits) withDefaults() Limits {
 		value int64
 	}{
 		{&l.LiveBytes, 8 << 20}, {&l.LiveShare, 32 << 20}, {&l.LiveTotal, 128 << 20},
-		{&l.WaitingShare, 8 << 20}, {&l.WaitingTotal, 64 << 20}, {&l.QueueTotal, 512 << 20},
+		{&l.WaitingShare, 8 << 20}, {&l.WaitingTotal, 64 << 20}, {&l.QueueShare, 128 << 20}, {&l.QueueTotal, 512 << 20},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value

@@ -38,12 +38,30 @@ type outbox struct {
 	low     chan struct{} // wakes effects: the queue is below its mark
 	done    chan struct{} // closed when nothing will be written any more
 	total   *atomic.Int64 // bytes and kept of all outboxes
+	share   *shareQueue   // the same of those of the share
 }
 
-func (b *outbox) init(total *atomic.Int64) {
+func (b *outbox) init(total *atomic.Int64, share *shareQueue) {
 	b.low = make(chan struct{}, 1)
 	b.done = make(chan struct{})
-	b.total = total
+	b.total, b.share = total, share
+}
+
+// holds counts bytes more, or less, that are held. The lock is held.
+func (b *outbox) holds(bytes int) {
+	b.total.Add(int64(bytes))
+	b.share.bytes.Add(int64(bytes))
+}
+
+// move counts what is held, and will be, to another share, and returns the former.
+func (b *outbox) move(to *shareQueue) (from *shareQueue) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held := int64(b.bytes + b.kept)
+	from, b.share = b.share, to
+	from.bytes.Add(-held)
+	to.bytes.Add(held)
+	return from
 }
 
 // push queues an answer. It never fails: effects makes no answers while the
@@ -87,7 +105,7 @@ func (b *outbox) keep(size int, lim *Limits) (fits bool) {
 	}
 	b.kept += size
 	b.keptN++
-	b.total.Add(int64(size))
+	b.holds(size)
 	return true
 }
 
@@ -96,7 +114,7 @@ func (b *outbox) release(size, n int) {
 	defer b.mu.Unlock()
 	b.kept -= size
 	b.keptN -= n
-	b.total.Add(-int64(size))
+	b.holds(-size)
 }
 
 // full reports whether size more bytes of live events are too many. One event
@@ -107,14 +125,14 @@ func (b *outbox) full(size int, lim *Limits) bool {
 		return false
 	}
 	return held+size > lim.QueueBytes || b.count+b.keptN >= lim.QueueFrames ||
-		held > lim.QueueMark && b.total.Load() > lim.QueueTotal
+		held > lim.QueueMark && (b.total.Load() > lim.QueueTotal || b.share.bytes.Load() > lim.QueueShare)
 }
 
 func (b *outbox) add(f frame) {
 	b.queue = append(b.queue, f)
 	b.bytes += f.size()
 	b.count++
-	b.total.Add(int64(f.size()))
+	b.holds(f.size())
 }
 
 // start tells whether the writer must be started; whoever asks starts it.
@@ -184,7 +202,7 @@ func (b *outbox) cut(notice []byte, code int, text string) (first, start bool) {
 func (b *outbox) drop() {
 	for i := range b.queue {
 		b.bytes -= b.queue[i].size()
-		b.total.Add(-int64(b.queue[i].size()))
+		b.holds(-b.queue[i].size())
 	}
 	b.count -= len(b.queue)
 	b.queue = nil
@@ -249,9 +267,9 @@ func (b *outbox) written(bytes, count, mark int) {
 	b.mu.Lock()
 	b.bytes -= bytes
 	b.count -= count
+	b.holds(-bytes)
 	low := b.paused && b.bytes <= mark
 	b.mu.Unlock()
-	b.total.Add(-int64(bytes))
 	if low {
 		wake(b.low)
 	}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +71,7 @@ type Server struct {
 	scratch       scratch
 	deflaters     deflaters
 	queued        atomic.Int64  // bytes in all outboxes
+	queues        queues        // the same by share
 	queuedSeen    atomic.Int64  // what of that the metrics know
 	subscriptions atomic.Uint64 // made so far
 	connections   atomic.Uint64 // the same
@@ -93,7 +93,7 @@ func newServer(b Backend, o Options) *Server {
 		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
 		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
 		live: newIndex(), filters: share.NewPot(share.PotLimits{}), messages: share.NewPot(share.PotLimits{}), pressed: o.Pressed,
-		seats: share.NewSeats(runtime.GOMAXPROCS(0)),
+		seats: share.NewSeats(share.Processors()),
 		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
 	if s.addr == nil {
@@ -121,7 +121,7 @@ func newServer(b Backend, o Options) *Server {
 	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go
 	// threads. With two for each, commits get larger and cost less.
-	s.verifier = newVerifier(2*runtime.GOMAXPROCS(0), s.wireLimits)
+	s.verifier = newVerifier(2*share.Processors(), s.wireLimits)
 	b.OnDelivery(s.deliver, s.lost)
 	return s
 }
@@ -218,6 +218,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	if !s.add(c, addr) {
 		t.abort()
 		s.live.leave(&c.feed)
+		s.queues.leave(c.out.share)
 		return false
 	}
 	go c.serve()

@@ -154,6 +154,7 @@ func TestLiveEventsOverflowAQueue(t *testing.T) {
 	for name, lim := range map[string]Limits{
 		"bytes":  {QueueBytes: 1 << 20},
 		"frames": {QueueBytes: 1 << 30, QueueFrames: 20},
+		"share":  {QueueBytes: 1 << 30, QueueFrames: 1 << 30, QueueMark: 1 << 20, QueueShare: 2 << 20},
 		"total":  {QueueBytes: 1 << 30, QueueFrames: 1 << 30, QueueMark: 1 << 20, QueueTotal: 2 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {

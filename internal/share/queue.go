@@ -1,6 +1,9 @@
 package share
 
-import "container/heap"
+import (
+	"container/heap"
+	"slices"
+)
 
 // Queue holds what waits for one server and gives it out fairly: the next item
 // is of the share that has had least, within it of the part, and then of the
@@ -43,7 +46,27 @@ type queued[T any] struct {
 // Push puts an item behind those of its connection. Cost is what it takes of
 // the server, in any unit; none is for nothing.
 func (q *Queue[T]) Push(who Who, item T, cost float64) {
-	cost = max(cost, 1)
+	at := q.enter(who, max(cost, 1), 0)
+	at.items = append(at.items, queued[T]{item, max(cost, 1)})
+}
+
+// PutBack puts an item that Pop gave, and that was not served, in front of those
+// of its connection, and takes off what it was charged. Of several, the one that
+// was taken last comes first.
+func (q *Queue[T]) PutBack(who Who, item T, cost float64) {
+	at := q.enter(who, max(cost, 1), max(cost, 1))
+	back := queued[T]{item, max(cost, 1)}
+	if at.first > 0 {
+		at.first--
+		at.items[at.first] = back
+		return
+	}
+	at.items = slices.Insert(at.items, 0, back)
+}
+
+// enter finds the connection of an item that is put in, counts it, and takes off
+// what was charged for it before.
+func (q *Queue[T]) enter(who Who, cost, charged float64) *lane[T] {
 	at := &q.root
 	at.n++
 	at.cost += cost
@@ -53,16 +76,19 @@ func (q *Queue[T]) Push(who Who, item T, cost float64) {
 			next = q.add(at, key)
 		}
 		if next.n == 0 {
-			next.clock = max(next.clock, at.floor)
+			next.clock = max(next.clock-charged, at.floor)
 			at.last++
 			next.arrived = at.last
 			heap.Push(&at.ready, next)
+		} else if charged > 0 {
+			next.clock = max(next.clock-charged, at.floor)
+			heap.Fix(&at.ready, next.at)
 		}
 		next.n++
 		next.cost += cost
 		at = next
 	}
-	at.items = append(at.items, queued[T]{item, cost})
+	return at
 }
 
 // Next is the item that Pop would take, and its cost; ok is false when there is none.

@@ -172,3 +172,38 @@ func BenchmarkQueue(b *testing.B) {
 		})
 	}
 }
+
+// What is put back comes first of its connection again, and costs its share nothing.
+func TestQueuePutBack(t *testing.T) {
+	var q Queue[string]
+	for _, item := range []string{"a1", "a2", "a3"} {
+		q.Push(of("a", 1), item, 10)
+	}
+	q.Push(of("b", 2), "b1", 10)
+	taken := drain(&q, 4) // all, so that nothing of the connections is remembered
+	if !slices.Equal(taken, []string{"a1", "b1", "a2", "a3"}) {
+		t.Fatal(taken)
+	}
+	q.Push(of("a", 1), "a4", 10)
+	q.PutBack(of("a", 1), "a3", 10)
+	q.PutBack(of("a", 1), "a2", 10)
+	q.PutBack(of("b", 2), "b1", 10)
+	if n, cost := q.Of("a"); n != 3 || cost != 30 || q.Len() != 4 || q.Shares() != 2 {
+		t.Errorf("%d items that cost %v, %d in all of %d shares", n, cost, q.Len(), q.Shares())
+	}
+	if got := drain(&q, 9); !slices.Equal(got, []string{"a2", "b1", "a3", "a4"}) {
+		t.Errorf("%v", got)
+	}
+	// Beside one that waits on, who got something back is level with it.
+	for i := range 3 {
+		q.Push(of("a", 1), fmt.Sprint("a", i), 10)
+		q.Push(of("b", 2), fmt.Sprint("b", i), 10)
+	}
+	if got := drain(&q, 3); !slices.Equal(got, []string{"a0", "b0", "a1"}) {
+		t.Fatal(got)
+	}
+	q.PutBack(of("a", 1), "a1", 10)
+	if got := drain(&q, 9); !slices.Equal(got, []string{"a1", "b1", "a2", "b2"}) {
+		t.Errorf("%v", got)
+	}
+}

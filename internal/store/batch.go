@@ -21,22 +21,29 @@ func (w *writer) commit(batch []*Pending) {
 		return
 	}
 	start := time.Now()
-	results, err := w.transact(batch, false)
+	var results []Result
+	var err error
+	transact := func(careful bool) {
+		results, err = w.transact(batch, careful)
+		w.s.queue.putBack(batch[len(results):])
+		batch = batch[:len(results)]
+	}
+	transact(false)
 	if errors.Is(err, errRedo) {
 		w.concluded(err)
-		results, err = w.transact(batch, true)
+		transact(true)
 	}
 	if w.purging && errors.Is(err, ErrFull) {
 		// Texts that were deleted still take the room. The full-text index may ask for it as late as at COMMIT.
 		w.concluded(err)
 		w.purgeNow()
-		results, err = w.transact(batch, true)
+		transact(true)
 	}
 	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, ErrFull) {
 		// What a deletion takes out of the full-text index waits in the database. There is no room: do it at once.
 		w.concluded(err)
 		w.noRoom = true
-		results, err = w.transact(batch, true)
+		transact(true)
 		w.noRoom = false
 	}
 	took := time.Since(start)
@@ -46,8 +53,11 @@ func (w *writer) commit(batch []*Pending) {
 	}
 	w.concluded(err)
 	if errors.Is(err, errLost) && len(batch) > 1 {
+		halved := w.halved
+		w.halved = true // what were put back now would come behind the other half
 		w.commit(batch[:len(batch)/2])
 		w.commit(batch[len(batch)/2:])
+		w.halved = halved
 		return
 	}
 	if err != nil {
@@ -81,6 +91,15 @@ func (w *writer) commit(batch []*Pending) {
 		w.purgeNow()
 		w.commit(again)
 	}
+}
+
+// batchTime is how long a transaction applies events while others wait: what an event costs is guessed from its size, and
+// on a busy machine all take longer.
+const batchTime = 25 * time.Millisecond
+
+// longEnough reports whether a transaction has done so much that p, and what comes after it, must wait for the next one.
+func (w *writer) longEnough(p *Pending, dropped int, start time.Time) bool {
+	return !w.halved && (dropped > removalCost || time.Since(start) > batchTime) && w.s.queue.wants(p.who.Share)
 }
 
 // failed tells of events that could not be stored.
@@ -145,11 +164,18 @@ func (w *writer) concluded(err error) {
 // A savepoint for each costs as much as storing a note, and members hardly ever fail after they changed something: most
 // refusals come before. So the first time only risky members get one. If another has to be undone, everything is, and
 // the batch is done again, careful, with a savepoint for each.
+//
+// Results are of the members that were applied, at least one: the others take too long while others wait.
 func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
 	w.begin()
 	results := make([]Result, len(batch))
+	work, start := w.dropped, time.Now()
 	err := w.c.transaction(func() error {
 		for i, p := range batch {
+			if i > 0 && w.longEnough(p, w.dropped-work, start) {
+				results = results[:i]
+				break
+			}
 			w.current = p
 			var err error
 			if careful || w.risky(p) {

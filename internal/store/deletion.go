@@ -80,27 +80,17 @@ func (w *writer) takenBack(r *record) (request []byte, gone bool, err error) {
 func deletable(kind int) bool { return kind != kindDeletion && kind != kindVanish }
 
 // delete does what a deletion request asks for. Only what its author wrote is concerned; whether it is here or not, the
-// tombstone is, and the answer is the same.
+// tombstone is, and the answer is the same. See deleting for what takes more than one transaction.
 func (w *writer) delete(r *record) error {
 	if err := w.judge(r); err != nil {
 		return err
 	}
-	for _, t := range r.ev.Tags {
-		if len(t) < 2 {
-			continue
-		}
-		var err error
-		switch t[0] {
-		case "e":
-			err = w.deleteID(r, t[1])
-		case "a":
-			err = w.deleteAddress(r, t[1])
-		}
-		if err != nil {
-			return err
-		}
+	d := &deleting{rec: r, request: w.seq + 1}
+	more, err := d.step(w)
+	if err == nil && more {
+		err = d.goOn(w)
 	}
-	return nil
+	return err
 }
 
 // judge classes a deletion request by what the ids that it names are here, before it removes that: it is open only if each

@@ -156,7 +156,9 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 	if _, err := w.exec(sqlDeleteEvent, seq); err != nil {
 		return err
 	}
-	for _, t := range tagRows(ev.Tags) {
+	tags := tagRows(ev.Tags)
+	w.dropped += len(row[0].([]byte)) + rowCost*len(tags)
+	for _, t := range tags {
 		if err := w.dropTag(&t, row[4], seq, successor); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	"engramd/internal/share"
 )
@@ -52,11 +51,12 @@ func (s *Store) lend(ctx context.Context, l *loan, fn func(ctx context.Context, 
 			l.left = d.Seconds() * stepsPerSecond
 		}
 	}
-	p := &pace{ctx: ctx, turn: turn, ends: s.closing, slice: s.readers.pacing.slice, left: l.left, looks: time.Now()}
+	p := &pace{ctx: ctx, turn: turn, ends: s.closing, slice: s.readers.pacing.slice, left: l.left}
 	c.pace = p
 	c.watch.Reset()
+	p.begin()
 	defer func() {
-		p.settle()
+		p.end()
 		l.left, l.used = p.left, l.used+p.used
 		c.pace = nil
 		s.readers.put(c)

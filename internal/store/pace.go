@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"engramd/internal/share"
@@ -59,7 +60,21 @@ type pace struct {
 	left  float64         // steps it may do yet
 	used  float64         // what it was charged for
 	looks time.Time       // when it was looked at last
+	had   time.Duration   // processor time of its thread then
 	err   error           // why it was ended
+}
+
+// begin starts a read: the goroutine keeps its thread until end, whose processor time is the measure of what it does.
+func (p *pace) begin() {
+	runtime.LockOSThread()
+	p.looks = time.Now()
+	p.had, _ = threadTime()
+}
+
+// end accounts for what is left.
+func (p *pace) end() {
+	p.charge(0)
+	runtime.UnlockOSThread()
 }
 
 // watched has the pace of what c reads kept.
@@ -85,7 +100,7 @@ func (p *pace) statement(args []driver.Value) error {
 }
 
 // did accounts for steps done, and waits for the next turn when it is others' now. An error ends the read. What takes
-// longer than its steps do (large rows, a slow disk, the full-text index) is charged for the time.
+// longer than its steps do (large rows, the full-text index) is charged for the time.
 func (p *pace) did(n float64) error {
 	if p.err == nil {
 		p.err = p.account(n)
@@ -93,14 +108,17 @@ func (p *pace) did(n float64) error {
 	return p.err
 }
 
-// settle accounts for the time at the end.
-func (p *pace) settle() { p.charge(0) }
-
 // charge accounts for steps, or for the time that they took if that is more, and returns what was done since the last turn
-// of others.
+// of others. It is processor time: on a relay with much to do, who looks something up waits for a processor many times as
+// long as he needs it, and would soon have had, by the clock, more than those that he waits for.
 func (p *pace) charge(n float64) float64 {
 	now := time.Now()
-	n = max(n, now.Sub(p.looks).Seconds()*stepsPerSecond)
+	if took := now.Sub(p.looks); took.Seconds()*stepsPerSecond > n {
+		if had, ok := threadTime(); ok {
+			took, p.had = min(took, had-p.had), had
+		}
+		n = max(n, took.Seconds()*stepsPerSecond)
+	}
 	p.looks = now
 	p.used += n
 	return p.turn.Spend(n)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 
 	"engramd/internal/gate"
 	"engramd/internal/share"
@@ -189,4 +190,11 @@ func EffortOf(ask Ask, count bool) (string, error) {
 		return effortOfCount([]Ask{ask}, []*wanted{want}).String(), nil
 	}
 	return choose(want).effort(ask).String(), nil
+}
+
+// Charged is what a read is charged for that does fn, as time.
+func Charged(s *Store, fn func()) (time.Duration, error) {
+	l := loan{how: scan, grace: math.Inf(1)}
+	err := s.lend(context.Background(), &l, func(context.Context, *conn) error { fn(); return nil })
+	return time.Duration(l.used / stepsPerSecond * float64(time.Second)), err
 }

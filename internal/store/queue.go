@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -98,6 +99,28 @@ func (q *queue) take(n, size int) []*Pending {
 	q.room = make(chan struct{})
 	q.observe.QueueAdd("store_writer", -len(out))
 	return out
+}
+
+// putBack puts items that were taken, and not applied, back in front of the others of their connections.
+func (q *queue) putBack(list []*Pending) {
+	if len(list) == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, p := range slices.Backward(list) {
+		q.items.PutBack(p.who, p, float64(p.size))
+	}
+	q.observe.QueueAdd("store_writer", len(list))
+	q.signal()
+}
+
+// wants reports whether somebody of another share than one waits.
+func (q *queue) wants(share string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, _ := q.items.Of(share)
+	return q.items.Len() > n
 }
 
 // What a transaction may cost while others wait, so that whoever comes next waits for some tens of milliseconds, and of

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 
 	"engramd/internal/share"
@@ -60,7 +59,10 @@ func openReaders(path string, n int, cache int64, p pacing) (*readers, error) {
 
 // keptTurns is how many of n turns only look-ups get: more scans at a time than there are processors get nothing done sooner,
 // and keep all else waiting.
-func keptTurns(n int) int { return max(min(n-1, 1+n/8), n-runtime.GOMAXPROCS(0)) }
+func keptTurns(n int) int { return max(min(n-1, 1+n/8), n-share.Processors()) }
+
+// ThreadsInC is how many threads of a store with so many readers may be in SQLite for long: those of scans, and the writer's.
+func ThreadsInC(readers int) int { return readers - keptTurns(readers) + 1 }
 
 func (r *readers) connect(extra bool) (*conn, error) {
 	cache := r.cache

@@ -20,7 +20,8 @@ import (
 // noScope are the exported functions and methods that need no scope, with the reason. A new one belongs here only if it
 // cannot tell anybody on the network of an event.
 var noScope = map[string]string{
-	"Open": "opens", "Latest": "a number of the format", "SweepScratch": "files", "TempDir": "a path", "Store.Older": "a number of the format", "Lock": "a file", "PrepareDir": "a folder", "File": "a path",
+	"ThreadsInC": "a number of threads",
+	"Open":       "opens", "Latest": "a number of the format", "SweepScratch": "files", "TempDir": "a path", "Store.Older": "a number of the format", "Lock": "a file", "PrepareDir": "a folder", "File": "a path",
 	"Store.Close": "closes", "Store.SetOptions": "options", "Store.SetTable": "options",
 	"Store.Begin": "writes", "Store.Put": "writes", "Store.Sweep": "removes what has expired",
 	"Store.Backup": "the operator's copy of the file", "Store.Check": "the operator's report, without ids or keys",

@@ -17,9 +17,26 @@ const (
 		ORDER BY created_at DESC LIMIT ?`
 )
 
-// vanishChunk bounds how many rows of a vanishing author one transaction removes, and so how long others wait: about
-// 30 ms on the machine the benchmarks were written on.
-const vanishChunk = 1000
+// vanishChunk bounds how many rows of a vanishing author one transaction removes, beside vanishCost, and so how long others
+// wait: about 30 ms on the machine the benchmarks were written on.
+const (
+	vanishChunk = 1000
+	vanishCost  = 2 * removalCost
+)
+
+// few calls remove for rows until they have cost as much as one transaction may, and returns how many it was called for:
+// limit, as if there were more, if it was not called for all.
+func (w *writer) few(text string, args []driver.Value, limit int, remove func(row []driver.Value) error) (n int, err error) {
+	start := w.dropped
+	err = w.each(text, args, func(row []driver.Value) error {
+		if n++; w.dropped-start > vanishCost {
+			n = limit
+			return nil
+		}
+		return remove(row)
+	})
+	return min(n, limit), err
+}
 
 // hasVanished reports whether NIP-62 keeps the event out: its author asked to vanish at its time or later, or it is a
 // gift wrap to a key that did.
@@ -94,12 +111,9 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 }
 
 func (v *vanishing) events(w *writer, limit int) (int, error) {
-	n := 0
-	err := w.each(sqlVanishEvents, []driver.Value{v.pubkey, v.until, v.request, int64(limit)}, func(row []driver.Value) error {
-		n++
+	return w.few(sqlVanishEvents, []driver.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []driver.Value) error {
 		return w.removeEvent(row[0].(int64), byVanish)
 	})
-	return n, err
 }
 
 func (v *vanishing) history(w *writer, limit int) (int, error) {
@@ -111,13 +125,10 @@ func (v *vanishing) quarantine(w *writer, limit int) (int, error) {
 }
 
 func (v *vanishing) wraps(w *writer, limit int) (int, error) {
-	n := 0
-	err := w.each(sqlVanishWraps, []driver.Value{v.pubkey, v.wrapsUntil, int64(limit)}, func(row []driver.Value) error {
-		n++
+	return w.few(sqlVanishWraps, []driver.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []driver.Value) error {
 		v.wrapsUntil = row[1].(int64)
 		return w.removeEvent(row[0].(int64), byVanish)
 	})
-	return n, err
 }
 
 // finishVanishes ends the requests that a crash or a shutdown left unfinished. It runs before anybody can read.

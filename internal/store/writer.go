@@ -30,6 +30,8 @@ type writer struct {
 	purging  bool  // search_gone may have rows
 	loose    bool  // pubkeys_gone may have rows
 	full     bool  // an event did not fit, and none of ordinary size has been seen to fit since
+	dropped  int   // cost of all events that were removed since the store was opened
+	halved   bool  // a batch is tried again in halves
 	noRoom   bool  // nothing is to be put into search_gone and pubkeys_gone
 	keeper   keeper
 
@@ -69,6 +71,7 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		func() error { return w.openSearch(ctx) },
 		func() error { return w.countRestores() },
 		func() error { return w.finishVanishes(ctx) },
+		func() error { return w.finishDeletions(ctx) },
 		func() error { return w.finish(ctx, (*writer).sweepStaged) },
 	} {
 		if err := prepare(); err != nil {

@@ -2,6 +2,7 @@ package relaytest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -109,4 +110,27 @@ func anonymousMemory(pid int) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("memory of the child: no RssAnon")
+}
+
+// CPU is the processor time that the child has had, in user and kernel mode.
+func (c *Child) CPU() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("processor time of the child: %w", err)
+	}
+	// The name in brackets may hold anything; utime and stime are the 12th and 13th after it.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("processor time of the child: %q", text)
+	}
+	var ticks int64
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("processor time of the child: %w", err)
+		}
+		ticks += n
+	}
+	const perSecond = 100 // USER_HZ, whatever the kernel counts in
+	return time.Duration(ticks) * time.Second / perSecond, nil
 }

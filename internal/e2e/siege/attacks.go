@@ -17,7 +17,7 @@ import (
 type attack struct {
 	name, what string
 	short      bool // part of the short form
-	arm        func(f *field) (fight, error)
+	arm        func(t target) (fight, error)
 }
 
 // attacks are all of them: those of the review that led to the limits, and what
@@ -52,7 +52,7 @@ func attacks() []attack {
 
 const scanFilter = `{"kinds":[1],"#t":["alpha"],"#r":["beta"],"limit":1}`
 
-func scan(*field) (fight, error) { return flood(same(`["REQ","s",`+scanFilter+`]`), 0), nil }
+func scan(target) (fight, error) { return flood(same(`["REQ","s",`+scanFilter+`]`), 0), nil }
 
 // list is n quoted values.
 func list(n int, value func(i int) string) string {
@@ -66,7 +66,7 @@ func list(n int, value func(i int) string) string {
 	return b.String()
 }
 
-func dLists(*field) (fight, error) {
+func dLists(target) (fight, error) {
 	filters := make([]string, 16)
 	for i := range filters {
 		filters[i] = fmt.Sprintf(`{"kinds":[30090,30091],"#d":[%s]}`, list(1900, func(j int) string { return fmt.Sprintf("j%d-%d", i, j) }))
@@ -74,7 +74,7 @@ func dLists(*field) (fight, error) {
 	return flood(same(`["REQ","d",`+strings.Join(filters, ",")+`]`), 0), nil
 }
 
-func values(*field) (fight, error) {
+func values(target) (fight, error) {
 	frames := make([][]byte, 0, 128)
 	for i := range 64 {
 		long := fmt.Sprintf(`["REQ","l%d",{"kinds":[1],"#t":["%s"],"limit":0}]`, i, strings.Repeat("x", 250_000))
@@ -84,7 +84,7 @@ func values(*field) (fight, error) {
 	return flood(func(*soldier) [][]byte { return frames }, -1), nil
 }
 
-func liveLists(*field) (fight, error) {
+func liveLists(target) (fight, error) {
 	filter := fmt.Sprintf(`{"#a":["z"],"#b":[%s],"limit":0}`, list(5, func(j int) string { return strings.Repeat("b", 200) + strconv.Itoa(j) }))
 	filter = strings.Replace(filter, `{`, `{"kinds":[1],`, 1)
 	var frames [][]byte
@@ -113,7 +113,7 @@ func event(k relaytest.Key, i int, tags nostr.Tags) []byte {
 	return textFrame(`["EVENT",` + ev.String() + `]`)
 }
 
-func counts(*field) (fight, error) {
+func counts(target) (fight, error) {
 	filters := make([]string, 16)
 	for i := range filters {
 		filters[i] = fmt.Sprintf(`{"kinds":[1],"#t":["alpha"],"#r":["beta%d"]}`, i)
@@ -121,15 +121,15 @@ func counts(*field) (fight, error) {
 	return flood(same(`["COUNT","c",`+strings.Join(filters, ",")+`]`), 0), nil
 }
 
-func searches(*field) (fight, error) {
+func searches(target) (fight, error) {
 	return flood(same(`["REQ","q",{"kinds":[1],"search":"alpha note","limit":1}]`), 0), nil
 }
 
-func answers(*field) (fight, error) {
+func answers(target) (fight, error) {
 	return flood(same(`["REQ","a",{"kinds":[1],"limit":5000}]`, `["CLOSE","a"]`), 0), nil
 }
 
-func deaf(*field) (fight, error) {
+func deaf(target) (fight, error) {
 	ask := textFrame(`["REQ","a",{"kinds":[1],"limit":5000}]`)
 	return func(ctx context.Context, s *soldier) {
 		again(ctx, func() error {
@@ -143,6 +143,7 @@ func deaf(*field) (fight, error) {
 				if _, err := conn.Write(ask); err != nil {
 					break
 				}
+				s.struck()
 			}
 			s.engaged()
 			select {
@@ -154,7 +155,7 @@ func deaf(*field) (fight, error) {
 	}, nil
 }
 
-func churn(*field) (fight, error) {
+func churn(target) (fight, error) {
 	ask := textFrame(`["REQ","c",{"kinds":[1],"limit":10}]`)
 	return func(ctx context.Context, s *soldier) {
 		again(ctx, func() error {
@@ -163,6 +164,7 @@ func churn(*field) (fight, error) {
 				return err
 			}
 			s.engaged()
+			s.struck()
 			_, err = conn.Write(ask)
 			conn.Close()
 			return err
@@ -170,7 +172,7 @@ func churn(*field) (fight, error) {
 	}, nil
 }
 
-func subscriptions(*field) (fight, error) {
+func subscriptions(target) (fight, error) {
 	var frames []string
 	for i := range 60 {
 		frames = append(frames, fmt.Sprintf(`["REQ","%d",{"kinds":[1],"authors":[%s],"limit":0}]`, i,
@@ -179,11 +181,11 @@ func subscriptions(*field) (fight, error) {
 	return flood(same(frames...), 0), nil
 }
 
-func noise(*field) (fight, error) {
+func noise(target) (fight, error) {
 	return flood(same(`{`, `["NOISE"]`, `["REQ"]`, `["EVENT",{"id":1}]`, strings.Repeat("[", 5000), `["REQ","x",{"kinds":null}]`), 0), nil
 }
 
-func bombs(*field) (fight, error) {
+func bombs(target) (fight, error) {
 	frames := [][]byte{
 		deflatedFrame(`["REQ","b",{"ids":["` + strings.Repeat("a", 250_000) + `"]}]`),
 		deflatedFrame(strings.Repeat(" ", 2_000_000)),
@@ -191,7 +193,7 @@ func bombs(*field) (fight, error) {
 	return flood(func(*soldier) [][]byte { return frames }, 0), nil
 }
 
-func signatures(*field) (fight, error) {
+func signatures(target) (fight, error) {
 	var frames []string
 	for i := range 200 {
 		ev := relaytest.Note(relaytest.NewKey(uint64(9100+i)), time.Now().Unix()-int64(i), fmt.Sprint("forged ", i))
@@ -201,12 +203,12 @@ func signatures(*field) (fight, error) {
 	return flood(same(frames...), 0), nil
 }
 
-func auths(f *field) (fight, error) {
-	ev := relaytest.AuthEvent(relaytest.NewKey(9300), f.relay.URL, "no challenge of this relay", time.Now().Unix())
+func auths(t target) (fight, error) {
+	ev := relaytest.AuthEvent(relaytest.NewKey(9300), string(t), "no challenge of this relay", time.Now().Unix())
 	return flood(same(`["AUTH",`+ev.String()+`]`), 0), nil
 }
 
-func notes(*field) (fight, error) {
+func notes(target) (fight, error) {
 	return flood(func(s *soldier) [][]byte {
 		var frames [][]byte
 		for i := range 300 {
@@ -216,7 +218,7 @@ func notes(*field) (fight, error) {
 	}, 0), nil
 }
 
-func tagged(*field) (fight, error) {
+func tagged(target) (fight, error) {
 	return flood(func(s *soldier) [][]byte {
 		var frames [][]byte
 		for i := range 3 {
@@ -230,7 +232,7 @@ func tagged(*field) (fight, error) {
 	}, 0), nil
 }
 
-func deletions(*field) (fight, error) {
+func deletions(target) (fight, error) {
 	return flood(func(s *soldier) [][]byte {
 		k := relaytest.NewKey(uint64(10_000 + s.n))
 		tags := make(nostr.Tags, 2000)
@@ -249,7 +251,7 @@ func deletions(*field) (fight, error) {
 	}, 0), nil
 }
 
-func ephemeral(*field) (fight, error) {
+func ephemeral(target) (fight, error) {
 	return flood(func(s *soldier) [][]byte {
 		frames := [][]byte{textFrame(`["REQ","e",{"kinds":[20001],"limit":0}]`)}
 		for i := range 50 {
@@ -269,7 +271,7 @@ func request(begin string) fight {
 				return err
 			}
 			defer closing(ctx, conn)()
-			if _, err := io.WriteString(conn, strings.ReplaceAll(begin, "HOST", s.addr)); err != nil {
+			if _, err := io.WriteString(conn, strings.ReplaceAll(begin, "HOST", s.addr())); err != nil {
 				return err
 			}
 			s.engaged()
@@ -281,16 +283,17 @@ func request(begin string) fight {
 				if _, err := io.WriteString(conn, "x"); err != nil {
 					return err
 				}
+				s.struck()
 			}
 			return nil
 		})
 	}
 }
 
-func trickle(*field) (fight, error) {
+func trickle(target) (fight, error) {
 	return request("POST /api/escrow/contracts/0f8fad5b-d9cb-469f-a165-70867728950e/memory/search HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"), nil
 }
 
-func headers(*field) (fight, error) {
+func headers(target) (fight, error) {
 	return request("POST /query HTTP/1.1\r\nHost: HOST\r\nX-Long: "), nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -33,7 +32,6 @@ const perForm = 100
 // field is where the siege takes place.
 type field struct {
 	relay  *relaytest.Child
-	addr   string // HOST:PORT
 	agent  relaytest.Key
 	owner  relaytest.Key
 	admin  relaytest.Key
@@ -65,7 +63,6 @@ func newField(p *relaytest.Program, events int) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.addr = strings.TrimPrefix(f.relay.URL, "ws://")
 	return f, nil
 }
 
@@ -100,57 +97,3 @@ func (f *field) write(path string, events int) error {
 	}
 	return errors.Join(w.Flush(), out.Close())
 }
-
-// soldier is one attacking connection's place.
-type soldier struct {
-	*field
-	n    int // among all
-	ip   net.IP
-	once sync.Once
-	army *army
-}
-
-// engaged says that this one has begun what it is there for.
-func (s *soldier) engaged() { s.once.Do(s.army.begun.Done) }
-
-// fight is what one soldier does until its context ends. It comes again when the
-// relay throws it out.
-type fight func(ctx context.Context, s *soldier)
-
-// army is all of them.
-type army struct {
-	begun, over sync.WaitGroup
-}
-
-// muster sends 100 from one address and 100 from ten.
-func (f *field) muster(ctx context.Context, do fight) *army {
-	a := &army{}
-	a.begun.Add(2 * perForm)
-	for i := range 2 * perForm {
-		s := &soldier{field: f, n: i, ip: oneIP, army: a}
-		if i >= perForm {
-			s.ip = tenIP(i)
-		}
-		a.over.Go(func() {
-			defer s.engaged()
-			do(ctx, s)
-		})
-	}
-	return a
-}
-
-// engaged waits until every one has begun, a few seconds at most: a relay that
-// admits some of them late defends itself.
-func (a *army) engaged() {
-	all := make(chan struct{})
-	go func() { a.begun.Wait(); close(all) }()
-	select {
-	case <-all:
-	case <-time.After(5 * time.Second):
-	}
-}
-
-func (a *army) wait() { a.over.Wait() }
-
-// local is the address a soldier connects from.
-func (s *soldier) local() *net.TCPAddr { return &net.TCPAddr{IP: s.ip} }

@@ -5,6 +5,13 @@
 // HTTP and manages the relay. Loopback has 127.0.0.0/8, so each side has
 // addresses of its own; the relay is told to treat them as any others.
 //
+// Attackers bring machines of their own, which there is none for here. They are a
+// process of their own, of a lower priority than the relay and the client: what
+// the relay wants of the processors it gets, so that neither waits for the
+// attackers' arithmetic, and an attack costs the relay as much as it can. How
+// much that is, is in the table: where it is near the number of processors, there
+// could be no more of it.
+//
 // It prints a table and ends with 1 when a probe's p99 is beyond the larger of 10
 // times what it is alone and 250 ms, when a probe is refused, or when the relay
 // takes more memory than limits.memory (40-relay-behaviour, "Under attack").
@@ -18,6 +25,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"engramd/internal/e2e/relaytest"
@@ -33,6 +41,10 @@ type options struct {
 	floor  time.Duration // what a p99 may always be
 	tries  int           // of an attack, of which the best counts: the machine is not only ours
 	page   string        // that the table goes into
+
+	// Of the attackers' process.
+	attackers string // the attack that it makes
+	target    string
 }
 
 func main() {
@@ -44,11 +56,17 @@ func main() {
 	flag.DurationVar(&o.floor, "floor", floor, "what a p99 may always be; more than the target only catches what is gross")
 	flag.IntVar(&o.tries, "tries", 1, "attempts at an attack that went beyond a bound; the best one counts")
 	flag.StringVar(&o.page, "page", "", "put the table into this page of benchmarks")
+	flag.StringVar(&o.attackers, "attackers", "", "be the attackers of this attack, until standard input ends; the siege starts itself so")
+	flag.StringVar(&o.target, "target", "", "the relay that these attack, as ws://HOST:PORT")
 	flag.Parse()
 	if o.short {
 		o.each = min(o.each, 4*time.Second)
 	}
-	if err := run(context.Background(), o); err != nil {
+	do := run
+	if o.attackers != "" {
+		do = func(ctx context.Context, o options) error { return attackApart(ctx, target(o.target), o.attackers) }
+	}
+	if err := do(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "siege:", err)
 		os.Exit(1)
 	}
@@ -71,7 +89,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer v.close()
 	t := &table{floor: o.floor}
-	alone, err := v.measure(ctx, o.each)
+	alone, err := look(ctx, f, v, o.each)
 	if err != nil {
 		return fmt.Errorf("alone: %w", err)
 	}
@@ -83,7 +101,7 @@ func run(ctx context.Context, o options) (err error) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
-			t.print(a.name, b.measured, b.memory)
+			t.print(a.name, b)
 			if try == 0 || len(t.beyond(a, b)) < len(t.beyond(a, best)) {
 				best = b
 			}
@@ -122,26 +140,44 @@ func chosen(o options) ([]attack, error) {
 // besieged is what was seen during one attack.
 type besieged struct {
 	measured
-	memory int64 // most that the relay had for itself, bytes
+	disk    seen    // a small durable write beside the relay's data
+	memory  int64   // most that the relay had for itself, bytes
+	cpu     float64 // processors that the relay had
+	strikes float64 // frames and requests of the attackers, per second
 }
 
 // attackWith lets all attackers begin, measures, and waits until they are gone
 // and the relay answers as before.
 func attackWith(ctx context.Context, f *field, v *victim, a attack, each time.Duration) (besieged, error) {
-	fight, err := a.arm(f)
-	if err != nil {
-		return besieged{}, fmt.Errorf("arm: %w", err)
-	}
 	stop := f.relay.WatchMemory()
-	attacking, end := context.WithCancel(ctx)
-	army := f.muster(attacking, fight)
-	army.engaged()
-	m, err := v.measure(ctx, each)
-	end()
-	army.wait()
+	attackers, err := sendOut(ctx, target(f.relay.URL), a.name)
+	if err != nil {
+		_, memoryErr := stop()
+		return besieged{}, errors.Join(err, memoryErr)
+	}
+	b, err := look(ctx, f, v, each)
+	strikes, recallErr := attackers.recall()
 	peak, memoryErr := stop()
-	if err := errors.Join(err, memoryErr, v.settle(ctx)); err != nil {
+	b.strikes, b.memory = strikes, peak
+	if err := errors.Join(err, recallErr, memoryErr, v.settle(ctx)); err != nil {
 		return besieged{}, err
 	}
-	return besieged{m, peak}, nil
+	return b, nil
+}
+
+// look measures for so long.
+func look(ctx context.Context, f *field, v *victim, long time.Duration) (b besieged, err error) {
+	had, err := f.relay.CPU()
+	if err != nil {
+		return b, err
+	}
+	start := time.Now()
+	var diskErr error
+	var disk sync.WaitGroup
+	disk.Go(func() { b.disk, diskErr = f.disk(ctx, long) })
+	b.measured, err = v.measure(ctx, long)
+	disk.Wait()
+	has, cpuErr := f.relay.CPU()
+	b.cpu = (has - had).Seconds() / time.Since(start).Seconds()
+	return b, errors.Join(err, diskErr, cpuErr)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Attackers speak the wire by hand: what they send is made once, so that the
-// processor they share with the relay is spent by the relay.
+// processors of the machine are spent by the relay.
 
 // textFrame is a websocket text frame with a mask of zeroes.
 func textFrame(payload string) []byte { return frame(0x81, []byte(payload)) }
@@ -50,7 +50,7 @@ func frame(first byte, payload []byte) []byte {
 // tcp connects from the soldier's address.
 func (s *soldier) tcp(ctx context.Context) (net.Conn, error) {
 	d := net.Dialer{LocalAddr: s.local(), Timeout: 5 * time.Second}
-	conn, err := d.DialContext(ctx, "tcp", s.addr)
+	conn, err := d.DialContext(ctx, "tcp", s.addr())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *soldier) websocket(ctx context.Context) (net.Conn, *bufio.Reader, error
 		return nil, nil, err
 	}
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+s.addr+"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"+
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+s.addr()+"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"+
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover; server_no_context_takeover\r\n\r\n")
 	if err == nil {
 		r := bufio.NewReader(conn)
@@ -125,6 +125,7 @@ func flood(frames func(s *soldier) [][]byte, repeat int) fight {
 				if _, err := conn.Write(list[i]); err != nil {
 					return err
 				}
+				s.struck()
 				if i++; i > 64 {
 					s.engaged()
 				}

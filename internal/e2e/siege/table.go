@@ -19,7 +19,7 @@ const (
 // table is what the siege has shown.
 type table struct {
 	floor time.Duration
-	idle  measured
+	idle  besieged
 	rows  []row
 	errs  []error
 }
@@ -29,30 +29,31 @@ type row struct {
 	besieged
 }
 
-func (t *table) alone(m measured) {
-	t.idle = m
-	for _, s := range m {
+func (t *table) alone(b besieged) {
+	t.idle = b
+	for _, s := range b.measured {
 		if s.failure != nil {
 			t.errs = append(t.errs, fmt.Errorf("alone: %w", s.failure))
 		}
 	}
 	fmt.Printf("%-16s %s\n", "", strings.Join(heads, "  "))
-	t.print("alone", m, 0)
+	t.print("alone", b)
 }
 
 var heads = []string{"read a head ", "write       ", "COUNT of own", "live event  ", "POST /query ", "NIP-86 call "}
 
-func (t *table) print(name string, m measured, memory int64) {
+func (t *table) print(name string, b besieged) {
 	fmt.Printf("%-16s", name)
-	for _, s := range m {
+	for _, s := range b.measured {
 		text := fmt.Sprintf("%s/%s", short(s.p50), short(s.p99))
 		if s.failed > 0 {
 			text += fmt.Sprintf("!%d", s.failed)
 		}
 		fmt.Printf(" %-13s", text)
 	}
-	if memory > 0 {
-		fmt.Printf(" %4d MiB", memory>>20)
+	fmt.Printf(" disk %s/%s", short(b.disk.p50), short(b.disk.p99))
+	if b.memory > 0 {
+		fmt.Printf(" %4d MiB %.2f CPU %s/s", b.memory>>20, b.cpu, perSecond(b.strikes))
 	}
 	fmt.Println()
 }
@@ -68,7 +69,7 @@ func short(d time.Duration) string {
 // beyond says what went beyond its bound.
 func (t *table) beyond(a attack, b besieged) (errs []error) {
 	for i, s := range b.measured {
-		bound := max(t.floor, times*t.idle[i].p99)
+		bound := max(t.floor, times*t.idle.measured[i].p99)
 		switch {
 		case s.failure != nil:
 			errs = append(errs, fmt.Errorf("%s: %d of %d: %w", a.name, s.failed, s.failed+s.n, s.failure))
@@ -89,18 +90,19 @@ func (t *table) verdict() error { return errors.Join(t.errs...) }
 func (t *table) markdown(o options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d events are in the relay. 200 connections attack it in one way at a time for %v, 100 of one address and 100 of ten; beside them a client of another address does one thing after the other on six connections, "+
-		"each at most every %v. Attackers, client and relay share %d cores. A cell is p50 / p99; the last column is the most memory that the relay had for itself. "+
+		"each at most every %v. Attackers, client and relay share %d cores; the attackers are a process of their own, of a lower priority than the relay and the client, as theirs would be other machines. "+
+		"A cell is p50 / p99; behind them are how many of the cores the relay had, how many frames and requests of the attackers went out per second, what a durable write of 4 KiB beside the relay's data took, which a commit waits for too, and the most memory that the relay had for itself. "+
 		"A p99 may be the larger of %d times what it is alone and %v.\n\n", o.events, o.each, pace, runtime.NumCPU(), times, t.floor)
 	b.WriteString("| attack |")
 	for _, h := range heads {
 		b.WriteString(" " + strings.TrimSpace(h) + " |")
 	}
-	b.WriteString(" memory |\n|---|" + strings.Repeat("--:|", len(heads)+1) + "\n")
-	line := func(name string, m measured, memory string) {
+	b.WriteString(" relay's cores | attack/s | disk | memory |\n|---|" + strings.Repeat("--:|", len(heads)+4) + "\n")
+	line := func(name string, m measured, rest string) {
 		fmt.Fprintf(&b, "| %s |", name)
 		for i, s := range m {
-			cell := short(s.p50) + " / " + short(s.p99)
-			if s.failed > 0 || s.p99 > max(t.floor, times*t.idle[i].p99) {
+			cell := both(s)
+			if s.failed > 0 || s.p99 > max(t.floor, times*t.idle.measured[i].p99) {
 				cell = "**" + cell + "**"
 			}
 			if s.failed > 0 {
@@ -108,11 +110,13 @@ func (t *table) markdown(o options) string {
 			}
 			b.WriteString(" " + cell + " |")
 		}
-		fmt.Fprintf(&b, " %s |\n", memory)
+		fmt.Fprintf(&b, " %s |\n", rest)
 	}
-	line("none", t.idle, "")
+	line("none", t.idle.measured, fmt.Sprintf("%.2f | | %s |", t.idle.cpu, both(t.idle.disk)))
 	for _, r := range t.rows {
-		line(r.what, r.measured, fmt.Sprintf("%d MiB", r.memory>>20))
+		line(r.what, r.measured, fmt.Sprintf("%.2f | %s | %s | %d MiB", r.cpu, perSecond(r.strikes), both(r.disk), r.memory>>20))
 	}
 	return b.String()
 }
+
+func both(s seen) string { return short(s.p50) + " / " + short(s.p99) }
