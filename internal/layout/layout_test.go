@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"internal/gate":              {"nips/nipae", "nips/niptemp"},
 	"internal/policy":            {"internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	"internal/store":             {"internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store/steps"},
-	"internal/relay":             {"internal/retention", "internal/share", "nips/nipae", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/relay":             {"internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/store/steps":       {},
 	"internal/session":           {"internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},

@@ -2,8 +2,11 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
@@ -81,7 +84,7 @@ func (e *effects) ask(f wire.Frame) {
 		e.closed(f.Label, f.SubID, text)
 		return
 	}
-	granted, err := e.c.srv.backend.Authorize(e.ctx, surface, f.Filters)
+	granted, err := e.authorize(surface, f.Filters)
 	if err != nil {
 		e.closed(f.Label, f.SubID, relay.ErrorText(err))
 		return
@@ -91,6 +94,16 @@ func (e *effects) ask(f wire.Frame) {
 		return
 	}
 	e.subscribe(f.SubID, granted)
+}
+
+// authorize asks what a request is granted. Whether a contract that it names is a
+// case of the reader's, the store is asked.
+func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
+	if slices.ContainsFunc(filters, func(f nostr.Filter) bool { return len(f.Tags["d"]) > 0 }) {
+		e.seat.Rise()
+		defer e.seat.Sit(e.who)
+	}
+	return e.c.srv.backend.Authorize(e.asking, surface, filters)
 }
 
 // bounds says which bound a request is over, if any, or that nothing is served

@@ -39,16 +39,31 @@ func (w *writer) lifecycle(r *record, imported bool) (refusal string, err error)
 		}
 		return checkEntry(states, r)
 	case niptemp.KindState:
-		states, err := w.statesFor(r)
-		if err != nil {
+		refusal, err := w.stateEvent(r, imported)
+		if err != nil || refusal != "" {
+			return refusal, err
+		}
+		if err := w.agree(r.ev); err != nil {
 			return "", err
 		}
-		if imported {
-			return "", w.adopt(states, r)
-		}
-		return w.move(states, r)
+		return "", w.settle(r.ev.Tags.GetD())
 	}
 	return "", nil
+}
+
+// stateEvent takes a 30091: a decision of somebody who is no party, or a party's move.
+func (w *writer) stateEvent(r *record, imported bool) (string, error) {
+	if mine, refusal, err := w.verdict(r, imported); mine || err != nil {
+		return refusal, err
+	}
+	states, err := w.statesFor(r)
+	if err != nil {
+		return "", err
+	}
+	if imported {
+		return "", w.adopt(states, r)
+	}
+	return w.move(states, r)
 }
 
 // checkEntry refuses an entry that no state in question allows.
@@ -129,11 +144,14 @@ func (w *writer) statesFor(r *record) ([]*niptemp.State, error) {
 
 // state reads the state of the record's contract between two keys, nil if none is known.
 func (w *writer) state(r *record, k1, k2 string) (*niptemp.State, error) {
+	return w.stateOf(r.ev.Tags.GetD(), k1, k2)
+}
+
+func (w *writer) stateOf(contract, k1, k2 string) (*niptemp.State, error) {
 	a, b, err := ordered(k1, k2)
 	if err != nil {
 		return nil, err
 	}
-	contract := r.ev.Tags.GetD()
 	row, err := w.c.one(sqlContractState, contract, a, b)
 	if err != nil || row == nil {
 		return nil, err

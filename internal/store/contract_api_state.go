@@ -23,15 +23,15 @@ const (
 		WHERE contract = ?1 AND a = ?2 AND b = ?3 AND api = 0`
 	sqlDecide = `UPDATE contract_states SET status = ?5, created_at = max(?6, created_at + 1)
 		WHERE contract = ?1 AND a = ?2 AND b = ?3 AND status = ?4`
-	sqlDecision = `INSERT INTO contract_decisions(at, contract, a, b, was, status, by, key, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlDecided  = `SELECT was, status, by, key, note, at FROM contract_decisions WHERE contract = ? AND a = ? AND b = ?
+	sqlDecision = `INSERT INTO contract_decisions(at, contract, a, b, was, status, by, key, note, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlDecided  = `SELECT was, status, by, key, note, at, event FROM contract_decisions WHERE contract = ? AND a = ? AND b = ?
 		ORDER BY n DESC LIMIT 1`
 	sqlDue      = `SELECT ` + columnsPair + ` FROM contract_states WHERE due <= ? ORDER BY due LIMIT ?`
 	sqlFirstDue = `SELECT min(due) FROM contract_states WHERE due IS NOT NULL`
 	sqlLookAt   = `UPDATE contract_states SET due = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
 
-// ContractPair finds what a contract id means to a key: the pair of which it is a party, else the one that stands for the
+// ContractPair finds what a contract id means to a key: the pair of which it is a party, or the arbitrator, else the one that stands for the
 // contract; of several, those with terms agreed through the API come before others, and then who came first. nil says that
 // there is none. An empty key is everybody.
 func (s *Store) ContractPair(ctx context.Context, contract, key string) (out *ContractPair, err error) {
@@ -51,6 +51,14 @@ func (s *Store) ContractPair(ctx context.Context, contract, key string) (out *Co
 			}
 			if a != nil {
 				out, err = scanPair(a)
+				return err
+			}
+			decides, err := c.one(sqlPairOfArbitrator, contract, who)
+			if err != nil {
+				return err
+			}
+			if decides != nil {
+				out, err = scanPair(decides)
 				return err
 			}
 		}
@@ -151,7 +159,7 @@ func (w *writer) decision(p *ContractPair, a, b []byte, d ContractDecision) erro
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
 	}
-	_, err := w.exec(sqlDecision, d.At, p.Contract, a, b, d.Was, d.Status, d.By, who, d.Note)
+	_, err := w.exec(sqlDecision, d.At, p.Contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
 	return err
 }
 
@@ -175,6 +183,9 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 		}
 		out.Note, _ = row[4].(string)
 		out.At, _ = row[5].(int64)
+		if row[6] != nil {
+			out.EventID = hexOf(row[6])
+		}
 		return nil
 	})
 	return out, err

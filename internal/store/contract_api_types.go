@@ -40,6 +40,7 @@ type ContractDecision struct {
 	Key         string // whose decision, "" for the deadline
 	Note        string
 	At          int64
+	EventID     string // "" where it holds on this relay only
 }
 
 // EntryForm says what an entry is and who may read it.

@@ -43,6 +43,7 @@ var noScope = map[string]string{
 	"Store.EntryPublished": "a yes or no for the entry's author", "Store.WaitingEntries": "events for the relay itself",
 	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes", "Store.RecordDecision": "writes",
 	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
+	"Store.TermsOf": contractState, "Store.Cases": "keys of contracts, for the gate, which is told whose cases they are",
 	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
 	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
 	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
