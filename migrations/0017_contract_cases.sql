@@ -37,6 +37,7 @@ CREATE TABLE contract_verdicts (
   status     TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   held       INTEGER NOT NULL,
+  note       TEXT NOT NULL,
   PRIMARY KEY (contract, id)
 ) WITHOUT ROWID;
 

@@ -18,7 +18,7 @@ func (s *Service) reading(ctx context.Context, c Caller, id, requester string) (
 		return nil, store.Thread{}, err
 	}
 	v, err := s.find(ctx, c, id)
-	if err == nil && v.role == operator && !v.named && v.status() != niptemp.Disputed {
+	if err == nil && (v.role == operator || v.role == decider) && !v.named && v.status() != niptemp.Disputed {
 		err = errNotFound("contract") // whoever decides a dispute reads it then
 	}
 	if err != nil {

@@ -21,11 +21,19 @@ type Submitter interface {
 
 // Signer signs for the identities whose keys the server holds.
 type Signer interface {
-	// Holds reports whether the server holds the key of a pubkey in hex.
-	Holds(ctx context.Context, pubkey string) (bool, error)
 	// Sign completes ev, which has everything but ID and Sig, with the key of
 	// ev.PubKey. Without it the error is an *Error.
 	Sign(ctx context.Context, ev *nostr.Event) error
+}
+
+// RelayKeys are the keys by which the relay speaks for itself: as the decider or the
+// expirer that contracts name. *relaykey.Ring is one.
+type RelayKeys interface {
+	// PubKey is the relay's key in hex.
+	PubKey() string
+	// SignAs signs with the relay's key or a former one, by its public key in hex. It
+	// is an error for keys whose secret is not here.
+	SignAs(pubkey string, ev *nostr.Event) error
 }
 
 // Sealer encrypts and authenticates under the master key.
@@ -83,6 +91,7 @@ type Options struct {
 	Signer     Signer
 	Sealer     Sealer
 	Identities Identities
+	RelayKeys  RelayKeys        // nil: the relay signs no decision and no expiry
 	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
 	Clock      func() time.Time // nil is time.Now
 	Rand       io.Reader        // nil is crypto/rand.Reader

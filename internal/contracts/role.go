@@ -20,6 +20,7 @@ const (
 	worker
 	arbitrator
 	operator
+	decider // a key that the parties agreed on, which is no operator of this relay
 )
 
 // party reports whether the role is one of the two.
@@ -65,7 +66,13 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 	case c.Operator:
 		v.role = operator
 	default:
-		v.role = stranger
+		_, agreed, err := s.store.TermsOf(ctx, v.ContractPair)
+		if err != nil {
+			return nil, err
+		}
+		if v.role = stranger; c.PubKey == agreed.Decider {
+			v.role = decider
+		}
 	}
 	if !v.named && (v.role == stranger || v.role == nobody) {
 		return nil, errNotFound("contract")

@@ -30,6 +30,7 @@ type Service struct {
 	signer     Signer
 	sealer     Sealer
 	identities Identities
+	own        RelayKeys
 	outbox     Outbox
 	clock      func() time.Time
 	rand       io.Reader
@@ -58,7 +59,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: o.Store, relay: o.Relay, table: o.Table, signer: o.Signer, sealer: o.Sealer, identities: o.Identities,
-		outbox: o.Outbox, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
+		own: o.RelayKeys, outbox: o.Outbox, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
 		turns: share.NewTurns(turns, 0), wake: make(chan struct{}, 1),
 	}
 	if s.clock == nil {

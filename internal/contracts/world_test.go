@@ -48,13 +48,14 @@ type world struct {
 	identities *agents
 	sealer     *sealer
 	outbox     *outbox
+	self       storetest.Key             // the relay's
 	refuse     func(*nostr.Event) string // the relay's refusal, "" for none
 	mu         sync.Mutex
 }
 
 func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	tb.Helper()
-	w := &world{tb: tb, clock: storetest.NewClock(), identities: &agents{keys: map[string]storetest.Key{}, names: map[string]string{}}, outbox: &outbox{}}
+	w := &world{tb: tb, clock: storetest.NewClock(), identities: &agents{keys: map[string]storetest.Key{}, names: map[string]string{}}, outbox: &outbox{}, self: storetest.NewKey("relay")}
 	w.sealer = newSealer(tb)
 	names, err := relay.NewNames([]string{"wss://relay.example"}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	if err != nil {
@@ -88,7 +89,7 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	}
 	w.Service, err = New(Options{
 		Store: w.store, Relay: w.relay, Table: func() *gate.Table { return table }, Signer: w.identities, Sealer: w.sealer,
-		Identities: w.identities, Outbox: w.outbox, Clock: w.clock.Now,
+		Identities: w.identities, RelayKeys: ring{w.self}, Outbox: w.outbox, Clock: w.clock.Now,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -187,9 +188,16 @@ type agents struct {
 	names map[string]string        // pubkeys by name
 }
 
-func (a *agents) Holds(_ context.Context, pubkey string) (bool, error) {
-	_, ok := a.keys[pubkey]
-	return ok, nil
+// ring is the relay's one key.
+type ring struct{ storetest.Key }
+
+func (r ring) PubKey() string { return r.Pub }
+
+func (r ring) SignAs(pubkey string, ev *nostr.Event) error {
+	if pubkey != r.Pub {
+		return errors.New("not held")
+	}
+	return ev.Sign(r.Secret)
 }
 
 func (a *agents) Sign(_ context.Context, ev *nostr.Event) error {

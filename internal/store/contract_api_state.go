@@ -141,25 +141,16 @@ func (s *Store) DecideContract(ctx context.Context, p *ContractPair, d ContractD
 		if err != nil {
 			return err
 		}
-		return w.decision(p, a, b, d)
+		return w.decision(p.Contract, a, b, d)
 	})
 }
 
-// RecordDecision records a decision that was carried out by an event of a party whose key the server holds.
-func (s *Store) RecordDecision(ctx context.Context, p *ContractPair, d ContractDecision) error {
-	a, b, err := between(p.Poster, p.Worker)
-	if err != nil {
-		return err
-	}
-	return s.do(ctx, func(w *writer) error { return w.decision(p, a, b, d) })
-}
-
-func (w *writer) decision(p *ContractPair, a, b []byte, d ContractDecision) error {
+func (w *writer) decision(contract string, a, b []byte, d ContractDecision) error {
 	var who driver.Value
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
 	}
-	_, err := w.exec(sqlDecision, d.At, p.Contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
+	_, err := w.exec(sqlDecision, d.At, contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
 	return err
 }
 

@@ -37,7 +37,7 @@ type ContractTerms struct {
 type ContractDecision struct {
 	Was, Status string
 	By          string // "operator", "arbitrator" or "deadline"
-	Key         string // whose decision, "" for the deadline
+	Key         string // whose decision, "" for the deadline that this relay alone saw pass
 	Note        string
 	At          int64
 	EventID     string // "" where it holds on this relay only

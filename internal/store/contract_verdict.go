@@ -2,17 +2,21 @@ package store
 
 import (
 	"database/sql/driver"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/niptemp"
 )
 
 const (
-	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, held)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`
+	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, held, note)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`
 	// Those by which the contract was moved come first: they hold again when its states are gone through again.
-	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at FROM contract_verdicts WHERE contract = ?
+	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts WHERE contract = ?
 		ORDER BY held DESC, created_at, id LIMIT ?`
-	sqlHold = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
+	sqlRecorded = `SELECT 1 FROM contract_decisions WHERE contract = ? AND a = ? AND b = ? AND event = ?`
+	sqlHold     = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
 	// The states that a verdict can be about: of the two it names, or a poster's open offers.
 	sqlOpenOffers  = `SELECT a, b FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status = 'open' LIMIT ?3`
 	sqlAccepted    = `SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status <> 'open' LIMIT 1`
@@ -59,7 +63,7 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 			return dated, "", err
 		}
 	}
-	return true, "", w.keepVerdict(d)
+	return true, "", w.keepVerdict(d, r.ev)
 }
 
 const msgNotExpirer = "invalid: only the expirer that the contract names says that it has expired"
@@ -82,7 +86,11 @@ func (w *writer) hasDeadline(contract, k1, k2 string) (bool, error) {
 }
 
 // keepVerdict remembers a decision, for settle.
-func (w *writer) keepVerdict(d niptemp.Decision) error {
+func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event) error {
+	said, err := niptemp.ReadState(ev)
+	if err != nil {
+		return fmt.Errorf("a decision: %w", err)
+	}
 	id, _ := lowerHex32(d.ID)
 	author, _ := lowerHex32(d.Author)
 	poster, _ := lowerHex32(d.Poster)
@@ -90,7 +98,7 @@ func (w *writer) keepVerdict(d niptemp.Decision) error {
 	if d.Worker != "" {
 		worker, _ = lowerHex32(d.Worker)
 	}
-	_, err := w.exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt)
+	_, err = w.exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, said.Note)
 	return err
 }
 
@@ -105,7 +113,8 @@ func (w *writer) settle(contract string) error {
 		status, _ := v[5].(string)
 		d.Previous, d.Status = niptemp.Status(was), niptemp.Status(status)
 		d.CreatedAt, _ = v[6].(int64)
-		return w.carry(d)
+		note, _ := v[7].(string)
+		return w.carry(d, note)
 	})
 }
 
@@ -121,8 +130,8 @@ func (w *writer) judgeDecision(d niptemp.Decision) (string, error) {
 	return "", nil
 }
 
-// carry moves the states for which a decision holds, if there are any.
-func (w *writer) carry(d niptemp.Decision) error {
+// carry moves the states for which a decision holds, if there are any, and records who has moved them.
+func (w *writer) carry(d niptemp.Decision, note string) error {
 	all, err := w.holdsFor(d)
 	if _, err := refusalOf(err); err != nil {
 		return err
@@ -139,8 +148,34 @@ func (w *writer) carry(d niptemp.Decision) error {
 		if _, err := w.exec(sqlHold, d.Contract, id); err != nil {
 			return err
 		}
+		if err := w.decidedBy(d, next, a, b, note); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// decidedBy records a decision that was carried out by an event, once.
+func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, note string) error {
+	id, _ := lowerHex32(d.ID)
+	if recorded, err := w.c.exists(sqlRecorded, s.Contract, a, b, id); err != nil || recorded {
+		return err
+	}
+	by := "deadline"
+	if d.Status != niptemp.Expired {
+		poster, _ := lowerHex32(s.Poster)
+		worker, _ := lowerHex32(s.Worker)
+		agreed, err := w.agreed(s.Contract, poster, worker)
+		if err != nil {
+			return err
+		}
+		if by = "operator"; d.Author == agreed.Arbitrator {
+			by = "arbitrator"
+		}
+	}
+	return w.decision(s.Contract, a, b, ContractDecision{
+		Was: string(d.Previous), Status: string(d.Status), By: by, Key: d.Author, Note: note, At: d.CreatedAt, EventID: d.ID,
+	})
 }
 
 // holdsFor are the states that a decision leads to: of the two keys it names, or of the offers that it ends. An error

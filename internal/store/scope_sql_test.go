@@ -41,7 +41,7 @@ var noScope = map[string]string{
 	"Store.ThreadEntry": threadReader, "Store.ThreadGroups": threadReader,
 	"Store.NewestEntry": "a time for the author himself", "Store.EntryTaken": "a yes or no for a party of the thread",
 	"Store.EntryPublished": "a yes or no for the entry's author", "Store.WaitingEntries": "events for the relay itself",
-	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes", "Store.RecordDecision": "writes",
+	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes",
 	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
 	"Store.TermsOf": contractState, "Store.Cases": "keys of contracts, for the gate, which is told whose cases they are",
 	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
