@@ -76,6 +76,7 @@ func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, 
 			if events && rows[i].Form != store.EntryPrivate {
 				e.Event = rows[i].Data
 			}
+			v.unread(&e, &rows[i])
 			out = append(out, e)
 		}
 		return nil

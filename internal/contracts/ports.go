@@ -21,6 +21,9 @@ type Submitter interface {
 
 // Signer signs for the identities whose keys the server holds.
 type Signer interface {
+	// Conversation is the NIP-44 key between a key that the server holds and
+	// another. Without the first the error is an *Error.
+	Conversation(ctx context.Context, pubkey, other string) ([32]byte, error)
 	// Sign completes ev, which has everything but ID and Sig, with the key of
 	// ev.PubKey. Without it the error is an *Error.
 	Sign(ctx context.Context, ev *nostr.Event) error

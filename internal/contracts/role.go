@@ -111,7 +111,7 @@ func (v *view) state() *niptemp.State {
 
 // thread selects what the caller may read.
 func (v *view) thread(private bool) store.Thread {
-	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party()}
+	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party(), Sealed: v.role == arbitrator}
 	if t.Party && private {
 		t.Reader = v.caller.PubKey
 	}

@@ -156,6 +156,8 @@ type Entry struct {
 	ReceivedAt time.Time `json:"received_at"`
 	// Encrypted says that Content is a NIP-44 payload between the parties.
 	Encrypted bool `json:"encrypted"`
+	// Sealed is there for the arbitrator in place of Content.
+	Sealed *Sealed `json:"sealed,omitempty"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
 	// Refusals say which relays did not take a shared entry, to the parties.

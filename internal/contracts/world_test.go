@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/gate"
 	"engramd/internal/policy"
@@ -198,6 +199,14 @@ func (r ring) SignAs(pubkey string, ev *nostr.Event) error {
 		return errors.New("not held")
 	}
 	return ev.Sign(r.Secret)
+}
+
+func (a *agents) Conversation(_ context.Context, pubkey, other string) ([32]byte, error) {
+	k, ok := a.keys[pubkey]
+	if !ok {
+		return [32]byte{}, Refuse(Forbidden, "no key is held")
+	}
+	return nip44.GenerateConversationKey(other, k.Secret)
 }
 
 func (a *agents) Sign(_ context.Context, ev *nostr.Event) error {

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/client":            {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/wire"},
 	"internal/client/transcript": {"internal/client", "internal/wire"},
 	// Contract memory over the relay; its transports are above it.
-	"internal/contracts":          {"internal/share", "nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
+	"internal/contracts":          {"internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
 	"internal/contracts/vault":    {"internal/keyfile"},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},

@@ -71,6 +71,7 @@ type Thread struct {
 	Contract, Poster string
 	Worker           string // "" while none is named
 	Party            bool   // the reader is one of the two, and may see sealed entries
+	Sealed           bool   // sealed entries are counted and listed for one who may not read them
 	Reader           string // whose private entries are seen too, "" for nobody's
 	Type             string // "" for all
 	Author           string // "" for all

@@ -82,6 +82,8 @@ func operations() []operation {
 			body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.SearchPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSearch, serve: search},
 		{method: http.MethodGet, path: memoryPath + "/{entry_id}", id: "getEntry", summary: "One entry", endpoint: "contract_memory", proof: proofOptional,
 			params: []param{requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadEntry, serve: entry},
+		{method: http.MethodPost, path: memoryPath + "/{entry_id}/disclose", id: "discloseEntry", summary: "Open one sealed entry to somebody else: its event and its message keys, for a party whose key the server holds", endpoint: "contract_memory", proof: proofRequired,
+			body: typeOf[disclosureRequest](), result: typeOf[contracts.Disclosure](), status: http.StatusOK, refusals: []int{404, 409}, serve: disclosure},
 		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,
 			body: typeOf[identityRequest](), result: typeOf[identityAnswer](), status: http.StatusCreated, refusals: []int{409}, serve: createIdentity},
 		{method: http.MethodGet, path: "/api/identities/{agent_id}", id: "getIdentity", summary: "The public part of an identity", endpoint: "identities", proof: proofOptional,
