@@ -152,16 +152,25 @@ func contractEntryOf(ev *nostr.Event, text string) ContractEntry {
 
 // unsealed decrypts an entry between us and another.
 func (c *Client) unsealed(ev *nostr.Event) (string, error) {
+	key, err := c.entryKey(ev)
+	if err != nil {
+		return "", err
+	}
+	return nip44.Decrypt(ev.Content, key)
+}
+
+// entryKey is the NIP-44 key between us and the other of an entry's two.
+func (c *Client) entryKey(ev *nostr.Event) ([32]byte, error) {
 	other := ev.PubKey
 	if other == c.id.PubKey() {
 		other = tagValue(ev, "p")
 	}
-	return Using(c.id, func(secret string) (string, error) {
+	return Using(c.id, func(secret string) ([32]byte, error) {
 		key, err := nip44.GenerateConversationKey(other, secret)
 		if err != nil {
-			return "", ErrUnreadable
+			return key, ErrUnreadable
 		}
-		return nip44.Decrypt(ev.Content, key)
+		return key, nil
 	})
 }
 
@@ -190,6 +199,33 @@ type ContractMove struct {
 	Why     string
 }
 
+// decided applies a decision of somebody who is no party to what is known, and
+// reports whether the move is one.
+func (m *ContractMove) decided(events []*nostr.Event, pair, adopted **niptemp.State, selves map[string]*niptemp.State) bool {
+	before := *pair
+	if before == nil {
+		before = selves[tagValue(m.Event, "p")]
+	}
+	var offered, agreed niptemp.Terms
+	if before != nil {
+		offered, agreed = termsOf(events, before.Poster, before.Worker)
+	}
+	next, decision, err := decide(before, m.Event, offered, agreed)
+	switch {
+	case !decision:
+		return false
+	case err != nil:
+		m.Why = err.Error()
+		return true
+	}
+	m.Follows = true
+	if *pair = &next; *adopted != nil {
+		after := next
+		*adopted = &after
+	}
+	return true
+}
+
 // replay follows the state events of one pair, and of the opens that either of
 // the two addressed to himself, from the oldest on. The state is nil if there is
 // none.
@@ -205,6 +241,10 @@ func replay(events []*nostr.Event) (state *niptemp.State, moves []ContractMove) 
 		}
 		body := stateBodyOf(ev.Content)
 		m := ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev}
+		if m.decided(events, &pair, &adopted, selves) {
+			moves = append(moves, m)
+			continue
+		}
 		to := tagValue(ev, "p")
 		self := to == ev.PubKey
 		befores := []*niptemp.State{pair}

@@ -70,7 +70,7 @@ func (s *Service) decision(ctx context.Context, v *view, agreed niptemp.Terms, r
 		if err != nil {
 			return nil, err
 		}
-		return s.signed(ctx, c.PubKey, 0, ev)
+		return s.signed(ctx, c.PubKey, v.MovedAt, ev)
 	case v.role == arbitrator || agreed.Decider == "":
 		return nil, nil // he was named to this relay's API, or is its operator, and to nobody else
 	}
@@ -110,7 +110,8 @@ func (s *Service) receivedDecision(v *view, r MoveRequest) (*nostr.Event, error)
 // errNotOurs says that the relay does not have the secret of a key.
 var errNotOurs = errors.New("not a key of this relay")
 
-// signedAs signs a decision in the relay's own name, at a time or later.
+// signedAs signs a decision in the relay's own name, at a time or later, and after the
+// move that it follows.
 func (s *Service) signedAs(ctx context.Context, key string, notBefore int64, p *store.ContractPair, to niptemp.Status, note string) (*nostr.Event, error) {
 	if s.own == nil || key == "" {
 		return nil, errNotOurs
@@ -119,7 +120,7 @@ func (s *Service) signedAs(ctx context.Context, key string, notBefore int64, p *
 	if err != nil {
 		return nil, err
 	}
-	ev.PubKey, ev.CreatedAt = key, nostr.Timestamp(max(s.clock().Unix(), notBefore))
+	ev.PubKey, ev.CreatedAt = key, nostr.Timestamp(max(s.clock().Unix(), notBefore, p.MovedAt+1))
 	if err := s.own.SignAs(key, &ev); err != nil {
 		return nil, errors.Join(errNotOurs, err)
 	}

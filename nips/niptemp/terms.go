@@ -1,6 +1,7 @@
 package niptemp
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -100,6 +101,14 @@ func (t Terms) Without(poster, worker string) Terms {
 		}
 	}
 	return t
+}
+
+// Or fills what t leaves open with what other says.
+func (t Terms) Or(other Terms) Terms {
+	return Terms{
+		Arbitrator: cmp.Or(t.Arbitrator, other.Arbitrator), Decider: cmp.Or(t.Decider, other.Decider),
+		Expirer: cmp.Or(t.Expirer, other.Expirer), Deadline: cmp.Or(t.Deadline, other.Deadline),
+	}
 }
 
 // Keys are the keys among the terms, each once.
