@@ -13,6 +13,7 @@ import (
 	"engramd/internal/secrets"
 	"engramd/internal/wire"
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 func (a *app) contractCommand() *cobra.Command {
@@ -36,7 +37,8 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
   engramctl contract say ID "Focus on government filings"
   engramctl contract read ID`,
 	},
-		a.contractNewCommand(), a.contractLsCommand(), a.contractShowCommand(), a.contractMoveCommand(), a.contractSayCommand(),
+		a.contractNewCommand(), a.contractLsCommand(), a.contractShowCommand(), a.contractMoveCommand(), a.contractDecideCommand(), a.contractSayCommand(),
+		a.contractDiscloseCommand(), a.contractDisclosedCommand(),
 		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(), a.contractTokenCommand(),
 	)
 	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
@@ -103,7 +105,29 @@ type contractOut struct {
 	CreatedAt   string    `json:"created_at,omitempty"`
 	UpdatedAt   string    `json:"updated_at,omitempty"`
 	Decided     string    `json:"decided_by,omitempty"` // operator, arbitrator or deadline
-	API         string    `json:"api,omitempty"`        // the relay whose API has it
+	DecidedBy   string    `json:"decided_event,omitempty"`
+	Offered     *termsOut `json:"offered,omitempty"` // who decides, by the poster's offer
+	Agreed      *termsOut `json:"agreed,omitempty"`  // what the worker has repeated of that
+	API         string    `json:"api,omitempty"`     // the relay whose API has it
+}
+
+// termsOut are who decides about a contract; keys are hex.
+type termsOut struct {
+	Arbitrator string `json:"arbitrator,omitempty"`
+	Decider    string `json:"decider,omitempty"`
+	Expirer    string `json:"expirer,omitempty"`
+	Deadline   string `json:"deadline,omitempty"`
+}
+
+func termsFor(t niptemp.Terms) *termsOut {
+	if t == (niptemp.Terms{}) {
+		return nil
+	}
+	out := &termsOut{Arbitrator: t.Arbitrator, Decider: t.Decider, Expirer: t.Expirer}
+	if t.Deadline != 0 {
+		out.Deadline = stamp(t.Deadline)
+	}
+	return out
 }
 
 func partyFor(p client.Party) *partyOut {
@@ -119,7 +143,8 @@ func partyFor(p client.Party) *partyOut {
 
 func contractFor(c client.Contract, me string) contractOut {
 	out := contractOut{ContractID: c.ID, Status: c.Status, Role: c.Role(me), Worker: partyFor(c.Worker), Arbitrator: partyFor(c.Arbitrator),
-		AmountSats: c.AmountSats, Description: c.Description, Decided: c.Decided, API: c.Home}
+		AmountSats: c.AmountSats, Description: c.Description, Decided: c.Decided, DecidedBy: c.DecidedEvent,
+		Offered: termsFor(c.Offered), Agreed: termsFor(c.Agreed), API: c.Home}
 	if p := partyFor(c.Poster); p != nil {
 		out.Poster = *p
 	}

@@ -16,12 +16,14 @@ func (a *app) contractMoveCommand() *cobra.Command {
 		Short: "Accept, submit, complete, dispute or cancel a contract",
 		Long: `Move a contract to another status, by an event that the key signs:
 
-  accepted   the worker takes an open contract; the poster asks for a revision
+  accepted   the worker takes an open contract, and agrees with that to who decides
+             (contract show says who); the poster asks for a revision
   submitted  the worker has delivered
-  completed  the poster is content; the arbitrator settles a dispute
+  completed  the poster is content; a dispute ends (contract decide)
   disputed   either, once it is accepted
   cancelled  the poster while it is open; the worker gives it back; a dispute ends
-  expired    either; by itself at the deadline, if it has one
+
+A contract expires by itself at the deadline, if it has one.
 
 --note says why; it is public like all that is shared. Exit code 5 if the contract is in a
 status from which that does not lead, or somebody else was faster; 3 if it is not this

@@ -14,17 +14,21 @@ import (
 
 func (a *app) contractNewCommand() *cobra.Command {
 	var o client.ContractOffer
-	var worker, arbitrator, deadline string
+	var worker, arbitrator, decider, expirer, deadline string
 	var asJSON, allow bool
 	c := a.command(&cobra.Command{
-		Use:   "new DESCRIPTION|- [--worker WHO] [--sats N] [--deadline TIME] [--arbitrator WHO] [--json]",
+		Use:   "new DESCRIPTION|- [--worker WHO] [--sats N] [--deadline TIME] [--arbitrator WHO] [--decider WHO|relay] [--expirer WHO|relay] [--json]",
 		Short: "Offer a contract",
 		Long: `Offer a contract, of which the key is the poster. It is open until its worker accepts
 it; without --worker whoever accepts first. WHO is a public key (npub or hex), or an
 agent id that the relay's API knows.
 
---deadline is when it expires by itself, RFC 3339 or a duration from now such as 72h. It
-and --arbitrator, who may settle a dispute, need a relay with the contract API.
+--deadline is when it expires, RFC 3339 or a duration from now such as 72h. Who decides
+besides the two is part of the signed offer, and is agreed when the worker accepts:
+--arbitrator settles disputes and reads the case, --decider settles disputes too (the
+operator of a relay), --expirer signs that the deadline is over (a relay). "relay" is the
+key of the first relay that has the contract API. Without a decider what an operator
+decides, and without an expirer that the deadline is over, holds on that relay only.
 
 Prints the id of the contract: who knows it may read what is shared in it. It is made of the
 key and a random salt, which the key's events carry, so that it means nobody else's contract
@@ -49,6 +53,12 @@ on any relay.`,
 		if o.Arbitrator, err = agentName("--arbitrator", arbitrator); err != nil {
 			return err
 		}
+		if o.Decider, err = agentName("--decider", decider); err != nil {
+			return err
+		}
+		if o.Expirer, err = agentName("--expirer", expirer); err != nil {
+			return err
+		}
 		if o.Deadline, err = deadlineAt(deadline, time.Now()); err != nil {
 			return err
 		}
@@ -69,7 +79,9 @@ on any relay.`,
 	jsonFlag(c, &asJSON)
 	secretFlag(c, &allow)
 	c.Flags().StringVar(&worker, "worker", "", "`WHO` is to do it")
-	c.Flags().StringVar(&arbitrator, "arbitrator", "", "`WHO` may settle a dispute")
+	c.Flags().StringVar(&arbitrator, "arbitrator", "", "`WHO` may settle a dispute, and reads the case")
+	c.Flags().StringVar(&decider, "decider", "", "`WHO` may settle a dispute too: the operator of a relay")
+	c.Flags().StringVar(&expirer, "expirer", "", "`WHO` signs that the deadline is over: a relay")
 	c.Flags().Int64Var(&o.AmountSats, "sats", 0, "what is paid, in satoshis")
 	c.Flags().StringVar(&deadline, "deadline", "", "`TIME` at which it expires")
 	return c

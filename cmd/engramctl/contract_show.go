@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/nips/niptemp"
 )
 
 func (a *app) contractShowCommand() *cobra.Command {
@@ -71,7 +72,7 @@ func (a *app) printContract(t client.Thread, me string) error {
 	line("contract", "%s", c.ID)
 	status := statusText(c)
 	if c.Decided != "" {
-		status += ", decided by the " + oneLine(c.Decided, 20)
+		status += ", decided by the " + oneLine(c.Decided, 20) + onlyThere(c)
 	}
 	line("status", "%s", status)
 	if role := c.Role(me); role != "" {
@@ -84,9 +85,7 @@ func (a *app) printContract(t client.Thread, me string) error {
 		line("poster", "%s", partyText(c.Poster))
 		line("worker", "%s", partyText(c.Worker))
 	}
-	if c.Arbitrator != (client.Party{}) {
-		line("arbitrator", "%s", partyText(c.Arbitrator))
-	}
+	deciding(c, line)
 	line("amount", "%d sats", c.AmountSats)
 	if c.Deadline != 0 {
 		line("deadline", "%s", stamp(c.Deadline))
@@ -114,6 +113,24 @@ func (a *app) printContract(t client.Thread, me string) error {
 		return err
 	}
 	return a.print("%s", indented(c.Description))
+}
+
+// deciding says who decides besides the parties: what is agreed, and what is offered and
+// not agreed.
+func deciding(c client.Contract, line func(name, format string, args ...any)) {
+	for _, who := range []struct{ name, agreed, offered string }{
+		{"arbitrator", cmp.Or(c.Agreed.Arbitrator, c.Arbitrator.PubKey), c.Offered.Arbitrator},
+		{"decider", c.Agreed.Decider, c.Offered.Decider}, {"expirer", c.Agreed.Expirer, c.Offered.Expirer},
+	} {
+		switch {
+		case who.agreed != "":
+			line(who.name, "%s", npub(who.agreed))
+		case who.offered != "" && c.Status == string(niptemp.Open):
+			line(who.name, "%s, once it is accepted so", npub(who.offered))
+		case who.offered != "":
+			line(who.name, "%s was offered and not agreed", npub(who.offered))
+		}
+	}
 }
 
 // indented is somebody else's text with every line indented: none of them can be

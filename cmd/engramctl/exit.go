@@ -94,7 +94,7 @@ func codeOf(err error) int {
 		return exitConflict
 	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
 		return exitUsage
-	case is(client.ErrUnreadable):
+	case is(client.ErrUnreadable, client.ErrNotDisclosed):
 		return exitUnreadable
 	case is(client.ErrConflict, errNoFit):
 		return exitConflict

@@ -53,6 +53,7 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 	return func(r admin.Rules) (func(), error) {
 		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
+		o.Own = c.keys.Holds
 		o.BannedEvents, o.AllowedEvents = r.BannedEvents, r.AllowedEvents
 		compile := policy.New
 		if now := c.policy.Current(); now != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // Contracts is contract memory (NIP-TEMP) in the hands of one key: a poster, a
@@ -58,19 +59,25 @@ type Contract struct {
 	Description                string
 	Deadline                   int64
 	CreatedAt, UpdatedAt       int64
+	// Offered is what the poster's newest open says of who decides, Agreed what the
+	// worker's acceptance has repeated: of events that were seen, else by the API's word.
+	Offered, Agreed niptemp.Terms
 	// Stateless says that no state of it is known, only entries: then Poster is who
 	// spoke first, and Status is "".
 	Stateless bool
 	// Decided is by whom the last move was made if it was no party: "operator",
 	// "arbitrator" or "deadline", with a note; there need be no event of it.
 	Decided, DecidedNote string
+	// DecidedEvent is the id of the event that says it; "" where it holds on the relay
+	// Home only.
+	DecidedEvent string
 	// Home is the URL of the relay whose API has the contract; "" if it is known
 	// from events only.
 	Home string
 }
 
-// Role is what a key is in the contract: "poster", "worker", "arbitrator", "party"
-// if it is one of the two and which is not known, or "".
+// Role is what a key is in the contract: "poster", "worker", "arbitrator",
+// "decider", "expirer", "party" if it is one of the two and which is not known, or "".
 func (c Contract) Role(pubkey string) string {
 	if c.Stateless && c.party(pubkey) {
 		return "party"
@@ -82,8 +89,12 @@ func (c Contract) Role(pubkey string) string {
 		return "poster"
 	case c.Worker.PubKey:
 		return "worker"
-	case c.Arbitrator.PubKey:
+	case c.Arbitrator.PubKey, c.Agreed.Arbitrator:
 		return "arbitrator"
+	case c.Agreed.Decider:
+		return "decider"
+	case c.Agreed.Expirer, c.Offered.Expirer:
+		return "expirer"
 	}
 	return ""
 }

@@ -167,41 +167,91 @@ func TestConcurrentMoves(t *testing.T) {
 	}
 }
 
-// TestArbitration: an arbitrator settles a dispute without an event, and the
-// thread says whose word it is.
+// TestArbitration: the arbitrator whom both named settles a dispute by an event of
+// his own, and the thread says whose word it is; without any API too.
 func TestArbitration(t *testing.T) {
-	url := contracttest.Start(t, nil).URL
-	poster, worker, arbitrator := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "arbitrator", url)
-	ctx, moved := t.Context(), done[client.Contract](t)
-	c := moved(poster.New(ctx, client.ContractOffer{Worker: worker.PubKey(), Arbitrator: arbitrator.PubKey(), Description: "x", Deadline: time.Now().Add(time.Hour).Unix()}))
-	if c.Deadline == 0 || c.Arbitrator.PubKey != arbitrator.PubKey() {
-		t.Errorf("made: %+v", c)
-	}
-	moved(worker.Move(ctx, c.ID, "", "accepted", "", nil))
-	moved(worker.Move(ctx, c.ID, "", "disputed", "not paid", nil))
-	if _, _, err := contractsOf(t, "stranger", url).Move(ctx, c.ID, "", "completed", "", nil); !errors.Is(err, client.ErrAuth) && !errors.Is(err, client.ErrNoAPI) {
-		t.Errorf("a stranger settles it: %v", err)
-	}
-	moved(arbitrator.Move(ctx, c.ID, "", "completed", "delivered as agreed", nil))
-	th := thread(t, poster, c.ID)
-	if th.Contract.Status != "completed" || th.Contract.Decided != "arbitrator" || th.Contract.DecidedNote != "delivered as agreed" || len(th.Moves) != 3 {
-		t.Errorf("%+v", th)
-	}
-	if _, _, err := poster.Say(ctx, c.ID, "", client.Saying{Type: "message", Content: "late"}); !errors.Is(err, client.ErrConflict) {
-		t.Errorf("an entry after the end: %v", err)
+	for name, url := range map[string]string{"an API": contracttest.Start(t, nil).URL, "events alone": bridgetest.Start(t).URL} {
+		t.Run(name, func(t *testing.T) {
+			poster, worker, arbitrator := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "arbitrator", url)
+			ctx, moved := t.Context(), done[client.Contract](t)
+			c := moved(poster.New(ctx, client.ContractOffer{Worker: worker.PubKey(), Arbitrator: arbitrator.PubKey(), Description: "x", Deadline: time.Now().Add(time.Hour).Unix()}))
+			if c.Deadline == 0 || c.Offered.Arbitrator != arbitrator.PubKey() || c.Agreed.Arbitrator != "" {
+				t.Errorf("made: %+v", c)
+			}
+			moved(worker.Move(ctx, c.ID, "", "accepted", "", nil))
+			moved(worker.Move(ctx, c.ID, "", "disputed", "not paid", nil))
+			if _, _, err := contractsOf(t, "stranger", url).Move(ctx, c.ID, "", "completed", "", nil); !errors.Is(err, client.ErrAuth) && !errors.Is(err, client.ErrNoAPI) {
+				t.Errorf("a stranger settles it: %v", err)
+			}
+			if th := thread(t, arbitrator, c.ID); len(th.Moves) != 3 || th.Contract.Role(arbitrator.PubKey()) != "arbitrator" {
+				t.Errorf("the arbitrator reads %+v", th)
+			}
+			moved(arbitrator.Move(ctx, c.ID, "", "completed", "delivered as agreed", nil))
+			for _, reader := range []*client.Contracts{poster, worker, arbitrator} {
+				th := thread(t, reader, c.ID)
+				if th.Contract.Status != "completed" || th.Contract.Decided != "arbitrator" || th.Contract.DecidedNote != "delivered as agreed" || th.Contract.DecidedEvent == "" ||
+					len(th.Moves) != 4 || !th.Moves[3].Follows || th.Moves[3].By != arbitrator.PubKey() || th.Strangers != 0 {
+					t.Errorf("%+v", th)
+				}
+			}
+			if all, _, err := worker.List(ctx, ""); err != nil || len(all) != 1 || all[0].Status != "completed" {
+				t.Errorf("listed: %+v, %v", all, err)
+			}
+			if _, _, err := poster.Say(ctx, c.ID, "", client.Saying{Type: "message", Content: "late"}); !errors.Is(err, client.ErrConflict) {
+				t.Errorf("an entry after the end: %v", err)
+			}
+		})
 	}
 }
 
-// TestDeadlineNeedsAPI: without the API nothing is offered that would not be kept.
-func TestDeadlineNeedsAPI(t *testing.T) {
-	poster := contractsOf(t, "poster", bridgetest.Start(t).URL)
-	for _, o := range []client.ContractOffer{{Description: "x", Deadline: time.Now().Unix() + 60}, {Description: "x", Arbitrator: "judge"}, {Description: "x", Worker: "sami"}} {
+// TestDiscloseOneEntry: a party opens one sealed entry, and what it hands over proves
+// what was said to anybody; others open nothing.
+func TestDiscloseOneEntry(t *testing.T) {
+	url := contracttest.Start(t, nil).URL
+	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
+	id := example(t, poster, worker, true)
+	e := done[client.ContractEntry](t)(worker.Say(t.Context(), id, "", client.Saying{Type: "message", Content: "I refund if late", Sealed: true}))
+	for _, party := range []*client.Contracts{poster, worker} {
+		for _, name := range []string{e.EntryID, e.EventID} {
+			d := done[client.Disclosure](t)(party.Disclose(t.Context(), id, "", name))
+			handed, err := json.Marshal(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read, err := client.ReadDisclosure(handed); err != nil || read.Entry.Content != "I refund if late" || read.Event.ID != e.EventID {
+				t.Errorf("%+v, %v", read.Entry, err)
+			}
+		}
+	}
+	if _, _, err := poster.Disclose(t.Context(), id, "", "mem_000000000000"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	open := thread(t, poster, id).Select(client.EntryFilter{Type: "deliverable"})[0]
+	if _, _, err := poster.Disclose(t.Context(), id, "", open.EntryID); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("one in the open: %v", err)
+	}
+	if _, _, err := contractsOf(t, "stranger", url).Disclose(t.Context(), id, "", e.EntryID); !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrUnreadable) {
+		t.Errorf("by a stranger: %v", err)
+	}
+}
+
+// TestNamesNeedAPI: without the API nobody is offered who is named by what it alone
+// knows; keys and a deadline are in the signed offer.
+func TestNamesNeedAPI(t *testing.T) {
+	url := bridgetest.Start(t).URL
+	poster := contractsOf(t, "poster", url)
+	for _, o := range []client.ContractOffer{{Description: "x", Expirer: client.Relay}, {Description: "x", Arbitrator: "judge"}, {Description: "x", Worker: "sami"}} {
 		if _, _, err := poster.New(t.Context(), o); !errors.Is(err, client.ErrNoAPI) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	down := contractsOf(t, "poster", bridgetest.Start(t).URL, bridgetest.Down(t))
-	if _, _, err := down.New(t.Context(), client.ContractOffer{Description: "x", Deadline: time.Now().Unix() + 60}); !errors.Is(err, client.ErrPartial) {
+	at := time.Now().Unix() + 60
+	c := done[client.Contract](t)(poster.New(t.Context(), client.ContractOffer{Description: "x", Deadline: at}))
+	if got := thread(t, poster, c.ID).Contract; got.Deadline != at || got.Offered.Deadline != at {
+		t.Errorf("%+v", got)
+	}
+	down := contractsOf(t, "poster", url, bridgetest.Down(t))
+	if _, _, err := down.New(t.Context(), client.ContractOffer{Description: "x", Arbitrator: "judge"}); !errors.Is(err, client.ErrPartial) {
 		t.Errorf("with a relay that may have it: %v", err)
 	}
 }

@@ -36,8 +36,9 @@ func refusedEvent(err error, published []PublishStatus) error {
 }
 
 // Move moves a contract's state machine. with is as in Thread. event, if not nil, is a
-// signed 30091 to be sent in place of one of our own signing. Who is no party, an
-// arbitrator or the relay's operator, signs no event: that needs the API.
+// signed 30091 to be sent in place of one of our own signing. The arbitrator and the
+// decider whom the parties agreed on sign their decision; the operator of the relay
+// that is the decider signs no event: that needs the API.
 //
 // ErrConflict says that the contract is in a state from which that move does not
 // lead, or that somebody else was faster; ErrAuth that it is not this key's move.
@@ -59,6 +60,8 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 		err = cs.given(ev, kindContractState, id)
 	case c.party(cs.PubKey()) || accepts:
 		ev, err = cs.moving(t, to, note)
+	case c.decides(cs.PubKey()):
+		ev, err = cs.deciding(t, to, note)
 	case !t.API:
 		err = fmt.Errorf("%w: this key is no party of the contract, and only an API takes the word of others", ErrNoAPI)
 	}
@@ -87,6 +90,21 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	return moved, status, cs.publish(ctx, ev, &home, &status)
 }
 
+// Decide ends a dispute of others, as Move does for its arbitrator, its decider or the
+// operator of a relay. A party is ErrAuth: it moves the contract by its own word.
+func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, Status, error) {
+	ctx, cancel := cs.c.operation(ctx)
+	defer cancel()
+	t, status, err := cs.thread(ctx, id, with)
+	if err != nil {
+		return Contract{}, status, err
+	}
+	if t.Contract.party(cs.PubKey()) {
+		return t.Contract, status, fmt.Errorf("%w: a party does not decide; contract move is its own word", ErrAuth)
+	}
+	return cs.Move(ctx, id, with, to, note, event)
+}
+
 // named is the relay of a URL.
 func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0] }
 
@@ -103,7 +121,12 @@ func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	if c.Worker.PubKey == "" && cs.PubKey() != c.Poster.PubKey {
 		body.WorkerAgentID = cs.PubKey() // by accepting he becomes the worker
 	}
-	return cs.state(body, c.other(cs.PubKey()), at, t.salt...)
+	tags := slices.Clone(t.salt)
+	if to == string(niptemp.Accepted) && cs.PubKey() != c.Poster.PubKey {
+		// Who accepts agrees to what the offer says of who decides.
+		tags = append(tags, c.Offered.Without(c.Poster.PubKey, cs.PubKey()).Tags()...)
+	}
+	return cs.state(body, c.other(cs.PubKey()), at, tags...)
 }
 
 // allowed judges a move by the state events that were seen, as a relay does.
@@ -113,6 +136,12 @@ func allowed(t Thread, ev *nostr.Event) error {
 		return nil
 	}
 	state := &niptemp.State{Contract: c.ID, Poster: c.Poster.PubKey, Worker: c.Worker.PubKey, Status: niptemp.Status(c.Status), CreatedAt: c.UpdatedAt}
+	if _, decision, err := decide(state, ev, c.Offered, c.Agreed); decision {
+		if err != nil {
+			return &ConflictError{Reason: fmt.Sprintf("the contract is %s: %v", c.Status, err)}
+		}
+		return nil
+	}
 	if _, err := niptemp.Next(state, ev); err != nil {
 		theirs := *ev
 		if theirs.PubKey = tagValue(ev, "p"); theirs.PubKey != ev.PubKey {

@@ -26,8 +26,10 @@ func (g *gathering) choose(with string) (*Contract, error) {
 			continue
 		}
 		if kind == kindContractState {
-			if state, _ := replay(g.ofPair(kind, *pair), nil); state != nil {
-				return &Contract{ID: g.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}, nil
+			events := g.ofPair(kind, *pair)
+			if state, _ := replay(events, nil); state != nil {
+				offered, agreed := termsOf(events, state.Poster, state.Worker)
+				return &Contract{Offered: offered, Agreed: agreed, Arbitrator: Party{PubKey: agreed.Arbitrator}, ID: g.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}, nil
 			}
 			continue
 		}
@@ -44,7 +46,7 @@ func (g *gathering) choose(with string) (*Contract, error) {
 func (g *gathering) ofPair(kind int, pair [2]string) []*nostr.Event {
 	var out []*nostr.Event
 	for _, ev := range g.events {
-		of := pairOf(ev.PubKey, tagValue(ev, "p"))
+		of := g.pairOf(ev)
 		if ev.Kind == kind && (of == pair || of[0] == of[1] && slices.Contains(pair[:], of[0])) {
 			out = append(out, ev)
 		}
@@ -61,7 +63,7 @@ func (g *gathering) choosePair(kind int, with string) (*[2]string, error) {
 	spoke := map[[2]string]nostr.Timestamp{} // when the caller last did
 	var selves, pairs [][2]string
 	for _, ev := range g.events {
-		pair := pairOf(ev.PubKey, tagValue(ev, "p"))
+		pair := g.pairOf(ev)
 		if ev.PubKey == me {
 			spoke[pair] = max(spoke[pair], ev.CreatedAt)
 		}

@@ -95,7 +95,7 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 	}
 	groups := map[key][]*nostr.Event{}
 	for _, ev := range events {
-		k := key{ev.Tags.GetD(), pairOf(ev.PubKey, tagValue(ev, "p"))}
+		k := key{ev.Tags.GetD(), pairAmong(ev, events)}
 		groups[k] = append(groups[k], ev)
 	}
 	var pairs, alone []Contract
@@ -111,6 +111,9 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 		}
 		c := Contract{ID: k.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}
 		c.describe(moves)
+		c.Offered, c.Agreed = termsOf(group, state.Poster, state.Worker)
+		c.settled(moves)
+		c.concluded(moves)
 		if k == self {
 			alone = append(alone, c)
 		} else {

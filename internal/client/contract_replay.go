@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -11,7 +12,7 @@ import (
 
 // replay finds where the state events of one pair of keys, and the opens that
 // either of the two addressed to himself, lead, whatever order relays took them
-// in. The moves are listed in the order of arrival as far as it is known, else from
+// in, and what was decided of it. The moves are listed in the order of arrival as far as it is known, else from
 // the oldest on. The state is nil if there is none.
 func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []ContractMove) {
 	events = Arrange(events, func(ev **nostr.Event) Place {
@@ -19,8 +20,14 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 	})
 	owner := ownerAmong(events)
 	var steps []niptemp.Step
+	var decisions []*nostr.Event
 	pair, selves := [2]string{}, []string{}
 	for _, ev := range events {
+		if _, decides := decisionPair(ev, slices.Values(events)); decides {
+			decisions = append(decisions, ev)
+			moves = append(moves, moveOf(ev, order))
+			continue
+		}
 		p, err := niptemp.StepOf(ev)
 		if err != nil {
 			continue
@@ -31,9 +38,7 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 		} else if !slices.Contains(selves, p.Author) {
 			selves = append(selves, p.Author)
 		}
-		body := stateBodyOf(ev.Content)
-		moves = append(moves, ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: p.CreatedAt, Event: ev,
-			N: order[ev.ID].N, ArrivedAt: order[ev.ID].ReceivedAt})
+		moves = append(moves, moveOf(ev, order))
 	}
 	follows, place := map[string]int{}, 0
 	note := func(a, b string) *niptemp.State {
@@ -59,13 +64,44 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 			state = s
 		}
 	}
-	explain(moves, follows)
+	why := map[string]string{}
+	for _, ev := range decisions {
+		next, err := conclude(state, ev, events)
+		if err != nil {
+			why[ev.ID] = err.Error()
+			continue
+		}
+		state, follows[ev.ID] = &next, place
+		place++
+	}
+	explain(moves, follows, why)
 	return state, moves
 }
 
+// moveOf is what a state event says.
+func moveOf(ev *nostr.Event, order map[string]niptemp.OrderItem) ContractMove {
+	body := stateBodyOf(ev.Content)
+	return ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev,
+		N: order[ev.ID].N, ArrivedAt: order[ev.ID].ReceivedAt}
+}
+
+// conclude is where a decision of somebody who is no party leads from a state, nil for
+// none, by the terms that the events of its pair name.
+func conclude(state *niptemp.State, ev *nostr.Event, events []*nostr.Event) (niptemp.State, error) {
+	var offered, agreed niptemp.Terms
+	if state != nil {
+		offered, agreed = termsOf(events, state.Poster, state.Worker)
+	}
+	next, decision, err := decide(state, ev, offered, agreed)
+	if err == nil && !decision {
+		err = errors.New("invalid: the offer does not name its author as the expirer")
+	}
+	return next, err
+}
+
 // explain puts the moves that follow one another in that order, among those that
-// do not, and says why these do not.
-func explain(moves []ContractMove, follows map[string]int) {
+// do not, and says why these do not: why has the answer for decisions.
+func explain(moves []ContractMove, follows map[string]int, why map[string]string) {
 	var chain []ContractMove
 	for _, m := range moves {
 		if _, m.Follows = follows[m.Event.ID]; m.Follows {
@@ -81,6 +117,9 @@ func explain(moves []ContractMove, follows map[string]int) {
 			if next, err := niptemp.Next(before, m.Event); err == nil {
 				before = &next
 			}
+			continue
+		}
+		if m.Why = why[m.Event.ID]; m.Why != "" {
 			continue
 		}
 		m.Why = "invalid: another state came in its place"

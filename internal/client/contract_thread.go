@@ -86,7 +86,7 @@ func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Statu
 		return t, status, ErrNotFound
 	}
 	t.Contract, t.API = *contract, contract.Home != ""
-	if t.Contract.party(cs.c.id.PubKey()) {
+	if me := cs.c.id.PubKey(); t.Contract.party(me) || g.mayDecide(me, t.Contract) {
 		g.history(reading, t.Contract)
 	}
 	t.Order = g.order(reading, t.Contract)
@@ -210,7 +210,7 @@ func (g *gathering) fill(t *Thread) {
 				t.salt = nostr.Tags{{"salt", salt}}
 			}
 		}
-		of := pairOf(ev.PubKey, tagValue(ev, "p"))
+		of := g.pairOf(ev)
 		if of != pair && !(of[0] == of[1] && of[0] == t.Contract.Poster.PubKey) {
 			t.Strangers++
 			continue
@@ -221,12 +221,16 @@ func (g *gathering) fill(t *Thread) {
 			entries[ev.ID] = e
 		}
 	}
+	if offered, agreed := termsOf(states, t.Contract.Poster.PubKey, t.Contract.Worker.PubKey); len(states) > 0 {
+		t.Contract.Offered, t.Contract.Agreed = offered.Or(t.Contract.Offered), agreed.Or(t.Contract.Agreed)
+	}
 	order := t.Order.places()
 	state, moves := replay(states, order)
 	t.Moves = moves
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
 		t.Contract.describe(moves)
+		t.Contract.settled(moves)
 	}
 	seen := map[string]bool{}
 	home := g.home(t.Contract)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/niptemp"
 )
 
 // wireContract is a contract as the API has it.
@@ -29,9 +31,24 @@ type wireContract struct {
 	CreatedAt         moment `json:"created_at"`
 	UpdatedAt         moment `json:"updated_at"`
 	Decided           *struct {
-		By   string `json:"by"`
-		Note string `json:"note"`
+		By           string `json:"by"`
+		Note         string `json:"note"`
+		NostrEventID string `json:"nostr_event_id"`
 	} `json:"decided"`
+	Offered wireTerms `json:"offered"`
+	Agreed  wireTerms `json:"agreed"`
+}
+
+// wireTerms are who decides, as the API has it.
+type wireTerms struct {
+	Arbitrator string `json:"arbitrator"`
+	Decider    string `json:"decider"`
+	Expirer    string `json:"expirer"`
+	Deadline   moment `json:"deadline"`
+}
+
+func (w wireTerms) terms() niptemp.Terms {
+	return niptemp.Terms{Arbitrator: PubKeyOf(w.Arbitrator), Decider: PubKeyOf(w.Decider), Expirer: PubKeyOf(w.Expirer), Deadline: int64(w.Deadline)}
 }
 
 // contract is what it says, if it is one: a relay must not make a contract of
@@ -52,8 +69,9 @@ func (w wireContract) contract(home string) (Contract, error) {
 		Arbitrator: Party{w.ArbitratorAgentID, key(w.ArbitratorNpub, w.ArbitratorAgentID)},
 	}
 	if w.Decided != nil {
-		c.Decided, c.DecidedNote = w.Decided.By, w.Decided.Note
+		c.Decided, c.DecidedNote, c.DecidedEvent = w.Decided.By, w.Decided.Note, w.Decided.NostrEventID
 	}
+	c.Offered, c.Agreed = w.Offered.terms(), w.Agreed.terms()
 	if checkContractID(c.ID) != nil || c.Poster.PubKey == "" || !validStatus(c.Status) {
 		return Contract{}, fmt.Errorf("%w: what it calls a contract is none", ErrMisbehaved)
 	}

@@ -17,11 +17,13 @@ import (
 
 // ContractOffer is a contract to be made. The caller is its poster.
 type ContractOffer struct {
-	Worker      string // pubkey in hex, or an agent id that the API knows; "" for whoever accepts
-	Arbitrator  string // the same; needs the API
-	Description string
-	AmountSats  int64
-	Deadline    int64 // Unix seconds; 0 for none; needs the API
+	Worker string // pubkey in hex, or an agent id that the API knows; "" for whoever accepts
+	// Who decides, as the signed open says it: pubkeys in hex, or agent ids that the
+	// API knows. Decider and Expirer may be Relay.
+	Arbitrator, Decider, Expirer string
+	Description                  string
+	AmountSats                   int64
+	Deadline                     int64 // Unix seconds; 0 for none
 	// Event is a signed open to be sent in place of one of our own signing.
 	Event *nostr.Event
 }
@@ -39,11 +41,11 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 		return Contract{}, status, err
 	}
 	name := !nostr.IsValid32ByteHex(o.Worker) && o.Worker != ""
-	if home == nil && (o.Deadline != 0 || o.Arbitrator != "" || name) {
+	if home == nil && o.needsAPI() {
 		if status.Partial {
 			return Contract{}, status, failures(ErrPartial, status.Relays)
 		}
-		return Contract{}, status, fmt.Errorf("%w: deadlines, arbitrators and names of agents need it", ErrNoAPI)
+		return Contract{}, status, fmt.Errorf("%w: names of agents, and the relay's own, need it", ErrNoAPI)
 	}
 	worker := o.Worker
 	if name {
@@ -53,13 +55,21 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 	}
 	ev := o.Event
 	if ev == nil {
-		if ev, err = cs.open(o, worker); err != nil {
+		terms, err := cs.terms(ctx, o, home)
+		if err != nil {
+			return Contract{}, status, err
+		}
+		if ev, err = cs.open(o, worker, terms); err != nil {
 			return Contract{}, status, err
 		}
 	} else if err := cs.given(ev, kindContractState, ""); err != nil {
 		return Contract{}, status, err
 	}
-	c := Contract{ID: ev.Tags.GetD(), Status: string(niptemp.Open), Poster: Party{PubKey: ev.PubKey}, Worker: Party{PubKey: worker},
+	said, err := niptemp.TermsOf(ev)
+	if err != nil {
+		return Contract{}, status, fmt.Errorf("%w: event: %w", ErrInvalid, err)
+	}
+	c := Contract{ID: ev.Tags.GetD(), Offered: said, Deadline: said.Deadline, Status: string(niptemp.Open), Poster: Party{PubKey: ev.PubKey}, Worker: Party{PubKey: worker},
 		AmountSats: o.AmountSats, Description: o.Description, CreatedAt: int64(ev.CreatedAt), UpdatedAt: int64(ev.CreatedAt)}
 	if home == nil {
 		return c, status, cs.publish(ctx, ev, nil, &status)
@@ -67,12 +77,6 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 	request := map[string]any{"description": o.Description, "amount_sats": o.AmountSats, "event": raw(ev)}
 	if o.Worker != "" {
 		request["worker_agent_id"] = o.Worker
-	}
-	if o.Arbitrator != "" {
-		request["arbitrator_agent_id"] = o.Arbitrator
-	}
-	if o.Deadline != 0 {
-		request["deadline"] = rfc3339(o.Deadline)
 	}
 	made, err := cs.postContract(ctx, *home, contractsPath, request, &status)
 	if err != nil {
@@ -82,7 +86,7 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 }
 
 // open is the signed 30091 of a new contract.
-func (cs *Contracts) open(o ContractOffer, worker string) (*nostr.Event, error) {
+func (cs *Contracts) open(o ContractOffer, worker string, terms niptemp.Terms) (*nostr.Event, error) {
 	salt, err := cs.c.random(niptemp.SaltSize)
 	if err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func (cs *Contracts) open(o ContractOffer, worker string) (*nostr.Event, error) 
 	now := cs.c.now()
 	body := stateBody{ContractID: id, Status: string(niptemp.Open), PosterAgentID: cs.PubKey(), WorkerAgentID: worker,
 		AmountSats: o.AmountSats, Description: o.Description, Deadline: rfc3339(o.Deadline), TransitionAt: rfc3339(now)}
-	return cs.state(body, cmp.Or(worker, cs.PubKey()), now, niptemp.SaltTag(salt))
+	return cs.state(body, cmp.Or(worker, cs.PubKey()), now, append(terms.Tags(), niptemp.SaltTag(salt))...)
 }
 
 // state signs a 30091, with further tags.

@@ -16,6 +16,7 @@ type API interface {
 	Entry(ctx context.Context, c Caller, id, entryID string) (Entry, error)
 	Summary(ctx context.Context, c Caller, id string) (Summary, error)
 	Order(ctx context.Context, c Caller, id string) (Order, error)
+	Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error)
 	Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error)
 
 	// Provision is the operator's; Bind is for the caller's own key; Claim for

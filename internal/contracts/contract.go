@@ -122,12 +122,20 @@ func (s *Service) described(ctx context.Context, p *store.ContractPair, known *n
 		return Contract{}, 0, err
 	}
 	out.AmountSats, out.Description = terms.AmountSats, terms.Description
+	offered, agreed, err := s.store.TermsOf(ctx, p)
+	if err != nil {
+		return Contract{}, 0, err
+	}
+	out.Offered, out.Agreed = shownTerms(offered), shownTerms(agreed)
 	d, err := s.store.ContractDecision(ctx, p)
 	if err != nil {
 		return Contract{}, 0, err
 	}
 	if d != nil && d.Status == p.Status {
 		out.Decided = &Decision{By: d.By, Status: niptemp.Status(d.Status), Note: d.Note, At: unix(d.At)}
+		if d.EventID != "" {
+			out.Decided.NostrEventID = &d.EventID
+		}
 	}
 	return out, size, known.fail
 }

@@ -52,7 +52,11 @@ func (s *Service) Create(ctx context.Context, c Caller, r CreateRequest) (Contra
 	case p == nil || p.EventID != ev.ID:
 		return Contract{}, refusal(answer)
 	}
-	terms := store.ContractTerms{Deadline: deadlineOf(o.Deadline), Arbitrator: o.arbitrator}
+	said, err := niptemp.TermsOf(ev)
+	if err != nil {
+		return Contract{}, eventFault(err)
+	}
+	terms := store.ContractTerms{Deadline: said.Deadline}
 	if err := s.store.SetContractTerms(ctx, id, c.PubKey, o.worker, terms); err != nil {
 		return Contract{}, err
 	}
@@ -144,6 +148,10 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 			return nil, Wrong("event", "its description is not that of the request")
 		case t.AmountSats != o.AmountSats:
 			return nil, Wrong("event", "its amount_sats is not that of the request")
+		case o.arbitrator != "" && t.Terms.Arbitrator != o.arbitrator:
+			return nil, Wrong("event", "its arbitrator tag is not that of the request")
+		case o.Deadline != nil && t.Terms.Deadline != o.Deadline.Unix():
+			return nil, Wrong("event", "its deadline tag is not that of the request, in Unix seconds")
 		}
 		return ev, c.says(t, t.Contract, to, niptemp.Open, "", "")
 	}
@@ -176,7 +184,20 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 	if salt != nil {
 		ev.Tags = append(ev.Tags, niptemp.SaltTag(salt))
 	}
+	ev.Tags = append(ev.Tags, s.offering(c, o).Tags()...)
 	return s.signed(ctx, c.PubKey, 0, ev)
+}
+
+// offering are the terms of an offer that is signed here: this relay ends a dispute
+// that no arbitrator ends, and says when the deadline is over.
+func (s *Service) offering(c Caller, o offer) niptemp.Terms {
+	t := niptemp.Terms{Arbitrator: o.arbitrator, Deadline: deadlineOf(o.Deadline)}
+	if s.relayKeys != nil {
+		if t.Decider = s.relayKeys.PubKey(); t.Deadline != 0 {
+			t.Expirer = t.Decider
+		}
+	}
+	return t.Without(c.PubKey, o.worker)
 }
 
 // eventFault is an error of niptemp as that of the field "event".

@@ -18,7 +18,7 @@ func (s *Service) reading(ctx context.Context, c Caller, id, requester string) (
 		return nil, store.Thread{}, err
 	}
 	v, err := s.find(ctx, c, id)
-	if err == nil && v.role == operator && !v.named && v.status() != niptemp.Disputed {
+	if err == nil && (v.role == operator || v.role == decider) && !v.named && v.status() != niptemp.Disputed {
 		err = errNotFound("contract") // whoever decides a dispute reads it then
 	}
 	if err != nil {
@@ -76,6 +76,7 @@ func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, 
 			if events && rows[i].Form != store.EntryPrivate {
 				e.Event = rows[i].Data
 			}
+			v.unread(&e, &rows[i])
 			out = append(out, e)
 		}
 		return nil

@@ -24,14 +24,6 @@ func (s *Service) isDue(p *store.ContractPair) bool {
 	return expires && p.Deadline != 0 && s.clock().Unix() >= p.Deadline
 }
 
-// expire moves a contract whose deadline has come and returns what became of
-// it.
-func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.ContractPair, error) {
-	return s.carryOut(ctx, p, store.ContractDecision{
-		Was: p.Status, Status: string(niptemp.Expired), By: "deadline", At: p.Deadline,
-	})
-}
-
 // Expire moves the contracts whose deadline has come, and reports when to come
 // again.
 func (s *Service) Expire(ctx context.Context) (next time.Duration, err error) {

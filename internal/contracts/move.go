@@ -2,7 +2,6 @@ package contracts
 
 import (
 	"context"
-	"errors"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -67,13 +66,13 @@ func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byPa
 	case !byPoster && !byWorker:
 		return false, v.conflict("It does not go to '" + string(to) + "' from there.")
 	case to == niptemp.Expired:
-		return false, Refuse(Forbidden, "nobody moves a contract to expired: it expires at its deadline")
+		return false, Refuse(Forbidden, "nobody moves a contract to expired: it expires at its deadline, by the word of its expirer")
 	case v.role == poster && byPoster:
 		// An offer of which nobody knows can be cancelled; a worker has to be there for all else.
 		return true, nil
 	case v.role == worker && byWorker:
 		return true, nil
-	case resolves && (v.role == arbitrator || v.role == operator):
+	case resolves && (v.role == arbitrator || v.role == operator || v.role == decider):
 		return false, nil
 	}
 	return false, Refuse(Forbidden, "only %s may move the contract from %s to %s", movers(byPoster, byWorker, resolves), from, to)
@@ -167,96 +166,17 @@ func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author,
 	if err != nil {
 		return nil, err
 	}
+	if r.Status == niptemp.Accepted && author != p.Poster {
+		// Who accepts agrees to what the offer says of who decides.
+		offered, _, err := s.store.TermsOf(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		ev.Tags = append(ev.Tags, offered.Without(p.Poster, author).Tags()...)
+	}
 	last, err := s.store.LastState(ctx, p.Contract, author)
 	if err != nil {
 		return nil, err
 	}
 	return s.signed(ctx, author, last, ev)
-}
-
-// decide resolves a dispute for the operator or the arbitrator.
-func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
-	by := "operator"
-	if v.role == arbitrator {
-		by = "arbitrator"
-	}
-	if err := v.caller.spend(ctx); err != nil {
-		return err
-	}
-	after, err := s.carryOut(ctx, v.ContractPair, store.ContractDecision{
-		Was: v.Status, Status: string(r.Status), By: by, Key: v.caller.PubKey, Note: r.Note, At: s.clock().Unix(),
-	})
-	if err != nil {
-		return err
-	}
-	v.ContractPair = after
-	if v.Status != string(r.Status) {
-		return v.conflict("It was moved by another request.")
-	}
-	return nil
-}
-
-// carryOut makes a move that no party asked for: by the event of a party whose
-// move it is and whose key the server holds, so that the relay has it too, else
-// by the store alone. Either way it is recorded. It returns the state after it,
-// which is another than the decision's if a party was faster.
-func (s *Service) carryOut(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
-	done, err := s.signDecision(ctx, p, d)
-	if err != nil {
-		return nil, err
-	}
-	if done {
-		err = s.store.RecordDecision(ctx, p, d)
-	} else {
-		err = s.store.DecideContract(ctx, p, d)
-	}
-	if err != nil && !errors.Is(err, store.ErrContractMoved) {
-		return nil, err
-	}
-	return s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
-}
-
-// signDecision publishes a decision in the name of a party, if it can.
-func (s *Service) signDecision(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (done bool, err error) {
-	byPoster, byWorker := niptemp.Movers(niptemp.Status(d.Was), niptemp.Status(d.Status))
-	other := p.Worker
-	if other == "" {
-		other = p.Poster
-	}
-	for _, party := range []struct {
-		may        bool
-		author, to string
-	}{{byPoster, p.Poster, other}, {byWorker && p.Worker != "", p.Worker, p.Poster}} {
-		if !party.may {
-			continue
-		}
-		holds, err := s.signer.Holds(ctx, party.author)
-		if err != nil {
-			return false, err
-		}
-		if !holds {
-			continue
-		}
-		note := "decided by the " + d.By
-		if d.Note != "" {
-			note += ": " + d.Note
-		}
-		ev, err := s.signedMove(ctx, p, party.author, party.to, MoveRequest{Status: niptemp.Status(d.Status), Note: note})
-		switch {
-		case CodeOf(err) != 0:
-			continue // no master key, or what it would say is too long: the decision stands all the same
-		case err != nil:
-			return false, err
-		}
-		answer := s.submit(ctx, ev)
-		after, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
-		if err != nil {
-			return false, err
-		}
-		if after != nil && after.EventID == ev.ID {
-			s.publish(ctx, ev, answer)
-			return true, nil
-		}
-	}
-	return false, nil
 }

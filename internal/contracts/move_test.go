@@ -57,6 +57,7 @@ func TestEveryMove(t *testing.T) {
 		"disputed completed": "poster arbitrator operator", "disputed cancelled": "worker arbitrator operator",
 	}
 	expires := map[niptemp.Status]bool{niptemp.Open: true, niptemp.Accepted: true}
+	offered := map[niptemp.Status]bool{niptemp.Open: true, niptemp.Cancelled: true, niptemp.Expired: true} // nobody accepted, and agreed
 	w := newWorld(t)
 	callers := map[string]Caller{
 		"nobody": {}, "stranger": w.provision("mara", mara), "poster": w.provision("anna", anna), "worker": w.provision("will", will),
@@ -75,7 +76,7 @@ func TestEveryMove(t *testing.T) {
 						want = Unauthenticated
 					case to == niptemp.Open:
 						want = Invalid
-					case role == "stranger":
+					case role == "stranger", role == "arbitrator" && offered[from]:
 						want = Forbidden
 					case to == niptemp.Expired && expires[from]:
 						want = Forbidden
@@ -243,18 +244,19 @@ func TestOffersToAnybody(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// TestExpiry lets deadlines pass, seen by a caller and by the clock.
+// TestExpiry lets deadlines pass, seen by a caller and by the clock. The relay that
+// the contracts name signs it; a relay that may not lets them expire all the same.
 func TestExpiry(t *testing.T) {
-	for _, held := range []bool{true, false} {
-		t.Run(fmt.Sprint("keys held: ", held), func(t *testing.T) {
+	for _, signs := range []bool{true, false} {
+		t.Run(fmt.Sprint("the relay signs: ", signs), func(t *testing.T) {
 			w := newWorld(t)
+			if !signs {
+				w.relayKeys = nil
+			}
 			posts, works := w.provision("anna", anna), w.provision("will", will)
 			ids := map[niptemp.Status]string{}
 			for _, s := range []niptemp.Status{niptemp.Open, niptemp.Accepted, niptemp.Submitted, niptemp.Disputed, niptemp.Completed} {
 				ids[s] = w.in(posts, works, s)
-			}
-			if !held {
-				clear(w.identities.keys)
 			}
 			if next := must[time.Duration](t)(w.Expire(t.Context())); next != longestWait {
 				t.Errorf("with deadlines an hour off it comes again in %v", next)
@@ -271,7 +273,11 @@ func TestExpiry(t *testing.T) {
 					t.Errorf("%s became %s", was, p.Status)
 				}
 				got := must[Contract](t)(w.Get(t.Context(), posts, id))
-				if expired := want == niptemp.Expired; expired != (got.Decided != nil && got.Decided.By == "deadline") {
+				expired := want == niptemp.Expired
+				if expired != (got.Decided != nil && got.Decided.By == "deadline") {
+					t.Errorf("%s: decided %+v", was, got.Decided)
+				}
+				if expired && signs != (got.Decided.NostrEventID != nil) {
 					t.Errorf("%s: decided %+v", was, got.Decided)
 				}
 			}
@@ -279,9 +285,9 @@ func TestExpiry(t *testing.T) {
 			if a := w.put(w.entryOf(anna, ids[niptemp.Open], will.Pub, "message", "late")); a.OK {
 				t.Error("an expired contract takes entries from the websocket")
 			}
-			published := must[[]string](t)(stateStatuses(w, ids[niptemp.Accepted]))
-			if (len(published) > 0 && published[0] == "expired") != held {
-				t.Errorf("states published %v", published)
+			published := must[[][]byte](t)(w.store.ContractStates(t.Context(), ids[niptemp.Accepted], w.self.Pub))
+			if (len(published) == 1) != signs {
+				t.Errorf("the relay has published %s", published)
 			}
 		})
 	}
@@ -315,6 +321,9 @@ func TestDecisionsNeedNoKey(t *testing.T) {
 	got := must[Contract](t)(w.Move(t.Context(), Caller{PubKey: oper.Pub, Operator: true}, disputed, MoveRequest{Status: niptemp.Cancelled, Note: "not delivered"}))
 	if got.Status != niptemp.Cancelled || got.Decided == nil || got.Decided.Note != "not delivered" {
 		t.Errorf("the operator's word: %+v", got)
+	}
+	if statuses := must[[]string](t)(stateStatuses(w, disputed)); contains(strings.Join(statuses, " "), "cancelled") {
+		t.Errorf("a party is said to have signed %v", statuses)
 	}
 	_, err := w.Create(t.Context(), posts, CreateRequest{Description: "x"})
 	wantCode(t, "what a party does itself", err, Unavailable)

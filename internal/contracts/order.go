@@ -34,7 +34,7 @@ func (s *Service) Order(ctx context.Context, c Caller, id string) (Order, error)
 	if !v.whole() {
 		return Order{}, errNotFound("contract")
 	}
-	if s.relayKey == nil {
+	if s.relayKeys == nil {
 		return Order{}, Refuse(Unavailable, "this relay has no key to sign the order with")
 	}
 	out := Order{ContractID: v.Contract, Gaps: []Gap{}}
@@ -54,7 +54,7 @@ func (s *Service) Order(ctx context.Context, c Caller, id string) (Order, error)
 		return Order{}, err
 	}
 	ev := niptemp.OrderEvent(v.Contract, hex.EncodeToString(sum.Sum(nil)), nostr.Timestamp(s.clock().Unix()))
-	if err := s.relayKey.Sign(&ev); err != nil {
+	if err := s.relayKeys.Sign(&ev); err != nil {
 		return Order{}, fmt.Errorf("sign the order of a thread: %w", err)
 	}
 	out.Event = wire.AppendEvent(nil, &ev)

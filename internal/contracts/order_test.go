@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )
@@ -17,7 +18,7 @@ import (
 func orderOf(t *testing.T, o Order) []niptemp.OrderItem {
 	t.Helper()
 	ev, err := wire.ParseEvent(o.Event)
-	if err != nil || wire.Verify(ev) != nil || ev.PubKey != relayKey.Pub {
+	if err != nil || wire.Verify(ev) != nil || ev.PubKey != storetest.NewKey("relay").Pub {
 		t.Fatalf("the order is not signed by the relay: %s (%v)", o.Event, err)
 	}
 	items, err := niptemp.CheckOrder(ev, o.ContractID, o.Lines)

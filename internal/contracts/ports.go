@@ -22,16 +22,24 @@ type Submitter interface {
 
 // Signer signs for the identities whose keys the server holds.
 type Signer interface {
-	// Holds reports whether the server holds the key of a pubkey in hex.
-	Holds(ctx context.Context, pubkey string) (bool, error)
+	// Conversation is the NIP-44 key between a key that the server holds and
+	// another. Without the first the error is an *Error.
+	Conversation(ctx context.Context, pubkey, other string) ([32]byte, error)
 	// Sign completes ev, which has everything but ID and Sig, with the key of
 	// ev.PubKey. Without it the error is an *Error.
 	Sign(ctx context.Context, ev *nostr.Event) error
 }
 
-// RelayKey signs in the relay's own name; *relaykey.Ring is one.
-type RelayKey interface {
+// RelayKeys are the keys by which the relay speaks for itself: of the order of a thread,
+// and as the decider or the expirer that contracts name. *relaykey.Ring is one.
+type RelayKeys interface {
+	// PubKey is the relay's key in hex.
+	PubKey() string
+	// Sign signs with the relay's key.
 	Sign(ev *nostr.Event) error
+	// SignAs signs with the relay's key or a former one, by its public key in hex. It
+	// is an error for keys whose secret is not here.
+	SignAs(pubkey string, ev *nostr.Event) error
 }
 
 // Sealer encrypts and authenticates under the master key.
@@ -89,7 +97,7 @@ type Options struct {
 	Signer     Signer
 	Sealer     Sealer
 	Identities Identities
-	RelayKey   RelayKey         // nil: orders of threads are not signed
+	RelayKeys  RelayKeys        // nil: the relay signs no order of a thread, no decision and no expiry
 	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
 	Guesses    *share.Guesses   // counts ids that mean nothing to who names them; nil counts none
 	Clock      func() time.Time // nil is time.Now

@@ -20,6 +20,7 @@ const (
 	worker
 	arbitrator
 	operator
+	decider // a key that the parties agreed on, which is no operator of this relay
 )
 
 // party reports whether the role is one of the two.
@@ -65,7 +66,13 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 	case c.Operator:
 		v.role = operator
 	default:
-		v.role = stranger
+		_, agreed, err := s.store.TermsOf(ctx, v.ContractPair)
+		if err != nil {
+			return nil, err
+		}
+		if v.role = stranger; c.PubKey == agreed.Decider {
+			v.role = decider
+		}
 	}
 	if !v.named && (v.role == stranger || v.role == nobody) {
 		return nil, errNotFound("contract")
@@ -105,12 +112,12 @@ func (v *view) state() *niptemp.State {
 // whole reports whether the caller reads all of the thread: what was withdrawn,
 // where something is missing, and numbers, which tell of either.
 func (v *view) whole() bool {
-	return v.role.party() || v.role == arbitrator || v.role == operator && v.status() == niptemp.Disputed
+	return v.role.party() || v.role == arbitrator || (v.role == operator || v.role == decider) && v.status() == niptemp.Disputed
 }
 
 // thread selects what the caller may read.
 func (v *view) thread(private bool) store.Thread {
-	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party(), Whole: v.whole()}
+	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party(), Sealed: v.role == arbitrator, Whole: v.whole()}
 	if t.Party && private {
 		t.Reader = v.caller.PubKey
 	}

@@ -30,9 +30,9 @@ type Service struct {
 	signer     Signer
 	sealer     Sealer
 	identities Identities
+	relayKeys  RelayKeys
 	outbox     Outbox
 	guesses    *share.Guesses
-	relayKey   RelayKey
 	clock      func() time.Time
 	rand       io.Reader
 	limits     Limits
@@ -60,7 +60,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: o.Store, relay: o.Relay, table: o.Table, signer: o.Signer, sealer: o.Sealer, identities: o.Identities,
-		outbox: o.Outbox, guesses: o.Guesses, relayKey: o.RelayKey, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
+		relayKeys: o.RelayKeys, outbox: o.Outbox, guesses: o.Guesses, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
 		turns: share.NewTurns(turns, 0), wake: make(chan struct{}, 1),
 	}
 	if s.clock == nil {

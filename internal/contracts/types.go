@@ -68,8 +68,12 @@ type Contract struct {
 	AmountSats        int64          `json:"amount_sats"`
 	Description       string         `json:"description"`
 	Deadline          *time.Time     `json:"deadline"`
-	CreatedAt         time.Time      `json:"created_at"` // when the store first heard of it
-	UpdatedAt         time.Time      `json:"updated_at"` // of the move that led here
+	// Offered is what the poster's open says of who decides; Agreed is what the
+	// worker's acceptance has repeated of it, for ever.
+	Offered   Terms     `json:"offered"`
+	Agreed    Terms     `json:"agreed"`
+	CreatedAt time.Time `json:"created_at"` // when the store first heard of it
+	UpdatedAt time.Time `json:"updated_at"` // of the move that led here
 	// Unproven says that the contract was imported without the open that it began
 	// with: its state is that of the newest event.
 	Unproven bool `json:"unproven,omitempty"`
@@ -83,13 +87,26 @@ type Decision struct {
 	Status niptemp.Status `json:"status"`
 	Note   string         `json:"note"`
 	At     time.Time      `json:"at"`
+	// NostrEventID is the signed event by which every relay can check it; null for
+	// one that holds on this relay only.
+	NostrEventID *string `json:"nostr_event_id"`
+}
+
+// Terms are who decides about a contract: keys in hex, null for none.
+type Terms struct {
+	Arbitrator *string    `json:"arbitrator"` // settles disputes, and reads the case
+	Decider    *string    `json:"decider"`    // settles disputes: the operator of a relay
+	Expirer    *string    `json:"expirer"`    // signs that the deadline is over: a relay
+	Deadline   *time.Time `json:"deadline"`
 }
 
 // CreateRequest offers a contract. The caller is its poster.
 //
 // A caller who holds his own key sends Event: the signed kind-30091 open, whose
 // d tag is the contract id he chose, a UUID v4, and which says what the request
-// says. ContractID may be left out then, and is the server's choice without.
+// says: its tags name the arbitrator and the deadline of the request. ContractID may
+// be left out then, and is the server's choice without. Who decides besides is in the
+// tags of Event, or, in an event that the server signs, the relay itself.
 type CreateRequest struct {
 	ContractID        string          `json:"contract_id,omitempty"`
 	PosterAgentID     string          `json:"poster_agent_id,omitempty"` // the caller's, or absent
@@ -103,7 +120,7 @@ type CreateRequest struct {
 }
 
 // MoveRequest moves the state machine. Event is the signed kind-30091 of a
-// party that holds its own key.
+// party, an agreed arbitrator or an agreed decider who holds his own key.
 type MoveRequest struct {
 	Status niptemp.Status  `json:"status"`
 	Note   string          `json:"note,omitempty"`
@@ -149,6 +166,8 @@ type Entry struct {
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// Encrypted says that Content is a NIP-44 payload between the parties.
 	Encrypted bool `json:"encrypted"`
+	// Sealed is there for the arbitrator in place of Content.
+	Sealed *Sealed `json:"sealed,omitempty"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
 	// Refusals say which relays did not take a shared entry, to the parties.

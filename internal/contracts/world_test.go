@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/gate"
 	"engramd/internal/policy"
@@ -49,13 +50,14 @@ type world struct {
 	identities *agents
 	sealer     *sealer
 	outbox     *outbox
+	self       storetest.Key             // the relay's
 	refuse     func(*nostr.Event) string // the relay's refusal, "" for none
 	mu         sync.Mutex
 }
 
 func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	tb.Helper()
-	w := &world{tb: tb, clock: storetest.NewClock(), identities: &agents{keys: map[string]storetest.Key{}, names: map[string]string{}}, outbox: &outbox{}}
+	w := &world{tb: tb, clock: storetest.NewClock(), identities: &agents{keys: map[string]storetest.Key{}, names: map[string]string{}}, outbox: &outbox{}, self: storetest.NewKey("relay")}
 	w.sealer = newSealer(tb)
 	names, err := relay.NewNames([]string{"wss://relay.example"}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	if err != nil {
@@ -90,16 +92,13 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	}
 	w.Service, err = New(Options{
 		Store: w.store, Relay: w.relay, Table: func() *gate.Table { return table }, Signer: w.identities, Sealer: w.sealer,
-		Identities: w.identities, Outbox: w.outbox, RelayKey: relayKey, Clock: w.clock.Now, Guesses: guesses,
+		Identities: w.identities, Outbox: w.outbox, RelayKeys: storetest.Signer{Key: w.self}, Clock: w.clock.Now, Guesses: guesses,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return w
 }
-
-// relayKey is the relay's own.
-var relayKey = storetest.Signer{Key: storetest.NewKey("relay")}
 
 // refusing makes the relay refuse events; nil lets it take them.
 func (w *world) refusing(refuse func(*nostr.Event) string) {
@@ -192,9 +191,12 @@ type agents struct {
 	names map[string]string        // pubkeys by name
 }
 
-func (a *agents) Holds(_ context.Context, pubkey string) (bool, error) {
-	_, ok := a.keys[pubkey]
-	return ok, nil
+func (a *agents) Conversation(_ context.Context, pubkey, other string) ([32]byte, error) {
+	k, ok := a.keys[pubkey]
+	if !ok {
+		return [32]byte{}, Refuse(Forbidden, "no key is held")
+	}
+	return nip44.GenerateConversationKey(other, k.Secret)
 }
 
 func (a *agents) Sign(_ context.Context, ev *nostr.Event) error {

@@ -67,6 +67,7 @@ const (
 	byID                        // who names its id in the filter reads it
 	byD                         // who names its d in the filter reads it
 	byAnyone                    // everybody reads it
+	byCase                      // the arbitrator whom its parties agreed on reads it
 
 	ruleRights = byAuthor | byTag | byID | byD
 )

@@ -18,6 +18,7 @@ type Clause struct {
 	Keys     []string
 	IDs      []string
 	Ds       []string
+	Cases    []Case
 }
 
 // Clauses returns the scope as conditions: an event that the scope's filter
@@ -31,7 +32,7 @@ func (s Scope) Clauses() []Clause {
 		return nil
 	}
 	var out []Clause
-	var made [2 * classCount]uint8 // rights → 1 + index in out
+	var made [2 * byCase]uint8 // rights → 1 + index in out
 	for c := Class(1); c < classCount; c++ {
 		if !s.classes.has(c) {
 			continue
@@ -64,6 +65,9 @@ func (s Scope) usable(ways rights) rights {
 	if len(s.ds) == 0 {
 		ways &^= byD
 	}
+	if len(s.cases) == 0 {
+		ways &^= byCase
+	}
 	return ways
 }
 
@@ -81,6 +85,9 @@ func (s Scope) clause(ways rights) Clause {
 	}
 	if ways&byD != 0 {
 		c.Ds = s.ds
+	}
+	if ways&byCase != 0 {
+		c.Cases = s.cases
 	}
 	return c
 }

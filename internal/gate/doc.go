@@ -20,11 +20,15 @@
 //	kind                     class     readers    ids  #d
 //	30174                    Engram    author, p  yes  no
 //	30090 plain, 30091       Contract  author, p  yes  yes
+//	                                   arbitrator      yes
 //	30090 NIP-44             Sealed    author, p  yes  no
 //	1059, 21059, 44200       Wrap      p          no   no
 //	4                        Direct    author, p  no   no
 //	5 that names a gated     Deletion  author     no   no   by what is stored
 //	30078 d=engramd/agents   Approval  author     no   no   by the event alone
+//
+// An arbitrator is one whom both parties of a contract agreed on. The gate does
+// not know contracts: who asks it hands over the reader's cases ([Case]).
 //
 // A deletion request names a gated kind by its k and a tags, or it names events
 // by their ids: it is open only if each of those was found, when it was stored,

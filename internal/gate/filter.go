@@ -16,8 +16,11 @@ import "github.com/nbd-wtf/go-nostr"
 // any filter that names it. Contracts count only in a filter that names kinds:
 // one without kinds shows, apart from ids, what the reader is a party to.
 //
+// A filter for contract memory may also name cases of the reader, and nothing
+// else, in #d: cases are those of the contracts it names.
+//
 // A table with AuthRequired refuses every filter of who has proved nothing.
-func (t *Table) ScopeFor(r Reader, f nostr.Filter) (Scope, error) {
+func (t *Table) ScopeFor(r Reader, f nostr.Filter, cases ...Case) (Scope, error) {
 	if t.private && r.Empty() {
 		return Scope{}, RefuseNobody()
 	}
@@ -26,6 +29,9 @@ func (t *Table) ScopeFor(r Reader, f nostr.Filter) (Scope, error) {
 	}
 	s := Scope{table: t, reader: r}
 	met := satisfied(r, f)
+	if allCases(cases, f.Tags["d"]) {
+		met |= byCase
+	}
 	for _, kind := range f.Kinds {
 		rule, classes := t.kindRule(kind)
 		ways := t.rightsOf(rule)
@@ -39,6 +45,7 @@ func (t *Table) ScopeFor(r Reader, f nostr.Filter) (Scope, error) {
 	}
 	if s.classes != 0 {
 		s.ids, s.ds = newKeySet(f.IDs), newKeySet(f.Tags["d"])
+		s.cases = casesOf(cases, f.Tags["d"])
 	}
 	return s, nil
 }

@@ -40,7 +40,7 @@ func mustTable(t testing.TB, o oracle.Options) *gate.Table {
 
 // tally counts what random cases came to, so that a generator which only makes
 // refused or empty ones is noticed.
-type tally struct{ refused, shown, hidden, byID, byD int }
+type tally struct{ refused, shown, hidden, byID, byD, byCase int }
 
 // TestAgainstOracle compares both checks and the clauses with the oracle, for
 // random readers, filters and events under every combination of options.
@@ -54,7 +54,7 @@ func TestAgainstOracle(t *testing.T) {
 		checkAgainstOracle(t, uint64(1000+i), o, rounds, &total)
 	}
 	t.Logf("%+v", total)
-	if total.refused < 1000 || total.shown < 1000 || total.hidden < 1000 || total.byID < 20 || total.byD < 10 {
+	if total.refused < 1000 || total.shown < 1000 || total.hidden < 1000 || total.byID < 20 || total.byD < 10 || total.byCase < 20 {
 		t.Errorf("the cases are too one-sided to prove anything: %+v", total)
 	}
 }
@@ -74,19 +74,40 @@ func checkAgainstOracle(t *testing.T, seed uint64, o oracle.Options, rounds int,
 	g := gatetest.New(seed, 5)
 	g.Unsigned = true
 	events := g.Events(60)
+	disputes := []gatetest.Dispute{g.Dispute(), g.Dispute(), g.Dispute()}
+	for _, d := range disputes {
+		events = append(events, d.Events...)
+	}
 	o = oracle.Judge(o, events)
-	for range rounds {
+	for round := range rounds {
 		reader := g.Reader()
 		filter := g.Filter(reader, events)
-		if err := compare(table, o, reader, filter, events, total); err != nil {
+		if round%8 == 0 {
+			d := disputes[g.Rand.IntN(len(disputes))]
+			if reader = []string{d.Decider}; d.Arbitrator != "" && g.Rand.IntN(2) == 0 {
+				reader = []string{d.Arbitrator}
+			}
+			filter = nostr.Filter{Kinds: []int{30090, 30091}[g.Rand.IntN(2):], Tags: nostr.TagMap{"d": {d.Contract}}}
+		}
+		if err := compare(table, o, reader, filter, events, casesOf(disputes, reader), total); err != nil {
 			text, _ := json.Marshal(filter)
 			t.Fatalf("seed %d, options %+v, reader %v, filter %s: %v", seed, o, reader, text, err)
 		}
 	}
 }
 
-func compare(table *gate.Table, o oracle.Options, reader []string, f nostr.Filter, events []*nostr.Event, total *tally) error {
-	scope, err := table.ScopeFor(gate.NewReader(reader...), f)
+// casesOf are the cases of a reader, as who asks the gate looks them up.
+func casesOf(disputes []gatetest.Dispute, reader []string) (cases []gate.Case) {
+	for _, d := range disputes {
+		if d.Arbitrator != "" && slices.Contains(reader, d.Arbitrator) {
+			cases = append(cases, gate.Case{Contract: d.Contract, Poster: d.Poster, Worker: d.Worker, Agreed: []string{d.Arbitrator, d.Decider}})
+		}
+	}
+	return cases
+}
+
+func compare(table *gate.Table, o oracle.Options, reader []string, f nostr.Filter, events []*nostr.Event, cases []gate.Case, total *tally) error {
+	scope, err := table.ScopeFor(gate.NewReader(reader...), f, cases...)
 	want := oracle.Refused(o, reader, f)
 	if err != nil || want != "" {
 		total.refused++
@@ -126,8 +147,15 @@ func compare(table *gate.Table, o oracle.Options, reader []string, f nostr.Filte
 			}
 		case subject.Class != gate.Open:
 			total.shown++
+			decides := oracle.Decides(o, reader, ev)
+			strict, me := table.PartiesOnly(), gate.NewReader(reader...)
+			if want := decides || gate.Party(strict, me).CanRead(subject); gate.Party(strict, me, cases...).CanRead(subject) != want {
+				return fmt.Errorf("as party or arbitrator he should see %+v: %v", subject, want)
+			}
 			if !party && slices.Contains(f.IDs, ev.ID) {
 				total.byID++
+			} else if !party && decides {
+				total.byCase++
 			} else if !party {
 				total.byD++
 			}
@@ -154,11 +182,22 @@ func admits(s gate.Scope, e gate.Subject) bool {
 		}
 		tagged := slices.ContainsFunc(e.P, func(pk string) bool { return slices.Contains(c.Keys, pk) })
 		if c.Everyone || (c.ByAuthor && slices.Contains(c.Keys, e.Author)) || (c.ByTag && tagged) ||
-			slices.Contains(c.IDs, e.ID) || slices.Contains(c.Ds, e.D) {
+			slices.Contains(c.IDs, e.ID) || slices.Contains(c.Ds, e.D) || slices.ContainsFunc(c.Cases, func(k gate.Case) bool { return partOf(k, e) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// partOf reads a case as the store does.
+func partOf(c gate.Case, e gate.Subject) bool {
+	keys := append([]string{c.Poster, c.Worker}, c.Agreed...)
+	for _, key := range append([]string{e.Author}, e.P...) {
+		if !slices.Contains(keys, key) {
+			return false
+		}
+	}
+	return c.Contract == e.D
 }
 
 // TestUnderAgainstOracle carries scopes over to other options, as a reload

@@ -8,6 +8,7 @@ type Scope struct {
 	reader   Reader
 	ids      keySet   // ids that the filter named
 	ds       keySet   // d values that the filter named
+	cases    []Case   // of the contracts that the filter named
 	classes  classSet // gated classes that events matching the filter may have
 	rule     Class    // first gated rule that the filter had to satisfy
 	wildcard bool
@@ -20,9 +21,10 @@ type Scope struct {
 func Operator() Scope { return Scope{all: true} }
 
 // Party returns the scope of what the reader is a party to, whatever is asked:
-// neither ids nor contracts are a key. History is read with it.
-func Party(t *Table, r Reader) Scope {
-	return Scope{table: t, reader: r, classes: gatedClasses}
+// neither ids nor contracts are a key; cases are those of the contract that is
+// asked for. History is read with it.
+func Party(t *Table, r Reader, cases ...Case) Scope {
+	return Scope{table: t, reader: r, classes: gatedClasses, cases: cases}
 }
 
 // All reports whether this is the operator's scope.
@@ -54,7 +56,8 @@ func (s Scope) Under(t *Table) Scope {
 
 // CanRead is the second check, made for every event that leaves, by any way,
 // at the moment it leaves: the event is open, or the reader is a party, or the
-// filter named its id or its contract and the rule takes that for a key. The
+// filter named its id or its contract and the rule takes that for a key, or the
+// event is part of a case of the reader's that the filter named. The
 // event must be one that the scope's filter matches. It does not allocate.
 func (s Scope) CanRead(e Subject) bool {
 	if s.table != nil && s.table.private && s.reader.Empty() && !s.all {
@@ -69,8 +72,18 @@ func (s Scope) CanRead(e Subject) bool {
 		ways&byAuthor != 0 && s.reader.Has(e.Author),
 		ways&byTag != 0 && s.reader.hasAny(e.P),
 		ways&byID != 0 && s.ids.has(e.ID),
-		ways&byD != 0 && s.ds.has(e.D):
+		ways&byD != 0 && s.ds.has(e.D),
+		ways&byCase != 0 && s.isCase(&e):
 		return true
+	}
+	return false
+}
+
+func (s *Scope) isCase(e *Subject) bool {
+	for i := range s.cases {
+		if s.cases[i].shows(e) {
+			return true
+		}
 	}
 	return false
 }

@@ -68,7 +68,7 @@ func NewTable(o Options) (*Table, error) {
 	t.rights = [classCount]rights{
 		Open:     byAnyone,
 		Engram:   byAuthor | byTag | byID,
-		Contract: byAuthor | byTag | byID | byD,
+		Contract: byAuthor | byTag | byID | byD | byCase,
 		Sealed:   byAuthor | byTag | byID,
 		Wrap:     byTag,
 		Direct:   byAuthor | byTag,

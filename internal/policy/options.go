@@ -63,6 +63,9 @@ type Options struct {
 	// Approved tells whether the owner's stored list names the agent; nil means
 	// that no list is kept.
 	Approved func(ctx context.Context, owner, agent string) (bool, error)
+	// Own tells whether a key is the relay's, by which it decides and lets contracts
+	// expire: neither lists nor rates keep it from that. nil means that it has none.
+	Own func(pubkey string) bool
 	// Clock is the relay's; nil means time.Now.
 	Clock func() time.Time
 }
@@ -81,6 +84,7 @@ type rules struct {
 	reader                         func(context.Context) gate.Reader
 	attested                       func(context.Context) []*Attestation
 	approved                       func(context.Context, string, string) (bool, error)
+	own                            func(string) bool
 	clock                          func() time.Time
 }
 
@@ -103,6 +107,7 @@ func compile(o Options) (*rules, error) {
 		reader:        o.Reader,
 		attested:      o.Attested,
 		approved:      o.Approved,
+		own:           o.Own,
 		clock:         o.Clock,
 	}
 	for owner := range r.owners {

@@ -31,6 +31,9 @@ func (p *Policy) rejectRate(r Rates) Hook {
 		keyEvents:   rateText("one key", r.Key, "events"),
 	}
 	return func(ctx context.Context, ev *nostr.Event) (bool, string) {
+		if p.isOwn(ev) {
+			return false, ""
+		}
 		charges := r.charges(share.From(ctx), ev)
 		refused := p.memory.rates.Take(p.clock(), charges[:]...)
 		if refused < 0 {
@@ -58,6 +61,9 @@ func (r Rates) charges(who share.Who, ev *nostr.Event) [4]share.Charge {
 // did not store: anybody may send his events once more, and must not use up what
 // he may write. Who sent it has paid.
 func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
+	if p.isOwn(ev) {
+		return // it was charged nothing
+	}
 	charges := p.rates.charges(who, ev)
 	for _, c := range charges[2:] {
 		if c.Rate.PerSecond > 0 {

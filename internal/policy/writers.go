@@ -43,9 +43,12 @@ func (p *Policy) ownApproval(ev *nostr.Event) bool {
 	return ev.Kind == nostr.KindApplicationSpecificData && has(p.owners, ev.PubKey) && ev.Tags.GetD() == gate.ApprovalD
 }
 
+// isOwn reports whether the relay itself has signed ev.
+func (p *Policy) isOwn(ev *nostr.Event) bool { return p.own != nil && p.own(ev.PubKey) }
+
 // rejectAuthor rejects events of authors that neither list lets in.
 func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, string) {
-	if len(p.authors) == 0 && len(p.owners) == 0 || has(p.authors, ev.PubKey) || rightToVanish(ev) || has(p.allowedEvents, ev.ID) {
+	if len(p.authors) == 0 && len(p.owners) == 0 || has(p.authors, ev.PubKey) || rightToVanish(ev) || has(p.allowedEvents, ev.ID) || p.isOwn(ev) {
 		return false, ""
 	}
 	if len(p.owners) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 )
 
 func TestWriteAuthors(t *testing.T) {
@@ -93,4 +94,17 @@ func TestOwnApprovalList(t *testing.T) {
 	check(t, p, withKind(30078, note(agentKey, list)), "blocked: kind 30078")
 	banned := mustPolicy(t, Options{Owners: []string{ownerKey}, BannedAuthors: []string{ownerKey}})
 	check(t, banned, withKind(30078, note(ownerKey, list)), "blocked: this key")
+}
+
+// TestOwnKeys: what the relay signs as a contract's decider or expirer passes lists and rates.
+func TestOwnKeys(t *testing.T) {
+	own := Options{Authors: []string{agentKey}, Own: func(key string) bool { return key == strangerKey },
+		Rates: Rates{Key: share.Rate{PerSecond: 0.001, Burst: 1}}}
+	p := mustPolicy(t, own)
+	for range 3 {
+		check(t, p, note(strangerKey), "")
+	}
+	check(t, p, note(agentKey), "")
+	check(t, p, note(agentKey), "rate-limited:")
+	check(t, p, note(ownerKey), "restricted: only listed keys")
 }

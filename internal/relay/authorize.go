@@ -18,8 +18,9 @@ type Granted struct {
 
 // Authorize decides on all filters of one request: khatru's OverwriteFilter
 // hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
-// first check; then it counts guesses. If any filter is refused the whole request
-// is, with a *Refusal or *gate.Refusal; another error is a failure.
+// first check, which is told the reader's cases among the contracts that a filter
+// names; then it counts guesses. If any filter is refused the whole request is, with
+// a *Refusal or *gate.Refusal; another error is a failure.
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
 	reader := ReaderFrom(ctx)
 	table := r.table.Load()
@@ -39,7 +40,11 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 		if by == gate.SurfaceReq && filter.Search != "" {
 			by = gate.SurfaceSearch
 		}
-		scope, err := table.ScopeFor(reader, filter)
+		cases, err := r.cases(ctx, reader, table.CasesAskedFor(reader, filter))
+		if err != nil {
+			return nil, err
+		}
+		scope, err := table.ScopeFor(reader, filter, cases...)
 		if err != nil {
 			var refusal *gate.Refusal
 			if errors.As(err, &refusal) {
@@ -54,6 +59,15 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 		return nil, err
 	}
 	return granted, nil
+}
+
+// cases are those of the reader among the contracts that are named. The gate looks
+// at nothing that is stored: it is told.
+func (r *Relay) cases(ctx context.Context, reader gate.Reader, named []string) ([]gate.Case, error) {
+	if len(named) == 0 {
+		return nil, nil
+	}
+	return r.store.Cases(ctx, reader.Keys(), named)
 }
 
 // Decisions of the gate besides its refusals' prefixes, as metrics name them.

@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/nips/niptemp"
 )
 
 // HistoryQuery asks for the superseded versions of one author and kind.
@@ -33,8 +34,8 @@ type Versions struct {
 }
 
 // History authorizes a question for superseded versions. They are for parties
-// only: neither an id nor the name of a contract is a key, and no option makes
-// them public. Who has proved nothing is refused with a *gate.Refusal, a
+// only, and for the arbitrator of a contract that is asked for by its d: neither an
+// id nor the name of a contract is a key, and no option makes them public. Who has proved nothing is refused with a *gate.Refusal, a
 // RejectFilter hook may refuse with a *Refusal, and a stranger finds nothing,
 // whether or not there is anything. A limit over the relay's maximum is cut
 // down to it.
@@ -50,6 +51,13 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	if err := r.rejects(ctx, gate.SurfaceHistory, q.filter()); err != nil {
 		return nil, err
 	}
+	var cases []gate.Case
+	if q.D != nil && (q.Kind == niptemp.KindEntry || q.Kind == niptemp.KindState) {
+		var err error
+		if cases, err = r.cases(ctx, reader, []string{*q.D}); err != nil {
+			return nil, err
+		}
+	}
 	r.metrics.GateDecision(surface, rule, decisionGranted)
 	limits := r.limits.Load()
 	limit := q.Limit
@@ -59,7 +67,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	v := &Versions{
 		relay: r,
 		from:  r.Now(),
-		scope: gate.Party(table.PartiesOnly(), reader),
+		scope: gate.Party(table.PartiesOnly(), reader, cases...),
 		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D, Before: q.Before, Arrivals: q.Arrivals},
 		left:  min(limit, limits.MaxLimit),
 	}

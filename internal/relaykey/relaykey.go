@@ -248,6 +248,11 @@ func (r *Ring) SignAs(pubkey string, ev *nostr.Event) error {
 	return ErrNotHeld
 }
 
+// Holds reports whether the secret of a public key in hex, the relay's or a former one, is here.
+func (r *Ring) Holds(pubkey string) bool {
+	return slices.ContainsFunc(r.held(), func(k Key) bool { return k.pubkey == pubkey })
+}
+
 // Trusted are the public keys, in hex, whose signatures are the relay's own: the one in use, and the former ones that were
 // not revoked.
 func (r *Ring) Trusted(ctx context.Context) (trusted []string, err error) {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/share"
@@ -82,14 +84,7 @@ func (e *effects) ask(f wire.Frame) {
 		e.closed(f.Label, f.SubID, text)
 		return
 	}
-	looks := slices.ContainsFunc(f.Filters, gate.NamesContracts)
-	if looks { // the store is asked what they show
-		e.seat.Rise()
-	}
-	granted, err := e.c.srv.backend.Authorize(e.asking, surface, f.Filters)
-	if looks {
-		e.seat.Sit(e.who)
-	}
+	granted, err := e.authorize(surface, f.Filters)
 	if err != nil {
 		e.closed(f.Label, f.SubID, relay.ErrorText(err))
 		return
@@ -99,6 +94,16 @@ func (e *effects) ask(f wire.Frame) {
 		return
 	}
 	e.subscribe(f.SubID, granted)
+}
+
+// authorize asks what a request is granted. What contracts that it names show, and
+// whether they are cases of the reader's, the store is asked.
+func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
+	if slices.ContainsFunc(filters, gate.NamesContracts) {
+		e.seat.Rise()
+		defer e.seat.Sit(e.who)
+	}
+	return e.c.srv.backend.Authorize(e.asking, surface, filters)
 }
 
 // bounds says which bound a request is over, if any, or that nothing is served

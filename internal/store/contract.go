@@ -56,16 +56,37 @@ func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err erro
 		return "", err
 	}
 	switch {
-	case r.ev.Kind == niptemp.KindState && opts.Import:
-		return "", w.adopt(r, o)
 	case r.ev.Kind == niptemp.KindState:
-		return w.move(r, o)
+		return w.stateEvent(r, o, opts.Import)
 	case !opts.Import:
 		if refusal, err = w.checkEntry(r, o); err != nil || refusal != "" {
 			return refusal, err
 		}
 	}
-	return "", w.claimed(r, o, false)
+	if err := w.claimed(r, o, false); err != nil || o.displaced == nil {
+		return "", err
+	}
+	return "", w.settle(r.ev.Tags.GetD())
+}
+
+// stateEvent takes a 30091: a decision of somebody who is no party, or a party's move. Then decisions are looked at again: one
+// may hold now, and one by which the contract was moved holds again where its states were put in order anew.
+func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal string, err error) {
+	mine, refusal, err := w.verdict(r, imported)
+	switch {
+	case mine || err != nil:
+	case imported:
+		err = w.adopt(r, o)
+	default:
+		refusal, err = w.move(r, o)
+	}
+	if err != nil || refusal != "" {
+		return refusal, err
+	}
+	if err := w.agree(r.ev); err != nil {
+		return "", err
+	}
+	return "", w.settle(r.ev.Tags.GetD())
 }
 
 // checkEntry refuses an entry that its author may not write now.
@@ -302,6 +323,10 @@ func (w *writer) setState(k pairKey, s niptemp.State, unproven bool) error {
 			return err
 		}
 		if err := w.joinOffer(k.contract, k.a, k.b); err != nil {
+			return err
+		}
+		worker, _ := lowerHex32(s.Worker)
+		if err := w.standUnder(k.contract, poster, worker); err != nil {
 			return err
 		}
 	}

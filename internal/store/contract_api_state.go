@@ -16,8 +16,8 @@ const (
 		WHERE contract = ?1 AND a = ?2 AND b = ?3 AND api = 0`
 	sqlDecide = `UPDATE contract_states SET status = ?5, created_at = max(?6, created_at + 1)
 		WHERE contract = ?1 AND a = ?2 AND b = ?3 AND status = ?4`
-	sqlDecision = `INSERT INTO contract_decisions(at, contract, a, b, was, status, by, key, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlDecided  = `SELECT was, status, by, key, note, at FROM contract_decisions WHERE contract = ? AND a = ? AND b = ?
+	sqlDecision = `INSERT INTO contract_decisions(at, contract, a, b, was, status, by, key, note, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlDecided  = `SELECT was, status, by, key, note, at, event FROM contract_decisions WHERE contract = ? AND a = ? AND b = ?
 		ORDER BY n DESC LIMIT 1`
 	sqlDue      = `SELECT ` + columnsPair + ` FROM contract_states WHERE due <= ? ORDER BY due LIMIT ?`
 	sqlFirstDue = `SELECT min(due) FROM contract_states WHERE due IS NOT NULL`
@@ -82,25 +82,16 @@ func (s *Store) DecideContract(ctx context.Context, p *ContractPair, d ContractD
 		if err != nil {
 			return err
 		}
-		return w.decision(p, a, b, d)
+		return w.decision(p.Contract, a, b, d)
 	})
 }
 
-// RecordDecision records a decision that was carried out by an event of a party whose key the server holds.
-func (s *Store) RecordDecision(ctx context.Context, p *ContractPair, d ContractDecision) error {
-	a, b, err := between(p.Poster, p.Worker)
-	if err != nil {
-		return err
-	}
-	return s.do(ctx, func(w *writer) error { return w.decision(p, a, b, d) })
-}
-
-func (w *writer) decision(p *ContractPair, a, b []byte, d ContractDecision) error {
+func (w *writer) decision(contract string, a, b []byte, d ContractDecision) error {
 	var who driver.Value
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
 	}
-	_, err := w.exec(sqlDecision, d.At, p.Contract, a, b, d.Was, d.Status, d.By, who, d.Note)
+	_, err := w.exec(sqlDecision, d.At, contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
 	return err
 }
 
@@ -124,6 +115,9 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 		}
 		out.Note, _ = row[4].(string)
 		out.At, _ = row[5].(int64)
+		if row[6] != nil {
+			out.EventID = hexOf(row[6])
+		}
 		return nil
 	})
 	return out, err

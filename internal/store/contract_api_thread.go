@@ -179,7 +179,7 @@ func (t Thread) parts() (out []threadPart) {
 			continue
 		case t.Reader != "" && t.Reader == p.author:
 			p.where += " AND form <= 2"
-		case t.Party:
+		case t.Party, t.Sealed:
 			p.where += " AND form <= 1"
 		default:
 			p.where += " AND form = 0"

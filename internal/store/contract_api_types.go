@@ -38,9 +38,10 @@ type ContractTerms struct {
 type ContractDecision struct {
 	Was, Status string
 	By          string // "operator", "arbitrator" or "deadline"
-	Key         string // whose decision, "" for the deadline
+	Key         string // whose decision, "" for the deadline that this relay alone saw pass
 	Note        string
 	At          int64
+	EventID     string // "" where it holds on this relay only
 }
 
 // EntryForm says what an entry is and who may read it.
@@ -75,6 +76,7 @@ type Thread struct {
 	Worker           string // "" while none is named
 	Party            bool   // the reader is one of the two, and may see sealed entries
 	Whole            bool   // withdrawn entries are seen too
+	Sealed           bool   // sealed entries are counted and listed for one who may not read them
 	Reader           string // whose private entries are seen too, "" for nobody's
 	Type             string // "" for all
 	Author           string // "" for all

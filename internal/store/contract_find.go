@@ -25,20 +25,23 @@ const (
 	sqlUnseen = `SELECT count(DISTINCT v.value) FROM json_each(?) AS v
 		WHERE NOT EXISTS (SELECT 1 FROM contract_counts AS c WHERE c.contract = v.value AND c.form = 0 AND c.published > 0)
 		AND NOT EXISTS (SELECT 1 FROM contract_states AS s CROSS JOIN events AS e ON e.id = s.event WHERE s.contract = v.value)`
-	// An id in which a key has a part.
+	// An id in which a key has a part, as a party or as one who decides.
 	sqlPartOf = `SELECT DISTINCT v.value FROM json_each(?1) AS v
 		WHERE EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = v.value AND s.a = ?2)
 		OR EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = v.value AND s.b = ?2)
 		OR EXISTS (SELECT 1 FROM contract_entries AS e WHERE e.contract = v.value AND e.author = ?2)
-		OR EXISTS (SELECT 1 FROM contract_owners AS o WHERE o.contract = v.value AND o.owner = ?2)`
+		OR EXISTS (SELECT 1 FROM contract_owners AS o WHERE o.contract = v.value AND o.owner = ?2)
+		OR EXISTS (SELECT 1 FROM contract_cases AS d WHERE d.contract = v.value AND ?2 IN (d.arbitrator, d.decider, d.expirer))
+		OR EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = v.value AND t.said = 0 AND t.term = 3 AND t.value = ?2)`
 	sqlSalt = `SELECT salt FROM contract_owners WHERE contract = ? AND owner = ? AND salt IS NOT NULL`
 )
 
 // ContractPair finds what a contract id means to a key, nil for nothing. To a poster who owns it, and to who has no part in
 // it, it is the owner's contract, with the worker who accepted it first. Whoever accepted it from somebody else has dealt
-// with him. Others who are named by one who does not own it find that; an empty key is everybody.
+// with him. Others who are named by one who does not own it find that, and so does an arbitrator; an empty key is everybody.
 //
-// poster asks for the contract of one of several posters under the id, which, but for the owner's, its parties alone find.
+// poster asks for the contract of one of several posters under the id, which, but for the owner's, its parties and its arbitrator
+// alone find.
 func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) (out *ContractPair, err error) {
 	who, _ := lowerHex32(key)
 	by, named := lowerHex32(poster)
@@ -78,7 +81,8 @@ func (f *finder) findOwner() error {
 func (f *finder) find(poster []byte) ([]driver.Value, error) {
 	ways := []func() ([]driver.Value, error){
 		f.accepted, func() ([]driver.Value, error) { return f.between(f.owner, f.key) },
-		func() ([]driver.Value, error) { return f.standing(f.key) }, f.party, f.public,
+		func() ([]driver.Value, error) { return f.standing(f.key) }, f.party,
+		func() ([]driver.Value, error) { return f.arbitrated(nil) }, f.public,
 	}
 	switch {
 	case poster != nil && bytes.Equal(poster, f.owner), poster == nil && f.owner != nil && bytes.Equal(f.key, f.owner):
@@ -87,10 +91,10 @@ func (f *finder) find(poster []byte) ([]driver.Value, error) {
 		return f.standing(f.key)
 	case poster != nil:
 		row, err := f.between(poster, f.key)
-		if row != nil && !bytes.Equal(row[3].([]byte), poster) {
-			row = nil
+		if err != nil || row != nil && bytes.Equal(row[3].([]byte), poster) {
+			return row, err
 		}
-		return row, err
+		return f.arbitrated(poster)
 	case f.key == nil:
 		return f.public()
 	}
@@ -150,6 +154,14 @@ func (f *finder) party() ([]driver.Value, error) {
 		return b, err
 	}
 	return a, nil
+}
+
+// arbitrated is the first contract of which the key is the arbitrator, of a poster or of whomever.
+func (f *finder) arbitrated(poster []byte) ([]driver.Value, error) {
+	if f.key == nil {
+		return nil, nil
+	}
+	return f.c.one(sqlPairOfArbitrator, f.contract, f.key, bytesOrNil(poster))
 }
 
 // standsBefore is the order of sqlPairOfA: shown, then n.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
+	"database/sql/driver"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -41,8 +42,11 @@ const (
 	sqlUnmove    = `DELETE FROM contract_moves WHERE seq = ?`
 	sqlGap       = `INSERT OR IGNORE INTO contract_gaps(thread, n, arrived_at, type, role, status, previous, created_at, parties)
 		VALUES (?, ?, ?, 'state', ?, ?, ?, ?, ?)`
-	sqlPartiesKey = `SELECT value FROM meta WHERE key = 'parties'`
-	sqlPrivateK   = `SELECT coalesce(max(k), 0) + 1 FROM contract_entries INDEXED BY contract_entries_private
+	// The pair of a thread, rather than the offer that it took.
+	sqlPairOfThread = `SELECT a, b FROM contract_threads WHERE thread = ? ORDER BY a = b LIMIT 1`
+	sqlExpirerOf    = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 0 AND term = 3 AND value = ?3 LIMIT 1`
+	sqlPartiesKey   = `SELECT value FROM meta WHERE key = 'parties'`
+	sqlPrivateK     = `SELECT coalesce(max(k), 0) + 1 FROM contract_entries INDEXED BY contract_entries_private
 		WHERE author = ? AND contract = ? AND form = 2 AND seq IS NULL`
 )
 
@@ -193,20 +197,37 @@ func (w *writer) joinOffer(contract string, a, b []byte) error {
 	return err
 }
 
-// parties are the keys between which contract memory counts: its author and whom it is addressed to, or, for a state that names two, these.
+// parties are the keys between which contract memory counts: its author and whom it is addressed to.
 func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 	keys := readerKeys(ev.Tags)
 	who, ok := lowerHex32(ev.PubKey)
-	switch {
-	case !ok || len(keys) == 0:
+	if !ok || len(keys) == 0 {
 		return nil, nil, false
-	case len(keys) == 64 && ev.Kind == niptemp.KindState:
-		return keys[:32], keys[32:], true
 	}
 	return who, keys[:32], true
 }
 
-// indexMove gives a state its number.
+// decidedPair are the keys that a decision is about: of the expiry of an offer, those of an open that names its author as the
+// expirer. ok is false for the move of a party.
+func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
+	d, shaped := niptemp.DecisionOf(ev)
+	if !shaped {
+		return nil, nil, false, nil
+	}
+	poster, _ = lowerHex32(d.Poster)
+	if worker, ok = lowerHex32(d.Worker); ok {
+		return poster, worker, true, nil
+	}
+	author, _ := lowerHex32(d.Author)
+	row, err := w.c.one(sqlExpirerOf, d.Contract, poster, author)
+	if err != nil || row == nil {
+		return nil, nil, false, err
+	}
+	worker, ok = row[0].([]byte)
+	return poster, worker, ok, nil
+}
+
+// indexMove gives a state its number: of a decision, in the thread of those whom it is about.
 func (w *writer) indexMove(r *record, seq int64) error {
 	k1, k2, ok := parties(r.ev)
 	if !ok {
@@ -215,6 +236,11 @@ func (w *writer) indexMove(r *record, seq int64) error {
 	said, err := niptemp.ReadState(r.ev)
 	if err != nil {
 		said.Contract = r.ev.Tags.GetD() // stored before today's rules: it has a place all the same
+	}
+	if poster, worker, decides, err := w.decidedPair(r.ev); err != nil {
+		return err
+	} else if decides {
+		k1, k2 = poster, worker
 	}
 	thread, err := w.thread(said.Contract, k1, k2)
 	if err != nil {
@@ -242,18 +268,18 @@ func (w *writer) gapOfMove(seq int64) error {
 	if bytes.Compare(a, b) > 0 {
 		a, b = b, a
 	}
-	poster, err := w.c.one(sqlPoster, row[8], a, b)
-	if err != nil {
-		return err
-	}
 	role := ""
-	switch {
-	case bytes.Equal(a, b):
-		role = "poster"
-	case poster != nil && bytes.Equal(poster[0].([]byte), who):
-		role = "poster"
-	case poster != nil:
-		role = "worker"
+	if own, err := w.c.number(sqlThreadOf, row[8], a, b); err != nil {
+		return err
+	} else if own != row[0] { // a decision
+		of, err := w.c.one(sqlPairOfThread, row[0])
+		if err != nil || of == nil {
+			return err
+		}
+		a, _ = of[0].([]byte)
+		b, _ = of[1].([]byte)
+	} else if role, err = w.roleOf(row[8], a, b, who); err != nil {
+		return err
 	}
 	key, err := w.c.one(sqlPartiesKey)
 	if err != nil || key == nil {
@@ -268,6 +294,21 @@ func (w *writer) gapOfMove(seq int64) error {
 	}
 	_, err = w.exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
 	return err
+}
+
+// roleOf is what a key is between two, "" where it is not known.
+func (w *writer) roleOf(contract driver.Value, a, b, who []byte) (string, error) {
+	if bytes.Equal(a, b) {
+		return "poster", nil
+	}
+	poster, err := w.c.one(sqlPoster, contract, a, b)
+	switch {
+	case err != nil || poster == nil:
+		return "", err
+	case bytes.Equal(poster[0].([]byte), who):
+		return "poster", nil
+	}
+	return "worker", nil
 }
 
 // formOf is how an entry's event lies in its thread.

@@ -133,13 +133,13 @@ func (w *writer) refold(k pairKey, owner []byte) error {
 	return w.setState(k, f.State, f.Unproven)
 }
 
-// fixed reports whether what is adopted between two keys stays so, as a decision that no event says does. Where the owner of the contract has another part in it
-// than the state says, it does not.
+// fixed reports whether what is adopted between two keys stays so, as a decision does that no event says, or that was judged as
+// it arrived. Where the owner of the contract has another part in it than the state says, it does not.
 func (w *writer) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
 	if current == nil {
 		return false, nil
 	}
-	if decided, err := w.c.exists(sqlDecided, k.keys()...); err != nil || decided || current.unproven {
+	if decided, err := w.c.exists(sqlDecidedForGood, k.keys()...); err != nil || decided || current.unproven {
 		return decided, err
 	}
 	inPair := string(owner) == string(k.a) || string(owner) == string(k.b)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -49,9 +50,15 @@ func newWorld(tb testing.TB, seed uint64, events int, change ...func(*store.Opti
 	})
 	change = append(change, func(o *store.Options) { o.Table, o.Clock = w.table, w.clock.Now })
 	w.store = storetest.MustOpen(tb, change...)
-	var came []*nostr.Event
+	var came, written []*nostr.Event
 	for range events {
-		ev := w.event()
+		written = append(written, w.event())
+	}
+	for range 1 + events/100 {
+		written = append(written, w.Dispute().Events...)
+	}
+	for _, ev := range written {
+		ev.Sig = ev.ID + ev.ID
 		if r := w.store.Put(tb.Context(), ev, store.PutOptions{Import: true}); r.Err != nil {
 			tb.Fatalf("put %s: %v", ev, r.Err)
 		} else if r.Seq != 0 {
@@ -117,6 +124,13 @@ func (w *world) filter(reader []string) nostr.Filter {
 	if w.chance(15) {
 		f = w.addressed()
 	}
+	if w.chance(8) {
+		d := w.Dispute() // of people that are there, under an id that is not
+		if ev := pick(w.Rand, w.heads); ev.Kind == 30090 || ev.Kind == 30091 {
+			d.Contract = ev.Tags.GetD()
+		}
+		f = nostr.Filter{Kinds: []int{30090, 30091}, Tags: nostr.TagMap{"d": {d.Contract}}}
+	}
 	if w.chance(20) {
 		if f.Tags == nil {
 			f.Tags = nostr.TagMap{}
@@ -178,7 +192,11 @@ func (w *world) pad(list []string) []string {
 // scope draws a way of asking: the gate's scope for the filter, or, when it is refused or now and then, one of those that
 // do not come from a filter. may is what the oracle says to it.
 func (w *world) scope(reader []string, f nostr.Filter) (scope gate.Scope, name string, may func(*nostr.Event) bool) {
-	scope, err := w.table.ScopeFor(gate.NewReader(reader...), f)
+	cases, err := w.store.Cases(context.Background(), reader, f.Tags["d"])
+	if err != nil {
+		panic(err)
+	}
+	scope, err = w.table.ScopeFor(gate.NewReader(reader...), f, cases...)
 	if err == nil && w.chance(90) {
 		return scope, "reader", func(ev *nostr.Event) bool { return oracle.May(w.options, reader, f, ev) }
 	}
@@ -186,8 +204,9 @@ func (w *world) scope(reader []string, f nostr.Filter) (scope gate.Scope, name s
 	case 0:
 		return gate.Operator(), "operator", func(*nostr.Event) bool { return true }
 	case 1:
-		return gate.Party(w.table, gate.NewReader(reader...)), "party", func(ev *nostr.Event) bool {
-			return oracle.May(w.options, reader, nostr.Filter{}, ev)
+		return gate.Party(w.table, gate.NewReader(reader...), cases...), "party", func(ev *nostr.Event) bool {
+			return oracle.May(w.options, reader, nostr.Filter{}, ev) ||
+				slices.Contains(f.Tags["d"], ev.Tags.GetD()) && oracle.Decides(w.options, reader, ev)
 		}
 	}
 	return gate.Scope{}, "zero", func(ev *nostr.Event) bool { return w.class(ev) == gate.Open }

@@ -41,7 +41,7 @@ func columns(scope gate.Scope, f nostr.Filter) string {
 	for _, c := range scope.Clauses() {
 		switch {
 		case c.Everyone, c.ByAuthor && allAmong(f.Authors, c.Keys), len(c.IDs) > 0 && len(f.IDs) > 0:
-		case len(c.Ds) > 0:
+		case len(c.Ds) > 0, len(c.Cases) > 0:
 			return columnsD
 		}
 	}

@@ -134,9 +134,43 @@ func clauseWays(w *where, c gate.Clause, f nostr.Filter, from source, by dWay) {
 		or()
 		w.in("e.d", keysOf(c.Ds))
 	}
+	for _, one := range c.Cases {
+		or()
+		caseWay(w, one, from)
+	}
 	if ways == 0 {
 		w.text("0")
 	}
+}
+
+// caseWay adds the condition that an event is part of a case: of its contract, by one of its keys, and to no other.
+func caseWay(w *where, one gate.Case, from source) {
+	keys := blobs(append([]string{one.Poster, one.Worker}, one.Agreed...))
+	w.text("(")
+	w.in("e.d", keysOf([]string{one.Contract}))
+	w.text(" AND ")
+	w.author(keys, from)
+	w.text(" AND ")
+	readersWithin(w, keys, from)
+	w.text(")")
+}
+
+// readersWithin adds the condition that none of a gated row's p tags is another than keys.
+func readersWithin(w *where, keys []driver.Value, from source) {
+	if from == fromHistory {
+		w.text("CASE WHEN length(e.readers)=32 THEN ")
+		w.in("e.readers", keys)
+		w.text(" ELSE NOT EXISTS (WITH RECURSIVE cut(at) AS (SELECT 1 WHERE length(e.readers)>0 UNION ALL SELECT at+32 FROM cut WHERE at+32<length(e.readers))" +
+			" SELECT 1 FROM cut WHERE NOT ")
+		w.in("substr(e.readers,at,32)", keys)
+		w.text(") END")
+		return
+	}
+	w.text("CASE WHEN typeof(e.readers)='integer' THEN ")
+	w.numbered("e.readers", keys)
+	w.text(" ELSE NOT EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND NOT ")
+	w.numbered("r.value", keys)
+	w.text(" AND r.created_at=e.created_at AND r.seq=e.seq) END")
 }
 
 // readersAmong adds the condition that one of a gated row's p tags is among keys. Nearly every gated event has one p tag,

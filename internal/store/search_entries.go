@@ -48,7 +48,26 @@ func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
 	if c.ByTag {
 		out = append(out, tagSpans(shape{classes: contract, ids: true, kinds: true, authors: true}, "p", keys)...)
 	}
+	if len(c.Cases) > 0 {
+		sh := tagShape("d")
+		sh.ids, sh.classes = true, contract
+		cases, err := r.presentTagSpans(sh, "d", caseIDs(c.Cases))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, cases...)
+	}
 	return out, nil
+}
+
+// caseIDs are the contracts of cases, each once, as d values.
+func caseIDs(cases []gate.Case) []driver.Value {
+	var ids []string
+	for _, c := range cases {
+		ids = append(ids, c.Contract)
+	}
+	slices.Sort(ids)
+	return keysOf(slices.Compact(ids))
 }
 
 // matchingEntries is the span of the contract entries that match the filter, its search included.

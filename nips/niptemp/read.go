@@ -57,7 +57,9 @@ func ReadEntry(ev *nostr.Event) (EntryText, error) {
 // StateText is what a kind-30091 event says.
 type StateText struct {
 	Contract         string // its d tag
-	To               string // the pubkey in its p tag
+	To               string // the pubkey in its p tag, of a decision the poster's
+	Worker           string // of a decision about two keys the worker's, else ""
+	Terms            Terms  // that an open or an acceptance says
 	Status, Previous Status // Previous is empty where it names none
 	// The rest are labels.
 	PosterAgentID, WorkerAgentID string
@@ -67,7 +69,7 @@ type StateText struct {
 
 // ReadState judges an event as CheckStateShape does and returns what it says.
 func ReadState(ev *nostr.Event) (StateText, error) {
-	t, err := parseTransition(ev)
+	t, err := parseState(ev)
 	if err != nil {
 		return StateText{}, err
 	}
@@ -75,7 +77,12 @@ func ReadState(ev *nostr.Event) (StateText, error) {
 	if err != nil {
 		return StateText{}, err
 	}
-	s := StateText{Contract: t.contract, To: t.to, Status: t.status, Previous: t.previous}
+	s := StateText{Contract: t.contract, To: t.to, Worker: t.second, Status: t.status, Previous: t.previous}
+	if t.second == "" && (t.status == Open || t.status == Accepted) {
+		if s.Terms, err = TermsOf(ev); err != nil {
+			return StateText{}, err
+		}
+	}
 	for name, into := range map[string]*string{
 		"poster_agent_id": &s.PosterAgentID, "worker_agent_id": &s.WorkerAgentID, "description": &s.Description, "note": &s.Note,
 	} {

@@ -14,6 +14,7 @@ const KindState = 30091
 type transition struct {
 	contract         string
 	author, to       string // pubkeys
+	second           string // of the second p tag, which decisions have
 	status, previous Status // previous is empty where the event names none
 }
 
@@ -24,13 +25,23 @@ type transition struct {
 // null, or empty). The other fields are labels: amount_sats must be an integer
 // from 0 on, transition_at RFC 3339, the rest strings, where they are given;
 // worker_agent_id may be null. Whether the move is allowed is a question to
-// Next. Errors are "invalid".
+// Next. An open and an acceptance may have the tags that TermsOf reads; of a
+// decision see DecisionOf. Errors are "invalid".
 func CheckStateShape(ev *nostr.Event) error {
-	_, err := parseTransition(ev)
+	_, err := parseState(ev)
 	return err
 }
 
+// parseTransition reads the move of a party.
 func parseTransition(ev *nostr.Event) (transition, error) {
+	t, err := parseState(ev)
+	if err == nil && t.second != "" {
+		return transition{}, invalid("it has two p tags: that is a decision, and no move of a party")
+	}
+	return t, err
+}
+
+func parseState(ev *nostr.Event) (transition, error) {
 	if ev.Kind != KindState {
 		return transition{}, invalid("kind %d is not a contract state", ev.Kind)
 	}
@@ -39,7 +50,7 @@ func parseTransition(ev *nostr.Event) (transition, error) {
 	if t.contract, err = contractID(ev); err != nil {
 		return transition{}, err
 	}
-	if t.to, err = counterparty(ev); err != nil {
+	if t.to, t.second, err = namedKeys(ev); err != nil {
 		return transition{}, err
 	}
 	obj, err := parseObject(ev.Content)
@@ -66,7 +77,22 @@ func parseTransition(ev *nostr.Event) (transition, error) {
 	if !t.previous.Valid() && (previous != "" || t.status != Open) {
 		return transition{}, invalid("content field %q is not a contract status", "previous_status")
 	}
+	if err := t.checkTerms(ev); err != nil {
+		return transition{}, err
+	}
 	return t, checkStateLabels(obj)
+}
+
+// checkTerms judges what a state says about who decides.
+func (t transition) checkTerms(ev *nostr.Event) error {
+	switch {
+	case t.second != "":
+		return t.checkDecisionShape()
+	case t.status == Open, t.status == Accepted:
+		_, err := TermsOf(ev)
+		return err
+	}
+	return nil
 }
 
 // checkStateLabels judges the fields that decide nothing.

@@ -85,7 +85,9 @@ func TestCheckStateShapeTags(t *testing.T) {
 		{"exactly one d", nostr.Tags{{"p", workerKey}}},
 		{"exactly one d", nostr.Tags{{"d", contract}, {"d"}, {"p", workerKey}}},
 		{"exactly one p", nostr.Tags{{"d", contract}}},
-		{"exactly one p", nostr.Tags{{"d", contract}, {"p", workerKey}, {"p", posterKey}}},
+		{"signed by neither", nostr.Tags{{"d", contract}, {"p", workerKey}, {"p", posterKey}}},
+		{"from disputed to completed", nostr.Tags{{"d", contract}, {"p", workerKey}, {"p", strangerKey}}},
+		{"two for a decision", nostr.Tags{{"d", contract}, {"p", workerKey}, {"p", posterKey}, {"p", strangerKey}}},
 		{"64 lower-case hex", nostr.Tags{{"d", contract}, {"p"}}},
 		{"printable ASCII", nostr.Tags{{"d", contract + " "}, {"p", workerKey}}},
 	} {

@@ -56,3 +56,25 @@ func counterparty(ev *nostr.Event) (string, error) {
 	}
 	return key, nil
 }
+
+// namedKeys returns the values of one p tag, or of two, in their order.
+func namedKeys(ev *nostr.Event) (first, second string, err error) {
+	for _, tag := range ev.Tags {
+		switch {
+		case len(tag) == 0 || tag[0] != "p":
+			continue
+		case len(tag) < 2 || !nostr.IsValid32ByteHex(tag[1]):
+			return "", "", invalid("its p tag must hold 64 lower-case hex digits")
+		case first == "":
+			first = tag[1]
+		case second == "":
+			second = tag[1]
+		default:
+			return "", "", invalid("it must have one p tag, or two for a decision, not more")
+		}
+	}
+	if first == "" {
+		return "", "", invalid("it must have exactly one p tag, not 0")
+	}
+	return first, second, nil
+}

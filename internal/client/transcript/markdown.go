@@ -55,10 +55,10 @@ func Markdown(out io.Writer, t client.Thread, o Options) error {
 	if len(records) == 0 {
 		w.line("Nothing was said, and no state event was seen.\n")
 	}
-	if d := t.Contract.Decided; d != "" {
+	if d := t.Contract.Decided; d != "" && t.Contract.DecidedEvent == "" {
 		w.line("### Decision: %s, by the %s\n", code(t.Contract.Status), code(d))
 		w.line("- Made at: %s", when(t.Contract.UpdatedAt))
-		w.line("- Signature: **none**. No party made this move; it is the word of the relay %s.", code(t.Contract.Home))
+		w.line("- Signature: **none**. No party made this move; it is the word of the relay %s, and holds there only.", code(t.Contract.Home))
 		if note := t.Contract.DecidedNote; note != "" {
 			w.line("- Note:\n%s", block(note))
 		}
@@ -108,6 +108,12 @@ func (w *writer) head() {
 	}
 	if c.Arbitrator != (client.Party{}) {
 		w.line("- arbitrator: %s", who(c.Arbitrator))
+	}
+	if key := c.Agreed.Decider; key != "" {
+		w.line("- decider: %s", npub(key))
+	}
+	if key := c.Agreed.Expirer; key != "" {
+		w.line("- expirer: %s", npub(key))
 	}
 	w.line("- Amount: %d sats", c.AmountSats)
 	if c.Deadline != 0 {

@@ -77,6 +77,16 @@ func entry(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Entry(ctx, r.caller, r.path[0], r.path[1])
 }
 
+// disclosureRequest has no members; the body may be left out.
+type disclosureRequest struct{}
+
+func disclosure(ctx context.Context, r *request) (any, error) {
+	if err := r.bare(&disclosureRequest{}); err != nil {
+		return nil, err
+	}
+	return r.api.service.Disclose(ctx, r.caller, r.path[0], r.path[1])
+}
+
 func summary(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Summary(ctx, r.caller, r.path[0])
 }

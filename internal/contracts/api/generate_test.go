@@ -12,6 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
+
+	"engramd/internal/contracts"
 )
 
 // generator makes requests from the OpenAPI document.
@@ -60,13 +65,18 @@ func TestGeneratedRequests(t *testing.T) {
 	must(t, err)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc}
 	poster, worker := w.provision("agent-0000"), w.provision("e4dd4d3eba02")
-	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.bind("self-held"), held("stranger"), {key: w.operator}, {token: "engramd_agent_no"}}
+	own := w.bind("self-held")
+	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), own, held("stranger"), {key: w.operator}, {token: "engramd_agent_no"}}
 	for range 6 {
 		g.ids = append(g.ids, w.offer(poster, worker, nil))
 	}
 	for _, id := range g.ids[:4] {
 		w.move(worker, poster, id, "open", "accepted")
 		g.mems = append(g.mems, w.say(poster, worker, id, "message", "shared", "cedar and elm").EntryID)
+	}
+	sealed, entry := g.sealed(t, own, worker)
+	for range 3 {
+		g.ids, g.mems = append(g.ids, sealed), append(g.mems, entry)
 	}
 	succeeded := map[string]int{}
 	calls := doc.calls()
@@ -85,6 +95,20 @@ func TestGeneratedRequests(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d, %d requests, succeeded %v", seed, count, succeeded)
+}
+
+// sealed is a contract of two, and the id of an entry in it that only they can read.
+func (g *generator) sealed(t *testing.T, poster, worker *agent) (id, entry string) {
+	t.Helper()
+	id = g.w.offer(poster, worker, nil)
+	g.w.move(worker, poster, id, "open", "accepted")
+	key, err := nip44.GenerateConversationKey(worker.key.Pub, poster.key.Secret)
+	must(t, err)
+	payload, err := nip44.Encrypt("between us", key)
+	must(t, err)
+	ev := g.w.signed(poster, 30090, payload, nostr.Tag{"d", id}, nostr.Tag{"t", "message"}, nostr.Tag{"p", worker.key.Pub})
+	body := map[string]any{"type": "message", "content": payload, "event": ev}
+	return id, decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
 }
 
 // one sends a request and judges the answer; true when it was a success.

@@ -84,6 +84,8 @@ func operations() []operation {
 			params: []param{posterParam}, body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.SearchPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSearch, serve: search},
 		{method: http.MethodGet, path: memoryPath + "/{entry_id}", id: "getEntry", summary: "One entry", endpoint: "contract_memory", proof: proofOptional,
 			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadEntry, serve: entry},
+		{method: http.MethodPost, path: memoryPath + "/{entry_id}/disclose", id: "discloseEntry", summary: "Open one sealed entry to somebody else: its event and its message keys, for a party whose key the server holds", endpoint: "contract_memory", proof: proofRequired,
+			params: []param{posterParam}, body: typeOf[disclosureRequest](), result: typeOf[contracts.Disclosure](), status: http.StatusOK, refusals: []int{404, 409}, serve: disclosure},
 		{method: http.MethodGet, path: contractsPath + "/{id}/order", id: "getOrder", summary: "The order in which states and entries arrived, signed by the relay, for the parties, the arbitrator and, in a dispute, the operator", endpoint: "contracts", proof: proofRequired,
 			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Order](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadOrder, serve: order},
 		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,

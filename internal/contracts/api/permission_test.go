@@ -52,6 +52,9 @@ func newScene(t *testing.T, contractsGate, status string, held bool) *scene {
 	}
 	s.poster, s.worker, s.arbitrator = make("poster"), make("worker"), s.bind("arbitrator")
 	deadline := s.clock.Now().Add(time.Hour)
+	if held {
+		s.terms = nostr.Tags{{"arbitrator", s.arbitrator.key.Pub}, {"deadline", fmt.Sprint(deadline.Unix())}}
+	}
 	s.id = s.offer(s.poster, s.worker, map[string]any{"arbitrator_agent_id": "arbitrator", "deadline": deadline.UTC()})
 	s.path = "/api/escrow/contracts/" + s.id
 	s.shared = s.say(s.poster, s.worker, s.id, "message", "shared", "shared cedar")
@@ -72,6 +75,7 @@ func newScene(t *testing.T, contractsGate, status string, held bool) *scene {
 			s.workerOnly = s.say(s.worker, s.poster, s.id, "note", "worker_only", "private cedar of the worker")
 		}
 	}
+	s.terms = nil
 	return s
 }
 
@@ -79,10 +83,13 @@ func (s *scene) everybody() []who {
 	if s.all != nil {
 		return s.all
 	}
-	stranger := held("stranger")
+	stranger, judge := held("stranger"), "arbitrator"
+	if s.workerOnly.EntryID == "" {
+		judge = "stranger" // nobody has accepted, and agreed on him
+	}
 	s.all = []who{
 		{"nobody", "nobody", nil, nil}, {"stranger", "stranger", stranger, nil}, {"poster", "poster", s.poster, nil},
-		{"worker", "worker", s.worker, nil}, {"arbitrator", "arbitrator", s.arbitrator, nil},
+		{"worker", "worker", s.worker, nil}, {"arbitrator", judge, s.arbitrator, nil},
 		{"operator", "operator", &agent{name: "operator", key: s.world.operator}, nil},
 		{"a stranger's token", "stranger", s.provision("somebody-else"), nil},
 		{"an unknown token", "unproved", &agent{token: "engramd_agent_" + strings.Repeat("x", 43)}, nil},
@@ -323,8 +330,11 @@ func TestEveryAllowedMove(t *testing.T) {
 								other = s.worker.key.Pub
 							}
 							body := s.moveBody(w.agent, other, s.id, from, to)
-							if role == "arbitrator" || role == "operator" {
+							if role == "operator" {
 								delete(body, "event")
+							}
+							if role == "arbitrator" {
+								body["event"] = s.decisionEvent(w.agent, s.poster.key.Pub, s.worker.key.Pub, s.id, to)
 							}
 							status, text := s.as(w, "POST", s.path+"/transitions", body)
 							if status != http.StatusOK || !strings.Contains(text, `"status":"`+to+`"`) {

@@ -38,6 +38,7 @@ const publicURL = "wss://relay.example"
 // world is the API with everything below it: a real service, relay and store.
 // Its clock stands at storetest.Start until it is moved.
 type world struct {
+	terms    nostr.Tags // of opens and acceptances, beside what they must have
 	t        testing.TB
 	clock    *storetest.Clock
 	relay    *relay.Relay
@@ -87,7 +88,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	must(t, box.Start(t.Context(), nil))
 	w.service, err = contracts.New(contracts.Options{
 		Store: w.store, Relay: w.relay, Table: w.relay.Table, Signer: known, Sealer: identity.Sealer{Vault: sealed},
-		Identities: known, Outbox: box, RelayKey: storetest.Signer{Key: storetest.NewKey("relay")}, Clock: w.clock.Now, Log: log,
+		Identities: known, Outbox: box, RelayKeys: storetest.Signer{Key: storetest.NewKey("relay")}, Clock: w.clock.Now, Log: log,
 	})
 	must(t, err)
 	t.Cleanup(box.Close)
@@ -234,7 +235,18 @@ func (w *world) stateEvent(a *agent, to, id, was, status, description string, am
 		"amount_sats": amount, "description": description, "transition_at": w.clock.Now().UTC().Format(time.RFC3339),
 	})
 	must(w.t, err)
-	return w.signed(a, 30091, string(content), nostr.Tag{"d", id}, nostr.Tag{"p", to})
+	tags := nostr.Tags{{"d", id}, {"p", to}}
+	if status == "open" || status == "accepted" {
+		tags = append(tags, w.terms...)
+	}
+	return w.signed(a, 30091, string(content), tags...)
+}
+
+// decisionEvent is a signed kind 30091 by who is no party.
+func (w *world) decisionEvent(a *agent, poster, worker, id, status string) json.RawMessage {
+	content, err := json.Marshal(map[string]any{"contract_id": id, "status": status, "previous_status": "disputed"})
+	must(w.t, err)
+	return w.signed(a, 30091, string(content), nostr.Tag{"d", id}, nostr.Tag{"p", poster}, nostr.Tag{"p", worker})
 }
 
 func (w *world) entryEvent(a *agent, to, id, entry, typ, text string) json.RawMessage {

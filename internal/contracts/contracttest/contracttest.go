@@ -74,7 +74,7 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	known := identity.New(identity.Options{Store: s, Vault: v})
 	box := outbox.New(outbox.Options{Store: s, Relay: rel})
 	service, err := contracts.New(contracts.Options{Store: s, Relay: rel, Table: rel.Table, Signer: known, Sealer: identity.Sealer{Vault: v}, Identities: known, Outbox: box,
-		RelayKey: storetest.Signer{Key: storetest.NewKey("relay")}})
+		RelayKeys: storetest.Signer{Key: storetest.NewKey("relay")}})
 	must(err)
 	must(box.Start(t.Context(), nil))
 	t.Cleanup(box.Close)

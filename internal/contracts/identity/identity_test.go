@@ -148,9 +148,6 @@ func TestProvisionedLife(t *testing.T) {
 	if c, err := r.Authenticate(ctx, next.Token); err != nil || c.PubKey != p.PubKey || !c.Provisioned {
 		t.Errorf("new token: %+v, %v", c, err)
 	}
-	if holds, err := r.Holds(ctx, p.PubKey); err != nil || !holds {
-		t.Errorf("holds %t, %v", holds, err)
-	}
 	before, err := r.o.Store.AgentByID(ctx, "agent-0000")
 	if err != nil {
 		t.Fatal(err)
@@ -168,9 +165,6 @@ func TestProvisionedLife(t *testing.T) {
 	_, err = r.Authenticate(ctx, next.Token)
 	wantCode(t, "token after the claim", err, contracts.Unauthenticated)
 	wantCode(t, "sign after the claim", r.Sign(ctx, entry(p.PubKey, "c", 0)), contracts.Forbidden)
-	if holds, err := r.Holds(ctx, p.PubKey); err != nil || holds {
-		t.Errorf("holds %t, %v", holds, err)
-	}
 	if id, err := r.Bind(ctx, "agent-0000", p.PubKey); err != nil || id.Provisioned {
 		t.Errorf("its name is still its own: %+v, %v", id, err)
 	}

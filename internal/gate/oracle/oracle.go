@@ -22,6 +22,9 @@ type Options struct {
 	// Found holds the ids of deletion requests of which each e named an open event
 	// when they came. See Judge.
 	Found map[string]bool
+	// Disputes are what the contracts' states among the events that the relay has
+	// taken say of who decides. See Judge.
+	Disputes []Dispute
 
 	AuthRequired bool
 }
@@ -115,9 +118,9 @@ func named(ev *nostr.Event) []string {
 // Judge returns the options with Found for a relay that got these events in this
 // order. What a request names is found if it is one of those before, by the same
 // author, whether it was deleted meanwhile or not; requests for what was
-// superseded before, or has expired, are the caller's to judge.
+// superseded before, or has expired, are the caller's to judge. Disputes are those that all of them make.
 func Judge(o Options, events []*nostr.Event) Options {
-	o.Found = map[string]bool{}
+	o.Found, o.Disputes = map[string]bool{}, disputes(events)
 	strict := o
 	strict.Contracts = "parties" // the option opens a kind to all, and makes no event an open one
 	for i, ev := range events {
@@ -159,6 +162,7 @@ func Refused(o Options, reader []string, f nostr.Filter) string {
 		case r.d && len(f.Tags["d"]) > 0:
 		case r.author && allMine(reader, f.Authors):
 		case r.p && allMine(reader, f.Tags["p"]):
+		case (kind == 30090 || kind == 30091) && allDisputes(mine(o, reader), f.Tags["d"]):
 		default:
 			return prefix
 		}
@@ -196,6 +200,9 @@ func May(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 	}
 	// A contract is named in a filter for contracts; one without kinds shows
 	// what the reader is a party to.
+	if f.Kinds != nil && slices.Contains(f.Tags["d"], dOf(ev)) && Decides(o, reader, ev) {
+		return true
+	}
 	return r.d && f.Kinds != nil && slices.Contains(f.Tags["d"], dOf(ev))
 }
 
@@ -239,6 +246,12 @@ func Party(o Options, reader []string, ev *nostr.Event) bool {
 		}
 	}
 	return false
+}
+
+// Decides says whether the event is part of a contract that the reader is the
+// arbitrator of.
+func Decides(o Options, reader []string, ev *nostr.Event) bool {
+	return inDispute(mine(o, reader), ev)
 }
 
 // Past returns the superseded versions that a relay keeps which got these

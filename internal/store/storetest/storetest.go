@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -117,6 +118,17 @@ type Signer struct{ Key }
 
 // Sign sets the event's pubkey, id and signature.
 func (s Signer) Sign(ev *nostr.Event) error { return ev.Sign(s.Secret) }
+
+// PubKey is the key's public half.
+func (s Signer) PubKey() string { return s.Pub }
+
+// SignAs signs as this key, and as no other.
+func (s Signer) SignAs(pubkey string, ev *nostr.Event) error {
+	if pubkey != s.Pub {
+		return errors.New("the secret of that key is not here")
+	}
+	return s.Sign(ev)
+}
 
 // Fake makes an event with a true id and a signature that is none: the store does not look at it, and thousands are
 // made in the time of one real one.

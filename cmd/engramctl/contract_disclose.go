@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+func (a *app) contractDiscloseCommand() *cobra.Command {
+	var with string
+	c := a.command(&cobra.Command{
+		Use:   "disclose ID ENTRY",
+		Short: "Open one sealed entry to somebody else",
+		Long: `Print what opens one sealed entry to somebody who is no party, such as an arbitrator:
+{"event":…,"keys":"…"}, the signed event and the message keys of its payload (NIP-44).
+They open this entry and no other. Whoever has that reads the entry and can check that
+its author signed it (contract disclosed); hand it over accordingly.
+
+ENTRY is an entry id, as contract read prints it, or an event id.`,
+		Example: `  engramctl contract disclose ID mem_25becee1e170 > promise.json`,
+		Args:    arguments("ID", "ENTRY"),
+	}, func(ctx context.Context, args []string) error {
+		other, err := publicKey("--with", "the command line", with)
+		if err != nil {
+			return err
+		}
+		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			d, s, err := cs.Disclose(ctx, args[0], other, args[1])
+			if err := a.reportWith(s, err, contractRemedy); err != nil {
+				return err
+			}
+			line, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			return a.print("%s\n", line)
+		})
+	})
+	withFlag(c, &with)
+	return c
+}
+
+func (a *app) contractDisclosedCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "disclosed FILE|- [--json]",
+		Short: "Check and read a sealed entry that a party has opened",
+		Long: `Check what contract disclose printed, and show what the entry says: the signature of its
+event, and that the message keys open its payload (the MAC, the padding and the text are
+right). Asks no relay and needs no key. Exit code 6 if it proves nothing; nothing of it is
+shown then.`,
+		Example: `  engramctl contract disclosed promise.json`,
+		Args:    arguments("FILE"),
+	}, func(_ context.Context, args []string) error {
+		var text string
+		var err error
+		if args[0] == "-" {
+			text, err = readAtMost(a.Stdin, 2*nipae.MaxBody)
+		} else {
+			text, err = readFileAtMost(a.path(args[0]), 2*nipae.MaxBody)
+		}
+		if err != nil {
+			return usagef("FILE: %w", err)
+		}
+		d, err := client.ReadDisclosure([]byte(strings.TrimSpace(text)))
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(struct {
+				ContractID string `json:"contract_id"`
+				contractEntryOut
+			}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")})
+		}
+		return a.print("contract %s\nby       %s\nsigned   %s, event %s\n%s", oneLine(d.Event.Tags.GetD(), 128), npub(d.Event.PubKey),
+			stamp(d.Entry.CreatedAt), d.Event.ID, indented(d.Entry.Content))
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
