@@ -215,6 +215,8 @@ type Report struct {
 	Events   int64   // heads and regular events looked at
 	History  int64   // superseded versions looked at
 	Above    []Usage // authors above a default quota, which does not hold them
+	// SameNames are agent ids that look alike, from before such names were refused: each list is of one name.
+	SameNames [][]string
 }
 
 // OK reports whether nothing is wrong.
