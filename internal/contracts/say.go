@@ -33,6 +33,9 @@ func (s *Service) Say(ctx context.Context, c Caller, id string, r EntryRequest) 
 	if !v.role.party() {
 		return Entry{}, Refuse(Forbidden, "only the contract's poster and worker write entries")
 	}
+	if err := s.mayWrite(ctx, c.PubKey); err != nil {
+		return Entry{}, err
+	}
 	if r.Visibility == "" {
 		r.Visibility = Shared
 	}
