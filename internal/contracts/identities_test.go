@@ -166,3 +166,5 @@ func TestOperatorManagesIdentities(t *testing.T) {
 	}
 	wantCode(t, "no name", errOf(w.Forget(ctx, operator, "no name", false)), NotFound)
 }
+
+func (*sealer) Hold() func() { return func() {} }

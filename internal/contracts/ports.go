@@ -33,6 +33,9 @@ type Sealer interface {
 	// Ready returns nil, or an *Error that is Unavailable and says why nothing
 	// can be sealed.
 	Ready() error
+	// Hold keeps the master key from changing until release: from before Seal until
+	// what was sealed is stored.
+	Hold() (release func())
 	// Seal encrypts text; context must be the same at Open.
 	Seal(text, context []byte) ([]byte, error)
 	// Open decrypts what Seal made.

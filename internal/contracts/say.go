@@ -315,6 +315,7 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	row := store.ThreadEntry{
 		Author: v.caller.PubKey, Other: v.other(), CreatedAt: s.clock().Unix(), ID: id, Form: store.EntryPrivate, Type: r.Type, Entry: name,
 	}
+	defer s.sealer.Hold()()
 	var err error
 	if row.Data, err = s.seal(v.Contract, &row, r.Content, r.Attachments); err != nil {
 		return Entry{}, err

@@ -31,6 +31,19 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 	return check, err
 }
 
+// MasterKey is the check value of the master key that was in use last, whether or not anything is sealed with it; nil before
+// there was one.
+func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		row, err := c.one(sqlVaultCheck)
+		if row != nil {
+			check, _ = row[0].([]byte)
+		}
+		return err
+	})
+	return check, err
+}
+
 // SetVaultCheck remembers the master key's check value, and reports whether it is a new one. The error is ErrOtherVault
 // when something is sealed with another key.
 func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {

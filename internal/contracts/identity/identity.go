@@ -131,6 +131,7 @@ func (r *Registry) Provision(ctx context.Context, agentID string) (contracts.Pro
 		return contracts.Provisioned{}, err
 	}
 	defer clear(secret)
+	defer r.o.Vault.Hold()()
 	sealed, err := r.o.Vault.Seal(secret, row(agentID, pubkey))
 	if err != nil {
 		return contracts.Provisioned{}, fmt.Errorf("seal a key: %w", err)

@@ -212,6 +212,7 @@ type strangers struct{ contracts.Identities }
 
 func (strangers) Holds(context.Context, string) (bool, error)                   { return false, nil }
 func (strangers) Sign(context.Context, *nostr.Event) error                      { return errKilled }
+func (strangers) Hold() func()                                                  { return func() {} }
 func (strangers) Ready() error                                                  { return nil }
 func (strangers) Seal(text, _ []byte) ([]byte, error)                           { return text, nil }
 func (strangers) Open(sealed, _ []byte) ([]byte, error)                         { return sealed, nil }
