@@ -42,7 +42,4 @@ func (s *Server) addTools() {
 		handler(s, "memory_delete", s.remove))
 	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_restore", Title: "Restore a version of a memory", Annotations: annotated(repeats, "Restore a version of a memory"), Description: describeRestore},
 		handler(s, "memory_restore", s.restore))
-	if s.o.Contracts != nil {
-		s.addContractTools()
-	}
 }
