@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -159,5 +161,54 @@ func TestKilledWhileRotating(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestSealedWhileRotating: what is sealed while the key changes again and again opens after it, and after the next start.
+func TestSealedWhileRotating(t *testing.T) {
+	dir, names := t.TempDir(), make([][]string, 4)
+	t.Run("changes", func(t *testing.T) {
+		s, v := folder(t, dir)
+		if _, err := s.SetVaultCheck(t.Context(), v.Check()); err != nil {
+			t.Fatal(err)
+		}
+		r := New(Options{Store: s, Vault: v})
+		var sealing sync.WaitGroup
+		over := make(chan struct{})
+		for w := range names {
+			sealing.Go(func() {
+				for i := 0; ; i++ {
+					name := fmt.Sprintf("agent-%dx%dy", w, i)
+					if _, err := r.Provision(t.Context(), name); err != nil {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+					names[w] = append(names[w], name)
+					select {
+					case <-over:
+						return
+					default:
+					}
+				}
+			})
+		}
+		for range 5 {
+			if _, err := v.Rotate(t.Context(), Register{s}); err != nil {
+				t.Error(err)
+			}
+		}
+		close(over)
+		sealing.Wait()
+	})
+	s, v := folder(t, dir)
+	r := New(Options{Store: s, Vault: v})
+	for _, name := range slices.Concat(names...) {
+		a, err := s.AgentByID(t.Context(), name)
+		if err != nil || a == nil {
+			t.Fatalf("%s: %+v, %v", name, a, err)
+		}
+		if _, err := r.secret(a); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
