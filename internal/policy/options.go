@@ -63,6 +63,9 @@ type Options struct {
 	// Approved tells whether the owner's stored list names the agent; nil means
 	// that no list is kept.
 	Approved func(ctx context.Context, owner, agent string) (bool, error)
+	// Provisioned tells which keys the operator had made for agents: they pass as
+	// those of Authors do. nil means that there are none.
+	Provisioned func(ctx context.Context, key string) (bool, error)
 	// Clock is the relay's; nil means time.Now.
 	Clock func() time.Time
 }
@@ -81,6 +84,7 @@ type rules struct {
 	reader                         func(context.Context) gate.Reader
 	attested                       func(context.Context) []*Attestation
 	approved                       func(context.Context, string, string) (bool, error)
+	provisioned                    func(context.Context, string) (bool, error)
 	clock                          func() time.Time
 }
 
@@ -103,6 +107,7 @@ func compile(o Options) (*rules, error) {
 		reader:        o.Reader,
 		attested:      o.Attested,
 		approved:      o.Approved,
+		provisioned:   o.Provisioned,
 		clock:         o.Clock,
 	}
 	for owner := range r.owners {
@@ -140,6 +145,9 @@ func (r *rules) fillIn() {
 	}
 	if r.approved == nil {
 		r.approved = func(context.Context, string, string) (bool, error) { return false, nil }
+	}
+	if r.provisioned == nil {
+		r.provisioned = func(context.Context, string) (bool, error) { return false, nil }
 	}
 	if r.clock == nil {
 		r.clock = time.Now
