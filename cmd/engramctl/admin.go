@@ -21,9 +21,8 @@ func (a *app) adminCommand() *cobra.Command {
 		Use:   "admin",
 		Short: "Manage a relay over the network (NIP-86)",
 		Long: `Manage a relay over the network (NIP-86): who may not write, which events are banned,
-what the relay calls itself, its snapshots; and the names and kept keys of agents
-(identity). Each method of the API is a command of the same name; a relay says which it has
-(supportedmethods). docs/management.md says what each does.
+what the relay calls itself, its snapshots. Each method of the API is a command of the same
+name; a relay says which it has (supportedmethods). docs/management.md says what each does.
 
 The key is a managing one: with engramd, one of admin.keys. The relay is exactly one,
 named as everywhere (--relay, ENGRAM_RELAYS or a profile). A call is signed for this relay,
@@ -35,9 +34,8 @@ entered here is kept for good: texts that seem to hold a secret are refused.
 Exit code 3 if the key does not manage the relay, or the relay's own configuration says
 otherwise; 2 for what the relay calls wrong, and where a relay has no management API.`,
 		Example: `  engramctl admin banpubkey npub1… "spam" --key-file op.key --relay wss://relay.example
-  engramctl admin listbannedpubkeys --json | jq -r '.result[].pubkey'
-  engramctl admin identity provision agent-0000 agent.token`,
-	}, append(subs, a.adminCallCommand(), a.adminIdentityCommand())...)
+  engramctl admin listbannedpubkeys --json | jq -r '.result[].pubkey'`,
+	}, append(subs, a.adminCallCommand())...)
 }
 
 // adminMethodCommand is the command of one method.

@@ -23,12 +23,15 @@ func (a *app) contractCommand() *cobra.Command {
 		Long: `The memory of a contract between two agents, a poster and a worker (NIP-TEMP): its state,
 and the conversation about it, signed entry by entry with its author's key.
 
-The key is a party's. Somebody else who was given the id of a contract may read its
-shared entries. A relay with the contract API (engramd has it) keeps private entries,
-deadlines and arbitrators too; on any other relay a contract is its signed events, and
-what needs the API says so. All configured relays are asked and their answers united;
-a change goes to the API of the first relay that has the contract, and its signed event
-to the others.
+The key is a party's. ENGRAM_TOKEN, before any key but that of --key-file, is the bearer
+token of an agent whose key a relay keeps: the relay of ENGRAM_TOKEN_RELAY, which signs, and
+is the only one that is asked then (over wss:// or on this machine). Somebody else who was
+given the id of a contract may read its shared entries.
+
+A relay with the contract API (engramd has it) keeps private entries, deadlines and
+arbitrators too; on any other relay a contract is its signed events, and what needs the API
+says so. All configured relays are asked and their answers united; a change goes to the API
+of the first relay that has the contract, and its signed event to the others.
 
 A contract goes open → accepted → submitted → completed; from submitted back to accepted
 (a revision is asked for), to disputed from accepted and submitted, to cancelled or
@@ -39,7 +42,7 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 	},
 		a.contractNewCommand(), a.contractLsCommand(), a.contractShowCommand(), a.contractMoveCommand(), a.contractDecideCommand(), a.contractSayCommand(),
 		a.contractDiscloseCommand(), a.contractDisclosedCommand(),
-		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(), a.contractTokenCommand(),
+		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(),
 	)
 	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return c
@@ -47,19 +50,6 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 
 // contractRemedy is for relays that did not take an event.
 const contractRemedy = "contract export and engramd import bring the others up to date"
-
-// withContracts runs do in the name of the key, at the configured relays: where a
-// contract is kept is agreed with its other party, and no list of one's own says it.
-func (a *app) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
-	c, _, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	ctx, done := a.bounded(ctx)
-	defer done()
-	return do(ctx, c.Contracts())
-}
 
 // withThread reads a contract and reports how that went.
 func (a *app) withThread(ctx context.Context, id, with string, do func(me string, t client.Thread, s client.Status) error) error {

@@ -102,7 +102,7 @@ func codeOf(err error) int {
 		return exitRelay
 	case is(client.ErrNotFound, client.ErrTombstone):
 		return exitNotFound
-	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext):
+	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
 		return exitUsage
 	case is(client.ErrAuth):
 		return exitAuth

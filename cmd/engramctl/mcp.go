@@ -26,7 +26,9 @@ stdout: tools to list, read, search, write, append and delete memories, to show 
 history and restore versions, and the core as a resource and as a prompt; one that
 keeps the whole memory before a risky change (engramctl snapshot lists and restores
 what it makes); and tools for the agent's contracts, as engramctl contract has them.
-With --agent, as the owner, those that read memories only.
+With --agent, as the owner, those that read memories only. Without owner and agent, the
+tools for contracts only; ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY, is whose
+contracts they are in place of a key, which is not needed for them then.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
 configure it. Nothing but the protocol is on stdout. stderr has a line for each
@@ -38,7 +40,8 @@ are down; then its calls fail and say so. --timeout bounds each question to the
 relays; a call as a whole takes three times that at most. The server ends when
 stdin does, or at SIGTERM, with exit code 0.`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
-  ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example`,
+  ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
+  ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f) }))
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
@@ -50,32 +53,53 @@ const snapshotPatience = 5 * time.Second
 
 // mcp serves until the peer or the process ends.
 func (a *app) mcp(ctx context.Context, f *snapshotFlags) error {
-	c, m, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
 	level := slog.LevelInfo
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
-	// Contracts are at the configured relays: the agent's own list says nothing of them.
-	business := client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.flags.timeout, Trace: a.trace()})
+	o := mcp.Options{Version: version, Timeout: callFactor * a.flags.timeout,
+		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	var business *client.Client
+	if s.owner == "" && s.agent == "" {
+		if business, err = a.act(ctx, false); err != nil {
+			return err
+		}
+		o.Log.Warn("neither an owner nor an agent is named (--owner, --agent): tools for contracts only, no memory")
+	} else {
+		c, m, err := a.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		o.Memory, o.ReadOnly, o.Discover, o.Snapshot = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f)
+		if business, err = a.business(c); err != nil {
+			return err
+		}
+	}
 	defer business.Close()
-	server := mcp.New(mcp.Options{
-		Memory:    m,
-		Contracts: business.Contracts(),
-		Snapshot:  a.snapshotTaker(c, f),
-		ReadOnly:  !m.Writable(),
-		Discover:  a.relayFinder(c, m),
-		Version:   version,
-		Timeout:   callFactor * a.flags.timeout,
-		Log:       slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp"),
-	})
-	if err := server.Run(ctx, a.Stdin, a.Stdout); err != nil {
+	o.Contracts = business.Contracts()
+	if err := mcp.New(o).Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return usagef("the stream to the MCP client broke: %w", err)
 	}
 	return nil
+}
+
+// business is the client for contracts beside that for a memory: by the token, or by
+// the same key. Contracts are at the configured relays: the agent's own list says
+// nothing of them.
+func (a *app) business(c *client.Client) (*client.Client, error) {
+	t, err := a.token()
+	if err != nil {
+		return nil, err
+	}
+	if t == (bearerToken{}) {
+		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.flags.timeout, Trace: a.trace()}), nil
+	}
+	return a.bearing(t)
 }
 
 // relayFinder is what the server finds the agent's own relays with, nil if it is

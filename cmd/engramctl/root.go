@@ -18,6 +18,7 @@ func (a *app) commands() []*cobra.Command {
 		a.relaysCommand(),
 		a.snapshotCommand(),
 		a.contractCommand(),
+		a.namesCommand(),
 		a.adminCommand(),
 		a.mcpCommand(),
 		a.versionCommand(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
@@ -53,6 +54,9 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	for _, a := range report.Astray {
 		fmt.Fprintf(c.Stdout, "does not follow: state %s of contract %s; it is tried again when one of that contract is adopted\n", a.EventID, a.Contract)
 	}
+	for _, names := range report.SameNames {
+		fmt.Fprintf(c.Stdout, "names that look the same, from before such were refused: %s (engramctl identity delete frees one)\n", strings.Join(names, ", "))
+	}
 	unfit, unseen, err := c.keys(ctx, s)
 	if err != nil {
 		return err
@@ -91,11 +95,11 @@ func (c *checkCommand) keys(ctx context.Context, s *store.Store) (unfit, unseen 
 	if len(relayKeys) > 0 {
 		known = relayKeys[0].PubKey
 	}
-	sealed, err := s.VaultCheck(ctx)
+	sealed, err := vaultOptions(ctx, c.cfg, c.Env, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, err := range []error{relaykey.Look(relayKeyOptions(c.cfg, c.Env), known), vault.Look(vaultOptions(c.cfg, c.Env, sealed))} {
+	for _, err := range []error{relaykey.Look(relayKeyOptions(c.cfg, c.Env), known), vault.Look(sealed)} {
 		switch {
 		case errors.Is(err, relaykey.ErrUnset) || errors.Is(err, vault.ErrUnset):
 			unseen = append(unseen, err)

@@ -20,12 +20,11 @@ const lagTimeout = time.Second
 // openVault finds the master key, or makes it at the first start, and sees that it is the one of this database.
 // before says that it was in use before this start.
 func (c *serveCommand) openVault(ctx context.Context) (before bool, err error) {
-	check, err := c.store.VaultCheck(ctx)
+	o, err := vaultOptions(ctx, c.cfg, c.Env, c.store)
 	if err != nil {
 		return false, err
 	}
-	c.vault, err = vault.Open(vaultOptions(c.cfg, c.Env, check))
-	if err != nil {
+	if c.vault, err = vault.Open(o); err != nil {
 		return false, err
 	}
 	if mine := c.vault.Check(); mine != nil {

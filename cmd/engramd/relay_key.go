@@ -7,6 +7,7 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/relaykey"
+	"engramd/internal/store"
 )
 
 // relayKeyOptions say where the relay's identity key is.
@@ -14,9 +15,15 @@ func relayKeyOptions(cfg *config.Config, env []string) relaykey.Options {
 	return relaykey.Options{Setting: cfg.RelayKey, Dir: cfg.Data, Env: lookup(env)}
 }
 
-// vaultOptions say where the master key is; check is the check value of what is sealed with it, nil for nothing.
-func vaultOptions(cfg *config.Config, env []string, check []byte) vault.Options {
-	return vault.Options{Setting: cfg.Contracts.MasterKey, Dir: cfg.Data, Env: lookup(env), Check: check}
+// vaultOptions say where the master key is, and what the database knows of it.
+func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *store.Store) (vault.Options, error) {
+	o := vault.Options{Setting: cfg.Contracts.MasterKey, Dir: cfg.Data, Env: lookup(env)}
+	var err error
+	if o.Check, err = s.VaultCheck(ctx); err != nil {
+		return o, err
+	}
+	o.Known, err = s.MasterKey(ctx)
+	return o, err
 }
 
 // openKeys finds the relay's identity key and the master key, or makes them at the first start. Nothing is made when the

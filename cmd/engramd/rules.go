@@ -54,7 +54,7 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
 		o.Own = c.keys.Holds
-		o.BannedEvents, o.AllowedEvents = r.BannedEvents, r.AllowedEvents
+		o.BannedEvents, o.AllowedEvents, o.Provisioned = r.BannedEvents, r.AllowedEvents, c.agents.Provisioned
 		compile := policy.New
 		if now := c.policy.Current(); now != nil {
 			compile = now.Reload

@@ -139,3 +139,12 @@ func keyless(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Setenv("DERIVED", public)
 }
+
+// alike is `alike DIR`: it puts names into a database that look the same, as one from before such were refused may have them.
+func alike(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := (&sqlite3.SQLiteDriver{}).Open(filepath.Join(ts.MkAbs(args[0]), "engramd.db"))
+	ts.Check(err)
+	_, err = db.(*sqlite3.SQLiteConn).Exec(`INSERT INTO contract_agents(agent_id, pubkey, created_at, folded) VALUES
+		('Trader-Joe', x'01', 1, 'traderjoe'), ('trader_joe.', x'02', 2, 'traderjoe')`, nil)
+	ts.Check(errors.Join(err, db.Close()))
+}

@@ -145,7 +145,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	if err := c.openRelay(ctx); err != nil {
 		return err
 	}
-	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log, slices.Concat(c.keyOrders(), c.outboxOrders(), c.statusOrders())...); err != nil {
+	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log, slices.Concat(c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders())...); err != nil {
 		return err
 	}
 	c.openSurfaces()

@@ -14,9 +14,10 @@ import (
 // Client asks relays in the name of one identity. Methods may be called from
 // several goroutines. Connections are kept between operations; Close ends them.
 type Client struct {
-	id   Identity
-	o    Options
-	http *http.Client
+	id    Identity
+	token *bearer // nil: who asks is id
+	o     Options
+	http  *http.Client
 
 	mu      sync.Mutex
 	targets []target             // asked: the configured relays, and those of the agent's list

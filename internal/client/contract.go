@@ -29,8 +29,9 @@ type Contracts struct{ c *Client }
 // Contracts is contract memory in the hands of the client's identity.
 func (c *Client) Contracts() *Contracts { return &Contracts{c: c} }
 
-// PubKey is the key that asks and signs, in hex.
-func (cs *Contracts) PubKey() string { return cs.c.id.PubKey() }
+// PubKey is the key that asks, in hex: it signs itself, or the relay does that keeps
+// it, for a token. Then it is "" before the first answer.
+func (cs *Contracts) PubKey() string { return cs.c.me() }
 
 // What contract operations fail with besides the errors of other operations.
 var (

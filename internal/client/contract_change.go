@@ -48,6 +48,9 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	if !validStatus(to) {
 		return Contract{}, Status{}, fmt.Errorf("%w: status: %q is none of %v", ErrInvalid, printable(to), niptemp.Statuses())
 	}
+	if s, err := cs.c.known(ctx); err != nil {
+		return Contract{}, s, err
+	}
 	t, status, err := cs.thread(ctx, id, with)
 	if err != nil {
 		return Contract{}, status, err
@@ -58,6 +61,9 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	switch {
 	case ev != nil:
 		err = cs.given(ev, kindContractState, id)
+	case cs.c.token != nil && t.API: // the relay signs
+	case cs.c.token != nil:
+		err = errTokenNeedsAPI
 	case c.party(cs.PubKey()) || accepts:
 		ev, err = cs.moving(t, to, note)
 	case c.decides(cs.PubKey()):
@@ -178,6 +184,9 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 	if err := s.check(); err != nil {
 		return ContractEntry{}, Status{}, err
 	}
+	if s, err := cs.c.known(ctx); err != nil {
+		return ContractEntry{}, s, err
+	}
 	t, status, err := cs.thread(ctx, id, with)
 	if err != nil {
 		return ContractEntry{}, status, err
@@ -193,6 +202,10 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 			return ContractEntry{}, status, fmt.Errorf("%w: private entries are in it and nowhere else", ErrNoAPI)
 		}
 		e, err := cs.postEntry(ctx, t, s, nil, &status)
+		return e, status, err
+	}
+	if cs.c.token != nil && s.Event == nil {
+		e, err := cs.sayByToken(ctx, t, s, &status)
 		return e, status, err
 	}
 	ev := s.Event

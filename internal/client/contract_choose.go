@@ -59,7 +59,7 @@ func (g *gathering) ofPair(kind int, pair [2]string) []*nostr.Event {
 // he did in none, and for somebody else, the only one there is. What a key
 // addressed to itself is a pair only if nothing else is.
 func (g *gathering) choosePair(kind int, with string) (*[2]string, error) {
-	me := g.c.id.PubKey()
+	me := g.c.me()
 	spoke := map[[2]string]nostr.Timestamp{} // when the caller last did
 	var selves, pairs [][2]string
 	for _, ev := range g.events {

@@ -22,6 +22,9 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Statu
 	if status != "" && !validStatus(status) {
 		return nil, Status{}, ErrInvalid
 	}
+	if s, err := cs.c.known(ctx); err != nil {
+		return nil, s, err
+	}
 	me := cs.PubKey()
 	var asking sync.WaitGroup
 	var mu sync.Mutex
@@ -31,6 +34,9 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Statu
 		{Kinds: []int{kindContractState}, Authors: []string{me}},
 		{Kinds: []int{kindContractState}, Tags: nostr.TagMap{"p": {me}}},
 	} {
+		if cs.c.token != nil {
+			break // on the websocket it proves nothing
+		}
 		asking.Go(func() {
 			a, _ := cs.c.ask(ctx, f)
 			mu.Lock()

@@ -61,6 +61,9 @@ func perRelay(all []RelayStatus) []RelayStatus {
 func (cs *Contracts) Thread(ctx context.Context, id, with string) (Thread, Status, error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()
+	if s, err := cs.c.known(ctx); err != nil {
+		return Thread{}, s, err
+	}
 	return cs.thread(ctx, id, with)
 }
 
@@ -135,7 +138,7 @@ func (g *gathering) everywhere(ctx context.Context) {
 	for i, f := range filters {
 		asking.Go(func() {
 			a, _ := g.c.ask(ctx, f)
-			if i == 0 && len(filters) > 1 {
+			if i == 0 && (len(filters) > 1 || g.c.token != nil) {
 				a.Relays = slices.DeleteFunc(a.Relays, func(r RelayStatus) bool { return errors.Is(r.Err, ErrAuth) })
 			}
 			g.add(a.Relays, a.Events)

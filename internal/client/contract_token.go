@@ -8,9 +8,9 @@ import (
 
 // RenewToken has the first relay with a contract API make a new bearer token for
 // an agent whose key it keeps; those before are void. It is for the relay's
-// operator. Errors are ErrAuth for others, ErrNotFound for an agent that the relay
-// does not know, ErrConflict for one that has its key itself, ErrNoAPI where no
-// relay has the API.
+// operator, and for the agent by the token that it has. Errors are ErrAuth for
+// others, ErrNotFound for an agent that the relay does not know, ErrConflict for
+// one that has its key itself, ErrNoAPI where no relay has the API.
 func (cs *Contracts) RenewToken(ctx context.Context, agentID string) (token string, status Status, err error) {
 	w, _, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: identityPath(agentID) + "/token", body: struct{}{}})
 	switch {
@@ -20,4 +20,11 @@ func (cs *Contracts) RenewToken(ctx context.Context, agentID string) (token stri
 		return "", status, fmt.Errorf("%w: it answered with no token of this agent", ErrMisbehaved)
 	}
 	return w.Token, status, nil
+}
+
+// VoidToken makes the tokens of such an agent worth nothing; errors are as of
+// RenewToken.
+func (cs *Contracts) VoidToken(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
+	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodDelete, path: identityPath(agentID) + "/token"})
+	return id, status, err
 }

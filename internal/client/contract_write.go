@@ -36,9 +36,16 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 	if o.Description == "" || o.AmountSats < 0 {
 		return Contract{}, Status{}, fmt.Errorf("%w: description must not be empty, amount_sats not negative", ErrInvalid)
 	}
+	if s, err := cs.c.known(ctx); err != nil {
+		return Contract{}, s, err
+	}
 	home, status, err := cs.home(ctx)
 	if err != nil {
 		return Contract{}, status, err
+	}
+	if cs.c.token != nil {
+		made, err := cs.newByToken(ctx, home, o, &status)
+		return made, status, err
 	}
 	name := !nostr.IsValid32ByteHex(o.Worker) && o.Worker != ""
 	if home == nil && o.needsAPI() {
@@ -74,15 +81,28 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 	if home == nil {
 		return c, status, cs.publish(ctx, ev, nil, &status)
 	}
-	request := map[string]any{"description": o.Description, "amount_sats": o.AmountSats, "event": raw(ev)}
-	if o.Worker != "" {
-		request["worker_agent_id"] = o.Worker
-	}
+	request := o.request()
+	request["event"] = raw(ev)
 	made, err := cs.postContract(ctx, *home, contractsPath, request, &status)
 	if err != nil {
 		return c, status, err
 	}
 	return made, status, cs.publish(ctx, ev, home, &status)
+}
+
+// request is what the API is told of an offer.
+func (o ContractOffer) request() map[string]any {
+	request := map[string]any{"description": o.Description, "amount_sats": o.AmountSats}
+	if o.Worker != "" {
+		request["worker_agent_id"] = o.Worker
+	}
+	if o.Arbitrator != "" {
+		request["arbitrator_agent_id"] = o.Arbitrator
+	}
+	if o.Deadline != 0 {
+		request["deadline"] = rfc3339(o.Deadline)
+	}
+	return request
 }
 
 // open is the signed 30091 of a new contract.

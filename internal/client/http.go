@@ -115,6 +115,11 @@ func (c *Client) httpRequest(ctx context.Context, t target, call httpCall) (*htt
 	if call.body != nil {
 		req.Header.Set("Content-Type", kind)
 	}
+	if call.bearer == "" {
+		if call.bearer, err = c.bearerFor(t); err != nil {
+			return nil, err
+		}
+	}
 	header := "Bearer " + call.bearer
 	if call.bearer == "" {
 		if header, err = c.signAPI(call.method, at, payload); err != nil {

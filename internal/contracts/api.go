@@ -19,11 +19,16 @@ type API interface {
 	Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error)
 	Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error)
 
-	// Provision is the operator's; Bind is for the caller's own key; Claim for
-	// the provisioned caller himself; Rotate for him and the operator.
+	// Provision, Identities and Forget are the operator's; Bind is for the caller's
+	// own key, and Me tells him who that is; Claim is for the provisioned caller
+	// himself; Rotate and Void for him and the operator.
 	Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error)
 	Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error)
 	Identity(ctx context.Context, agentID string) (Identity, error)
 	Claim(ctx context.Context, c Caller, agentID string) (Claimed, error)
 	Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error)
+	Void(ctx context.Context, c Caller, agentID string) (Identity, error)
+	Me(ctx context.Context, c Caller) (Identity, error)
+	Identities(ctx context.Context, c Caller, limit, offset int) (IdentityPage, error)
+	Forget(ctx context.Context, c Caller, agentID string, withKey bool) (Identity, error)
 }

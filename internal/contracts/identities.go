@@ -33,6 +33,15 @@ func (s *Service) Bind(ctx context.Context, c Caller, agentID, pubkey string) (I
 	case pubkey != c.PubKey:
 		return Identity{}, Refuse(Forbidden, "only the holder of a key binds a name to it")
 	}
+	have, err := s.identities.ByPubKey(ctx, pubkey)
+	if err != nil {
+		return Identity{}, err
+	}
+	if !c.Operator && (have == nil || have.AgentID != agentID) {
+		if err := s.mayBind(ctx, pubkey); err != nil {
+			return Identity{}, err
+		}
+	}
 	if err := c.spend(ctx); err != nil {
 		return Identity{}, err
 	}
@@ -93,4 +102,62 @@ func (s *Service) Rotate(ctx context.Context, c Caller, agentID string) (Provisi
 		return Provisioned{}, err
 	}
 	return s.identities.Rotate(ctx, agentID)
+}
+
+// Void makes the bearer tokens of a key that the server holds worth nothing, for
+// those for whom Rotate is.
+func (s *Service) Void(ctx context.Context, c Caller, agentID string) (Identity, error) {
+	switch {
+	case c.Nobody():
+		return Identity{}, errNobody()
+	case !c.Operator && agentID != c.Agent():
+		return Identity{}, Refuse(Forbidden, "only the agent itself and the operator void its tokens")
+	case !IsAgentName(agentID):
+		return Identity{}, errNotFound("identity")
+	}
+	if err := c.spend(ctx); err != nil {
+		return Identity{}, err
+	}
+	return s.identities.Void(ctx, agentID)
+}
+
+// Me is the caller's own identity: what a bearer token stands for.
+func (s *Service) Me(ctx context.Context, c Caller) (Identity, error) {
+	if c.PubKey == "" {
+		return Identity{}, errNobody()
+	}
+	return s.Identity(ctx, c.PubKey)
+}
+
+// Identities lists names for the operator.
+func (s *Service) Identities(ctx context.Context, c Caller, limit, offset int) (IdentityPage, error) {
+	switch {
+	case c.Nobody():
+		return IdentityPage{}, errNobody()
+	case !c.Operator:
+		return IdentityPage{}, Refuse(Forbidden, "only the operator lists identities")
+	}
+	limit, offset, err := page(limit, offset)
+	if err != nil {
+		return IdentityPage{}, err
+	}
+	found, total, err := s.identities.List(ctx, limit, offset)
+	return IdentityPage{Identities: found, Total: total, Limit: limit, Offset: offset}, err
+}
+
+// Forget deletes an identity for the operator, and its key, if the server holds
+// it and withKey says so. The name is free again.
+func (s *Service) Forget(ctx context.Context, c Caller, agentID string, withKey bool) (Identity, error) {
+	switch {
+	case c.Nobody():
+		return Identity{}, errNobody()
+	case !c.Operator:
+		return Identity{}, Refuse(Forbidden, "only the operator deletes identities")
+	case !IsAgentName(agentID):
+		return Identity{}, errNotFound("identity")
+	}
+	if err := c.spend(ctx); err != nil {
+		return Identity{}, err
+	}
+	return s.identities.Delete(ctx, agentID, withKey)
 }

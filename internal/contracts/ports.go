@@ -47,6 +47,9 @@ type Sealer interface {
 	// Ready returns nil, or an *Error that is Unavailable and says why nothing
 	// can be sealed.
 	Ready() error
+	// Hold keeps the master key from changing until release: from before Seal until
+	// what was sealed is stored.
+	Hold() (release func())
 	// Seal encrypts text; context must be the same at Open.
 	Seal(text, context []byte) ([]byte, error)
 	// Open decrypts what Seal made.
@@ -69,7 +72,30 @@ type Identities interface {
 	// Rotate makes a new token for a provisioned key and voids those before. A
 	// key that is not held is a Conflict.
 	Rotate(ctx context.Context, agentID string) (Provisioned, error)
+	// Void makes all tokens of a provisioned key worth nothing. A key that is not
+	// held is a Conflict.
+	Void(ctx context.Context, agentID string) (Identity, error)
+	// List gives identities by their names, and says how many there are in all.
+	List(ctx context.Context, limit, offset int) (page []Identity, total int, err error)
+	// Delete forgets an identity. That a key is held which would be lost is a
+	// Conflict, unless withKey says that this is meant.
+	Delete(ctx context.Context, agentID string, withKey bool) (Identity, error)
 }
+
+// Writers tells who may write; *policy.Live is one. Its reasons are refusals with
+// their prefix (NIP-01), "" for keys that may.
+type Writers interface {
+	// Banned is why a key may write nothing at all.
+	Banned(ctx context.Context, key string) string
+	// Unlisted is why the lists of writers let a key write nothing.
+	Unlisted(ctx context.Context, key string) string
+}
+
+// everybody are Writers that refuse nobody.
+type everybody struct{}
+
+func (everybody) Banned(context.Context, string) string   { return "" }
+func (everybody) Unlisted(context.Context, string) string { return "" }
 
 // Outbox delivers signed events, each once to each target, those of an author in
 // a contract in the order they were given, and tries again until they are taken.
@@ -98,6 +124,7 @@ type Options struct {
 	Sealer     Sealer
 	Identities Identities
 	RelayKeys  RelayKeys        // nil: the relay signs no order of a thread, no decision and no expiry
+	Writers    Writers          // nil: everybody may write
 	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
 	Guesses    *share.Guesses   // counts ids that mean nothing to who names them; nil counts none
 	Clock      func() time.Time // nil is time.Now

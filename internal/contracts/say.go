@@ -33,6 +33,9 @@ func (s *Service) Say(ctx context.Context, c Caller, id string, r EntryRequest) 
 	if !v.role.party() {
 		return Entry{}, Refuse(Forbidden, "only the contract's poster and worker write entries")
 	}
+	if err := s.mayWrite(ctx, c.PubKey); err != nil {
+		return Entry{}, err
+	}
 	if r.Visibility == "" {
 		r.Visibility = Shared
 	}
@@ -309,6 +312,7 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	row := store.ThreadEntry{
 		Author: v.caller.PubKey, Other: v.other(), CreatedAt: s.clock().Unix(), ID: id, Form: store.EntryPrivate, Type: r.Type, Entry: name,
 	}
+	defer s.sealer.Hold()()
 	var err error
 	if row.Data, err = s.seal(v.Contract, &row, r.Content, r.Attachments); err != nil {
 		return Entry{}, err

@@ -22,13 +22,13 @@ func (s *Service) seal(contract string, row *store.ThreadEntry, content string, 
 	if err != nil {
 		return nil, fmt.Errorf("private entry: %w", err)
 	}
-	return s.sealer.Seal(text, placeOf(contract, row))
+	return s.sealer.Seal(text, PlaceOf(contract, row))
 }
 
 // unseal is the inverse of seal.
 func (s *Service) unseal(contract string, row *store.ThreadEntry) (privateText, error) {
 	var out privateText
-	text, err := s.sealer.Open(row.Data, placeOf(contract, row))
+	text, err := s.sealer.Open(row.Data, PlaceOf(contract, row))
 	if err != nil {
 		return out, fmt.Errorf("private entry: %w", err)
 	}
@@ -38,8 +38,8 @@ func (s *Service) unseal(contract string, row *store.ThreadEntry) (privateText, 
 	return out, nil
 }
 
-// placeOf identifies a private entry's row. None of the parts has a line feed.
-func placeOf(contract string, row *store.ThreadEntry) []byte {
+// PlaceOf identifies a private entry's row. None of the parts has a line feed.
+func PlaceOf(contract string, row *store.ThreadEntry) []byte {
 	return []byte(strings.Join([]string{
 		"engramd private entry 1", contract, row.Author, row.Other, row.Entry, row.Type, strconv.FormatInt(row.CreatedAt, 10),
 	}, "\n"))

@@ -31,6 +31,7 @@ type Service struct {
 	sealer     Sealer
 	identities Identities
 	relayKeys  RelayKeys
+	writers    Writers
 	outbox     Outbox
 	guesses    *share.Guesses
 	clock      func() time.Time
@@ -46,6 +47,8 @@ type Service struct {
 	turns *share.Turns
 	// wake tells Run of a new deadline.
 	wake chan struct{}
+	// binds are budgets for binding names, by key and by share.
+	binds *share.Rates
 }
 
 var _ API = (*Service)(nil)
@@ -62,6 +65,10 @@ func New(o Options) (*Service, error) {
 		store: o.Store, relay: o.Relay, table: o.Table, signer: o.Signer, sealer: o.Sealer, identities: o.Identities,
 		relayKeys: o.RelayKeys, outbox: o.Outbox, guesses: o.Guesses, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
 		turns: share.NewTurns(turns, 0), wake: make(chan struct{}, 1),
+		writers: o.Writers, binds: share.NewRates(bindBudgets),
+	}
+	if s.writers == nil {
+		s.writers = everybody{}
 	}
 	if s.clock == nil {
 		s.clock = time.Now

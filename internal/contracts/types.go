@@ -292,6 +292,14 @@ type Identity struct {
 	CreatedAt   time.Time `json:"created_at"`
 }
 
+// IdentityPage is one page of identities, by their names.
+type IdentityPage struct {
+	Identities []Identity `json:"identities"`
+	Total      int        `json:"total"`
+	Limit      int        `json:"limit"`
+	Offset     int        `json:"offset"`
+}
+
 // Provisioned is a new identity and its bearer token, which is shown once.
 type Provisioned struct {
 	Identity

@@ -230,7 +230,7 @@ func (a *agents) Provision(_ context.Context, name string) (Provisioned, error) 
 func (a *agents) Bind(_ context.Context, name, key string) (Identity, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, taken := a.names[name]; taken {
+	if of, taken := a.names[name]; taken && of != key {
 		return Identity{}, Refuse(Conflict, "taken")
 	}
 	a.names[name] = key

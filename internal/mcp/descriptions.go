@@ -5,6 +5,9 @@ package mcp
 
 // instructions are for the server as a whole.
 func (s *Server) instructions() string {
+	if s.o.Memory == nil {
+		return instructionsForParty + instructionsForAll + instructionsForContracts
+	}
 	if s.o.ReadOnly {
 		return instructionsForOwner + instructionsForAll
 	}
@@ -32,6 +35,9 @@ How to keep it good
 `
 
 const instructionsForOwner = `This is the long-term memory of an agent, read with its owner's key: you can list, read and search it and see earlier versions, and change nothing. The slug core is the agent's profile; the others begin with mem/ and refer to each other as [[mem/…]].
+`
+
+const instructionsForParty = `This is the memory of your contracts with other agents, as relays keep it. There is no other memory here: nothing else that you learn is kept.
 `
 
 const instructionsForAll = `

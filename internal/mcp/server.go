@@ -18,8 +18,9 @@ const (
 	maxFrame = 4 << 20
 )
 
-// Options are how a Server is made. Only Memory is needed.
+// Options are how a Server is made. Memory or Contracts is needed.
 type Options struct {
+	// Memory is the agent's memory; nil leaves out all that is about it.
 	Memory Memory
 	// Contracts is contract memory, for the contract tools; nil, or ReadOnly, leaves
 	// them out.
@@ -46,7 +47,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server serves one memory.
+// Server serves one memory, or the contracts of one agent.
 type Server struct {
 	o     Options
 	sdk   *sdk.Server
@@ -73,22 +74,29 @@ func New(o Options) *Server {
 	}
 	s := &Server{o: o, door: newDoor(o.Discover, o.Clock), desk: newDoor(nil, o.Clock), slugs: newLocks()}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, &sdk.ServerOptions{
+	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		Logger:       slog.New(warnings{o.Log.Handler()}),
 		// The lists never change, and there is no log for the peer.
-		Capabilities: &sdk.ServerCapabilities{
-			Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{},
-		},
-		CompletionHandler: s.complete,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
 			c.TTLMs, c.CacheScope = 0, "private"
 		},
-	})
+	}
+	if o.Memory != nil {
+		options.Capabilities.Prompts, options.Capabilities.Resources = &sdk.PromptCapabilities{}, &sdk.ResourceCapabilities{}
+		options.CompletionHandler = s.complete
+	}
+	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
 	s.sdk.AddReceivingMiddleware(explained)
-	s.addTools()
-	s.addResources()
-	s.addPrompts()
+	if o.Memory != nil {
+		s.addTools()
+		s.addResources()
+		s.addPrompts()
+	}
+	if o.Contracts != nil && !o.ReadOnly {
+		s.addContractTools()
+	}
 	return s
 }
 

@@ -46,7 +46,4 @@ func (s *Server) addTools() {
 		sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_snapshot", Title: "Keep the memory as it is", Annotations: annotated(adds, "Keep the memory as it is"), Description: describeSnapshot},
 			handler(s, "memory_snapshot", s.snapshot))
 	}
-	if s.o.Contracts != nil {
-		s.addContractTools()
-	}
 }

@@ -66,6 +66,9 @@ type Options struct {
 	// Own tells whether a key is the relay's, by which it decides and lets contracts
 	// expire: neither lists nor rates keep it from that. nil means that it has none.
 	Own func(pubkey string) bool
+	// Provisioned tells which keys the operator had made for agents: they pass as
+	// those of Authors do. nil means that there are none.
+	Provisioned func(ctx context.Context, key string) (bool, error)
 	// Clock is the relay's; nil means time.Now.
 	Clock func() time.Time
 }
@@ -85,6 +88,7 @@ type rules struct {
 	attested                       func(context.Context) []*Attestation
 	approved                       func(context.Context, string, string) (bool, error)
 	own                            func(string) bool
+	provisioned                    func(context.Context, string) (bool, error)
 	clock                          func() time.Time
 }
 
@@ -108,6 +112,7 @@ func compile(o Options) (*rules, error) {
 		attested:      o.Attested,
 		approved:      o.Approved,
 		own:           o.Own,
+		provisioned:   o.Provisioned,
 		clock:         o.Clock,
 	}
 	for owner := range r.owners {
@@ -145,6 +150,9 @@ func (r *rules) fillIn() {
 	}
 	if r.approved == nil {
 		r.approved = func(context.Context, string, string) (bool, error) { return false, nil }
+	}
+	if r.provisioned == nil {
+		r.provisioned = func(context.Context, string) (bool, error) { return false, nil }
 	}
 	if r.clock == nil {
 		r.clock = time.Now

@@ -31,7 +31,8 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //     vouches for himself. Any
 //     other kind passes if its author is a listed owner or a listed owner
 //     vouches for him: an agent needs deletions, relay lists and contracts
-//     besides engrams. With both lists, passing one is enough.
+//     besides engrams. With both lists, passing one is enough; keys that the
+//     operator had made for agents (Provisioned) pass every list.
 //  6. rate-limited.
 //
 // Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event itself.
@@ -107,11 +108,13 @@ func (l *Live) NotStored(who share.Who, ev *nostr.Event) {
 	}
 }
 
+const notReady = "error: the relay is not ready to take events"
+
 // RejectEvent applies the current policy. It is a Hook.
 func (l *Live) RejectEvent(ctx context.Context, ev *nostr.Event) (reject bool, msg string) {
 	p := l.current.Load()
 	if p == nil {
-		return true, "error: the relay is not ready to take events"
+		return true, notReady
 	}
 	return p.RejectEvent(ctx, ev)
 }

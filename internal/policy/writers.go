@@ -12,6 +12,8 @@ import (
 	"engramd/nips/nipae"
 )
 
+const bannedAuthor = "blocked: this key may not write here"
+
 func (p *Policy) rejectBanned(_ context.Context, ev *nostr.Event) (bool, string) {
 	switch {
 	case has(p.bannedEvents, ev.ID):
@@ -19,7 +21,7 @@ func (p *Policy) rejectBanned(_ context.Context, ev *nostr.Event) (bool, string)
 	case rightToVanish(ev) || has(p.allowedEvents, ev.ID):
 		return false, ""
 	case has(p.bannedAuthors, ev.PubKey):
-		return true, "blocked: this key may not write here"
+		return true, bannedAuthor
 	case has(p.bannedKinds, ev.Kind):
 		return true, kindRefused(ev.Kind)
 	}
@@ -49,6 +51,12 @@ func (p *Policy) isOwn(ev *nostr.Event) bool { return p.own != nil && p.own(ev.P
 // rejectAuthor rejects events of authors that neither list lets in.
 func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, string) {
 	if len(p.authors) == 0 && len(p.owners) == 0 || has(p.authors, ev.PubKey) || rightToVanish(ev) || has(p.allowedEvents, ev.ID) || p.isOwn(ev) {
+		return false, ""
+	}
+	switch made, err := p.provisioned(ctx, ev.PubKey); {
+	case err != nil:
+		return true, "error: who may write could not be read; try again"
+	case made:
 		return false, ""
 	}
 	if len(p.owners) == 0 {

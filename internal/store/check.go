@@ -19,7 +19,7 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix()}
-		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.contracts, k.threads, k.order, k.numbers, k.usage} {
+		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.contracts, k.names, k.threads, k.order, k.numbers, k.usage} {
 			if err := part(); err != nil {
 				return err
 			}

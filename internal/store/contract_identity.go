@@ -1,13 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 var (
@@ -17,35 +14,37 @@ var (
 	ErrKeyNamed = errors.New("the key has an agent id")
 	// ErrNotHeld means that there is no such identity, or no key of it is kept.
 	ErrNotHeld = errors.New("no key is kept for this agent id")
+	// ErrNoAgent means that there is no such identity.
+	ErrNoAgent = errors.New("there is no such identity")
+	// ErrKeyKept means that the relay keeps the key of an identity, which nobody else has.
+	ErrKeyKept = errors.New("a key is kept for this agent id")
 	// ErrAgentsFull means that there are as many identities as there may be.
 	ErrAgentsFull = errors.New("too many identities")
 )
 
-// maxAgents bounds the table of identities, which anybody with a key can add to.
-const maxAgents = 1_000_000
+// maxAgents bounds the table of identities, which anybody with a key can add to. A variable for tests.
+var maxAgents int64 = 1_000_000
 
 // Agent is the identity of an agent: its name, its key, and the secret key while the relay keeps it.
 type Agent struct {
-	ID      string // agent id
-	PubKey  string // 64 lower-case hex digits
-	Sealed  []byte // secret key, sealed by the caller; nil when the agent has it
-	Created int64  // Unix seconds; given by the store
+	ID          string // agent id
+	PubKey      string // 64 lower-case hex digits
+	Sealed      []byte // secret key, sealed by the caller; nil when the agent has it
+	Provisioned bool   // the operator had it made; given by the store, and stays when the agent has its key
+	Created     int64  // Unix seconds; given by the store
 }
 
 const (
-	agentColumns  = `a.agent_id, a.pubkey, a.sealed, a.created_at`
+	agentColumns  = `a.agent_id, a.pubkey, a.sealed, a.created_at, a.provisioned`
 	sqlAgent      = `SELECT ` + agentColumns + ` FROM contract_agents AS a WHERE a.agent_id = ?`
 	sqlAgentOf    = `SELECT ` + agentColumns + ` FROM contract_agents AS a WHERE a.pubkey = ?`
 	sqlAgentToken = `SELECT ` + agentColumns + ` FROM contract_tokens AS t JOIN contract_agents AS a USING (agent_id) WHERE t.hash = ?`
 	sqlAgents     = `SELECT count(*) FROM contract_agents`
-	sqlAddAgent   = `INSERT INTO contract_agents(agent_id, pubkey, sealed, created_at) VALUES (?, ?, ?, ?)`
+	sqlAddAgent   = `INSERT INTO contract_agents(agent_id, pubkey, sealed, created_at, folded, provisioned) VALUES (?, ?, ?, ?, ?, ?)`
 	sqlWipeAgent  = `UPDATE contract_agents SET sealed = NULL WHERE agent_id = ? AND sealed = ?`
 	sqlAddToken   = `INSERT INTO contract_tokens(hash, agent_id, created_at) VALUES (?, ?, ?)`
 	sqlDropTokens = `DELETE FROM contract_tokens WHERE agent_id = ?`
 	sqlDropAgent  = `DELETE FROM contract_agents WHERE agent_id = ?`
-	sqlNameGone   = `INSERT INTO contract_names_gone(agent_id, owner) VALUES (?, ?) ON CONFLICT (agent_id) DO UPDATE SET owner = excluded.owner`
-	sqlGoneOwner  = `SELECT owner FROM contract_names_gone WHERE agent_id = ?`
-	sqlNameBack   = `DELETE FROM contract_names_gone WHERE agent_id = ?`
 )
 
 // AgentByID finds an identity by its agent id, nil for none.
@@ -83,6 +82,7 @@ func scanAgent(v []driver.Value) (*Agent, error) {
 	a.ID, ok1 = v[0].(string)
 	a.Created, ok2 = v[3].(int64)
 	a.Sealed, _ = v[2].([]byte)
+	a.Provisioned = v[4] == driver.Value(int64(1))
 	if !ok1 || !ok2 || len(a.PubKey) != 64 {
 		return nil, fmt.Errorf("identity of an agent: %w", errStoredRow)
 	}
@@ -90,8 +90,8 @@ func scanAgent(v []driver.Value) (*Agent, error) {
 }
 
 // AddAgent stores an identity, with the hash of its first bearer token when the relay keeps its key (Sealed), and reports
-// it as it is stored. Binding a key to the name that it has is no error and changes nothing. The error is ErrNameTaken,
-// ErrKeyNamed or ErrAgentsFull.
+// it as it is stored. Binding a key to the name that it has is no error and changes nothing. The error is ErrNameTaken, also for
+// a name that looks like another's, ErrKeyNamed or ErrAgentsFull.
 func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored Agent, err error) {
 	pubkey, ok := lowerHex32(a.PubKey)
 	if !ok || a.ID == "" {
@@ -109,15 +109,15 @@ func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored A
 			stored = *named
 			return nil
 		}
-		if err := w.comesBack(a.ID, pubkey); err != nil {
+		if err := w.nameFree(a.ID, pubkey); err != nil {
 			return err
 		}
-		if err := w.roomForAgent(pubkey); err != nil {
+		if err := w.roomForAgent(pubkey, a.Sealed != nil); err != nil {
 			return err
 		}
 		stored = a
-		stored.Created = w.now
-		if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now); err != nil {
+		stored.Created, stored.Provisioned = w.now, a.Sealed != nil
+		if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now, FoldName(a.ID), stored.Provisioned); err != nil {
 			return err
 		}
 		if a.Sealed == nil {
@@ -132,25 +132,6 @@ func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored A
 	return stored, nil
 }
 
-// comesBack refuses the name of an agent who vanished to every other key.
-func (w *writer) comesBack(id string, pubkey []byte) error {
-	row, err := w.c.one(sqlGoneOwner, id)
-	if err != nil || row == nil {
-		return err
-	}
-	if owner, _ := row[0].([]byte); !bytes.Equal(owner, ownerOf(id, pubkey)) {
-		return ErrNameTaken
-	}
-	_, err = w.exec(sqlNameBack, id)
-	return err
-}
-
-// ownerOf stands for the key of a name that is gone.
-func ownerOf(id string, pubkey []byte) []byte {
-	sum := sha256.Sum256(slices.Concat([]byte(id), []byte{0}, pubkey))
-	return sum[:]
-}
-
 // vanishAgent forgets the identity of an author who asked for that, if it is not younger than the request: key, kept or
 // not, and tokens. That the name was somebody's stays.
 func (w *writer) vanishAgent(pubkey []byte, until int64) error {
@@ -158,7 +139,7 @@ func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 	if err != nil || a == nil || a.Created > until {
 		return err
 	}
-	if _, err := w.exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey)); err != nil {
+	if _, err := w.exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), FoldName(a.ID)); err != nil {
 		return err
 	}
 	if _, err := w.exec(sqlDropTokens, a.ID); err != nil {
@@ -168,14 +149,17 @@ func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 	return err
 }
 
-// roomForAgent refuses a key that has a name, and one identity too many.
-func (w *writer) roomForAgent(pubkey []byte) error {
+// roomForAgent refuses a key that has a name, and, but for those that the operator makes, one identity too many.
+func (w *writer) roomForAgent(pubkey []byte, provisioned bool) error {
 	keyed, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil {
 		return err
 	}
 	if keyed != nil {
 		return ErrKeyNamed
+	}
+	if provisioned {
+		return nil
 	}
 	n, err := w.c.number(sqlAgents)
 	if err == nil && n >= maxAgents {
@@ -228,52 +212,4 @@ func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
 		_, err = w.exec(sqlDropTokens, id)
 		return err
 	})
-}
-
-const (
-	sqlVaultCheck = `SELECT value FROM meta WHERE key = 'contracts_key'`
-	// Private entries (form 2) are found in the small index of what is no event of the relay.
-	sqlAnySealed = `SELECT EXISTS (SELECT 1 FROM contract_agents WHERE sealed IS NOT NULL) OR
-		EXISTS (SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE seq IS NULL AND form = 2)`
-)
-
-// ErrOtherVault means that something is sealed with another master key.
-var ErrOtherVault = errors.New("the database has what is sealed with another master key")
-
-// VaultCheck is the check value of the master key with which something in this database is sealed; nil when nothing is.
-func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		if sealed, err := c.number(sqlAnySealed); err != nil || sealed == 0 {
-			return err
-		}
-		return c.query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
-			check, _ = v[0].([]byte)
-			return nil
-		})
-	})
-	return check, err
-}
-
-// SetVaultCheck remembers the master key's check value, and reports whether it is a new one. The error is ErrOtherVault
-// when something is sealed with another key.
-func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {
-	err = s.do(ctx, func(w *writer) error {
-		row, err := w.c.one(sqlVaultCheck)
-		if err != nil {
-			return err
-		}
-		if row != nil {
-			if have, _ := row[0].([]byte); bytes.Equal(have, check) {
-				return nil
-			}
-			if sealed, err := w.c.number(sqlAnySealed); err != nil {
-				return err
-			} else if sealed != 0 {
-				return ErrOtherVault
-			}
-		}
-		changed = true
-		return w.setMeta("contracts_key", check)
-	})
-	return changed && err == nil, err
 }

@@ -229,6 +229,8 @@ type Report struct {
 	// Contracts that are not what an id means, and states that do not follow: up to a hundred of each.
 	Displaced []Displaced
 	Astray    []Astray
+	// SameNames are agent ids that look alike, from before such names were refused: each list is of one name.
+	SameNames [][]string
 }
 
 // OK reports whether nothing is wrong.

@@ -169,6 +169,28 @@ func renewToken(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Rotate(ctx, r.caller, r.path[0])
 }
 
+func voidToken(ctx context.Context, r *request) (any, error) {
+	if err := r.bare(&struct{}{}); err != nil {
+		return nil, err
+	}
+	return r.api.service.Void(ctx, r.caller, r.path[0])
+}
+
+func ownIdentity(ctx context.Context, r *request) (any, error) {
+	return r.api.service.Me(ctx, r.caller)
+}
+
+func identities(ctx context.Context, r *request) (any, error) {
+	return r.api.service.Identities(ctx, r.caller, r.query.number("limit"), r.query.number("offset"))
+}
+
+func deleteIdentity(ctx context.Context, r *request) (any, error) {
+	if err := r.bare(&struct{}{}); err != nil {
+		return nil, err
+	}
+	return r.api.service.Forget(ctx, r.caller, r.path[0], r.query.text("with_key") == "true")
+}
+
 // bare is change for a call whose body may be left out.
 func (r *request) bare(v any) error {
 	if len(r.body) == 0 {

@@ -66,7 +66,7 @@ func TestGeneratedRequests(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc}
 	poster, worker := w.provision("agent-0000"), w.provision("e4dd4d3eba02")
 	own := w.bind("self-held")
-	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), own, held("stranger"), {key: w.operator}, {token: "engramd_agent_no"}}
+	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), own, held("stranger"), {key: w.operator}, {token: "engramd_agent_no"}}
 	for range 6 {
 		g.ids = append(g.ids, w.offer(poster, worker, nil))
 	}
@@ -119,7 +119,7 @@ func (g *generator) one(t *testing.T, c call, n int) bool {
 		p := obj(p)
 		name := p["name"].(string)
 		if p["in"] == "path" {
-			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(g.pathValue(name, c.path)))
+			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(g.pathValue(name, c)))
 			continue
 		}
 		if g.IntN(4) == 0 {
@@ -225,13 +225,15 @@ func (g *generator) badParam(schema map[string]any, text string) bool {
 	return g.doc.check(schema, v, "parameter") != ""
 }
 
-func (g *generator) pathValue(name, path string) string {
+func (g *generator) pathValue(name string, c call) string {
 	switch n := g.IntN(10); {
 	case name == "id" && n < 8:
 		return g.ids[g.IntN(min(len(g.ids), 8))]
 	case name == "entry_id" && n < 8:
 		return g.mems[g.IntN(len(g.mems))]
-	case name == "agent_id" && n < 8 && strings.HasSuffix(path, "/claim"):
+	case name == "agent_id" && n < 8 && c.method == http.MethodDelete:
+		return []string{"goes", "self-held", "nobody"}[g.IntN(3)]
+	case name == "agent_id" && n < 8 && strings.HasSuffix(c.path, "/claim"):
 		return []string{"leaves", "self-held", "nobody"}[g.IntN(3)] // the others go on writing
 	case name == "agent_id" && n < 8:
 		return []string{"agent-0000", "e4dd4d3eba02", "self-held", "nobody", g.w.operator.Pub}[g.IntN(5)]

@@ -3,9 +3,9 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 const about = `The memory of contracts between two agents (NIP-TEMP): entries signed by their authors, shared ones published as Nostr events of kind 30090, private ones kept for their author alone.
@@ -39,7 +39,7 @@ func document(version, url string) json.RawMessage {
 			item = object{}
 			paths[op.path] = item
 		}
-		item[lower(op.method)] = op.describe(s)
+		item[strings.ToLower(op.method)] = op.describe(s)
 	}
 	text, err := json.Marshal(object{
 		"openapi": "3.1.0",
@@ -58,10 +58,6 @@ func document(version, url string) json.RawMessage {
 		panic(fmt.Sprintf("the OpenAPI document does not encode: %v", err)) // made of constants
 	}
 	return text
-}
-
-func lower(method string) string {
-	return map[string]string{http.MethodGet: "get", http.MethodPost: "post"}[method]
 }
 
 func answer(text string, schema object) object {
@@ -83,7 +79,7 @@ func (op operation) describe(s *schemas) object {
 		doc["parameters"] = params
 	}
 	if op.body != nil {
-		doc["requestBody"] = object{"required": op.body != typeOf[claimRequest](), "content": object{"application/json": object{"schema": s.of(op.body, true)}}}
+		doc["requestBody"] = object{"required": op.body.NumField() > 0, "content": object{"application/json": object{"schema": s.of(op.body, true)}}}
 	}
 	security := []object{{"nostr": []string{}}, {"bearer": []string{}}}
 	switch op.proof {

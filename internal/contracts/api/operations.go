@@ -47,6 +47,8 @@ const (
 var (
 	limitParam     = param{name: "limit", help: "entries of a page; 50 without it", number: true, least: 1, most: maxLimit}
 	offsetParam    = param{name: "offset", help: "entries to pass over", number: true, most: maxOffset}
+	pageParam      = param{name: "limit", help: "identities of a page; 50 without it", number: true, least: 1, most: maxLimit}
+	skipParam      = param{name: "offset", help: "identities to pass over", number: true, most: maxOffset}
 	requesterParam = param{name: "requester_agent_id", help: "the caller's own agent id; who is calling is proved by the Authorization header, and another's id is 403 (401 without proof)"}
 )
 
@@ -90,12 +92,21 @@ func operations() []operation {
 			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Order](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadOrder, serve: order},
 		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,
 			body: typeOf[identityRequest](), result: typeOf[identityAnswer](), status: http.StatusCreated, refusals: []int{409}, serve: createIdentity},
+		{method: http.MethodGet, path: "/api/identities", id: "listIdentities", summary: "All identities by their names, for the operator", endpoint: "identities", proof: proofRequired,
+			params: []param{pageParam, skipParam}, result: typeOf[contracts.IdentityPage](), status: http.StatusOK, serve: identities},
+		{method: http.MethodGet, path: "/api/identity", id: "getOwnIdentity", summary: "The caller's own identity, such as a bearer token stands for", endpoint: "identities", proof: proofRequired,
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: ownIdentity},
 		{method: http.MethodGet, path: "/api/identities/{agent_id}", id: "getIdentity", summary: "The public part of an identity", endpoint: "identities", proof: proofOptional,
 			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: identity},
+		{method: http.MethodDelete, path: "/api/identities/{agent_id}", id: "deleteIdentity", summary: "Forget an identity, for the operator; its name is free again", endpoint: "identities", proof: proofRequired,
+			params: []param{{name: "with_key", help: "true: also its key, if the relay keeps it; nobody else has that key, and it is gone for good", boolean: true}},
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: deleteIdentity},
 		{method: http.MethodPost, path: "/api/identities/{agent_id}/claim", id: "claimIdentity", summary: "Take the key of a provisioned identity away; the relay forgets it", endpoint: "identities", proof: proofRequired,
 			body: typeOf[claimRequest](), result: typeOf[contracts.Claimed](), status: http.StatusOK, refusals: []int{404, 409}, serve: claim},
 		{method: http.MethodPost, path: "/api/identities/{agent_id}/token", id: "renewToken", summary: "Make a new bearer token for a provisioned identity, by itself or the operator; those before are void", endpoint: "identities", proof: proofRequired,
 			body: typeOf[tokenRequest](), result: typeOf[contracts.Provisioned](), status: http.StatusOK, refusals: []int{404, 409}, serve: renewToken},
+		{method: http.MethodDelete, path: "/api/identities/{agent_id}/token", id: "voidToken", summary: "Void all bearer tokens of a provisioned identity, by itself or the operator", endpoint: "identities", proof: proofRequired,
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: voidToken},
 		{method: http.MethodGet, path: "/api/openapi.json", id: "getDocument", summary: "This document", endpoint: "openapi", proof: proofNone, status: http.StatusOK, serve: openAPI},
 	}
 }

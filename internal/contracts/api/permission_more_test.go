@@ -63,7 +63,7 @@ func (s *scene) creates(t *testing.T, w who) {
 	}
 	s.expect(t, w, proved(w, http.StatusCreated), "POST", path, body())
 	other := body()
-	other["poster_agent_id"] = map[bool]string{true: "worker", false: "poster"}[w.role == "poster"]
+	other["poster_agent_id"] = called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"])
 	s.expect(t, w, proved(w, http.StatusForbidden), "POST", path, other)
 	if w.agent != nil && w.agent.token == "" && w.spoil == nil { // whose key is his own needs an event, and one of his own
 		missing := body()
@@ -83,7 +83,7 @@ func (s *scene) lists(t *testing.T, w who) {
 	if strings.Contains(text, s.id) != in {
 		t.Errorf("%s lists %s", w.name, text)
 	}
-	s.expect(t, w, proved(w, http.StatusForbidden), "GET", "/api/escrow/contracts?requester_agent_id="+map[bool]string{true: "worker", false: "poster"}[w.role == "poster"], nil)
+	s.expect(t, w, proved(w, http.StatusForbidden), "GET", "/api/escrow/contracts?requester_agent_id="+called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"]), nil)
 }
 
 // names: the public part is everybody's, provisioning the operator's, and a key
@@ -94,7 +94,7 @@ func (s *scene) names(t *testing.T, w who) {
 	if w.role == "unproved" {
 		public = http.StatusUnauthorized
 	}
-	text := s.expect(t, w, public, "GET", "/api/identities/poster", nil)
+	text := s.expect(t, w, public, "GET", "/api/identities/"+called("poster"), nil)
 	if strings.Contains(text, `"token"`) || strings.Contains(text, "nsec") || strings.Contains(text, "sealed") {
 		t.Errorf("%s is shown %s", w.name, text)
 	}
@@ -107,7 +107,7 @@ func (s *scene) names(t *testing.T, w who) {
 	s.expect(t, w, want, "POST", "/api/identities", map[string]any{"agent_id": fresh})
 	s.expect(t, w, proved(w, http.StatusForbidden), "POST", "/api/identities", map[string]any{"agent_id": "stolen", "pubkey": s.clerk.Pub})
 	if w.agent != nil && w.agent.key.Pub != "" { // a name that is another's
-		s.expect(t, w, proved(w, http.StatusConflict), "POST", "/api/identities", map[string]any{"agent_id": map[bool]string{true: "worker", false: "poster"}[w.role == "poster"], "pubkey": w.agent.key.Pub})
+		s.expect(t, w, proved(w, http.StatusConflict), "POST", "/api/identities", map[string]any{"agent_id": called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"]), "pubkey": w.agent.key.Pub})
 	}
 }
 
@@ -115,16 +115,16 @@ func (s *scene) names(t *testing.T, w who) {
 // his own key has none.
 func (s *scene) renews(t *testing.T, w who, held bool) {
 	t.Helper()
-	const path = "/api/identities/worker/token"
+	path := "/api/identities/" + called("worker") + "/token"
 	want := proved(w, http.StatusForbidden)
 	if w.role == "worker" || w.role == "operator" {
 		want = map[bool]int{true: http.StatusConflict, false: http.StatusOK}[held]
 	}
-	old := agent{name: "worker", key: s.worker.key, token: s.worker.token}
+	old := agent{name: called("worker"), key: s.worker.key, token: s.worker.token}
 	text := s.expect(t, w, want, "POST", path, nil)
 	if want == http.StatusOK {
 		var got contracts.Provisioned
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got.AgentID != "worker" || got.PubKey != s.worker.key.Pub || !got.Provisioned {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.AgentID != called("worker") || got.PubKey != s.worker.key.Pub || !got.Provisioned {
 			t.Fatalf("%s gets %s", w.name, text)
 		}
 		s.worker.token = got.Token
@@ -146,7 +146,7 @@ func (s *scene) renews(t *testing.T, w who, held bool) {
 // claims: a key goes to its own agent, once, and nobody else.
 func (s *scene) claims(t *testing.T, w who, held bool) {
 	t.Helper()
-	const path = "/api/identities/worker/claim"
+	path := "/api/identities/" + called("worker") + "/claim"
 	want := proved(w, http.StatusForbidden)
 	if w.role == "worker" {
 		want = map[bool]int{true: http.StatusConflict, false: http.StatusOK}[held]

@@ -55,7 +55,7 @@ func newScene(t *testing.T, contractsGate, status string, held bool) *scene {
 	if held {
 		s.terms = nostr.Tags{{"arbitrator", s.arbitrator.key.Pub}, {"deadline", fmt.Sprint(deadline.Unix())}}
 	}
-	s.id = s.offer(s.poster, s.worker, map[string]any{"arbitrator_agent_id": "arbitrator", "deadline": deadline.UTC()})
+	s.id = s.offer(s.poster, s.worker, map[string]any{"arbitrator_agent_id": called("arbitrator"), "deadline": deadline.UTC()})
 	s.path = "/api/escrow/contracts/" + s.id
 	s.shared = s.say(s.poster, s.worker, s.id, "message", "shared", "shared cedar")
 	s.posterOnly = s.say(s.poster, s.worker, s.id, "note", "poster_only", "private cedar of the poster")
@@ -200,7 +200,7 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 		method, path string
 		body         any
 	}{
-		{"GET", "/memory", nil}, {"GET", "/memory?visibility=poster_only", nil}, {"GET", "/memory?author=poster&events=true", nil}, {"GET", "/memory/summary", nil},
+		{"GET", "/memory", nil}, {"GET", "/memory?visibility=poster_only", nil}, {"GET", "/memory?author=" + called("poster") + "&events=true", nil}, {"GET", "/memory/summary", nil},
 		{"GET", "/memory/" + s.shared.EntryID, nil}, {"POST", "/memory/search", map[string]any{"query": "cedar"}},
 	} {
 		status, text := s.as(w, ask.method, s.path+ask.path, ask.body)
@@ -239,7 +239,7 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 		}
 	}
 	// Nobody is let pass for another.
-	if status, text := s.as(w, "GET", s.path+"/memory?requester_agent_id="+map[bool]string{true: "worker", false: "poster"}[w.role == "poster"], nil); status < 400 {
+	if status, text := s.as(w, "GET", s.path+"/memory?requester_agent_id="+called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"]), nil); status < 400 {
 		t.Errorf("%s reads as another: %d %s", w.name, status, text)
 	}
 	// A contract that is not there.
@@ -275,7 +275,7 @@ func (s *scene) changes(t *testing.T, w who, contractsGate string) {
 		}
 		s.noKeys(t, w, status, text)
 		body := s.sayBody(w.agent, other, s.id, "message", visibility, "elm")
-		body["author_agent_id"] = "arbitrator"
+		body["author_agent_id"] = called("arbitrator")
 		if status, text := s.as(w, "POST", s.path+"/memory", body); status < 400 {
 			t.Errorf("%s writes as another: %d %s", w.name, status, text)
 		}

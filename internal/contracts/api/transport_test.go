@@ -120,8 +120,8 @@ func TestFloodKeepsNobodyOut(t *testing.T) {
 	w.want(http.StatusNotFound, stranger, "POST", "/api/escrow/contracts/"+uuid()+"/memory", w.sayBody(stranger, poster.key.Pub, id, "note", "shared", "elm"))
 	w.want(http.StatusForbidden, stranger, "POST", "/api/identities", map[string]any{"agent_id": "somebody"})
 	w.want(http.StatusForbidden, stranger, "POST", "/api/identities", map[string]any{"agent_id": "somebody", "pubkey": poster.key.Pub})
-	w.want(http.StatusForbidden, stranger, "POST", "/api/identities/poster/claim", nil)
-	w.want(http.StatusForbidden, stranger, "POST", "/api/identities/poster/token", nil)
+	w.want(http.StatusForbidden, stranger, "POST", "/api/identities/"+called("poster")+"/claim", nil)
+	w.want(http.StatusForbidden, stranger, "POST", "/api/identities/"+called("poster")+"/token", nil)
 	by := map[string]int{}
 	if err := w.store.UsedCalls(t.Context(), 0, func(c store.UsedCall) { by[c.Key]++ }); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		{"POST", memory, "{\"type\":\"message\",\"content\":\"\xff\"}", "body"},
 		{"POST", memory, `[]`, "body"},
 		{"POST", memory, ` null`, "body"},
-		{"POST", "/api/identities/poster/claim", `null`, "body"},
+		{"POST", "/api/identities/" + called("poster") + "/claim", `null`, "body"},
 		{"POST", memory, ``, "body"},
 		{"POST", memory, `{} {}`, "body"},
 		{"GET", memory + "?limit=0", ``, "limit"},

@@ -61,25 +61,6 @@ func New(o Options) *Registry {
 	return &Registry{o: o, times: times{last: map[string]nostr.Timestamp{}}}
 }
 
-// maxName is the length in bytes of the longest agent id.
-const maxName = 64
-
-// CheckName says what is wrong with an agent id: an Invalid error of the field agent_id, nil when it is good. What looks
-// like a key is no name: it could pass for another's.
-func CheckName(id string) error {
-	low := strings.ToLower(id)
-	raw, err := hex.DecodeString(low)
-	switch {
-	case id == "" || len(id) > maxName:
-		return contracts.Wrong("agent_id", "must have 1 to %d characters", maxName)
-	case strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "":
-		return contracts.Wrong("agent_id", "may have letters, digits, points, _ and - only")
-	case err == nil && len(raw) == 32, strings.HasPrefix(low, "npub1"), strings.HasPrefix(low, "nsec1"):
-		return contracts.Wrong("agent_id", "must not be a key: a key needs no name to act")
-	}
-	return nil
-}
-
 // ByAgent finds the identity with an agent id, nil for none.
 func (r *Registry) ByAgent(ctx context.Context, agentID string) (*contracts.Identity, error) {
 	return public(r.o.Store.AgentByID(ctx, agentID))
@@ -102,8 +83,15 @@ func public(a *store.Agent, err error) (*contracts.Identity, error) {
 		CreatedAt: time.Unix(a.Created, 0).UTC()}, nil
 }
 
-// Bind binds a name to a key, first come. Whoever calls has proved the key. Binding what is bound is no error.
+// Bind binds a name to a key, first come. Whoever calls has proved the key. Binding what is bound is no error, also under a
+// name that is none today.
 func (r *Registry) Bind(ctx context.Context, agentID, pubkey string) (contracts.Identity, error) {
+	switch have, err := r.ByPubKey(ctx, pubkey); {
+	case err != nil:
+		return contracts.Identity{}, err
+	case have != nil && have.AgentID == agentID:
+		return *have, nil
+	}
 	if err := CheckName(agentID); err != nil {
 		return contracts.Identity{}, err
 	}
@@ -117,7 +105,7 @@ func (r *Registry) add(ctx context.Context, a store.Agent, token [32]byte) (cont
 	stored, err := r.o.Store.AddAgent(ctx, a, token)
 	switch {
 	case errors.Is(err, store.ErrNameTaken):
-		return contracts.Identity{}, contracts.Refuse(contracts.Conflict, "this agent id is taken")
+		return contracts.Identity{}, contracts.Refuse(contracts.Conflict, "this agent id is taken, or looks like one that is")
 	case errors.Is(err, store.ErrKeyNamed):
 		return contracts.Identity{}, contracts.Refuse(contracts.Conflict, "this key has another agent id")
 	case errors.Is(err, store.ErrAgentsFull):
@@ -143,6 +131,7 @@ func (r *Registry) Provision(ctx context.Context, agentID string) (contracts.Pro
 		return contracts.Provisioned{}, err
 	}
 	defer clear(secret)
+	defer r.o.Vault.Hold()()
 	sealed, err := r.o.Vault.Seal(secret, row(agentID, pubkey))
 	if err != nil {
 		return contracts.Provisioned{}, fmt.Errorf("seal a key: %w", err)

@@ -63,12 +63,13 @@ func wantCode(t *testing.T, what string, err error, want contracts.Code) {
 }
 
 func TestCheckName(t *testing.T) {
-	for _, good := range []string{"agent-0000", "e4dd4d3eba02", "A", "a.b_c-D", strings.Repeat("x", 64), strings.Repeat("a", 63)} {
+	for _, good := range []string{"agent-0000", "e4dd4d3eba02", "A", "a.b_c-D", strings.Repeat("x", 64), strings.Repeat("a", 15), "3f2b9c1e-7d1a-4c5e-9d2f-0a1b2c3d4e5f", "Operator-7"} {
 		if err := CheckName(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", " ", "a b", "é", "a/b", "a\n", strings.Repeat("x", 65), alice.Pub, strings.ToUpper(alice.Pub), "npub1x", "NPUB1x", "nsec1x"} {
+	for _, bad := range []string{"", " ", "a b", "é", "a/b", "a\n", strings.Repeat("x", 65), alice.Pub, strings.ToUpper(alice.Pub), "npub1x", "NPUB1x", "nsec1x",
+		alice.Pub[:63], alice.Pub[:16], "x" + alice.Pub[:16] + "-x", "operator", "Admin", "ad-min", "P0STER", "w.o.r.k.e.r", "arb1trator", "..", "-_."} {
 		wantCode(t, fmt.Sprintf("%q", bad), CheckName(bad), contracts.Invalid)
 	}
 }

@@ -208,25 +208,15 @@ func TestKilledAtEveryStep(t *testing.T) {
 }
 
 // strangers keeps no keys and knows no names.
-type strangers struct{}
+type strangers struct{ contracts.Identities }
 
 func (strangers) Conversation(context.Context, string, string) (key [32]byte, err error) {
 	return key, errKilled
 }
-func (strangers) Sign(context.Context, *nostr.Event) error { return errKilled }
-func (strangers) Ready() error                             { return nil }
-func (strangers) Seal(text, _ []byte) ([]byte, error)      { return text, nil }
-func (strangers) Open(sealed, _ []byte) ([]byte, error)    { return sealed, nil }
-func (strangers) Provision(context.Context, string) (p contracts.Provisioned, err error) {
-	return p, errKilled
-}
-func (strangers) Bind(context.Context, string, string) (i contracts.Identity, err error) {
-	return i, errKilled
-}
-func (strangers) Claim(context.Context, string) (c contracts.Claimed, err error) { return c, errKilled }
-func (strangers) ByAgent(context.Context, string) (*contracts.Identity, error)   { return nil, nil }
-func (strangers) ByPubKey(context.Context, string) (*contracts.Identity, error)  { return nil, nil }
-
-func (strangers) Rotate(context.Context, string) (p contracts.Provisioned, err error) {
-	return p, errKilled
-}
+func (strangers) Sign(context.Context, *nostr.Event) error                      { return errKilled }
+func (strangers) Hold() func()                                                  { return func() {} }
+func (strangers) Ready() error                                                  { return nil }
+func (strangers) Seal(text, _ []byte) ([]byte, error)                           { return text, nil }
+func (strangers) Open(sealed, _ []byte) ([]byte, error)                         { return sealed, nil }
+func (strangers) ByAgent(context.Context, string) (*contracts.Identity, error)  { return nil, nil }
+func (strangers) ByPubKey(context.Context, string) (*contracts.Identity, error) { return nil, nil }

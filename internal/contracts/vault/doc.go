@@ -16,6 +16,6 @@
 // The row (see Row) says which table, row and column the value belongs to: it opens there and nowhere else, so that who
 // can write the database cannot move one agent's note, or key, to another.
 //
-// There is no way to change the master key in place. To change it, let agents claim their keys, export what is to be
-// kept, and start with a new data folder; a key that is known to others protects nothing that was sealed before anyway.
+// Rotate changes the master key: the new one lies durable beside the file before the database seals everything anew and
+// notes its check value, in one commit, and takes the file's place after that. A start finds out which of the two counts.
 package vault

@@ -43,7 +43,10 @@ type Options struct {
 	Dir     string                           // data folder
 	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
 	// Check is the check value of the master key with which something in the database is sealed; nil when nothing is.
-	Check  []byte
+	Check []byte
+	// Known is the check value of the master key that was in use last, whether or not anything is sealed; nil for none. It
+	// decides between a key file and what a change of the key that was cut short has left beside it.
+	Known  []byte
 	Random io.Reader // nil means crypto/rand
 }
 
@@ -51,6 +54,13 @@ type Options struct {
 //
 // Errors name the file or the variable, and wrap ErrKey, ErrWrongKey, ErrLost, ErrExposed or what the file system said.
 func Open(o Options) (*Vault, error) {
+	if err := o.settle(); err != nil {
+		return nil, err
+	}
+	return o.open()
+}
+
+func (o Options) open() (*Vault, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
 	}
@@ -66,8 +76,8 @@ func Open(o Options) (*Vault, error) {
 	if err != nil {
 		return nil, fmt.Errorf("master key, %s: %w", source, err)
 	}
-	v.source = source
-	if o.Check != nil && !bytes.Equal(o.Check, v.check[:]) {
+	v.source, v.path = source, o.path()
+	if o.Check != nil && !bytes.Equal(o.Check, v.Check()) {
 		return nil, fmt.Errorf("master key, %s: %w: give back the one that was in use; with contracts.master_key = %q the relay runs without its private entries and provisioned keys",
 			source, ErrWrongKey, Never)
 	}
@@ -81,8 +91,47 @@ func Look(o Options) error {
 			return nil // one is made at the next start
 		}
 	}
-	_, err := Open(o)
+	if path := o.path(); path != "" && o.staged() {
+		// What Open would do first.
+		o.Setting = keyfile.Next(path)
+	}
+	_, err := o.open()
 	return err
+}
+
+// path is that of the key file, "" where the key is in a variable or there is none.
+func (o Options) path() string {
+	switch {
+	case o.Setting == Never || strings.HasPrefix(o.Setting, envPrefix):
+		return ""
+	case o.Setting == Auto || o.Setting == "":
+		return filepath.Join(o.Dir, FileName)
+	}
+	return o.Setting
+}
+
+// staged reports whether the database has changed to the key that lies beside the key file, to take its place.
+func (o Options) staged() bool {
+	master, err := readFile(keyfile.Next(o.path()))
+	if err != nil || o.Known == nil {
+		return false
+	}
+	defer clear(master)
+	k, err := newKey(master, rand.Reader)
+	return err == nil && bytes.Equal(k.check[:], o.Known)
+}
+
+// settle ends a change of the key that was cut short after the database had it. Of one that was cut short before, the file
+// beside the key file stays: it does no harm, and no key is ever deleted unasked.
+func (o Options) settle() error {
+	path := o.path()
+	if path == "" || !o.staged() {
+		return nil
+	}
+	if err := keyfile.Switch(path); err != nil {
+		return fmt.Errorf("master key, %s: put the new key in place: %w", path, err)
+	}
+	return nil
 }
 
 // find reads the key, or makes it; a nil key is none by the operator's will.
@@ -142,9 +191,13 @@ func readFile(path string) ([]byte, error) {
 
 // writeFile makes the key file. It never overwrites one.
 func writeFile(path string, master []byte) error {
-	text := fmt.Appendf(nil, "# Master key of engramd's contract memory. Keep a copy with the backups, apart from the database.\n%x\n", master)
+	text := fileText(master)
 	defer clear(text)
 	return keyfile.Create(path, text)
+}
+
+func fileText(master []byte) []byte {
+	return fmt.Appendf(nil, "# Master key of engramd's contract memory. Keep a copy with the backups, apart from the database.\n%x\n", master)
 }
 
 // Parse reads a master key: 64 hex digits on a line of their own, beside empty lines and lines that begin with #. The

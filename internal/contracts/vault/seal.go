@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/crypto/chacha20poly1305"
 )
@@ -38,58 +40,80 @@ var (
 // Vault seals and opens. Make one with Open or New; the zero Vault is off. It shows its keys to nobody: they lie in
 // closures, out of reach of fmt, encoders and reflection. Methods may be called by several goroutines.
 type Vault struct {
-	why    string // it is off
-	source string // where the master key came from, for people
+	why    string    // it is off
+	source string    // where the master key came from, for people
+	path   string    // of the key file; "" where there is none
+	random io.Reader // of nonces and keys
+	keys   atomic.Pointer[keys]
+	// sealing is held for reading from before something is sealed until it is in the database, and for writing while the key
+	// changes.
+	sealing sync.RWMutex
+}
+
+// keys are the master key in use, and the one before if it has changed since the start: what was read from the database
+// before the change is opened after it.
+type keys struct {
+	now, before *key
+}
+
+// key is what comes of a master key.
+type key struct {
 	check  [CheckSize]byte
 	seal   func(plain, row []byte) ([]byte, error)
 	open   func(sealed, row []byte) ([]byte, error)
 	derive func(name string) ([]byte, error)
 }
 
+// mark is what a sealed value says of its key.
+func (k *key) mark() []byte { return k.check[:markSize] }
+
 // New makes a vault of a master key of KeySize bytes, which is not kept. random gives nonces; nil is crypto/rand.
 func New(master []byte, random io.Reader) (*Vault, error) {
-	if len(master) != KeySize || bytes.Count(master, master[:1]) == KeySize {
-		return nil, ErrKey
-	}
 	if random == nil {
 		random = rand.Reader
+	}
+	k, err := newKey(master, random)
+	if err != nil {
+		return nil, err
+	}
+	v := &Vault{random: random}
+	v.keys.Store(&keys{now: k})
+	return v, nil
+}
+
+func newKey(master []byte, random io.Reader) (*key, error) {
+	if len(master) != KeySize || bytes.Count(master, master[:1]) == KeySize {
+		return nil, ErrKey
 	}
 	prk, err := hkdf.Extract(sha256.New, master, nil)
 	if err != nil {
 		return nil, fmt.Errorf("derive from the master key: %w", err)
 	}
-	v := &Vault{derive: func(name string) ([]byte, error) {
+	k := &key{derive: func(name string) ([]byte, error) {
 		return hkdf.Expand(sha256.New, prk, "engramd contracts v1 "+name, 32)
 	}}
-	check, err := v.derive("check")
+	check, err := k.derive("check")
 	if err != nil {
 		return nil, fmt.Errorf("derive from the master key: %w", err)
 	}
-	v.check = [CheckSize]byte(check[:CheckSize])
-	key, err := v.derive("seal")
+	k.check = [CheckSize]byte(check[:CheckSize])
+	sealing, err := k.derive("seal")
 	if err != nil {
 		return nil, fmt.Errorf("derive from the master key: %w", err)
 	}
-	aead, err := chacha20poly1305.NewX(key)
+	aead, err := chacha20poly1305.NewX(sealing)
 	if err != nil {
 		return nil, fmt.Errorf("make the cipher: %w", err)
 	}
-	mark := v.check[:markSize]
-	v.seal = func(plain, row []byte) ([]byte, error) {
-		out := append(append(make([]byte, 0, len(plain)+Overhead), version), mark...)
+	k.seal = func(plain, row []byte) ([]byte, error) {
+		out := append(append(make([]byte, 0, len(plain)+Overhead), version), k.mark()...)
 		nonce := out[header : header+aead.NonceSize()]
 		if _, err := io.ReadFull(random, nonce); err != nil {
 			return nil, fmt.Errorf("make a nonce: %w", err)
 		}
 		return aead.Seal(out[:header+len(nonce)], nonce, plain, associated(out[:header], row)), nil
 	}
-	v.open = func(sealed, row []byte) ([]byte, error) {
-		switch {
-		case len(sealed) < Overhead || sealed[0] != version:
-			return nil, ErrSealed
-		case !bytes.Equal(sealed[1:header], mark):
-			return nil, ErrOtherKey
-		}
+	k.open = func(sealed, row []byte) ([]byte, error) {
 		nonce, body := sealed[header:header+aead.NonceSize()], sealed[header+aead.NonceSize():]
 		plain, err := aead.Open(nil, nonce, body, associated(sealed[:header], row))
 		if err != nil {
@@ -97,7 +121,7 @@ func New(master []byte, random io.Reader) (*Vault, error) {
 		}
 		return plain, nil
 	}
-	return v, nil
+	return k, nil
 }
 
 // associated is what a value is bound to besides its content.
@@ -108,7 +132,7 @@ func Off(why string) *Vault { return &Vault{why: why} }
 
 // On reports whether there is a key; the error wraps ErrOff with the reason when there is none.
 func (v *Vault) On() error {
-	if v == nil || v.seal == nil {
+	if v == nil || v.keys.Load() == nil {
 		if v == nil || v.why == "" {
 			return ErrOff
 		}
@@ -117,12 +141,19 @@ func (v *Vault) On() error {
 	return nil
 }
 
-// Seal seals a plaintext for the one row that it belongs to.
+// Hold keeps the master key from changing until release. Who seals holds it until what was sealed is in the database, which
+// seals everything anew when the key changes.
+func (v *Vault) Hold() (release func()) {
+	v.sealing.RLock()
+	return v.sealing.RUnlock
+}
+
+// Seal seals a plaintext for the one row that it belongs to. See Hold.
 func (v *Vault) Seal(plain, row []byte) ([]byte, error) {
 	if err := v.On(); err != nil {
 		return nil, err
 	}
-	return v.seal(plain, row)
+	return v.keys.Load().now.seal(plain, row)
 }
 
 // Open returns the plaintext of a value that was sealed for this row. The error is ErrSealed, ErrOtherKey or ErrOff; it
@@ -131,7 +162,16 @@ func (v *Vault) Open(sealed, row []byte) ([]byte, error) {
 	if err := v.On(); err != nil {
 		return nil, err
 	}
-	return v.open(sealed, row)
+	if len(sealed) < Overhead || sealed[0] != version {
+		return nil, ErrSealed
+	}
+	held := v.keys.Load()
+	for _, k := range []*key{held.now, held.before} {
+		if k != nil && bytes.Equal(sealed[1:header], k.mark()) {
+			return k.open(sealed, row)
+		}
+	}
+	return nil, ErrOtherKey
 }
 
 // Check is a value by which the master key is known again, and from which nothing else follows. It is nil when the vault
@@ -140,7 +180,7 @@ func (v *Vault) Check() []byte {
 	if v.On() != nil {
 		return nil
 	}
-	return v.check[:]
+	return v.keys.Load().now.check[:]
 }
 
 // Source says where the master key came from: a path, or "environment variable NAME"; "" when the vault is off.
@@ -151,12 +191,12 @@ func (v *Vault) Source() string {
 	return v.source
 }
 
-// Derive returns 32 bytes that only the holder of the master key can make, the same for the same name.
+// Derive returns 32 bytes that only the holder of the master key can make, the same for the same name as long as the key is.
 func (v *Vault) Derive(name string) ([]byte, error) {
 	if err := v.On(); err != nil {
 		return nil, err
 	}
-	return v.derive("derived " + name)
+	return v.keys.Load().now.derive("derived " + name)
 }
 
 // Row names the place of a sealed value: a table, a column, and what identifies the row. No two lists of parts give the

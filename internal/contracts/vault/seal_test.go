@@ -122,7 +122,7 @@ func TestVaultIsNotPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := v.derive("seal")
+	key, err := v.keys.Load().now.derive("seal")
 	if err != nil {
 		t.Fatal(err)
 	}

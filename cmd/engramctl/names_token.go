@@ -13,27 +13,56 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) contractTokenCommand() *cobra.Command {
-	return a.command(&cobra.Command{
-		Use:   "token AGENT_ID FILE",
-		Short: "Renew the bearer token of an agent whose key the relay keeps",
-		Long: `Have the relay make a new bearer token for an agent whose key it keeps, and write it to
-a new file (mode 0600). The token before is worth nothing from then on. It is for the
-operator, whose key this is, when a token was lost or has leaked; an agent that still has
-its token renews it over HTTP, with that token (docs/contracts.md).
+func (a *app) identityTokenCommand() *cobra.Command {
+	return a.group(&cobra.Command{
+		Use:   "token",
+		Short: "Renew or void the bearer token of an agent whose key the relay keeps",
+		Long: `Renew or void the bearer token of an agent whose key the relay keeps. It is for the
+operator, when a token was lost or has leaked, and for the agent itself, by the token that it
+has (ENGRAM_TOKEN).
 
-Exit code 3 if the key is not the operator's, 5 if the agent has its key itself.`,
-		Example: `  engramctl contract token agent-0000 agent.token --key-file op.key --relay wss://relay.example`,
+Exit code 3 for others, 5 if the agent has its key itself.`,
+		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key
+  engramctl identity token void agent-0000 --key-file op.key`,
+	}, a.identityTokenRenewCommand(), a.identityTokenVoidCommand())
+}
+
+func (a *app) identityTokenRenewCommand() *cobra.Command {
+	return a.command(&cobra.Command{
+		Use:   "renew AGENT_ID FILE",
+		Short: "Make a new token; the one before is void",
+		Long: `Have the relay make a new bearer token for an agent whose key it keeps, and write it to
+a new file (mode 0600). The token before is worth nothing from then on.`,
+		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key`,
 		Args:    arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		return a.renewToken(ctx, args[0], args[1])
 	})
 }
 
+func (a *app) identityTokenVoidCommand() *cobra.Command {
+	return a.command(&cobra.Command{
+		Use:   "void AGENT_ID",
+		Short: "Make all tokens of an agent worth nothing",
+		Long: `Make all bearer tokens of an agent worth nothing, at once. Its key stays with the relay;
+token renew gives it a new token.`,
+		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
+		Args:    arguments("AGENT_ID"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			id, s, err := cs.VoidToken(ctx, args[0])
+			if err := a.reportWith(s, err, contractRemedy); err != nil {
+				return err
+			}
+			return a.print("%s  its tokens are void\n", plain(id.AgentID))
+		})
+	})
+}
+
 // renewToken has a token renewed into a new file.
 func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	err := a.toPrivate(file, func(f *privateFile) error {
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
 			token, s, err := cs.RenewToken(ctx, agentID)
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err

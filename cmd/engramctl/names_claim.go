@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+)
+
+func (a *app) identityClaimCommand() *cobra.Command {
+	var asJSON bool
+	var tokenFile string
+	c := a.command(&cobra.Command{
+		Use:   "claim AGENT_ID FILE [--token-file FILE] [--json]",
+		Short: "Take the key away that the relay keeps for an agent",
+		Long: `Take the secret key away that the relay keeps for an agent, once, by the agent's bearer
+token (--token-file, or ENGRAM_TOKEN with ENGRAM_TOKEN_RELAY), and write it to a new file as
+nsec. The relay forgets the key, and the token with it. The token is sent to one relay, over
+wss:// or on this machine only; no key is needed.
+
+Exit code 3 if the token is not this agent's, or not any more.`,
+		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
+		Args:    arguments("AGENT_ID", "FILE"),
+	}, func(ctx context.Context, args []string) error {
+		t, err := a.claimToken(tokenFile)
+		if err != nil {
+			return err
+		}
+		var claimed client.AgentIdentity
+		err = a.toPrivate(args[1], func(f *privateFile) error {
+			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.relay}, Timeout: a.flags.timeout, Trace: a.trace()})
+			defer nobody.Close()
+			ctx, done := a.bounded(ctx)
+			defer done()
+			secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.text)
+			if err := a.reportWith(status, err, contractRemedy); err != nil {
+				return err
+			}
+			nsec, err := encodeSecret(secret)
+			if err != nil {
+				return err
+			}
+			claimed = id
+			return keepSecret(f, nsec, "the relay has given the key away and it could not be written down: it is lost")
+		})
+		if err != nil {
+			return err
+		}
+		return a.printIdentity(claimed, asJSON)
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
+	return c
+}
+
+// claimToken is the token of a file, for the one relay that is configured, or that
+// of the environment, for its relay.
+func (a *app) claimToken(file string) (bearerToken, error) {
+	if file == "" {
+		t, err := a.token()
+		if err == nil && t == (bearerToken{}) {
+			err = usagef("--token-file is missing, and ENGRAM_TOKEN is not set: the agent's bearer token proves whose key it is")
+		}
+		return t, err
+	}
+	text, err := readPrivate("token file", a.path(file))
+	if err != nil {
+		return bearerToken{}, usageError{err}
+	}
+	s, err := a.settings()
+	if err != nil {
+		return bearerToken{}, err
+	}
+	if len(s.relays) != 1 {
+		return bearerToken{}, usagef("a token is of one relay, and %d are configured: name it with --relay", len(s.relays))
+	}
+	return bearerToken{text: strings.TrimSpace(text), relay: s.relays[0]}, nil
+}
