@@ -164,6 +164,9 @@ func (s *Service) Summary(ctx context.Context, c Caller, id string) (Summary, er
 			out.DateRange.Latest = last
 		}
 	}
+	if out.Transitions, err = s.moveSummary(ctx, v, known); err != nil {
+		return Summary{}, err
+	}
 	return out, known.fail
 }
 

@@ -46,6 +46,12 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 		return nil, err
 	}
 	if v.ContractPair == nil {
+		v.ContractPair, err = s.store.ContractTalk(ctx, id, c.PubKey)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if v.ContractPair == nil {
 		return nil, errNotFound("contract")
 	}
 	if s.isDue(v.ContractPair) {
@@ -83,6 +89,9 @@ func (s *Service) named(c Caller, id string) bool {
 
 // open reports whether the contract is an offer to whoever takes it.
 func (v *view) open() bool { return v.Worker == "" && v.status() == niptemp.Open }
+
+// talk reports whether only entries of the contract are known.
+func (v *view) talk() bool { return v.Status == "" }
 
 func (v *view) status() niptemp.Status { return niptemp.Status(v.Status) }
 

@@ -292,6 +292,9 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	if len(r.Event) > 0 && string(r.Event) != "null" {
 		return Entry{}, Wrong("event", "a private entry is no event")
 	}
+	if v.talk() {
+		return Entry{}, Refuse(Conflict, "No state of the contract is known: private entries need one.")
+	}
 	if err := v.writable(); err != nil {
 		return Entry{}, err
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 // Search lists the entries the caller may see that have every word of the
-// query, in any case, oldest first. It reads the thread, in small pieces, and
+// query, in any case, oldest first, and then the moves whose notes have. It reads the thread, in small pieces, and
 // opens the caller's own private entries; encrypted ones it passes over. Of a
 // long thread it looks at a part, which r.After moves on: limit, offset and
 // total are of the entries found there.
@@ -49,9 +49,15 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	if err != nil {
 		return SearchPage{}, err
 	}
-	after, err := cursor(r.After)
+	moves, inMoves, err := placeOfMoves(r.After)
 	if err != nil {
 		return SearchPage{}, err
+	}
+	var after *store.ThreadEntry
+	if !inMoves {
+		if after, err = cursor(r.After); err != nil {
+			return SearchPage{}, err
+		}
 	}
 	v, t, err := s.reading(ctx, c, id, r.RequesterAgentID)
 	if err != nil {
@@ -60,7 +66,10 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	t.Type = r.Type
 	p := &searching{
 		s: s, v: v, thread: t, find: find, after: after, entries: searchEntries, bytes: searchBytes,
-		out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}},
+		done: inMoves, moves: moves, out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}, Transitions: []Transition{}},
+	}
+	if r.Type != "" { // a type is one of entries
+		p.moves = -1
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -71,8 +80,11 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	case err != nil && (limited.Err() == nil || ctx.Err() != nil):
 		return SearchPage{}, err
 	}
-	if !p.done {
+	switch {
+	case !p.done:
 		p.out.Next = placeAfter(p.after)
+	case p.moves >= 0:
+		p.out.Next = placeInMoves(p.moves)
 	}
 	return p.out, nil
 }
@@ -85,7 +97,8 @@ type searching struct {
 	find    *finder
 	after   *store.ThreadEntry // the last one looked at
 	looked  int
-	done    bool // the thread has no more
+	done    bool // the thread has no more entries
+	moves   int  // the first one to look at then, -1 for none
 	entries int  // that may still be looked at
 	bytes   int
 	out     SearchPage
@@ -110,6 +123,9 @@ func (p *searching) run(ctx context.Context) error {
 		}
 		p.done = len(rows) < n && size < min(turnBytes, p.bytes)
 		p.entries, p.bytes = p.entries-len(rows), p.bytes-size
+	}
+	if p.done && p.moves >= 0 {
+		return p.searchMoves(ctx, known)
 	}
 	return nil
 }
@@ -151,6 +167,22 @@ func cursor(text string) (*store.ThreadEntry, error) {
 	}
 	return after, nil
 }
+
+// placeOfMoves reads what placeInMoves wrote; is says whether it did.
+func placeOfMoves(text string) (first int, is bool, err error) {
+	rest, is := strings.CutPrefix(text, "m")
+	if !is {
+		return 0, false, nil
+	}
+	n, err := strconv.ParseUint(rest, 10, 31)
+	if first = int(n); err != nil || placeInMoves(first) != text {
+		return 0, false, Wrong("after", "must be what next was")
+	}
+	return first, true, nil
+}
+
+// placeInMoves is a place among the moves of a contract.
+func placeInMoves(first int) string { return "m" + strconv.Itoa(first) }
 
 // placeAfter is the place of an entry in its thread, which its reader knows.
 func placeAfter(e *store.ThreadEntry) string {

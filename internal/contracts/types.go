@@ -55,7 +55,9 @@ func (v Visibility) Valid() bool { return v == Shared || v == PosterOnly || v ==
 // Contract is where one contract stands between its two parties. Fields of a
 // worker or an arbitrator nobody has named are null.
 type Contract struct {
-	ContractID        string         `json:"contract_id"`
+	ContractID string `json:"contract_id"`
+	// Status is "" of a contract of which only entries are known; its poster is
+	// then who spoke first.
 	Status            niptemp.Status `json:"status"`
 	PosterAgentID     string         `json:"poster_agent_id"`
 	PosterNpub        string         `json:"poster_npub"`
@@ -197,6 +199,7 @@ type Summary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"` // null without entries
+	Transitions    MoveSummary    `json:"transitions"`
 }
 
 // DateRange is the first and the last created_at.
@@ -219,6 +222,9 @@ type SearchRequest struct {
 // it looked: in all of a thread, or, of a long one, in a part.
 type SearchPage struct {
 	EntryPage
+	// Transitions are the moves whose notes have every word; they are looked at
+	// after the entries, and are none of Total.
+	Transitions []Transition `json:"transitions"`
 	// Next goes on behind that part, as After of the same request; "" when there is
 	// no more.
 	Next string `json:"next,omitempty"`

@@ -47,6 +47,7 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceThreadEntry:   threadDriver(readThreadEntries),
 	gate.SurfaceThreadSummary: threadDriver(readThreadSummary),
 	gate.SurfaceThreadSearch:  threadDriver(readThreadSearch),
+	gate.SurfaceTransitions:   threadDriver(readTransitions),
 }
 
 var _ = [1]struct{}{}[gate.NumSurfaces-len(gateDrivers)]

@@ -28,6 +28,7 @@ const (
 	SurfaceThreadEntry   // one entry
 	SurfaceThreadSummary // what their numbers tell
 	SurfaceThreadSearch  // entries with the words of a query
+	SurfaceTransitions   // GET /api/escrow/contracts/ID/transitions: its moves
 
 	surfaceEnd
 )
@@ -52,6 +53,7 @@ var surfaceNames = [NumSurfaces]string{
 	SurfaceThreadEntry:   "thread_entry",
 	SurfaceThreadSummary: "thread_summary",
 	SurfaceThreadSearch:  "thread_search",
+	SurfaceTransitions:   "transitions",
 }
 
 // Surfaces returns every surface.

@@ -1,0 +1,262 @@
+package contracts
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"engramd/internal/store"
+	"engramd/internal/wire"
+	"engramd/nips/niptemp"
+)
+
+// Transition is one move of a contract.
+type Transition struct {
+	Status         niptemp.Status  `json:"status"`
+	PreviousStatus *niptemp.Status `json:"previous_status"` // null of the first
+	// MovedBy is who made it: "poster", "worker", or, of what no event says,
+	// "operator", "arbitrator" or "deadline".
+	MovedBy       string    `json:"moved_by"`
+	AuthorAgentID *string   `json:"author_agent_id"` // null without an event
+	AuthorNpub    *string   `json:"author_npub"`
+	Note          string    `json:"note"`
+	CreatedAt     time.Time `json:"created_at"`
+	ReceivedAt    time.Time `json:"received_at"`
+	NostrEventID  *string   `json:"nostr_event_id"` // null of what is the relay's word alone
+	// Event is the signed event.
+	Event json.RawMessage `json:"event,omitempty"`
+}
+
+// TransitionQuery asks for moves, in the order in which they came.
+type TransitionQuery struct {
+	RequesterAgentID string // the caller's, or ""
+	Limit            int    // 0 for 50, 500 at most
+	Offset           int
+}
+
+// TransitionPage is one page of them.
+type TransitionPage struct {
+	ContractID  string       `json:"contract_id"`
+	Transitions []Transition `json:"transitions"`
+	Total       int          `json:"total"`
+	Limit       int          `json:"limit"`
+	Offset      int          `json:"offset"`
+}
+
+// Transitions lists the moves of a contract to who may read its thread. What was
+// decided here without an event stands last, for those who are told of decisions.
+func (s *Service) Transitions(ctx context.Context, c Caller, id string, q TransitionQuery) (TransitionPage, error) {
+	limit, offset, err := page(q.Limit, q.Offset)
+	if err != nil {
+		return TransitionPage{}, err
+	}
+	v, _, err := s.reading(ctx, c, id, q.RequesterAgentID)
+	if err != nil {
+		return TransitionPage{}, err
+	}
+	out := TransitionPage{ContractID: v.Contract, Transitions: []Transition{}, Limit: limit, Offset: offset}
+	rows, total, err := s.store.ContractMoves(ctx, v.ContractPair, limit, offset, pageBytes)
+	if err != nil {
+		return TransitionPage{}, err
+	}
+	known := s.names()
+	if out.Transitions, err = s.moved(ctx, v, rows, known, true); err != nil {
+		return TransitionPage{}, err
+	}
+	last, err := s.unsigned(ctx, v)
+	if err != nil {
+		return TransitionPage{}, err
+	}
+	out.Total = total
+	if last != nil {
+		out.Total++
+		if offset+len(rows) == total && offset <= total && len(rows) < limit {
+			out.Transitions = append(out.Transitions, *last)
+		}
+	}
+	return out, known.fail
+}
+
+// moved is rows as the API shows them, with their events if they are wanted.
+func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
+	out, size := make([]Transition, 0, len(rows)), 0
+	for i := range rows {
+		size += len(rows[i].Data)
+	}
+	for _, key := range []string{v.Poster, v.Worker} {
+		if key != "" {
+			known.of(ctx, key) // a look at the database, not to be made in a turn
+		}
+	}
+	err := s.turn(ctx, size, func() error {
+		for i := range rows {
+			t, err := s.transition(ctx, v, &rows[i], known, events)
+			if err != nil {
+				return err
+			}
+			out = append(out, t)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove, known *names, events bool) (Transition, error) {
+	ev, err := wire.ParseEvent(row.Data)
+	if err != nil {
+		return Transition{}, err
+	}
+	agent, key, id := known.of(ctx, ev.PubKey), npub(ev.PubKey), ev.ID
+	out := Transition{
+		MovedBy: "worker", AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
+		CreatedAt: unix(int64(ev.CreatedAt)), ReceivedAt: unix(row.ArrivedAt),
+	}
+	if ev.PubKey == v.Poster {
+		out.MovedBy = "poster"
+	}
+	if events {
+		out.Event = row.Data
+	}
+	said, err := niptemp.ReadState(ev)
+	if err != nil {
+		return out, nil // stored before today's rules: its event says what it says
+	}
+	out.Status, out.Note = said.Status, said.Note
+	if said.Previous != "" {
+		out.PreviousStatus = &said.Previous
+	}
+	return out, nil
+}
+
+// unsigned is the move that this relay decided on without an event, nil for none.
+// It is told to those to whom Get tells it.
+func (s *Service) unsigned(ctx context.Context, v *view) (*Transition, error) {
+	if v.role == nobody || v.role == stranger || !v.status().Final() {
+		return nil, nil
+	}
+	d, err := s.store.ContractDecision(ctx, v.ContractPair)
+	if err != nil || d == nil || d.Status != v.Status {
+		return nil, err
+	}
+	rows, _, err := s.store.ContractMoves(ctx, v.ContractPair, 1, -1, pageBytes)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) > 0 {
+		if last, err := s.transition(ctx, v, &rows[0], s.names(), false); err != nil || last.Status == niptemp.Status(d.Status) {
+			return nil, err
+		}
+	}
+	was := niptemp.Status(d.Was)
+	return &Transition{
+		Status: niptemp.Status(d.Status), PreviousStatus: &was, MovedBy: d.By, Note: d.Note, CreatedAt: unix(d.At), ReceivedAt: unix(d.At),
+	}, nil
+}
+
+// The newest notes stand in a summary, as many as are among so many moves and fit.
+const (
+	summaryMoves = 50
+	summaryNotes = 10
+	summaryBytes = 64 << 10
+)
+
+// MoveSummary is the moves in a summary.
+type MoveSummary struct {
+	Total int `json:"total"`
+	// Notes are the newest moves with a note, oldest first.
+	Notes []Transition `json:"notes"`
+}
+
+// moveSummary tells how many moves there are, and the newest notes.
+func (s *Service) moveSummary(ctx context.Context, v *view, known *names) (MoveSummary, error) {
+	out := MoveSummary{Notes: []Transition{}}
+	rows, total, err := s.store.ContractMoves(ctx, v.ContractPair, summaryMoves, -summaryMoves, listBytes)
+	if err != nil {
+		return out, err
+	}
+	moves, err := s.moved(ctx, v, rows, known, false)
+	if err != nil {
+		return out, err
+	}
+	last, err := s.unsigned(ctx, v)
+	if err != nil {
+		return out, err
+	}
+	out.Total = total
+	if last != nil {
+		out.Total, moves = total+1, append(moves, *last)
+	}
+	first, notes, bytes := len(moves), 0, 0
+	for first > 0 && notes < summaryNotes {
+		note := moves[first-1].Note
+		if bytes += len(note); bytes > summaryBytes && notes > 0 {
+			break
+		}
+		if note != "" {
+			notes++
+		}
+		first--
+	}
+	for _, m := range moves[first:] {
+		if m.Note != "" {
+			out.Notes = append(out.Notes, m)
+		}
+	}
+	return out, nil
+}
+
+// searchMoves adds the moves whose note has every word, from the one at p.moves
+// on, until a page is full or the bounds are reached. p.moves is then where the
+// next call goes on, -1 behind the last.
+func (p *searching) searchMoves(ctx context.Context, known *names) error {
+	for p.entries > 0 && p.bytes > 0 {
+		rows, total, err := p.s.store.ContractMoves(ctx, p.v.ContractPair, min(turnEntries, p.entries), p.moves, min(turnBytes, p.bytes))
+		if err != nil {
+			return err
+		}
+		moves, err := p.s.moved(ctx, p.v, rows, known, false)
+		if err != nil {
+			return err
+		}
+		size := 0
+		for i := range rows {
+			size += len(rows[i].Data)
+		}
+		if err := p.s.turn(ctx, size, func() error { p.noted(moves, rows); return nil }); err != nil {
+			return err
+		}
+		if p.moves >= total || len(rows) == 0 {
+			p.moves = -1
+			return p.searchUnsigned(ctx)
+		}
+		if len(p.out.Transitions) >= p.out.Limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// noted adds those of some moves whose notes have every word, until a page is full.
+func (p *searching) noted(moves []Transition, rows []store.ThreadMove) {
+	for i, m := range moves {
+		if len(p.out.Transitions) >= p.out.Limit {
+			return
+		}
+		p.bytes -= len(rows[i].Data)
+		p.entries--
+		p.looked++
+		p.moves++
+		if m.Note != "" && p.find.has(m.Note) {
+			p.out.Transitions = append(p.out.Transitions, m)
+		}
+	}
+}
+
+// searchUnsigned looks at the note of a decision without an event.
+func (p *searching) searchUnsigned(ctx context.Context) error {
+	last, err := p.s.unsigned(ctx, p.v)
+	if err == nil && last != nil && last.Note != "" && p.find.has(last.Note) {
+		p.out.Transitions = append(p.out.Transitions, *last)
+	}
+	return err
+}
