@@ -164,7 +164,7 @@ func (s *Service) Summary(ctx context.Context, c Caller, id string) (Summary, er
 			out.DateRange.Latest = last
 		}
 	}
-	if out.Transitions, err = s.moveSummary(ctx, v, known); err != nil {
+	if err := s.tellMoves(ctx, v, known, &out); err != nil {
 		return Summary{}, err
 	}
 	return out, known.fail

@@ -3,6 +3,7 @@ package contracts
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"engramd/internal/store"
@@ -160,49 +161,35 @@ const (
 	summaryBytes = 64 << 10
 )
 
-// MoveSummary is the moves in a summary.
-type MoveSummary struct {
-	Total int `json:"total"`
-	// Notes are the newest moves with a note, oldest first.
-	Notes []Transition `json:"notes"`
-}
-
-// moveSummary tells how many moves there are, and the newest notes.
-func (s *Service) moveSummary(ctx context.Context, v *view, known *names) (MoveSummary, error) {
-	out := MoveSummary{Notes: []Transition{}}
+// tellMoves tells in a summary how many moves there are, and the newest notes.
+func (s *Service) tellMoves(ctx context.Context, v *view, known *names, out *Summary) error {
 	rows, total, err := s.store.ContractMoves(ctx, v.ContractPair, summaryMoves, -summaryMoves, listBytes)
 	if err != nil {
-		return out, err
+		return err
 	}
 	moves, err := s.moved(ctx, v, rows, known, false)
 	if err != nil {
-		return out, err
+		return err
 	}
 	last, err := s.unsigned(ctx, v)
 	if err != nil {
-		return out, err
+		return err
 	}
-	out.Total = total
+	out.TotalTransitions, out.Notes = total, []Transition{}
 	if last != nil {
-		out.Total, moves = total+1, append(moves, *last)
+		out.TotalTransitions, moves = total+1, append(moves, *last)
 	}
-	first, notes, bytes := len(moves), 0, 0
-	for first > 0 && notes < summaryNotes {
-		note := moves[first-1].Note
-		if bytes += len(note); bytes > summaryBytes && notes > 0 {
+	bytes := 0
+	for _, m := range slices.Backward(moves) {
+		if bytes += len(m.Note); len(out.Notes) == summaryNotes || bytes > summaryBytes && len(out.Notes) > 0 {
 			break
 		}
-		if note != "" {
-			notes++
-		}
-		first--
-	}
-	for _, m := range moves[first:] {
 		if m.Note != "" {
 			out.Notes = append(out.Notes, m)
 		}
 	}
-	return out, nil
+	slices.Reverse(out.Notes)
+	return nil
 }
 
 // searchMoves adds the moves whose note has every word, from the one at p.moves

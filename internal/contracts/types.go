@@ -199,7 +199,10 @@ type Summary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"` // null without entries
-	Transitions    MoveSummary    `json:"transitions"`
+	// TotalTransitions is how many moves there are, and Notes are the newest ones
+	// with a note, oldest first.
+	TotalTransitions int          `json:"total_transitions"`
+	Notes            []Transition `json:"notes"`
 }
 
 // DateRange is the first and the last created_at.

@@ -439,10 +439,8 @@ type gateSummary struct {
 	ByAuthor     map[string]int `json:"by_author"`
 	ByVisibility map[string]int `json:"by_visibility"`
 	Published    int            `json:"nostr_published"`
-	Transitions  struct {
-		Total int
-		Notes []struct{ Note string }
-	}
+	Transitions  int            `json:"total_transitions"`
+	Notes        []struct{ Note string }
 }
 
 var readThreadSummary = threadRead{
@@ -454,9 +452,9 @@ var readThreadSummary = threadRead{
 	},
 	want: func(_ *gateRun, who string, _ *gateThread, s scene) string {
 		sum := gateSummary{Total: len(s.entries) + len(s.private), ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}, Published: len(s.entries)}
-		sum.Transitions.Total = len(s.moves)
+		sum.Transitions = len(s.moves)
 		for _, note := range s.notes() {
-			sum.Transitions.Notes = append(sum.Transitions.Notes, struct{ Note string }{note})
+			sum.Notes = append(sum.Notes, struct{ Note string }{note})
 		}
 		for _, ev := range s.entries {
 			sum.ByType[ev.Tags.Find("t")[1]]++
