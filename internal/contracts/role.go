@@ -30,7 +30,8 @@ type view struct {
 	*store.ContractPair
 	caller Caller
 	role   role
-	named  bool // naming the contract is enough to read its shared entries
+	keys   map[string][32]byte // NIP-44 keys of a caller whose key the server keeps, by the other side; see unlock
+	named  bool                // naming the contract is enough to read its shared entries
 }
 
 // find looks a contract up for a caller, moves it if its deadline has come, and

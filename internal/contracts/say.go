@@ -111,6 +111,9 @@ func (s *Service) sayShared(ctx context.Context, v *view, r EntryRequest) (Entry
 		return Entry{}, err
 	}
 	row.ArrivedAt = s.clock().Unix()
+	if err := s.unlock(ctx, v, []store.ThreadEntry{row}); err != nil {
+		return Entry{}, err
+	}
 	return s.entry(ctx, v, &row, s.names())
 }
 
@@ -131,6 +134,9 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 		to := v.other()
 		if v.role == poster && said.To == v.Poster {
 			to = v.Poster
+		}
+		if r.Encrypted && !said.Sealed {
+			return nil, none, Wrong("encrypted", "the event is not encrypted")
 		}
 		if err := saysEntry(said, v.Contract, to, r, c); err != nil {
 			return nil, none, err
@@ -153,6 +159,11 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 	template, err := entryEvent(v.Contract, name, c.Agent(), v.other(), r)
 	if err != nil {
 		return nil, none, err
+	}
+	if r.Encrypted {
+		if err := s.sealFor(ctx, v, &template); err != nil {
+			return nil, none, err
+		}
 	}
 	newest, err := s.store.NewestEntry(ctx, v.Contract, c.PubKey, v.other())
 	if err != nil {
@@ -291,6 +302,9 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	}
 	if len(r.Event) > 0 && string(r.Event) != "null" {
 		return Entry{}, Wrong("event", "a private entry is no event")
+	}
+	if r.Encrypted {
+		return Entry{}, Wrong("encrypted", "a private entry is for nobody else")
 	}
 	if v.talk() {
 		return Entry{}, Refuse(Conflict, "No state of the contract is known: private entries need one.")

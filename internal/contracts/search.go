@@ -31,7 +31,8 @@ const (
 
 // Search lists the entries the caller may see that have every word of the
 // query, in any case, oldest first, and then the moves whose notes have. It reads the thread, in small pieces, and
-// opens the caller's own private entries; encrypted ones it passes over. Of a
+// opens the caller's own private entries, and encrypted ones if the server keeps
+// his key; others it passes over. Of a
 // long thread it looks at a part, which r.After moves on: limit, offset and
 // total are of the entries found there.
 func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error) {
@@ -115,6 +116,9 @@ func (p *searching) run(ctx context.Context) error {
 		}
 		size, err := p.s.sizeOf(ctx, rows, known)
 		if err != nil {
+			return err
+		}
+		if err := p.s.unlock(ctx, p.v, rows); err != nil {
 			return err
 		}
 		err = p.s.turn(ctx, size, func() error { return p.piece(ctx, rows, known) })
@@ -240,13 +244,13 @@ func newFinder(query string) (*finder, error) {
 
 // hit reports whether an entry has every word.
 func (f *finder) hit(s *Service, v *view, row *store.ThreadEntry) (bool, error) {
-	if row.Form == store.EntrySealed {
-		return false, nil
-	}
 	if row.Form == store.EntryShared && f.lacks(row.Data) {
 		return false, nil
 	}
-	content, _, err := s.text(v.Contract, row)
+	content, _, opened, err := s.text(v, row)
+	if row.Form == store.EntrySealed && !opened {
+		return false, err
+	}
 	return err == nil && f.has(content), err
 }
 

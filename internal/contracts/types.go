@@ -144,6 +144,9 @@ type Entry struct {
 	ReceivedAt time.Time `json:"received_at"`
 	// Encrypted says that Content is a NIP-44 payload between the parties.
 	Encrypted bool `json:"encrypted"`
+	// Opened says that Content and Attachments are what was in it, opened with the
+	// caller's key, which the server keeps.
+	Opened bool `json:"opened,omitempty"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
 	// Refusals say which relays did not take a shared entry, to the parties.
@@ -167,6 +170,7 @@ type EntryRequest struct {
 	Visibility    Visibility      `json:"visibility,omitempty"` // "" is shared
 	Content       string          `json:"content"`
 	Attachments   []string        `json:"attachments,omitempty"`
+	Encrypted     bool            `json:"encrypted,omitempty"` // between the parties
 	Event         json.RawMessage `json:"event,omitempty"`
 }
 

@@ -212,9 +212,12 @@ type strangers struct{}
 
 func (strangers) Holds(context.Context, string) (bool, error) { return false, nil }
 func (strangers) Sign(context.Context, *nostr.Event) error    { return errKilled }
-func (strangers) Ready() error                                { return nil }
-func (strangers) Seal(text, _ []byte) ([]byte, error)         { return text, nil }
-func (strangers) Open(sealed, _ []byte) ([]byte, error)       { return sealed, nil }
+func (strangers) Conversation(context.Context, string, string) (k [32]byte, err error) {
+	return k, errKilled
+}
+func (strangers) Ready() error                          { return nil }
+func (strangers) Seal(text, _ []byte) ([]byte, error)   { return text, nil }
+func (strangers) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
 func (strangers) Provision(context.Context, string) (p contracts.Provisioned, err error) {
 	return p, errKilled
 }
