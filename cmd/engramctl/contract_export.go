@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/client/evidence"
 	paper "engramd/internal/client/transcript"
 )
 
 // Files of an export.
 const (
-	exportEvents     = "events.jsonl"
+	exportEvents     = evidence.EventsFile
+	exportOrder      = evidence.OrderFile
 	exportTranscript = "transcript.md"
 )
 
@@ -31,13 +33,16 @@ func (a *app) contractExportCommand() *cobra.Command {
 
   events.jsonl   every signed event, states and entries, oldest first, one a line, as
                  engramd import takes them and every program that knows Nostr checks
+  order.json     the order in which they arrived, as a relay has signed it, if one does
   transcript.md  who said and did what, and of each entry whether its signature holds,
                  when it was created by its author's word, and when it arrived, if known
 
 The transcript has the private entries of your own side too, marked as such: they are not
-signed. --shared-only leaves them out, for a file that is given to others. What an answer
-that is not whole would leave out is not exported, unless --allow-partial: then the
-transcript says that it may lack something.`,
+signed. What encrypted entries say stands apart, because the signature covers only the
+payload. --shared-only leaves both out, for a file that is given to others: an encrypted
+entry is there with the size and hash of its payload. What an answer that is not whole
+would leave out is not exported, unless --allow-partial: then the transcript says that it
+may lack something. engramctl contract verify checks the folder.`,
 		Example: `  engramctl contract export ID --to dispute
   engramctl contract export ID --to for-the-arbitrator --shared-only`,
 		Args: arguments("ID"),
@@ -56,6 +61,7 @@ transcript says that it may lack something.`,
 				o.Withheld = len(t.Entries)
 				t.Entries = t.Select(client.EntryFilter{Visibility: client.VisibilityShared})
 				o.Withheld -= len(t.Entries)
+				o.Closed = true
 			}
 			if err := writeExport(a.path(to), t, o); err != nil {
 				return err
@@ -108,6 +114,14 @@ func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
 			_ = os.RemoveAll(dir) // half an export looks like a whole one
 		}
 	}()
+	if len(t.Order) > 0 {
+		if err := writeNew(filepath.Join(dir, exportOrder), func(w io.Writer) error {
+			_, err := w.Write(append(t.Order, '\n'))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
 	if err := writeNew(filepath.Join(dir, exportEvents), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
 		return err
 	}

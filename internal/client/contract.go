@@ -153,6 +153,9 @@ type ContractEntry struct {
 	// Sealed says that the event's content is encrypted between the parties;
 	// Content is the decrypted text, or "" with Unreadable.
 	Sealed, Unreadable bool
+	// ByRelay says that the text of a sealed entry is the relay's word: it opened
+	// it with the key that it keeps for the caller.
+	ByRelay bool
 }
 
 // PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if it

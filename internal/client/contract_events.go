@@ -171,7 +171,7 @@ func (w wireEntry) says(ev *nostr.Event, e ContractEntry) bool {
 	if PubKeyOf(w.AuthorNpub) != ev.PubKey || w.EntryID != e.EntryID || w.Type != e.Type || int64(w.CreatedAt) != e.CreatedAt {
 		return false
 	}
-	if e.Sealed {
+	if e.Sealed && !w.Opened {
 		return w.Content == ev.Content
 	}
 	return w.Content == e.Content && slices.Equal(w.Attachments, e.Attachments)
@@ -183,6 +183,7 @@ type ContractMove struct {
 	By        string // pubkey of its author
 	Note      string
 	CreatedAt int64
+	ArrivedAt int64        // when a relay took it; 0 where unknown
 	Event     *nostr.Event // verified
 	// Follows says that the move is allowed after those before it that were
 	// seen; Why says why not.

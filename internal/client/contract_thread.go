@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +24,9 @@ type Thread struct {
 	// Strangers is how many events under the same contract id are of other pairs
 	// of keys, and were left out.
 	Strangers int
+	// Order is the order of arrival as a relay's API has signed it, as it came; nil
+	// if none has. Package evidence checks it.
+	Order json.RawMessage
 	// API says that the contract is known from a relay's API: what that alone has,
 	// private entries among them, is there.
 	API bool
@@ -156,6 +160,8 @@ func (g *gathering) everywhere(ctx context.Context) {
 				if a.has && a.status.Err == nil {
 					// Also without the contract: a stranger sees what is shared in it.
 					g.c.apiEntries(ctx, t, g.id, &a)
+					g.c.apiMoves(ctx, t, g.id, &a)
+					g.c.apiOrder(ctx, t, g.id, &a)
 				}
 				a.status.Took = time.Since(start)
 				return a
@@ -169,6 +175,11 @@ func (g *gathering) everywhere(ctx context.Context) {
 		for _, a := range all {
 			g.relays = append(g.relays, a.status)
 			for _, w := range a.entries {
+				if ev := w.signed(g.col, g.id); ev != nil {
+					g.events[ev.ID] = ev
+				}
+			}
+			for _, w := range a.moves {
 				if ev := w.signed(g.col, g.id); ev != nil {
 					g.events[ev.ID] = ev
 				}
@@ -230,12 +241,16 @@ func (g *gathering) fill(t *Thread) {
 	}
 	state, moves := replay(states)
 	t.Moves = moves
+	g.arrived(moves)
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
 		t.Contract.describe(moves)
 	}
 	seen := map[string]bool{}
 	for _, a := range g.apis {
+		if t.Order == nil {
+			t.Order = a.order
+		}
 		for _, w := range a.entries {
 			g.fromAPI(t, w, entries, seen)
 		}
@@ -262,6 +277,9 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, entries map[string]ContractE
 			signed, ok = g.c.entryOfEvent(ev)
 		}
 		if ok {
+			if signed.Unreadable && w.Opened { // by the relay, which keeps the key
+				signed.Content, signed.Attachments, signed.Unreadable, signed.ByRelay = w.Content, w.Attachments, false, true
+			}
 			if signed.Signature == SignatureHolds && !w.says(ev, signed) {
 				signed.Signature = SignatureDiffers
 			}
@@ -277,7 +295,9 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, entries map[string]ContractE
 	}
 	seen[key] = true
 	e.Author = named(t.Contract, e.Author)
-	if e.Sealed {
+	if e.Sealed && w.Opened {
+		e.ByRelay = true
+	} else if e.Sealed {
 		e.Content, e.Unreadable = "", true
 	}
 	t.Entries = append(t.Entries, e)

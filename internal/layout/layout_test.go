@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/client":            {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/wire"},
 	"internal/client/transcript": {"internal/client", "internal/wire"},
+	"internal/client/evidence":   {"internal/client", "internal/wire", "nips/niptemp"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"internal/share", "nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -58,7 +59,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
-	"cmd/engramctl": {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/mcp", "internal/secrets", "internal/wire",
+	"cmd/engramctl": {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote"},
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},

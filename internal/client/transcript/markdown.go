@@ -27,6 +27,8 @@ type Options struct {
 	Notes []string
 	// Withheld is how many private entries were left out.
 	Withheld int
+	// Closed leaves out what sealed entries say.
+	Closed bool
 }
 
 // record is one line of a thread's life: an entry or a move.
@@ -53,6 +55,7 @@ func Markdown(out io.Writer, t client.Thread, o Options) error {
 	if len(records) == 0 {
 		w.line("Nothing was said, and no state event was seen.\n")
 	}
+	w.sealedTexts(records)
 	if d := t.Contract.Decided; d != "" {
 		w.line("### Decision: %s, by the %s\n", code(t.Contract.Status), code(d))
 		w.line("- Made at: %s", when(t.Contract.UpdatedAt))
@@ -121,8 +124,12 @@ func (w *writer) head() {
 
 // tally counts what the record has, and says what it may lack.
 func (w *writer) tally() {
-	count := map[client.Signature]int{}
+	count, sealed := map[client.Signature]int{}, 0
 	for _, e := range w.t.Entries {
+		if e.Sealed && e.Signature == client.SignatureHolds {
+			sealed++
+			continue
+		}
 		count[e.Signature]++
 	}
 	w.line("%d state moves, all signed; %d entries:\n", len(w.t.Moves), len(w.t.Entries))
@@ -130,6 +137,9 @@ func (w *writer) tally() {
 		if n := count[s]; n > 0 {
 			w.line("- %d: %s", n, verdict(s))
 		}
+	}
+	if sealed > 0 {
+		w.line("- %d: signature holds over an encrypted payload, and not over what the exporter says is in it", sealed)
 	}
 	if n := w.o.Withheld; n > 0 {
 		w.line("- %d more are private to the exporter and were left out", n)
@@ -172,6 +182,7 @@ func (w *writer) move(n int, m client.ContractMove) {
 	w.author(client.Party{PubKey: m.By})
 	w.line("- Signature: holds; event %s", code(m.Event.ID))
 	w.line("- Created: %s", when(m.CreatedAt))
+	w.arrived(m.CreatedAt, m.ArrivedAt)
 	if !m.Follows {
 		w.line("- **Does not follow** from the moves before it that were seen: %s", code(m.Why))
 	}
@@ -185,33 +196,43 @@ func (w *writer) entry(n int, e client.ContractEntry) {
 	w.line("### %d. %s, %s\n", n, code(e.Type), code(e.Visibility))
 	w.author(e.Author)
 	w.line("- Entry: %s", code(e.EntryID))
+	verdict := brief(e.Signature)
+	if e.Sealed && e.Signature == client.SignatureHolds {
+		verdict = "holds over the encrypted payload"
+	}
 	if e.EventID != "" {
-		w.line("- Signature: %s; event %s", brief(e.Signature), code(e.EventID))
+		w.line("- Signature: %s; event %s", verdict, code(e.EventID))
 	} else {
-		w.line("- Signature: %s", brief(e.Signature))
+		w.line("- Signature: %s", verdict)
 	}
 	w.line("- Created: %s", when(e.CreatedAt))
-	if e.ArrivedAt != 0 {
-		w.line("- Arrived: %s%s", when(e.ArrivedAt), lag(e))
-	} else {
-		w.line("- Arrived: not known")
+	w.arrived(e.CreatedAt, e.ArrivedAt)
+	if e.Sealed {
+		w.sealed(n, e)
+		return
 	}
+	w.says(e)
+}
+
+// says is what an entry says.
+func (w *writer) says(e client.ContractEntry) {
 	for _, a := range e.Attachments {
 		w.line("- Attachment: %s", code(a))
-	}
-	switch {
-	case e.Unreadable:
-		w.line("- Encrypted between the parties, and the exporter's key does not open it.\n")
-		return
-	case e.Sealed:
-		w.line("- Encrypted between the parties; opened with the exporter's key.")
 	}
 	w.WriteString(block(e.Content))
 }
 
+func (w *writer) arrived(created, at int64) {
+	if at == 0 {
+		w.line("- Arrived: not known")
+		return
+	}
+	w.line("- Arrived: %s%s", when(at), lag(created, at))
+}
+
 // lag points at what arrived much later than it is dated.
-func lag(e client.ContractEntry) string {
-	d := time.Duration(e.ArrivedAt-e.CreatedAt) * time.Second
+func lag(created, arrived int64) string {
+	d := time.Duration(arrived-created) * time.Second
 	if d <= lateness {
 		return ""
 	}

@@ -150,9 +150,9 @@ func FuzzMarkdown(f *testing.F) {
 func TestVerdicts(t *testing.T) {
 	text := written(t, "word")
 	for _, want := range []string{
-		"- 2: signature holds\n", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
+		"- 1: signature holds\n", "- 1: signature holds over an encrypted payload", "- Signature: holds over the encrypted payload; event", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
 		"- 1 more are private to the exporter", "- 2 events under the same contract id", "(**24h0m0s after its date**)", "- **Does not follow** from the moves before it", "**Incomplete**: `word`",
-		"### Decision: `completed`, by the `word`", "the exporter's key does not open it", "- poster (the exporter): ", "who calls itself `word`", "\n    word\n",
+		"### Decision: `completed`, by the `word`", "The exporter's key does not open it", "- poster (the exporter): ", "who calls itself `word`", "\n    word\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
