@@ -54,7 +54,10 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Statu
 	if answered(relays) == 0 {
 		return nil, s, noRelay(relays)
 	}
-	all := merged(listed, fromStates(events))
+	// One relay may know a state of what is only entries to another.
+	talks := keep(listed, func(c Contract) bool { return c.Stateless })
+	listed = keep(listed, func(c Contract) bool { return !c.Stateless })
+	all := merged(listed, slices.Concat(fromStates(events), talks))
 	if status != "" {
 		all = keep(all, func(c Contract) bool { return c.Status == status })
 	}

@@ -1,0 +1,73 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/contracts/contracttest"
+	"engramd/internal/store/storetest"
+)
+
+// TestEverybodyReadsAllMoves: who may read a thread over the API reads all of its
+// moves, those superseded on the relay too, with their notes and when they came.
+func TestEverybodyReadsAllMoves(t *testing.T) {
+	url := contracttest.Start(t, nil).URL
+	poster, worker, stranger := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "stranger", url)
+	id := example(t, poster, worker, true)
+	for _, m := range []struct {
+		by       *client.Contracts
+		to, note string
+	}{{worker, "submitted", ""}, {poster, "accepted", "please add the SOURCES"}, {worker, "submitted", "added"}, {poster, "disputed", ""}} {
+		done[client.Contract](t)(m.by.Move(t.Context(), id, "", m.to, m.note, nil))
+	}
+	for name, cs := range map[string]*client.Contracts{"poster": poster, "worker": worker, "stranger": stranger} {
+		th := thread(t, cs, id)
+		var told []string
+		for _, m := range th.Moves {
+			told = append(told, m.To+m.Note)
+			if !m.Follows || m.ArrivedAt == 0 {
+				t.Errorf("%s: %+v", name, m)
+			}
+		}
+		if got := strings.Join(told, " "); got != "open accepted submitted acceptedplease add the SOURCES submittedadded disputed" {
+			t.Errorf("%s reads %s", name, got)
+		}
+		if found := th.SelectMoves("sources ADD"); len(found) != 1 {
+			t.Errorf("%s finds %d", name, len(found))
+		}
+		if s := th.Summary(); s.TotalTransitions != 6 || len(s.Notes) != 2 || s.Notes[0].Role != "poster" && name != "stranger" {
+			t.Errorf("%s: %+v", name, s.Notes)
+		}
+	}
+}
+
+// TestContractsOfWhichOnlyEntriesAreKnownAreListed: also when they are known from
+// the API alone.
+func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
+	url := contracttest.Start(t, nil).URL
+	worker := contractsOf(t, "worker", url)
+	said := &nostr.Event{Kind: 30090, CreatedAt: nostr.Now(), Content: `{"type":"message","content":"hello"}`,
+		Tags: nostr.Tags{{"d", "job-17"}, {"p", worker.PubKey()}, {"t", "message"}}}
+	if err := said.Sign(storetest.NewKey("poster").Secret); err != nil {
+		t.Fatal(err)
+	}
+	id, err := client.NewIdentity(storetest.NewKey("poster").Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.New(id, client.Options{Relays: []string{url}})
+	defer c.Close()
+	if all, err := c.Publish(t.Context(), said); err != nil || len(all) != 1 || !all[0].Accepted {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	all := done[[]client.Contract](t)(worker.List(t.Context(), ""))
+	if len(all) != 1 || !all[0].Stateless || all[0].ID != "job-17" || all[0].Role(worker.PubKey()) != "party" {
+		t.Errorf("%+v", all)
+	}
+	if th := thread(t, worker, "job-17"); len(th.Entries) != 1 || !th.Contract.Stateless || th.API {
+		t.Errorf("%+v", th)
+	}
+}
