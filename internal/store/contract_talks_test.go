@@ -1,12 +1,17 @@
 package store_test
 
 import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
+	"engramd/migrations"
 )
 
 // talksOf lists the contracts of a key of which only entries are known.
@@ -81,4 +86,35 @@ func TestContractTalksFollowEvents(t *testing.T) {
 	if n := rows(t, s, "contract_talks"); n != 0 {
 		t.Errorf("%d talks outlive their entries", n)
 	}
+}
+
+// TestTalksOfAnOldDatabase: what an older version kept of entries without a state is
+// found after the migration as if it had come now.
+func TestTalksOfAnOldDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	s := storetest.MustOpen(t, func(o *store.Options) { o.Path = path })
+	at := storetest.Start.Unix()
+	put(t, s, contractEntry(alice, "one", alice.Pub, at-9, "to whom it may concern"), store.Stored)
+	put(t, s, contractEntry(alice, "one", bob.Pub, at-8, "to Bob"), store.Replaced)
+	put(t, s, contractEntry(bob, "two", alice.Pub, at-7, "hello"), store.Stored)
+	put(t, s, contractOpen(bob, "three", alice.Pub, at-7), store.Stored)
+	put(t, s, contractEntry(bob, "three", alice.Pub, at-6, "with a state"), store.Stored)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := migrations.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := slices.IndexFunc(all, func(m migrations.Migration) bool { return strings.HasSuffix(m.Name, "_contract_talks.sql") })
+	c := database(t, path)
+	run(t, c, "DROP TRIGGER contract_talks_begin", "DROP TRIGGER contract_talks_known", "DROP TRIGGER contract_talks_end", "DROP TABLE contract_talks",
+		fmt.Sprintf("PRAGMA user_version=%d", before))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.MustOpen(t, func(o *store.Options) { o.Path = path })
+	wantTalks(t, s, alice, "two with bob", "one with bob")
+	wantTalks(t, s, bob, "two with alice", "one with alice")
+	wantWhole(t, s)
 }
