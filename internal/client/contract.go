@@ -154,7 +154,7 @@ type ContractEntry struct {
 	// Content is the decrypted text, or "" with Unreadable.
 	Sealed, Unreadable bool
 	// ByRelay says that the text of a sealed entry is the relay's word: it opened
-	// it with the key that it keeps for the caller.
+	// it with the key that it keeps for the caller. No signature of that was seen.
 	ByRelay bool
 }
 

@@ -1,7 +1,10 @@
 package client_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -69,5 +72,40 @@ func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
 	}
 	if th := thread(t, worker, "job-17"); len(th.Entries) != 1 || !th.Contract.Stateless || th.API {
 		t.Errorf("%+v", th)
+	}
+}
+
+// TestOrderIsKeptAsItCame: the order of arrival that a relay signs is read for who
+// has the contract, and a relay that signs none is no failure.
+func TestOrderIsKeptAsItCame(t *testing.T) {
+	const word = `{"contract_id":"x","event":{},"lines":"1 1 -\n","gaps":[]}`
+	var signs atomic.Bool
+	url := contracttest.Start(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/order") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			if !signs.Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				fmt.Fprint(w, `{"error":"error: this relay has no key to sign the order with"}`)
+				return
+			}
+			fmt.Fprint(w, word)
+		})
+	}).URL
+	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
+	id := example(t, poster, worker, true)
+	th, s, err := worker.Thread(t.Context(), id, "")
+	if err != nil || s.Partial || th.Order != nil {
+		t.Errorf("without a key: %v, %+v, %s", err, s, th.Order)
+	}
+	signs.Store(true)
+	if th = thread(t, worker, id); string(th.Order) != word {
+		t.Errorf("the order is %s", th.Order)
+	}
+	if th = thread(t, contractsOf(t, "stranger", url), id); th.Order != nil {
+		t.Errorf("a stranger has the order %s", th.Order)
 	}
 }

@@ -277,10 +277,11 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, entries map[string]ContractE
 			signed, ok = g.c.entryOfEvent(ev)
 		}
 		if ok {
-			if signed.Unreadable && w.Opened { // by the relay, which keeps the key
+			switch {
+			case signed.Unreadable && w.Opened: // by the relay, which keeps the key
 				signed.Content, signed.Attachments, signed.Unreadable, signed.ByRelay = w.Content, w.Attachments, false, true
-			}
-			if signed.Signature == SignatureHolds && !w.says(ev, signed) {
+				signed.Signature = SignatureUnseen
+			case signed.Signature == SignatureHolds && !w.says(ev, signed):
 				signed.Signature = SignatureDiffers
 			}
 			signed.ArrivedAt = cmp.Or(signed.ArrivedAt, e.ArrivedAt)

@@ -126,7 +126,7 @@ func (w *writer) head() {
 func (w *writer) tally() {
 	count, sealed := map[client.Signature]int{}, 0
 	for _, e := range w.t.Entries {
-		if e.Sealed && e.Signature == client.SignatureHolds {
+		if payloadHolds(e) {
 			sealed++
 			continue
 		}
@@ -197,7 +197,7 @@ func (w *writer) entry(n int, e client.ContractEntry) {
 	w.author(e.Author)
 	w.line("- Entry: %s", code(e.EntryID))
 	verdict := brief(e.Signature)
-	if e.Sealed && e.Signature == client.SignatureHolds {
+	if payloadHolds(e) {
 		verdict = "holds over the encrypted payload"
 	}
 	if e.EventID != "" {

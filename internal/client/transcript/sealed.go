@@ -11,6 +11,11 @@ import (
 // who opened it, until the message keys prove it, and stands under a heading of its
 // own, apart from what is signed as it stands.
 
+// payloadHolds reports whether an entry is sealed, and its payload signed.
+func payloadHolds(e client.ContractEntry) bool {
+	return e.Sealed && (e.Signature == client.SignatureHolds || e.ByRelay && e.Event != nil)
+}
+
 // sealed says of a sealed entry what everybody can check of it.
 func (w *writer) sealed(n int, e client.ContractEntry) {
 	if e.Event != nil {

@@ -30,6 +30,10 @@ func sample(text string) client.Thread {
 	holds, private, unreadable := entry('3', client.SignatureHolds), entry('4', client.SignatureNone), entry('6', client.SignatureHolds)
 	holds.Event, private.EventID = event('3'), ""
 	unreadable.Sealed, unreadable.Unreadable = true, true
+	opened, byRelay := entry('9', client.SignatureHolds), entry('a', client.SignatureUnseen)
+	opened.Sealed, opened.Event = true, event('9')
+	byRelay.Sealed, byRelay.ByRelay, byRelay.Event = true, true, event('a')
+	opened.Event.Content, byRelay.Event.Content = "payload", "payload" // base64 by its shape
 	return client.Thread{
 		Contract: client.Contract{ID: "id", Status: "completed", Poster: client.Party{AgentID: text, PubKey: posterKey}, Worker: client.Party{AgentID: text, PubKey: workerKey},
 			Arbitrator: client.Party{AgentID: text}, Description: text, Decided: text, DecidedNote: text, Home: text, UpdatedAt: 9},
@@ -37,7 +41,7 @@ func sample(text string) client.Thread {
 			{To: "open", By: posterKey, CreatedAt: '1', Event: event('1'), Follows: true, Note: text},
 			{From: text, To: text, By: workerKey, CreatedAt: '5', Event: event('5'), Why: text},
 		},
-		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable},
+		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable, opened, byRelay},
 		Strangers: 2,
 	}
 }
@@ -150,7 +154,7 @@ func FuzzMarkdown(f *testing.F) {
 func TestVerdicts(t *testing.T) {
 	text := written(t, "word")
 	for _, want := range []string{
-		"- 1: signature holds\n", "- 1: signature holds over an encrypted payload", "- Signature: holds over the encrypted payload; event", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
+		"- 1: signature holds\n", "- 3: signature holds over an encrypted payload", "- Signature: holds over the encrypted payload; event", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
 		"- 1 more are private to the exporter", "- 2 events under the same contract id", "(**24h0m0s after its date**)", "- **Does not follow** from the moves before it", "**Incomplete**: `word`",
 		"### Decision: `completed`, by the `word`", "The exporter's key does not open it", "- poster (the exporter): ", "who calls itself `word`", "\n    word\n",
 	} {
@@ -176,7 +180,37 @@ func TestEvents(t *testing.T) {
 		}
 		ids = append(ids, ev.ID[:1])
 	}
-	if got := strings.Join(ids, ""); got != "135" {
+	if got := strings.Join(ids, ""); got != "1359a" {
 		t.Errorf("events %s", got)
+	}
+}
+
+// TestSealedTextsStandApart: what a signature does not cover as it stands is under
+// a heading of its own, with whose word it is; and nowhere when it is left out.
+func TestSealedTextsStandApart(t *testing.T) {
+	text := written(t, "word")
+	record, sealed, found := strings.Cut(text, "\n## Sealed texts\n")
+	if !found || strings.Count(sealed, "\n    word\n") < 2 {
+		t.Fatalf("no sealed texts in\n%s", text)
+	}
+	for _, want := range []string{"**No signature covers these texts as they stand.**", "Opened with the exporter's key: the exporter's word", "Opened by the relay, which keeps the exporter's key: the relay's word"} {
+		if !strings.Contains(sealed, want) {
+			t.Errorf("%q is not in\n%s", want, sealed)
+		}
+	}
+	for part := range strings.SplitSeq(record, "\n### ") {
+		if strings.Contains(part, "payload") && strings.Contains(part, "Signature: holds") && strings.Contains(part, "\n    word\n") {
+			t.Errorf("a sealed text stands under its signature:\n%s", part)
+		}
+	}
+	if n := strings.Count(record, "SHA-256 `"); n != 2 {
+		t.Errorf("%d payloads have a hash", n)
+	}
+	var b bytes.Buffer
+	if err := Markdown(&b, sample("word"), Options{By: posterKey, At: time.Unix(0, 0), Closed: true}); err != nil {
+		t.Fatal(err)
+	}
+	if closed := b.String(); strings.Contains(closed, "## Sealed texts") || strings.Count(closed, "What it says was left out.") != 2 {
+		t.Errorf("left out, and there:\n%s", closed)
 	}
 }
