@@ -1,13 +1,16 @@
 package client_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
 	"engramd/internal/contracts/contracttest"
@@ -107,5 +110,52 @@ func TestOrderIsKeptAsItCame(t *testing.T) {
 	}
 	if th = thread(t, contractsOf(t, "stranger", url), id); th.Order != nil {
 		t.Errorf("a stranger has the order %s", th.Order)
+	}
+}
+
+// TestWhatARelayOpensIsItsWord: a relay that says what is in a sealed entry is not
+// believed to the party that can open it, and to others it is its word, unsigned.
+func TestWhatARelayOpensIsItsWord(t *testing.T) {
+	var lie atomic.Pointer[[]byte]
+	url := contracttest.Start(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body := lie.Load(); body != nil && strings.HasSuffix(r.URL.Path, "/memory") {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write(*body) // the client sees what is missing
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}).URL
+	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
+	id := example(t, poster, worker, true)
+	said := done[client.ContractEntry](t)(poster.Say(t.Context(), id, "", client.Saying{Type: "message", Content: "the truth", Sealed: true}))
+	npub, err := nip19.EncodePublicKey(poster.PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]any{"contract_id": id, "total": 1, "entries": []any{map[string]any{
+		"entry_id": said.EntryID, "contract_id": id, "author_agent_id": poster.PubKey(), "author_npub": npub, "type": "message", "visibility": "shared",
+		"content": "a lie", "attachments": []string{}, "nostr_event_id": said.EventID, "created_at": time.Unix(said.CreatedAt, 0).UTC().Format(time.RFC3339),
+		"encrypted": true, "opened": true, "event": said.Event,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lie.Store(&body)
+	for name, want := range map[string]client.ContractEntry{
+		"poster":   {Content: "the truth", Signature: client.SignatureDiffers},
+		"worker":   {Content: "the truth", Signature: client.SignatureDiffers},
+		"stranger": {Content: "a lie", Signature: client.SignatureUnseen, ByRelay: true},
+	} {
+		found := false
+		for _, e := range thread(t, contractsOf(t, name, url), id).Entries {
+			if e.EventID == said.EventID {
+				found = e.Content == want.Content && e.Signature == want.Signature && e.ByRelay == want.ByRelay
+			}
+		}
+		if !found {
+			t.Errorf("%s reads something else", name)
+		}
 	}
 }
