@@ -179,6 +179,9 @@ func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author,
 
 // decide resolves a dispute for the operator or the arbitrator.
 func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
+	if len(r.Event) > 0 && string(r.Event) != "null" {
+		return Wrong("event", "who is no party sends none")
+	}
 	by := "operator"
 	if v.role == arbitrator {
 		by = "arbitrator"

@@ -54,15 +54,14 @@ func (p *searching) searchMoves(ctx context.Context, known *names) error {
 		if err != nil {
 			return err
 		}
-		moves, err := p.s.moved(ctx, p.v, rows, known, false)
-		if err != nil {
+		err = p.s.inTurn(ctx, p.v, rows, known, func() error {
+			moves, err := p.s.apart(ctx, p.v, rows, known, false)
+			if err == nil {
+				p.noted(moves, rows)
+			}
 			return err
-		}
-		size := 0
-		for i := range rows {
-			size += len(rows[i].Data)
-		}
-		if err := p.s.turn(ctx, size, func() error { p.noted(moves, rows); return nil }); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		if p.moves >= total || len(rows) == 0 {

@@ -79,7 +79,18 @@ func (s *Service) Transitions(ctx context.Context, c Caller, id string, q Transi
 
 // moved is rows as the API shows them, with their events if they are wanted.
 func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
-	out, size := make([]Transition, 0, len(rows)), 0
+	var out []Transition
+	err := s.inTurn(ctx, v, rows, known, func() (err error) {
+		out, err = s.apart(ctx, v, rows, known, events)
+		return err
+	})
+	return out, err
+}
+
+// inTurn runs fn, which takes rows apart, when it is the caller's turn; without
+// rows there is nothing to wait for.
+func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, known *names, fn func() error) error {
+	size := 0
 	for i := range rows {
 		size += len(rows[i].Data)
 	}
@@ -88,17 +99,23 @@ func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, k
 			known.of(ctx, key) // a look at the database, not to be made in a turn
 		}
 	}
-	err := s.turn(ctx, size, func() error {
-		for i := range rows {
-			t, err := s.transition(ctx, v, &rows[i], known, events)
-			if err != nil {
-				return err
-			}
-			out = append(out, t)
+	if len(rows) == 0 {
+		return fn()
+	}
+	return s.turn(ctx, size, fn)
+}
+
+// apart takes rows apart.
+func (s *Service) apart(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
+	out := make([]Transition, 0, len(rows))
+	for i := range rows {
+		t, err := s.transition(ctx, v, &rows[i], known, events)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return out, err
+		out = append(out, t)
+	}
+	return out, nil
 }
 
 func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove, known *names, events bool) (Transition, error) {
