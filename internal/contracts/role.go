@@ -47,12 +47,6 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 		return nil, err
 	}
 	if v.ContractPair == nil {
-		v.ContractPair, err = s.store.ContractTalk(ctx, id, c.PubKey)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if v.ContractPair == nil {
 		return nil, errNotFound("contract")
 	}
 	if s.isDue(v.ContractPair) {

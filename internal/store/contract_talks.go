@@ -3,12 +3,13 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 )
 
 // A contract of which only entries are known is its parties' (contract_talks). Of several pairs under one id a key is shown
 // the one that has two keys and came first: what a key says to itself is a contract while it says nothing to another.
 const (
-	columnsTalk = `contract, a, b, first, '', at, zeroblob(32), at, 0, NULL, NULL`
+	columnsTalk = `contract, a, b, first, at`
 	sqlTalk     = `SELECT ` + columnsTalk + ` FROM contract_talks WHERE contract = ?1 AND (a = ?2 OR b = ?2) ORDER BY a = b, n LIMIT 1`
 	talksOf     = ` AND NOT EXISTS (SELECT 1 FROM contract_talks AS o WHERE o.contract = t.contract AND (o.a = ?1 OR o.b = ?1)
 		AND (o.a = o.b, o.n) < (t.a = t.b, t.n))`
@@ -60,11 +61,18 @@ func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int
 	return out, total, err
 }
 
-// scanTalk reads columnsTalk. No event led there.
+// scanTalk reads columnsTalk.
 func scanTalk(v []driver.Value) (*ContractPair, error) {
-	p, err := scanPair(v)
-	if err == nil {
-		p.EventID = ""
+	contract, ok := v[0].(string)
+	at, is := v[4].(int64)
+	if !ok || !is {
+		return nil, fmt.Errorf("contract without a state: %w", errStoredRow)
 	}
-	return p, err
+	p := &ContractPair{Contract: contract, Poster: hexOf(v[3]), MovedAt: at, At: at}
+	for _, key := range v[1:3] {
+		if k := hexOf(key); k != p.Poster {
+			p.Worker = k
+		}
+	}
+	return p, nil
 }

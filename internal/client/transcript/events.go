@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -12,26 +11,29 @@ import (
 	"engramd/internal/wire"
 )
 
-// Signed are the events of a thread, states and entries, oldest first, each once.
+// Signed are the events of a thread, states and entries, each once, in an order in
+// which a relay takes them.
 // All of them have been verified.
 func Signed(t client.Thread) []*nostr.Event {
-	seen := map[string]bool{}
+	at := map[string]int64{}
 	var all []*nostr.Event
-	add := func(ev *nostr.Event) {
-		if ev != nil && !seen[ev.ID] {
-			seen[ev.ID] = true
+	add := func(ev *nostr.Event, place int64) {
+		if ev == nil {
+			return
+		}
+		if _, seen := at[ev.ID]; !seen {
+			at[ev.ID] = place
 			all = append(all, ev)
 		}
 	}
-	for _, m := range t.Moves {
-		add(m.Event)
+	moves, entries := places(t)
+	for i, m := range t.Moves {
+		add(m.Event, moves[i])
 	}
-	for _, e := range t.Entries {
-		add(e.Event)
+	for i, e := range t.Entries {
+		add(e.Event, entries[i])
 	}
-	slices.SortFunc(all, func(a, b *nostr.Event) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
+	slices.SortStableFunc(all, func(a, b *nostr.Event) int { return cmp.Compare(at[a.ID], at[b.ID]) })
 	return all
 }
 

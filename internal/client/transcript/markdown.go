@@ -77,11 +77,12 @@ func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", 
 
 func (w *writer) records() []record {
 	var all []record
-	for _, m := range w.t.Moves {
-		all = append(all, record{at: m.CreatedAt, id: m.Event.ID, move: &m})
+	moves, entries := places(w.t)
+	for i, m := range w.t.Moves {
+		all = append(all, record{at: moves[i], id: m.Event.ID, move: &m})
 	}
-	for _, e := range w.t.Entries {
-		all = append(all, record{at: e.CreatedAt, id: cmp.Or(e.EventID, e.EntryID), entry: &e})
+	for i, e := range w.t.Entries {
+		all = append(all, record{at: entries[i], id: cmp.Or(e.EventID, e.EntryID), entry: &e})
 	}
 	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 	return all

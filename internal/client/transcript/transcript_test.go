@@ -214,3 +214,28 @@ func TestSealedTextsStandApart(t *testing.T) {
 		t.Errorf("left out, and there:\n%s", closed)
 	}
 }
+
+// TestEventsStandAsRelaysTakeThem: a move comes behind the one it follows though it
+// is dated before it, and its author's entry behind the move.
+func TestEventsStandAsRelaysTakeThem(t *testing.T) {
+	signed := func(id, by string, at int64) *nostr.Event {
+		return &nostr.Event{ID: strings.Repeat(id, 64), PubKey: by, CreatedAt: nostr.Timestamp(at), Tags: nostr.Tags{}}
+	}
+	move := func(id, by string, at int64) client.ContractMove {
+		return client.ContractMove{By: by, CreatedAt: at, Event: signed(id, by, at), Follows: true}
+	}
+	entry := func(id, by string, at int64) client.ContractEntry {
+		return client.ContractEntry{Author: client.Party{PubKey: by}, CreatedAt: at, Event: signed(id, by, at), Signature: client.SignatureHolds}
+	}
+	th := client.Thread{
+		Moves:   []client.ContractMove{move("c", posterKey, 130), move("b", workerKey, 100), move("a", posterKey, 140)},
+		Entries: []client.ContractEntry{entry("1", workerKey, 101), entry("0", posterKey, 140)},
+	}
+	got := ""
+	for _, ev := range Signed(th) {
+		got += ev.ID[:1]
+	}
+	if got != "cb1a0" {
+		t.Errorf("events %s", got)
+	}
+}
