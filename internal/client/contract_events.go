@@ -126,22 +126,28 @@ func (c *Client) entryOfEvent(ev *nostr.Event) (ContractEntry, bool) {
 	if niptemp.CheckEntry(ev) != nil {
 		return ContractEntry{}, false
 	}
-	e := ContractEntry{Type: tagValue(ev, "t"), Visibility: VisibilityShared, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID, Event: ev, Signature: SignatureHolds}
-	text := ev.Content
-	if niptemp.IsSealed(ev) {
-		e.Sealed = true
-		var err error
-		if text, err = c.unsealed(ev); err != nil {
-			e.Unreadable, text = true, ""
-		}
+	if !niptemp.IsSealed(ev) {
+		return contractEntryOf(ev, ev.Content), true
 	}
+	text, err := c.unsealed(ev)
+	e := contractEntryOf(ev, text)
+	if err != nil {
+		e.Unreadable, e.Content = true, ""
+	}
+	return e, true
+}
+
+// contractEntryOf is an entry of which text is the content, decrypted where it is sealed.
+func contractEntryOf(ev *nostr.Event, text string) ContractEntry {
+	e := ContractEntry{Type: tagValue(ev, "t"), Visibility: VisibilityShared, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID, Event: ev, Signature: SignatureHolds,
+		Sealed: niptemp.IsSealed(ev)}
 	body := entryBodyOf(text)
 	if e.Sealed && body.Content == "" {
 		body = entryBody{Content: text} // what is sealed need not be a JSON object
 	}
 	e.EntryID, e.Content, e.Attachments = entryIDOf(ev, body), body.Content, body.Attachments
 	e.Author = Party{cmp.Or(tagValue(ev, "agentry:author"), body.AuthorAgentID), ev.PubKey}
-	return e, true
+	return e
 }
 
 // unsealed decrypts an entry between us and another.
@@ -165,7 +171,7 @@ func (w wireEntry) says(ev *nostr.Event, e ContractEntry) bool {
 	if PubKeyOf(w.AuthorNpub) != ev.PubKey || w.EntryID != e.EntryID || w.Type != e.Type || int64(w.CreatedAt) != e.CreatedAt {
 		return false
 	}
-	if e.Sealed {
+	if e.Sealed && !w.Opened {
 		return w.Content == ev.Content
 	}
 	return w.Content == e.Content && slices.Equal(w.Attachments, e.Attachments)
@@ -177,8 +183,9 @@ type ContractMove struct {
 	By        string // pubkey of its author
 	Note      string
 	CreatedAt int64
-	ArrivedAt int64        // when the relay that keeps the contract took it; 0 where unknown
+	ArrivedAt int64        // when the relay that keeps the contract took it, or else another; 0 where unknown
 	N         int64        // as of an entry
+	Withdrawn *Withdrawal  // nil if it was not, as far as is known; what it did stands
 	Event     *nostr.Event // verified
 	// Follows says that the move is allowed after those before it that were
 	// seen; Why says why not.

@@ -54,7 +54,8 @@ func (w wireContract) contract(home string) (Contract, error) {
 	if w.Decided != nil {
 		c.Decided, c.DecidedNote = w.Decided.By, w.Decided.Note
 	}
-	if checkContractID(c.ID) != nil || c.Poster.PubKey == "" || !validStatus(c.Status) {
+	c.Stateless = c.Status == ""
+	if checkContractID(c.ID) != nil || c.Poster.PubKey == "" || !c.Stateless && !validStatus(c.Status) {
 		return Contract{}, fmt.Errorf("%w: what it calls a contract is none", ErrMisbehaved)
 	}
 	return c, nil
@@ -77,6 +78,7 @@ type wireEntry struct {
 	K             int64           `json:"k"`
 	Withdrawn     *wireWithdrawal `json:"withdrawn"`
 	Encrypted     bool            `json:"encrypted"`
+	Opened        bool            `json:"opened"`
 	Event         json.RawMessage `json:"event"`
 }
 
@@ -97,6 +99,7 @@ type apiThread struct {
 	has      bool // the relay has an API
 	contract *Contract
 	entries  []wireEntry
+	moves    []wireMove
 }
 
 // apiContract asks one relay's API for a contract. ErrNoAPI is no failure: has
@@ -111,7 +114,7 @@ func (c *Client) apiContract(ctx context.Context, t target, id string) apiThread
 		if contract, err = w.contract(t.url); err == nil && contract.ID != id {
 			err = fmt.Errorf("%w: it answered with another contract", ErrMisbehaved)
 		}
-		if err == nil {
+		if err == nil && !contract.Stateless { // of which entries tell as much
 			a.contract = &contract
 		}
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNoAPI), errors.Is(err, ErrInvalid):

@@ -27,6 +27,9 @@ func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) 
 	case len(r.Note) > s.limits.Content:
 		return Contract{}, Refuse(TooLarge, "note has more than %d bytes", s.limits.Content)
 	}
+	if v.talk() {
+		return Contract{}, Refuse(Conflict, "No state of the contract is known: it begins with an open, which creates it.")
+	}
 	byParty, err := s.mayMove(ctx, v, r.Status)
 	if err != nil {
 		return Contract{}, err
@@ -176,6 +179,9 @@ func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author,
 
 // decide resolves a dispute for the operator or the arbitrator.
 func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
+	if len(r.Event) > 0 && string(r.Event) != "null" {
+		return Wrong("event", "who is no party sends none")
+	}
 	by := "operator"
 	if v.role == arbitrator {
 		by = "arbitrator"

@@ -24,6 +24,9 @@ type Submitter interface {
 type Signer interface {
 	// Holds reports whether the server holds the key of a pubkey in hex.
 	Holds(ctx context.Context, pubkey string) (bool, error)
+	// Conversation is the NIP-44 key between a key that the server holds and
+	// another. Without the first the error is an *Error.
+	Conversation(ctx context.Context, pubkey, other string) ([32]byte, error)
 	// Sign completes ev, which has everything but ID and Sig, with the key of
 	// ev.PubKey. Without it the error is an *Error.
 	Sign(ctx context.Context, ev *nostr.Event) error

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/gate"
 	"engramd/internal/policy"
@@ -203,6 +204,14 @@ func (a *agents) Sign(_ context.Context, ev *nostr.Event) error {
 		return Refuse(Conflict, "no key is held")
 	}
 	return ev.Sign(k.Secret)
+}
+
+func (a *agents) Conversation(_ context.Context, pubkey, other string) ([32]byte, error) {
+	k, ok := a.keys[pubkey]
+	if !ok {
+		return [32]byte{}, Refuse(Forbidden, "no key is held")
+	}
+	return nip44.GenerateConversationKey(other, k.Secret)
 }
 
 func (a *agents) ByAgent(_ context.Context, name string) (*Identity, error) {

@@ -15,6 +15,7 @@ import (
 var allowed = map[string][]string{
 	"nips/nipae":                 {},
 	"nips/niptemp":               {"nips/nipae"},
+	"nips/disclose":              {"nips/nipae"},
 	"migrations":                 {},
 	"internal/config":            {},
 	"internal/metrics":           {},
@@ -43,8 +44,9 @@ var allowed = map[string][]string{
 	"internal/session":           {"internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":              {},
-	"internal/client":            {"nips/nipae", "nips/niptemp", "internal/when", "internal/wire"},
+	"internal/client":            {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript": {"internal/client", "internal/wire"},
+	"internal/client/evidence":   {"internal/client", "internal/wire", "nips/niptemp"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"internal/share", "nips/niptemp", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -59,7 +61,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets", "internal/when"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
-	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/client/transcript", "internal/mcp", "internal/secrets", "internal/wire",
+	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},

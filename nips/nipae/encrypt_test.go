@@ -18,7 +18,7 @@ import (
 // Seal with.
 func encrypt(tb testing.TB, k ConversationKey, random io.Reader, plain string) string {
 	tb.Helper()
-	padded := make([]byte, 2+paddedSize(max(1, len(plain))))
+	padded := make([]byte, 2+PaddedSize(max(1, len(plain))))
 	binary.BigEndian.PutUint16(padded, uint16(len(plain)))
 	copy(padded[2:], plain)
 	return encryptPadded(tb, k, random, padded)

@@ -52,12 +52,12 @@ func CheckPayload(content string) error {
 // isPadded reports whether NIP-44 pads some plaintext of 1 to 65,535 bytes to
 // n bytes. Padding is idempotent: the padded sizes are those it leaves alone.
 func isPadded(n int) bool {
-	return n >= minPadded && n <= maxPadded && paddedSize(n) == n
+	return n >= minPadded && n <= maxPadded && PaddedSize(n) == n
 }
 
-// paddedSize is NIP-44's calc_padded_len for n ≥ 1: the next multiple of an
+// PaddedSize is NIP-44's calc_padded_len for n ≥ 1: the next multiple of an
 // eighth of the next power of two, and at least 32.
-func paddedSize(n int) int {
+func PaddedSize(n int) int {
 	if n <= minPadded {
 		return minPadded
 	}

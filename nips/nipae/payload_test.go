@@ -45,8 +45,8 @@ func payload(size int) string {
 func TestPaddedSizesAreExact(t *testing.T) {
 	valid := paddedSizes()
 	for n := 1; n <= 65535; n++ {
-		if paddedSize(n) != paddedByTheBook(n) {
-			t.Fatalf("paddedSize(%d) = %d, want %d", n, paddedSize(n), paddedByTheBook(n))
+		if PaddedSize(n) != paddedByTheBook(n) {
+			t.Fatalf("PaddedSize(%d) = %d, want %d", n, PaddedSize(n), paddedByTheBook(n))
 		}
 	}
 	for n := -10; n <= 140_000; n++ {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/contracts"
 	"engramd/internal/gate"
@@ -58,17 +59,7 @@ func (r *Registry) Holds(ctx context.Context, pubkey string) (bool, error) {
 // need be, to be after all that this key signed for the contract before. Errors: Unavailable without a master key,
 // Forbidden when the key is not kept, RateLimited when so much was signed that time ran too far ahead of the clock.
 func (r *Registry) Sign(ctx context.Context, ev *nostr.Event) error {
-	if err := r.ready(); err != nil {
-		return err
-	}
-	a, err := r.o.Store.AgentByKey(ctx, ev.PubKey)
-	if err != nil {
-		return err
-	}
-	if a == nil || a.Sealed == nil {
-		return contracts.Refuse(contracts.Forbidden, "the relay does not keep the key of this agent, who must send the signed event")
-	}
-	secret, err := r.secret(a)
+	secret, err := r.kept(ctx, ev.PubKey)
 	if err != nil {
 		return err
 	}
@@ -78,10 +69,38 @@ func (r *Registry) Sign(ctx context.Context, ev *nostr.Event) error {
 	if ev.Tags == nil {
 		ev.Tags = nostr.Tags{}
 	}
-	if err := ev.Sign(secret); err != nil || ev.PubKey != a.PubKey {
+	author := ev.PubKey
+	if err := ev.Sign(secret); err != nil || ev.PubKey != author {
 		return errors.New("a kept key does not sign")
 	}
 	return nil
+}
+
+// Conversation is the NIP-44 key between a key that is kept and another. Errors are those of Sign.
+func (r *Registry) Conversation(ctx context.Context, pubkey, other string) (key [32]byte, err error) {
+	secret, err := r.kept(ctx, pubkey)
+	if err != nil {
+		return key, err
+	}
+	if key, err = nip44.GenerateConversationKey(other, secret); err != nil {
+		return key, errors.New("a kept key has no conversation with another") // no cause: it could quote a key
+	}
+	return key, nil
+}
+
+// kept is the secret key of a pubkey in hex: Unavailable without a master key, Forbidden when it is not kept.
+func (r *Registry) kept(ctx context.Context, pubkey string) (string, error) {
+	if err := r.ready(); err != nil {
+		return "", err
+	}
+	a, err := r.o.Store.AgentByKey(ctx, pubkey)
+	if err != nil {
+		return "", err
+	}
+	if a == nil || a.Sealed == nil {
+		return "", contracts.Refuse(contracts.Forbidden, "the relay does not keep the key of this agent, who must send the signed event")
+	}
+	return r.secret(a)
 }
 
 // stamp raises created_at.

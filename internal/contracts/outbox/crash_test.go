@@ -218,3 +218,7 @@ func (strangers) Seal(text, _ []byte) ([]byte, error)                           
 func (strangers) Open(sealed, _ []byte) ([]byte, error)                         { return sealed, nil }
 func (strangers) ByAgent(context.Context, string) (*contracts.Identity, error)  { return nil, nil }
 func (strangers) ByPubKey(context.Context, string) (*contracts.Identity, error) { return nil, nil }
+
+func (strangers) Conversation(context.Context, string, string) (k [32]byte, err error) {
+	return k, errKilled
+}

@@ -1,0 +1,140 @@
+// Package disclose opens one NIP-44 v2 payload to somebody who is no party of
+// the conversation, without the conversation key: by the payload's own message
+// keys. Whoever holds a conversation key can make those of any payload in it;
+// they open this one and no other. It has no I/O, no clock and no state.
+//
+// The message keys are a proof as well, as far as Open is strict: the MAC binds
+// its own key to what was signed, and of other ChaCha20 keys nearly all decrypt
+// to noise without the padding of NIP-44 or without valid UTF-8. Nobody chooses
+// what such noise says, so who signed a payload cannot open it as another
+// sentence.
+package disclose
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/chacha20"
+
+	"engramd/nips/nipae"
+)
+
+// Size is how many bytes message keys have: 32 of ChaCha20's key, 12 of its
+// nonce, 32 of the MAC's key.
+const Size = 76
+
+// Keys are the message keys of one payload. They print as "[redacted]", because
+// whoever has them and the payload can read it.
+type Keys [Size]byte
+
+// What there is to refuse.
+var (
+	// ErrPayload says that a content is no NIP-44 v2 payload.
+	ErrPayload = nipae.ErrPayload
+	// ErrKeys says that a text is not 152 lower-case hex digits.
+	ErrKeys = errors.New("message keys are 152 lower-case hex digits")
+	// ErrMAC says that these are not the keys of this payload.
+	ErrMAC = errors.New("the message keys are not those of this payload: its MAC is wrong")
+	// ErrPadding says that what was encrypted is not padded as NIP-44 pads it.
+	ErrPadding = errors.New("what was encrypted is not padded as NIP-44 pads it")
+	// ErrText says that what was encrypted is no text.
+	ErrText = errors.New("what was encrypted is not valid UTF-8")
+)
+
+// KeysOf makes the message keys of a payload from the conversation key of its
+// two parties: HKDF-expand over the payload's nonce.
+func KeysOf(conversation [32]byte, payload string) (Keys, error) {
+	var k Keys
+	raw, err := decode(payload)
+	if err != nil {
+		return k, err
+	}
+	expanded, err := hkdf.Expand(sha256.New, conversation[:], string(raw.nonce), Size)
+	if err != nil {
+		return k, fmt.Errorf("message keys: %w", err)
+	}
+	copy(k[:], expanded)
+	return k, nil
+}
+
+// ParseKeys reads what Hex gives. The error is ErrKeys.
+func ParseKeys(text string) (Keys, error) {
+	var k Keys
+	if len(text) != 2*Size {
+		return k, ErrKeys
+	}
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return k, ErrKeys
+		}
+	}
+	_, err := hex.Decode(k[:], []byte(text))
+	return k, err
+}
+
+// Hex is the keys as they are handed over: 152 lower-case hex digits.
+func (k Keys) Hex() string { return hex.EncodeToString(k[:]) }
+
+// String is "[redacted]".
+func (k Keys) String() string { return "[redacted]" }
+
+// GoString is "[redacted]".
+func (k Keys) GoString() string { return "[redacted]" }
+
+// Open decrypts a payload by its message keys. It demands that the MAC is right,
+// that the text is padded with zeros to exactly the size that NIP-44 pads it to,
+// and that it is valid UTF-8, so that there is one text at most for a payload.
+// Errors are ErrPayload, ErrMAC, ErrPadding and ErrText.
+func Open(payload string, k Keys) (string, error) {
+	raw, err := decode(payload)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, k[44:])
+	mac.Write(raw.nonce)
+	mac.Write(raw.ciphertext)
+	if !hmac.Equal(mac.Sum(nil), raw.mac) {
+		return "", ErrMAC
+	}
+	stream, err := chacha20.NewUnauthenticatedCipher(k[:32], k[32:44])
+	if err != nil {
+		return "", fmt.Errorf("message keys: %w", err)
+	}
+	padded := make([]byte, len(raw.ciphertext))
+	stream.XORKeyStream(padded, raw.ciphertext)
+	size := int(binary.BigEndian.Uint16(padded))
+	if size == 0 || len(padded) != 2+nipae.PaddedSize(size) {
+		return "", ErrPadding
+	}
+	text, rest := padded[2:2+size], padded[2+size:]
+	for _, b := range rest {
+		if b != 0 {
+			return "", ErrPadding
+		}
+	}
+	if !utf8.Valid(text) {
+		return "", ErrText
+	}
+	return string(text), nil
+}
+
+// parts are those of a payload behind its version.
+type parts struct{ nonce, ciphertext, mac []byte }
+
+func decode(payload string) (parts, error) {
+	if err := nipae.CheckPayload(payload); err != nil {
+		return parts{}, err
+	}
+	raw, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil {
+		return parts{}, fmt.Errorf("%w: %w", ErrPayload, err)
+	}
+	return parts{raw[1:33], raw[33 : len(raw)-32], raw[len(raw)-32:]}, nil
+}
