@@ -17,11 +17,12 @@ type ThreadMove struct {
 const (
 	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is 0 where the pair is the offer alone, and ?5 is 0
 	// for who sees nothing that was withdrawn. Where another took the offer first it has a thread of its own.
-	movesOfPair = `SELECT n, seq FROM contract_moves WHERE thread = ?1 AND (?4 OR author = ?3 AND other = ?3) AND (?5 OR withdrawn = 0)
-		UNION ALL SELECT n, seq FROM contract_moves WHERE thread = ?2 AND ?2 <> ?1 AND author = ?3 AND other = ?3 AND (?5 OR withdrawn = 0)`
-	sqlMovesCount = `SELECT count(*) FROM (` + movesOfPair + `)`
+	movesOwn   = ` FROM contract_moves WHERE thread = ?1 AND (?4 OR author = ?3 AND other = ?3) AND (?5 OR withdrawn = 0)`
+	movesOffer = ` FROM contract_moves WHERE thread = ?2 AND ?2 <> ?1 AND author = ?3 AND other = ?3 AND (?5 OR withdrawn = 0)`
+
+	sqlMovesCount = `SELECT (SELECT count(*)` + movesOwn + `) + (SELECT count(*)` + movesOffer + `)`
 	sqlMoves      = `SELECT m.n, m.arrived_at, m.withdrawn, m.request, coalesce(h.json, e.json)
-		FROM (` + movesOfPair + ` ORDER BY n, seq LIMIT ?6 OFFSET ?7) AS p
+		FROM (SELECT n, seq` + movesOwn + ` UNION ALL SELECT n, seq` + movesOffer + ` ORDER BY n, seq LIMIT ?6 OFFSET ?7) AS p
 		CROSS JOIN contract_moves AS m ON m.seq = p.seq
 		LEFT JOIN history AS h ON h.seq = p.seq LEFT JOIN events AS e ON e.seq = p.seq ORDER BY p.n, p.seq`
 )
