@@ -164,6 +164,7 @@ func gateTableHeads() []*nostr.Event {
 		relaytest.Entry(worker, agent.Pub, "contract-5", "deliverable", "a cedar box", next()),
 		relaytest.State(stranger, second.Pub, "contract-6", "open", "", next()), // his own; contract-5 is taken
 		relaytest.Entry(stranger, second.Pub, "contract-5", "message", "a stranger's cedar", next()),
+		relaytest.Entry(stranger, second.Pub, "contract-6", "message", "his cedar where it is his", next()),
 
 		sign(stranger, 21059, relaytest.Seal(stranger, agent.Pub, "x", "w3"), p(agent)),
 		sign(agent, 21059, relaytest.Seal(agent, owner.Pub, "x", "w4"), p(owner)),

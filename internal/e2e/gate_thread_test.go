@@ -567,7 +567,7 @@ func TestGateThreadsAreReached(t *testing.T) {
 	run := gateRun{events: gateTableEvents(), private: gateTablePrivate()}
 	statuses, sizes := map[int]int{}, map[int]int{}
 	for _, who := range []string{"", gateStranger.Pub, gateAgent.Pub, gateWorker.Pub, gateOwner.Pub} {
-		for _, contract := range []string{"contract-5", "contract-0"} {
+		for _, contract := range []string{"contract-5", "contract-6", "contract-0"} {
 			for _, contracts := range []string{"contract", "parties"} {
 				run.options.Contracts = contracts
 				s, status := run.sceneOf(who, contract)
