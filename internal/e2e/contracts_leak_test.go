@@ -86,7 +86,7 @@ func TestContracts_PrivateEntriesLeaveByNoWay(t *testing.T) {
 	history := string(relay.Run(nil, "export", "--history", "--data", relay.Data).Stdout)
 	l.in("export --history", history, 1000)
 	for _, agent := range []*contractAgent{poster, worker, stranger} {
-		engramd(t, relay, "snapshot", "--agent", agent.key.Pub)
+		engramd(t, relay, "snapshot", "--allow-empty", "--agent", agent.key.Pub)
 	}
 	l.inBundles(relay, poster.key, worker.key)
 	file := filepath.Join(t.TempDir(), "copy.db")

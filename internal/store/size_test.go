@@ -8,12 +8,21 @@ import (
 	"engramd/internal/wire"
 )
 
-// mostOnDisk bounds what an event takes on disk as a multiple of its JSON, indexes, search and free pages included: the target
-// of 70-performance for events of about 500 bytes, which is met by notes, by notes with two tags, and by engrams.
-const mostOnDisk = 1.6
+// mostOnDisk bounds what an event takes on disk as a multiple of its JSON, indexes, search and free pages included. The target
+// of 70-performance for events of about 500 bytes is 1.6; what the tables take when they are empty is not counted here, and
+// the bound is lower for that.
+const mostOnDisk = 1.56
 
 func TestBytesOnDisk(t *testing.T) {
 	keys := authors(200)
+	nothing, err := store.Open(t.Context(), storetest.Options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nothing.Close(); err != nil {
+		t.Fatal(err)
+	}
+	empty, _ := nothing.Sizes() // a page for each table and index: no event takes that
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
 			events := 20_000
@@ -39,8 +48,8 @@ func TestBytesOnDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			size, _ := s.Sizes()
-			ratio := float64(size) / float64(json)
-			t.Logf("%d bytes of JSON per event, %.2f times that on disk", json/int64(events), ratio)
+			ratio := float64(size-empty) / float64(json)
+			t.Logf("%d bytes of JSON per event, %.3f times that on disk, beside %d bytes of an empty store", json/int64(events), ratio, empty)
 			if ratio > mostOnDisk {
 				t.Errorf("%s: %.2f times the JSON, at most %.2f", w.name, ratio, mostOnDisk)
 			}
