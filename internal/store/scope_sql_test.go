@@ -47,6 +47,8 @@ var noScope = map[string]string{
 	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes", "Store.RecordDecision": "writes",
 	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
 	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
+	"Store.AgentPage": "names, for the operator", "Store.AgentProvisioned": "a yes or no for the write policy about a key the operator had made", "Store.DropAgent": "writes", "Store.DropTokens": "writes",
+	"Store.Reseal": "writes", "Store.MasterKey": "a check value", "FoldName": "a text",
 	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
 	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
 	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
