@@ -42,7 +42,7 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 	},
 		a.contractNewCommand(), a.contractLsCommand(), a.contractShowCommand(), a.contractMoveCommand(), a.contractDecideCommand(), a.contractSayCommand(),
 		a.contractDiscloseCommand(), a.contractDisclosedCommand(),
-		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(),
+		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(), a.contractVerifyCommand(),
 	)
 	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return c

@@ -12,14 +12,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/client/evidence"
 	paper "engramd/internal/client/transcript"
 )
 
 // Files of an export.
 const (
-	exportEvents     = "events.jsonl"
+	exportEvents     = evidence.EventsFile
+	exportOrder      = evidence.OrderFile
 	exportTranscript = "transcript.md"
-	exportOrder      = "order.json"
 )
 
 func (a *app) contractExportCommand() *cobra.Command {
@@ -39,9 +40,11 @@ func (a *app) contractExportCommand() *cobra.Command {
                  when it was created by its author's word, and when it arrived, if known
 
 The transcript has the private entries of your own side too, marked as such: they are not
-signed. --shared-only leaves them out, for a file that is given to others. What an answer
-that is not whole would leave out is not exported, unless --allow-partial: then the
-transcript says that it may lack something.`,
+signed. What encrypted entries say stands apart, because the signature covers only the
+payload. --shared-only leaves both out, for a file that is given to others: an encrypted
+entry is there with the size and hash of its payload. What an answer that is not whole
+would leave out is not exported, unless --allow-partial: then the transcript says that it
+may lack something. engramctl contract verify checks the folder.`,
 		Example: `  engramctl contract export ID --to dispute
   engramctl contract export ID --to for-the-arbitrator --shared-only`,
 		Args: arguments("ID"),
@@ -60,6 +63,7 @@ transcript says that it may lack something.`,
 				o.Withheld = len(t.Entries)
 				t.Entries = t.Select(client.EntryFilter{Visibility: client.VisibilityShared})
 				o.Withheld -= len(t.Entries)
+				o.Closed = true
 			}
 			if err := writeExport(a.path(to), t, o); err != nil {
 				return err

@@ -19,7 +19,8 @@ func (a *app) contractLsCommand() *cobra.Command {
 		Use:   "ls [--status STATUS] [--json]",
 		Short: "List the key's contracts",
 		Long: `List the contracts that the key is a party of, the one changed last first: status, role,
-time of the last change, id, and the beginning of the description.`,
+time of the last change, id, and the beginning of the description. One of which only
+entries are known, and no state, is "unknown", and your role in it is that of a party.`,
 		Example: `  engramctl contract ls --status open
   engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
 		Args: cobra.NoArgs,

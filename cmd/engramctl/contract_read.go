@@ -71,6 +71,8 @@ type threadOut struct {
 	Status     string             `json:"status"`
 	Entries    []contractEntryOut `json:"entries"` // in the order of arrival
 	Total      int                `json:"total"`   // that fit, not only those shown
+	// Moves are, of a search, those whose notes have the words.
+	Moves []moveOut `json:"moves,omitempty"`
 }
 
 // entryFlags choose entries.
@@ -136,8 +138,9 @@ func (a *app) contractSearchCommand() *cobra.Command {
 		Use:   "search ID QUERY [--type TYPE] [--json]",
 		Short: "Find entries of a contract by their text",
 		Long: `Find entries of a contract that have every word of a query in their text or attachments,
-whatever the case; private ones of your own side and those encrypted for you included.
-Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
+whatever the case; private ones of your own side and those encrypted for you included; and
+moves that have them in their notes, unless --type, --author or --visibility asks for
+entries. Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
 		Example: `  engramctl contract search ID "government filings"`,
 		Args:    arguments("ID", "QUERY"),
 	}, func(ctx context.Context, args []string) error {
@@ -162,7 +165,11 @@ func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryF
 	return a.withThread(ctx, id, with, func(_ string, t client.Thread, s client.Status) error {
 		entries := t.Select(f)
 		out := threadOut{answerOut: answerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []contractEntryOut{}, Total: len(entries)}
-		if f.Query != "" && len(entries) == 0 {
+		var moves []client.ContractMove
+		if f.Query != "" && f.Type == "" && f.Author == "" && f.Visibility == "" {
+			moves = t.SelectMoves(f.Query)
+		}
+		if f.Query != "" && len(entries) == 0 && len(moves) == 0 {
 			if s.Partial {
 				return fmt.Errorf("%w, and those that did have no such entry", client.ErrPartial)
 			}
@@ -175,10 +182,18 @@ func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryF
 			for _, e := range entries {
 				out.Entries = append(out.Entries, entryFrom(e, t.Contract.Role(e.Author.PubKey)))
 			}
+			if len(moves) > 0 {
+				out.Moves = movesOut(moves)
+			}
 			return a.printJSON(out)
 		}
 		for _, e := range entries {
 			if err := a.printEntry(t.Contract, e); err != nil {
+				return err
+			}
+		}
+		for _, m := range moves {
+			if err := a.print("%s  %s  moved to %s\n%s\n", stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), oneLine(m.To, 20), indented(m.Note)); err != nil {
 				return err
 			}
 		}

@@ -19,7 +19,7 @@ func (a *app) contractSummaryCommand() *cobra.Command {
 		Use:   "summary ID [--json]",
 		Short: "Count a contract's entries by type, author and visibility",
 		Long: `Count the entries of a contract that you may see, by type, author and visibility, and how
-many of them are published as signed events.`,
+many of them are published as signed events; and its moves, with the notes that say why.`,
 		Example: `  engramctl contract summary ID --json`,
 		Args:    arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
@@ -52,6 +52,10 @@ func (a *app) printSummary(t client.Thread, sum client.ContractSummary) error {
 	}
 	if r := sum.DateRange; r != nil {
 		fmt.Fprintf(w, "first\t%s\nlast\t%s\n", r.Earliest, r.Latest)
+	}
+	fmt.Fprintf(w, "moves\t%d\n", sum.TotalTransitions)
+	for _, n := range sum.Notes {
+		fmt.Fprintf(w, "%s by %s\t%s\n", oneLine(n.Status, 20), n.Role, oneLine(n.Note, 200))
 	}
 	return w.Flush()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/client/evidence"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -41,7 +42,7 @@ func exitCodes() []exitCode {
 		{exitAuth, "the relays refuse this key, or what it writes (restricted:, blocked:)"},
 		{exitRelay, "relay or network: none answered, or not all and it matters"},
 		{exitConflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
-		{exitUnreadable, "unreadable: there is something, and it cannot be read"},
+		{exitUnreadable, "unreadable: there is something, and it cannot be read; a check of it failed"},
 		{exitInterrupted, "interrupted by a signal"},
 	}
 }
@@ -94,7 +95,7 @@ func codeOf(err error) int {
 		return exitConflict
 	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
 		return exitUsage
-	case is(client.ErrUnreadable, client.ErrNotDisclosed):
+	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
 		return exitUnreadable
 	case is(client.ErrConflict, errNoFit):
 		return exitConflict

@@ -170,6 +170,9 @@ type ContractEntry struct {
 	// Sealed says that the event's content is encrypted between the parties;
 	// Content is the decrypted text, or "" with Unreadable.
 	Sealed, Unreadable bool
+	// ByRelay says that the text of a sealed entry is the relay's word: it opened
+	// it with the key that it keeps for the caller. No signature of that was seen.
+	ByRelay bool
 
 	rank int64 // where the relay that keeps the contract lists it, from 1 on
 }

@@ -180,7 +180,7 @@ func (w wireEntry) says(ev *nostr.Event, e ContractEntry) bool {
 	if PubKeyOf(w.AuthorNpub) != ev.PubKey || w.EntryID != e.EntryID || w.Type != e.Type || int64(w.CreatedAt) != e.CreatedAt {
 		return false
 	}
-	if e.Sealed {
+	if e.Sealed && !w.Opened {
 		return w.Content == ev.Content
 	}
 	return w.Content == e.Content && slices.Equal(w.Attachments, e.Attachments)
@@ -192,8 +192,9 @@ type ContractMove struct {
 	By        string // pubkey of its author
 	Note      string
 	CreatedAt int64
-	ArrivedAt int64        // when the relay that keeps the contract took it; 0 where unknown
+	ArrivedAt int64        // when the relay that keeps the contract took it, or else another; 0 where unknown
 	N         int64        // as of an entry
+	Withdrawn *Withdrawal  // nil if it was not, as far as is known; what it did stands
 	Event     *nostr.Event // verified
 	// Follows says that the move is allowed after those before it that were
 	// seen; Why says why not.

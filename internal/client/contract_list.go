@@ -60,7 +60,10 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Statu
 	if answered(relays) == 0 {
 		return nil, s, noRelay(relays)
 	}
-	all := merged(listed, fromStates(events))
+	// One relay may know a state of what is only entries to another.
+	talks := keep(listed, func(c Contract) bool { return c.Stateless })
+	listed = keep(listed, func(c Contract) bool { return !c.Stateless })
+	all := merged(listed, slices.Concat(fromStates(events), talks))
 	if status != "" {
 		all = keep(all, func(c Contract) bool { return c.Status == status })
 	}
@@ -193,6 +196,18 @@ type ContractSummary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"`
+	// TotalTransitions is how many moves were seen, and Notes are the newest that say
+	// why, oldest first: as many as the API tells.
+	TotalTransitions int        `json:"total_transitions"`
+	Notes            []MoveNote `json:"notes"`
+}
+
+// MoveNote is why a contract was moved.
+type MoveNote struct {
+	Status    string `json:"status"`
+	Role      string `json:"role"` // of who moved it
+	Note      string `json:"note"`
+	CreatedAt string `json:"created_at"`
 }
 
 // DateRange is the first and the last created_at, in RFC 3339.
@@ -204,6 +219,7 @@ type DateRange struct {
 // Summary is the summary of the thread, entries of every relay included.
 func (t Thread) Summary() ContractSummary {
 	s := ContractSummary{ContractID: t.Contract.ID, TotalEntries: len(t.Entries), ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}}
+	s.TotalTransitions, s.Notes = len(t.Moves), t.notes()
 	for i, e := range t.Entries {
 		s.ByType[e.Type]++
 		s.ByAuthor[cmp.Or(e.Author.AgentID, e.Author.PubKey)]++
@@ -217,6 +233,27 @@ func (t Thread) Summary() ContractSummary {
 		s.DateRange.Latest = rfc3339(e.CreatedAt)
 	}
 	return s
+}
+
+// Bounds of the notes in a summary.
+const (
+	summaryNotes = 10
+	summaryBytes = 64 << 10
+)
+
+// notes are the newest moves with a note, oldest first.
+func (t Thread) notes() []MoveNote {
+	out, size := []MoveNote{}, 0
+	for _, m := range slices.Backward(t.Moves) {
+		if size += len(m.Note); len(out) == summaryNotes || size > summaryBytes && len(out) > 0 {
+			break
+		}
+		if m.Note != "" {
+			out = append(out, MoveNote{m.To, t.Contract.Role(m.By), m.Note, rfc3339(m.CreatedAt)})
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // EntryFilter says which entries are wanted; empty fields are any.
@@ -239,6 +276,18 @@ func (t Thread) Select(f EntryFilter) []ContractEntry {
 		case !hasAll(strings.ToLower(e.Content+" "+strings.Join(e.Attachments, " ")), words):
 		default:
 			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// SelectMoves are the moves of a thread whose notes have every word of a query.
+func (t Thread) SelectMoves(query string) []ContractMove {
+	words := strings.Fields(strings.ToLower(query))
+	var out []ContractMove
+	for _, m := range t.Moves {
+		if m.Note != "" && hasAll(strings.ToLower(m.Note), words) {
+			out = append(out, m)
 		}
 	}
 	return out

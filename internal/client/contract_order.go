@@ -90,7 +90,10 @@ func (g *gathering) order(ctx context.Context, c Contract) *ThreadOrder {
 	}
 	var w wireOrder
 	err := g.c.api(ctx, targetsOf([]string{c.Home})[0], http.MethodGet, contractPath(g.id, "order"), nil, nil, &w)
+	refused := (*APIError)(nil)
 	switch {
+	case errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable: // it has no key to sign with
+		return nil
 	case errors.Is(err, ErrNoAPI), errors.Is(err, ErrNotFound), errors.Is(err, ErrAuth), errors.Is(err, ErrInvalid), err == nil && w.Lines == "" && len(w.Event) == 0:
 		return nil
 	}

@@ -152,6 +152,7 @@ func (g *gathering) everywhere(ctx context.Context) {
 				if a.has && a.status.Err == nil {
 					// Also without the contract: a stranger sees what is shared in it.
 					g.c.apiEntries(ctx, t, g.id, &a)
+					g.c.apiMoves(ctx, t, g.id, &a)
 				}
 				a.status.Took = time.Since(start)
 				return a
@@ -165,6 +166,11 @@ func (g *gathering) everywhere(ctx context.Context) {
 		for _, a := range all {
 			g.relays = append(g.relays, a.status)
 			for _, w := range a.entries {
+				if ev := w.signed(g.col, g.id); ev != nil {
+					g.events[ev.ID] = ev
+				}
+			}
+			for _, w := range a.moves {
 				if ev := w.signed(g.col, g.id); ev != nil {
 					g.events[ev.ID] = ev
 				}
@@ -230,13 +236,14 @@ func (g *gathering) fill(t *Thread) {
 	order := t.Order.places()
 	state, moves := replay(states, order)
 	t.Moves = moves
+	home := g.home(t.Contract)
+	g.arrived(moves, home)
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
 		t.Contract.describe(moves)
 		t.Contract.settled(moves)
 	}
 	seen := map[string]bool{}
-	home := g.home(t.Contract)
 	for i, a := range g.apis {
 		for at, w := range a.entries {
 			e := w.entry()
@@ -272,7 +279,11 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, e ContractEntry, entries map
 			signed, ok = g.c.entryOfEvent(ev)
 		}
 		if ok {
-			if signed.Signature == SignatureHolds && !w.says(ev, signed) {
+			switch {
+			case signed.Unreadable && w.Opened: // by the relay, which keeps the key
+				signed.Content, signed.Attachments, signed.Unreadable, signed.ByRelay = w.Content, w.Attachments, false, true
+				signed.Signature = SignatureUnseen
+			case signed.Signature == SignatureHolds && !w.says(ev, signed):
 				signed.Signature = SignatureDiffers
 			}
 			if e.rank > 0 {
@@ -293,7 +304,9 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, e ContractEntry, entries map
 	}
 	seen[key] = true
 	e.Author = named(t.Contract, e.Author)
-	if e.Sealed {
+	if e.Sealed && w.Opened {
+		e.ByRelay = true
+	} else if e.Sealed {
 		e.Content, e.Unreadable = "", true
 	}
 	t.Entries = append(t.Entries, e)

@@ -72,7 +72,8 @@ func (w wireContract) contract(home string) (Contract, error) {
 		c.Decided, c.DecidedNote, c.DecidedEvent = w.Decided.By, w.Decided.Note, w.Decided.NostrEventID
 	}
 	c.Offered, c.Agreed = w.Offered.terms(), w.Agreed.terms()
-	if checkContractID(c.ID) != nil || c.Poster.PubKey == "" || !validStatus(c.Status) {
+	c.Stateless = c.Status == ""
+	if checkContractID(c.ID) != nil || c.Poster.PubKey == "" || !c.Stateless && !validStatus(c.Status) {
 		return Contract{}, fmt.Errorf("%w: what it calls a contract is none", ErrMisbehaved)
 	}
 	return c, nil
@@ -95,6 +96,7 @@ type wireEntry struct {
 	K             int64           `json:"k"`
 	Withdrawn     *wireWithdrawal `json:"withdrawn"`
 	Encrypted     bool            `json:"encrypted"`
+	Opened        bool            `json:"opened"`
 	Event         json.RawMessage `json:"event"`
 }
 
@@ -115,6 +117,7 @@ type apiThread struct {
 	has      bool // the relay has an API
 	contract *Contract
 	entries  []wireEntry
+	moves    []wireMove
 }
 
 // apiContract asks one relay's API for a contract. ErrNoAPI is no failure: has
@@ -129,7 +132,7 @@ func (c *Client) apiContract(ctx context.Context, t target, id string) apiThread
 		if contract, err = w.contract(t.url); err == nil && contract.ID != id {
 			err = fmt.Errorf("%w: it answered with another contract", ErrMisbehaved)
 		}
-		if err == nil {
+		if err == nil && !contract.Stateless { // of which entries tell as much
 			a.contract = &contract
 		}
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNoAPI), errors.Is(err, ErrInvalid):

@@ -10,6 +10,7 @@ type API interface {
 	List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error)
 	Get(ctx context.Context, c Caller, id string) (Contract, error)
 	Move(ctx context.Context, c Caller, id string, r MoveRequest) (Contract, error)
+	Transitions(ctx context.Context, c Caller, id string, q TransitionQuery) (TransitionPage, error)
 
 	Say(ctx context.Context, c Caller, id string, r EntryRequest) (Entry, error)
 	Entries(ctx context.Context, c Caller, id string, q EntryQuery) (EntryPage, error)

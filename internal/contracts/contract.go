@@ -34,8 +34,9 @@ func page(limit, offset int) (int, int, error) {
 	return limit, offset, nil
 }
 
-// List gives the caller's contracts, as party or arbitrator, newest first. A page
-// may hold fewer than the limit.
+// List gives the caller's contracts, as party or arbitrator, newest first, and
+// then those of which only entries are known. A page may hold fewer than the
+// limit.
 func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error) {
 	if c.PubKey == "" {
 		return ContractPage{}, errNobody()
@@ -50,6 +51,13 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 	pairs, total, err := s.store.Contracts(ctx, c.PubKey, string(q.Status), limit, offset)
 	if err != nil {
 		return ContractPage{}, err
+	}
+	if q.Status == "" { // what has no state stands behind all that has
+		talks, more, err := s.store.ContractTalks(ctx, c.PubKey, limit-len(pairs), max(0, offset-total))
+		if err != nil {
+			return ContractPage{}, err
+		}
+		pairs, total = append(pairs, talks...), total+more
 	}
 	out := ContractPage{Contracts: []Contract{}, Total: total, Limit: limit, Offset: offset}
 	known, size := s.names(), 0

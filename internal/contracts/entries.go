@@ -67,6 +67,9 @@ func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.unlock(ctx, v, rows); err != nil {
+		return nil, err
+	}
 	err = s.turn(ctx, size, func() error {
 		for i := range rows {
 			e, err := s.entry(ctx, v, &rows[i], known)
@@ -168,6 +171,9 @@ func (s *Service) Summary(ctx context.Context, c Caller, id string) (Summary, er
 			out.DateRange.Latest = last
 		}
 	}
+	if err := s.tellMoves(ctx, v, known, &out); err != nil {
+		return Summary{}, err
+	}
 	return out, known.fail
 }
 
@@ -192,7 +198,7 @@ func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, kn
 		return Entry{}, known.fail
 	}
 	var err error
-	if e.Content, e.Attachments, err = s.text(v.Contract, row); err != nil {
+	if e.Content, e.Attachments, e.Opened, err = s.text(v, row); err != nil {
 		return Entry{}, err
 	}
 	if e.Attachments == nil {
@@ -210,20 +216,25 @@ func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, kn
 	return e, nil
 }
 
-// text is what a row says.
-func (s *Service) text(contract string, row *store.ThreadEntry) (content string, attachments []string, err error) {
+// text is what a row says, and whether it was sealed and has been opened.
+func (s *Service) text(v *view, row *store.ThreadEntry) (content string, attachments []string, opened bool, err error) {
 	if row.Form == store.EntryPrivate {
-		p, err := s.unseal(contract, row)
-		return p.Content, p.Attachments, err
+		p, err := s.unseal(v.Contract, row)
+		return p.Content, p.Attachments, false, err
 	}
 	ev, err := wire.ParseEvent(row.Data)
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
+	}
+	if row.Form == store.EntrySealed {
+		if content, attachments, opened = v.unsealed(row, ev); opened {
+			return content, attachments, true, nil
+		}
 	}
 	said, err := niptemp.ReadEntry(ev)
 	if err != nil {
 		// Stored before today's rules: as it is.
-		return ev.Content, nil, nil
+		return ev.Content, nil, false, nil
 	}
-	return said.Content, said.Attachments, nil
+	return said.Content, said.Attachments, false, nil
 }

@@ -69,6 +69,7 @@ func TestWorkedExample(t *testing.T) {
 			want := Summary{
 				ContractID: id, TotalEntries: 4, ByType: map[string]int{"message": 2, "note": 1, "deliverable": 1},
 				ByAuthor: map[string]int{"agent-0000": 2, "e4dd4d3eba02": 2}, ByVisibility: map[string]int{"shared": 3, "poster_only": 1}, NostrPublished: 3,
+				TotalTransitions: 2, Notes: []Transition{},
 			}
 			if !reflect.DeepEqual(sum, want) {
 				t.Errorf("summary %+v, want %+v", sum, want)

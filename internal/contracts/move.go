@@ -26,6 +26,9 @@ func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) 
 	case len(r.Note) > s.limits.Content:
 		return Contract{}, Refuse(TooLarge, "note has more than %d bytes", s.limits.Content)
 	}
+	if v.talk() {
+		return Contract{}, Refuse(Conflict, "No state of the contract is known: it begins with an open, which creates it.")
+	}
 	byParty, err := s.mayMove(ctx, v, r.Status)
 	if err != nil {
 		return Contract{}, err

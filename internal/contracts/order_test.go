@@ -91,6 +91,25 @@ func TestManyEntriesInASecond(t *testing.T) {
 	wantCode(t, "the next move", w.move(works, id, niptemp.Submitted), 0)
 }
 
+// numbered tells the moves that a caller reads, with their numbers and by which requests they were withdrawn.
+func (w *world) numbered(c Caller, id string) string {
+	w.tb.Helper()
+	var out []string
+	for _, m := range must[TransitionPage](w.tb)(w.Transitions(w.tb.Context(), c, id, TransitionQuery{})).Transitions {
+		text := string(m.Status)
+		if m.N != nil {
+			text = fmt.Sprint(*m.N, " ", text)
+		}
+		if m.Withdrawn != nil {
+			var ev nostr.Event
+			_ = json.Unmarshal(m.Withdrawn.Event, &ev) // "" is told then
+			text += " withdrawn by " + ev.ID
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "|")
+}
+
 // TestWithdrawnInADispute: a party takes back what it said in the middle of a dispute. Parties, arbitrator and operator still
 // read it, and that it was withdrawn; others do not.
 func TestWithdrawnInADispute(t *testing.T) {
@@ -126,8 +145,11 @@ func TestWithdrawnInADispute(t *testing.T) {
 		if one.Withdrawn == nil || one.Content != "I agree to refund if late" {
 			t.Errorf("the %s reads by its id %+v", name, one)
 		}
-		if s := must[Summary](t)(w.Summary(t.Context(), c, id)); s.TotalEntries != 2 {
-			t.Errorf("the %s counts %d", name, s.TotalEntries)
+		if s := must[Summary](t)(w.Summary(t.Context(), c, id)); s.TotalEntries != 2 || s.TotalTransitions != 3 {
+			t.Errorf("the %s counts %d, %d moves", name, s.TotalEntries, s.TotalTransitions)
+		}
+		if got := w.numbered(c, id); got != "1 open|2 accepted withdrawn by "+request.ID+"|5 disputed" {
+			t.Errorf("to the %s the moves are %s", name, got)
 		}
 		if items := orderOf(t, must[Order](t)(w.Order(t.Context(), c, id))); len(items) != 5 {
 			t.Errorf("to the %s the order has %d lines", name, len(items))
@@ -136,6 +158,9 @@ func TestWithdrawnInADispute(t *testing.T) {
 	for name, c := range map[string]Caller{"nobody": {}, "stranger": holder(mara)} {
 		if got := w.texts(c, id); got != "when?" {
 			t.Errorf("%s reads %s", name, got)
+		}
+		if got := w.numbered(c, id); got != "open|disputed" {
+			t.Errorf("to %s the moves are %s", name, got)
 		}
 		for _, e := range must[EntryPage](t)(w.Entries(t.Context(), c, id, EntryQuery{})).Entries {
 			if e.N != nil || strings.Contains(fmt.Sprint(e), "withdrawn") {

@@ -37,6 +37,9 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 	who := share.From(ctx)
 	left := c.Operator || s.guesses.Left(who)
 	p, err := s.store.ContractPair(ctx, id, c.PubKey, poster)
+	if err == nil && p == nil && poster == "" { // one of which only entries are known
+		p, err = s.store.ContractTalk(ctx, id, c.PubKey)
+	}
 	if err != nil || c.Operator {
 		return p, err
 	}

@@ -31,7 +31,8 @@ type view struct {
 	*store.ContractPair
 	caller Caller
 	role   role
-	named  bool // naming the contract is enough to read its shared entries
+	keys   map[string][32]byte // NIP-44 keys of a caller whose key the server keeps, by the other side; see unlock
+	named  bool                // naming the contract is enough to read its shared entries
 }
 
 // find looks a contract up for a caller, moves it if its deadline has come, and
@@ -90,6 +91,9 @@ func (s *Service) named(c Caller, id string) bool {
 
 // open reports whether the contract is an offer to whoever takes it.
 func (v *view) open() bool { return v.Worker == "" && v.status() == niptemp.Open }
+
+// talk reports whether only entries of the contract are known.
+func (v *view) talk() bool { return v.Status == "" }
 
 func (v *view) status() niptemp.Status { return niptemp.Status(v.Status) }
 

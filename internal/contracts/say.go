@@ -116,6 +116,9 @@ func (s *Service) sayShared(ctx context.Context, v *view, r EntryRequest) (Entry
 	if _, err := s.store.PlaceEntry(ctx, v.Contract, &row); err != nil {
 		return Entry{}, err
 	}
+	if err := s.unlock(ctx, v, []store.ThreadEntry{row}); err != nil {
+		return Entry{}, err
+	}
 	return s.entry(ctx, v, &row, s.names())
 }
 
@@ -136,6 +139,9 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 		to := v.other()
 		if v.role == poster && said.To == v.Poster {
 			to = v.Poster
+		}
+		if r.Encrypted && !said.Sealed {
+			return nil, none, Wrong("encrypted", "the event is not encrypted")
 		}
 		if err := saysEntry(said, v.Contract, to, r, c); err != nil {
 			return nil, none, err
@@ -158,6 +164,11 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 	template, err := entryEvent(v.Contract, name, c.Agent(), v.other(), r)
 	if err != nil {
 		return nil, none, err
+	}
+	if r.Encrypted {
+		if err := s.sealFor(ctx, v, &template); err != nil {
+			return nil, none, err
+		}
 	}
 	ev, err := s.signed(ctx, c.PubKey, 0, template)
 	if err != nil {
@@ -291,6 +302,12 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	}
 	if len(r.Event) > 0 && string(r.Event) != "null" {
 		return Entry{}, Wrong("event", "a private entry is no event")
+	}
+	if r.Encrypted {
+		return Entry{}, Wrong("encrypted", "a private entry is for nobody else")
+	}
+	if v.talk() {
+		return Entry{}, Refuse(Conflict, "No state of the contract is known: private entries need one.")
 	}
 	if err := v.writable(); err != nil {
 		return Entry{}, err

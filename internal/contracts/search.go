@@ -31,8 +31,9 @@ const (
 )
 
 // Search lists the entries the caller may see that have every word of the
-// query, in any case, in the order of arrival. It reads the thread, in small pieces, and
-// opens the caller's own private entries; encrypted ones it passes over. Of a
+// query, in any case, in the order of arrival, and then the moves whose notes have.
+// It reads the thread, in small pieces, and opens the caller's own private entries,
+// and encrypted ones if the server keeps his key; others it passes over. Of a
 // long thread it looks at a part, which r.After moves on: limit, offset and
 // total are of the entries found there.
 func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error) {
@@ -50,9 +51,15 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	if err != nil {
 		return SearchPage{}, err
 	}
-	after, err := cursor(r.After)
+	moves, inMoves, err := placeOfMoves(r.After)
 	if err != nil {
 		return SearchPage{}, err
+	}
+	var after *store.ThreadEntry
+	if !inMoves {
+		if after, err = cursor(r.After); err != nil {
+			return SearchPage{}, err
+		}
 	}
 	v, t, err := s.reading(ctx, c, id, r.RequesterAgentID)
 	if err != nil {
@@ -61,7 +68,10 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	t.Type = r.Type
 	p := &searching{
 		s: s, v: v, thread: t, find: find, after: after, entries: searchEntries, bytes: searchBytes,
-		out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}},
+		done: inMoves, moves: moves, out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}, Transitions: []Transition{}},
+	}
+	if r.Type != "" { // a type is one of entries
+		p.moves = -1
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -77,8 +87,14 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	if err := s.withdrawals(ctx, v, p.found, p.out.Entries); err != nil {
 		return SearchPage{}, err
 	}
-	if !p.done {
+	if err := s.withdrawnMoves(ctx, v, p.noted, p.out.Transitions); err != nil {
+		return SearchPage{}, err
+	}
+	switch {
+	case !p.done:
 		p.out.Next = placeAfter(p.after)
+	case p.moves >= 0:
+		p.out.Next = placeInMoves(p.moves)
 	}
 	return p.out, nil
 }
@@ -92,7 +108,9 @@ type searching struct {
 	after   *store.ThreadEntry // the last one looked at
 	looked  int
 	found   []store.ThreadEntry // those of out
-	done    bool                // the thread has no more
+	noted   []store.ThreadMove  // the same; a decision without an event is behind them
+	done    bool                // the thread has no more entries
+	moves   int                 // the first one to look at then, -1 for none
 	entries int                 // that may still be looked at
 	bytes   int
 	out     SearchPage
@@ -111,12 +129,18 @@ func (p *searching) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := p.s.unlock(ctx, p.v, rows); err != nil {
+			return err
+		}
 		err = p.s.turn(ctx, size, func() error { return p.piece(ctx, rows, known) })
 		if err != nil {
 			return err
 		}
 		p.done = len(rows) < n && size < min(turnBytes, p.bytes)
 		p.entries, p.bytes = p.entries-len(rows), p.bytes-size
+	}
+	if p.done && p.moves >= 0 {
+		return p.searchMoves(ctx, known)
 	}
 	return nil
 }
@@ -159,6 +183,22 @@ func cursor(text string) (*store.ThreadEntry, error) {
 	}
 	return after, nil
 }
+
+// placeOfMoves reads what placeInMoves wrote; is says whether it did.
+func placeOfMoves(text string) (first int, is bool, err error) {
+	rest, is := strings.CutPrefix(text, "m")
+	if !is {
+		return 0, false, nil
+	}
+	n, err := strconv.ParseUint(rest, 10, 31)
+	if first = int(n); err != nil || placeInMoves(first) != text {
+		return 0, false, Wrong("after", "must be what next was")
+	}
+	return first, true, nil
+}
+
+// placeInMoves is a place among the moves of a contract.
+func placeInMoves(first int) string { return "m" + strconv.Itoa(first) }
 
 // placeAfter is the place of an entry in its thread, which its reader knows.
 func placeAfter(e *store.ThreadEntry) string {
@@ -216,13 +256,13 @@ func newFinder(query string) (*finder, error) {
 
 // hit reports whether an entry has every word.
 func (f *finder) hit(s *Service, v *view, row *store.ThreadEntry) (bool, error) {
-	if row.Form == store.EntrySealed {
-		return false, nil
-	}
 	if row.Form == store.EntryShared && f.lacks(row.Data) {
 		return false, nil
 	}
-	content, _, err := s.text(v.Contract, row)
+	content, _, opened, err := s.text(v, row)
+	if row.Form == store.EntrySealed && !opened {
+		return false, err
+	}
 	return err == nil && f.has(content), err
 }
 

@@ -55,7 +55,9 @@ func (v Visibility) Valid() bool { return v == Shared || v == PosterOnly || v ==
 // Contract is where one contract stands between its two parties. Fields of a
 // worker or an arbitrator nobody has named are null.
 type Contract struct {
-	ContractID        string         `json:"contract_id"`
+	ContractID string `json:"contract_id"`
+	// Status is "" of a contract of which only entries are known; its poster is
+	// then who spoke first.
 	Status            niptemp.Status `json:"status"`
 	PosterAgentID     string         `json:"poster_agent_id"`
 	PosterNpub        string         `json:"poster_npub"`
@@ -168,6 +170,9 @@ type Entry struct {
 	Encrypted bool `json:"encrypted"`
 	// Sealed is there for the arbitrator in place of Content.
 	Sealed *Sealed `json:"sealed,omitempty"`
+	// Opened says that Content and Attachments are what was in it, opened with the
+	// caller's key, which the server keeps.
+	Opened bool `json:"opened,omitempty"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
 	// Refusals say which relays did not take a shared entry, to the parties.
@@ -224,6 +229,7 @@ type EntryRequest struct {
 	Visibility    Visibility      `json:"visibility,omitempty"` // "" is shared
 	Content       string          `json:"content"`
 	Attachments   []string        `json:"attachments,omitempty"`
+	Encrypted     bool            `json:"encrypted,omitempty"` // between the parties
 	Event         json.RawMessage `json:"event,omitempty"`
 }
 
@@ -256,6 +262,10 @@ type Summary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"` // null without entries
+	// TotalTransitions is how many moves there are, and Notes are the newest ones
+	// with a note, oldest first.
+	TotalTransitions int          `json:"total_transitions"`
+	Notes            []Transition `json:"notes"`
 }
 
 // DateRange is the first and the last created_at.
@@ -278,6 +288,9 @@ type SearchRequest struct {
 // it looked: in all of a thread, or, of a long one, in a part.
 type SearchPage struct {
 	EntryPage
+	// Transitions are the moves whose notes have every word; they are looked at
+	// after the entries, and are none of Total.
+	Transitions []Transition `json:"transitions"`
 	// Next goes on behind that part, as After of the same request; "" when there is
 	// no more.
 	Next string `json:"next,omitempty"`

@@ -15,27 +15,63 @@ const requestBytes = 256 << 10
 // withdrawals says of entries that were withdrawn when and how; each of the rows
 // is that of the entry at the same place.
 func (s *Service) withdrawals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
-	left, known := requestBytes, map[string]json.RawMessage{}
+	r := s.requests(v)
 	for i := range rows {
-		if rows[i].Withdrawn == 0 {
-			continue
-		}
-		w := &Withdrawal{At: unix(rows[i].Withdrawn), Event: json.RawMessage("null")}
-		if id := hex.EncodeToString(rows[i].Request); id != "" {
-			signed, asked := known[id]
-			if !asked {
-				var err error
-				if signed, err = s.store.Withdrawal(ctx, v.Contract, rows[i].Request); err != nil {
-					return err
-				}
-				known[id] = signed
-			}
-			w.Event = json.RawMessage(`"` + id + `"`)
-			if signed != nil && len(signed) <= left {
-				w.Event, left = signed, left-len(signed)
-			}
+		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
+		if err != nil {
+			return err
 		}
 		entries[i].Withdrawn = w
 	}
 	return nil
+}
+
+// withdrawnMoves says the same of moves.
+func (s *Service) withdrawnMoves(ctx context.Context, v *view, rows []store.ThreadMove, moves []Transition) error {
+	r := s.requests(v)
+	for i := range rows {
+		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
+		if err != nil {
+			return err
+		}
+		moves[i].Withdrawn = w
+	}
+	return nil
+}
+
+// requests are those that one answer tells of.
+type requests struct {
+	s     *Service
+	v     *view
+	left  int                        // bytes that may still be shown
+	known map[string]json.RawMessage // by id
+}
+
+func (s *Service) requests(v *view) *requests {
+	return &requests{s: s, v: v, left: requestBytes, known: map[string]json.RawMessage{}}
+}
+
+// of is the withdrawal at a time by a request; nil for none.
+func (r *requests) of(ctx context.Context, at int64, request []byte) (*Withdrawal, error) {
+	if at == 0 {
+		return nil, nil
+	}
+	w := &Withdrawal{At: unix(at), Event: json.RawMessage("null")}
+	id := hex.EncodeToString(request)
+	if id == "" {
+		return w, nil
+	}
+	signed, asked := r.known[id]
+	if !asked {
+		var err error
+		if signed, err = r.s.store.Withdrawal(ctx, r.v.Contract, request); err != nil {
+			return nil, err
+		}
+		r.known[id] = signed
+	}
+	w.Event = json.RawMessage(`"` + id + `"`)
+	if signed != nil && len(signed) <= r.left {
+		w.Event, r.left = signed, r.left-len(signed)
+	}
+	return w, nil
 }

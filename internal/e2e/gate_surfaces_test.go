@@ -48,6 +48,7 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceThreadSummary: threadDriver(readThreadSummary),
 	gate.SurfaceThreadSearch:  threadDriver(readThreadSearch),
 	gate.SurfaceThreadOrder:   threadDriver(readThreadOrder),
+	gate.SurfaceTransitions:   threadDriver(readTransitions),
 }
 
 var _ = [1]struct{}{}[gate.NumSurfaces-len(gateDrivers)]

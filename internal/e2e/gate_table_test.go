@@ -158,7 +158,8 @@ func gateTableHeads() []*nostr.Event {
 		sign(agent, 30023, "on cedar", nostr.Tag{"d", "contract-1"}),
 
 		relaytest.State(agent, worker.Pub, "contract-5", "open", "", next()),
-		relaytest.State(worker, agent.Pub, "contract-5", "accepted", "open", next()),
+		sign(worker, 30091, `{"contract_id":"contract-5","status":"accepted","previous_status":"open","note":"cedar it is"}`,
+			nostr.Tag{"d", "contract-5"}, p(agent)),
 		relaytest.SealedEntry(agent, worker.Pub, "contract-5", "note", "cedar", next()),
 		relaytest.Entry(worker, agent.Pub, "contract-5", "deliverable", "a cedar box", next()),
 		relaytest.State(stranger, second.Pub, "contract-6", "open", "", next()), // his own; contract-5 is taken

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -95,7 +96,7 @@ type threadRequest struct{ method, path, body string }
 var threadReads = map[gate.Surface]threadRead{
 	gate.SurfaceContracts: readContracts, gate.SurfaceContract: readContract, gate.SurfaceThread: readThread,
 	gate.SurfaceThreadEntry: readThreadEntries, gate.SurfaceThreadSummary: readThreadSummary, gate.SurfaceThreadSearch: readThreadSearch,
-	gate.SurfaceThreadOrder: readThreadOrder,
+	gate.SurfaceThreadOrder: readThreadOrder, gate.SurfaceTransitions: readTransitions,
 }
 
 func threadDriver(read threadRead) gateDriver {
@@ -140,6 +141,7 @@ func threadDriver(read threadRead) gateDriver {
 type scene struct {
 	poster, worker, status string
 	entries                []*nostr.Event // that he may see, as they came
+	moves                  []*nostr.Event // the same
 	private                []gatePrivate  // his own
 }
 
@@ -168,6 +170,37 @@ func (g *gateRun) pairs() (ids []string, all []scene) {
 	return ids, all
 }
 
+// talks returns the contracts of which only entries are known: two people under
+// an id that has no state, the first to speak as the poster, in the order in
+// which they came.
+func (g *gateRun) talks() (ids []string, all []scene) {
+	known, _ := g.pairs()
+	for _, ev := range g.events {
+		if ev.Kind != relaytest.KindEntry || slices.Contains(known, ev.Tags.GetD()) {
+			continue
+		}
+		d, p, heard := ev.Tags.GetD(), ev.Tags.Find("p")[1], false
+		for i := range all {
+			heard = heard || ids[i] == d && all[i].has(ev.PubKey) && all[i].has(p)
+		}
+		if !heard {
+			ids, all = append(ids, d), append(all, scene{poster: ev.PubKey, worker: p})
+		}
+	}
+	return ids, all
+}
+
+// talkOf is the first talk of somebody under an id.
+func (g *gateRun) talkOf(who, contract string) (scene, bool) {
+	ids, all := g.talks()
+	for i := range all {
+		if ids[i] == contract && all[i].has(who) {
+			return all[i], true
+		}
+	}
+	return scene{}, false
+}
+
 func (s scene) has(key string) bool { return key != "" && (s.poster == key || s.worker == key) }
 
 // sceneOf decides what one who proved a key, or none, learns of a contract by
@@ -194,10 +227,26 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 			at = i
 		}
 	}
-	if at < 0 || !capable && !all[at].has(who) {
+	known := at >= 0
+	if known {
+		found = all[at]
+	} else {
+		found, known = g.talkOf(who, contract)
+	}
+	if !known || !capable && !found.has(who) {
 		return scene{}, http.StatusNotFound
 	}
-	found = all[at]
+	for _, ev := range g.events {
+		if ev.Kind != relaytest.KindState || ev.Tags.GetD() != contract || !found.has(ev.PubKey) || !found.has(ev.Tags.Find("p")[1]) {
+			continue
+		}
+		if slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool {
+			f.Kinds = []int{relaytest.KindState}
+			return oracle.Visible(g.options, reader, f, ev)
+		}) {
+			found.moves = append(found.moves, ev)
+		}
+	}
 	for _, ev := range g.events {
 		if ev.Kind != relaytest.KindEntry || !found.has(ev.PubKey) || !found.has(ev.Tags.Find("p")[1]) {
 			continue
@@ -276,6 +325,12 @@ var readContracts = threadRead{
 		for i, s := range all {
 			if s.has(who) {
 				lines = append(lines, gateContract{ids[i], s.status, s.poster, s.worker}.line())
+			}
+		}
+		talked, talks := g.talks()
+		for i, s := range talks {
+			if first, _ := g.talkOf(who, talked[i]); s.has(who) && first.poster == s.poster && first.worker == s.worker {
+				lines = append(lines, gateContract{talked[i], "", s.poster, s.worker}.line())
 			}
 		}
 		slices.Sort(lines)
@@ -387,6 +442,8 @@ type gateSummary struct {
 	ByAuthor     map[string]int `json:"by_author"`
 	ByVisibility map[string]int `json:"by_visibility"`
 	Published    int            `json:"nostr_published"`
+	Transitions  int            `json:"total_transitions"`
+	Notes        []struct{ Note string }
 }
 
 var readThreadSummary = threadRead{
@@ -397,7 +454,11 @@ var readThreadSummary = threadRead{
 		return fmt.Sprintf("%+v", s), err
 	},
 	want: func(_ *gateRun, who string, _ *gateThread, s scene) string {
-		sum := gateSummary{len(s.entries) + len(s.private), map[string]int{}, map[string]int{}, map[string]int{}, len(s.entries)}
+		sum := gateSummary{Total: len(s.entries) + len(s.private), ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}, Published: len(s.entries)}
+		sum.Transitions = len(s.moves)
+		for _, note := range s.notes() {
+			sum.Notes = append(sum.Notes, struct{ Note string }{note})
+		}
 		for _, ev := range s.entries {
 			sum.ByType[ev.Tags.Find("t")[1]]++
 			sum.ByAuthor[ev.PubKey]++
@@ -414,9 +475,63 @@ var readThreadSummary = threadRead{
 
 var readThreadSearch = threadRead{
 	requests: oneRequest(http.MethodPost, "/memory/search", `{"query":"`+gateWord+`","limit":500}`),
-	tell:     tellEntries,
+	tell: func(bodies [][]byte) (string, error) {
+		var page struct{ Transitions []struct{ Note string } }
+		err := json.Unmarshal(bodies[0], &page)
+		text, failed := tellEntries(bodies)
+		return fmt.Sprint(text, page.Transitions), errors.Join(err, failed)
+	},
 	want: func(_ *gateRun, _ string, _ *gateThread, s scene) string {
 		ids := s.ids(func(ev *nostr.Event) bool { return strings.Contains(ev.Content, gateWord) })
+		found := []struct{ Note string }{}
+		for _, note := range s.notes() {
+			if strings.Contains(note, gateWord) {
+				found = append(found, struct{ Note string }{note})
+			}
+		}
+		return fmt.Sprint(fmt.Sprint(len(ids), ids), found)
+	},
+}
+
+// notes are those of the moves in the scene.
+func (s scene) notes() (all []string) {
+	for _, ev := range s.moves {
+		var said struct{ Note string }
+		if err := json.Unmarshal([]byte(ev.Content), &said); err != nil {
+			panic(err) // the relay took it
+		}
+		if said.Note != "" {
+			all = append(all, said.Note)
+		}
+	}
+	return all
+}
+
+var readTransitions = threadRead{
+	requests: oneRequest(http.MethodGet, "/transitions?limit=500", ""),
+	tell: func(bodies [][]byte) (string, error) {
+		var page struct {
+			Transitions []struct {
+				ID    string `json:"nostr_event_id"`
+				Event *nostr.Event
+			}
+			Total int
+		}
+		err := json.Unmarshal(bodies[0], &page)
+		ids := []string{}
+		for _, m := range page.Transitions {
+			ids = append(ids, m.ID)
+			if m.Event == nil || m.Event.ID != m.ID {
+				err = errors.Join(err, errors.New("a move without its event"))
+			}
+		}
+		return fmt.Sprint(page.Total, ids), err
+	},
+	want: func(_ *gateRun, _ string, _ *gateThread, s scene) string {
+		ids := []string{}
+		for _, ev := range s.moves {
+			ids = append(ids, ev.ID)
+		}
 		return fmt.Sprint(len(ids), ids)
 	},
 }

@@ -16,11 +16,18 @@ import (
 func TestDocs_HTTPExamplesWork(t *testing.T) { runExamples(t, "http.md", 6) }
 
 // TestDocs_ContractExamplesWork does the same with docs/contracts.md.
-func TestDocs_ContractExamplesWork(t *testing.T) { runExamples(t, "contracts.md", 8) }
+func TestDocs_ContractExamplesWork(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-tags", relaytest.Tags, "-o", filepath.Join(bin, "engramctl"), "engramd/cmd/engramctl")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build engramctl: %v\n%s", err, out)
+	}
+	runExamples(t, "contracts.md", 22, "ENGRAM_BIN="+bin)
+}
 
 // runExamples runs a page and wants what it shows to be printed, at least so
 // many lines.
-func runExamples(t *testing.T, name string, least int) {
+func runExamples(t *testing.T, name string, least int, env ...string) {
 	t.Helper()
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -48,7 +55,7 @@ func runExamples(t *testing.T, name string, least int) {
 	relay := start(t)
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir = root
-	cmd.Env = append(relaytest.CleanEnv(), "RELAY="+relay.HTTP(""), "TMPDIR="+t.TempDir())
+	cmd.Env = append(append(relaytest.CleanEnv(), "RELAY="+relay.HTTP(""), "TMPDIR="+t.TempDir()), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -29,6 +29,7 @@ const (
 	SurfaceThreadSummary // what their numbers tell
 	SurfaceThreadSearch  // entries with the words of a query
 	SurfaceThreadOrder   // in which order all arrived
+	SurfaceTransitions   // GET /api/escrow/contracts/ID/transitions: its moves
 
 	surfaceEnd
 )
@@ -54,6 +55,7 @@ var surfaceNames = [NumSurfaces]string{
 	SurfaceThreadSummary: "thread_summary",
 	SurfaceThreadSearch:  "thread_search",
 	SurfaceThreadOrder:   "thread_order",
+	SurfaceTransitions:   "transitions",
 }
 
 // Surfaces returns every surface.

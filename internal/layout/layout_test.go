@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"internal/when":              {},
 	"internal/client":            {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript": {"internal/client", "internal/wire"},
+	"internal/client/evidence":   {"internal/client", "internal/wire", "nips/niptemp"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -60,7 +61,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets", "internal/when"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
-	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/mcp", "internal/secrets", "internal/wire",
+	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},

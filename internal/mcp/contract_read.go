@@ -108,10 +108,14 @@ func (s *Server) contractShow(ctx context.Context, in contractShowIn) (contractS
 		}
 		out := contractShowOut{contractOut: s.contractOf(t.Contract), Moves: []moveOut{}, Entries: len(t.Entries), answer: a}
 		for _, m := range t.Moves {
-			out.Moves = append(out.Moves, moveOut{From: m.From, To: m.To, Role: t.Contract.Role(m.By), CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, Doubt: m.Why})
+			out.Moves = append(out.Moves, moveOf(t.Contract, m))
 		}
 		return out, nil
 	})
+}
+
+func moveOf(c client.Contract, m client.ContractMove) moveOut {
+	return moveOut{From: m.From, To: m.To, Role: c.Role(m.By), CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, Doubt: m.Why}
 }
 
 type contractReadIn struct {
@@ -132,6 +136,7 @@ type contractReadOut struct {
 	Entries    []entryOut `json:"entries" jsonschema:"in the order in which they arrived"`
 	Total      int        `json:"total" jsonschema:"how many fit, not only those here"`
 	NextOffset int        `json:"next_offset,omitempty" jsonschema:"go on with this; left out at the end"`
+	Moves      []moveOut  `json:"moves,omitempty" jsonschema:"of a search: state moves with the words in their notes"`
 	answer
 }
 
@@ -182,6 +187,14 @@ func (s *Server) entries(ctx context.Context, in contractReadIn, query string) (
 				break
 			}
 			out.Entries = append(out.Entries, contractEntryOf(t.Contract, e))
+		}
+		if query != "" && in.Type == "" {
+			for _, m := range t.SelectMoves(query) {
+				if size += len(m.Note); size > maxEntryBytes || len(out.Moves) == limit {
+					break
+				}
+				out.Moves = append(out.Moves, moveOf(t.Contract, m))
+			}
 		}
 		if next := from + len(out.Entries); next < len(all) {
 			out.NextOffset = next

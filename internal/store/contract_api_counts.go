@@ -96,5 +96,15 @@ func (k *checker) threads() error {
 	if err == nil && n > 0 {
 		k.problem("threads", adviceRebuild, "%d counters of contract threads are not what the threads have", n)
 	}
+	if err != nil {
+		return err
+	}
+	const listed = `SELECT contract, a, b FROM contract_talks`
+	const talks = `SELECT contract, min(author, other), max(author, other) FROM contract_entries AS e WHERE form < 2
+		AND NOT EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = e.contract)`
+	n, err = k.c.number(`SELECT (SELECT count(*) FROM (` + listed + ` EXCEPT ` + talks + `)) + (SELECT count(*) FROM (` + talks + ` EXCEPT ` + listed + `))`)
+	if err == nil && n > 0 {
+		k.problem("threads", adviceRebuild, "%d contracts of which only entries are known are not listed as they should be", n)
+	}
 	return err
 }

@@ -72,6 +72,11 @@ func ContractStatements(t Thread) map[string]ContractStatement {
 		"waiting":           {Text: sqlWaiting, Scans: true}, // the whole of a partial index, once, at start
 		"state heads":       {Text: sqlStateHead, Args: []driver.Value{k, "c"}},
 		"state history":     {Text: sqlStatePast, Args: []driver.Value{k, "c", int64(9)}},
+		"moves":             {Text: sqlMoves, Args: []driver.Value{int64(1), int64(1), k, int64(1), int64(1), int64(50), int64(0)}},
+		"moves, count":      {Text: sqlMovesCount, Args: []driver.Value{int64(1), int64(1), k, int64(1), int64(1)}},
+		"talk":              {Text: sqlTalk, Args: []driver.Value{"c", k}, Sorts: true}, // those of one id
+		"talks":             {Text: sqlTalks, Args: []driver.Value{k, int64(50), int64(0)}},
+		"talks, count":      {Text: sqlTalksCount, Args: []driver.Value{k}},
 	}
 }
 

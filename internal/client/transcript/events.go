@@ -10,8 +10,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// Signed are the events of a thread in the order of its record, and behind them the
-// requests by which some were withdrawn, each once. All of them have been verified.
+// Signed are the events of a thread in the order of its record, in which a relay takes
+// them, and behind them the requests by which some were withdrawn, each once. All of
+// them have been verified.
 func Signed(t client.Thread) []*nostr.Event {
 	seen := map[string]bool{}
 	var all []*nostr.Event
@@ -27,6 +28,11 @@ func Signed(t client.Thread) []*nostr.Event {
 			add(r.move.Event)
 		case r.entry != nil:
 			add(r.entry.Event)
+		}
+	}
+	for _, m := range t.Moves {
+		if m.Withdrawn != nil {
+			add(m.Withdrawn.Event)
 		}
 	}
 	for _, e := range t.Entries {

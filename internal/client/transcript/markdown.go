@@ -26,6 +26,8 @@ type Options struct {
 	Notes []string
 	// Withheld is how many private entries were left out.
 	Withheld int
+	// Closed leaves out what sealed entries say.
+	Closed bool
 }
 
 // record is one line of a thread's life: an entry, a move, or what is left of one.
@@ -55,6 +57,7 @@ func Markdown(out io.Writer, t client.Thread, o Options) error {
 	if len(records) == 0 {
 		w.line("Nothing was said, and no state event was seen.\n")
 	}
+	w.sealedTexts(records)
 	if d := t.Contract.Decided; d != "" && t.Contract.DecidedEvent == "" {
 		w.line("### Decision: %s, by the %s\n", code(t.Contract.Status), code(d))
 		w.line("- Made at: %s", when(t.Contract.UpdatedAt))
@@ -77,11 +80,12 @@ func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", 
 // records are all lines, in the order of arrival as far as it is known.
 func records(t client.Thread) []record {
 	var all []record
-	for _, m := range t.Moves {
-		all = append(all, record{place: client.Place{N: m.N, CreatedAt: m.CreatedAt, ID: m.Event.ID}, move: &m})
+	moves, entries := places(t)
+	for i, m := range t.Moves {
+		all = append(all, record{place: client.Place{N: m.N, CreatedAt: moves[i]}, move: &m})
 	}
-	for _, e := range t.Entries {
-		all = append(all, record{place: client.Place{N: e.N, K: e.K, CreatedAt: e.CreatedAt, ID: cmp.Or(e.EventID, e.EntryID)}, entry: &e})
+	for i, e := range t.Entries {
+		all = append(all, record{place: client.Place{N: e.N, K: e.K, CreatedAt: entries[i]}, entry: &e})
 	}
 	if t.Order != nil {
 		for _, g := range t.Order.Gaps {
@@ -134,8 +138,12 @@ func (w *writer) head() {
 
 // tally counts what the record has, and says what it may lack.
 func (w *writer) tally() {
-	count := map[client.Signature]int{}
+	count, sealed := map[client.Signature]int{}, 0
 	for _, e := range w.t.Entries {
+		if payloadHolds(e) {
+			sealed++
+			continue
+		}
 		count[e.Signature]++
 	}
 	w.line("%d state moves, all signed; %d entries:\n", len(w.t.Moves), len(w.t.Entries))
@@ -143,6 +151,9 @@ func (w *writer) tally() {
 		if n := count[s]; n > 0 {
 			w.line("- %d: %s", n, verdict(s))
 		}
+	}
+	if sealed > 0 {
+		w.line("- %d: signature holds over an encrypted payload, and not over what the exporter says is in it", sealed)
 	}
 	if n := w.o.Withheld; n > 0 {
 		w.line("- %d more are private to the exporter and were left out", n)
@@ -191,6 +202,9 @@ func (w *writer) move(n int, m client.ContractMove) {
 	w.line("- Signature: holds; event %s", code(m.Event.ID))
 	w.line("- Created: %s", when(m.CreatedAt))
 	w.arrived(m.N, 0, m.ArrivedAt, m.CreatedAt)
+	if m.Withdrawn != nil {
+		w.withdrawn(*m.Withdrawn)
+	}
 	if !m.Follows {
 		w.line("- **Does not follow** from the moves before it that were seen: %s", code(m.Why))
 	}
@@ -204,25 +218,31 @@ func (w *writer) entry(n int, e client.ContractEntry) {
 	w.line("### %d. %s, %s\n", n, code(e.Type), code(e.Visibility))
 	w.author(e.Author)
 	w.line("- Entry: %s", code(e.EntryID))
+	verdict := brief(e.Signature)
+	if payloadHolds(e) {
+		verdict = "holds over the encrypted payload"
+	}
 	if e.EventID != "" {
-		w.line("- Signature: %s; event %s", brief(e.Signature), code(e.EventID))
+		w.line("- Signature: %s; event %s", verdict, code(e.EventID))
 	} else {
-		w.line("- Signature: %s", brief(e.Signature))
+		w.line("- Signature: %s", verdict)
 	}
 	w.line("- Created: %s", when(e.CreatedAt))
 	w.arrived(e.N, e.K, e.ArrivedAt, e.CreatedAt)
 	if e.Withdrawn != nil {
 		w.withdrawn(*e.Withdrawn)
 	}
+	if e.Sealed {
+		w.sealed(n, e)
+		return
+	}
+	w.says(e)
+}
+
+// says is what an entry says.
+func (w *writer) says(e client.ContractEntry) {
 	for _, a := range e.Attachments {
 		w.line("- Attachment: %s", code(a))
-	}
-	switch {
-	case e.Unreadable:
-		w.line("- Encrypted between the parties, and the exporter's key does not open it.\n")
-		return
-	case e.Sealed:
-		w.line("- Encrypted between the parties; opened with the exporter's key.")
 	}
 	w.WriteString(block(e.Content))
 }

@@ -33,6 +33,10 @@ func sample(text string) client.Thread {
 	unreadable.Sealed, unreadable.Unreadable = true, true
 	holds.N, holds.Withdrawn = 3, &client.Withdrawal{At: 7, Request: text}
 	private.N, private.K = 3, 1
+	opened, byRelay := entry('9', client.SignatureHolds), entry('a', client.SignatureUnseen)
+	opened.Sealed, opened.Event = true, event('9')
+	byRelay.Sealed, byRelay.ByRelay, byRelay.Event = true, true, event('a')
+	opened.Event.Content, byRelay.Event.Content = "payload", "payload" // base64 by its shape
 	return client.Thread{
 		Contract: client.Contract{ID: "id", Status: "completed", Poster: client.Party{AgentID: text, PubKey: posterKey}, Worker: client.Party{AgentID: text, PubKey: workerKey},
 			Arbitrator: client.Party{AgentID: text}, Description: text, Decided: text, DecidedNote: text, Home: text, UpdatedAt: 9},
@@ -40,7 +44,7 @@ func sample(text string) client.Thread {
 			{To: "open", By: posterKey, CreatedAt: '1', Event: event('1'), Follows: true, Note: text},
 			{From: text, To: text, By: workerKey, CreatedAt: '5', Event: event('5'), Why: text},
 		},
-		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable},
+		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable, opened, byRelay},
 		Strangers: 2,
 		Order: &client.ThreadOrder{Event: event('9'), Lines: text, Gaps: []client.ThreadGap{
 			{N: 2, ReceivedAt: 5, Type: text, Role: text}, {N: 4, Type: "state", Role: "worker", Status: text, Previous: text}}},
@@ -156,7 +160,7 @@ func TestRecordIsByArrival(t *testing.T) {
 			got = append(got, "entry "+string(cmp.Or(r.entry.EventID, "private")[0]))
 		}
 	}
-	if want := "move 1|move 5|gap|entry 3|entry p|gap|entry 6|entry 7|entry 8"; strings.Join(got, "|") != want {
+	if want := "move 1|move 5|gap|entry 3|entry p|gap|entry 6|entry 7|entry 8|entry 9|entry a"; strings.Join(got, "|") != want {
 		t.Errorf("the record is %s, want %s", strings.Join(got, "|"), want)
 	}
 	text := written(t, "word")
@@ -191,9 +195,9 @@ func FuzzMarkdown(f *testing.F) {
 func TestVerdicts(t *testing.T) {
 	text := written(t, "word")
 	for _, want := range []string{
-		"- 2: signature holds\n", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
+		"- 1: signature holds\n", "- 3: signature holds over an encrypted payload", "- Signature: holds over the encrypted payload; event", "- 1: **the relay's API said something else than was signed**", "- 1: **signature not checked**", "- 1: private to the exporter, never signed",
 		"- 1 more are private to the exporter", "- 2 events under the same contract id", "(**24h0m0s after its date**)", "- **Does not follow** from the moves before it", "**Incomplete**: `word`",
-		"### Decision: `completed`, by the `word`", "the exporter's key does not open it", "- poster (the exporter): ", "who calls itself `word`", "\n    word\n",
+		"### Decision: `completed`, by the `word`", "The exporter's key does not open it", "- poster (the exporter): ", "who calls itself `word`", "\n    word\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -217,7 +221,62 @@ func TestEvents(t *testing.T) {
 		}
 		ids = append(ids, ev.ID[:1])
 	}
-	if got := strings.Join(ids, ""); got != "135" {
+	if got := strings.Join(ids, ""); got != "1359a" {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestSealedTextsStandApart: what a signature does not cover as it stands is under
+// a heading of its own, with whose word it is; and nowhere when it is left out.
+func TestSealedTextsStandApart(t *testing.T) {
+	text := written(t, "word")
+	record, sealed, found := strings.Cut(text, "\n## Sealed texts\n")
+	if !found || strings.Count(sealed, "\n    word\n") < 2 {
+		t.Fatalf("no sealed texts in\n%s", text)
+	}
+	for _, want := range []string{"**No signature covers these texts as they stand.**", "Opened with the exporter's key: the exporter's word", "Opened by the relay, which keeps the exporter's key: the relay's word"} {
+		if !strings.Contains(sealed, want) {
+			t.Errorf("%q is not in\n%s", want, sealed)
+		}
+	}
+	for part := range strings.SplitSeq(record, "\n### ") {
+		if strings.Contains(part, "payload") && strings.Contains(part, "Signature: holds") && strings.Contains(part, "\n    word\n") {
+			t.Errorf("a sealed text stands under its signature:\n%s", part)
+		}
+	}
+	if n := strings.Count(record, "SHA-256 `"); n != 2 {
+		t.Errorf("%d payloads have a hash", n)
+	}
+	var b bytes.Buffer
+	if err := Markdown(&b, sample("word"), Options{By: posterKey, At: time.Unix(0, 0), Closed: true}); err != nil {
+		t.Fatal(err)
+	}
+	if closed := b.String(); strings.Contains(closed, "## Sealed texts") || strings.Count(closed, "What it says was left out.") != 2 {
+		t.Errorf("left out, and there:\n%s", closed)
+	}
+}
+
+// TestEventsStandAsRelaysTakeThem: a move comes behind the one it follows though it
+// is dated before it, and its author's entry behind the move.
+func TestEventsStandAsRelaysTakeThem(t *testing.T) {
+	signed := func(id, by string, at int64) *nostr.Event {
+		return &nostr.Event{ID: strings.Repeat(id, 64), PubKey: by, CreatedAt: nostr.Timestamp(at), Tags: nostr.Tags{}}
+	}
+	move := func(id, by string, at int64) client.ContractMove {
+		return client.ContractMove{By: by, CreatedAt: at, Event: signed(id, by, at), Follows: true}
+	}
+	entry := func(id, by string, at int64) client.ContractEntry {
+		return client.ContractEntry{Author: client.Party{PubKey: by}, CreatedAt: at, Event: signed(id, by, at), Signature: client.SignatureHolds}
+	}
+	th := client.Thread{
+		Moves:   []client.ContractMove{move("c", posterKey, 130), move("b", workerKey, 100), move("a", posterKey, 140)},
+		Entries: []client.ContractEntry{entry("1", workerKey, 101), entry("0", posterKey, 140)},
+	}
+	got := ""
+	for _, ev := range Signed(th) {
+		got += ev.ID[:1]
+	}
+	if got != "cb1a0" {
 		t.Errorf("events %s", got)
 	}
 }

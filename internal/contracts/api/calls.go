@@ -57,6 +57,12 @@ func move(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Move(ctx, r.caller, r.path[0], body)
 }
 
+func transitions(ctx context.Context, r *request) (any, error) {
+	return r.api.service.Transitions(ctx, r.caller, r.path[0], contracts.TransitionQuery{
+		RequesterAgentID: r.query.text("requester_agent_id"), Limit: r.query.number("limit"), Offset: r.query.number("offset"),
+	})
+}
+
 func say(ctx context.Context, r *request) (any, error) {
 	var body contracts.EntryRequest
 	if err := r.change(&body); err != nil {

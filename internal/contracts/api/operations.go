@@ -74,6 +74,8 @@ func operations() []operation {
 			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceContract, serve: get},
 		{method: http.MethodPost, path: contractsPath + "/{id}/transitions", id: "moveContract", summary: "Move the state machine", endpoint: "contracts", proof: proofRequired,
 			params: []param{posterParam}, body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404, 409}, serve: move},
+		{method: http.MethodGet, path: contractsPath + "/{id}/transitions", id: "listTransitions", summary: "The moves of a contract, in the order in which they came", endpoint: "contracts", proof: proofOptional,
+			params: []param{posterParam, limitParam, offsetParam, requesterParam}, result: typeOf[contracts.TransitionPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceTransitions, serve: transitions},
 		{method: http.MethodPost, path: memoryPath, id: "addEntry", summary: "Write an entry", endpoint: "contract_memory", proof: proofRequired,
 			params: []param{posterParam}, body: typeOf[contracts.EntryRequest](), result: typeOf[contracts.Entry](), status: http.StatusCreated, refusals: []int{404, 409}, serve: say},
 		{method: http.MethodGet, path: memoryPath, id: "listEntries", summary: "Entries, in the order in which they arrived", endpoint: "contract_memory", proof: proofOptional,

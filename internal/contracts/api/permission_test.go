@@ -213,6 +213,10 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 		}
 		s.noneOfOthers(t, w, ask.path, text)
 	}
+	// The moves are read by who reads the thread, whatever his proof.
+	if status, text := s.as(w, "GET", s.path+"/transitions", nil); status != want || strings.Contains(text, "private cedar") {
+		t.Errorf("%s, the moves: %d %s, want %d", w.name, status, text, want)
+	}
 	status, text := s.as(w, "GET", s.path, nil)
 	switch ok := map[int]bool{200: party || w.role == "arbitrator" || w.role == "operator",
 		401: w.role == "nobody" || w.role == "unproved", 404: w.role == "stranger"}[status]; {

@@ -28,7 +28,11 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 	case t == typeOf[json.RawMessage]():
 		return object{"$ref": "#/components/schemas/Event"}
 	case t == typeOf[niptemp.Status]():
-		return object{"type": "string", "enum": niptemp.Statuses()}
+		statuses := niptemp.Statuses()
+		if !request { // of a contract of which only entries are known
+			statuses = append(statuses, "")
+		}
+		return object{"type": "string", "enum": statuses}
 	case t == typeOf[contracts.Visibility]():
 		return object{"type": "string", "enum": []contracts.Visibility{contracts.Shared, contracts.PosterOnly, contracts.WorkerOnly}}
 	}
@@ -134,10 +138,11 @@ var facts = map[string]object{
 	"nsec":               {"pattern": "^nsec1[02-9ac-hj-np-z]{58}$"},
 	"type":               {"enum": niptemp.EntryTypes()},
 	"by":                 {"enum": []string{"operator", "arbitrator", "deadline"}},
+	"moved_by":           {"enum": []string{"poster", "worker", "operator", "arbitrator", "deadline"}, "description": "who made the move; of what has no event, the relay's word"},
 	"attachments":        {"format": "uri", "description": "an absolute http or https URL"},
 	"received_at":        {"description": "when the relay got it, beside created_at, which is its author's word"},
-	"after":              {"pattern": "^[0-9]+-([0-9a-f]{12}|[0-9a-f]{64})$", "description": "next of the answer before"},
-	"next":               {"pattern": "^[0-9]+-([0-9a-f]{12}|[0-9a-f]{64})$", "description": "there is more to look at: the same request with this as after goes on; limit, offset and total are of what one call found"},
+	"after":              {"pattern": "^([0-9]+-([0-9a-f]{12}|[0-9a-f]{64})|m[0-9]+)$", "description": "next of the answer before"},
+	"next":               {"pattern": "^([0-9]+-([0-9a-f]{12}|[0-9a-f]{64})|m[0-9]+)$", "description": "there is more to look at: the same request with this as after goes on; limit, offset and total are of what one call found"},
 	"limit":              {"maximum": maxLimit},
 	"offset":             {"maximum": maxOffset},
 	"agent_id":           {"minLength": 1, "maxLength": maxAgent},

@@ -15,6 +15,7 @@ func TestReadsAreSurfaces(t *testing.T) {
 	shows := map[reflect.Type]bool{
 		typeOf[contracts.ContractPage](): true, typeOf[contracts.Contract](): true, typeOf[contracts.EntryPage](): true, typeOf[contracts.SearchPage](): true,
 		typeOf[contracts.Entry](): true, typeOf[contracts.Summary](): true, typeOf[contracts.Order](): true,
+		typeOf[contracts.TransitionPage](): true,
 	}
 	seen := map[gate.Surface]string{}
 	for _, op := range operations() {

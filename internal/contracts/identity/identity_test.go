@@ -14,6 +14,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
+	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/contracts"
 	"engramd/internal/contracts/vault"
@@ -325,5 +326,35 @@ func TestMovedKeyDoesNotOpen(t *testing.T) {
 	}
 	if err := r.Sign(ctx, entry(bob.Pub, "c", 0)); !errors.Is(err, vault.ErrSealed) {
 		t.Errorf("signed with another's key: %v", err)
+	}
+}
+
+// TestConversationOfAKeptKey: it is the one that the other side has, and nobody
+// gets that of a key which is not kept.
+func TestConversationOfAKeptKey(t *testing.T) {
+	r := newRig(t)
+	kept, err := r.Provision(t.Context(), "kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := r.Conversation(t.Context(), kept.PubKey, bob.Pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := nip44.GenerateConversationKey(kept.PubKey, bob.Secret)
+	if err != nil || key != theirs {
+		t.Errorf("the two sides have different keys (%v)", err)
+	}
+	if _, err := r.Conversation(t.Context(), alice.Pub, bob.Pub); contracts.CodeOf(err) != contracts.Forbidden {
+		t.Errorf("a key that is not kept: %v", err)
+	}
+	if _, err := r.Claim(t.Context(), "kept"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Conversation(t.Context(), kept.PubKey, bob.Pub); contracts.CodeOf(err) != contracts.Forbidden {
+		t.Errorf("a key that was claimed: %v", err)
+	}
+	if _, err := r.Conversation(t.Context(), kept.PubKey, "no key"); err == nil || strings.Contains(err.Error(), "no key") {
+		t.Errorf("with no key: %v", err)
 	}
 }

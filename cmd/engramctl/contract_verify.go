@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/client/evidence"
+)
+
+// errEvidence says that something that was handed over is not what it should be.
+var errEvidence = errors.New("a check failed")
+
+func (a *app) contractVerifyCommand() *cobra.Command {
+	var asJSON bool
+	var key string
+	c := a.command(&cobra.Command{
+		Use:   "verify DIR|FILE [--relay-key KEY] [--json]",
+		Short: "Check an export of a contract, offline",
+		Long: `Check what somebody exported of a contract, without a relay and without a key: a folder
+that contract export wrote, or a file with one signed event a line. Each check is ok, has
+failed, or was not checked, and why:
+
+  signatures       the id and the signature of every event
+  one contract     all of it is of one contract
+  shapes           every entry and state says what NIP-TEMP wants it to
+  states follow    from open to the last one, by who may make each move
+  parties          entries are between poster and worker
+  id               an event shows by its salt that the poster made the contract's id
+  order            order.json: a relay has signed in which order all of it arrived.
+                   Without it the order is unproven, and dates are their authors' word
+  withdrawals      requests to withdraw (kind 5) are by the authors of what they name
+  disclosed texts  each disclosed/*.json is what contract disclose printed for an entry
+                   that is here, and its message keys open the signed payload
+
+--relay-key is the public key of the relay whose word on the order counts: engramd
+relay-key shows it, and so does the relay's NIP-11 document, as self.
+
+Exit code 6 if a check failed, or if there is nothing that could be checked.`,
+		Example: `  engramctl contract verify dispute
+  engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check + ": " + .outcome'`,
+		Args: arguments("DIR|FILE"),
+	}, func(_ context.Context, args []string) error {
+		relay, err := publicKey("--relay-key", "the command line", key)
+		if err != nil {
+			return err
+		}
+		files, err := evidence.Read(a.path(args[0]))
+		if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
+			return usageError{err}
+		}
+		if err != nil {
+			return err
+		}
+		r, err := evidence.Verify(files, evidence.Options{Relay: relay})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = a.printJSON(verifyOutOf(r))
+		} else {
+			err = a.printVerified(r)
+		}
+		if err == nil && !r.Holds() {
+			err = errEvidence
+		}
+		return err
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
+	return c
+}
+
+// verifyOut is `contract verify --json`.
+type verifyOut struct {
+	evidence.Report
+	Holds     bool               `json:"holds"` // no check failed
+	Disclosed []contractEntryOut `json:"disclosed"`
+}
+
+func verifyOutOf(r evidence.Report) verifyOut {
+	out := verifyOut{Report: r, Holds: r.Holds(), Disclosed: []contractEntryOut{}}
+	for _, e := range r.Disclosed {
+		out.Disclosed = append(out.Disclosed, entryFrom(e, roleIn(r, e)))
+	}
+	return out
+}
+
+// roleIn is the role of an entry's author.
+func roleIn(r evidence.Report, e client.ContractEntry) string {
+	c := client.Contract{Poster: client.Party{PubKey: r.Poster}, Worker: client.Party{PubKey: r.Worker}, Stateless: r.Status == ""}
+	return c.Role(e.Author.PubKey)
+}
+
+func (a *app) printVerified(r evidence.Report) error {
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("contract", "%s", oneLine(r.Contract, 128))
+	line("status", "%s", oneLine(r.Status, 20))
+	line("poster", "%s", partyText(client.Party{PubKey: r.Poster}))
+	line("worker", "%s", partyText(client.Party{PubKey: r.Worker}))
+	for _, c := range r.Checks {
+		line(string(c.Outcome), "%s: %s", c.Name, plain(c.Detail))
+		for _, p := range c.Problems {
+			line("", "  %s", oneLine(p, 400))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, e := range r.Disclosed {
+		if err := a.print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, oneLine(e.Type, 20), roleIn(r, e), indented(e.Content)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/niptemp"
+)
+
+// wireMove is a move as the API has it. What it says besides is in the event; one
+// without an event is the relay's decision, which the contract tells too.
+type wireMove struct {
+	N          int64           `json:"n"`
+	ReceivedAt moment          `json:"received_at"`
+	Withdrawn  *wireWithdrawal `json:"withdrawn"`
+	EventID    string          `json:"nostr_event_id"`
+	Event      json.RawMessage `json:"event"`
+}
+
+// apiMoves adds all moves of a contract that the API shows. Not every API lists
+// them.
+func (c *Client) apiMoves(ctx context.Context, t target, id string, a *apiThread) {
+	for offset := 0; ; {
+		var page struct {
+			Transitions []wireMove `json:"transitions"`
+			Total       int        `json:"total"`
+		}
+		err := c.api(ctx, t, http.MethodGet, contractPath(id, "transitions"), pageQuery(offset), nil, &page)
+		switch {
+		case errors.Is(err, ErrNoAPI), errors.Is(err, ErrNotFound):
+			return
+		case a.contract == nil && (errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)):
+			return // it is not there for this key
+		case err != nil:
+			a.status.Err, a.status.Complete = err, false
+			return
+		}
+		a.moves = append(a.moves, page.Transitions...)
+		offset += len(page.Transitions)
+		switch {
+		case len(page.Transitions) == 0 || offset >= page.Total:
+			return
+		case offset > maxContractThings:
+			a.status.Complete = false
+			return
+		}
+	}
+}
+
+// signed is the event of a move, verified; nil if there is none that is right.
+func (w wireMove) signed(col *collector, id string) *nostr.Event {
+	if len(w.Event) == 0 || string(w.Event) == "null" {
+		return nil
+	}
+	ev, err := col.admit(w.Event, nostr.Filter{Kinds: []int{kindContractState}, Tags: nostr.TagMap{"d": {id}}})
+	if err != nil || ev.ID != w.EventID {
+		return nil
+	}
+	return ev
+}
+
+// arrived says of moves what the APIs told of them: when one took it, the number that
+// the one at home gives it, and whether it was withdrawn. What a signed order says of
+// arrival stays.
+func (g *gathering) arrived(moves []ContractMove, home int) {
+	at := map[string]int{}
+	for i := range moves {
+		at[moves[i].Event.ID] = i
+	}
+	for i, a := range g.apis {
+		for _, w := range a.moves {
+			place, ok := at[w.EventID]
+			if !ok {
+				continue
+			}
+			m := &moves[place]
+			if i == home && m.N == 0 {
+				m.N, m.ArrivedAt = w.N, int64(w.ReceivedAt)
+			}
+			m.ArrivedAt = cmp.Or(m.ArrivedAt, int64(w.ReceivedAt))
+			if m.Withdrawn == nil || m.Withdrawn.Event == nil {
+				m.Withdrawn = cmp.Or(w.Withdrawn.withdrawal(), m.Withdrawn)
+			}
+		}
+	}
+}
+
+// Replay follows the state events of one pair of keys, verified ones, and those of
+// the opens that either addressed to itself. The state is nil if there is none.
+func Replay(events []*nostr.Event) (*niptemp.State, []ContractMove) { return replay(events, nil) }

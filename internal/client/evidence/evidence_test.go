@@ -1,0 +1,340 @@
+package evidence
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip44"
+
+	"engramd/internal/client"
+	"engramd/internal/store/storetest"
+	"engramd/internal/wire"
+	"engramd/nips/disclose"
+	"engramd/nips/niptemp"
+)
+
+var (
+	poster = storetest.NewKey("poster")
+	worker = storetest.NewKey("worker")
+	relay  = storetest.NewKey("relay")
+	mara   = storetest.NewKey("mara")
+)
+
+// thread is a contract that is being written down.
+type thread struct {
+	tb     testing.TB
+	id     string
+	salt   []byte
+	at     nostr.Timestamp
+	events []*nostr.Event
+	files  Files
+}
+
+func newThread(tb testing.TB) *thread {
+	tb.Helper()
+	salt := bytes.Repeat([]byte{7}, niptemp.SaltSize)
+	id, err := niptemp.NewID(poster.Pub, salt)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &thread{tb: tb, id: id, salt: salt, at: 1_700_000_000, files: Files{Disclosures: map[string][]byte{}}}
+}
+
+// signed signs an event a second later than the last.
+func (t *thread) signed(k storetest.Key, kind int, content string, tags ...nostr.Tag) *nostr.Event {
+	t.tb.Helper()
+	t.at++
+	ev := &nostr.Event{Kind: kind, CreatedAt: t.at, Content: content, Tags: tags}
+	if err := ev.Sign(k.Secret); err != nil {
+		t.tb.Fatal(err)
+	}
+	return ev
+}
+
+func (t *thread) add(k storetest.Key, kind int, content string, tags ...nostr.Tag) *nostr.Event {
+	t.tb.Helper()
+	ev := t.signed(k, kind, content, tags...)
+	t.events = append(t.events, ev)
+	return ev
+}
+
+func other(k storetest.Key) string {
+	if k == poster {
+		return worker.Pub
+	}
+	return poster.Pub
+}
+
+func (t *thread) state(k storetest.Key, status, previous string) *nostr.Event {
+	tags := []nostr.Tag{{"d", t.id}, {"p", other(k)}}
+	if k == poster {
+		tags = append(tags, niptemp.SaltTag(t.salt))
+	}
+	return t.add(k, niptemp.KindState, fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q}`, t.id, status, previous), tags...)
+}
+
+func (t *thread) entry(k storetest.Key, content string) *nostr.Event {
+	return t.add(k, niptemp.KindEntry, content, nostr.Tag{"d", t.id}, nostr.Tag{"p", other(k)}, nostr.Tag{"t", "message"})
+}
+
+// sealed is a sealed entry with what its author hands over to disclose it.
+func (t *thread) sealed(k storetest.Key, text string) (*nostr.Event, []byte) {
+	t.tb.Helper()
+	key, err := nip44.GenerateConversationKey(other(k), k.Secret)
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	payload, err := nip44.Encrypt(text, key)
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	ev := t.entry(k, payload)
+	keys, err := disclose.KeysOf(key, payload)
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	b, err := json.Marshal(client.Disclosure{Event: ev, Keys: keys})
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	return ev, b
+}
+
+// ordered signs the order in which the events stand, with gaps after them.
+func (t *thread) ordered(gaps int, change ...func(lines string) string) {
+	t.tb.Helper()
+	lines := ""
+	for i, ev := range t.events {
+		if ev.Kind != kindDeletion {
+			id, _ := hex.DecodeString(ev.ID)
+			lines += string(niptemp.OrderLine(int64(i+1), int64(ev.CreatedAt), id))
+		}
+	}
+	for i := range gaps {
+		lines += string(niptemp.OrderLine(int64(len(t.events)+i+1), int64(t.at), nil))
+	}
+	for _, c := range change {
+		lines = c(lines)
+	}
+	sum := sha256.Sum256([]byte(lines))
+	ev := niptemp.OrderEvent(t.id, hex.EncodeToString(sum[:]), t.at)
+	if err := ev.Sign(relay.Secret); err != nil {
+		t.tb.Fatal(err)
+	}
+	b, err := json.Marshal(map[string]any{"contract_id": t.id, "event": json.RawMessage(wire.AppendEvent(nil, &ev)), "lines": lines, "gaps": []any{}})
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	t.files.Order = b
+}
+
+// report verifies the thread.
+func (t *thread) report(o Options) Report {
+	t.tb.Helper()
+	t.files.Events = nil
+	for _, ev := range t.events {
+		t.files.Events = append(wire.AppendEvent(t.files.Events, ev), '\n')
+	}
+	r, err := Verify(t.files, o)
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	return r
+}
+
+// want wants outcomes of checks, "" for one that is not there.
+func want(tb testing.TB, r Report, outcomes map[string]Outcome) {
+	tb.Helper()
+	for name, o := range outcomes {
+		got := Outcome("")
+		for _, c := range r.Checks {
+			if c.Name == name {
+				got = c.Outcome
+			}
+		}
+		if got != o {
+			tb.Errorf("%s: %q, want %q; %+v", name, got, o, r.Checks)
+		}
+	}
+}
+
+// dispute is a whole thread, with everything that can be checked.
+func dispute(tb testing.TB) *thread {
+	t := newThread(tb)
+	t.state(poster, "open", "")
+	t.entry(poster, `{"type":"message","content":"Focus on filings"}`)
+	t.state(worker, "accepted", "open")
+	_, opened := t.sealed(worker, `{"type":"message","content":"in the cedar box"}`)
+	t.files.Disclosures["one.json"] = opened
+	bad := t.entry(worker, `{"type":"message","content":"bad work"}`)
+	t.state(worker, "submitted", "accepted")
+	t.state(poster, "disputed", "submitted")
+	t.add(worker, kindDeletion, "", nostr.Tag{"e", bad.ID})
+	return t
+}
+
+func TestWholeThreadHolds(t *testing.T) {
+	th := dispute(t)
+	th.ordered(1)
+	r := th.report(Options{Relay: relay.Pub})
+	want(t, r, map[string]Outcome{
+		"signatures": OK, "one contract": OK, "shapes": OK, "states follow": OK, "parties": OK, "id": OK, "order": OK, "withdrawals": OK,
+		"disclosed texts": OK, "gaps": NotChecked, "sealed texts": "", "relay": "", "transcript": NotChecked,
+	})
+	if !r.Holds() || r.Contract != th.id || r.Poster != poster.Pub || r.Worker != worker.Pub || r.Status != "disputed" || r.Relay != relay.Pub ||
+		len(r.Disclosed) != 1 || r.Disclosed[0].Content != "in the cedar box" || r.Entries != 3 || r.Moves != 4 || r.Sealed != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestWhatIsNotThereIsNotChecked: less than a whole export is no lie.
+func TestWhatIsNotThereIsNotChecked(t *testing.T) {
+	th := newThread(t)
+	th.id = "job-17"
+	th.salt = nil
+	th.entry(poster, `{"type":"message","content":"hello"}`)
+	th.sealed(worker, "x")
+	r := th.report(Options{})
+	want(t, r, map[string]Outcome{"signatures": OK, "states follow": NotChecked, "parties": OK, "id": NotChecked, "order": NotChecked, "withdrawals": NotChecked, "sealed texts": NotChecked, "disclosed texts": ""})
+	if !r.Holds() || r.Status != "" {
+		t.Errorf("%+v", r)
+	}
+	th = dispute(t)
+	th.ordered(0)
+	r = th.report(Options{})
+	want(t, r, map[string]Outcome{"order": OK, "relay": NotChecked, "gaps": ""})
+}
+
+// TestEveryLieIsFound changes one thing at a time.
+func TestEveryLieIsFound(t *testing.T) {
+	for name, lie := range map[string]struct {
+		fails string
+		tell  func(t *thread)
+	}{
+		"a changed text": {"signatures", func(t *thread) { t.events[1].Content = `{"type":"message","content":"else"}`; t.ordered(0) }},
+		"a line that is no event": {"signatures", func(t *thread) {
+			t.events[1] = &nostr.Event{Kind: 1}
+		}},
+		"an event of another contract": {"one contract", func(t *thread) {
+			t.add(poster, niptemp.KindEntry, `{"type":"message","content":"x"}`, nostr.Tag{"d", "other"}, nostr.Tag{"p", worker.Pub}, nostr.Tag{"t", "message"})
+		}},
+		"an event of another kind": {"one contract", func(t *thread) { t.add(poster, 1, "x") }},
+		"an entry without content": {"shapes", func(t *thread) { t.entry(poster, `{"type":"message"}`) }},
+		"a move left out":          {"states follow", func(t *thread) { t.events = append(t.events[:2:2], t.events[3:]...) }},
+		"a move that is not his":   {"states follow", func(t *thread) { t.state(worker, "completed", "disputed") }},
+		"an entry of a third key": {"parties", func(t *thread) {
+			t.add(mara, niptemp.KindEntry, `{"type":"message","content":"x"}`, nostr.Tag{"d", t.id}, nostr.Tag{"p", worker.Pub}, nostr.Tag{"t", "message"})
+		}},
+		"an entry left out": {"order", func(t *thread) { t.ordered(0); t.events = append(t.events[:1:1], t.events[2:]...) }},
+		"an entry put in":   {"order", func(t *thread) { t.ordered(0); t.entry(poster, `{"type":"message","content":"late"}`) }},
+		"an order of others' lines": {"order", func(t *thread) {
+			t.ordered(0)
+			t.files.Order = bytes.Replace(t.files.Order, []byte("\\n2 "), []byte("\\n9 "), 1)
+		}},
+		"an order of falling numbers":   {"order", func(t *thread) { t.ordered(0, func(l string) string { return strings.Replace(l, "2 ", "1 ", 1) }) }},
+		"an order of nobody":            {"order", func(t *thread) { t.files.Order = []byte(`{"contract_id":"x","lines":"1 1 -\n"}`) }},
+		"an order of another relay":     {"order", func(t *thread) { t.ordered(0) }},
+		"a request of somebody else":    {"withdrawals", func(t *thread) { t.add(mara, kindDeletion, "", nostr.Tag{"e", t.events[1].ID}) }},
+		"a request of what is not here": {"withdrawals", func(t *thread) { t.add(worker, kindDeletion, "", nostr.Tag{"a", "30090:" + mara.Pub + ":" + t.id}) }},
+		"a disclosure with wrong keys":  {"disclosed texts", func(t *thread) { t.files.Disclosures["one.json"] = wrongKeys(t.files.Disclosures["one.json"]) }},
+		"a disclosure of another's":     {"disclosed texts", func(t *thread) { _, d := newThread(t.tb).sealed(worker, "x"); t.files.Disclosures["two.json"] = d }},
+		"a disclosure that is no JSON":  {"disclosed texts", func(t *thread) { t.files.Disclosures["two.json"] = []byte("x") }},
+		"a disclosure of a plain entry": {"disclosed texts", func(t *thread) {
+			t.files.Disclosures["one.json"] = bytes.Replace(t.files.Disclosures["one.json"], []byte("30090"), []byte("30091"), 1)
+		}},
+		"an id that somebody else's salt": {"id", func(t *thread) {
+			salt := bytes.Repeat([]byte{8}, niptemp.SaltSize)
+			id, err := niptemp.NewID(mara.Pub, salt)
+			if err != nil {
+				t.tb.Fatal(err)
+			}
+			*t = *newThread(t.tb)
+			t.id, t.salt = id, nil
+			t.add(poster, niptemp.KindState, fmt.Sprintf(`{"contract_id":%q,"status":"open"}`, id), nostr.Tag{"d", id}, nostr.Tag{"p", worker.Pub})
+			t.add(mara, niptemp.KindEntry, `{"type":"message","content":"mine"}`, nostr.Tag{"d", id}, nostr.Tag{"p", worker.Pub}, nostr.Tag{"t", "message"}, niptemp.SaltTag(salt))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			th := dispute(t)
+			lie.tell(th)
+			o := Options{}
+			if name == "an order of another relay" {
+				o.Relay = mara.Pub
+			}
+			r := th.report(o)
+			if r.Holds() {
+				t.Fatalf("it holds: %+v", r.Checks)
+			}
+			want(t, r, map[string]Outcome{lie.fails: Failed})
+		})
+	}
+}
+
+// wrongKeys changes a digit of the keys.
+func wrongKeys(b []byte) []byte {
+	at := bytes.Index(b, []byte(`"keys":"`)) + len(`"keys":"`) + 80
+	out := bytes.Clone(b)
+	out[at] = map[bool]byte{true: '1', false: '0'}[out[at] == '0']
+	return out
+}
+
+// TestReadBounds: what is no export is said to be none, and nothing is read without end.
+func TestReadBounds(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(dir); !errors.Is(err, ErrInput) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if _, err := Read(filepath.Join(dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("nothing: %v", err)
+	}
+	if _, err := Verify(Files{Events: []byte("\n\n")}, Options{}); !errors.Is(err, ErrInput) {
+		t.Errorf("no event: %v", err)
+	}
+	big := filepath.Join(dir, EventsFile)
+	f, err := os.Create(big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(maxOrderBytes+1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAtMost(big, maxOrderBytes); !errors.Is(err, ErrInput) {
+		t.Errorf("too large: %v", err)
+	}
+}
+
+// FuzzVerify: whatever is handed over, it is judged and nothing breaks; what a
+// file says of an order or a disclosure is believed only with its proof.
+func FuzzVerify(f *testing.F) {
+	th := dispute(f)
+	th.ordered(1)
+	th.report(Options{})
+	f.Add(th.files.Events, th.files.Order, th.files.Disclosures["one.json"])
+	f.Add([]byte("{}"), []byte(`{"event":null,"lines":"1"}`), []byte("{}"))
+	f.Fuzz(func(t *testing.T, events, order, opened []byte) {
+		r, err := Verify(Files{Events: events, Order: order, Disclosures: map[string][]byte{"x.json": opened}}, Options{Relay: relay.Pub})
+		if err != nil {
+			if !errors.Is(err, ErrInput) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, c := range r.Checks {
+			if c.Outcome != OK && c.Outcome != Failed && c.Outcome != NotChecked || len(c.Problems) > maxProblems {
+				t.Fatalf("%+v", c)
+			}
+		}
+		if r.Relay != "" && r.Relay != relay.Pub {
+			t.Fatalf("another relay's order is believed")
+		}
+	})
+}
