@@ -60,7 +60,7 @@ func TestGeneratedRequests(t *testing.T) {
 	must(t, err)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc}
 	poster, worker := w.provision("agent-0000"), w.provision("e4dd4d3eba02")
-	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), w.bind("self-held"), held("stranger"), {key: w.operator}, {token: "engramd_agent_no"}}
+	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), w.bind("self-held"), held("stranger"), {key: w.operator}, {key: w.operator}, {token: "engramd_agent_no"}}
 	for range 6 {
 		g.ids = append(g.ids, w.offer(poster, worker, nil))
 	}
