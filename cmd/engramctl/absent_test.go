@@ -24,20 +24,24 @@ const (
 	empty   = "empty"
 	fails   = "fails"
 	hangs   = "hangs"
+	none    = "none" // there is no such relay
 )
 
 var states = []string{current, stale, empty, fails, hangs}
 
 // TestAbsentOnlyIfAllSaySo has every command that can say "absent" or "done" ask
-// a configured and a listed relay in each state. A third one, configured, empty
-// and up, knows the agent's list.
+// a configured and a listed relay in each state, or without a list. A third one,
+// configured, empty and up, knows the agent's list.
 func TestAbsentOnlyIfAllSaySo(t *testing.T) {
 	asked := newPlaces(t)
 	for _, configured := range states {
-		for _, listed := range states {
+		for _, listed := range append(states, none) {
 			t.Run(configured+" and listed "+listed, func(t *testing.T) {
 				t.Parallel()
-				relays := []string{asked.directory(t, asked.url(listed)), asked.url(configured)}
+				relays := []string{asked.url(empty), asked.url(configured)}
+				if listed != none {
+					relays[0] = asked.directory(t, asked.url(listed))
+				}
 				found := ""
 				for _, state := range []string{configured, listed} {
 					if state == current || state == stale && found == "" {
@@ -116,6 +120,31 @@ var commandsThatSay = []struct {
 			return said{4, ""}
 		}
 		return said{0, ""}
+	}},
+	{[]string{"mem", "ls", "--at", "now", "--strict"}, func(found string, partial bool) said {
+		switch {
+		case partial:
+			return said{4, ""}
+		case found != "":
+			return said{0, "mem/notes"}
+		}
+		return said{0, ""}
+	}},
+	{[]string{"mem", "graph"}, func(found string, partial bool) said {
+		s := orElse(found, partial, said{0, ""})
+		if s.text != "" {
+			s.text = "mem/notes"
+		}
+		return s
+	}},
+	{[]string{"snapshot", "create"}, func(found string, partial bool) said {
+		switch {
+		case partial:
+			return said{4, ""}
+		case found != "":
+			return said{0, "whole"}
+		}
+		return said{1, ""}
 	}},
 	{[]string{"mem", "log", "notes"}, func(found string, partial bool) said {
 		s := orElse(found, partial, said{1, ""})

@@ -129,7 +129,8 @@ func (c *mcpChild) ended(secrets ...string) {
 func TestMCPServer(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	agent, owner := relaytest.Agent(), relaytest.Owner()
-	c := startMCP(t, agent, "--owner", npub(owner.Pub), "--relay", relay.URL)
+	snapshots := t.TempDir()
+	c := startMCP(t, agent, "--owner", npub(owner.Pub), "--relay", relay.URL, "--snapshot-root", snapshots)
 	expect := func(text string, wanted ...string) {
 		t.Helper()
 		for _, want := range wanted {
@@ -140,6 +141,7 @@ func TestMCPServer(t *testing.T) {
 	}
 	type args = map[string]any
 	expect(c.call("memory_list", args{}, false), `"entries":[]`, `"partial":false`)
+	expect(c.call("memory_snapshot", args{}, true), "not_found:")
 	expect(c.call("memory_write", args{"slug": "core", "text": "I am Sami. [[mem/gardens]]"}, false), `"outcome":"created"`, `"stored_on":1`)
 	expect(c.call("memory_append", args{"slug": "gardens", "text": "roses in the zebra bed"}, false), `"outcome":"created"`)
 	first := c.call("memory_read", args{"slug": "gardens"}, false)
@@ -153,6 +155,13 @@ func TestMCPServer(t *testing.T) {
 	expect(c.call("memory_search", args{"query": "tulip"}, false), `"slug":"mem/gardens"`, `"matched":1`)
 	expect(c.call("memory_history", args{"slug": "gardens"}, false), `"total":2`, read.ID)
 	expect(c.call("memory_restore", args{"slug": "gardens", "version": read.ID}, false), read.Hash)
+	var kept struct{ ID string }
+	taken := c.call("memory_snapshot", args{"label": "before weeding"}, false)
+	expect(taken, `"outcome":"created"`, `"memories":2`, `"partial":false`)
+	if err := json.Unmarshal([]byte(taken), &kept); err != nil || kept.ID == "" {
+		t.Fatal(err, taken)
+	}
+	expect(c.call("memory_snapshot", args{"label": "again"}, false), `"outcome":"unchanged"`, kept.ID)
 	expect(c.call("memory_delete", args{"slug": "gardens"}, false), `"deleted":true`)
 	expect(c.call("memory_read", args{"slug": "gardens"}, true), "removed:")
 	expect(c.call("memory_delete", args{"slug": "core"}, true), "core_protected:")
@@ -166,7 +175,8 @@ func TestMCPServer(t *testing.T) {
 	}
 	expect(prompt.Messages[0].Content.(*sdk.TextContent).Text, "[Agent Memory — core]", "I am Sami.")
 	c.session.Close() // closes stdin
-	c.ended("zebra", "gardens", "Sami", agent.Pub, owner.Pub, read.ID)
+	c.ended("zebra", "gardens", "Sami", "weeding", agent.Pub, owner.Pub, read.ID)
+	wantKept(t, relay.URL, snapshots, kept.ID)
 	expect(c.stderr.String(), "name=memory_write outcome=conflict")
 
 	o := startMCP(t, owner, "--agent", npub(agent.Pub), "--relay", relay.URL)
@@ -179,6 +189,33 @@ func TestMCPServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.ended(owner.Secret)
+}
+
+// wantKept has engramctl snapshot list, verify and restore what the server kept
+// before gardens was deleted.
+func wantKept(t *testing.T, relay, root, id string) {
+	t.Helper()
+	asked := &places{key: filepath.Join(t.TempDir(), "agent.key")}
+	if err := os.WriteFile(asked.key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"snapshot", "ls", "--snapshot-root", root}, "before weeding"},
+		{[]string{"snapshot", "verify", id, "--snapshot-root", root}, "signature"},
+		{[]string{"snapshot", "restore", id, "--snapshot-root", root}, "1 changed"},
+		{[]string{"mem", "get", "gardens"}, "roses in the zebra bed"},
+	} {
+		got := asked.run(t, []string{relay}, c.args...)
+		if got.code != 0 || !strings.Contains(got.stdout, c.want) {
+			t.Errorf("%v: exit code %d, %q lacks %q\n%s", c.args, got.code, got.stdout, c.want, got.stderr)
+		}
+		if c.args[1] == "ls" && strings.Count(got.stdout, "\n") != 1 {
+			t.Errorf("more than one snapshot is kept: %q", got.stdout)
+		}
+	}
 }
 
 // TestMCPServerFindsRelays: the agent's own relays are asked, and a relay that

@@ -62,7 +62,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 			if l.Unreadable > 0 {
 				a.note("%s cannot be read; the slugs are unknown", counted(l.Unreadable, "memory", "memories"))
 			}
-			if len(l.Memories) == 0 {
+			if len(l.Memories) == 0 && unknown == 0 {
 				a.noteNone(ctx, m, l, all)
 			}
 			if asJSON {
@@ -73,7 +73,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 				return a.printJSON(out)
 			}
 			if at != "" {
-				a.note("as of %s, by the times that versions bear (created_at); of %d memories no version of then is kept", past.UTC().Format(time.RFC3339), unknown)
+				a.note("%s", asOf(past, unknown))
 			}
 			return a.printListing(l, all)
 		})
@@ -91,6 +91,16 @@ func listAt(ctx context.Context, m *client.Memory, past time.Time) (client.Listi
 		return l, 0, status, err
 	}
 	return m.ListAllAt(ctx, past.Unix())
+}
+
+// asOf says by which times a state of the past was put together, and of how many
+// memories nothing can be told.
+func asOf(past time.Time, unknown int) string {
+	text := fmt.Sprintf("as of %s, by the times that versions bear (created_at)", past.UTC().Format(time.RFC3339))
+	if unknown == 0 {
+		return text
+	}
+	return text + "; " + counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
 }
 
 // emptiness is why a listing without any memory is not simply an empty one.

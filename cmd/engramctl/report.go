@@ -69,6 +69,8 @@ func once(relays []client.RelayStatus) []client.RelayStatus {
 
 func (a *app) reportRelay(r client.RelayStatus) {
 	switch {
+	case errors.Is(r.Err, client.ErrHistoryUnasked):
+		a.note("%s was not asked for history, because only the agent's list names it: only its current version counts", r.URL)
 	case errors.Is(r.Err, client.ErrNoHistory):
 		a.note("%s keeps no history that it shows: only its current version counts", r.URL)
 	case r.Err != nil:

@@ -36,6 +36,8 @@ func TestReport(t *testing.T) {
 			"engramctl: wss://liar sent 3 events that are wrong or were not asked for\n" + partial, exitOK},
 		{"no history is no failure", client.Status{Relays: []client.RelayStatus{good, plain}}, nil, true,
 			"engramctl: wss://plain keeps no history that it shows: only its current version counts\n", exitOK},
+		{"history that is not asked for", client.Status{Relays: []client.RelayStatus{good, {URL: "wss://listed", Err: client.ErrHistoryUnasked, Complete: true}}}, nil, true,
+			"engramctl: wss://listed was not asked for history, because only the agent's list names it: only its current version counts\n", exitOK},
 		{"an error that names the relays is enough", client.Status{Relays: []client.RelayStatus{down}, Partial: true},
 			fmt.Errorf("%w: wss://down: connection refused", client.ErrNoRelay), false, "", exitRelay},
 		{"an error that does not", client.Status{Relays: []client.RelayStatus{good, down}, Partial: true},

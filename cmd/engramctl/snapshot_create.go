@@ -118,7 +118,7 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 		a.note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
 	}
 	if o.at != "" {
-		a.note("as of %s, by the times that versions bear (created_at); %d memories of now have no version of then that the relays keep", captured.AsOf.UTC().Format(time.RFC3339), captured.Unknown)
+		a.note("%s", asOf(captured.AsOf, captured.Unknown))
 	}
 	info, err := a.keep(ctx, lock, captured, how)
 	if errors.Is(err, bundle.ErrEmpty) {

@@ -56,9 +56,20 @@ var (
 	ErrReadOnly = errors.New("only the agent can write its memory")
 	// ErrNoHistory says that a relay has no GET /history.
 	ErrNoHistory = errors.New("the relay keeps no history that it shows")
+	// ErrHistoryUnasked is ErrNoHistory of a relay that only the agent's list names:
+	// it may keep one, and is not asked, because it would learn which address is
+	// looked for, and by whom.
+	ErrHistoryUnasked error = unaskedError{}
 	// ErrWhen says that a text names neither a time nor an id.
 	ErrWhen = errors.New("neither a time nor an event id")
 )
+
+type unaskedError struct{}
+
+func (unaskedError) Error() string { return "not asked for history: only the agent's list names it" }
+
+// Is makes it ErrNoHistory.
+func (unaskedError) Is(target error) bool { return target == ErrNoHistory }
 
 // RefusalError is a relay's refusal in its own words: an OK false or a CLOSED.
 // It is ErrAuth for the prefixes auth-required, restricted and blocked, else

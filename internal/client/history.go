@@ -52,7 +52,7 @@ func (c *Client) AskHistory(ctx context.Context, filter nostr.Filter) (Answers, 
 // after page.
 func (c *Client) history(ctx context.Context, t target, p *pager) error {
 	if t.listed {
-		return ErrNoHistory // it would learn which address, and from whom
+		return ErrHistoryUnasked
 	}
 	for p.more() {
 		if err := c.historyPage(ctx, t, p); err != nil {

@@ -117,6 +117,11 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	if got, status, err := m.Get(t.Context(), "mem/a"); err != nil || got != wrote || status.Partial || status.Relays[1].URL != home {
 		t.Errorf("after: %+v, %v, %+v", got, err, status)
 	}
+	// What a listed relay was not asked for, it is not said to lack.
+	log, status, err := m.Log(t.Context(), "mem/a")
+	if listed := status.Relays[1].Err; err != nil || len(log) != 1 || status.Partial || !errors.Is(listed, ErrHistoryUnasked) || !errors.Is(listed, ErrNoHistory) {
+		t.Errorf("its versions: %v, %v, %+v", log, err, status)
+	}
 
 	unsure := ownerOf(t, "agent", "owner", []string{bridgetest.Down(t), home}, nil)
 	if err := unsure.c.Discover(t.Context(), m.Agent()); err != nil {

@@ -43,6 +43,8 @@ func complaints(status client.Status) []string {
 		switch {
 		case blamed[r.URL]:
 			continue // it failed when it was asked for the agent's relays, too
+		case errors.Is(r.Err, client.ErrHistoryUnasked):
+			out = append(out, quoted(r.URL)+" was not asked for history: only the agent's list names it")
 		case errors.Is(r.Err, client.ErrNoHistory):
 			out = append(out, quoted(r.URL)+" shows no history")
 		case r.Err != nil:

@@ -31,7 +31,7 @@ func outcomeLabel() label {
 
 func surfaceLabel() label {
 	return label{"surface", []string{"req", "live", "count", "search", "query", "http_count", "history", "contracts", "contract",
-		"thread", "thread_entry", "thread_summary", "thread_search", "thread_order", other}}
+		"thread", "thread_entry", "thread_summary", "thread_search", "thread_order", "transitions", other}}
 }
 
 func ruleLabel() label {

@@ -66,7 +66,7 @@ func TestGeneratedRequests(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc}
 	poster, worker := w.provision("agent-0000"), w.provision("e4dd4d3eba02")
 	own := w.bind("self-held")
-	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), own, held("stranger"), {key: w.operator}, {token: "engramd_agent_no"}}
+	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), own, held("stranger"), {key: w.operator}, {key: w.operator}, {token: "engramd_agent_no"}}
 	for range 6 {
 		g.ids = append(g.ids, w.offer(poster, worker, nil))
 	}

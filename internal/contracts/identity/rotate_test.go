@@ -54,7 +54,7 @@ func sealed(t *testing.T, s *store.Store, v *vault.Vault, n int) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.Put(t.Context(), alice.State(bob, storetest.Start.Unix(), "c", "", "open"), store.PutOptions{}); got.Err != nil || got.Outcome != store.Stored {
+	if got := s.Put(t.Context(), alice.State(bob, 0, "c", "", "open"), store.PutOptions{}); got.Err != nil || got.Outcome != store.Stored {
 		t.Fatalf("%+v", got)
 	}
 	for i := range n {
