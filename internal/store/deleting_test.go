@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -49,6 +51,25 @@ func TestALargeDeletionLetsOthersWrite(t *testing.T) {
 	}
 	for _, ev := range all {
 		put(t, s, ev, store.Deleted)
+	}
+	wantWhole(t, s)
+}
+
+// What a large deletion takes back before it came is withdrawn by that request, also where its address was barred ahead of time.
+func TestALargeDeletionIsNamedByWhatItTakesBack(t *testing.T) {
+	moves, said := dispute(t, storetest.MustOpen(t))
+	s := storetest.MustOpen(t)
+	_, ids := heavy(t, s, 12)
+	request := alice.Sign(5, 1000, "", append(ids.Tags, nostr.Tag{"a", storetest.Address(said[0])})...)
+	put(t, s, request, store.Stored)
+	for _, ev := range slices.Concat(moves, said) {
+		if r := s.Put(t.Context(), ev, store.PutOptions{Import: true}); !r.Outcome.OK() {
+			t.Fatalf("kind %d: %+v", ev.Kind, r)
+		}
+	}
+	page, _, err := s.ThreadPage(t.Context(), theirs, 9, 0, 1<<20)
+	if err != nil || len(page) != 3 || page[0].Withdrawn == 0 || fmt.Sprintf("%x", page[0].Request) != request.ID {
+		t.Errorf("the thread is %+v (%v), want its first entry withdrawn by %s", page, err, request.ID)
 	}
 	wantWhole(t, s)
 }
