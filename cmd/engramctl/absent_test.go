@@ -73,6 +73,20 @@ type said struct {
 	text string
 }
 
+// whole is said by what answers only if every relay did: text, or where there is
+// nothing the code.
+func whole(text string, nothing int) func(found string, partial bool) said {
+	return func(found string, partial bool) said {
+		switch {
+		case partial:
+			return said{4, ""}
+		case found != "":
+			return said{0, text}
+		}
+		return said{nothing, ""}
+	}
+}
+
 // commandsThatSay are commands with what they have to say: found is "", current
 // or stale; partial says that some relay did not answer. They write nothing.
 var commandsThatSay = []struct {
@@ -107,15 +121,7 @@ var commandsThatSay = []struct {
 		}
 		return orElse(found, partial, said{0, "You have no core memory yet"})
 	}},
-	{[]string{"mem", "ls", "--all", "--strict"}, func(found string, partial bool) said {
-		switch {
-		case partial:
-			return said{4, ""}
-		case found != "":
-			return said{0, "mem/notes"}
-		}
-		return said{0, ""}
-	}},
+	{[]string{"mem", "ls", "--all", "--strict"}, whole("mem/notes", 0)},
 	{[]string{"mem", "ls"}, func(found string, partial bool) said {
 		switch {
 		case found != "":
@@ -125,15 +131,7 @@ var commandsThatSay = []struct {
 		}
 		return said{0, ""}
 	}},
-	{[]string{"mem", "ls", "--at", "now", "--strict"}, func(found string, partial bool) said {
-		switch {
-		case partial:
-			return said{4, ""}
-		case found != "":
-			return said{0, "mem/notes"}
-		}
-		return said{0, ""}
-	}},
+	{[]string{"mem", "ls", "--at", "now", "--strict"}, whole("mem/notes", 0)},
 	{[]string{"mem", "graph"}, func(found string, partial bool) said {
 		s := orElse(found, partial, said{0, ""})
 		if s.text != "" {
@@ -141,15 +139,7 @@ var commandsThatSay = []struct {
 		}
 		return s
 	}},
-	{[]string{"snapshot", "create"}, func(found string, partial bool) said {
-		switch {
-		case partial:
-			return said{4, ""}
-		case found != "":
-			return said{0, "whole"}
-		}
-		return said{1, ""}
-	}},
+	{[]string{"snapshot", "create"}, whole("whole", 1)},
 	{[]string{"mem", "log", "notes"}, func(found string, partial bool) said {
 		s := orElse(found, partial, said{1, ""})
 		if s.code == 0 {

@@ -84,26 +84,7 @@ func TestDeletionIsFinishedAtTheNextOpen(t *testing.T) {
 	}
 	all, request := heavy(t, s, 12)
 	put(t, s, bob.Note(0, "stays"), store.Stored)
-	release := store.HoldWriter(s)
-	p, err := s.Begin(t.Context(), request, store.PutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := make(chan error)
-	go func() { closed <- s.Close() }()
-	if err := store.WaitClosing(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	release()
-	if r := p.Wait(); r.Outcome != store.Failed || r.Err != store.ErrClosed {
-		t.Errorf("cut short: %+v", r)
-	}
-	if err := <-closed; err != nil {
-		t.Fatal(err)
-	}
-	if s, err = store.Open(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	s = cutShort(t, s, o, request)
 	defer s.Close()
 	if n := rows(t, s, "events"); n != 2 || !isHead(t, s, request) {
 		t.Errorf("%d events, want Bob's and the request", n)
