@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,36 +28,39 @@ const (
 
 var states = []string{current, stale, empty, fails, hangs}
 
-// TestAbsentOnlyIfAllSaySo has every command that can say "absent" or "done" ask
-// a configured and a listed relay in each state, or without a list. A third one,
-// configured, empty and up, knows the agent's list.
+// TestAbsentOnlyIfAllSaySo has every command that can say "absent" or "done", and
+// every tool of MCP that can, ask a configured and a listed relay in each state, or
+// without a list. A third one, configured, empty and up, knows the agent's list.
 func TestAbsentOnlyIfAllSaySo(t *testing.T) {
 	asked := newPlaces(t)
-	for _, configured := range states {
-		for _, listed := range append(states, none) {
+	for i, configured := range states {
+		for j, listed := range append(states, none) {
 			t.Run(configured+" and listed "+listed, func(t *testing.T) {
 				t.Parallel()
 				relays := []string{asked.url(empty), asked.url(configured)}
 				if listed != none {
 					relays[0] = asked.directory(t, asked.url(listed))
 				}
-				found := ""
-				for _, state := range []string{configured, listed} {
-					if state == current || state == stale && found == "" {
-						found = state
-					}
-				}
-				partial := slices.ContainsFunc([]string{configured, listed}, func(s string) bool { return s == fails || s == hangs })
+				c := cellOf(asked, relays, configured, listed)
 				var all sync.WaitGroup // side by side: those that hang take their time
-				for _, c := range commandsThatSay {
-					want := c.want(found, partial)
+				check := func(who identity, stdin string, want said, args []string) {
 					all.Go(func() {
-						got := asked.run(t, relays, c.args...)
+						got := asked.runAs(t, who, relays, stdin, args...)
 						if got.code != want.code || !strings.Contains(got.stdout, want.text) || want.text == "" && got.stdout != "" {
-							t.Errorf("%v: exit code %d, stdout %q; want %d, %q\n%s", c.args, got.code, got.stdout, want.code, want.text, got.stderr)
+							t.Errorf("%v: exit code %d, stdout %q; want %d, %q\n%s", args, got.code, got.stdout, want.code, want.text, got.stderr)
 						}
 					})
 				}
+				for _, q := range commandsThatSay {
+					check(asked.agent, "", q.want(c.found, c.partial), q.args)
+				}
+				check(asked.owner, "", agentsSaid(cellOf(asked, relays, configured, none)), []string{"agents", "ls"})
+				writer, syncer := asked.plantFor(t, c, uint64(1000+10*i+j)), asked.plantFor(t, c, uint64(2000+10*i+j))
+				for _, q := range commandsThatWrite {
+					check(writer, q.stdin, q.want(c), q.args)
+				}
+				check(syncer, "", syncSaid(c), []string{"relays", "sync"})
+				all.Go(func() { asked.wantTools(t, c) })
 				all.Wait()
 			})
 		}
@@ -71,13 +73,29 @@ type said struct {
 	text string
 }
 
+// whole is said by what answers only if every relay did: text, or where there is
+// nothing the code.
+func whole(text string, nothing int) func(found string, partial bool) said {
+	return func(found string, partial bool) said {
+		switch {
+		case partial:
+			return said{4, ""}
+		case found != "":
+			return said{0, text}
+		}
+		return said{nothing, ""}
+	}
+}
+
 // commandsThatSay are commands with what they have to say: found is "", current
-// or stale; partial says that some relay did not answer.
+// or stale; partial says that some relay did not answer. They write nothing.
 var commandsThatSay = []struct {
 	args []string
 	want func(found string, partial bool) said
 }{
 	{[]string{"mem", "get", "notes"}, func(found string, partial bool) said { return orElse(found, partial, said{1, ""}) }},
+	{[]string{"mem", "get", "notes", "--at", "now"}, func(found string, partial bool) said { return orElse(found, partial, said{1, ""}) }},
+	{[]string{"mem", "diff", "notes"}, func(found string, partial bool) said { return orElse(found, partial, said{1, ""}) }},
 	{[]string{"mem", "hash", "notes"}, func(found string, partial bool) said {
 		s := orElse(found, partial, said{1, ""})
 		if s.code == 0 {
@@ -103,15 +121,7 @@ var commandsThatSay = []struct {
 		}
 		return orElse(found, partial, said{0, "You have no core memory yet"})
 	}},
-	{[]string{"mem", "ls", "--all", "--strict"}, func(found string, partial bool) said {
-		switch {
-		case partial:
-			return said{4, ""}
-		case found != "":
-			return said{0, "mem/notes"}
-		}
-		return said{0, ""}
-	}},
+	{[]string{"mem", "ls", "--all", "--strict"}, whole("mem/notes", 0)},
 	{[]string{"mem", "ls"}, func(found string, partial bool) said {
 		switch {
 		case found != "":
@@ -121,15 +131,7 @@ var commandsThatSay = []struct {
 		}
 		return said{0, ""}
 	}},
-	{[]string{"mem", "ls", "--at", "now", "--strict"}, func(found string, partial bool) said {
-		switch {
-		case partial:
-			return said{4, ""}
-		case found != "":
-			return said{0, "mem/notes"}
-		}
-		return said{0, ""}
-	}},
+	{[]string{"mem", "ls", "--at", "now", "--strict"}, whole("mem/notes", 0)},
 	{[]string{"mem", "graph"}, func(found string, partial bool) said {
 		s := orElse(found, partial, said{0, ""})
 		if s.text != "" {
@@ -137,15 +139,7 @@ var commandsThatSay = []struct {
 		}
 		return s
 	}},
-	{[]string{"snapshot", "create"}, func(found string, partial bool) said {
-		switch {
-		case partial:
-			return said{4, ""}
-		case found != "":
-			return said{0, "whole"}
-		}
-		return said{1, ""}
-	}},
+	{[]string{"snapshot", "create"}, whole("whole", 1)},
 	{[]string{"mem", "log", "notes"}, func(found string, partial bool) said {
 		s := orElse(found, partial, said{1, ""})
 		if s.code == 0 {
@@ -206,18 +200,28 @@ func TestWritesStayWithTheConfigured(t *testing.T) {
 
 // places are relays in each state, and who asks them.
 type places struct {
-	urls map[string]string
-	key  string
+	urls         map[string]string
+	agent, owner identity
+}
+
+// identity is whom a command runs as: the variables that say it.
+type identity []string
+
+// identityOf is a key; as an agent, that of an owner.
+func identityOf(t *testing.T, key relaytest.Key, owner string) identity {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret.key")
+	if err := os.WriteFile(file, []byte(key.Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return identity{"ENGRAM_KEY_FILE=" + file, "ENGRAM_OWNER=" + owner}
 }
 
 func (p *places) url(state string) string { return p.urls[state] }
 
 func newPlaces(t *testing.T) *places {
 	t.Helper()
-	p := &places{urls: map[string]string{}, key: filepath.Join(t.TempDir(), "agent.key")}
-	if err := os.WriteFile(p.key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p := &places{urls: map[string]string{}, agent: identityOf(t, relaytest.Agent(), relaytest.Owner().Pub), owner: identityOf(t, relaytest.Owner(), "")}
 	now := time.Now().Unix()
 	for state, at := range map[string]int64{current: now - 10, stale: now - 1000} {
 		p.urls[state] = relaytest.Start(t, relaytest.Options{}).URL
@@ -258,14 +262,25 @@ func (p *places) directory(t *testing.T, listed string) string {
 	return relay
 }
 
-// run runs engramctl as the agent. What hangs is waited for three seconds.
+// run runs engramctl as the agent.
 func (p *places) run(t *testing.T, relays []string, args ...string) ctlResult {
 	t.Helper()
+	return p.runAs(t, p.agent, relays, "", args...)
+}
+
+func (p *places) runAs(t *testing.T, who identity, relays []string, stdin string, args ...string) ctlResult {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	m := &Main{
-		Args: append(args, "--timeout", "3s"), Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, KeyCost: 4,
-		Env: []string{"HOME=" + t.TempDir(), "ENGRAM_KEY_FILE=" + p.key, "ENGRAM_OWNER=" + relaytest.Owner().Pub,
-			fmt.Sprint("ENGRAM_RELAYS=", strings.Join(relays, ","))},
-	}
+	m := mainAs(t, who, relays, args...)
+	m.Stdin, m.Stdout, m.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	return ctlResult{code: m.Run(context.Background()), stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// mainAs is engramctl without its streams. What hangs is waited for three seconds.
+func mainAs(t *testing.T, who identity, relays []string, args ...string) *Main {
+	t.Helper()
+	return &Main{
+		Args: append(slices.Clone(args), "--timeout", "3s"), Dir: t.TempDir(), KeyCost: 4,
+		Env: append([]string{"HOME=" + t.TempDir(), "ENGRAM_RELAYS=" + strings.Join(relays, ",")}, who...),
+	}
 }

@@ -43,7 +43,7 @@ relay-key shows it, and so does the relay's NIP-11 document, as self.
 
 Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 		Example: `  engramctl contract verify dispute
-  engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check + ": " + .outcome'`,
+  engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
 		Args: arguments("DIR|FILE"),
 	}, func(_ context.Context, args []string) error {
 		relay, err := publicKey("--relay-key", "the command line", key)

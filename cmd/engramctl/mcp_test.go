@@ -195,10 +195,7 @@ func TestMCPServer(t *testing.T) {
 // before gardens was deleted.
 func wantKept(t *testing.T, relay, root, id string) {
 	t.Helper()
-	asked := &places{key: filepath.Join(t.TempDir(), "agent.key")}
-	if err := os.WriteFile(asked.key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	asked := &places{agent: identityOf(t, relaytest.Agent(), relaytest.Owner().Pub)}
 	for _, c := range []struct {
 		args []string
 		want string

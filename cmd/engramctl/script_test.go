@@ -26,19 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(cleaning{m}, map[string]func(){"engramctl": main})
-}
-
-// cleaning removes the daemon's binary when all tests are done.
-type cleaning struct{ m *testing.M }
-
-func (c cleaning) Run() int {
-	code := c.m.Run()
-	if err := relaytest.Clean(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	testscript.Main(relaytest.Tests{M: m}, map[string]func(){"engramctl": main})
 }
 
 // TestScripts runs the command-line tests in testdata/script. Each has the key

@@ -73,6 +73,17 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
+// TestHelpNamesSections: where an option's help names a section of a page, it is there.
+func TestHelpNamesSections(t *testing.T) {
+	for _, o := range config.Options() {
+		for _, m := range regexp.MustCompile(`\((docs/[a-z0-9-]+\.md), ([^)]+)\)`).FindAllStringSubmatch(o.Help, -1) {
+			if !strings.Contains(read(t, "../../"+m[1]), "\n## "+m[2]+"\n") {
+				t.Errorf("%s: %s has no section %q", o.Key, m[1], m[2])
+			}
+		}
+	}
+}
+
 func isVariable(name string) bool {
 	if name == "ENGRAMD_CONFIG" || name == "ENGRAMD_SECTION_KEY" || name == "ENGRAMD_PORT" || name == "ENGRAMD_SERVICE" {
 		return true // the file's own variable, a pattern, and Kubernetes'

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/config"
 	"engramd/internal/program"
 	"engramd/internal/relay"
+	"engramd/internal/share"
 )
 
 // programOptions are those of the write policy program.
@@ -19,6 +23,16 @@ func (c *serveCommand) programOptions(cfg *config.Config) program.Options {
 		Env:    withoutSecrets(c.Env, cfg.SecretVariables()),
 		Reader: relay.ReaderFrom, Addr: relay.AddrFrom, Metrics: c.metrics, Log: c.log,
 	}
+}
+
+// askProgram asks the write policy program, after the rates. What it refuses is
+// not stored, so that the author gets back what he was charged: anybody may send
+// his events again.
+func (c *serveCommand) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
+	if rejected, msg = c.program.RejectEvent(ctx, ev); rejected {
+		c.policy.NotStored(share.From(ctx), ev)
+	}
+	return rejected, msg
 }
 
 // withoutSecrets is an environment without the daemon's own options and the

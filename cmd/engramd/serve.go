@@ -232,7 +232,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.program.Set(c.programOptions(c.cfg))
-	c.relay.Reject(c.policy.RejectEvent, c.program.RejectEvent)
+	c.relay.Reject(c.policy.RejectEvent, c.askProgram)
 	c.relay.OnNotStored(c.policy.NotStored)
 	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
 	if err := c.relay.Attach(c.store); err != nil {

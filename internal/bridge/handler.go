@@ -113,8 +113,11 @@ func New(o Options) *Handler {
 	}
 	h.SetAccess(o.Access)
 	h.SetProxy(o.Proxy)
-	trusted := func(addr netip.Addr) bool { return h.proxy.Load().trusts(addr) }
-	h.pending = newPending(trusted, o.Metrics, h.log)
+	h.shares = o.Shares
+	if h.shares == nil {
+		h.shares = share.NewBook(share.Rules{Exempt: true})
+	}
+	h.pending = newPending(h.unbounded, o.Metrics, h.log)
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
 	h.management, h.used = o.Management, o.Used
@@ -124,10 +127,6 @@ func New(o Options) *Handler {
 	}
 	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
 	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is our own, and tested
-	h.shares = o.Shares
-	if h.shares == nil {
-		h.shares = share.NewBook(share.Rules{Exempt: true})
-	}
 	h.pools = newPools()
 	h.SetLimits(o.Limits)
 	h.routes(o.URLs)
@@ -199,6 +198,13 @@ func (h *Handler) Drain() { h.draining.Store(true) }
 
 // SetProxy replaces what is believed of forwarding headers, for requests to come.
 func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
+
+// unbounded reports whether the bounds of an address do not hold for a socket's:
+// it is a trusted proxy's, exempt, or one of those that cannot be told apart.
+func (h *Handler) unbounded(addr netip.Addr) bool {
+	who := h.shares.Enter(addr)
+	return who.Exempt || who.Share == share.Local || h.proxy.Load().trusts(addr)
+}
 
 // SetPending replaces the bounds of connections that are not websockets.
 func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }

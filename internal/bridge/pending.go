@@ -17,7 +17,7 @@ import (
 // websockets by itself.
 type PendingLimits struct {
 	Total      int // 0 or less is no limit
-	PerAddress int // from one IPv4 address or IPv6 /64; loopback and trusted proxies are exempt; 0 or less is no limit
+	PerAddress int // from one IPv4 address or IPv6 /64; trusted proxies, and who is exempt or cannot be told apart (package share), are not bounded; 0 or less is no limit
 }
 
 // pending counts those connections, so that a flood of silent ones leaves
@@ -61,7 +61,7 @@ func (p *pending) enter(conn net.Conn) (reason string) {
 	limits := p.limits.Load()
 	addr := parseAddr(conn.RemoteAddr().String())
 	network := networkOf(addr)
-	free := !addr.IsValid() || addr.IsLoopback() || p.exempt(addr)
+	free := p.exempt(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns[conn] = network

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"engramd/internal/metrics"
+	"engramd/internal/share"
 )
 
 // remote is a connection from somewhere.
@@ -63,6 +64,37 @@ func TestPendingConnectionsAreBounded(t *testing.T) {
 	want("198.51.100.1:1", true)
 	if n := len(h.pending.conns); n != 8 {
 		t.Errorf("%d are counted, want 8", n)
+	}
+}
+
+// TestPendingConnectionsOfLocalPeers: the bound of an address holds for loopback and
+// private peers as rates do (limits.loopback_exempt).
+func TestPendingConnectionsOfLocalPeers(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules             share.Rules
+		loopback, private int // let in of five
+	}{
+		"all names are loopback ones":  {share.Rules{Exempt: true}, 5, 2},
+		"a public name, and no proxy":  {share.Rules{Common: true}, 5, 5},
+		"told apart like anybody else": {share.Rules{}, 2, 2},
+	} {
+		h, _ := newHandler(t, func(_ *fakeRelay, o *Options) {
+			o.Pending, o.Shares = PendingLimits{Total: 100, PerAddress: 2}, share.NewBook(c.rules)
+		})
+		for addr, want := range map[string]int{"127.0.0.1": c.loopback, "[::1]": c.loopback, "172.17.0.1": c.private, "203.0.113.1": 2} {
+			open := 0
+			for i := range 5 {
+				r := &remote{addr: fmt.Sprintf("%s:%d", addr, 1000+i)}
+				if h.pending.connState(r, http.StateNew); r.closed {
+					h.pending.connState(r, http.StateClosed)
+				} else {
+					open++
+				}
+			}
+			if open != want {
+				t.Errorf("%s: %d of five connections from %s, want %d", name, open, addr, want)
+			}
+		}
 	}
 }
 

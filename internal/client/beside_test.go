@@ -3,7 +3,6 @@
 package client
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -12,10 +11,5 @@ import (
 
 // TestMain removes the relay's binary, which runs beside tests without cgo.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := relaytest.Clean(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(relaytest.Tests{M: m}.Run())
 }

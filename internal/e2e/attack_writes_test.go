@@ -146,3 +146,27 @@ func TestAttack_Rates(t *testing.T) {
 		t.Errorf("on loopback %d of 30 events were taken", got)
 	}
 }
+
+// TestAttack_SharesOfKeys: who has used up what his address may write has a share
+// of his own once he proves a key that the relay knows; a new key gives none.
+func TestAttack_SharesOfKeys(t *testing.T) {
+	listed, unknown := relaytest.NewKey(2301), relaytest.NewKey(2302)
+	relay := start(t, apart, "ENGRAMD_ADMIN_KEYS="+listed.Pub,
+		"ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=2", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")
+	const limited = "rate-limited: one address"
+	at := func() *peer { return dialAt(t, relay, "127.0.6.1") }
+	c := at()
+	note := func(i int64) *nostr.Event { return relaytest.Note(unknown, now()-i, fmt.Sprint("a note ", i)) }
+	c.store(note(1), note(2))
+	c.refused(note(3), limited)
+	if err := c.Auth(unknown); err != nil {
+		t.Fatal(err)
+	}
+	c.refused(note(3), limited)
+	if err := c.Auth(listed); err != nil {
+		t.Fatal(err)
+	}
+	c.store(note(3), note(4))
+	c.refused(note(5), limited)
+	at().refused(note(5), limited)
+}

@@ -18,11 +18,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(hostileName); name != "" {
 		os.Exit(beHostile(name, os.Getenv(hostileURL)))
 	}
-	code := m.Run()
-	if err := relaytest.Clean(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	os.Exit(relaytest.Tests{M: m}.Run())
 }
 
 // watched is the binary most tests run: with the race detector when the tests

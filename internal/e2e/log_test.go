@@ -123,6 +123,12 @@ func wantDiscreet(t *testing.T, log string) {
 func TestLog_Debug(t *testing.T) {
 	relay := startManaged(t, relaytest.Options{Env: []string{"ENGRAMD_LOG_LEVEL=debug", "ENGRAMD_LOG_ACCESS=true", "ENGRAMD_WRITE_BAN_KINDS=7"}})
 	logWalk(t, relay)
+	// Who is gone is noticed when the relay reads, not when the client closes.
+	if _, err := relay.Log.Wait(t.Context(), func(line string) bool {
+		return strings.Contains(line, `msg="connection closed"`) && strings.Contains(line, `who=nobody why="the client`)
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if code, _ := relay.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -109,6 +109,23 @@ func TestProgram_Decides(t *testing.T) {
 	}
 }
 
+// TestProgram_RefusalIsNotTheAuthors: who sends another's events again, which the
+// program refuses, does not use up what their author may write.
+func TestProgram_RefusalIsNotTheAuthors(t *testing.T) {
+	file := policyProgram(t, `	case $line in
+	*good*) `+answering("accept", "")+` ;;
+	*) `+answering("reject", "not today")+` ;;
+	esac`)
+	relay := start(t, "ENGRAMD_WRITE_PROGRAM="+file, "ENGRAMD_WRITE_PROGRAM_TIMEOUT=30s", "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001", "ENGRAMD_LIMITS_EVENTS_PER_KEY_BURST=2")
+	author, stranger := dial(t, relay), dial(t, relay)
+	bad := relaytest.Note(relaytest.Agent(), now(), "bad")
+	for range 5 {
+		stranger.refused(bad, "blocked: not")
+	}
+	author.store(relaytest.Note(relaytest.Agent(), now(), "good"), relaytest.Note(relaytest.Agent(), now(), "as good"))
+	author.refused(relaytest.Note(relaytest.Agent(), now(), "too good"), "rate-limited: one key")
+}
+
 // TestProgram_Fails: a program that hangs costs its writers error: within its
 // time and nobody else anything; then it runs again.
 func TestProgram_Fails(t *testing.T) {

@@ -183,14 +183,14 @@ func TestPublishingFindsWrongAnswers(t *testing.T) {
 					}
 					fake.mu.Lock()
 					defer fake.mu.Unlock()
-					if got++; got != 50 {
+					if got++; got != 50 { // no connection has sent its last then
 						return m
 					}
 					return tt.change(m)
 				}
 				startFake(t, fake)
 				wantFailure(t, workload, fake, tt.want, Options{
-					Count: 100, Connections: 4, Pipeline: 8, Warmup: 20, Seed: testSeed, Cache: cache,
+					Count: 400, Connections: 4, Pipeline: 8, Warmup: 20, Seed: testSeed, Cache: cache,
 				})
 			})
 		}

@@ -36,7 +36,7 @@ The relay's URL is wss://relay.example, its public key 32e1827635450ebb3c5a7d12c
 Base64 of the icon starts with iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk.
 The e-mail header said dkim=pass header.i=@example.org; spf=pass smtp.mailfrom=x@example.org
 Passphrase rules: four words, no names. Passcode for the door changes weekly; ask Will.
-pwd shows /home/agent/work/run-17 and the config is in ../conf.d/10-main.toml
+pwd shows /srv/notes/run-17 and the config is in ../conf.d/10-main.toml
 She lives between the river and the old town, third door on the left, ring twice.
 Trip plan: train at 07:42, museum until noon, lunch near the bridge, bus 31 home.
 Recipe: 500 g flour, 350 ml water, 10 g salt, 3 g yeast; bake 45 min at 230 degrees.

@@ -18,6 +18,8 @@ const behindText = "error: live events came faster than they could be held again
 
 // lag works for a feed until nothing is left, in turns with others.
 func (f *feed) lag() {
+	f.lagging.Lock() // one before it has nothing left, and may not have risen yet
+	defer f.lagging.Unlock()
 	srv := f.c.srv
 	for _, s := range f.list() {
 		s.spent.Store(0)

@@ -28,9 +28,10 @@ type feed struct {
 	over    bool // the connection has ended: nothing is queued
 
 	// The following are for who works.
-	seat share.Seat      // of lag
-	task task            // looked at
-	left []*subscription // those that it is still to be held against
+	seat    share.Seat      // of lag
+	lagging sync.Mutex      // one lag at a time
+	task    task            // looked at
+	left    []*subscription // those that it is still to be held against
 }
 
 // task is one event for one connection, with the places of the index through

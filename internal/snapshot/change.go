@@ -43,18 +43,25 @@ func (l *Lock) Create(ctx context.Context, src bundle.Source, o bundle.Options) 
 	return info, w, err
 }
 
-// CreateAt is Create at a time or, if there is a bundle of the same state and time,
-// soon after it: ids are of whole seconds.
-func (l *Lock) CreateAt(ctx context.Context, src bundle.Source, o bundle.Options, now time.Time) (info Info, err error) {
+// CreateAt is Create now or, if the agent's newest bundle has this second or a later one,
+// a second after that: ids are of whole seconds, and the last to be made must come last,
+// for who takes the newest and for retention. One whose time is to come (ToCome) is
+// passed over: a clock that was wrong once would date all that follow.
+func (l *Lock) CreateAt(ctx context.Context, src bundle.Source, o bundle.Options, now time.Time) (Info, error) {
+	list, err := l.s.List(l.tenant, l.agent)
+	if err != nil {
+		return Info{}, err
+	}
 	if o.AsOf.IsZero() {
 		o.AsOf = now
 	}
-	for later := range 60 {
-		o.CreatedAt = now.Add(time.Duration(later) * time.Second)
-		if info, _, err = l.Create(ctx, src, o); !errors.Is(err, fs.ErrExist) {
-			break
+	o.CreatedAt = now
+	if i := slices.IndexFunc(list, func(i Info) bool { return !i.ToCome(now) }); i >= 0 {
+		if next := list[i].CreatedAt.Add(time.Second); next.After(now) {
+			o.CreatedAt = next
 		}
 	}
+	info, _, err := l.Create(ctx, src, o)
 	return info, err
 }
 

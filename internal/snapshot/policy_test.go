@@ -203,20 +203,45 @@ func TestCreateThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestCreateAt makes several of one state in one second.
+// TestCreateAt makes many at one instant, of one state and of others: each comes after
+// those before it, and retention keeps the last.
 func TestCreateAt(t *testing.T) {
-	l := mustLock(t, New(t.TempDir()))
+	s := New(t.TempDir())
+	l := mustLock(t, s)
 	o := bundle.Options{CreatedBy: bundle.ByCLI, Consistency: bundle.Transaction, Software: "test"}
-	made := map[string]bool{}
-	for range 3 {
-		info, err := l.CreateAt(t.Context(), memory{engram(t, "mem/a", "one", 1)}, o, start)
+	toCome := mustCreate(t, l, memory{engram(t, "mem/a", "one", 1)}, start.Add(48*time.Hour), bundle.ByCLI, nil)
+	now := start.Add(700 * time.Millisecond)
+	made := []string{toCome.ID}
+	for n := range 8 {
+		o.Label = fmt.Sprint("label ", n/2) // two of each have nothing but their time to differ in
+		info, err := l.CreateAt(t.Context(), memory{engram(t, "mem/a", "one", 1)}, o, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made[info.ID] = true
+		if late := info.CreatedAt.Sub(now); late <= -time.Second || late > time.Duration(n)*time.Second {
+			t.Errorf("number %d is dated %v after the clock", n, late)
+		}
+		made = slices.Insert(made, 1, info.ID)
 	}
-	if len(made) != 3 {
-		t.Errorf("made %v", made)
+	list, err := s.List("default", agentKey)
+	if err != nil || !slices.Equal(ids(list), made) {
+		t.Errorf("listed are %q, made were %q, %v", ids(list), made, err)
+	}
+	if _, err := l.Sweep(now, Policy{Keep: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.List("default", agentKey); err != nil || !slices.Equal(ids(list), made[:2]) {
+		t.Errorf("left are %q, want %q, %v", ids(list), made[:2], err)
+	}
+
+	// A pinned time is taken as it is, and a clock that is past the newest one too.
+	pinned := mustCreate(t, l, memory{engram(t, "mem/a", "one", 1)}, start, bundle.ByCLI, nil)
+	if !pinned.CreatedAt.Equal(start) {
+		t.Errorf("pinned to %v: %v", start, pinned.CreatedAt)
+	}
+	later := start.Add(time.Hour)
+	if info, err := l.CreateAt(t.Context(), memory{engram(t, "mem/a", "one", 1)}, o, later); err != nil || !info.CreatedAt.Equal(later) {
+		t.Errorf("an hour later: %v, %v", info.CreatedAt, err)
 	}
 }
 

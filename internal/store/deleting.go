@@ -94,10 +94,10 @@ func (w *writer) barID(r *record, target string) error {
 	}
 	w.known.deletedIDs = true
 	if row == nil {
-		_, err = w.exec(sqlDeletedID, id, r.pubkey, nil)
+		_, err = w.exec(sqlDeletedID, id, r.pubkey, nil, r.id)
 		return err
 	}
-	_, err = w.exec(sqlDeletedID, id, r.pubkey, row[2])
+	_, err = w.exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
 	return err
 }
 
@@ -108,7 +108,7 @@ func (w *writer) barAddress(r *record, target string) error {
 		return nil
 	}
 	w.known.deletedAddresses = true
-	_, err := w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created)
+	_, err := w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
 	return err
 }
 

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -53,6 +55,25 @@ func TestALargeDeletionLetsOthersWrite(t *testing.T) {
 	wantWhole(t, s)
 }
 
+// What a large deletion takes back before it came is withdrawn by that request, also where its address was barred ahead of time.
+func TestALargeDeletionIsNamedByWhatItTakesBack(t *testing.T) {
+	moves, said := dispute(t, storetest.MustOpen(t))
+	s := storetest.MustOpen(t)
+	_, ids := heavy(t, s, 12)
+	request := alice.Sign(5, 1000, "", append(ids.Tags, nostr.Tag{"a", storetest.Address(said[0])})...)
+	put(t, s, request, store.Stored)
+	for _, ev := range slices.Concat(moves, said) {
+		if r := s.Put(t.Context(), ev, store.PutOptions{Import: true}); !r.Outcome.OK() {
+			t.Fatalf("kind %d: %+v", ev.Kind, r)
+		}
+	}
+	page, _, err := s.ThreadPage(t.Context(), theirs, 9, 0, 1<<20)
+	if err != nil || len(page) != 3 || page[0].Withdrawn == 0 || fmt.Sprintf("%x", page[0].Request) != request.ID {
+		t.Errorf("the thread is %+v (%v), want its first entry withdrawn by %s", page, err, request.ID)
+	}
+	wantWhole(t, s)
+}
+
 // One that is cut short by the end of the process is finished before the store is open again, and so is one that has not
 // looked at all its targets: nothing of them comes back in between.
 func TestDeletionIsFinishedAtTheNextOpen(t *testing.T) {
@@ -63,26 +84,7 @@ func TestDeletionIsFinishedAtTheNextOpen(t *testing.T) {
 	}
 	all, request := heavy(t, s, 12)
 	put(t, s, bob.Note(0, "stays"), store.Stored)
-	release := store.HoldWriter(s)
-	p, err := s.Begin(t.Context(), request, store.PutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := make(chan error)
-	go func() { closed <- s.Close() }()
-	if err := store.WaitClosing(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	release()
-	if r := p.Wait(); r.Outcome != store.Failed || r.Err != store.ErrClosed {
-		t.Errorf("cut short: %+v", r)
-	}
-	if err := <-closed; err != nil {
-		t.Fatal(err)
-	}
-	if s, err = store.Open(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	s = cutShort(t, s, o, request)
 	defer s.Close()
 	if n := rows(t, s, "events"); n != 2 || !isHead(t, s, request) {
 		t.Errorf("%d events, want Bob's and the request", n)

@@ -104,18 +104,11 @@ func TestALargeVanishLetsOthersWrite(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// A vanish cut short by the end of the process is finished before the store is open again.
-func TestVanishIsFinishedAtTheNextOpen(t *testing.T) {
-	o := storetest.Options(t)
-	s, err := store.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill(t, s, 2*store.VanishChunk, func(i int64) *nostr.Event { return alice.Note(i, "x") })
-	put(t, s, bob.Note(0, "stays"), store.Stored)
+// cutShort closes the store while the writer is at a request, and opens it again.
+func cutShort(t *testing.T, s *store.Store, o store.Options, request *nostr.Event) *store.Store {
+	t.Helper()
 	release := store.HoldWriter(s)
-	req := alice.Vanish(1_000_000)
-	p, err := s.Begin(t.Context(), req, store.PutOptions{})
+	p, err := s.Begin(t.Context(), request, store.PutOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,9 +124,24 @@ func TestVanishIsFinishedAtTheNextOpen(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if s, err = store.Open(t.Context(), o); err != nil {
+	s, err = store.Open(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// A vanish cut short by the end of the process is finished before the store is open again.
+func TestVanishIsFinishedAtTheNextOpen(t *testing.T) {
+	o := storetest.Options(t)
+	s, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, 2*store.VanishChunk, func(i int64) *nostr.Event { return alice.Note(i, "x") })
+	put(t, s, bob.Note(0, "stays"), store.Stored)
+	req := alice.Vanish(1_000_000)
+	s = cutShort(t, s, o, req)
 	defer s.Close()
 	if n := rows(t, s, "events"); n != 2 || !isHead(t, s, req) {
 		t.Errorf("%d events, want Bob's and the request", n)

@@ -15,12 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := relaytest.Clean(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(relaytest.Tests{M: m}.Run())
 }
 
 // TestFiveMinutes types what README.md shows and wants what it shows, and then

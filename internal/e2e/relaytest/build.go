@@ -52,7 +52,20 @@ func Binary(b Build) (string, error) {
 	return one.path, one.err
 }
 
-// Clean removes what Binary built. Call it at the end of TestMain.
+// Tests are those of a package that starts relays. TestMain ends with its Run.
+type Tests struct{ M interface{ Run() int } }
+
+// Run runs them, removes what Binary built and returns the exit code.
+func (t Tests) Run() int {
+	code := t.M.Run()
+	if err := Clean(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// Clean removes what Binary built.
 func Clean() error {
 	binaries.mu.Lock()
 	defer binaries.mu.Unlock()

@@ -16,7 +16,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 const bin = process.env.INTEROP_BIN ?? fileURLToPath(new URL('../../../bin', import.meta.url))
 const failure = 'engramd/failure'
 const reading = ['contract_list', 'contract_read', 'contract_search', 'contract_show', 'contract_summary', 'memory_history', 'memory_list', 'memory_read', 'memory_search']
-const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_restore', 'memory_write']
+const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_restore', 'memory_snapshot', 'memory_write']
 
 let dir, relay, agent, owner
 
@@ -99,7 +99,7 @@ async function refused(client, name, args) {
   return f
 }
 
-const asAgent = () => ({ ENGRAM_KEY_FILE: agent.file, ENGRAM_OWNER: owner.pubkey, ENGRAM_RELAYS: relay.url })
+const asAgent = () => ({ ENGRAM_KEY_FILE: agent.file, ENGRAM_OWNER: owner.pubkey, ENGRAM_RELAYS: relay.url, ENGRAM_SNAPSHOTS: join(dir, 'snapshots') })
 
 test('the agent uses every tool', async t => {
   const { client, tools } = await connect(t, asAgent())
@@ -129,6 +129,9 @@ test('the agent uses every tool', async t => {
 
   const found = await call(client, 'memory_search', { query: 'WALNUT "in may"' })
   assert.deepEqual(found.hits.map(hit => [hit.slug, hit.matched]), [['mem/trees/walnut', 2], ['core', 1]])
+  const kept = await call(client, 'memory_snapshot', { label: 'before the clean-up' })
+  assert.deepEqual([kept.outcome, kept.memories], ['created', 2])
+  assert.equal((await call(client, 'memory_snapshot')).id, kept.id)
   const history = await call(client, 'memory_history', { slug: 'trees/walnut' })
   assert.deepEqual(history.versions.map(v => v.id), [changed.id, made.id])
   assert.equal((await call(client, 'memory_restore', { slug: 'trees/walnut', version: made.id.slice(0, 8) })).hash, made.hash)
