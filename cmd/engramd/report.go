@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/control"
 	"engramd/internal/session"
 )
 
@@ -101,9 +102,14 @@ var errStarting = errors.New("the daemon is starting")
 // orderStatus is asked by `engramd status`.
 const orderStatus = "status"
 
+// statusArgs are those of orderStatus.
+type statusArgs struct {
+	Top int `json:"top,omitempty"` // how much of each list
+}
+
 // statusOrders makes reports. They are made on the control socket's goroutines,
 // and read no configuration, which a reload replaces.
-func (c *serveCommand) statusOrders() []serviceOrder {
+func (c *serveCommand) statusOrders() []control.Order {
 	started, dir := time.Now(), c.cfg.Data
 	report := func(ctx context.Context, top int) (any, error) {
 		if !c.up.Load() {
@@ -123,7 +129,7 @@ func (c *serveCommand) statusOrders() []serviceOrder {
 		out.Slow = c.slow(top)
 		return out, c.counted(&out)
 	}
-	return []serviceOrder{{orderStatus, func(ctx context.Context, req request) (any, error) { return report(ctx, req.Top) }}}
+	return []control.Order{control.NewOrder(orderStatus, func(ctx context.Context, args statusArgs) (any, error) { return report(ctx, args.Top) })}
 }
 
 func (c *serveCommand) slow(top int) slowReport {

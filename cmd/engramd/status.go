@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/control"
 )
 
 // statusCommand is `engramd status`: who is connected to the running daemon, what
@@ -47,8 +48,8 @@ func (c *statusCommand) ParseFlags(args []string) (err error) {
 func (c *statusCommand) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, statusTimeout, errors.New("the daemon does not answer"))
 	defer cancel()
-	raw, err := askDaemon(ctx, c.cfg.Data, request{Command: orderStatus, Top: c.top})
-	var unreachable *unreachableError
+	raw, err := control.Ask(ctx, c.cfg.Data, orderStatus, statusArgs{c.top})
+	var unreachable *control.UnreachableError
 	switch {
 	case errors.As(err, &unreachable):
 		return fmt.Errorf("no relay runs on the data folder %s", c.cfg.Data)

@@ -14,6 +14,7 @@ import (
 // where it stands. A trailing "/..." on the left means everything below.
 var allowed = map[string][]string{
 	"nips/nipae":                 {},
+	"nips/kind":                  {},
 	"nips/niptemp":               {"nips/nipae"},
 	"nips/disclose":              {"nips/nipae"},
 	"migrations":                 {},
@@ -32,10 +33,10 @@ var allowed = map[string][]string{
 	"internal/relaykey":          {"internal/keyfile", "internal/store"},
 	"internal/wire":              {"internal/schnorr"},
 	"internal/secrets":           {},
-	"internal/events":            {},
+	"internal/events":            {"nips/kind", "nips/nipae"},
 	"internal/replay":            {},
 	"internal/retention":         {},
-	"internal/admin":             {"internal/store", "internal/metrics", "internal/secrets"},
+	"internal/admin":             {"internal/gate", "internal/store", "internal/wire", "internal/metrics", "internal/secrets"},
 	"internal/gate":              {"nips/nipae", "nips/niptemp"},
 	"internal/policy":            {"internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	"internal/store":             {"internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store/steps"},
@@ -58,6 +59,11 @@ var allowed = map[string][]string{
 	"internal/snapshot":        {"internal/files", "nips/nipae", "internal/snapshot/bundle"},
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
 		"internal/store"},
+	"internal/snapshot/managed": {"internal/admin", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/store"},
+	// JSON lines into the store, and the daemon's local socket.
+	"internal/importer": {"nips/kind", "nips/nipae", "internal/gate", "internal/policy", "internal/relay", "internal/schnorr/many", "internal/snapshot/bundle",
+		"internal/snapshot/operator", "internal/store", "internal/wire"},
+	"internal/control":         {"internal/importer"},
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets", "internal/when"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
@@ -66,12 +72,12 @@ var allowed = map[string][]string{
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
-	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/schnorr/many", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
-		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
+	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/importer", "internal/control", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
+		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/snapshot/managed", "internal/when"},
 }
 
 // support packages are imported by tests only, and may import anything.
-var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest", "internal/contracts/contracttest", "internal/events/natstest"}
+var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest", "internal/contracts/contracttest", "internal/importer/importertest", "internal/events/natstest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
