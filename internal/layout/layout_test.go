@@ -64,6 +64,7 @@ var allowed = map[string][]string{
 	"internal/importer": {"nips/kind", "nips/nipae", "internal/gate", "internal/policy", "internal/relay", "internal/schnorr/many", "internal/snapshot/bundle",
 		"internal/snapshot/operator", "internal/store", "internal/wire"},
 	"internal/control":         {"internal/importer"},
+	"internal/status":          {"internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets", "internal/when"},
 	"internal/load":            {"nips/nipae", "internal/wire"},
@@ -72,7 +73,7 @@ var allowed = map[string][]string{
 	"internal/load/bench":  {"internal/load"},
 	"internal/load/report": {"internal/load", "internal/load/bench"},
 	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
-	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/importer", "internal/control", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
+	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/importer", "internal/control", "internal/status", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/snapshot/managed", "internal/when"},
 }
 
