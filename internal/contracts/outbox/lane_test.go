@@ -15,6 +15,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
+	"engramd/nips/nip01"
 )
 
 var bob = storetest.NewKey("bob")
@@ -66,7 +67,7 @@ func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 			r := newRig(t, north.url())
 			if here {
 				r.ours.set(func(ev *nostr.Event) relay.Answer {
-					return map[bool]relay.Answer{true: {Message: "rate-limited: slow down", Outcome: "refused"}}[ev.PubKey == bob.Pub]
+					return map[bool]relay.Answer{true: {Why: nip01.Parse("rate-limited: slow down"), Outcome: "refused"}}[ev.PubKey == bob.Pub]
 				})
 			} else {
 				north.refuse = func(ev *nostr.Event) string {

@@ -17,6 +17,7 @@ import (
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // Snapshots is what the management API may do with snapshots: by name,
@@ -245,7 +246,9 @@ func refused(err error) error {
 			return fmt.Errorf("%w: %w", known.answer(text), err)
 		}
 	}
-	return err
+	return errors.New(err.Error()) // no refusal within it is for him
 }
 
-func busy(text string) error { return &admin.Error{Prefix: "error", Text: text + "; try again"} }
+func busy(text string) error {
+	return &nip01.Refusal{Prefix: nip01.PrefixError, Text: text + "; try again"}
+}

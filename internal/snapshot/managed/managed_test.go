@@ -17,6 +17,7 @@ import (
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
+	"engramd/nips/nip01"
 )
 
 // TestHeSeesHisOwn: who manages is told of the snapshots that he made alone, by
@@ -91,13 +92,15 @@ func TestRefused(t *testing.T) {
 		{snapshot.ErrHeld, "error: " + snapshot.ErrHeld.Error() + "; try again"},
 		{store.ErrNotCovered, "invalid: " + store.ErrNotCovered.Error()},
 	} {
-		var told *admin.Error
+		var told *nip01.Refusal
 		if err := refused(c.err); c.want != "" && (!errors.As(err, &told) || told.Error() != c.want) || c.want == "" && err != nil {
 			t.Errorf("%v: %v, want %q", c.err, err, c.want)
 		}
 	}
-	var told *admin.Error
-	if err := refused(errors.New("disk /dev/sda is on fire")); errors.As(err, &told) {
-		t.Errorf("a failure is told: %v", told)
+	var told *nip01.Refusal
+	for _, err := range []error{errors.New("disk /dev/sda is on fire"), fmt.Errorf("event 7: %w", nip01.Refuse(nip01.PrefixInvalid, "no d tag"))} {
+		if errors.As(refused(err), &told) {
+			t.Errorf("a failure is told: %v", told)
+		}
 	}
 }
