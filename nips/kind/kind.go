@@ -3,5 +3,11 @@
 // contract memory niptemp.KindEntry and its like.
 package kind
 
-// Vanish is a request to vanish (NIP-62).
-const Vanish = 62
+const (
+	// Vanish is a request to vanish (NIP-62).
+	Vanish = 62
+	// Statement is a signed word on something else, such as the manifest of a
+	// snapshot or the order of a contract's memory. It is handed to those who ask
+	// and never published.
+	Statement = 24174
+)
