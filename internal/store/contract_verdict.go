@@ -12,12 +12,11 @@ import (
 const (
 	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, live, held, note)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`
-	// Those by which the contract was moved come first: they hold again when its states are gone through again. Of keys that the
-	// poster has not named none is looked at: there may be any number.
+	// Those by which the contract was moved come first: they hold again when its states are gone through again. None is looked
+	// at of a key that the poster has not named for it: there may be any number.
 	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts AS v WHERE contract = ?1
-		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.worker IN (v.poster, v.worker)
-			AND t.said = 0 AND t.term < 4 AND t.value = v.author OR v.worker = v.poster AND t.contract = ?1 AND t.poster = v.poster
-			AND t.said = 0 AND t.term = 3 AND t.value = v.author)
+		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.said = 0 AND t.term < 4
+			AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author AND (v.worker = v.poster OR t.worker IN (v.poster, v.worker)))
 		ORDER BY held DESC, created_at, id LIMIT ?2`
 	sqlRecorded = `SELECT 1 FROM contract_decisions WHERE contract = ? AND a = ? AND b = ? AND event = ?`
 	sqlHold     = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
