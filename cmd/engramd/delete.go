@@ -98,7 +98,7 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 		return done, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return admin.Remove(ctx, s, &c.filters)
+	return remove(ctx, s, &c.filters)
 }
 
 // orderDelete is the order of this command to a running daemon.
@@ -115,10 +115,14 @@ func (c *serveCommand) deleteOrders() []control.Order {
 		if args.Filters == nil {
 			return nil, errors.New("nothing to delete was named")
 		}
-		done, err := admin.Remove(ctx, c.store, args.Filters)
+		done, err := remove(ctx, c.store, args.Filters)
 		c.log.Info("delete", "removed", admin.Total(done), "complete", err == nil)
 		return done, err
 	})}
+}
+
+func remove(ctx context.Context, s *store.Store, filters *admin.Filters) (store.Removal, error) {
+	return admin.Remove(ctx, s, gate.Operator(), filters)
 }
 
 // printRemoval prints how many of which kinds, and nothing of what they say.

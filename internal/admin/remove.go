@@ -20,8 +20,9 @@ type Remover interface {
 }
 
 // Remove removes what filters match and writes to the audit table that it began,
-// and how it ended.
-func Remove(ctx context.Context, s Remover, filters *Filters) (store.Removal, error) {
+// and how it ended. The scope is the operator's: no call of the management API has
+// one.
+func Remove(ctx context.Context, s Remover, scope gate.Scope, filters *Filters) (store.Removal, error) {
 	if err := filters.Named(); err != nil {
 		return store.Removal{}, err
 	}
@@ -35,7 +36,7 @@ func Remove(ctx context.Context, s Remover, filters *Filters) (store.Removal, er
 	if err := s.Administer(ctx, nil, line); err != nil {
 		return store.Removal{}, err
 	}
-	done, err := s.RemoveMatching(ctx, gate.Operator(), filters.list)
+	done, err := s.RemoveMatching(ctx, scope, filters.list)
 	line.Outcome, line.Detail = "ok", strconv.FormatInt(Total(done), 10)+" removed"
 	if err != nil {
 		line.Outcome = "error"

@@ -42,7 +42,7 @@ func TestRemoveIsAudited(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &remover{fails: fails}
-			done, err := admin.Remove(t.Context(), r, &f)
+			done, err := admin.Remove(t.Context(), r, gate.Scope{}, &f)
 			if !errors.Is(err, fails) || admin.Total(done) != 3 || len(r.asked) != 1 {
 				t.Errorf("%v, %v", done, err)
 			}
@@ -68,7 +68,7 @@ func TestRemoveWantsFilters(t *testing.T) {
 			}
 		}
 		r := &remover{}
-		if _, err := admin.Remove(t.Context(), r, &f); err == nil || r.asked != nil || r.lines != nil {
+		if _, err := admin.Remove(t.Context(), r, gate.Scope{}, &f); err == nil || r.asked != nil || r.lines != nil {
 			t.Errorf("%q: %v, %+v", text, err, r)
 		}
 	}

@@ -45,7 +45,9 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	surface, rule := gate.SurfaceHistory.String(), table.RuleOf(q.Kind).String()
 	if reader.Empty() {
 		r.metrics.GateDecision(surface, rule, nip01.PrefixAuthRequired)
-		return nil, nip01.Refuse(nip01.PrefixAuthRequired, "superseded versions are for their parties; authenticate first")
+		return nil, &gate.Refusal{
+			Refusal: nip01.Refusal{Prefix: nip01.PrefixAuthRequired, Text: "superseded versions are for their parties; authenticate first"}, Rule: rule,
+		}
 	}
 	if err := r.rejects(ctx, gate.SurfaceHistory, q.filter()); err != nil {
 		return nil, err

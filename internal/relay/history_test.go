@@ -79,8 +79,8 @@ func TestHistoryIsRefused(t *testing.T) {
 	agent := storetest.NewKey("agent")
 	d := "x"
 	q := HistoryQuery{Kind: 30090, Author: agent.Pub, D: &d, Limit: 3}
-	var refusal *nip01.Refusal
-	if _, err := r.History(context.Background(), q); !errors.As(err, &refusal) || refusal.Prefix != nip01.PrefixAuthRequired {
+	var refusal *gate.Refusal
+	if _, err := r.History(context.Background(), q); !errors.As(err, &refusal) || refusal.Prefix != nip01.PrefixAuthRequired || refusal.Rule != "contract" {
 		t.Errorf("nobody: %v", err)
 	}
 	ctx := WithReader(context.Background(), gate.NewReader(agent.Pub))
