@@ -38,7 +38,7 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 			param["agent"] = k.Pub
 			began := time.Now()
 			answer := relay.call(method, param)
-			if took := time.Since(began); took < 500*time.Millisecond && slices.Contains([]string{"createsnapshot", "verifysnapshot", "restoresnapshot"}, method) {
+			if took := time.Since(began); took < 500*time.Millisecond {
 				t.Errorf("%s answers after %v: how long it took tells how much there is", method, took)
 			}
 			parts := strings.SplitAfter(strings.ReplaceAll(random.ReplaceAllString(answer, "…"), k.Pub, "AGENT"), "},")
