@@ -96,7 +96,7 @@ siege: ## a client beside 200 attacking connections, attack by attack, and the t
 	$(GO) run $(GOTAGS) ./internal/e2e/siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page docs/benchmarks.md)
 
 releases: ## the last release of every linked module, from the module proxy into docs/dependencies.md
-	ENGRAMD_RELEASES=1 $(GO) test -count 1 -run ReleasesAreRefreshed ./internal/layout
+	$(GO) test -count 1 -run DependenciesAreListed ./internal/layout -update
 
 demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
 	$(GO) run $(GOTAGS) ./internal/e2e/demo

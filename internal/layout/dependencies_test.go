@@ -27,6 +27,9 @@ func TestDependenciesAreListed(t *testing.T) {
 	if len(linked) < 20 {
 		t.Fatalf("only %d modules are linked: this test looks at the wrong thing", len(linked))
 	}
+	if *update {
+		p.refresh(t, linked)
+	}
 	for _, fault := range p.faults(linked) {
 		t.Error(fault)
 	}

@@ -19,19 +19,20 @@ import (
 // lost, and nobody's subscription is closed for another one's flood.
 func TestAFloodWaitsForItsDelivery(t *testing.T) {
 	r, _ := open(t)
-	goOn, delivered := make(chan struct{}), make(chan string, 10_000)
+	goOn, delivered, lost := make(chan struct{}), make(chan string, 10_000), make(chan struct{}, 1000)
 	r.OnDelivery(func(batch []Delivery) {
 		<-goOn
 		for _, d := range batch {
 			delivered <- d.Event.ID
 		}
-	}, func() { t.Error("events are said to be lost") })
+	}, func() { lost <- struct{}{} })
 	text := strings.Repeat("flood ", 40<<10) // 240 KB: 140 of them are more than the backlog takes
 	flooding, stop := context.WithCancel(share.With(t.Context(), share.Who{Share: "192.0.2.1", Conn: 1}))
 	defer stop()
 	taken, refused := make(chan string, 1000), make(chan Answer, 1)
 	go func() {
 		defer close(taken)
+		defer close(refused)
 		for i := range int64(300) {
 			ev := storetest.NewKey("flood").Fake(1, i, fmt.Sprint(text, i))
 			if a := r.Submit(flooding, ev); !a.OK {
@@ -72,10 +73,14 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 	}
 	close(goOn)
 	for n := len(want); n > 0; n-- {
-		if id := <-delivered; !want[id] {
-			t.Errorf("%s was not answered with OK, or comes twice", id)
-		} else {
+		select {
+		case id := <-delivered:
+			if !want[id] {
+				t.Errorf("%s was not answered with OK, or comes twice", id)
+			}
 			delete(want, id)
+		case <-lost:
+			t.Fatalf("events are said to be lost, and %d were not delivered", n)
 		}
 	}
 }
