@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// Whom an open of a poster's is to that names a key to decide: of a decision about two (?4 is the worker) the open to either,
-	// of the expiry of an offer the one that names its author as the expirer.
+	// Whom an open of a poster's is to that names a key for what it says (?5: that the deadline is over): of a decision about two
+	// (?4 is the worker) the open to either, of the expiry of an offer any.
 	sqlNamedBy = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 0 AND value = ?3
-		AND (?4 IS NULL AND term = 3 OR ?4 IS NOT NULL AND term < 4 AND worker IN (?2, ?4)) LIMIT 1`
-	// Decisions of those whom a poster's opens name to decide, by what the opens to somebody (?3), or to whoever accepts, say.
+		AND term < 4 AND (term = 3) = ?5 AND (?4 IS NULL OR worker IN (?2, ?4)) LIMIT 1`
+	// What those have said whom a poster's opens to somebody (?3), or to whoever accepts, name for it.
 	sqlPlacedElse = `SELECT DISTINCT v.poster, v.worker, coalesce((SELECT seq FROM events WHERE id = v.id), (SELECT seq FROM history WHERE id = v.id))
 		FROM contract_verdicts AS v JOIN contract_terms AS t
-		ON t.contract = ?1 AND t.poster = ?2 AND t.worker = ?3 AND t.said = 0 AND t.term < 4 AND t.value = v.author
+		ON t.contract = ?1 AND t.poster = ?2 AND t.worker = ?3 AND t.said = 0 AND t.term < 4 AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author
 		WHERE v.contract = ?1 AND v.poster = ?2 AND (v.worker IN (?2, ?3) OR ?2 = ?3) LIMIT ?4`
 	sqlPlaceMove = `UPDATE contract_moves SET thread = ?2, n = ?3 WHERE seq = ?1`
 )
@@ -30,7 +30,7 @@ func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, e
 	}
 	poster, _ = lowerHex32(d.Poster)
 	author, _ := lowerHex32(d.Author)
-	row, err := w.c.one(sqlNamedBy, d.Contract, poster, author, keyOrNil(d.Worker))
+	row, err := w.c.one(sqlNamedBy, d.Contract, poster, author, keyOrNil(d.Worker), boolInt(d.Status == niptemp.Expired))
 	if err != nil || row == nil {
 		return nil, nil, false, err
 	}

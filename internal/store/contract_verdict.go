@@ -12,12 +12,11 @@ import (
 const (
 	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, live, held, note)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`
-	// Those by which the contract was moved come first: they hold again when its states are gone through again. Of keys that the
-	// poster has not named none is looked at: there may be any number.
+	// Those by which the contract was moved come first: they hold again when its states are gone through again. None is looked
+	// at of a key that the poster has not named for it: there may be any number.
 	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts AS v WHERE contract = ?1
-		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.worker IN (v.poster, v.worker)
-			AND t.said = 0 AND t.term < 4 AND t.value = v.author OR v.worker = v.poster AND t.contract = ?1 AND t.poster = v.poster
-			AND t.said = 0 AND t.term = 3 AND t.value = v.author)
+		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.said = 0 AND t.term < 4
+			AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author AND (v.worker = v.poster OR t.worker IN (v.poster, v.worker)))
 		ORDER BY held DESC, created_at, id LIMIT ?2`
 	sqlRecorded = `SELECT 1 FROM contract_decisions WHERE contract = ? AND a = ? AND b = ? AND event = ?`
 	sqlHold     = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
@@ -44,14 +43,10 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
-		if err != nil || said.Status != niptemp.Expired {
+		if err != nil || said.Status != niptemp.Expired || imported {
 			return false, "", nil // a move, or no state by today's rules
 		}
-		if !imported {
-			return true, msgNotExpirer, nil
-		}
-		dated, err := w.hasDeadline(said.Contract, r.ev.PubKey, said.To)
-		return dated, "", err
+		return true, msgNotExpirer, nil
 	}
 	if !imported {
 		refusal, err := w.judgeDecision(r, d)
@@ -62,35 +57,14 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 	if d.Worker == "" && imported {
 		// Older relays let parties say that an offer has expired.
 		known, err := w.state(r, d.Author, d.Poster)
-		if err != nil {
-			return true, "", err
-		}
-		if known != nil {
-			dated, err := w.hasDeadline(d.Contract, d.Author, d.Poster)
-			return dated, "", err
+		if err != nil || known != nil {
+			return false, "", err
 		}
 	}
 	return true, "", w.keepVerdict(d, r.ev, imported)
 }
 
 const msgNotExpirer = "invalid: only the expirer that the contract names says that it has expired"
-
-// hasDeadline reports whether an open of either of two keys names a deadline: then nobody but its expirer says that it
-// is over.
-func (w *writer) hasDeadline(contract, k1, k2 string) (bool, error) {
-	for _, pair := range [][2]string{{k1, k2}, {k2, k1}} {
-		poster, ok1 := lowerHex32(pair[0])
-		worker, ok2 := lowerHex32(pair[1])
-		if !ok1 || !ok2 {
-			return false, nil
-		}
-		offered, err := w.termsOffered(contract, poster, worker)
-		if err != nil || offered.Deadline != 0 {
-			return true, err
-		}
-	}
-	return false, nil
-}
 
 // keepVerdict remembers a decision, for settle.
 func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {
