@@ -47,7 +47,7 @@ func TestFingerprintFollowsTheTable(t *testing.T) {
 			t.Errorf("%s: the fingerprint is the same", what)
 		}
 	}
-	wants("one more", changed(func(l []entry) []entry { return append(l, entry{Number: 44201, Class: Wrap}) }))
+	wants("one more", changed(func(l []entry) []entry { return append(l, entry{Number: 64201, Class: Wrap}) }))
 	for i, e := range kinds {
 		wants("one less", changed(func(l []entry) []entry { return slices.Delete(l, i, i+1) }))
 		for f := range reflect.TypeFor[entry]().NumField() {
@@ -120,9 +120,9 @@ func TestFingerprintFollowsTraits(t *testing.T) {
 
 // TestOneEntryGatesAKind: everything that asks about kinds follows from it.
 func TestOneEntryGatesAKind(t *testing.T) {
-	const kind = 44201
+	const kind = 64201
 	ev := &nostr.Event{Kind: kind}
-	request := &nostr.Event{Kind: nostr.KindDeletion, Tags: nostr.Tags{{"k", "44201"}}}
+	request := &nostr.Event{Kind: nostr.KindDeletion, Tags: nostr.Tags{{"k", "64201"}}}
 	filter := nostr.Filter{Kinds: []int{kind}, Authors: []string{"x"}}
 	before := tableOf(t, kinds)
 	after := tableOf(t, changed(func(l []entry) []entry { return append(l, entry{Number: kind, Class: Wrap}) }))
@@ -135,10 +135,10 @@ func TestOneEntryGatesAKind(t *testing.T) {
 	if after.Classify(ev) != Wrap || after.Classify(request) != Deletion || after.Reclassify(request, Open) != Deletion {
 		t.Error("its events, or requests about them, are open")
 	}
-	if _, err := after.ScopeFor(NewReader(), filter); err == nil || !strings.HasPrefix(err.Error(), "auth-required: a filter for kind 44201 needs #p") {
+	if _, err := after.ScopeFor(NewReader(), filter); err == nil || !strings.HasPrefix(err.Error(), "auth-required: a filter for kind 64201 needs #p") {
 		t.Errorf("filter: %v", err)
 	}
-	if _, err := newTable(append(slices.Clone(kinds), entry{Number: kind, Class: Wrap}), Options{Rules: []string{"44201 author"}}); err == nil {
+	if _, err := newTable(append(slices.Clone(kinds), entry{Number: kind, Class: Wrap}), Options{Rules: []string{"64201 author"}}); err == nil {
 		t.Error("a rule weakens it")
 	}
 }
@@ -146,9 +146,9 @@ func TestOneEntryGatesAKind(t *testing.T) {
 func TestTablesThatCannotBe(t *testing.T) {
 	for want, e := range map[string]entry{
 		"kind 4 is there twice":                     {Number: nostr.KindEncryptedDirectMessage, Class: Wrap},
-		"kind 44201 has no built-in class but open": {Number: 44201},
-		"kind 44202 has no built-in class but open": {Number: 44202, Class: 9},
-		"kind 44203 has no built-in class but open": {Number: 44203, Class: configured | 1},
+		"kind 64201 has no built-in class but open": {Number: 64201},
+		"kind 64202 has no built-in class but open": {Number: 64202, Class: 9},
+		"kind 64203 has no built-in class but open": {Number: 64203, Class: configured | 1},
 		"65536 is no kind":                          {Number: 65536, Class: Wrap},
 		"-1 is no kind":                             {Number: -1, Class: Wrap},
 	} {
