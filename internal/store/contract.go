@@ -51,6 +51,9 @@ func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err erro
 			return msgGuessed, err
 		}
 	}
+	if err := w.recall(r.ev); err != nil {
+		return "", err
+	}
 	o, err := w.ownership(r)
 	if err != nil {
 		return "", err

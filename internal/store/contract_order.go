@@ -63,6 +63,7 @@ func (w *writer) placeContract(r *record, seq int64) error {
 
 // unplaceContract takes the place away when the event goes for good, and leaves a gap. An event that becomes history keeps it.
 func (w *writer) unplaceContract(kind int, seq int64) error {
+	w.forgetting = w.forgetting || isContract(kind) // also when this is undone: then housekeeping finds nothing
 	switch kind {
 	case niptemp.KindEntry:
 		_, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
@@ -75,6 +76,7 @@ func (w *writer) unplaceContract(kind int, seq int64) error {
 
 // forgetPlace is unplaceContract for a version in history, of whatever kind.
 func (w *writer) forgetPlace(seq int64) error {
+	w.forgetting = true
 	if n, err := w.exec(sqlUnindexEntry, seq); err != nil || n > 0 {
 		return err
 	}
