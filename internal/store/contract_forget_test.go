@@ -153,6 +153,7 @@ func TestTheVanishedComeBack(t *testing.T) {
 func TestOldContractsForgetTheVanished(t *testing.T) {
 	o := filled(t, func(s *store.Store) { business(t, s) })
 	outside(t, o.Path, "DROP TRIGGER contract_entries_forgetting", "DROP TRIGGER contract_moves_forgetting", "DROP TABLE contract_forgetting", "DROP TABLE contract_forgotten",
+		"DROP TRIGGER contract_entries_gone", "ALTER TABLE contract_entries DROP COLUMN thread", "CREATE TRIGGER contract_entries_gone AFTER DELETE ON contract_entries BEGIN SELECT 1; END",
 		"PRAGMA user_version = 21", "DELETE FROM contract_entries", "DELETE FROM contract_moves",
 		fmt.Sprintf("INSERT INTO vanished(pubkey, until) VALUES (x'%s', 9999999999)", alice.Pub))
 	s, err := store.Open(t.Context(), o)
@@ -169,4 +170,87 @@ func TestOldContractsForgetTheVanished(t *testing.T) {
 	if tables := named(t, s, bob); len(tables) < 5 {
 		t.Errorf("the key of one who did not is in %v alone", tables)
 	}
+}
+
+// The other party and the arbitrator read on, by the key that the other's words name, and the number, the state and the gaps of
+// what has gone are there. What he says after that goes on in the same thread.
+func TestOthersReadOnOfTheVanished(t *testing.T) {
+	s := storetest.MustOpen(t)
+	id := business(t, s)[0]
+	put(t, s, alice.Vanish(70), store.Stored)
+	if tables := named(t, s, alice); tables != nil {
+		t.Errorf("her key is in %v", tables)
+	}
+	thread := store.Thread{Contract: id, Poster: alice.Pub, Worker: bob.Pub, Party: true, Whole: true}
+	for _, reader := range []storetest.Key{bob, carol, dave} {
+		if got := means(t, s, id, reader); got != "alice bob cancelled" {
+			t.Errorf("to %s it means %s", nameOf(reader.Pub), got)
+		}
+	}
+	list, n, err := s.Contracts(t.Context(), bob.Pub, "", 10, 0)
+	if err != nil || n != 1 || list[0].Poster != alice.Pub || list[0].Worker != bob.Pub {
+		t.Errorf("%+v, %v", list, err)
+	}
+	entries, total, err := s.ThreadPage(t.Context(), thread, 100, 0, 1<<20)
+	if err != nil || total != 30 || len(entries) != 30 || entries[29].N != 63 {
+		t.Errorf("%d entries of %d, %v", len(entries), total, err)
+	}
+	gaps := map[string]int{}
+	err = s.ThreadOrder(t.Context(), thread, func(o store.OrderItem) error {
+		if o.Gap != nil {
+			gaps[o.Gap.Role+" "+o.Gap.Type]++
+		}
+		return nil
+	})
+	if err != nil || gaps["poster message"] != 31 || gaps["poster state"] != 2 || len(gaps) != 2 {
+		t.Errorf("%v, %v", gaps, err)
+	}
+	p := list[0]
+	moves, n, err := s.ContractMoves(t.Context(), &p, true, 10, 0, 1<<20)
+	if err != nil || n != 3 || len(moves) != 3 {
+		t.Errorf("%d moves of %d, %v", len(moves), n, err)
+	}
+	if d, err := s.ContractDecision(t.Context(), &p); err != nil || d == nil || d.Key != carol.Pub {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, agreed, err := s.TermsOf(t.Context(), &p); err != nil || agreed.Arbitrator != carol.Pub {
+		t.Errorf("%+v, %v", agreed, err)
+	}
+	cases, err := s.Cases(t.Context(), []string{carol.Pub}, []string{id})
+	if err != nil || len(cases) != 1 || cases[0].Poster != alice.Pub || cases[0].Worker != bob.Pub {
+		t.Errorf("%+v, %v", cases, err)
+	}
+	// Late, but from before the end.
+	late := bob.Entry(alice, 49, id, "found in the outbox")
+	restore(t, s, late, store.Replaced)
+	if entries, total, err = s.ThreadPage(t.Context(), thread, 100, 0, 1<<20); err != nil || total != 31 || entries[30].N != 67 {
+		t.Errorf("%d entries, %v", total, err)
+	}
+	if tables := named(t, s, alice); tables != nil {
+		t.Errorf("her key is in %v again", tables)
+	}
+	wantWhole(t, s)
+}
+
+// The other party moves a contract on after one has vanished: the states go on by the hash.
+func TestOthersMoveOnAfterAVanish(t *testing.T) {
+	s := storetest.MustOpen(t)
+	id, salt := committed(t, alice, 1)
+	put(t, s, saltedState(alice, bob, 0, id, "", "open", salt), store.Stored)
+	put(t, s, alice.Vanish(10), store.Stored)
+	put(t, s, bob.State(alice, 11, id, "open", "accepted"), store.Stored)
+	put(t, s, bob.Entry(alice, 12, id, "I have begun"), store.Stored)
+	wantRefused(t, s, bob.State(alice, 13, id, "submitted", "disputed"), "invalid: previous_status")
+	put(t, s, bob.State(alice, 14, id, "accepted", "submitted"), store.Replaced)
+	if got := means(t, s, id, bob); got != "alice bob submitted" {
+		t.Errorf("it means %s", got)
+	}
+	if tables := named(t, s, alice); tables != nil {
+		t.Errorf("her key is in %v", tables)
+	}
+	put(t, s, alice.State(bob, 20, id, "submitted", "completed"), store.Stored)
+	if got := means(t, s, id, dave); got != "alice bob completed" {
+		t.Errorf("it means %s", got)
+	}
+	wantWhole(t, s)
 }
