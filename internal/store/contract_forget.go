@@ -26,6 +26,8 @@ const (
 	sqlForgotten   = `INSERT OR IGNORE INTO contract_forgotten(contract, party) VALUES (?, ?)`
 	sqlIsForgotten = `SELECT 1 FROM contract_forgotten WHERE contract = ? AND party = ?`
 	sqlRemembered  = `DELETE FROM contract_forgotten WHERE contract = ? AND party = ?`
+	// What somebody has said by whom nothing was decided is nothing without its event.
+	sqlDropVain = `DELETE FROM contract_verdicts WHERE contract = ? AND author = ? AND held = 0`
 	// Entries, private notes and states by a key.
 	sqlWordsOf = `SELECT 1 WHERE EXISTS (SELECT 1 FROM contract_counts WHERE contract = ?1 AND author = ?2)
 		OR EXISTS (SELECT 1 FROM contract_threads AS t CROSS JOIN contract_moves AS m ON m.thread = t.thread AND m.author = ?2
@@ -237,6 +239,9 @@ func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, 
 		}
 		party := partyHash(secret, key)
 		if _, err := w.exec(sqlForgotten, contract, party); err != nil {
+			return 0, err
+		}
+		if _, err := w.exec(sqlDropVain, contract, key); err != nil {
 			return 0, err
 		}
 		n, err := w.renameParty(contract, key, party, limit)
