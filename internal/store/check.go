@@ -221,8 +221,7 @@ func (k *checker) states() error {
 
 // order looks for numbers of threads that were given twice or not at all.
 func (k *checker) order() error {
-	const all = `SELECT t.thread AS thread, e.n AS n FROM contract_entries AS e JOIN contract_threads AS t ON t.contract = e.contract
-			AND t.a = min(e.author, e.other) AND t.b = max(e.author, e.other) WHERE e.form < 2
+	const all = `SELECT thread, n FROM contract_entries WHERE form < 2
 		UNION ALL SELECT thread, n FROM contract_moves UNION ALL SELECT thread, n FROM contract_gaps`
 	twice, err := k.c.number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
 	if err == nil && twice > 0 {
