@@ -23,7 +23,7 @@ type Answer struct {
 type Pending struct {
 	relay  *Relay
 	class  gate.Class
-	stored *store.Pending
+	stored store.Pending
 	answer Answer // when stored is nil: already decided
 	event  *nostr.Event
 	who    share.Who // sent it
