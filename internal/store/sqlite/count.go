@@ -59,17 +59,17 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 	for i, ask := range asks {
 		r := s.reading(ctx, c, ask, wants[i])
 		r.whole = true
-		stretches, err := r.stretches()
+		spans, err := r.countSpans()
 		if err != nil {
 			return "", nil, err
 		}
-		for _, sp := range stretches {
+		for _, sp := range spans {
 			var w where
 			w.and(sp.lead, sp.args...)
 			r.conditions(&w, sp.shape)
 			terms = append(terms, " FROM "+sp.from+" WHERE "+w.sql.String())
 			args = append(args, w.args...)
-			once = once && len(stretches) == 1 && !sp.repeats
+			once = once && len(spans) == 1 && !sp.repeats
 		}
 	}
 	if len(terms) > maxTerms || len(args) > maxArguments {
@@ -87,73 +87,18 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 	return "SELECT count(DISTINCT seq) FROM (SELECT e.seq AS seq" + strings.Join(terms, " UNION ALL SELECT e.seq") + ")", args, nil
 }
 
-// stretches are the spans of an ask for counting: with lists in one condition, because order does not matter.
-func (r *reading) stretches() ([]span, error) {
+// countSpans are the spans of an ask for counting.
+func (r *reading) countSpans() ([]span, error) {
 	if r.want.filter.Search != "" {
 		return r.matchSpans()
 	}
-	p := choose(r.want)
-	switch p.access {
-	case byAddress:
-		heads, exact := headSpan(r.want)
-		if exact {
-			return []span{heads}, nil
-		}
-		return []span{heads, tagStretch(furtherShape, furtherD, r.want.tag("d").values)}, nil
-	case byTag:
-		return []span{tagStretch(tagShape(p.tag.name), p.tag.name, p.tag.values)}, nil
-	case byAuthor:
-		return []span{authorStretch(shape{}, r.want.authors, r.want.kinds)}, nil
-	case byKind:
-		return []span{kindStretch(r.want.kinds)}, nil
-	case byTime:
-		return r.timeStretches()
+	list, err := r.stretches(choose(r.want))
+	if err != nil {
+		return nil, err
 	}
-	return r.spans(p)
-}
-
-func tagStretch(sh shape, name string, values []driver.Value) span {
-	sp := tagSpans(sh, name, values[:1])[0]
-	var w where
-	w.and("t.name=?", name)
-	w.and("")
-	w.tagValue("t.value", name, values)
-	sp.lead, sp.repeats = w.sql.String(), len(values) > 1
-	return span{sp.shape, w.args}
-}
-
-func authorStretch(sh shape, authors, kinds []driver.Value) span {
-	var w where
-	w.andAuthors(authors)
-	if kinds != nil {
-		w.andIn("e.kind", kinds)
-	}
-	sh.from, sh.lead, sh.at = "events AS e INDEXED BY events_author", w.sql.String(), "e"
-	return span{&sh, w.args}
-}
-
-func kindStretch(kinds []driver.Value) span {
-	var w where
-	w.in("e.kind", kinds)
-	return span{&shape{from: "events AS e INDEXED BY events_kind", lead: w.sql.String(), at: "e"}, w.args}
-}
-
-// timeStretches is timeSpans for counting.
-func (r *reading) timeStretches() ([]span, error) {
-	clauses := r.scope.Clauses()
-	if r.readsByKind(clauses) {
-		kinds, err := r.numbers(sqlKinds)
-		return []span{kindStretch(kinds)}, err
-	}
-	out := []span{timeSpan()}
-	for _, c := range clauses {
-		keys := blobs(c.Keys)
-		if c.ByAuthor {
-			out = append(out, authorStretch(shape{classes: c.Classes}, keys, nil))
-		}
-		if c.ByTag {
-			out = append(out, tagStretch(shape{classes: c.Classes}, "p", keys))
-		}
+	out := make([]span, len(list))
+	for i, st := range list {
+		out[i] = st.together()
 	}
 	return out, nil
 }

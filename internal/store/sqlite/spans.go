@@ -37,26 +37,6 @@ type span struct {
 	args []driver.Value
 }
 
-// spans lists the stretches that together hold every row of the plan. Where kinds must be known first, they are asked of
-// the database.
-func (r *reading) spans(p plan) ([]span, error) {
-	switch p.access {
-	case byID:
-		return []span{idSpan(r.want.ids)}, nil
-	case byAddress:
-		return r.addressSpans()
-	case byTag:
-		return r.presentTagSpans(tagShape(p.tag.name), p.tag.name, p.tag.values)
-	case byAuthor:
-		return r.authorSpans(shape{}, r.want.authors, r.want.kinds)
-	case byKind:
-		return kindSpans(r.want.kinds), nil
-	case byArrival:
-		return []span{arrivalSpan(r.above)}, nil
-	}
-	return r.timeSpans()
-}
-
 // tagShape is what stretches of a tag of the filter have in common.
 func tagShape(name string) shape {
 	sh := shape{kinds: true, authors: true, skipTag: name}
@@ -80,16 +60,6 @@ func idSpan(ids []driver.Value) span {
 		from: "events AS e INDEXED BY events_id", lead: w.sql.String(), at: "e", ordered: len(ids) == 1,
 		kinds: true, authors: true,
 	}, w.args}
-}
-
-// addressSpans looks up every combination of kind, author and d.
-func (r *reading) addressSpans() ([]span, error) {
-	heads, exact := headSpan(r.want)
-	if exact {
-		return []span{heads}, nil
-	}
-	further, err := r.presentTagSpans(furtherShape, furtherD, r.want.tag("d").values)
-	return append([]span{heads}, further...), err
 }
 
 // furtherShape is of what has one of the filter's d values behind its first. Whose first is among them too is among the heads.
@@ -199,31 +169,6 @@ func timeSpan() span {
 	return span{&shape{
 		from: "events AS e INDEXED BY events_time", lead: "e.class IN (0,2)", at: "e", ordered: true,
 	}, nil}
-}
-
-// timeSpans reads everything there is: what is for everybody by time, and gated events by the ways on which the scope
-// reaches them, so that nobody pays for passing over other people's. The operator reads kind by kind.
-func (r *reading) timeSpans() ([]span, error) {
-	clauses := r.scope.Clauses()
-	if r.readsByKind(clauses) {
-		kinds, err := r.numbers(sqlKinds)
-		return kindSpans(kinds), err
-	}
-	out := []span{timeSpan()}
-	for _, c := range clauses {
-		keys := blobs(c.Keys)
-		if c.ByAuthor {
-			own, err := r.authorSpans(shape{classes: c.Classes}, keys, nil)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, own...)
-		}
-		if c.ByTag {
-			out = append(out, tagSpans(shape{classes: c.Classes}, "p", keys)...)
-		}
-	}
-	return out, nil
 }
 
 // readsByKind reports whether the scope shows events that are neither in events_time nor found by one of its keys.
