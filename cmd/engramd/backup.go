@@ -11,7 +11,7 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/relaykey"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // backupCommand is `engramd backup FILE`.
@@ -41,7 +41,7 @@ func (c *backupCommand) ParseFlags(args []string) error {
 // what else a restore needs.
 func (c *backupCommand) Run(ctx context.Context) (err error) {
 	private()
-	s, err := openReading(ctx, c.cfg, func(o *store.Options) { o.AsIs = true })
+	s, err := openReading(ctx, c.cfg, func(o *sqlite.Options) { o.AsIs = true })
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *backupCommand) belongings() ([]string, error) {
 		return nil, err
 	}
 	var keep []string
-	database := filepath.Base(store.File(c.cfg.Data))
+	database := filepath.Base(sqlite.File(c.cfg.Data))
 	for _, e := range entries {
 		own := strings.HasPrefix(e.Name(), database) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == controlName
 		path := filepath.Join(c.cfg.Data, e.Name())

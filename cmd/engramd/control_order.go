@@ -10,7 +10,7 @@ import (
 	"net"
 
 	"engramd/internal/config"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // Orders are the commands of the control socket that have no input: one request,
@@ -118,12 +118,12 @@ func askDaemon(ctx context.Context, dir string, req request) (json.RawMessage, e
 
 // order does what writes to the database: by the daemon that holds the folder, whose answer is read into result, or here,
 // where nobody else has the database open.
-func order(ctx context.Context, cfg *config.Config, req request, result any, here func(*store.Store) error) (err error) {
-	if err := store.PrepareDir(cfg.Data); err != nil {
+func order(ctx context.Context, cfg *config.Config, req request, result any, here func(*sqlite.Store) error) (err error) {
+	if err := sqlite.PrepareDir(cfg.Data); err != nil {
 		return err
 	}
-	lock, err := store.Lock(cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
+	lock, err := sqlite.Lock(cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		answer, failed := askDaemon(ctx, cfg.Data, req)
 		if unreachable := new(unreachableError); errors.As(failed, &unreachable) {
 			return fmt.Errorf("%w: %w", err, failed)

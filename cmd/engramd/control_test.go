@@ -19,6 +19,7 @@ import (
 	"engramd/internal/policy"
 	"engramd/internal/relay"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // openImporter makes an importer over a new store in a folder of its own.
@@ -29,7 +30,7 @@ func openImporter(t *testing.T, live store.Live) (*importer, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Options{Path: store.File(dir), Table: table, Live: live})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(dir), Table: table, Live: live})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // deleteCommand is `engramd delete`: what filters match goes for good.
@@ -94,8 +95,8 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 	if err := databaseThere(c.cfg); err != nil {
 		return done, err
 	}
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		result, askErr := askDaemon(ctx, c.cfg.Data, request{Command: "delete", Filters: &c.filters})
 		if askErr != nil {
 			return done, fmt.Errorf("%w: %w", err, askErr)
@@ -115,7 +116,7 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 }
 
 // remove removes what filters match and writes to the audit table that it began, and how it ended.
-func remove(ctx context.Context, s *store.Store, filters filterFlags) (store.Removal, error) {
+func remove(ctx context.Context, s *sqlite.Store, filters filterFlags) (store.Removal, error) {
 	if err := filters.name(); err != nil {
 		return store.Removal{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // BenchmarkImport stores 10,000 signed notes in a new database, signatures
@@ -24,7 +24,7 @@ func BenchmarkImport(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		s, err := store.Open(b.Context(), store.Options{Path: store.File(b.TempDir()), Table: table})
+		s, err := sqlite.Open(b.Context(), sqlite.Options{Path: sqlite.File(b.TempDir()), Table: table})
 		if err != nil {
 			b.Fatal(err)
 		}

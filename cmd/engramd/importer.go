@@ -18,6 +18,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/schnorr/many"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 	"engramd/internal/wire"
 )
 
@@ -25,7 +26,7 @@ import (
 // all cores ahead of the store; events are handed to the store, and reported,
 // in the order of their lines.
 type importer struct {
-	store *store.Store
+	store *sqlite.Store
 	judge policy.Hook // what no way in may store, whoever brings it
 
 	signatures wire.Verifier
@@ -46,7 +47,7 @@ func newJudge(names relay.Names, o policy.Options) (policy.Hook, error) {
 }
 
 // newImporter makes an importer under the rules of newJudge.
-func newImporter(s *store.Store, judge policy.Hook) *importer {
+func newImporter(s *sqlite.Store, judge policy.Hook) *importer {
 	return &importer{store: s, judge: judge}
 }
 
@@ -105,7 +106,7 @@ type item struct {
 	refusal string
 	author  string // of a refused one, as far as it says; empty if it does not
 	over    bool   // it is refused only because its time (NIP-40) is over
-	pending *store.Pending
+	pending store.Pending
 }
 
 // run reads lines until the end, an error, or the end of ctx, and returns what

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // outboxCommand is `engramd outbox ls|drop`.
@@ -133,7 +134,7 @@ func (c *serveCommand) outboxOrders() []serviceOrder {
 
 func (c *outboxCommand) drop(ctx context.Context) error {
 	var done dropped
-	err := order(ctx, c.cfg, request{Command: orderOutboxDrop, Name: c.relay}, &done, func(s *store.Store) (err error) {
+	err := order(ctx, c.cfg, request{Command: orderOutboxDrop, Name: c.relay}, &done, func(s *sqlite.Store) (err error) {
 		done.Events, err = s.OutboxForget(ctx, c.relay)
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/relaykey"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -111,7 +111,7 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 		req = request{Command: orderRevoke, Name: c.key}
 	}
 	var done relaykey.Change
-	err := order(ctx, c.cfg, req, &done, func(s *store.Store) error {
+	err := order(ctx, c.cfg, req, &done, func(s *sqlite.Store) error {
 		keys, err := relaykey.Open(ctx, relayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:
@@ -130,8 +130,8 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 
 // adopt makes what is in the file or the variable the relay's key.
 func (c *relayKeyCommand) adopt(ctx context.Context) error {
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		return fmt.Errorf("%w: stop it first, or use engramd relay-key rotate", err)
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // restoreOrder is a restore as the daemon is asked for it. Paths are absolute. It
@@ -227,7 +227,7 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // order does what writes to the database: by the daemon that holds the folder, or
 // here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, req request, result any, here func(*operator.Service) error) error {
-	return order(ctx, c.cfg, req, result, func(db *store.Store) error {
+	return order(ctx, c.cfg, req, result, func(db *sqlite.Store) error {
 		judge, err := judgeOf(c.cfg)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // While live delivery stands still, who floods waits before the store, and what

@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // versionsOf asks as these keys and reads to the end, in pages of n rows.

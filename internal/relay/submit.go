@@ -23,7 +23,7 @@ type Answer struct {
 type Pending struct {
 	relay  *Relay
 	class  gate.Class
-	stored *store.Pending
+	stored store.Pending
 	answer Answer // when stored is nil: already decided
 	event  *nostr.Event
 	who    share.Who // sent it
@@ -59,7 +59,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
-	var stored *store.Pending
+	var stored store.Pending
 	err := r.backlog.wait(ctx, p.who)
 	if err == nil {
 		stored, err = r.store.Begin(ctx, ev, store.PutOptions{

@@ -22,8 +22,8 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/session"
-	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // patience is how long the sessions may take to end.
@@ -65,7 +65,7 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	rel, err := relay.New(relay.Config{Names: names}, table)
 	must(err)
 	t.Cleanup(rel.Close) // cleanups run last to first: this after the store's
-	s := storetest.MustOpen(t, func(o *store.Options) {
+	s := storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
 	})
 	must(rel.Attach(s))

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 func wantGot(t *testing.T, who string, got []string, want ...string) {
