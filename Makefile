@@ -10,7 +10,7 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product test load portable peers interop lint fuzz api-fuzz bench microbench soak siege demo interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product test load lines portable peers interop lint fuzz api-fuzz bench microbench soak siege demo interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -73,6 +73,9 @@ lint: ## format and vet, with the build tags and without
 	@set -e; for module in . cmd/engram-load; do \
 		echo "vet $$module"; (cd $$module && $(GO) vet ./... && $(GO) vet $(GOTAGS) ./...); \
 	done
+
+lines: ## how much of what there is
+	@$(GO) run ./internal/layout/sizes
 
 fuzz: ## every fuzz target for FUZZTIME, two side by side
 	TAGS="$(TAGS)" .ci/fuzz $(FUZZTIME)

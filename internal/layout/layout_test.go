@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"internal/config":            {},
 	"internal/metrics":           {},
 	"internal/layout":            {},
+	"internal/layout/sizes":      {},
 	"internal/share":             {},
 	"internal/files":             {},
 	"internal/memory":            {},
