@@ -172,8 +172,17 @@ type ContractEntry struct {
 	// ByRelay says that the text of a sealed entry is the relay's word: it opened
 	// it with the key that it keeps for the caller. No signature of that was seen.
 	ByRelay bool
+	// Payload is what a relay says of a sealed entry that it does not show, as to the
+	// arbitrator; nil of all others.
+	Payload *SealedPayload
 
 	rank int64 // where the relay that keeps the contract lists it, from 1 on
+}
+
+// SealedPayload is enough of a payload to know it again by.
+type SealedPayload struct {
+	Bytes  int64
+	SHA256 string // in hex
 }
 
 // PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if it

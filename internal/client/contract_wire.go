@@ -98,6 +98,10 @@ type wireEntry struct {
 	Encrypted     bool            `json:"encrypted"`
 	Opened        bool            `json:"opened"`
 	Event         json.RawMessage `json:"event"`
+	Sealed        *struct {
+		Bytes  int64  `json:"bytes"`
+		SHA256 string `json:"sha256"`
+	} `json:"sealed"`
 }
 
 // entry is what it says, without its event.
@@ -107,6 +111,9 @@ func (w wireEntry) entry() ContractEntry {
 		EventID: w.NostrEventID, Sealed: w.Encrypted, Signature: SignatureUnseen, N: max(0, w.N), K: max(0, w.K), Withdrawn: w.Withdrawn.withdrawal()}
 	if w.Visibility == VisibilityPoster || w.Visibility == VisibilityWorker {
 		e.Signature, e.EventID = SignatureNone, ""
+	}
+	if w.Sealed != nil && nostr.IsValid32ByteHex(w.Sealed.SHA256) && w.Sealed.Bytes > 0 {
+		e.Payload = &SealedPayload{Bytes: w.Sealed.Bytes, SHA256: w.Sealed.SHA256}
 	}
 	return e
 }

@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":              {},
 	"internal/client":            {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
-	"internal/client/transcript": {"internal/client", "internal/wire"},
+	"internal/client/transcript": {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":   {"internal/client", "internal/wire", "nips/niptemp"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},

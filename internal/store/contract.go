@@ -130,8 +130,7 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 		return refusal, err
 	}
 	if p.CreatedAt > w.now+maxAhead {
-		return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
-			time.Unix(w.now, 0).UTC().Format(time.RFC3339)), nil
+		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
 	if err != nil {
@@ -167,6 +166,12 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 		}
 	}
 	return refusalOf(first)
+}
+
+// tooFarAhead is the refusal of a state that is dated later than maxAhead from now.
+func (w *writer) tooFarAhead() string {
+	return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
+		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
 }
 
 // refusalOf is the text of a refusal; other errors are failures.

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	// Of one contract those who agreed first come first, as the index has them.
 	sqlCasesOf = `SELECT c.contract, c.poster, c.worker, c.arbitrator, c.decider, c.expirer FROM json_each(?2) AS named
 		CROSS JOIN contract_cases AS c INDEXED BY contract_cases_arbitrator ON c.arbitrator = ?1 AND c.contract = named.value
 		WHERE c.arbitrator IS NOT NULL LIMIT ?3`

@@ -44,7 +44,6 @@ const (
 		VALUES (?, ?, ?, 'state', ?, ?, ?, ?, ?)`
 	// The pair of a thread, rather than the offer that it took.
 	sqlPairOfThread = `SELECT a, b FROM contract_threads WHERE thread = ? ORDER BY a = b LIMIT 1`
-	sqlExpirerOf    = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 0 AND term = 3 AND value = ?3 LIMIT 1`
 	sqlPartiesKey   = `SELECT value FROM meta WHERE key = 'parties'`
 	sqlPrivateK     = `SELECT coalesce(max(k), 0) + 1 FROM contract_entries INDEXED BY contract_entries_private
 		WHERE author = ? AND contract = ? AND form = 2 AND seq IS NULL`
@@ -205,26 +204,6 @@ func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 		return nil, nil, false
 	}
 	return who, keys[:32], true
-}
-
-// decidedPair are the keys that a decision is about: of the expiry of an offer, those of an open that names its author as the
-// expirer. ok is false for the move of a party.
-func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
-	d, shaped := niptemp.DecisionOf(ev)
-	if !shaped {
-		return nil, nil, false, nil
-	}
-	poster, _ = lowerHex32(d.Poster)
-	if worker, ok = lowerHex32(d.Worker); ok {
-		return poster, worker, true, nil
-	}
-	author, _ := lowerHex32(d.Author)
-	row, err := w.c.one(sqlExpirerOf, d.Contract, poster, author)
-	if err != nil || row == nil {
-		return nil, nil, false, err
-	}
-	worker, ok = row[0].([]byte)
-	return poster, worker, ok, nil
 }
 
 // indexMove gives a state its number: of a decision, in the thread of those whom it is about.
