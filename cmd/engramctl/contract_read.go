@@ -30,6 +30,12 @@ type contractEntryOut struct {
 	Signature   string        `json:"signature"` // holds, differs, unseen, none
 	Sealed      bool          `json:"sealed,omitempty"`
 	Unreadable  bool          `json:"unreadable,omitempty"`
+	Payload     *payloadOut   `json:"payload,omitempty"` // of a sealed entry that the relay lists and does not show
+}
+
+type payloadOut struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }
 
 func entryFrom(e client.ContractEntry, role string) contractEntryOut {
@@ -37,6 +43,9 @@ func entryFrom(e client.ContractEntry, role string) contractEntryOut {
 		Attachments: e.Attachments, CreatedAt: stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
 	if e.ArrivedAt != 0 {
 		out.ArrivedAt = stamp(e.ArrivedAt)
+	}
+	if e.Payload != nil {
+		out.Payload = &payloadOut{e.Payload.Bytes, e.Payload.SHA256}
 	}
 	out.N, out.K, out.Withdrawn = e.N, e.K, withdrawnFrom(e.Withdrawn)
 	if out.Attachments == nil {

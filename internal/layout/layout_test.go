@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
 		"internal/store"},
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"nips/nipae", "internal/client", "internal/secrets", "internal/when"},
+	"internal/mcp":             {"nips/nipae", "nips/niptemp", "internal/client", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
 	// A module of its own, which knows the wire only. No package above may name it.

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
+	"engramd/nips/niptemp"
 )
 
 // fakeContracts fails with an error, or gives one thread.
@@ -120,6 +122,39 @@ func TestContractSecrets(t *testing.T) {
 	}
 	if len(fake.said) != 1 || len(fake.offers) != 1 {
 		t.Errorf("%d entries and %d offers were sent", len(fake.said), len(fake.offers))
+	}
+}
+
+// TestContractTerms: an offer names who decides, by key or by name, and an answer says
+// what is offered, what is agreed, and of a decision whether anybody can check it.
+func TestContractTerms(t *testing.T) {
+	key := strings.Repeat("bb", 32)
+	terms := niptemp.Terms{Arbitrator: key, Decider: strings.Repeat("cc", 32), Expirer: strings.Repeat("dd", 32), Deadline: 1_700_000_000}
+	fake := &fakeContracts{thread: client.Thread{
+		Contract: client.Contract{ID: "x", Status: "completed", Offered: terms, Agreed: niptemp.Terms{Arbitrator: key}, Decided: "arbitrator", DecidedEvent: strings.Repeat("ee", 32)},
+		Entries:  []client.ContractEntry{{EntryID: "mem_0", Sealed: true, Unreadable: true, Payload: &client.SealedPayload{Bytes: 132, SHA256: key}}},
+	}}
+	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	npub, err := nip19.EncodePublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.call("contract_new", args{"description": "x", "arbitrator": " " + npub, "decider": "relay", "expirer": "judge"})
+	if len(fake.offers) != 1 || fake.offers[0].Arbitrator != key || fake.offers[0].Decider != client.Relay || fake.offers[0].Expirer != "judge" {
+		t.Errorf("offered: %+v", fake.offers)
+	}
+	shown := text(p.call("contract_show", args{"contract_id": "x"}))
+	for _, want := range []string{`"offered":{"arbitrator":"` + key + `","decider":"cc`, `"deadline":"2023-11-14T22:13:20Z"`, `"agreed":{"arbitrator":"` + key + `"}`, `"decided_event":"ee`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%s is not in %s", want, shown)
+		}
+	}
+	if read := text(p.call("contract_read", args{"contract_id": "x"})); !strings.Contains(read, `"payload":"`+key+`, 132 bytes"`) {
+		t.Errorf("a sealed entry: %s", read)
+	}
+	fake.thread.Contract.DecidedEvent = ""
+	if shown := text(p.call("contract_show", args{"contract_id": "x"})); strings.Contains(shown, "decided_event") {
+		t.Errorf("what no event says: %s", shown)
 	}
 }
 

@@ -72,6 +72,10 @@ func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err erro
 // stateEvent takes a 30091: a decision of somebody who is no party, or a party's move. Then decisions are looked at again: one
 // may hold now, and one by which the contract was moved holds again where its states were put in order anew.
 func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal string, err error) {
+	// What it says of who decides is known before it is judged, and what is agreed with it follows from where it leads.
+	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
+		return "", err
+	}
 	mine, refusal, err := w.verdict(r, imported)
 	switch {
 	case mine || err != nil:

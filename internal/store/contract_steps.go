@@ -118,6 +118,9 @@ func (w *writer) refold(k pairKey, owner []byte) error {
 		}
 		all = append(all, offers...)
 	}
+	if all, err = w.ofParties(k, all); err != nil {
+		return err
+	}
 	f, ok := niptemp.Fold(hex.EncodeToString(k.a), hex.EncodeToString(k.b), ownerText(owner), all)
 	if _, err := w.exec(sqlUnchain, k.keys()...); err != nil {
 		return err
@@ -172,6 +175,9 @@ func (w *writer) extend(k pairKey, current *heldState) error {
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if astray, err = w.ofParties(k, astray); err != nil {
 		return err
 	}
 	state, chain := current.Follow(last, astray)

@@ -43,14 +43,10 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
-		if err != nil || said.Status != niptemp.Expired {
+		if err != nil || said.Status != niptemp.Expired || imported {
 			return false, "", nil // a move, or no state by today's rules
 		}
-		if !imported {
-			return true, msgNotExpirer, nil
-		}
-		dated, err := w.hasDeadline(said.Contract, r.ev.PubKey, said.To)
-		return dated, "", err
+		return true, msgNotExpirer, nil
 	}
 	if !imported {
 		refusal, err := w.judgeDecision(r, d)
@@ -61,35 +57,14 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 	if d.Worker == "" && imported {
 		// Older relays let parties say that an offer has expired.
 		known, err := w.state(r, d.Author, d.Poster)
-		if err != nil {
-			return true, "", err
-		}
-		if known != nil {
-			dated, err := w.hasDeadline(d.Contract, d.Author, d.Poster)
-			return dated, "", err
+		if err != nil || known != nil {
+			return false, "", err
 		}
 	}
 	return true, "", w.keepVerdict(d, r.ev, imported)
 }
 
 const msgNotExpirer = "invalid: only the expirer that the contract names says that it has expired"
-
-// hasDeadline reports whether an open of either of two keys names a deadline: then nobody but its expirer says that it
-// is over.
-func (w *writer) hasDeadline(contract, k1, k2 string) (bool, error) {
-	for _, pair := range [][2]string{{k1, k2}, {k2, k1}} {
-		poster, ok1 := lowerHex32(pair[0])
-		worker, ok2 := lowerHex32(pair[1])
-		if !ok1 || !ok2 {
-			return false, nil
-		}
-		offered, err := w.termsOffered(contract, poster, worker)
-		if err != nil || offered.Deadline != 0 {
-			return true, err
-		}
-	}
-	return false, nil
-}
 
 // keepVerdict remembers a decision, for settle.
 func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -108,6 +109,62 @@ func TestDecisionsInAnyOrderOfImport(t *testing.T) {
 				wantVain(t, s, c.junk)
 			}
 		})
+	}
+}
+
+// TestExpiryByParties: an older relay let a party say that a contract has expired. Where the open names a deadline that
+// leads nowhere, and is listed, whatever came first.
+func TestExpiryByParties(t *testing.T) {
+	deadline := niptemp.Terms{Deadline: storetest.Start.Unix() + 5}.Tags()
+	for name, c := range map[string]struct {
+		want   string
+		astray int
+		events []*nostr.Event
+	}{
+		"an offer":               {"alice bob expired", 0, []*nostr.Event{alice.State(bob, 0, "c", "", "open"), bob.State(alice, 9, "c", "open", "expired")}},
+		"a contract":             {"alice bob expired", 0, []*nostr.Event{alice.State(bob, 0, "c", "", "open"), bob.State(alice, 1, "c", "open", "accepted"), alice.State(bob, 9, "c", "accepted", "expired")}},
+		"an offer, dated":        {"alice bob open", 1, []*nostr.Event{saltedState(alice, bob, 0, "c", "", "open", deadline...), bob.State(alice, 9, "c", "open", "expired")}},
+		"a contract, dated":      {"alice bob accepted", 1, []*nostr.Event{saltedState(alice, bob, 0, "c", "", "open", deadline...), bob.State(alice, 1, "c", "open", "accepted"), alice.State(bob, 9, "c", "accepted", "expired")}},
+		"an offer to all, dated": {"alice bob accepted", 1, []*nostr.Event{saltedState(alice, alice, 0, "c", "", "open", deadline...), bob.State(alice, 1, "c", "open", "accepted"), alice.State(bob, 9, "c", "accepted", "expired")}},
+	} {
+		r := rand.New(rand.NewPCG(3, 3))
+		for range 6 {
+			s := storetest.MustOpen(t)
+			for _, ev := range c.events {
+				if res := s.Put(t.Context(), ev, store.PutOptions{Import: true}); res.Err != nil || res.Outcome == store.Refused {
+					t.Fatalf("%+v", res)
+				}
+			}
+			if got := means(t, s, "c", dave); got != c.want {
+				t.Errorf("%s: %s", name, got)
+			}
+			report, err := s.Check(t.Context())
+			if err != nil || !report.OK() || len(report.Astray) != c.astray || len(report.Vain) != 0 {
+				t.Errorf("%s: check reports %+v, %v", name, report, err)
+			}
+			r.Shuffle(len(c.events), func(i, j int) { c.events[i], c.events[j] = c.events[j], c.events[i] })
+		}
+	}
+}
+
+// TestAcceptanceOrExpiry: of an acceptance and the word that the offer has expired, which come together, one holds.
+func TestAcceptanceOrExpiry(t *testing.T) {
+	for i := range 12 {
+		s := storetest.MustOpen(t)
+		put(t, s, saltedState(alice, alice, 0, "c", "", "open", settled(5)...), store.Stored)
+		var both sync.WaitGroup
+		var accepted, expired store.Result
+		both.Go(func() {
+			accepted = s.Put(t.Context(), saltedState(bob, alice, 6, "c", "open", "accepted", settled(5)...), store.PutOptions{})
+		})
+		both.Go(func() {
+			expired = s.Put(t.Context(), deciding(herald, 6, "c", "open", "expired", alice), store.PutOptions{})
+		})
+		both.Wait()
+		want := map[bool]string{true: "alice bob accepted", false: "alice nobody expired"}[accepted.Outcome.OK()]
+		if got := means(t, s, "c", dave); got != want || accepted.Outcome.OK() == expired.Outcome.OK() {
+			t.Fatalf("round %d: accepted %+v, expired %+v: %s", i, accepted, expired, got)
+		}
 	}
 }
 

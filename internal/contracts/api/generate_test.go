@@ -32,6 +32,7 @@ type generator struct {
 		contract, entry string
 	}
 	disclosures map[int]bool // statuses that were answered
+	leaves      *agent       // takes its key away
 }
 
 // call is one operation of the document.
@@ -71,7 +72,8 @@ func TestGeneratedRequests(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc, disclosures: map[int]bool{}}
 	poster, worker := w.provision("agent-0000"), w.provision("e4dd4d3eba02")
 	own := w.bind("self-held")
-	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), own, held("stranger"), {key: w.operator}, {key: w.operator}, {token: "engramd_agent_no"}}
+	g.leaves = w.provision("leaves")
+	g.agents = []*agent{nil, poster, poster, worker, worker, g.leaves, w.provision("goes"), own, held("stranger"), {key: w.operator}, {key: w.operator}, {token: "engramd_agent_no"}}
 	for range 6 {
 		g.ids = append(g.ids, w.offer(poster, worker, nil))
 	}
@@ -120,17 +122,22 @@ func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	g.secret.entry = decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
 }
 
-// caller is one of the callers. Of those who ask to open a sealed entry, some are who
-// can, and name it.
+// caller is one of the callers, and a path that is filled in or not. Of those who ask to
+// open a sealed entry, or to take their key away, some are who can, and name it.
 func (g *generator) caller(c call) (who *agent, path string) {
 	path, who = c.path, g.agents[g.IntN(len(g.agents))]
-	if strings.HasSuffix(c.path, "/disclose") && g.IntN(2) == 0 {
-		path = strings.NewReplacer("{id}", g.secret.contract, "{entry_id}", g.secret.entry).Replace(path)
-		if g.IntN(2) == 0 {
-			who = g.secret.by
-		}
-	} else if strings.HasSuffix(c.path, "/disclose") && g.IntN(4) == 0 {
-		path, who = strings.NewReplacer("{id}", g.ids[0], "{entry_id}", g.mems[0]).Replace(path), g.secret.by
+	fill := func(names ...string) string { return strings.NewReplacer(names...).Replace(c.path) }
+	switch n := g.IntN(4); {
+	case strings.HasSuffix(c.path, "/claim") && n == 0:
+		return g.leaves, fill("{agent_id}", g.leaves.name)
+	case !strings.HasSuffix(c.path, "/disclose"):
+		return who, path
+	case n == 0:
+		return g.secret.by, fill("{id}", g.secret.contract, "{entry_id}", g.secret.entry)
+	case n == 1:
+		return who, fill("{id}", g.secret.contract, "{entry_id}", g.secret.entry)
+	case n == 2:
+		return g.secret.by, fill("{id}", g.ids[0], "{entry_id}", g.mems[0])
 	}
 	return who, path
 }
