@@ -51,6 +51,17 @@ func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err erro
 			return msgGuessed, err
 		}
 	}
+	if refusal, err := w.recall(r.ev); err != nil || refusal != "" {
+		return refusal, err
+	}
+	ev, err := w.masked(r.ev)
+	if err != nil {
+		return "", err
+	}
+	if ev != r.ev {
+		judged := *r
+		judged.ev, r = ev, &judged
+	}
 	o, err := w.ownership(r)
 	if err != nil {
 		return "", err

@@ -37,7 +37,7 @@ func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, key := range keys {
 			if len(out) >= MaxCases {
-				return nil
+				break
 			}
 			who, ok := lowerHex32(key)
 			if !ok {
@@ -54,6 +54,11 @@ func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate
 				return nil
 			})
 			if err != nil {
+				return err
+			}
+		}
+		for i := range out {
+			if err := unhide(ctx, c, out[i].Contract, &out[i].Poster, &out[i].Worker); err != nil {
 				return err
 			}
 		}
@@ -84,6 +89,12 @@ func (s *Store) TermsOf(ctx context.Context, p *ContractPair) (offered, agreed n
 		worker = poster
 	}
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) (err error) {
+		if poster, err = standIn(c, p.Contract, poster); err != nil {
+			return err
+		}
+		if worker, err = standIn(c, p.Contract, worker); err != nil {
+			return err
+		}
 		if offered, err = offeredTerms(ctx, c, p.Contract, poster, worker); err == nil {
 			agreed, err = agreedTerms(c, p.Contract, poster, worker)
 		}

@@ -41,7 +41,11 @@ func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, 
 		return nil, 0, errStoredRow
 	}
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		a, b, err := ordered(hexOf(poster), hexOf(worker))
+		a, b, err := standIns(c, p.Contract, poster, worker)
+		if err != nil {
+			return err
+		}
+		offers, err := standIn(c, p.Contract, poster)
 		if err != nil {
 			return err
 		}
@@ -49,7 +53,7 @@ func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, 
 		if err != nil {
 			return err
 		}
-		offer, err := c.number(sqlThreadOf, p.Contract, poster, poster)
+		offer, err := c.number(sqlThreadOf, p.Contract, offers, offers)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ const (
 	sqlJoinThread = `UPDATE contract_threads SET thread = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 	sqlJoinMoves  = `UPDATE contract_moves SET thread = ?2, n = n + ?3 WHERE thread = ?1`
 	sqlJoinGaps   = `UPDATE contract_gaps SET thread = ?2, n = n + ?3 WHERE thread = ?1`
-	sqlJoinSaid   = `UPDATE contract_entries SET n = n + ?4 WHERE contract = ?1 AND author = ?2 AND other = ?3`
+	sqlJoinSaid   = `UPDATE contract_entries SET thread = ?3, n = n + ?4 WHERE contract = ?1 AND thread = ?2`
 	sqlJoinLast   = `UPDATE contract_numbers SET last = last + (SELECT last FROM contract_numbers WHERE thread = ?1) WHERE thread = ?2`
 	sqlEndThread  = `DELETE FROM contract_numbers WHERE thread = ?`
 
@@ -63,6 +63,7 @@ func (w *writer) placeContract(r *record, seq int64) error {
 
 // unplaceContract takes the place away when the event goes for good, and leaves a gap. An event that becomes history keeps it.
 func (w *writer) unplaceContract(kind int, seq int64) error {
+	w.forgetting = w.forgetting || isContract(kind) // also when this is undone: then housekeeping finds nothing
 	switch kind {
 	case niptemp.KindEntry:
 		_, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
@@ -75,6 +76,7 @@ func (w *writer) unplaceContract(kind int, seq int64) error {
 
 // forgetPlace is unplaceContract for a version in history, of whatever kind.
 func (w *writer) forgetPlace(seq int64) error {
+	w.forgetting = true
 	if n, err := w.exec(sqlUnindexEntry, seq); err != nil || n > 0 {
 		return err
 	}
@@ -83,9 +85,9 @@ func (w *writer) forgetPlace(seq int64) error {
 
 // thread finds which numbers a pair counts with, and begins a thread for a pair that has none.
 func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error) {
-	a, b := k1, k2
-	if bytes.Compare(a, b) > 0 {
-		a, b = b, a
+	a, b, err := standIns(w.c, contract, k1, k2)
+	if err != nil {
+		return 0, err
 	}
 	if thread, err = w.c.number(sqlThreadOf, contract, a, b); err != nil || thread != 0 {
 		return thread, err
@@ -181,10 +183,8 @@ func (w *writer) joinOffer(contract string, a, b []byte) error {
 			return err
 		}
 	}
-	for _, dir := range [][2][]byte{{a, b}, {b, a}} {
-		if _, err := w.exec(sqlJoinSaid, contract, dir[0], dir[1], behind); err != nil {
-			return err
-		}
+	if _, err := w.exec(sqlJoinSaid, contract, own, offer, behind); err != nil {
+		return err
 	}
 	if _, err := w.exec(sqlJoinLast, own, offer); err != nil {
 		return err
@@ -216,7 +216,11 @@ func (w *writer) indexMove(r *record, seq int64) error {
 	if err != nil {
 		said.Contract = r.ev.Tags.GetD() // stored before today's rules: it has a place all the same
 	}
-	if poster, worker, decides, err := w.decidedPair(r.ev); err != nil {
+	ev, err := w.masked(r.ev)
+	if err != nil {
+		return err
+	}
+	if poster, worker, decides, err := w.decidedPair(ev); err != nil {
 		return err
 	} else if decides {
 		k1, k2 = poster, worker
@@ -243,9 +247,13 @@ func (w *writer) gapOfMove(seq int64) error {
 	}
 	who, _ := row[3].([]byte)
 	to, _ := row[4].([]byte)
-	a, b := who, to
-	if bytes.Compare(a, b) > 0 {
-		a, b = b, a
+	contract, _ := row[8].(string)
+	a, b, err := standIns(w.c, contract, who, to)
+	if err != nil {
+		return err
+	}
+	if who, err = standIn(w.c, contract, who); err != nil {
+		return err
 	}
 	role := ""
 	if own, err := w.c.number(sqlThreadOf, row[8], a, b); err != nil {
@@ -260,11 +268,10 @@ func (w *writer) gapOfMove(seq int64) error {
 	} else if role, err = w.roleOf(row[8], a, b, who); err != nil {
 		return err
 	}
-	key, err := w.c.one(sqlPartiesKey)
-	if err != nil || key == nil {
+	secret, err := w.partiesKey()
+	if err != nil {
 		return err
 	}
-	secret, _ := key[0].([]byte)
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(a)
 	mac.Write(b)
