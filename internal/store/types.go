@@ -166,6 +166,7 @@ type Committed struct {
 	JSON  []byte // as stored; shared, not to be changed
 	Seq   int64
 	Class gate.Class
+	Who   share.Who // sent it; zero for what the relay itself brought: imports, restores
 }
 
 // Position is where a page ended: the sort key of its last row.
