@@ -75,7 +75,7 @@ may lack something. engramctl contract verify checks the folder.`,
 			return a.print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(to, exportTranscript))
 		})
 	})
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	c.Flags().StringVar(&to, "to", "", "`folder` to make")
 	c.Flags().BoolVar(&shared, "shared-only", false, "leave private entries out")
 	c.Flags().BoolVar(&partial, "allow-partial", false, "export also if some relay failed")

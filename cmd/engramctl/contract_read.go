@@ -130,7 +130,7 @@ entries are shown to parties only, by relays that keep them.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	entryFlags(c, &f)
 	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the first")
 	c.Flags().IntVar(&offset, "offset", 0, "leave out the first `N`")
@@ -160,7 +160,7 @@ entries. Prints them as contract read does. Exit code 1 if there is none, and ev
 		return a.printEntries(ctx, args[0], with, f, asJSON, nil)
 	})
 	jsonFlag(c, &asJSON)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	entryFlags(c, &f)
 	return c
 }

@@ -15,7 +15,7 @@ import (
 	"engramd/internal/importer"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
@@ -73,11 +73,11 @@ func (c *importCommand) Run(ctx context.Context) error {
 }
 
 func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) (importer.Tally, error) {
-	if err := store.PrepareDir(c.cfg.Data); err != nil {
+	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
 		return importer.Tally{}, err
 	}
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		t, sendErr := control.Import(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
@@ -124,13 +124,13 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 
 // openAlone opens the database for writing in place of a daemon. The caller has
 // locked the folder.
-func openAlone(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, store.Options{
-		Path: store.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
+	return sqlite.Open(ctx, sqlite.Options{
+		Path: sqlite.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/control"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // masterKeyCommand is `engramd master-key rotate`.
@@ -48,7 +48,7 @@ const orderRotateMaster = "master-key rotate"
 // masterKeyOrders let the command change the key of the running relay.
 func (c *serveCommand) masterKeyOrders() []control.Order {
 	return []control.Order{control.NewOrder(orderRotateMaster, func(ctx context.Context, _ struct{}) (any, error) {
-		done, err := c.vault.Rotate(context.WithoutCancel(ctx), identity.Register{Store: c.store})
+		done, err := c.vault.Rotate(context.WithoutCancel(ctx), identity.Register{Sealed: c.store})
 		if err == nil {
 			c.log.Info("the master key was changed: keep a copy of the new one with the backups", "master_key", c.vault.Source(), "sealed", done.Sealed)
 		}
@@ -60,7 +60,7 @@ func (c *serveCommand) masterKeyOrders() []control.Order {
 func (c *masterKeyCommand) Run(ctx context.Context) error {
 	private()
 	var done vault.Rotated
-	err := order(ctx, c.cfg, orderRotateMaster, nil, &done, func(s *store.Store) (err error) {
+	err := order(ctx, c.cfg, orderRotateMaster, nil, &done, func(s *sqlite.Store) (err error) {
 		known, err := s.RelayKeys(ctx)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (c *masterKeyCommand) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		done, err = v.Rotate(ctx, identity.Register{Store: s})
+		done, err = v.Rotate(ctx, identity.Register{Sealed: s})
 		return err
 	})
 	if err != nil {

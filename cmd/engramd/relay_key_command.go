@@ -12,7 +12,7 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/control"
 	"engramd/internal/relaykey"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -118,7 +118,7 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 		what, args = orderRevoke, keyArgs{Key: c.key}
 	}
 	var done relaykey.Change
-	err := order(ctx, c.cfg, what, args, &done, func(s *store.Store) error {
+	err := order(ctx, c.cfg, what, args, &done, func(s *sqlite.Store) error {
 		keys, err := relaykey.Open(ctx, relayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:
@@ -137,8 +137,8 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 
 // adopt makes what is in the file or the variable the relay's key.
 func (c *relayKeyCommand) adopt(ctx context.Context) error {
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		return fmt.Errorf("%w: stop it first, or use engramd relay-key rotate", err)
 	}
 	if err != nil {

@@ -23,8 +23,6 @@ type Store interface {
 	AdminLists(ctx context.Context) ([]store.AdminEntry, error)
 }
 
-var _ Store = (*store.Store)(nil)
-
 // Prepare makes ready what rules ask for and returns how to put it into force,
 // which cannot fail. It is called by one goroutine at a time, and so is what it
 // returns.

@@ -11,7 +11,8 @@ import (
 
 	"engramd/internal/admin"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 
@@ -30,7 +31,7 @@ var (
 type world struct {
 	*admin.Service
 	t     *testing.T
-	store *store.Store
+	store *sqlite.Store
 	rules admin.Rules // in force
 	sets  int         // how often rules were put into force
 	fail  error       // of what prepares the rules

@@ -15,7 +15,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/replay"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 

@@ -12,7 +12,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )

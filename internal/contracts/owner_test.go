@@ -13,7 +13,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )

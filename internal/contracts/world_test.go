@@ -25,7 +25,8 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )
@@ -45,7 +46,7 @@ type world struct {
 	*Service
 	tb         testing.TB
 	relay      *relay.Relay
-	store      *store.Store
+	store      *sqlite.Store
 	clock      *storetest.Clock
 	identities *agents
 	sealer     *sealer
@@ -73,7 +74,7 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(w.relay.Close)
-	w.store = storetest.MustOpen(tb, func(o *store.Options) { o.OnCommit, o.Clock, o.Table = w.relay.Committed, w.clock.Now, table })
+	w.store = storetest.MustOpen(tb, func(o *sqlite.Options) { o.OnCommit, o.Clock, o.Table = w.relay.Committed, w.clock.Now, table })
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	if err != nil {
 		tb.Fatal(err)

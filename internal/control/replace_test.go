@@ -17,6 +17,7 @@ import (
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 	"engramd/internal/wire"
 )
 
@@ -37,9 +38,9 @@ func startReplacing(t *testing.T) importertest.World {
 }
 
 // headTimes are the created_at of an agent's heads, and how many superseded versions it has.
-func headTimes(t *testing.T, s *store.Store, agent relaytest.Key) (heads []nostr.Timestamp, versions int) {
+func headTimes(t *testing.T, s *sqlite.Store, agent relaytest.Key) (heads []nostr.Timestamp, versions int) {
 	t.Helper()
-	err := s.Capture(t.Context(), gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v *store.View) error {
+	err := s.Capture(t.Context(), gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v store.View) error {
 		versions = int(v.Count(store.Versions))
 		return v.Each(t.Context(), store.Heads, func(text []byte) error {
 			var ev nostr.Event

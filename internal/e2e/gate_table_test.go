@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/gate"
 	"engramd/internal/gate/oracle"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -40,6 +41,25 @@ func TestGateTable(t *testing.T) {
 			}
 			run.run(t)
 		})
+	}
+}
+
+// TestGateTableHasEveryKind: events of every kind that the gate's table knows are
+// in this one, and filters that name them alone.
+func TestGateTableHasEveryKind(t *testing.T) {
+	have, named := map[int]bool{}, map[int]bool{}
+	for _, ev := range gateTableHeads() {
+		have[ev.Kind] = true
+	}
+	for _, k := range gateTableKinds(true) {
+		if len(k.kinds) == 1 {
+			named[k.kinds[0]] = true
+		}
+	}
+	for _, kind := range gate.Kinds() {
+		if !have[kind] || !named[kind] {
+			t.Errorf("kind %d: events of it %v, filters for it %v", kind, have[kind], named[kind])
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // Store is what an import needs of the store: Begin queues an event, and the
 // store applies them in the order in which they were begun.
 type Store interface {
-	Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (*store.Pending, error)
+	Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error)
 }
 
 // Importer stores events from JSON lines. Shapes and signatures are checked by

@@ -33,7 +33,7 @@ type item struct {
 	refusal string
 	author  string // of a refused one, as far as it says; empty if it does not
 	over    bool   // it is refused only because its time (NIP-40) is over
-	pending *store.Pending
+	pending store.Pending
 }
 
 // readLines cuts the input into batches and hands each to the workers and, in

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"bufio"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,41 +11,35 @@ import (
 	"testing"
 )
 
-// programs are what is built and given to people: everything in cmd.
-var programs = []string{"engramd", "engramctl", "engram-load"}
+// The folders of the modules: that of the product, and that of engram-load, whose
+// tests and dependencies are not the product's.
+const (
+	product = "."
+	load    = "cmd/engram-load"
+)
 
-// module is one that is linked, as docs/dependencies.md tells of it.
-type module struct {
-	version, dated string
-	in             []string // which programs, in the order of programs
-}
+// programs are what is built and given to people, everything in cmd, and the module
+// of each.
+var programs = []struct{ name, module string }{{"engramd", product}, {"engramctl", product}, {"engram-load", load}}
 
 // TestDependenciesAreListed: docs/dependencies.md names every module that is
-// linked into a program, with its version, its date, the programs, and what it is
-// used for, and no other.
+// linked into a program, with its version, its date, its last release, the
+// programs, and what it is used for, and no other; and it says of each that is
+// not at its last release why.
 func TestDependenciesAreListed(t *testing.T) {
 	folders, err := filepath.Glob("../../cmd/*")
 	if err != nil || len(folders) != len(programs) {
 		t.Fatalf("cmd holds %v, not just %v; %v", folders, programs, err)
 	}
-	listed, linked := listedModules(t), linkedModules(t)
+	p, linked := readDependencies(t), linkedModules(t)
 	if len(linked) < 20 {
 		t.Fatalf("only %d modules are linked: this test looks at the wrong thing", len(linked))
 	}
-	for _, path := range slices.Sorted(maps.Keys(linked)) {
-		got, there := listed[path]
-		want := linked[path]
-		if want.dated == "" { // the module cache does not know
-			want.dated = got.dated
-		}
-		if !there || got.version != want.version || got.dated != want.dated || !slices.Equal(got.in, want.in) {
-			t.Errorf("docs/dependencies.md needs: | `%s` | %s | %s | %s | what for |", path, want.version, want.dated, strings.Join(want.in, ", "))
-		}
+	if *update {
+		p.refresh(t, linked)
 	}
-	for path := range listed {
-		if _, there := linked[path]; !there {
-			t.Errorf("docs/dependencies.md lists %s, which no program links", path)
-		}
+	for _, fault := range p.faults(linked) {
+		t.Error(fault)
 	}
 }
 
@@ -57,15 +50,18 @@ func linkedModules(t *testing.T) map[string]module {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{with .Time}}{{.Format \"2006-01-02\"}}{{end}}{{end}}{{end}}"
 	all := map[string]module{}
 	for _, program := range programs {
-		for line := range strings.Lines(goList(t, "-deps", "-f", format, "engramd/cmd/"+program)) {
+		for line := range strings.Lines(goList(t, program.module, "-deps", "-f", format, "engramd/cmd/"+program.name)) {
 			fields := append(strings.Fields(line), "", "")
-			if fields[0] == "" {
+			if fields[0] == "" || fields[0] == "engramd" { // by engram-load
 				continue
 			}
 			m := all[fields[0]]
+			if m.version != "" && m.version != fields[1] {
+				t.Errorf("%s is linked as %s and, into %s, as %s: run go mod tidy in %s", fields[0], m.version, program.name, fields[1], program.module)
+			}
 			m.version, m.dated = fields[1], fields[2]
-			if !slices.Contains(m.in, program) {
-				m.in = append(m.in, program)
+			if !slices.Contains(m.in, program.name) {
+				m.in = append(m.in, program.name)
 			}
 			all[fields[0]] = m
 		}
@@ -73,42 +69,18 @@ func linkedModules(t *testing.T) map[string]module {
 	return all
 }
 
-func goList(t *testing.T, args ...string) string {
+// goList runs go list in the folder of a module.
+func goList(t *testing.T, module string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-tags", "sqlite_fts5 libsecp256k1"}, args...)...)
-	cmd.Dir = "../.."
+	cmd.Dir = filepath.Join("../..", module)
+	var says strings.Builder
+	cmd.Stderr = &says
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatalf("go list in %s: %v: %s", module, err, says.String())
 	}
 	return string(out)
-}
-
-// listedModules reads the tables of the page: a row is a module in backticks,
-// its version, its date, programs, and a text.
-func listedModules(t *testing.T) map[string]module {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]module{}
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
-		if !strings.HasPrefix(line, "| `") {
-			continue
-		}
-		if len(cells) != 5 || cells[4] == "" {
-			t.Errorf("a row of docs/dependencies.md has not its five cells: %s", line)
-			continue
-		}
-		path := strings.Trim(cells[0], "`")
-		if _, twice := listed[path]; twice {
-			t.Errorf("docs/dependencies.md lists %s twice", path)
-		}
-		listed[path] = module{cells[1], cells[2], strings.Split(cells[3], ", ")}
-	}
-	return listed
 }
 
 // TestLibrariesInCAreListed: the versions of what comes along as C are those of
@@ -118,7 +90,7 @@ func TestLibrariesInCAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := strings.TrimSpace(goList(t, "-m", "-f", "{{.Dir}}", "github.com/mattn/go-sqlite3"))
+	dir := strings.TrimSpace(goList(t, product, "-m", "-f", "{{.Dir}}", "github.com/mattn/go-sqlite3"))
 	header, err := os.Open(filepath.Join(dir, "sqlite3-binding.h"))
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +103,7 @@ func TestLibrariesInCAreListed(t *testing.T) {
 			sqlite = found[1]
 		}
 	}
-	nostr := strings.TrimSpace(goList(t, "-m", "-f", "{{.Version}}", "github.com/nbd-wtf/go-nostr"))
+	nostr := strings.TrimSpace(goList(t, product, "-m", "-f", "{{.Version}}", "github.com/nbd-wtf/go-nostr"))
 	for _, row := range []string{"| SQLite | " + sqlite + " |", "| libsecp256k1 | as go-nostr " + nostr + " has it |"} {
 		if sqlite == "" || !strings.Contains(string(page), row) {
 			t.Errorf("docs/dependencies.md lacks %q", row)

@@ -16,7 +16,7 @@ import (
 var needCgo = map[string][]string{
 	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/admin
 	// These look into the relay's store, serve its contract API, or leave an API out.
-	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_token_test.go", "manage_relay_test.go"},
+	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_pairs_test.go", "contract_token_test.go", "manage_relay_test.go"},
 	"internal/client/evidence": {"evidence_test.go"}, // signs with the keys of the store's tests
 	"internal/mcp":             {"contract_life_test.go"},
 }

@@ -23,6 +23,8 @@ type fakeContracts struct {
 	offers []client.ContractOffer
 }
 
+func (f *fakeContracts) By(string) Contracts { return f }
+
 func (f *fakeContracts) PubKey() string { return strings.Repeat("aa", 32) }
 
 func (f *fakeContracts) New(_ context.Context, o client.ContractOffer) (client.Contract, client.Status, error) {
@@ -169,6 +171,7 @@ func TestContractArguments(t *testing.T) {
 		{"contract_new", args{"description": "x", "deadline": "soon"}},
 		{"contract_new", args{"description": "x", "deadline": "2001-01-01T00:00:00Z"}},
 		{"contract_show", args{"contract_id": "x", "with": "bob"}},
+		{"contract_read", args{"contract_id": "x", "poster": "bob"}},
 		{"contract_read", args{"contract_id": "x", "limit": 201}},
 		{"contract_read", args{"contract_id": "x", "offset": -1}},
 		{"contract_search", args{"contract_id": "x", "query": "  "}},
@@ -178,6 +181,27 @@ func TestContractArguments(t *testing.T) {
 		if f, text := p.refused(c.tool, c.args); f.Code != CodeInvalid {
 			t.Errorf("%s %v: %s", c.tool, c.args, text)
 		}
+	}
+}
+
+// TestContractDoubts: what was withdrawn and what is not proven is told wherever it is listed.
+func TestContractDoubts(t *testing.T) {
+	taken := &client.Withdrawal{At: 1700000000}
+	fake := &fakeContracts{thread: client.Thread{Contract: client.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []client.ContractEntry{{EntryID: "mem_1", Withdrawn: taken}},
+		Moves: []client.ContractMove{{To: "accepted", Note: "why", Withdrawn: taken}}}}
+	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	const at = "2023-11-14T22:13:20Z"
+	if out := ask[contractListOut](p, "contract_list", args{}); !out.Contracts[0].Unproven {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[contractShowOut](p, "contract_show", args{"contract_id": "x"}); !out.Unproven || out.Moves[0].Withdrawn != at {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[contractReadOut](p, "contract_read", args{"contract_id": "x"}); out.Entries[0].Withdrawn != at {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[contractReadOut](p, "contract_search", args{"contract_id": "x", "query": "why"}); len(out.Moves) != 1 || out.Moves[0].Withdrawn != at {
+		t.Errorf("%+v", out)
 	}
 }
 

@@ -65,7 +65,7 @@ type contractMoveIn struct {
 }
 
 func (s *Server) contractMove(ctx context.Context, in contractMoveIn) (contractChangeOut, error) {
-	key, err := withKey(in.With)
+	key, err := partyKey("with", in.With)
 	if err != nil {
 		return contractChangeOut{}, err
 	}
@@ -101,7 +101,7 @@ type contractSayOut struct {
 }
 
 func (s *Server) contractSay(ctx context.Context, in contractSayIn) (contractSayOut, error) {
-	key, err := withKey(in.With)
+	key, err := partyKey("with", in.With)
 	if err != nil {
 		return contractSayOut{}, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 

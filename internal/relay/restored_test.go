@@ -8,7 +8,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // TestNoAnswerIsOfTwoStates rolls the memory back between two pages of an answer,

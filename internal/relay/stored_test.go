@@ -15,12 +15,13 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
 // open makes a relay over a fresh store.
-func open(t *testing.T, change ...func(*store.Options)) (*Relay, *store.Store) {
+func open(t *testing.T, change ...func(*sqlite.Options)) (*Relay, *sqlite.Store) {
 	t.Helper()
 	names, err := NewNames(nil, netip.MustParseAddrPort("127.0.0.1:7447"))
 	if err != nil {
@@ -32,7 +33,7 @@ func open(t *testing.T, change ...func(*store.Options)) (*Relay, *store.Store) {
 	}
 	// Registered first and so run last: the store must have committed its last batch.
 	t.Cleanup(r.Close)
-	s := storetest.MustOpen(t, append(change, func(o *store.Options) { o.OnCommit = r.Committed })...)
+	s := storetest.MustOpen(t, append(change, func(o *sqlite.Options) { o.OnCommit = r.Committed })...)
 	if err := r.Attach(s); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/session"
-	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // patience is how long the sessions may take to end.
@@ -26,7 +26,7 @@ const patience = 20 * time.Second
 type Server struct {
 	URL   string // ws://127.0.0.1:PORT
 	Relay *relay.Relay
-	Store *store.Store
+	Store *sqlite.Store
 
 	listener net.Listener
 }
@@ -60,7 +60,7 @@ func Prepare(t testing.TB) *Server {
 	// Cleanups run last to first: the sessions end, the store commits its last
 	// batch, then the relay's dispatcher ends.
 	t.Cleanup(rel.Close)
-	s := storetest.MustOpen(t, func(o *store.Options) {
+	s := storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
 	})
 	if err := rel.Attach(s); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/client"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/disclose"
 	"engramd/nips/niptemp"

@@ -17,7 +17,7 @@ import (
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/outbox"
 	"engramd/internal/contracts/vault"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // Server is a relay on a loopback socket, by its real clock.

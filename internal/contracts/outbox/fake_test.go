@@ -16,7 +16,8 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/nip01"
 )
@@ -291,7 +292,7 @@ func (c *counts) of(name string) int {
 
 type rig struct {
 	t      *testing.T
-	store  *store.Store
+	store  *sqlite.Store
 	ours   *ours
 	timers *timers
 	counts *counts
@@ -304,7 +305,7 @@ func newRig(t *testing.T, targets ...string) *rig {
 	clock := storetest.NewClock()
 	r := &rig{t: t, timers: &timers{clock: clock, news: make(chan struct{})}, ours: &ours{ids: map[string]bool{}},
 		counts: &counts{n: map[string]int{}}, told: make(chan string, 1000)}
-	r.store = storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
+	r.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
 	r.o = Options{Store: r.store, Relay: r.ours, Targets: targets, Clock: clock.Now, After: r.timers.after, Observe: r.counts,
 		Timeout: patience}
 	t.Cleanup(func() { r.box.Close() })

@@ -14,7 +14,8 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 
@@ -181,7 +182,7 @@ func TestInvalidIsGivenUp(t *testing.T) {
 
 // counting counts the rows that the outbox reads.
 type counting struct {
-	*store.Store
+	*sqlite.Store
 	rows atomic.Int64
 }
 

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 

@@ -11,12 +11,13 @@ import (
 	"engramd/internal/policy"
 	"engramd/internal/relay"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // World is an importer over a new store in a folder of its own.
 type World struct {
 	*importer.Importer
-	Store *store.Store
+	Store *sqlite.Store
 	Judge policy.Hook
 	Dir   string
 }
@@ -29,7 +30,7 @@ func Open(t testing.TB, live store.Live) World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Options{Path: store.File(dir), Table: table, Live: live})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(dir), Table: table, Live: live})
 	if err != nil {
 		t.Fatal(err)
 	}

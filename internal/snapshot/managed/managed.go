@@ -42,7 +42,7 @@ func New(s *operator.Service, after func(time.Duration) <-chan time.Time) Snapsh
 }
 
 // step is the time after which, or after a multiple of which, an answer
-// comes that needs a look at an agent's memory.
+// comes: every call reads what lies there of an agent, be it only his snapshots.
 const step = 500 * time.Millisecond
 
 // level lets the current step of time pass.
@@ -101,7 +101,8 @@ func newName() string {
 }
 
 // List lists the snapshots that were made over the network, newest first.
-func (m Snapshots) List(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) List(ctx context.Context, p admin.SnapshotParams) (any, error) {
+	defer m.level(ctx, time.Now())
 	list, err := m.list(p.Tenant, p.Agent)
 	if err != nil {
 		return nil, refused(err)
@@ -193,6 +194,7 @@ func (m Snapshots) Unpin(ctx context.Context, p admin.SnapshotParams) (any, erro
 }
 
 func (m Snapshots) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (any, error) {
+	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err == nil {
 		err = m.s.Pin(ctx, p.Tenant, p.Agent, info.ID, pinned)
@@ -203,6 +205,7 @@ func (m Snapshots) pin(ctx context.Context, p admin.SnapshotParams, pinned bool)
 // Delete deletes a snapshot, but never the last verified one of those that he
 // made: whether there are others is not for him to know.
 func (m Snapshots) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
+	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
 		return nil, refused(err)

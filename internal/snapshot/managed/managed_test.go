@@ -16,7 +16,7 @@ import (
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/nip01"
 )
 
