@@ -97,8 +97,8 @@ func (r *reading) countSpans() ([]span, error) {
 		return nil, err
 	}
 	out := make([]span, len(list))
-	for i, st := range list {
-		out[i] = st.together()
+	for i := range list {
+		out[i] = list[i].together()
 	}
 	return out, nil
 }
