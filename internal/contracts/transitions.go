@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/store"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
@@ -14,8 +16,8 @@ import (
 type Transition struct {
 	Status         niptemp.Status  `json:"status"`
 	PreviousStatus *niptemp.Status `json:"previous_status"` // null of the first
-	// MovedBy is who made it: "poster", "worker", or, of what no event says,
-	// "operator", "arbitrator" or "deadline".
+	// MovedBy is who made it: "poster", "worker", "arbitrator", "operator", who is the
+	// decider, or "deadline".
 	MovedBy       string    `json:"moved_by"`
 	AuthorAgentID *string   `json:"author_agent_id"` // null without an event
 	AuthorNpub    *string   `json:"author_npub"`
@@ -133,11 +135,8 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 	}
 	agent, key, id := known.of(ctx, ev.PubKey), npub(ev.PubKey), ev.ID
 	out := Transition{
-		MovedBy: "worker", AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
+		MovedBy: v.movedBy(ev), AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
 		CreatedAt: unix(int64(ev.CreatedAt)), ReceivedAt: unix(row.ArrivedAt),
-	}
-	if ev.PubKey == v.Poster {
-		out.MovedBy = "poster"
 	}
 	if v.whole() {
 		n := row.N
@@ -155,6 +154,23 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 		out.PreviousStatus = &said.Previous
 	}
 	return out, nil
+}
+
+// movedBy is what the author of a move is in the contract. In its thread are the
+// moves of the two, and decisions of whom the poster has named.
+func (v *view) movedBy(ev *nostr.Event) string {
+	d, decides := niptemp.DecisionOf(ev)
+	switch {
+	case ev.PubKey == v.Poster:
+		return "poster"
+	case ev.PubKey == v.Worker || !decides:
+		return "worker"
+	case d.Status == niptemp.Expired:
+		return "deadline"
+	case ev.PubKey == v.Arbitrator:
+		return "arbitrator"
+	}
+	return "operator"
 }
 
 // unsigned is the move that this relay decided on without an event, nil for none.

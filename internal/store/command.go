@@ -104,6 +104,10 @@ type FinalPair struct {
 // Tighten forgets keys that nothing names any more, some at a time, and is answered with whether there may be more.
 type Tighten struct{}
 
+// ForgetParties takes keys of those who vanished out of contracts in which nothing names them any more, some at a time, and
+// is answered with whether there may be more.
+type ForgetParties struct{}
+
 func (PutEvent) command()          {}
 func (Configure) command()         {}
 func (Administer) command()        {}
@@ -118,3 +122,4 @@ func (Retire) command()            {}
 func (GoOn) command()              {}
 func (Housekeep) command()         {}
 func (Tighten) command()           {}
+func (ForgetParties) command()     {}

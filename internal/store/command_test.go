@@ -177,4 +177,5 @@ DecideContract 63adcccb
 LookAtDeadline d23b2db2
 AddPrivateEntry 084b462a
 AddWaitingEntry b14e637a
+ForgetParties 4e8d2a42
 `

@@ -4,6 +4,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 )
 
 // Outcome is what became of an event. String is the metric label.
@@ -72,6 +73,7 @@ type Committed struct {
 	JSON  []byte // as stored; shared, not to be changed
 	Seq   int64
 	Class gate.Class
+	Who   share.Who // sent it; zero for what the relay itself brought: imports, restores
 }
 
 // String returns the outcome's metric label.

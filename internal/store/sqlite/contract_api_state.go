@@ -28,18 +28,28 @@ const (
 
 // ContractBetween is the state of a contract between a poster and a worker ("" while none is named), nil for none.
 func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *ContractPair, err error) {
-	a, b, err := between(poster, worker)
-	if err != nil {
-		return nil, err
-	}
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		a, b, err := pairBetween(c, contract, poster, worker)
+		if err != nil {
+			return err
+		}
 		row, err := c.one(sqlPairExact, contract, a, b)
 		if err == nil && row != nil {
-			out, err = scanPair(row)
+			if out, err = scanPair(row); err == nil {
+				err = unhidePair(ctx, c, out, poster, worker)
+			}
 		}
 		return err
 	})
 	return out, err
+}
+
+// pairBetween is between by what the two are called in what outlives events.
+func pairBetween(c *conn, contract, poster, worker string) (a, b []byte, err error) {
+	if a, b, err = between(poster, worker); err != nil {
+		return nil, nil, err
+	}
+	return standIns(c, contract, a, b)
 }
 
 func between(poster, worker string) (a, b []byte, err error) {
@@ -55,7 +65,7 @@ func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker s
 }
 
 func (w *writer) setTerms(c store.SetContractTerms) error {
-	a, b, err := between(c.Poster, c.Worker)
+	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
 		return err
 	}
@@ -78,7 +88,7 @@ func (s *Store) DecideContract(ctx context.Context, p *ContractPair, d ContractD
 }
 
 func (w *writer) decideContract(c store.DecideContract) error {
-	a, b, err := between(c.Poster, c.Worker)
+	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
 		return err
 	}
@@ -103,11 +113,11 @@ func (w *writer) decision(contract string, a, b []byte, d ContractDecision) erro
 
 // ContractDecision is the last decision on a pair, nil for none.
 func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *ContractDecision, err error) {
-	a, b, err := between(p.Poster, p.Worker)
-	if err != nil {
-		return nil, err
-	}
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		a, b, err := pairBetween(c, p.Contract, p.Poster, p.Worker)
+		if err != nil {
+			return err
+		}
 		row, err := c.one(sqlDecided, p.Contract, a, b)
 		if err != nil || row == nil {
 			return err
@@ -131,14 +141,15 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
 func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []ContractPair, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		err := c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)
 			}
 			return err
 		})
+		return unhideAll(ctx, c, out, err)
 	})
 	return out, err
 }
@@ -158,7 +169,7 @@ func (s *Store) LookAtDeadline(ctx context.Context, p *ContractPair, at int64) e
 }
 
 func (w *writer) lookAtDeadline(c store.LookAtDeadline) error {
-	a, b, err := between(c.Poster, c.Worker)
+	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,8 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 		return w.housekeep(c)
 	case store.Tighten:
 		return w.tightenStep(looseChunk)
+	case store.ForgetParties:
+		return w.forgetParties()
 	}
 	return w.executeContract(c)
 }

@@ -125,7 +125,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.retainAll(ctx); err != nil {
 		return err
 	}
-	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}} {
+	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}, store.ForgetParties{}} {
 		for more := true; more; {
 			var err error
 			if more, err = ask[bool](ctx, s, c); err != nil {

@@ -42,8 +42,8 @@ func (w *writer) endJob() {
 }
 
 // work does one step of what is to be done besides the queue and reports whether there was any: the oldest job, else
-// building the full-text index, else housekeeping that is due, else keys that nothing may name any more, else texts that
-// are to leave the full-text index. A store that follows does what is its own only: all else is commands of another's.
+// building the full-text index, else housekeeping that is due, else keys that nothing may name any more, in indexes and
+// contracts, else texts that are to leave the full-text index. A store that follows does what is its own only: all else is commands of another's.
 func (w *writer) work() bool {
 	if len(w.jobs) > 0 && !w.s.follows {
 		if _, err := w.issue(store.GoOn{}); err != nil {
@@ -66,7 +66,8 @@ func (w *writer) work() bool {
 	}
 	if !w.chores.due(w.s.clock().Unix()) {
 		tightened := w.tightenSome()
-		return w.purge() || tightened
+		forgot := w.forgetSome()
+		return w.purge() || tightened || forgot
 	}
 	more, err := w.issue(w.due())
 	if err != nil {
