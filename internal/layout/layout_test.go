@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// allowed lists, for every package of the module, which others it may import
+// allowed lists, for every package of both modules, which others it may import
 // outside of its tests. A package that is not listed fails the test: decide
 // where it stands. A trailing "/..." on the left means everything below.
 var allowed = map[string][]string{
@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"internal/config":       {},
 	"internal/metrics":      {"internal/gate"},
 	"internal/layout":       {},
+	"internal/layout/sizes": {},
 	"internal/share":        {},
 	"internal/files":        {},
 	"internal/memory":       {},
@@ -62,12 +63,13 @@ var allowed = map[string][]string{
 		"internal/store"},
 	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "internal/client", "internal/secrets", "internal/when"},
-	"internal/load":            {"nips/nipae", "internal/wire"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
-	"internal/load/bench":  {"internal/load"},
-	"internal/load/report": {"internal/load", "internal/load/bench"},
-	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
+	// A module of its own, which knows the wire only. No package above may name it.
+	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report"},
+	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
+	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
+	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
 	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/schnorr/many", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
 }
@@ -82,7 +84,7 @@ var only = map[string][]string{
 	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite", "internal/store/sqlite/steps"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
-	"github.com/BurntSushi/toml":                              {"internal/config", "internal/load/bench", "cmd/engramctl"},
+	"github.com/BurntSushi/toml":                              {"internal/config", "cmd/engram-load/internal/bench", "cmd/engramctl"},
 	"github.com/modelcontextprotocol/go-sdk/mcp":              {"internal/mcp"},
 	"filippo.io/age":                                          {"internal/snapshot/bundle"},
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
@@ -132,18 +134,20 @@ func isSupport(name string) bool {
 func list(t *testing.T) []listed {
 	t.Helper()
 	var all []listed
-	dec := json.NewDecoder(strings.NewReader(goList(t, "-json=ImportPath,Imports", "engramd/...")))
-	for {
-		var pkg listed
-		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+	for _, module := range []string{product, load} {
+		dec, before := json.NewDecoder(strings.NewReader(goList(t, module, "-json=ImportPath,Imports", "./..."))), len(all)
+		for {
+			var pkg listed
+			if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, pkg)
 		}
-		all = append(all, pkg)
-	}
-	if len(all) < 5 {
-		t.Fatalf("go list named %d packages only", len(all))
+		if len(all) < before+4 {
+			t.Fatalf("%s: go list named %d packages only", module, len(all)-before)
+		}
 	}
 	return all
 }

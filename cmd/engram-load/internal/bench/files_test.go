@@ -109,7 +109,7 @@ func TestReadyLine(t *testing.T) {
 
 // The configuration of `make bench` names what is there.
 func TestConfigOfTheProject(t *testing.T) {
-	c, err := ReadConfig("../../../testdata/peers/bench.toml")
+	c, err := ReadConfig("../../../../testdata/peers/bench.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestConfigOfTheProject(t *testing.T) {
 	}
 	for _, s := range c.Servers {
 		for _, pattern := range s.Depends {
-			if found, err := filepath.Glob("../../../" + pattern); err != nil || len(found) == 0 {
+			if found, err := filepath.Glob("../../../../" + pattern); err != nil || len(found) == 0 {
 				t.Errorf("%s depends on %s, which is nothing", s.Name, pattern)
 			}
 		}
@@ -126,7 +126,7 @@ func TestConfigOfTheProject(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	good, err := os.ReadFile("../../../testdata/peers/bench.toml")
+	good, err := os.ReadFile("../../../../testdata/peers/bench.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

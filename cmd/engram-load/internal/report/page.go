@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/load/bench"
+	"engramd/cmd/engram-load/internal/bench"
+	"engramd/internal/e2e/siege/section"
 )
 
 // page is a report that is being made.
@@ -25,7 +26,7 @@ type page struct {
 // named like the page without its ending. What NOTES.md in that folder says is
 // put in: what comes before its first heading into the summary, what stands
 // under "## NAME" under the measure of that name; so is what a siege has shown
-// (PutSiege). Old plots there are removed.
+// (section.Put). Old plots there are removed.
 func Write(r *bench.Results, path string) error {
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
 	notes, err := readNotes(filepath.Join(folder, notesName))
@@ -36,12 +37,8 @@ func Write(r *bench.Results, path string) error {
 	if err != nil {
 		return err
 	}
-	siege, err := readSiege(folder)
-	if err != nil {
+	if text, err = section.Keep(text, folder); err != nil {
 		return err
-	}
-	if siege != "" {
-		text = withSiege(text, siege)
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -163,8 +163,3 @@ func (s *Set) JSON(i int) []byte {
 
 // ID is the id of event i in hex.
 func (s *Set) ID(i int) []byte { return s.JSON(i)[wire.IDStart:wire.IDEnd] }
-
-// Message is ["EVENT", event i].
-func (s *Set) Message(i int) []byte {
-	return append(append([]byte(`["EVENT",`), s.JSON(i)...), ']')
-}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"engramd/internal/load"
-	"engramd/internal/load/bench"
+	"engramd/cmd/engram-load/internal/bench"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // perUnit is a figure that is made here: microseconds for one of what the rate

@@ -180,8 +180,8 @@ func TestAgainstAnotherImplementation(t *testing.T) {
 	}
 	for i := 0; i+1 < len(want); i += 2 {
 		var frames []byte
-		frames = AppendFrame(frames, []byte(want[i]), [4]byte{9, 8, 7, 6})
-		frames = AppendFrame(frames, []byte(want[i+1]), [4]byte{1, 0, 0xff, 3})
+		frames = appendFrame(frames, opText, []byte(want[i]), [4]byte{9, 8, 7, 6})
+		frames = appendFrame(frames, opText, []byte(want[i+1]), [4]byte{1, 0, 0xff, 3})
 		if err := errors.Join(c.SendFrames(frames), c.Send([]byte(want[i]), []byte(want[i+1]))); err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/load"
-	"engramd/internal/load/bench"
+	"engramd/cmd/engram-load/internal/bench"
+	"engramd/cmd/engram-load/internal/load"
+	"engramd/internal/e2e/siege/section"
 )
 
 func ptr(v float64) *float64 { return &v }
@@ -105,6 +106,26 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 	plots, _ := filepath.Glob(filepath.Join(folder, "*.svg"))
 	if len(plots) != 3 {
 		t.Errorf("plots: %v, want publish, query, query-size", plots)
+	}
+}
+
+// What a siege has shown is measured by another program: a page that is made anew
+// keeps it.
+func TestPageKeepsTheSiege(t *testing.T) {
+	_, folder := write(t, sample(), "")
+	path := folder + ".md"
+	if err := section.Put(path, "It held.\n"); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(sample(), path); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !strings.Contains(string(after), "\nIt held.\n") || string(after) != string(before) {
+		t.Errorf("%v; before:\n%s\nafter:\n%s", err, before, after)
 	}
 }
 

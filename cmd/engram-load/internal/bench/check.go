@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"slices"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // plain is what names may be: they become names of files.

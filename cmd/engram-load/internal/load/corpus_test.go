@@ -151,7 +151,7 @@ func TestSet(t *testing.T) {
 		if ev.PubKey != s.Agents[i%4].Pub || ev.ID != string(s.ID(i)) || !bytes.Equal(s.JSON(i), wire.AppendEvent(nil, ev)) {
 			t.Fatalf("event %d is %v", i, ev)
 		}
-		if f, err := wire.ParseFrame(s.Message(i), wire.Limits{}); err != nil || f.Event.ID != ev.ID {
+		if f, err := wire.ParseFrame(slices.Concat([]byte(`["EVENT",`), s.JSON(i), []byte("]")), wire.Limits{}); err != nil || f.Event.ID != ev.ID {
 			t.Fatalf("message %d: %v", i, err)
 		}
 		address := ev.PubKey + ev.Tags.GetD()

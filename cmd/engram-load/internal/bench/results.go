@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // Results is a file of results, written anew after each run. Its JSON names are

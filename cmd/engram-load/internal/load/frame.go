@@ -14,12 +14,8 @@ const (
 	opPong         = 10
 )
 
-// AppendFrame appends a masked text frame of a client, complete as it goes over
-// the network. Masked frames can be kept and sent later with SendFrames.
-func AppendFrame(dst, payload []byte, mask [4]byte) []byte {
-	return appendFrame(dst, opText, payload, mask)
-}
-
+// appendFrame appends a masked frame of a client, complete as it goes over the
+// network. Masked frames can be kept and sent later with SendFrames.
 func appendFrame(dst []byte, op byte, payload []byte, mask [4]byte) []byte {
 	dst = append(dst, 0x80|op)
 	switch n := len(payload); {
@@ -54,7 +50,7 @@ func (c *Conn) Send(messages ...[]byte) error {
 	return c.write(c.out)
 }
 
-// SendFrames sends what AppendFrame made: any number of whole frames.
+// SendFrames sends what appendFrame made: any number of whole frames.
 func (c *Conn) SendFrames(frames []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

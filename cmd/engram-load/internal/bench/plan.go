@@ -3,7 +3,7 @@ package bench
 import (
 	"slices"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // planned is one run to be.

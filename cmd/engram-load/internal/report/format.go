@@ -65,15 +65,6 @@ func value(v float64, unit string) string {
 	return strings.TrimSuffix(number(v/by)+" "+unit, " ")
 }
 
-// ranged is a spread with its unit: the median, and from least to most.
-func ranged(s spread, unit string) string {
-	if s.min == s.max {
-		return value(s.median, unit)
-	}
-	by, _ := scaled(s.median, unit)
-	return value(s.median, unit) + " (" + number(s.min/by) + "–" + number(s.max/by) + ")"
-}
-
 // power writes 100000 as 10⁵, other numbers as they are.
 func power(n int) string {
 	text := strconv.Itoa(n)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"engramd/internal/load/bench"
+	"engramd/cmd/engram-load/internal/bench"
 )
 
 // verdict is what came of a target.

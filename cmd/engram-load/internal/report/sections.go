@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/load/bench"
+	"engramd/cmd/engram-load/internal/bench"
 )
 
 // section is all about one measure; nothing if it was not measured.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // filled returns a folder of a server that holds a corpus. It is made once and

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // Options say how a configuration is run. Command lines run in the working
