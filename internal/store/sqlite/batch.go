@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"engramd/internal/store"
 )
 
 // maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of a second or so.
@@ -100,56 +98,6 @@ func (w *writer) commit(batch []*Pending) {
 // batchTime is how long a transaction applies events while others wait: what an event costs is guessed from its size, and
 // on a busy machine all take longer.
 const batchTime = 25 * time.Millisecond
-
-// commitAlone executes a command, or runs work of the process's own, in a transaction of its own and answers it.
-func (w *writer) commitAlone(p *Pending) {
-	var err error
-	if p.apart != nil {
-		_, err = w.stepAlone(func(w *writer) (bool, error) { return false, p.apart(w) })
-	} else {
-		p.answer, err = w.executeAlone(p.command)
-	}
-	p.finish(failure(err))
-}
-
-// executeAlone executes a command in a transaction of its own.
-func (w *writer) executeAlone(c store.Command) (answer any, err error) {
-	if h, ok := c.(store.Housekeep); ok {
-		h.After = w.contractsDone
-		c = h
-	}
-	_, err = w.stepAlone(func(w *writer) (bool, error) {
-		var err error
-		answer, err = w.execute(c)
-		return false, err
-	})
-	if err == nil {
-		w.record(w.now, c)
-	}
-	return answer, err
-}
-
-// issue executes a command of the store's own, which is answered with whether there is more to do.
-func (w *writer) issue(c store.Command) (more bool, err error) {
-	answer, err := w.executeAlone(c)
-	more, _ = answer.(bool)
-	return more && err == nil, err
-}
-
-// record tells of a command that is durable.
-func (w *writer) record(at int64, c store.Command) {
-	if w.s.executed != nil {
-		w.s.executed(store.Executed{At: at, Command: c})
-	}
-}
-
-func (w *writer) recordPut(p *Pending) {
-	if w.s.executed == nil {
-		return
-	}
-	o := &p.opts
-	w.record(p.at, store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
-}
 
 // longEnough reports whether a transaction has done so much that p, and what comes after it, must wait for the next one.
 func (w *writer) longEnough(p *Pending, dropped int, start time.Time) bool {

@@ -1,49 +1,10 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
 
 	"engramd/internal/store"
 )
-
-// tell has a command executed and waits until it is durable, or failed.
-func (s *Store) tell(ctx context.Context, c store.Command) error {
-	_, err := s.order(ctx, c)
-	return err
-}
-
-// ask is tell for a command that is answered with a T.
-func ask[T any](ctx context.Context, s *Store, c store.Command) (answer T, err error) {
-	v, err := s.order(ctx, c)
-	if err != nil {
-		return answer, err
-	}
-	answer, ok := v.(T)
-	if !ok {
-		return answer, fmt.Errorf("%T was answered with %T", c, v)
-	}
-	return answer, nil
-}
-
-func (s *Store) order(ctx context.Context, c store.Command) (any, error) {
-	p := &Pending{command: c, done: make(chan struct{})}
-	if err := s.queue.push(ctx, p); err != nil {
-		return nil, err
-	}
-	err := p.Wait().Err
-	return p.answer, err
-}
-
-// apart runs work that is no command on the writer, in a transaction of its own, and waits for it: what is this process's
-// own (DESIGN.md lists it).
-func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
-	p := &Pending{apart: work, done: make(chan struct{})}
-	if err := s.queue.push(ctx, p); err != nil {
-		return err
-	}
-	return p.Wait().Err
-}
 
 // execute does what a command says, within a transaction.
 func (w *writer) execute(c store.Command) (answer any, err error) {
