@@ -97,8 +97,8 @@ func (r *reading) countSpans() ([]span, error) {
 		return nil, err
 	}
 	out := make([]span, len(list))
-	for i := range list {
-		out[i] = list[i].together()
+	for i, st := range list {
+		out[i] = st.together()
 	}
 	return out, nil
 }

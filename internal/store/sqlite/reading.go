@@ -20,8 +20,6 @@ type reading struct {
 	after *Position // resume behind it
 	whole bool      // it is not taken up again where it was ended
 	texts map[*shape]statement
-
-	stretch [1]stretch // see stretches
 }
 
 // statement is a shape's SQL behind the span's own arguments, the first of which is the lower bound of created_at.

@@ -4,131 +4,141 @@ import "database/sql/driver"
 
 // stretch is what a plan reads of one index, for all of a filter's values there. The planner (stretches) is the same for
 // pages and for counts; they differ in how a stretch is read.
-type stretch struct {
-	by      access // byTag, byAuthor, byKind; any other is one span, however it is read
-	one     span
-	shape   shape
-	name    string         // of a tag
-	values  []driver.Value // of a tag, or authors
-	kinds   []driver.Value // of authors, nil for all that they have
-	present bool           // of many tag values it is asked first which any event has
+type stretch interface {
+	// ordered are its spans for pages: one for each value, so that the rows of each come newest first.
+	ordered(r *reading) ([]span, error)
+	// together is its one span for counts: lists in one condition, because order does not matter.
+	together() span
 }
-
-func fixed(sp span) stretch { return stretch{by: byTime, one: sp} }
-
-func tagStretch(sh shape, name string, values []driver.Value, present bool) stretch {
-	return stretch{by: byTag, shape: sh, name: name, values: values, present: present}
-}
-
-func authorStretch(sh shape, authors, kinds []driver.Value) stretch {
-	return stretch{by: byAuthor, shape: sh, values: authors, kinds: kinds}
-}
-
-func kindStretch(kinds []driver.Value) stretch { return stretch{by: byKind, kinds: kinds} }
 
 // stretches lists what together holds every row of the plan. Where kinds must be known first, they are asked of the
-// database. Most plans are one stretch, which lies in r.
+// database.
 func (r *reading) stretches(p plan) ([]stretch, error) {
-	list := r.stretch[:0]
-	switch p.access {
-	case byID:
-		return append(list, fixed(idSpan(r.want.ids))), nil
-	case byAddress:
-		heads, exact := headSpan(r.want)
-		if list = append(list, fixed(heads)); exact {
-			return list, nil
-		}
-		return append(list, tagStretch(furtherShape, furtherD, r.want.tag("d").values, true)), nil
-	case byTag:
-		return append(list, tagStretch(tagShape(p.tag.name), p.tag.name, p.tag.values, true)), nil
-	case byAuthor:
-		return append(list, authorStretch(shape{}, r.want.authors, r.want.kinds)), nil
-	case byKind:
-		return append(list, kindStretch(r.want.kinds)), nil
-	case byArrival:
-		return append(list, fixed(arrivalSpan(r.above))), nil
+	if sp, ok := r.alone(p); ok {
+		return []stretch{fixed(sp)}, nil
 	}
-	return r.timeStretches(list)
+	switch p.access {
+	case byAddress:
+		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, furtherD, r.want.tag("d").values, true}}, nil
+	case byTag:
+		return []stretch{tagStretch{tagShape(p.tag.name), p.tag.name, p.tag.values, true}}, nil
+	case byAuthor:
+		return []stretch{authorStretch{shape{}, r.want.authors, r.want.kinds}}, nil
+	case byKind:
+		return []stretch{kindStretch(r.want.kinds)}, nil
+	}
+	return r.timeStretches()
+}
+
+// alone is the one span of a plan that has no more, pages and counts alike.
+func (r *reading) alone(p plan) (sp span, ok bool) {
+	switch {
+	case p.access == byID:
+		return idSpan(r.want.ids), true
+	case p.access == byAddress && exactD(r.want):
+		return headSpan(r.want), true
+	case p.access == byArrival:
+		return arrivalSpan(r.above), true
+	}
+	return sp, false
 }
 
 // timeStretches reads everything there is: what is for everybody by time, and gated events by the ways on which the scope
 // reaches them, so that nobody pays for passing over other people's. The operator reads kind by kind.
-func (r *reading) timeStretches(list []stretch) ([]stretch, error) {
+func (r *reading) timeStretches() ([]stretch, error) {
 	clauses := r.scope.Clauses()
 	if r.readsByKind(clauses) {
 		kinds, err := r.numbers(sqlKinds)
-		return append(list, kindStretch(kinds)), err
+		return []stretch{kindStretch(kinds)}, err
 	}
-	list = append(list, fixed(timeSpan()))
+	out := []stretch{fixed(timeSpan())}
 	for _, c := range clauses {
 		keys := blobs(c.Keys)
 		if c.ByAuthor {
-			list = append(list, authorStretch(shape{classes: c.Classes}, keys, nil))
+			out = append(out, authorStretch{shape{classes: c.Classes}, keys, nil})
 		}
 		if c.ByTag {
-			list = append(list, tagStretch(shape{classes: c.Classes}, "p", keys, false))
+			out = append(out, tagStretch{shape{classes: c.Classes}, "p", keys, false})
 		}
-	}
-	return list, nil
-}
-
-// spans lists the spans of a plan for pages.
-func (r *reading) spans(p plan) (out []span, err error) {
-	list, err := r.stretches(p)
-	if err != nil {
-		return nil, err
-	}
-	for i := range list {
-		some, err := list[i].ordered(r)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) == 1 {
-			return some, nil
-		}
-		out = append(out, some...)
 	}
 	return out, nil
 }
 
-// ordered are the spans of a stretch for pages: one for each value, so that the rows of each come newest first.
-func (s *stretch) ordered(r *reading) ([]span, error) {
-	switch {
-	case s.by == byTag && s.present:
-		return r.presentTagSpans(s.shape, s.name, s.values)
-	case s.by == byTag:
-		return tagSpans(s.shape, s.name, s.values), nil
-	case s.by == byAuthor:
-		return r.authorSpans(s.shape, s.values, s.kinds)
-	case s.by == byKind:
-		return kindSpans(s.kinds), nil
+// spans lists the spans of a plan for pages.
+func (r *reading) spans(p plan) (out []span, err error) {
+	if sp, ok := r.alone(p); ok {
+		return []span{sp}, nil
 	}
-	return []span{s.one}, nil
+	list, err := r.stretches(p)
+	for i := 0; err == nil && i < len(list); i++ {
+		var some []span
+		some, err = list[i].ordered(r)
+		out = append(out, some...)
+	}
+	return out, err
 }
 
-// together is the one span of a stretch for counts: lists in one condition, because order does not matter.
-func (s *stretch) together() span {
-	var w where
-	sh := s.shape
-	switch s.by {
-	case byTag:
-		sh = tagged(sh)
-		w.and("t.name=?", s.name)
-		w.and("")
-		w.tagValue("t.value", s.name, s.values)
-		sh.repeats = len(s.values) > 1
-	case byAuthor:
-		w.andAuthors(s.values)
-		if s.kinds != nil {
-			w.andIn("e.kind", s.kinds)
-		}
-		sh.from, sh.at = "events AS e INDEXED BY events_author", "e"
-	case byKind:
-		w.in("e.kind", s.kinds)
-		sh.from, sh.at = "events AS e INDEXED BY events_kind", "e"
-	default:
-		return s.one
+// fixed is a stretch that is one span however it is read.
+type fixed span
+
+func (f fixed) ordered(*reading) ([]span, error) { return []span{span(f)}, nil }
+
+func (f fixed) together() span { return span(f) }
+
+// tagStretch is the events that have one of the values of a tag. Of long lists, present says to ask first which of them
+// any event has.
+type tagStretch struct {
+	shape
+	name    string
+	values  []driver.Value
+	present bool
+}
+
+func (s tagStretch) ordered(r *reading) ([]span, error) {
+	if s.present {
+		return r.presentTagSpans(s.shape, s.name, s.values)
 	}
-	sh.lead = w.sql.String()
+	return tagSpans(s.shape, s.name, s.values), nil
+}
+
+func (s tagStretch) together() span {
+	sh := tagged(s.shape)
+	var w where
+	w.and("t.name=?", s.name)
+	w.and("")
+	w.tagValue("t.value", s.name, s.values)
+	sh.lead, sh.repeats = w.sql.String(), len(s.values) > 1
 	return span{&sh, w.args}
+}
+
+// authorStretch is the events of the authors of the kinds; nil kinds are all that there are.
+type authorStretch struct {
+	shape
+	authors, kinds []driver.Value
+}
+
+func (s authorStretch) ordered(r *reading) ([]span, error) {
+	return r.authorSpans(s.shape, s.authors, s.kinds)
+}
+
+func (s authorStretch) together() span {
+	sh := s.shape
+	var w where
+	w.andAuthors(s.authors)
+	if s.kinds != nil {
+		w.andIn("e.kind", s.kinds)
+	}
+	sh.from, sh.lead, sh.at = "events AS e INDEXED BY events_author", w.sql.String(), "e"
+	return span{&sh, w.args}
+}
+
+// kindStretch is the events of the kinds.
+type kindStretch []driver.Value
+
+func (s kindStretch) ordered(*reading) ([]span, error) { return kindSpans(s), nil }
+
+func (s kindStretch) together() span {
+	var w where
+	w.in("e.kind", s)
+	return span{&shape{from: "events AS e INDEXED BY events_kind", lead: w.sql.String(), at: "e"}, w.args}
 }

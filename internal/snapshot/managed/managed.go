@@ -1,4 +1,6 @@
-package main
+// Package managed is the snapshot methods of the management API (NIP-86) over the
+// operator's service of snapshots.
+package managed
 
 import (
 	"context"
@@ -15,9 +17,10 @@ import (
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
-// managed is what the management API (NIP-86) may do with snapshots: by name,
+// Snapshots is what the management API may do with snapshots: by name,
 // with the keys of the configuration only, and never without a snapshot of the
 // state before a restore.
 //
@@ -26,29 +29,33 @@ import (
 // the snapshots that he made, and them by random names, because an id is the
 // hash of what a snapshot holds; answers tell no number; and they come after a
 // whole number of steps of time.
-type managed struct {
-	s *operator.Service
-	// after is time.After in all but tests.
+type Snapshots struct {
+	s     *operator.Service
 	after func(time.Duration) <-chan time.Time
 }
 
-var _ admin.Snapshots = managed{}
+var _ admin.Snapshots = Snapshots{}
 
-// managedStep is the time after which, or after a multiple of which, an answer
+// New makes the methods over a service. after is time.After in all but tests.
+func New(s *operator.Service, after func(time.Duration) <-chan time.Time) Snapshots {
+	return Snapshots{s, after}
+}
+
+// step is the time after which, or after a multiple of which, an answer
 // comes: every call reads what lies there of an agent, be it only his snapshots.
-const managedStep = 500 * time.Millisecond
+const step = 500 * time.Millisecond
 
 // level lets the current step of time pass.
-func (m managed) level(ctx context.Context, began time.Time) {
+func (m Snapshots) level(ctx context.Context, began time.Time) {
 	took := time.Since(began)
 	select {
-	case <-m.after((took/managedStep+1)*managedStep - took):
+	case <-m.after((took/step+1)*step - took):
 	case <-ctx.Done():
 	}
 }
 
-// managedSnapshot is a snapshot as its maker knows it.
-type managedSnapshot struct {
+// made is a snapshot as its maker knows it.
+type made struct {
 	ID        string    `json:"id"` // Record.Managed
 	Tenant    string    `json:"tenant"`
 	Agent     string    `json:"agent"`
@@ -60,7 +67,7 @@ type managedSnapshot struct {
 }
 
 // list finds the snapshots that were made over the network.
-func (m managed) list(tenant, agent string) ([]snapshot.Info, error) {
+func (m Snapshots) list(tenant, agent string) ([]snapshot.Info, error) {
 	all, err := m.s.List(tenant, agent)
 	var out []snapshot.Info
 	for _, info := range all {
@@ -73,7 +80,7 @@ func (m managed) list(tenant, agent string) ([]snapshot.Info, error) {
 }
 
 // find finds one of them by its name.
-func (m managed) find(p admin.SnapshotParams) (snapshot.Info, error) {
+func (m Snapshots) find(p admin.SnapshotParams) (snapshot.Info, error) {
 	list, err := m.list(p.Tenant, p.Agent)
 	for _, info := range list {
 		if info.Managed == p.ID {
@@ -94,15 +101,15 @@ func newName() string {
 }
 
 // List lists the snapshots that were made over the network, newest first.
-func (m managed) List(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) List(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	list, err := m.list(p.Tenant, p.Agent)
 	if err != nil {
 		return nil, refused(err)
 	}
-	out := []managedSnapshot{}
+	out := []made{}
 	for _, info := range list {
-		s := managedSnapshot{
+		s := made{
 			ID: info.Managed, Tenant: info.Tenant, Agent: info.Agent, Label: info.Label, CreatedAt: bundle.TimeOf(info.Managed),
 			Encrypted: info.Encrypted, Pinned: info.Pinned, Automatic: info.Automatic(),
 		}
@@ -112,13 +119,13 @@ func (m managed) List(ctx context.Context, p admin.SnapshotParams) (any, error) 
 		out = append(out, s)
 	}
 	return struct {
-		Snapshots  []managedSnapshot `json:"snapshots"`
-		Encryption bool              `json:"encryption_available"`
+		Snapshots  []made `json:"snapshots"`
+		Encryption bool   `json:"encryption_available"`
 	}{out, !m.s.Settings().Recipients.Empty()}, nil
 }
 
 // Create captures an agent's memory, of which there may be none.
-func (m managed) Create(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Create(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin,
 		Recipients: &bundle.Recipients{}, Managed: newName(), AllowEmpty: true}
@@ -136,7 +143,7 @@ func (m managed) Create(ctx context.Context, p admin.SnapshotParams) (any, error
 }
 
 // Verify says whether every check is passed. That one failed is a result.
-func (m managed) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
@@ -152,7 +159,7 @@ func (m managed) Verify(ctx context.Context, p admin.SnapshotParams) (any, error
 }
 
 // Restore repairs or rolls back, or says whether it would.
-func (m managed) Restore(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Restore(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
@@ -177,16 +184,16 @@ func (m managed) Restore(ctx context.Context, p admin.SnapshotParams) (any, erro
 }
 
 // Pin exempts a snapshot from retention.
-func (m managed) Pin(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Pin(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	return m.pin(ctx, p, true)
 }
 
 // Unpin lets retention have it again.
-func (m managed) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	return m.pin(ctx, p, false)
 }
 
-func (m managed) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (any, error) {
+func (m Snapshots) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err == nil {
@@ -197,7 +204,7 @@ func (m managed) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (
 
 // Delete deletes a snapshot, but never the last verified one of those that he
 // made: whether there are others is not for him to know.
-func (m managed) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
@@ -242,7 +249,9 @@ func refused(err error) error {
 			return fmt.Errorf("%w: %w", known.answer(text), err)
 		}
 	}
-	return err
+	return errors.New(err.Error()) // no refusal within it is for him
 }
 
-func busy(text string) error { return &admin.Error{Prefix: "error", Text: text + "; try again"} }
+func busy(text string) error {
+	return &nip01.Refusal{Prefix: nip01.PrefixError, Text: text + "; try again"}
+}

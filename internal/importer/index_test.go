@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/wire"
+	"engramd/nips/nipae"
 )
 
 // TestReplacementKeepsNoEvents: what a replacement has in memory does not grow with the
@@ -33,7 +34,7 @@ func TestReplacementKeepsNoEvents(t *testing.T) {
 	content := strings.Repeat("x", 2_000)
 	before := heap()
 	for i := range events {
-		line := wire.AppendEvent(nil, &nostr.Event{ID: fmt.Sprintf("%064x", i), PubKey: fmt.Sprintf("%064x", i%10), Kind: kindEngram, CreatedAt: nostr.Timestamp(i),
+		line := wire.AppendEvent(nil, &nostr.Event{ID: fmt.Sprintf("%064x", i), PubKey: fmt.Sprintf("%064x", i%10), Kind: nipae.Kind, CreatedAt: nostr.Timestamp(i),
 			Tags: nostr.Tags{{"d", fmt.Sprintf("%064x", i)}, {"p", strings.Repeat("0", 64)}}, Content: content, Sig: strings.Repeat("0", 128)})
 		ev, err := wire.ParseEvent(line)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bufio"
@@ -17,34 +17,42 @@ import (
 	"engramd/internal/store"
 )
 
-// replacer carries out `import --replace`: nothing is changed before the input was
+// Snapshots switches an agent's heads, and keeps the state before.
+type Snapshots interface {
+	// MayReplace is nil where the configuration allows it.
+	MayReplace() error
+	// Replace makes an agent's heads those of the request, or changes nothing.
+	Replace(ctx context.Context, q operator.ReplaceRequest) (operator.Restored, error)
+}
+
+// Replacer carries out `import --replace`: nothing is changed before the input was
 // read to its end and verified.
-type replacer struct {
-	importer  *importer
-	snapshots *operator.Service
-	dir       string // where the verified events lie meanwhile
+type Replacer struct {
+	Importer  *Importer
+	Snapshots Snapshots
+	Dir       string // where the verified events lie meanwhile
 }
 
-// replacing is told what a replacement does.
-type replacing interface {
-	progress
-	agent(a replacedAgent) error
+// Replacing is told what a replacement does.
+type Replacing interface {
+	Progress
+	Agent(a ReplacedAgent) error
 }
 
-// replacedAgent is what became of one agent's heads.
-type replacedAgent struct {
+// ReplacedAgent is what became of one agent's heads.
+type ReplacedAgent struct {
 	operator.Restored
 	HeldBack string `json:"held_back,omitempty"` // why nothing of it was switched
 }
 
-// run reads the input, replaces the heads of the agents whose engrams are in it, one
+// Run reads the input, replaces the heads of the agents whose engrams are in it, one
 // agent after the other, and then imports the rest. Its tally is of what was done,
 // also beside an error.
-func (r *replacer) run(ctx context.Context, in io.Reader, p replacing) (t tally, err error) {
-	if err := r.snapshots.MayReplace(); err != nil {
+func (r *Replacer) Run(ctx context.Context, in io.Reader, p Replacing) (t Tally, err error) {
+	if err := r.Snapshots.MayReplace(); err != nil {
 		return t, err
 	}
-	file, err := os.CreateTemp(r.dir, "import-*.tmp")
+	file, err := os.CreateTemp(r.Dir, "import-*.tmp")
 	if err != nil {
 		return t, err
 	}
@@ -61,14 +69,14 @@ func (r *replacer) run(ctx context.Context, in io.Reader, p replacing) (t tally,
 			x.rest = append(x.rest, a.lines...)
 			continue
 		}
-		done := replacedAgent{Restored: operator.Restored{Agent: a.pub, Mode: operator.Replace}, HeldBack: cmp.Or(x.held, a.held)}
+		done := ReplacedAgent{Restored: operator.Restored{Agent: a.pub, Mode: operator.Replace}, HeldBack: cmp.Or(x.held, a.held)}
 		if done.HeldBack == "" {
 			if done.Restored, err = r.replace(ctx, x, a); err != nil {
 				return t, fmt.Errorf("agent %s: %w", a.pub, err)
 			}
 		}
 		t.add(done, int64(len(a.lines)))
-		if err := p.agent(done); err != nil {
+		if err := p.Agent(done); err != nil {
 			return t, err
 		}
 	}
@@ -78,11 +86,11 @@ func (r *replacer) run(ctx context.Context, in io.Reader, p replacing) (t tally,
 }
 
 // read verifies the input and notes what is in it.
-func (r *replacer) read(ctx context.Context, in io.Reader, x *replacement, t *tally, p progress) error {
+func (r *Replacer) read(ctx context.Context, in io.Reader, x *replacement, t *Tally, p Progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	x.out = bufio.NewWriter(x.file)
-	for b := range r.importer.parsed(ctx, cancel, in) {
+	for b := range r.Importer.parsed(ctx, cancel, in) {
 		<-b.done
 		if ctx.Err() != nil {
 			break
@@ -92,7 +100,7 @@ func (r *replacer) read(ctx context.Context, in io.Reader, x *replacement, t *ta
 				t.Lines++
 				t.Skipped++
 				x.refuse(it)
-				if err := p.skip(skipped{it.line, it.refusal}); err != nil {
+				if err := p.Skip(Skipped{it.line, it.refusal}); err != nil {
 					return err
 				}
 			} else if err := x.take(it); err != nil {
@@ -107,8 +115,8 @@ func (r *replacer) read(ctx context.Context, in io.Reader, x *replacement, t *ta
 }
 
 // replace switches one agent's heads.
-func (r *replacer) replace(ctx context.Context, x *replacement, a *replaced) (operator.Restored, error) {
-	return r.snapshots.Replace(ctx, operator.ReplaceRequest{
+func (r *Replacer) replace(ctx context.Context, x *replacement, a *replaced) (operator.Restored, error) {
+	return r.Snapshots.Replace(ctx, operator.ReplaceRequest{
 		Tenant: bundle.DefaultTenant, Agent: a.pub, AsOf: time.Unix(a.newest, 0),
 		Events: func(add func(store.Part, *nostr.Event) error) error {
 			for _, l := range a.lines {
@@ -126,7 +134,7 @@ func (r *replacer) replace(ctx context.Context, x *replacement, a *replaced) (op
 }
 
 // importRest imports what belongs to no replaced memory, in the order of the lines.
-func (r *replacer) importRest(ctx context.Context, x *replacement, p progress) (tally, error) {
+func (r *Replacer) importRest(ctx context.Context, x *replacement, p Progress) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slices.SortFunc(x.rest, func(a, b verifiedLine) int { return cmp.Compare(a.line, b.line) })
@@ -151,31 +159,5 @@ func (r *replacer) importRest(ctx context.Context, x *replacement, p progress) (
 			}
 		}
 	}()
-	return r.importer.put(ctx, cancel, ordered, p)
-}
-
-// add counts an agent with so many lines.
-func (t *tally) add(a replacedAgent, lines int64) {
-	t.Lines += lines
-	if a.HeldBack != "" {
-		t.Held += lines
-		return
-	}
-	t.Stored += a.Stored
-	t.Replaced += a.Replaced
-	t.Older += a.Kept
-	t.Deleted += a.Deleted
-	t.Skipped += a.Expired
-	// A line that is in the file twice counts as there already, too.
-	t.Known += lines - a.Stored - a.Replaced - a.Kept - a.Deleted - a.Expired
-}
-
-func (t *tally) sum(o tally) {
-	t.Lines += o.Lines
-	t.Stored += o.Stored
-	t.Replaced += o.Replaced
-	t.Known += o.Known
-	t.Older += o.Older
-	t.Deleted += o.Deleted
-	t.Skipped += o.Skipped
+	return r.Importer.put(ctx, cancel, ordered, p)
 }

@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bufio"
@@ -17,6 +17,8 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/wire"
+	"engramd/nips/kind"
+	"engramd/nips/nipae"
 )
 
 // replacement is what the input holds. The events lie in a file that has no name; in
@@ -96,7 +98,7 @@ func (x *replacement) take(it item) error {
 	l := verifiedLine{line: uint32(it.line), at: x.end, size: uint32(len(x.buf))}
 	x.end += int64(l.size)
 	switch it.event.Kind {
-	case kindEngram, kindRelays, kindDeletion, kindVanish:
+	case nipae.Kind, nostr.KindRelayListMetadata, nostr.KindDeletion, kind.Vanish:
 		return x.author(it.event.PubKey).take(it.event, l)
 	default:
 		x.rest = append(x.rest, l)
@@ -104,13 +106,11 @@ func (x *replacement) take(it item) error {
 	return nil
 }
 
-const kindRelays = 10002
-
 func (a *replaced) take(ev *nostr.Event, l verifiedLine) error {
 	a.lines = append(a.lines, l)
 	a.newest = max(a.newest, int64(ev.CreatedAt))
-	a.engrams = a.engrams || ev.Kind == kindEngram
-	if ev.Kind != kindEngram && ev.Kind != kindRelays {
+	a.engrams = a.engrams || ev.Kind == nipae.Kind
+	if ev.Kind != nipae.Kind && ev.Kind != nostr.KindRelayListMetadata {
 		return nil
 	}
 	is := headLine{created: int64(ev.CreatedAt)}
@@ -125,7 +125,7 @@ func (a *replaced) take(ev *nostr.Event, l verifiedLine) error {
 
 // address is the hash of what an author's versions of one record have in common.
 func address(ev *nostr.Event) [32]byte {
-	if ev.Kind == kindRelays { // one for each author, whatever its tags say
+	if ev.Kind == nostr.KindRelayListMetadata { // one for each author, whatever its tags say
 		return [32]byte{}
 	}
 	return sha256.Sum256([]byte(ev.Tags.GetD()))
@@ -136,11 +136,11 @@ func address(ev *nostr.Event) [32]byte {
 func (a *replaced) part(ev *nostr.Event) store.Part {
 	head := a.heads[address(ev)]
 	switch {
-	case ev.Kind != kindEngram && ev.Kind != kindRelays:
+	case ev.Kind != nipae.Kind && ev.Kind != nostr.KindRelayListMetadata:
 		return store.Deletions
 	case hex.EncodeToString(head.id[:]) != ev.ID:
 		return store.Versions
-	case ev.Kind == kindRelays:
+	case ev.Kind == nostr.KindRelayListMetadata:
 		return store.Relays
 	}
 	return store.Heads
