@@ -2,6 +2,13 @@
 // Begin), Authorize, Stored and Count here. Policies are khatru hooks on a
 // *khatru.Relay; its websocket loop, deletion, expiry and live dispatch are not
 // used (docs/khatru.md says why).
+//
+// Committed batches reach live delivery in the order of commits (live.go). It never
+// waits for a client, and the writer never waits for it: what waits in between is
+// bounded, and beyond the bound every subscription is closed, because none may miss
+// an event silently. Owners' attestations that come beside events live as long as
+// the connection or request and are never stored (attest.go). For a share that has
+// named too many contract ids that show it nothing, no more are looked up (guess.go).
 package relay
 
 import (
