@@ -135,7 +135,7 @@ func (m managed) Create(ctx context.Context, p admin.SnapshotParams) (any, error
 	}{q.Managed}, nil
 }
 
-// Verify says whether every check is passed. That one failed is a result.
+// Verify reports whether every check is passed. That one failed is a result.
 func (m managed) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)

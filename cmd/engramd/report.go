@@ -95,7 +95,7 @@ var refusals = map[string]string{
 // mostRefusals bounds how many reasons are told.
 const mostRefusals = 50
 
-// errStarting says that there is nothing to tell yet.
+// errStarting means that there is nothing to tell yet.
 var errStarting = errors.New("the daemon is starting")
 
 // orderStatus is asked by `engramd status`.
@@ -195,7 +195,7 @@ func refusal(name, labels string) bool {
 	return true
 }
 
-// heldMemory is what the runtime has of the system, in bytes.
+// heldMemory returns what the runtime has of the system, in bytes.
 func heldMemory() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

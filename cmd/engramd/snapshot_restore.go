@@ -122,7 +122,8 @@ func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order re
 // orderMayRestore asks the daemon why it would not restore something.
 const orderMayRestore = "may-restore"
 
-// refusals are why the daemon, or this command without one, would not restore.
+// refusals returns why the daemon, or this command without one, would not
+// restore.
 func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, order restoreOrder) ([]string, error) {
 	answer, err := askDaemon(ctx, c.cfg.Data, request{Command: orderMayRestore, Restore: &order})
 	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
@@ -135,7 +136,7 @@ func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, ord
 	return why, json.Unmarshal(answer, &why)
 }
 
-// mayRestore says why a service would not restore.
+// mayRestore reports why a service would not restore.
 func mayRestore(ctx context.Context, s *operator.Service, order *restoreOrder) ([]string, error) {
 	if order == nil {
 		return nil, errors.New("nothing to restore was named")

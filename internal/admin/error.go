@@ -21,7 +21,7 @@ func Restricted(text string) error { return &Error{"restricted", text} }
 // errFailed hides what went wrong; the log has it.
 var errFailed = &Error{"error", "the relay could not carry out the call; nothing was changed"}
 
-// outcome is how metrics and the audit table call an error.
+// outcome returns how metrics and the audit table call an error.
 func outcome(err error) string {
 	var e *Error
 	switch {

@@ -18,8 +18,8 @@ const RuleWildcard = "wildcard"
 // filter: the relay shows nothing to nobody.
 const RulePrivate = "private"
 
-// RefuseNobody is the refusal of who has proved nothing, where that is needed
-// to read at all.
+// RefuseNobody returns the refusal of who has proved nothing, where that is
+// needed to read at all.
 func RefuseNobody() *Refusal {
 	return &Refusal{PrefixAuthRequired, RulePrivate, "this relay is read only by who has proved a key; authenticate first"}
 }
@@ -33,7 +33,7 @@ type Refusal struct {
 	Text   string // what would work, for a person
 }
 
-// Error is the text for CLOSED and for an HTTP error body: "prefix: text".
+// Error returns the text for CLOSED and for an HTTP error body: "prefix: text".
 func (r *Refusal) Error() string { return r.Prefix + ": " + r.Text }
 
 // refuse makes the refusal of a filter that names a kind of the class.

@@ -9,8 +9,8 @@ import (
 	"engramd/internal/store"
 )
 
-// ErrRestored says that the operator restored a snapshot while an answer was read:
-// the rest of it would be of another state.
+// ErrRestored means that the operator restored a snapshot while an answer was
+// read: the rest of it would be of another state.
 var ErrRestored = errors.New("the memory was restored meanwhile")
 
 // Refusal says why a request was not served, in the machine-readable form of
@@ -36,8 +36,8 @@ func refusalOf(message string) *Refusal {
 	return &Refusal{Prefix: prefix, Text: text}
 }
 
-// ErrorText is what a client is told about a failure: the class of it, never
-// the store's own words, which name files and rows.
+// ErrorText returns what a client is told about a failure: the class of it,
+// never the store's own words, which name files and rows.
 func ErrorText(err error) string {
 	var refusal *Refusal
 	var gated *gate.Refusal

@@ -68,6 +68,6 @@ func (k *Keys) VerifyAll(signed []Signed, atOnce func([]Signed) bool) []bool {
 	return hold
 }
 
-// place is where a key is remembered. Keys are as good as random, and who makes
-// them collide slows himself down.
+// place returns where a key is remembered. Keys are as good as random, and who
+// makes them collide slows himself down.
 func place(key *[32]byte) int { return int(binary.LittleEndian.Uint16(key[:])) % slots }

@@ -135,7 +135,7 @@ func (b *outbox) add(f frame) {
 	b.holds(f.size())
 }
 
-// start tells whether the writer must be started; whoever asks starts it.
+// start reports whether the writer must be started; whoever asks starts it.
 func (b *outbox) start() bool {
 	start := !b.running && !b.ended
 	b.running = true

@@ -17,18 +17,18 @@ import (
 
 var errTooManyKeys = errors.New("error: too many keys are proved on this connection")
 
-// authRequired tells whether a text asks the client to authenticate (NIP-42).
+// authRequired reports whether a text asks the client to authenticate (NIP-42).
 func authRequired(text string) bool { return strings.HasPrefix(text, "auth-required:") }
 
-// isEventFault tells whether a fault is that of an EVENT, whose answer waits for
-// those before it and for nothing else.
+// isEventFault reports whether a fault is that of an EVENT, whose answer waits
+// for those before it and for nothing else.
 func isEventFault(err error) bool {
 	var f *wire.FrameError
 	return errors.As(err, &f) && f.Label == wire.LabelEvent
 }
 
-// fault is the answer to a message that could not be read: to the event or the
-// subscription it names, else a NOTICE.
+// fault returns the answer to a message that could not be read: to the event or
+// the subscription it names, else a NOTICE.
 func fault(err error) []byte {
 	var f *wire.FrameError
 	if !errors.As(err, &f) {
@@ -106,8 +106,8 @@ func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]rel
 	return e.c.srv.backend.Authorize(e.asking, surface, filters)
 }
 
-// bounds says which bound a request is over, if any, or that nothing is served
-// any more.
+// bounds reports which bound a request is over, if any, or that nothing is
+// served any more.
 func (e *effects) bounds(f wire.Frame) string {
 	lim := e.c.srv.limits.Load()
 	switch {
@@ -193,10 +193,10 @@ func (e *effects) hold(bytes int64) string {
 	return ""
 }
 
-// errClosed says that the relay has closed the subscription meanwhile.
+// errClosed means that the relay has closed the subscription meanwhile.
 var errClosed = errors.New("the subscription is closed")
 
-// errGone says that there is nobody to answer any more.
+// errGone means that there is nobody to answer any more.
 var errGone = errors.New("the client is gone")
 
 // stored sends the stored events page by page, as fast as the client reads.

@@ -61,7 +61,7 @@ func newSubscription(c *conn, id string, granted []relay.Granted) *subscription 
 	return s
 }
 
-// isLive tells whether a filter can match what comes.
+// isLive reports whether a filter can match what comes.
 func isLive(f *nostr.Filter) bool { return f.Search == "" && canMatch(f) }
 
 // send queues a stored event.
@@ -113,7 +113,7 @@ func (s *subscription) deliver(t *task) (sent, start bool, comparisons int) {
 	return true, s.push(n.JSON), comparisons
 }
 
-// overlap tells whether two sorted lists have something in common.
+// overlap reports whether two sorted lists have something in common.
 func overlap(a, b []uint64, comparisons *int) bool {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -131,8 +131,8 @@ func overlap(a, b []uint64, comparisons *int) bool {
 	return false
 }
 
-// stale tells whether an arrival was in the stored answer. Ephemeral events have
-// no arrival number.
+// stale reports whether an arrival was in the stored answer. Ephemeral events
+// have no arrival number.
 func (s *subscription) stale(seq int64) bool {
 	if seq == 0 || seq <= s.ceiling.Load() {
 		return seq != 0
@@ -147,8 +147,8 @@ func (s *subscription) stale(seq int64) bool {
 	return sent
 }
 
-// wants tells whether one of the filters matches the event and the gate grants
-// it to that very filter.
+// wants reports whether one of the filters matches the event and the gate
+// grants it to that very filter.
 func (s *subscription) wants(n *news, comparisons *int) bool {
 	for i := range s.filters {
 		m := &s.filters[i]
@@ -196,8 +196,8 @@ func (s *subscription) goLive(eose []byte) (start bool, closed string) {
 	return start, ""
 }
 
-// closedFor is why the relay has closed the subscription before it was live; ""
-// if it has not.
+// closedFor returns why the relay has closed the subscription before it was
+// live; "" if it has not.
 func (s *subscription) closedFor() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
