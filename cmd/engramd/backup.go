@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
+	"engramd/internal/control"
 	"engramd/internal/relaykey"
 	"engramd/internal/store/sqlite"
 )
@@ -81,7 +82,7 @@ func (c *backupCommand) belongings() ([]string, error) {
 	var keep []string
 	database := filepath.Base(sqlite.File(c.cfg.Data))
 	for _, e := range entries {
-		own := strings.HasPrefix(e.Name(), database) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == controlName
+		own := strings.HasPrefix(e.Name(), database) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
 		path := filepath.Join(c.cfg.Data, e.Name())
 		if e.Type().IsRegular() && !own && !sameFile(path, c.file) {
 			keep = append(keep, path)

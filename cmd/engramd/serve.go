@@ -22,7 +22,9 @@ import (
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/outbox"
 	"engramd/internal/contracts/vault"
+	"engramd/internal/control"
 	"engramd/internal/events"
+	"engramd/internal/importer"
 	"engramd/internal/memory"
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
@@ -74,7 +76,7 @@ type serveCommand struct {
 	used     *replay.Memory
 	sessions *session.Server
 	bridge   *bridge.Handler
-	control  *control
+	control  *control.Server
 	servers  []*http.Server
 	events   *events.Publisher // nil without a broker
 	judge    policy.Hook       // of what imports and restores bring
@@ -145,7 +147,10 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	if err := c.openRelay(ctx); err != nil {
 		return err
 	}
-	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log, slices.Concat(c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders())...); err != nil {
+	if c.control, err = control.Listen(ctx, control.Options{
+		Dir: c.cfg.Data, Importer: importer.New(c.store, c.judge), Snapshots: c.snapshots, Log: c.log,
+		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders()),
+	}); err != nil {
 		return err
 	}
 	c.openSurfaces()

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 var (
@@ -88,7 +89,7 @@ func (w *world) raw(body string) string {
 	w.calls++
 	result, err := w.Do(context.Background(), admin.Call{Key: manager, Auth: fmt.Sprintf("%064x", w.calls), Addr: home, Body: []byte(body)})
 	if err != nil {
-		var e *admin.Error
+		var e *nip01.Refusal
 		if !errors.As(err, &e) || e.Error() != err.Error() {
 			w.t.Fatalf("%s: %v is no Error", body, err)
 		}

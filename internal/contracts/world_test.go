@@ -151,7 +151,7 @@ func (w *world) put(ev *nostr.Event) relay.Answer {
 func (w *world) mustPut(ev *nostr.Event) {
 	w.tb.Helper()
 	if a := w.put(ev); !a.OK {
-		w.tb.Fatalf("kind %d: %s", ev.Kind, a.Message)
+		w.tb.Fatalf("kind %d: %s", ev.Kind, a.Message())
 	}
 }
 

@@ -68,7 +68,7 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 	for id := range taken {
 		want[id] = true
 	}
-	if a := <-refused; !strings.HasPrefix(a.Message, "error: ") {
+	if a := <-refused; !strings.HasPrefix(a.Message(), "error: ") {
 		t.Errorf("who goes away while he waits: %+v", a)
 	}
 	close(goOn)

@@ -53,7 +53,7 @@ func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	} {
 		if rows, _, err := next(); !errors.Is(err, ErrRestored) || len(rows) != 0 {
 			t.Errorf("%s: %d rows, error %v", name, len(rows), err)
-		} else if text := ErrorText(err); text != "error: the memory was restored meanwhile; ask again" {
+		} else if text := RefusalOf(err).Error(); text != "error: the memory was restored meanwhile; ask again" {
 			t.Errorf("a client is told %q", text)
 		}
 	}

@@ -358,10 +358,10 @@ func TestFailureIsNoEmptyAnswer(t *testing.T) {
 	if _, err := r.Count(ctx, g); err == nil {
 		t.Fatal("a failed COUNT has a number")
 	}
-	if text := ErrorText(err); !strings.HasPrefix(text, "error: ") {
-		t.Errorf("ErrorText = %q", text)
+	if text := RefusalOf(err).Error(); !strings.HasPrefix(text, "error: ") {
+		t.Errorf("RefusalOf = %q", text)
 	}
-	if text := ErrorText(errors.New("disk I/O error: /var/lib/secret")); strings.Contains(text, "secret") {
+	if text := RefusalOf(errors.New("disk I/O error: /var/lib/secret")).Error(); strings.Contains(text, "secret") {
 		t.Errorf("the store's own words reach the client: %q", text)
 	}
 }

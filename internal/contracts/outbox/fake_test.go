@@ -19,6 +19,7 @@ import (
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
 const patience = time.Minute
@@ -189,7 +190,7 @@ func (o *ours) Submit(_ context.Context, ev *nostr.Event) relay.Answer {
 		}
 	}
 	if o.ids[ev.ID] {
-		return relay.Answer{OK: true, Message: store.MsgDuplicate, Outcome: "duplicate"}
+		return relay.Answer{OK: true, Why: nip01.Parse(store.MsgDuplicate), Outcome: "duplicate"}
 	}
 	o.ids[ev.ID] = true
 	o.got = append(o.got, ev.Content)

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 var bob = storetest.NewKey("bob")
@@ -67,7 +68,7 @@ func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 			r := newRig(t, north.url())
 			if here {
 				r.ours.set(func(ev *nostr.Event) relay.Answer {
-					return map[bool]relay.Answer{true: {Message: "rate-limited: slow down", Outcome: "refused"}}[ev.PubKey == bob.Pub]
+					return map[bool]relay.Answer{true: {Why: nip01.Parse("rate-limited: slow down"), Outcome: "refused"}}[ev.PubKey == bob.Pub]
 				})
 			} else {
 				north.refuse = func(ev *nostr.Event) string {

@@ -6,14 +6,15 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/nips/kind"
 	"engramd/nips/niptemp"
 )
 
 // Kinds with a meaning for the store.
 const (
-	kindDeletion = 5    // NIP-09
-	kindVanish   = 62   // NIP-62
-	kindGiftWrap = 1059 // NIP-59
+	kindDeletion = nostr.KindDeletion
+	kindVanish   = kind.Vanish
+	kindGiftWrap = nostr.KindGiftWrap
 )
 
 const (

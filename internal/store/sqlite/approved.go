@@ -3,10 +3,12 @@ package sqlite
 import (
 	"context"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/gate"
 )
 
-const kindAppData = 30078
+const kindAppData = nostr.KindApplicationSpecificData
 
 // Approved reports whether the owner's list of approved agents (kind 30078 with d = engramd/agents, as stored now) names
 // the agent. Both are 64 lower-case hex. It is a yes or no for the write policy, inside the relay: nothing that is read

@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/gate"
 	"engramd/internal/store"
 )
@@ -110,9 +112,9 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 	}
 	for _, own := range []struct {
 		part Part
-		kind int64
+		kind int
 	}{{Deletions, kindDeletion}, {Deletions, kindVanish}, {Relays, kindRelays}} {
-		args := []driver.Value{v.number, own.kind, v.at, v.now}
+		args := []driver.Value{v.number, int64(own.kind), v.at, v.now}
 		err := v.c.query(ctx, sqlCaptureOwn, args, func(row []driver.Value) error {
 			v.entries[own.part] = append(v.entries[own.part], entryAt(row[0].(int64)))
 			return nil
@@ -201,4 +203,4 @@ func (v *View) historySince(ctx context.Context, l *Live) (int64, error) {
 	return since, err
 }
 
-const kindRelays = 10002 // NIP-65
+const kindRelays = nostr.KindRelayListMetadata

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -191,7 +192,7 @@ func (w *writer) tooFarAhead() string {
 
 // refusalOf is the text of a refusal; other errors are failures.
 func refusalOf(err error) (string, error) {
-	var refusal *niptemp.Refusal
+	var refusal *nip01.Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Error(), nil
 	}

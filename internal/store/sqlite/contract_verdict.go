@@ -174,7 +174,7 @@ func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, not
 }
 
 // holdsFor are the states that a decision leads to: of the two keys it names, or of the offers that it ends. An error
-// that is a *niptemp.Refusal says why there are none.
+// that is a *nip01.Refusal says why there are none.
 func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	if d.Worker != "" {
 		next, err := w.decides(d, d.Worker)

@@ -65,8 +65,8 @@ func idSpan(ids []driver.Value) span {
 // furtherShape is of what has one of the filter's d values behind its first. Whose first is among them too is among the heads.
 var furtherShape = shape{kinds: true, authors: true, skipTag: "d", d: dElsewhere}
 
-// headSpan is of what has one of the addresses; exact says that there is nothing else that the filter matches.
-func headSpan(want *wanted) (sp span, exact bool) {
+// headSpan is of what has one of the addresses.
+func headSpan(want *wanted) span {
 	d := want.tag("d")
 	var w where
 	w.andIn("e.kind", want.kinds)
@@ -81,7 +81,7 @@ func headSpan(want *wanted) (sp span, exact bool) {
 		// An event without a d tag has the address "", but no filter for d matches it.
 		heads.skipTag = ""
 	}
-	return span{&heads, w.args}, exactD(want)
+	return span{&heads, w.args}
 }
 
 // tagged completes the shape of stretches of the tag index.

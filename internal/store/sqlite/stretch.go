@@ -14,25 +14,33 @@ type stretch interface {
 // stretches lists what together holds every row of the plan. Where kinds must be known first, they are asked of the
 // database.
 func (r *reading) stretches(p plan) ([]stretch, error) {
+	if sp, ok := r.alone(p); ok {
+		return []stretch{fixed(sp)}, nil
+	}
 	switch p.access {
-	case byID:
-		return []stretch{fixed(idSpan(r.want.ids))}, nil
 	case byAddress:
-		heads, exact := headSpan(r.want)
-		if exact {
-			return []stretch{fixed(heads)}, nil
-		}
-		return []stretch{fixed(heads), tagStretch{furtherShape, furtherD, r.want.tag("d").values, true}}, nil
+		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, furtherD, r.want.tag("d").values, true}}, nil
 	case byTag:
 		return []stretch{tagStretch{tagShape(p.tag.name), p.tag.name, p.tag.values, true}}, nil
 	case byAuthor:
 		return []stretch{authorStretch{shape{}, r.want.authors, r.want.kinds}}, nil
 	case byKind:
 		return []stretch{kindStretch(r.want.kinds)}, nil
-	case byArrival:
-		return []stretch{fixed(arrivalSpan(r.above))}, nil
 	}
 	return r.timeStretches()
+}
+
+// alone is the one span of a plan that has no more, pages and counts alike.
+func (r *reading) alone(p plan) (sp span, ok bool) {
+	switch {
+	case p.access == byID:
+		return idSpan(r.want.ids), true
+	case p.access == byAddress && exactD(r.want):
+		return headSpan(r.want), true
+	case p.access == byArrival:
+		return arrivalSpan(r.above), true
+	}
+	return sp, false
 }
 
 // timeStretches reads everything there is: what is for everybody by time, and gated events by the ways on which the scope
@@ -58,6 +66,9 @@ func (r *reading) timeStretches() ([]stretch, error) {
 
 // spans lists the spans of a plan for pages.
 func (r *reading) spans(p plan) (out []span, err error) {
+	if sp, ok := r.alone(p); ok {
+		return []span{sp}, nil
+	}
 	list, err := r.stretches(p)
 	for i := 0; err == nil && i < len(list); i++ {
 		var some []span
