@@ -47,10 +47,10 @@ func (c *Client) conversation(other string) (func() nipae.ConversationKey, error
 	return func() nipae.ConversationKey { return key }, err
 }
 
-// Agent returns the public key of who writes.
+// Agent returns the public key of the memory's writer.
 func (m *Memory) Agent() string { return m.agent }
 
-// Owner returns the public key of whom it is written for.
+// Owner returns the public key of the memory's reader.
 func (m *Memory) Owner() string { return m.owner }
 
 // Writable reports whether the client's key is the agent's, which alone writes.

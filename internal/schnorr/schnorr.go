@@ -31,7 +31,7 @@ type known struct {
 }
 
 // Verify reports whether sig (R and s, 32 bytes each) is the signature of key,
-// an x coordinate, over the hash msg. A key that is none has no signatures. A
+// an x coordinate, over the hash msg. An invalid key verifies nothing. A
 // nil *Keys remembers nothing.
 func (k *Keys) Verify(key, msg *[32]byte, sig *[64]byte) bool {
 	if k != nil {

@@ -75,7 +75,7 @@ func (b *outbox) push(f frame) {
 	}
 }
 
-// ready says that the writer must be started for what was pushed.
+// ready reports whether the writer must be started for what was pushed.
 func (b *outbox) ready() (start bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

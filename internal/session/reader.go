@@ -33,7 +33,7 @@ func (p *scratch) put(b *[]byte) {
 	}
 }
 
-// errHuge means that a message is beyond the size that is read to its end.
+// errHuge means that a message is too large to be read to its end.
 var errHuge = errors.New("message beyond the hard cap")
 
 // read takes messages off the socket until the client is gone or the connection

@@ -58,7 +58,7 @@ func (w *writer) free() {
 	pool.Put(w)
 }
 
-// errBusy means that a writer which must not wait would have to.
+// errBusy means that the write would block.
 var errBusy = errors.New("the socket takes no more at once")
 
 // write sends what is queued: as much as the socket takes at once from here, the
