@@ -37,7 +37,7 @@ type Step struct {
 	Ranged bool // one statement, to be run with ?1 and ?2
 }
 
-// Steps are the parts of a migration in order.
+// Steps returns the parts of a migration in order.
 func (m Migration) Steps() (steps []Step) {
 	rest := m.SQL
 	for {

@@ -38,7 +38,7 @@ otherwise; 2 for what the relay calls wrong, and where a relay has no management
 	}, append(subs, a.adminCallCommand())...)
 }
 
-// adminMethodCommand is the command of one method.
+// adminMethodCommand returns the command of one method.
 func (a *app) adminMethodCommand(m adminMethod) *cobra.Command {
 	var asJSON bool
 	f := &adminFlags{}

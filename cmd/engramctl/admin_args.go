@@ -16,7 +16,7 @@ type adminArg struct {
 	read func(a *app, name, text string) (any, error)
 }
 
-// member is what an object calls it.
+// member returns what an object calls it.
 func (arg adminArg) member() string { return strings.ToLower(arg.name) }
 
 var (

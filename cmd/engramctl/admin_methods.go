@@ -16,7 +16,7 @@ type adminMethod struct {
 	example  string // behind "engramctl admin "
 }
 
-// use is the usage line.
+// use returns the usage line.
 func (m adminMethod) use() string {
 	line := m.name
 	for i, arg := range m.args {
@@ -32,7 +32,8 @@ func (m adminMethod) use() string {
 	return line + " [--json]"
 }
 
-// adminMethods are all that engramd's management API has. A test compares them.
+// adminMethods returns all that engramd's management API has. A test compares
+// them.
 func adminMethods() []adminMethod {
 	pubkey, event := []adminArg{pubkeyArg, reasonArg}, []adminArg{eventArg, reasonArg}
 	network, kind := []adminArg{networkArg, reasonArg}, []adminArg{kindArg}
@@ -82,7 +83,7 @@ func adminSnapshotMethods() []adminMethod {
 	}
 }
 
-// params are the parameters of a call.
+// params returns the parameters of a call.
 func (m adminMethod) params(a *app, f *adminFlags, args []string) ([]any, error) {
 	params, object := []any{}, f.object(m.flags)
 	for i, text := range args {
@@ -136,7 +137,7 @@ func (f *adminFlags) add(c *cobra.Command, flag string) {
 	}
 }
 
-// object is what the flags of a method say.
+// object returns what the flags of a method say.
 func (f *adminFlags) object(flags []string) map[string]any {
 	out := map[string]any{}
 	for _, flag := range flags {

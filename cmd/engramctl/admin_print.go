@@ -67,9 +67,9 @@ func scalarText(token json.Token) string {
 	return plain(fmt.Sprint(token))
 }
 
-// managedText is a result for people: true is "done", a list has a line for each
-// thing, an object a line for each member. Others' texts are shown without what
-// steers a terminal.
+// managedText returns a result for people: true is "done", a list has a line
+// for each thing, an object a line for each member. Others' texts are shown
+// without what steers a terminal.
 func managedText(result json.RawMessage) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(result))
 	dec.UseNumber()
@@ -131,7 +131,7 @@ func (n node) flat() bool {
 	return len(n.members) <= flatMembers
 }
 
-// shown is a member's value; keys are shown as people write them.
+// shown returns a member's value; keys are shown as people write them.
 func (m member) shown() string {
 	if (m.name == "pubkey" || m.name == "agent") && nostr.IsValid32ByteHex(m.value.text) {
 		return npub(m.value.text)

@@ -53,7 +53,7 @@ func newApp(m *Main) *app {
 	return a
 }
 
-// home is the user's folder.
+// home returns the user's folder.
 func (a *app) home() string { return cmp.Or(a.env["HOME"], a.env["USERPROFILE"]) } // the second is Windows's
 
 // path makes a path as given absolute.
@@ -74,8 +74,9 @@ func (a *app) command(c *cobra.Command, run func(ctx context.Context, args []str
 	return c
 }
 
-// group is a command that only has subcommands: it shows its help on stderr and
-// fails, so that a script in which the subcommand is missing does not go on.
+// group returns a command that only has subcommands: it shows its help on
+// stderr and fails, so that a script in which the subcommand is missing does
+// not go on.
 func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.DisableFlagsInUseLine = true
 	c.Args = cobra.ArbitraryArgs

@@ -167,7 +167,8 @@ func oneLine(text string, most int) string {
 	return text
 }
 
-// plain is a text of somebody else for people to read: no control characters.
+// plain returns a text of somebody else for people to read: no control
+// characters.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -178,7 +179,7 @@ func plain(text string) string {
 	}, harmless(strings.ReplaceAll(text, "\r\n", "\n")))
 }
 
-// partyText is a party for people.
+// partyText returns a party for people.
 func partyText(p client.Party) string {
 	switch {
 	case p.PubKey == "" && p.AgentID == "":
@@ -191,7 +192,7 @@ func partyText(p client.Party) string {
 	return fmt.Sprintf("%s (%s)", npub(p.PubKey), oneLine(p.AgentID, 64))
 }
 
-// statusText is a status for people.
+// statusText returns a status for people.
 func statusText(c client.Contract) string {
 	if c.Unproven {
 		return c.Status + " (unproven)"
@@ -213,7 +214,7 @@ func guardContract(allow bool, texts ...string) error {
 	return nil
 }
 
-// textArgument is a text from the command line, or with "-" from stdin.
+// textArgument returns a text from the command line, or with "-" from stdin.
 func (a *app) textArgument(arg string) (string, error) {
 	text := arg
 	if arg == "-" {

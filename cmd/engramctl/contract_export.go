@@ -82,7 +82,7 @@ may lack something. engramctl contract verify checks the folder.`,
 	return c
 }
 
-// doubts are why an export may not be whole.
+// doubts returns why an export may not be whole.
 func doubts(s client.Status) []string {
 	var notes []string
 	for _, r := range once(s.Relays) {

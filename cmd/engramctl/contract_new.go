@@ -103,7 +103,7 @@ func agentName(flag, text string) (string, error) {
 	return text, nil
 }
 
-// deadlineAt is a time in Unix seconds, 0 for "".
+// deadlineAt returns a time in Unix seconds, 0 for "".
 func deadlineAt(text string, now time.Time) (int64, error) {
 	if text == "" {
 		return 0, nil

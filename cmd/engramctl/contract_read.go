@@ -231,7 +231,8 @@ func (a *app) printEntry(c client.Contract, e client.ContractEntry) error {
 	return a.print("%s\n", text)
 }
 
-// number is the number of an entry with what goes between it and the next column; "" where it is not known.
+// number returns the number of an entry with what goes between it and the next
+// column; "" where it is not known.
 func number(n, k int64) string {
 	switch {
 	case k > 0:
@@ -242,7 +243,7 @@ func number(n, k int64) string {
 	return ""
 }
 
-// lines are those of a text, without the empty one after its last line end.
+// lines returns those of a text, without the empty one after its last line end.
 func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
 
 // readFileAtMost reads a file, and refuses more than so many bytes.

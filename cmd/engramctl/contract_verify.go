@@ -13,7 +13,8 @@ import (
 	"engramd/internal/client/evidence"
 )
 
-// errEvidence says that something that was handed over is not what it should be.
+// errEvidence means that something that was handed over is not what it should
+// be.
 var errEvidence = errors.New("a check failed")
 
 func (a *app) contractVerifyCommand() *cobra.Command {
@@ -94,7 +95,7 @@ func verifyOutOf(r evidence.Report) verifyOut {
 	return out
 }
 
-// roleIn is the role of an entry's author.
+// roleIn returns the role of an entry's author.
 func roleIn(r evidence.Report, e client.ContractEntry) string {
 	c := client.Contract{Poster: client.Party{PubKey: r.Poster}, Worker: client.Party{PubKey: r.Worker}, Stateless: r.Status == ""}
 	return c.Role(e.Author.PubKey)

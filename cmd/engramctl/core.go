@@ -166,7 +166,7 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// section is the prompt section with a text.
+// section returns the prompt section with a text.
 func section(text string) string {
 	text = coreTitle + "\n" + text
 	if !strings.HasSuffix(text, "\n") {

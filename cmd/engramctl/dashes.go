@@ -70,7 +70,7 @@ func takesNext(c *cobra.Command, arg string) bool {
 	return flag != nil && flag.NoOptDefVal == ""
 }
 
-// dashHelp says how a text is given that does look like a flag.
+// dashHelp reports how a text is given that does look like a flag.
 func dashHelp(_ *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {

@@ -66,7 +66,7 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errNoFit says that a patch is made for another text.
+// errNoFit means that a patch is made for another text.
 var errNoFit = errors.New("the patch does not fit")
 
 // codeOf maps an error to the exit code. The order matters where errors are

@@ -88,9 +88,9 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags) error {
 	return nil
 }
 
-// business is the client for contracts beside that for a memory: by the token, or by
-// the same key. Contracts are at the configured relays: the agent's own list says
-// nothing of them.
+// business returns the client for contracts beside that for a memory: by the
+// token, or by the same key. Contracts are at the configured relays: the
+// agent's own list says nothing of them.
 func (a *app) business(c *client.Client) (*client.Client, error) {
 	t, err := a.token()
 	if err != nil {
@@ -102,8 +102,8 @@ func (a *app) business(c *client.Client) (*client.Client, error) {
 	return a.bearing(t)
 }
 
-// relayFinder is what the server finds the agent's own relays with, nil if it is
-// not to look for them.
+// relayFinder returns what the server finds the agent's own relays with, nil if
+// it is not to look for them.
 func (a *app) relayFinder(c *client.Client, m *client.Memory) func(context.Context) error {
 	if a.noDiscovery {
 		return nil

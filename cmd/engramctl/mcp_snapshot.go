@@ -13,8 +13,8 @@ import (
 	"engramd/internal/snapshot/remote"
 )
 
-// snapshotTaker is what the server keeps the agent's memory with: as engramctl snapshot
-// create does, but for nothing new when nothing changed.
+// snapshotTaker returns what the server keeps the agent's memory with: as
+// engramctl snapshot create does, but for nothing new when nothing changed.
 func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Context, string) (mcp.Snapshot, error) {
 	return func(ctx context.Context, label string) (out mcp.Snapshot, err error) {
 		p, err := party{}.with(c.Identity())

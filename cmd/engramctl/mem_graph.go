@@ -80,8 +80,8 @@ func graphText(g nipae.Graph) string {
 	return b.String()
 }
 
-// graphDot is the graph for Graphviz. Slugs hold nothing that needs an escape
-// between quotes.
+// graphDot returns the graph for Graphviz. Slugs hold nothing that needs an
+// escape between quotes.
 func graphDot(g nipae.Graph) string {
 	var b strings.Builder
 	b.WriteString("digraph memory {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n")

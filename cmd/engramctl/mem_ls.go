@@ -103,7 +103,8 @@ func asOf(past time.Time, unknown int) string {
 	return text + "; " + counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
 }
 
-// emptiness is why a listing without any memory is not simply an empty one.
+// emptiness returns why a listing without any memory is not simply an empty
+// one.
 func emptiness(l client.Listing, s client.Status) error {
 	switch {
 	case l.Unreadable > 0:

@@ -55,8 +55,8 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 	return c
 }
 
-// claimToken is the token of a file, for the one relay that is configured, or that
-// of the environment, for its relay.
+// claimToken returns the token of a file, for the one relay that is configured,
+// or that of the environment, for its relay.
 func (a *app) claimToken(file string) (bearerToken, error) {
 	if file == "" {
 		t, err := a.token()

@@ -100,7 +100,7 @@ Exit code 1 if there is no such name.`,
 	return c
 }
 
-// nameOrKey is an agent id, or a key in hex.
+// nameOrKey returns an agent id, or a key in hex.
 func nameOrKey(text string) (string, error) {
 	for _, prefix := range []string{"npub1", "nprofile1", "nsec1", "nostr:"} {
 		if strings.HasPrefix(strings.ToLower(text), prefix) {

@@ -70,7 +70,7 @@ func relaysOut(relays []client.RelayStatus) []relayOut {
 	return out
 }
 
-// entryFor is an entry without its text.
+// entryFor returns an entry without its text.
 func entryFor(e client.Entry) entryOut {
 	return entryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash}
 }
@@ -82,7 +82,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// stamp is a time for people and for --at.
+// stamp returns a time for people and for --at.
 func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 
 // printJSON writes one indented object.
@@ -119,7 +119,7 @@ func harmless(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// counted is a number of things in words.
+// counted returns a number of things in words.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

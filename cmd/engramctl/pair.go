@@ -8,9 +8,10 @@ import (
 	"engramd/internal/client"
 )
 
-// mayBegin is nil if a pair without a core is one that may begin its memory: the
-// key is the agent's, and it remembers nothing for anybody else. Otherwise it is
-// client.ErrNotFound with what the key can know, or why that is not known.
+// mayBegin returns nil if a pair without a core is one that may begin its
+// memory: the key is the agent's, and it remembers nothing for anybody else.
+// Otherwise it is client.ErrNotFound with what the key can know, or why that is
+// not known.
 func mayBegin(ctx context.Context, m *client.Memory) error {
 	others, status, err := m.Others(ctx)
 	if err != nil {
@@ -25,7 +26,7 @@ func mayBegin(ctx context.Context, m *client.Memory) error {
 	return fmt.Errorf("core: %w: %s", client.ErrNotFound, withWhom(m, others))
 }
 
-// withWhom says what a key can know of a pair without a core, or without any
+// withWhom reports what a key can know of a pair without a core, or without any
 // memory.
 func withWhom(m *client.Memory, o client.Others) string {
 	owned := !m.Writable()
@@ -45,7 +46,7 @@ func withWhom(m *client.Memory, o client.Others) string {
 	return fmt.Sprintf("this key (%s) remembers nothing for anybody on these relays", agent)
 }
 
-// someOf are a few public keys in a sentence.
+// someOf returns a few public keys in a sentence.
 func someOf(keys []string) string {
 	const most = 5
 	var out []string

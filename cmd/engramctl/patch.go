@@ -176,7 +176,7 @@ func unended(lines []gitdiff.Line, lastHunk bool) bool {
 	return open && !lastHunk
 }
 
-// blob is the beginning of the old text's id in a patch of git ("index
+// blob returns the beginning of the old text's id in a patch of git ("index
 // 1a2b3c4..5d6e7f8"), "" if the patch names none.
 func (p patch) blob() string {
 	id := p.file.OldOIDPrefix

@@ -34,7 +34,8 @@ type profileFile struct {
 	Discovery string `toml:"discovery"`
 }
 
-// profile is the layer of the profile in use, an empty one if there is none.
+// profile returns the layer of the profile in use, an empty one if there is
+// none.
 func (a *app) profile() (layer, error) {
 	name := a.flags.profile
 	if name == "" {
@@ -91,7 +92,8 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 	return path, file, nil
 }
 
-// configPath is where the configuration file is, and whether somebody said so.
+// configPath returns where the configuration file is, and whether somebody said
+// so.
 func (a *app) configPath() (path string, named bool) {
 	if a.flags.config != "" {
 		return a.path(a.flags.config), true

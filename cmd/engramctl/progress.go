@@ -70,7 +70,7 @@ func (p *progress) show(ctx context.Context, w io.Writer, limit time.Duration) (
 	}
 }
 
-// line is the bar at a moment.
+// line returns the bar at a moment.
 func (p *progress) line(took, limit time.Duration) string {
 	full := min(int(int64(progressWidth)*int64(took)/int64(limit)), progressWidth)
 	return fmt.Sprintf("[%s%s] %d records, %d KiB, %.1f s of %v", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full),

@@ -58,7 +58,7 @@ file beside the configuration file, one on each line.`,
 	return c
 }
 
-// ignoredPath is the file of ignored relays.
+// ignoredPath returns the file of ignored relays.
 func (a *app) ignoredPath() string {
 	path, _ := a.configPath()
 	return filepath.Join(filepath.Dir(path), "ignored-relays")

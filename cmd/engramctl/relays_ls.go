@@ -58,7 +58,7 @@ refuse the key.`,
 	return c
 }
 
-// sourceOf says where a relay's name comes from.
+// sourceOf reports where a relay's name comes from.
 func sourceOf(url string, configured []string) string {
 	if slices.ContainsFunc(configured, func(u string) bool { return sameRelay(u, url) }) {
 		return "configured"
@@ -100,7 +100,7 @@ func (a *app) printRelays(relays []client.RelayStatus, configured, leftOut []str
 	return w.Flush()
 }
 
-// firstOf is the first error of several that were met.
+// firstOf returns the first error of several that were met.
 func firstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

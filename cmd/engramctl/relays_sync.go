@@ -85,8 +85,8 @@ func (a *app) printSync(r client.SyncReport) error {
 	return w.Flush()
 }
 
-// behind is an error if some relay lacks something still, or if the reading did
-// not show all that there is.
+// behind returns an error if some relay lacks something still, or if the
+// reading did not show all that there is.
 func behind(r client.SyncReport) error {
 	n := 0
 	for _, s := range r.Relays {

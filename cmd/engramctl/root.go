@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands are all that engramctl can do; a new one is a line here, a file of
-// its own, a script in testdata/script, and a run of
-// `go test ./cmd/engramctl -run Docs -update`.
+// commands returns all that engramctl can do; a new one is a line here, a file
+// of its own, a script in testdata/script, and a run of `go test
+// ./cmd/engramctl -run Docs -update`.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.keyCommand(),

@@ -118,7 +118,7 @@ func (s *settings) take(l layer) error {
 	return nil
 }
 
-// shownURL is a URL without the password that should not be in it.
+// shownURL returns a URL without the password that should not be in it.
 func shownURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

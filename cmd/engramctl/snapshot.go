@@ -55,7 +55,7 @@ one holds the agent's lock there; others wait for --lock-timeout.`,
 	return c
 }
 
-// snapshotStore is where the snapshots lie.
+// snapshotStore returns where the snapshots lie.
 func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 	if err := bundle.CheckTenant(f.tenant); err != nil {
 		return nil, usagef("--tenant: %w", err)
@@ -114,7 +114,7 @@ func (a *app) party(ctx context.Context, needed bool) (p party, err error) {
 	return p.with(p.id)
 }
 
-// with is the party with its key.
+// with returns the party with its key.
 func (p party) with(id client.Identity) (party, error) {
 	p.id = id
 	if p.agent == "" {
@@ -138,8 +138,8 @@ func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do f
 	return errors.Join(do(store, lock), lock.Unlock())
 }
 
-// asking gives a command a client of the agent's relays. --timeout bounds each
-// question, not all of them together: a memory may be large.
+// asking gives a command a client of the agent's relays. --timeout bounds
+// each question, not all of them together: a memory may be large.
 func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
 	a.patient = true
 	c, s, err := a.connect(ctx)
@@ -184,7 +184,8 @@ func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
 	return ids, nil
 }
 
-// findBundle is the path of the snapshot that an id, or else a path, names.
+// findBundle returns the path of the snapshot that an id, or else a path,
+// names.
 func (a *app) findBundle(store *snapshot.Store, f *snapshotFlags, agent, name string) (string, error) {
 	if bundle.CheckID(name) != nil {
 		return a.path(name), nil
@@ -193,7 +194,7 @@ func (a *app) findBundle(store *snapshot.Store, f *snapshotFlags, agent, name st
 	return info.Path, err
 }
 
-// verifying is what is asked of a snapshot of an agent.
+// verifying returns what is asked of a snapshot of an agent.
 func (a *app) verifying(store *snapshot.Store, f *snapshotFlags, p party) (bundle.VerifyOptions, error) {
 	ids, err := a.identities(f)
 	if err != nil {
@@ -208,7 +209,7 @@ func trustFlag(c *cobra.Command, f *snapshotFlags) {
 	c.Flags().StringArrayVar(&f.trust, "trust", nil, "believe the signature of this `pubkey` too, a relay's for example; may be given several times")
 }
 
-// trusted are the keys of --trust.
+// trusted returns the keys of --trust.
 func (f *snapshotFlags) trusted() (keys []string, err error) {
 	for _, text := range f.trust {
 		key := client.PubKeyOf(text)

@@ -131,7 +131,8 @@ func (r *reverting) run(ctx context.Context) error {
 	return r.finish(ctx, j, dir)
 }
 
-// begun is the journal of a restore of the same snapshot that was not finished.
+// begun returns the journal of a restore of the same snapshot that was not
+// finished.
 func (r *reverting) begun(dir, id string) (*remote.Journal, error) {
 	if r.o.replan {
 		return nil, remote.DropJournal(dir)
@@ -194,7 +195,7 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*r
 	return j, j.Save(dir)
 }
 
-// refusals are all reasons for which nothing would be written.
+// refusals returns all reasons for which nothing would be written.
 func (r *reverting) refusals(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture, dir string) ([]error, error) {
 	var why []error
 	if !b.Report.Trusted && !r.o.unsigned {

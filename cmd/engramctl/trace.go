@@ -9,8 +9,8 @@ import (
 // maxTrace is how many bytes of a frame --verbose shows.
 const maxTrace = 4 << 10
 
-// trace is what --verbose makes of the wire: ">" is what we send. Texts on it
-// are encrypted, and no secret key is ever sent.
+// trace returns what --verbose makes of the wire: ">" is what we send. Texts on
+// it are encrypted, and no secret key is ever sent.
 func (a *app) trace() client.Trace {
 	if !a.flags.verbose {
 		return a.progress.trace

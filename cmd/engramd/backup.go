@@ -71,7 +71,7 @@ func (c *backupCommand) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// belongings are the files that are not in the database and that a restore
+// belongings returns the files that are not in the database and that a restore
 // needs: the configuration, and what else lies in the data folder, which is
 // keys.
 func (c *backupCommand) belongings() ([]string, error) {

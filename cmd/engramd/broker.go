@@ -46,7 +46,7 @@ func brokerCompiles(cfg *config.Config) error {
 	return nil
 }
 
-// brokerOption is the option that an error is about.
+// brokerOption returns the option that an error is about.
 func brokerOption(err error) string {
 	switch {
 	case errors.Is(err, events.ErrURL):

@@ -87,8 +87,9 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	return errDamaged
 }
 
-// keys looks whether the secret keys that the database needs are where the configuration says. What is in an environment
-// variable that this process does not have is not seen.
+// keys reports whether the secret keys that the database needs are where the
+// configuration says. What is in an environment variable that this process does
+// not have is not seen.
 func (c *checkCommand) keys(ctx context.Context, s *sqlite.Store) (unfit, unseen []error, err error) {
 	relayKeys, err := s.RelayKeys(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"engramd/internal/share"
 )
 
-// programOptions are those of the write policy program.
+// programOptions returns those of the write policy program.
 func (c *serveCommand) programOptions(cfg *config.Config) program.Options {
 	return program.Options{
 		Command: cfg.Write.Program, Version: fileVersions(cfg.Write.Program), Timeout: cfg.Write.ProgramTimeout,
@@ -35,8 +35,8 @@ func (c *serveCommand) askProgram(ctx context.Context, ev *nostr.Event) (rejecte
 	return rejected, msg
 }
 
-// withoutSecrets is an environment without the daemon's own options and the
-// variables in which keys are.
+// withoutSecrets returns an environment without the daemon's own options and
+// the variables in which keys are.
 func withoutSecrets(env, secret []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

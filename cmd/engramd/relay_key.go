@@ -61,5 +61,5 @@ func (c *serveCommand) openKeys(ctx context.Context) error {
 	return nil
 }
 
-// identityOf is a key of the relay as one that asks other relays.
+// identityOf returns a key of the relay as one that asks other relays.
 func identityOf(k relaykey.Key) client.Identity { return client.Signing(k.PubKey(), k.Sign) }

@@ -156,7 +156,7 @@ func (c *relayKeyCommand) adopt(ctx context.Context) error {
 	return c.tell(done)
 }
 
-// tell says what a change did.
+// tell reports what a change did.
 func (c *relayKeyCommand) tell(done relaykey.Change) error {
 	if c.verb == "revoke" {
 		_, err := fmt.Fprintf(c.Stdout, "%s  revoked\n", c.key)

@@ -25,7 +25,7 @@ type blocked struct {
 
 func (b *blocked) set(match func(netip.Addr) bool) { b.at.Store(&match) }
 
-// current is nil when nobody is blocked.
+// current returns nil when nobody is blocked.
 func (b *blocked) current() func(netip.Addr) bool {
 	if match := b.at.Load(); match != nil {
 		return *match
@@ -39,7 +39,7 @@ func (b *blocked) rejects(r *http.Request) bool {
 	return match != nil && match(relay.AddrFrom(r.Context()))
 }
 
-// adminConfig is the part of the configuration that the API may add to.
+// adminConfig returns the part of the configuration that the API may add to.
 func adminConfig(cfg *config.Config) admin.Config {
 	return admin.Config{
 		Keys: cfg.Admin.Keys, Authors: cfg.Write.Authors, BanAuthors: cfg.Write.BanAuthors,

@@ -290,7 +290,7 @@ func (c *serveCommand) serveHTTP(srv *http.Server, l net.Listener) {
 	}()
 }
 
-// urls are the addresses that the relay's page tells people.
+// urls returns the addresses that the relay's page tells people.
 func (c *serveCommand) urls() []string {
 	if len(c.cfg.PublicURL) > 0 {
 		return c.cfg.PublicURL
@@ -343,7 +343,7 @@ func (c *serveCommand) sizes() metrics.Sizes {
 	}
 }
 
-// freeBytes is what a user without privileges may still write on the file
+// freeBytes returns what a user without privileges may still write on the file
 // system of a folder; 0 when it cannot be told.
 func freeBytes(dir string) int64 {
 	var fs syscall.Statfs_t

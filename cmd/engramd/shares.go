@@ -15,8 +15,8 @@ func (c *serveCommand) openShares() {
 	c.shares = share.NewBook(c.shareRules(c.cfg))
 }
 
-// shareRules are the rules under a configuration. A warning is logged when it
-// leaves clients that cannot be told apart.
+// shareRules returns the rules under a configuration. A warning is logged when
+// it leaves clients that cannot be told apart.
 func (c *serveCommand) shareRules(cfg *config.Config) share.Rules {
 	r := shareRules(cfg)
 	if r.Common {

@@ -140,12 +140,12 @@ func (c *snapshotCommand) Close() error {
 	return c.store.Close()
 }
 
-// files is the service for what needs no database.
+// files returns the service for what needs no database.
 func (c *snapshotCommand) files() (*operator.Service, error) {
 	return c.service(context.Background(), nil)
 }
 
-// service is the service over the database if the verb has opened it.
+// service returns the service over the database if the verb has opened it.
 func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*operator.Service, error) {
 	settings, err := snapshotSettings(c.cfg)
 	if err != nil {
@@ -169,7 +169,8 @@ func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*o
 	return operator.New(o), nil
 }
 
-// reading is the service beside a daemon, or without one, for what only reads.
+// reading returns the service beside a daemon, or without one, for what only
+// reads.
 func (c *snapshotCommand) reading(ctx context.Context) (_ *operator.Service, err error) {
 	if c.store, err = openBeside(ctx, c.cfg); err != nil {
 		return nil, err
@@ -177,8 +178,8 @@ func (c *snapshotCommand) reading(ctx context.Context) (_ *operator.Service, err
 	return c.service(ctx, nil)
 }
 
-// trusting is the service for what needs no database, but goes by the relay's own keys if
-// there is one.
+// trusting returns the service for what needs no database, but goes by the
+// relay's own keys if there is one.
 func (c *snapshotCommand) trusting(ctx context.Context) (*operator.Service, error) {
 	if databaseThere(c.cfg) != nil {
 		return c.files()
@@ -191,7 +192,7 @@ func (c *snapshotCommand) trusting(ctx context.Context) (*operator.Service, erro
 	return s, nil
 }
 
-// agent is the agent that must have been named.
+// agent returns the agent that must have been named.
 func (c *snapshotCommand) agent() (string, error) {
 	if c.given.agent == "" {
 		return "", usageError{errors.New("whose memory? Give --agent")}
@@ -199,7 +200,7 @@ func (c *snapshotCommand) agent() (string, error) {
 	return c.given.agent, nil
 }
 
-// id is the agent and the id that must have been named.
+// id returns the agent and the id that must have been named.
 func (c *snapshotCommand) id() (agent, id string, err error) {
 	if agent, err = c.agent(); err != nil {
 		return "", "", err

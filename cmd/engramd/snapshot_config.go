@@ -12,8 +12,8 @@ import (
 	"engramd/internal/snapshot/operator"
 )
 
-// snapshotSettings are the part of the configuration that a reload may change.
-// What is wrong is a mistake in the configuration.
+// snapshotSettings returns the part of the configuration that a reload may
+// change. What is wrong is a mistake in the configuration.
 func snapshotSettings(cfg *config.Config) (o operator.Settings, err error) {
 	c := cfg.Snapshot
 	o = operator.Settings{
@@ -48,7 +48,7 @@ func identitiesFrom(path string) (bundle.Identities, error) {
 	return ids, nil
 }
 
-// snapshotOptions are what every process makes its service with.
+// snapshotOptions returns what every process makes its service with.
 func snapshotOptions(cfg *config.Config, s operator.Settings) operator.Options {
 	return operator.Options{
 		Bundles:  snapshot.New(cmp.Or(cfg.Snapshot.Root, cfg.Data)),

@@ -13,7 +13,8 @@ import (
 	"engramd/internal/session"
 )
 
-// grace is the part of timeouts.shutdown that is kept for closing the database.
+// grace returns the part of timeouts.shutdown that is kept for closing the
+// database.
 func grace(total time.Duration) time.Duration { return total / 5 }
 
 // shutdown ends gracefully, unless another signal than the first comes or the

@@ -192,7 +192,7 @@ func bridgeLimits(cfg *config.Config) bridge.Limits {
 	}
 }
 
-// listening is the address a listener really has.
+// listening returns the address a listener really has.
 func listening(l net.Listener) netip.AddrPort {
 	ap, _ := netip.ParseAddrPort(l.Addr().String()) // a TCP listener's address always is one
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())

@@ -15,7 +15,7 @@ func Restricted(text string) error { return &nip01.Refusal{Prefix: nip01.PrefixR
 // errFailed hides what went wrong; the log has it.
 var errFailed = nip01.Refuse(nip01.PrefixError, "the relay could not carry out the call; nothing was changed")
 
-// outcome is how metrics and the audit table call an error.
+// outcome returns how metrics and the audit table call an error.
 func outcome(err error) string {
 	var e *nip01.Refusal
 	switch {

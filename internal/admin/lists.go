@@ -57,7 +57,7 @@ func (l lists) with(change *store.AdminEntry) lists {
 	return next
 }
 
-// verdict is what a list says of a key.
+// verdict returns what a list says of a key.
 func (l lists) verdict(list store.AdminList, key string) store.AdminVerdict {
 	for _, e := range l[list] {
 		if e.Key == key {
@@ -86,7 +86,8 @@ func (l lists) kinds(verdict store.AdminVerdict) (out []int) {
 	return out
 }
 
-// info is the value of a field of NIP-11, "" when the configuration's counts.
+// info returns the value of a field of NIP-11, "" when the configuration's
+// counts.
 func (l lists) info(field string) string {
 	for _, e := range l[store.AdminInfo] {
 		if e.Key == field {
@@ -121,7 +122,7 @@ func union[T comparable](a, b []T) []T {
 	seen := make(map[T]struct{}, len(a)+len(b))
 	out := make([]T, 0, len(a)+len(b))
 	for _, v := range slices.Concat(a, b) {
-		if _, twice := seen[v]; !twice {
+		if _, ok := seen[v]; !ok {
 			seen[v] = struct{}{}
 			out = append(out, v)
 		}
@@ -150,7 +151,7 @@ func blocker(networks []string) func(netip.Addr) bool {
 		addr = addr.Unmap().WithZone("")
 		for _, bits := range lengths {
 			p, err := addr.Prefix(bits)
-			if _, in := set[p]; err == nil && in {
+			if _, ok := set[p]; err == nil && ok {
 				return true
 			}
 		}

@@ -17,7 +17,7 @@ type method struct {
 	snapshot func(s Snapshots) func(context.Context, SnapshotParams) (any, error)
 }
 
-// methods are all of NIP-86 that mean something here. There are none for
+// methods returns all of NIP-86 that mean something here. There are none for
 // roles and for the rights of single keys: who manages the relay stands in its
 // configuration, and a call cannot make its caller more powerful. And none for
 // moderation: no event waits for anybody's decision, each is stored or refused

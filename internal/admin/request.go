@@ -47,7 +47,7 @@ func plausible(method string) bool {
 	return len(method) <= 40
 }
 
-// arity says how many parameters a method takes.
+// arity reports how many parameters a method takes.
 func (m *method) arity() string {
 	switch {
 	case len(m.params) == 0:
@@ -58,7 +58,7 @@ func (m *method) arity() string {
 	return fmt.Sprintf("this method takes %d to %d parameters", m.need, len(m.params))
 }
 
-// numbered says which parameter, from 1, an error is about.
+// numbered reports which parameter, from 1, an error is about.
 func numbered(n int, err error) error {
 	var e *nip01.Refusal
 	if !errors.As(err, &e) {

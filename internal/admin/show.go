@@ -70,8 +70,9 @@ func (s *Service) events(verdict store.AdminVerdict) []eventReason {
 	return out
 }
 
-// allowedKinds are the list's; banned ones are not among them. On a relay that
-// takes all kinds but those disallowed the list holds what calls have allowed.
+// allowedKinds returns the list's; banned ones are not among them. On a relay
+// that takes all kinds but those disallowed the list holds what calls have
+// allowed.
 func (s *Service) allowedKinds() any {
 	banned := s.bannedKindList()
 	kinds := union(s.config.Kinds, s.lists.kinds(store.AdminAllowed))

@@ -56,7 +56,7 @@ func (c *Client) Agents(ctx context.Context) ([]AgentMemory, Status, error) {
 	return agents, status, err
 }
 
-// measured are the agents that are approved, and those that events are of.
+// measured returns the agents that are approved, and those that events are of.
 func (c *Client) measured(ctx context.Context, approved []string, events []*nostr.Event) ([]AgentMemory, error) {
 	byAgent := map[string][]*nostr.Event{}
 	for _, agent := range approved {
@@ -90,7 +90,7 @@ func (c *Client) measured(ctx context.Context, approved []string, events []*nost
 	return agents, nil
 }
 
-// measure says how much an agent remembers.
+// measure reports how much an agent remembers.
 func (c *Client) measure(a *AgentMemory, events []*nostr.Event) error {
 	key, err := c.conversation(a.Agent)
 	if err != nil {

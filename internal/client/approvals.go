@@ -20,7 +20,7 @@ const (
 // vouches for at relays that ask for it.
 type Approvals struct{ c *Client }
 
-// Approvals is the list of the client's identity.
+// Approvals returns the list of the client's identity.
 func (c *Client) Approvals() *Approvals { return &Approvals{c: c} }
 
 // List returns the public keys of the approved agents, in the order of the
@@ -84,7 +84,7 @@ func (a *Approvals) read(ctx context.Context, ask asking) ([]*nostr.Event, Statu
 	return nil, status, nil
 }
 
-// newest is the first of lists, nil if there is none.
+// newest returns the first of lists, nil if there is none.
 func newest(lists []*nostr.Event) *nostr.Event {
 	if len(lists) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func isAgent(agent string) func(nostr.Tag) bool {
 	return func(tag nostr.Tag) bool { return len(tag) > 1 && tag[0] == "p" && tag[1] == agent }
 }
 
-// agentsOf are the agents that a list names, each once.
+// agentsOf returns the agents that a list names, each once.
 func agentsOf(list *nostr.Event) []string {
 	var agents []string
 	if list == nil {

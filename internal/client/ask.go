@@ -8,7 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// errNoneConfigured says that there is no relay to ask.
+// errNoneConfigured means that there is no relay to ask.
 var errNoneConfigured = fmt.Errorf("%w: none is configured", ErrNoRelay)
 
 // Ask asks every relay in parallel, pages each with until down to its end, and
@@ -68,7 +68,7 @@ func lateAnswer(start time.Time) func(target, error) relayAnswer {
 	}
 }
 
-// noRelay is the ErrNoRelay for what happened at each relay.
+// noRelay returns the ErrNoRelay for what happened at each relay.
 func noRelay(relays []RelayStatus) error {
 	if len(relays) == 0 {
 		return errNoneConfigured

@@ -128,7 +128,7 @@ func (c *conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (
 	}
 }
 
-// authsAccepted is how many AUTHs the relay has accepted.
+// authsAccepted returns how many AUTHs the relay has accepted.
 func (c *conn) authsAccepted() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,8 @@ type bearer struct {
 	agent AgentIdentity // who it stands for; known from the first answer on
 }
 
-// ErrNoKey says that something needs the secret key itself, and there is a token.
+// ErrNoKey means that something needs the secret key itself, and there is a
+// token.
 var ErrNoKey = errors.New("this needs the agent's key, and there is a bearer token only")
 
 // NewBearer makes a client that acts by a bearer token: on contracts, by the API of
@@ -67,8 +68,8 @@ func (c *Client) known(ctx context.Context) (Status, error) {
 	return Status{}, nil
 }
 
-// me is the key that acts, in hex; "" for nobody, and while it is not known who a
-// token stands for.
+// me returns the key that acts, in hex; "" for nobody, and while it is not
+// known who a token stands for.
 func (c *Client) me() string {
 	if c.token == nil {
 		return c.id.PubKey()
@@ -78,8 +79,8 @@ func (c *Client) me() string {
 	return c.token.agent.PubKey
 }
 
-// bearerFor is the token for a relay: "" without one. Who has a token has nothing
-// else to prove, and asks no other relay over HTTP.
+// bearerFor returns the token for a relay: "" without one. Who has a token has
+// nothing else to prove, and asks no other relay over HTTP.
 func (c *Client) bearerFor(t target) (string, error) {
 	if c.token == nil {
 		return "", nil

@@ -33,8 +33,8 @@ type turn struct {
 	foreign bool // it has its place behind a head of another clock
 }
 
-// pause is how long a write must wait that would supersede a head of that time
-// (Unix seconds); 0 if it need not.
+// pause returns how long a write must wait that would supersede a head of that
+// time (Unix seconds); 0 if it need not.
 func (c *Client) pause(last int64, t *turn) time.Duration {
 	now := c.o.Clock()
 	ahead := time.Unix(last+1, 0).Sub(now)
@@ -55,8 +55,9 @@ func (c *Client) pause(last int64, t *turn) time.Duration {
 	return next.Sub(now)
 }
 
-// beyond is a context that ends when ctx is cancelled, but not when its time is
-// over: the time limit is for the network, and waiting for one's turn is not.
+// beyond returns a context that ends when ctx is cancelled, but not when its
+// time is over: the time limit is for the network, and waiting for one's turn
+// is not.
 func beyond(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

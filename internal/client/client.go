@@ -64,12 +64,12 @@ func (c *Client) Close() {
 // Identity is who asks.
 func (c *Client) Identity() Identity { return c.id }
 
-// Relays are the URLs that are asked now: the configured ones, and behind them
-// those that Discover found.
+// Relays returns the URLs that are asked now: the configured ones, and behind
+// them those that Discover found.
 func (c *Client) Relays() []string { return urlsOf(c.relays()) }
 
-// Writers are the URLs that are written to: the configured ones, and those that
-// Discover found if Options.WriteListed says so.
+// Writers returns the URLs that are written to: the configured ones, and those
+// that Discover found if Options.WriteListed says so.
 func (c *Client) Writers() []string { return urlsOf(c.writers()) }
 
 func urlsOf(targets []target) []string {
@@ -86,7 +86,8 @@ func (c *Client) relays() []target {
 	return slices.Clone(c.targets)
 }
 
-// writers are the relays that are written to, and whose history is asked for.
+// writers returns the relays that are written to, and whose history is asked
+// for.
 func (c *Client) writers() []target {
 	return slices.DeleteFunc(c.relays(), func(t target) bool { return t.listed && !c.o.WriteListed })
 }
@@ -115,13 +116,13 @@ func (c *Client) operation(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.o.Timeout)
 }
 
-// part gives a phase of an operation a share of the time that is left, so that
-// a relay that uses all of its time leaves some to the phases that follow.
+// part gives a phase of an operation a share of the time that is left, so
+// that a relay that uses all of its time leaves some to the phases that follow.
 func part(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Duration(float64(left(ctx))*share))
 }
 
-// left is the time until the deadline of an operation.
+// left returns the time until the deadline of an operation.
 func left(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -130,10 +131,10 @@ func left(ctx context.Context) time.Duration {
 	return time.Until(deadline)
 }
 
-// now is the clock in Unix seconds.
+// now returns the clock in Unix seconds.
 func (c *Client) now() int64 { return c.o.Clock().Unix() }
 
-// tracer is what a connection reports its frames to.
+// tracer returns what a connection reports its frames to.
 func (c *Client) tracer(url string) func(sent bool, frame []byte) {
 	return func(sent bool, frame []byte) {
 		if c.o.Trace == nil {

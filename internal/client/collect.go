@@ -14,7 +14,7 @@ import (
 	"engramd/internal/wire"
 )
 
-// errStray says that an event does not fit the filter that it answers.
+// errStray means that an event does not fit the filter that it answers.
 var errStray = errors.New("the event does not fit the question")
 
 // collector unites what the relays of one Ask send: every event is parsed

@@ -13,7 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// errLost says that the connection ended. It is wrapped with the reason.
+// errLost means that the connection ended. It is wrapped with the reason.
 var errLost = errors.New("the connection ended")
 
 // conn is one websocket to one relay. Its reader goroutine takes frames off the
@@ -212,7 +212,7 @@ func (c *conn) end(reason error) {
 	}
 }
 
-// ended is why the connection has ended; nil while it has not.
+// ended returns why the connection has ended; nil while it has not.
 func (c *conn) ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,18 +35,19 @@ func (c *Client) Contracts() *Contracts { return &Contracts{c: c} }
 // by the id may be another's. "" means any.
 func (cs *Contracts) By(poster string) *Contracts { return &Contracts{c: cs.c, poster: poster} }
 
-// PubKey is the key that asks, in hex: it signs itself, or the relay does that keeps
-// it, for a token. Then it is "" before the first answer.
+// PubKey returns the key that asks, in hex: it signs itself, or the relay does
+// that keeps it, for a token. Then it is "" before the first answer.
 func (cs *Contracts) PubKey() string { return cs.c.me() }
 
 // What contract operations fail with besides the errors of other operations.
 var (
-	// ErrNoAPI says that no relay that is asked has the contract API, which the
+	// ErrNoAPI means that no relay that is asked has the contract API, which the
 	// operation needs.
 	ErrNoAPI = errors.New("no relay here has the contract API")
-	// ErrInvalid says that a request does not make sense; the text names the fields.
+	// ErrInvalid means that a request does not make sense; the text names the
+	// fields.
 	ErrInvalid = errors.New("not a valid request")
-	// ErrAmbiguous says that several pairs of keys have a contract of that id.
+	// ErrAmbiguous means that several pairs of keys have a contract of that id.
 	ErrAmbiguous = errors.New("several pairs of keys have a contract of this id")
 )
 
@@ -86,7 +87,7 @@ type Contract struct {
 	Home string
 }
 
-// Role is what a key is in the contract: "poster", "worker", "arbitrator",
+// Role returns what a key is in the contract: "poster", "worker", "arbitrator",
 // "decider", "expirer", "party" if it is one of the two and which is not known, or "".
 func (c Contract) Role(pubkey string) string {
 	if c.Stateless && c.party(pubkey) {
@@ -114,8 +115,8 @@ func (c Contract) party(pubkey string) bool {
 	return pubkey != "" && (pubkey == c.Poster.PubKey || pubkey == c.Worker.PubKey)
 }
 
-// other is the p tag of what a key signs: its counterparty, or the poster while
-// nobody else is named.
+// other returns the p tag of what a key signs: its counterparty, or the poster
+// while nobody else is named.
 func (c Contract) other(pubkey string) string {
 	if pubkey == c.Poster.PubKey && c.Worker.PubKey != "" {
 		return c.Worker.PubKey
@@ -123,7 +124,7 @@ func (c Contract) other(pubkey string) string {
 	return c.Poster.PubKey
 }
 
-// agentID is the label of a key, the key itself if it has none.
+// agentID returns the label of a key, the key itself if it has none.
 func (c Contract) agentID(pubkey string) string {
 	for _, p := range []Party{c.Poster, c.Worker, c.Arbitrator} {
 		if p.PubKey == pubkey && p.AgentID != "" {
@@ -232,7 +233,7 @@ func (m *moment) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*int64)(m))
 }
 
-// rfc3339 is a time as the API and events have it; "" for 0.
+// rfc3339 returns a time as the API and events have it; "" for 0.
 func rfc3339(unix int64) string {
 	if unix == 0 {
 		return ""

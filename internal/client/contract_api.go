@@ -28,7 +28,7 @@ type APIError struct {
 	Fields  map[string]string // of 400: what is wrong with which; printable
 }
 
-// Error is the message with the fields.
+// Error returns the message with the fields.
 func (e *APIError) Error() string {
 	text := e.Message
 	if text == "" {
@@ -117,7 +117,7 @@ func apiErrorOf(status int, text []byte) error {
 	return e
 }
 
-// at is the path of something of a contract.
+// at returns the path of something of a contract.
 func contractPath(id string, more ...string) string {
 	path := contractsPath + "/" + url.PathEscape(id)
 	for _, m := range more {
@@ -143,7 +143,8 @@ func byPoster(query url.Values, poster string) url.Values {
 	return query
 }
 
-// probe is nil if a relay has the contract API, whatever it thinks of this key.
+// probe returns nil if a relay has the contract API, whatever it thinks of this
+// key.
 func (c *Client) probe(ctx context.Context, t target) error {
 	var page struct {
 		Contracts *[]json.RawMessage `json:"contracts"`

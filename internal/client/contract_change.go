@@ -111,7 +111,7 @@ func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, even
 	return cs.Move(ctx, id, with, to, note, event)
 }
 
-// named is the relay of a URL.
+// named returns the relay of a URL.
 func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0] }
 
 // moving signs the 30091 that moves a contract on.
@@ -256,7 +256,7 @@ func (s Saying) check() error {
 	return nil
 }
 
-// visibility is what is meant by a word, for this key.
+// visibility returns what is meant by a word, for this key.
 func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 	role := c.Role(cs.PubKey())
 	switch word {
@@ -273,8 +273,9 @@ func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 	return "", fmt.Errorf("%w: visibility: %q is none of shared, private, poster_only, worker_only", ErrInvalid, printable(word))
 }
 
-// label is what this key calls itself in events of a contract: the name that the
-// API knows it by, else the key. What the other party calls it is not it.
+// label returns what this key calls itself in events of a contract: the name
+// that the API knows it by, else the key. What the other party calls it is not
+// it.
 func (cs *Contracts) label(t Thread) string {
 	if t.API {
 		return t.Contract.agentID(cs.PubKey())

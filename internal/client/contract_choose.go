@@ -50,8 +50,8 @@ func (g *gathering) choose(with string) (*Contract, error) {
 // by reports whether a poster is the one that is asked for.
 func (g *gathering) by(poster string) bool { return g.poster == "" || g.poster == poster }
 
-// ofPair are the events of a kind between two keys, and those that either of them
-// addressed to itself.
+// ofPair returns the events of a kind between two keys, and those that either
+// of them addressed to itself.
 func (g *gathering) ofPair(kind int, pair [2]string) []*nostr.Event {
 	var out []*nostr.Event
 	for _, ev := range g.events {

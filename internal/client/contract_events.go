@@ -49,7 +49,7 @@ type stateBody struct {
 	TransitionAt   string `json:"transition_at,omitempty"`
 }
 
-// content is a body as it is signed.
+// content returns a body as it is signed.
 func content(body any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -72,7 +72,7 @@ func membersOf(content string) members {
 	return m
 }
 
-// text is a string member; "" for anything else.
+// text returns a string member; "" for anything else.
 func (m members) text(name string) string {
 	var text string
 	if v, ok := m[name]; !ok || v.Kind() != '"' || experimental.Unmarshal(v, &text) != nil {
@@ -101,7 +101,7 @@ func stateBodyOf(content string) stateBody {
 	return b
 }
 
-// tagValue is the value of the first tag of a name, "" if there is none.
+// tagValue returns the value of the first tag of a name, "" if there is none.
 func tagValue(ev *nostr.Event, name string) string {
 	for _, tag := range ev.Tags {
 		if len(tag) > 1 && tag[0] == name {
@@ -111,8 +111,8 @@ func tagValue(ev *nostr.Event, name string) string {
 	return ""
 }
 
-// entryIDOf is the entry id of an event, made of the event's own id where the
-// event names none.
+// entryIDOf returns the entry id of an event, made of the event's own id where
+// the event names none.
 func entryIDOf(ev *nostr.Event, body entryBody) string {
 	if id := cmp.Or(tagValue(ev, "agentry:entry"), body.EntryID); id != "" {
 		return id
@@ -137,7 +137,8 @@ func (c *Client) entryOfEvent(ev *nostr.Event) (ContractEntry, bool) {
 	return e, true
 }
 
-// contractEntryOf is an entry of which text is the content, decrypted where it is sealed.
+// contractEntryOf returns an entry of which text is the content, decrypted
+// where it is sealed.
 func contractEntryOf(ev *nostr.Event, text string) ContractEntry {
 	e := ContractEntry{Type: tagValue(ev, "t"), Visibility: VisibilityShared, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID, Event: ev, Signature: SignatureHolds,
 		Sealed: niptemp.IsSealed(ev)}
@@ -159,7 +160,7 @@ func (c *Client) unsealed(ev *nostr.Event) (string, error) {
 	return nip44.Decrypt(ev.Content, key)
 }
 
-// entryKey is the NIP-44 key between us and the other of an entry's two.
+// entryKey returns the NIP-44 key between us and the other of an entry's two.
 func (c *Client) entryKey(ev *nostr.Event) ([32]byte, error) {
 	other := ev.PubKey
 	if other == c.id.PubKey() {

@@ -63,8 +63,8 @@ func (cs *Contracts) DeleteIdentity(ctx context.Context, agentID string, withKey
 	return id, status, err
 }
 
-// Me is the identity of the key, or the token, that asks: ErrNotFound for a key
-// without a name.
+// Me returns the identity of the key, or the token, that asks: ErrNotFound for
+// a key without a name.
 func (cs *Contracts) Me(ctx context.Context) (id AgentIdentity, status Status, err error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()

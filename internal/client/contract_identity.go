@@ -22,7 +22,8 @@ type AgentIdentity struct {
 	CreatedAt   int64  // Unix seconds
 }
 
-// ErrCleartext says that a bearer token would go over a line that others can read.
+// ErrCleartext means that a bearer token would go over a line that others can
+// read.
 var ErrCleartext = errors.New("a bearer token is sent over wss:// or to this machine only")
 
 // wireIdentity is an identity as the API has it, with what some calls add.
@@ -35,7 +36,8 @@ type wireIdentity struct {
 	Nsec        string `json:"nsec"`
 }
 
-// identity is what it says, if it is that of the agent: by name, or by key.
+// identity returns what it says, if it is that of the agent: by name, or by
+// key.
 func (w wireIdentity) identity(agentID string) (AgentIdentity, error) {
 	if !nostr.IsValid32ByteHex(w.PubKey) || w.AgentID != agentID && w.PubKey != agentID || printable(w.AgentID) != w.AgentID {
 		return AgentIdentity{}, fmt.Errorf("%w: it answered with no identity of this agent", ErrMisbehaved)
@@ -75,7 +77,7 @@ func (cs *Contracts) Bind(ctx context.Context, agentID string) (id AgentIdentity
 	return id, status, err
 }
 
-// Identity is the public part of an agent, by its name or its key in hex.
+// Identity returns the public part of an agent, by its name or its key in hex.
 func (cs *Contracts) Identity(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
 	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodGet, path: identityPath(agentID)})
 	return id, status, err

@@ -95,8 +95,9 @@ func merged(listed, more []Contract) []Contract {
 	return all
 }
 
-// fromStates are the contracts of state events, by contract and pair. An offer to
-// nobody in particular is one as long as nobody is seen to have taken it.
+// fromStates returns the contracts of state events, by contract and pair. An
+// offer to nobody in particular is one as long as nobody is seen to have taken
+// it.
 func fromStates(events map[string]*nostr.Event) []Contract {
 	type key struct {
 		id   string
@@ -132,7 +133,7 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 	return merged(pairs, alone)
 }
 
-// fromAPIs are the contracts that the APIs of all relays list.
+// fromAPIs returns the contracts that the APIs of all relays list.
 func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []RelayStatus) {
 	type answer struct {
 		contracts []Contract
@@ -216,7 +217,7 @@ type DateRange struct {
 	Latest   string `json:"latest"`
 }
 
-// Summary is the summary of the thread, entries of every relay included.
+// Summary returns the summary of the thread, entries of every relay included.
 func (t Thread) Summary() ContractSummary {
 	s := ContractSummary{ContractID: t.Contract.ID, TotalEntries: len(t.Entries), ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}}
 	s.TotalTransitions, s.Notes = len(t.Moves), t.notes()
@@ -241,7 +242,7 @@ const (
 	summaryBytes = 64 << 10
 )
 
-// notes are the newest moves with a note, oldest first.
+// notes returns the newest moves with a note, oldest first.
 func (t Thread) notes() []MoveNote {
 	out, size := []MoveNote{}, 0
 	for _, m := range slices.Backward(t.Moves) {
@@ -263,7 +264,7 @@ type EntryFilter struct {
 	Query            string // every word of it is in the text or an attachment, whatever the case
 }
 
-// Select are the entries of a thread that fit a filter, oldest first.
+// Select returns the entries of a thread that fit a filter, oldest first.
 func (t Thread) Select(f EntryFilter) []ContractEntry {
 	words := strings.Fields(strings.ToLower(f.Query))
 	out := []ContractEntry{}
@@ -281,7 +282,8 @@ func (t Thread) Select(f EntryFilter) []ContractEntry {
 	return out
 }
 
-// SelectMoves are the moves of a thread whose notes have every word of a query.
+// SelectMoves returns the moves of a thread whose notes have every word of a
+// query.
 func (t Thread) SelectMoves(query string) []ContractMove {
 	words := strings.Fields(strings.ToLower(query))
 	var out []ContractMove

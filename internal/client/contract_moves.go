@@ -52,7 +52,8 @@ func (c *Client) apiMoves(ctx context.Context, t target, id, poster string, a *a
 	}
 }
 
-// signed is the event of a move, verified; nil if there is none that is right.
+// signed returns the event of a move, verified; nil if there is none that is
+// right.
 func (w wireMove) signed(col *collector, id string) *nostr.Event {
 	if len(w.Event) == 0 || string(w.Event) == "null" {
 		return nil

@@ -49,7 +49,8 @@ type wireWithdrawal struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// withdrawal is what it says. A request that is not right is none, and the relay's word stays.
+// withdrawal returns what it says. A request that is not right is none, and the
+// relay's word stays.
 func (w *wireWithdrawal) withdrawal() *Withdrawal {
 	if w == nil {
 		return nil
@@ -127,7 +128,7 @@ func (w wireOrder) order(id string) (*ThreadOrder, error) {
 	return o, nil
 }
 
-// places are the lines of an order by the ids of events.
+// places returns the lines of an order by the ids of events.
 func (o *ThreadOrder) places() map[string]niptemp.OrderItem {
 	places := map[string]niptemp.OrderItem{}
 	if o == nil {

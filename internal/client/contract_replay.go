@@ -78,15 +78,15 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 	return state, moves
 }
 
-// moveOf is what a state event says.
+// moveOf returns what a state event says.
 func moveOf(ev *nostr.Event, order map[string]niptemp.OrderItem) ContractMove {
 	body := stateBodyOf(ev.Content)
 	return ContractMove{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev,
 		N: order[ev.ID].N, ArrivedAt: order[ev.ID].ReceivedAt}
 }
 
-// conclude is where a decision of somebody who is no party leads from a state, nil for
-// none, by the terms that the events of its pair name.
+// conclude returns where a decision of somebody who is no party leads from a
+// state, nil for none, by the terms that the events of its pair name.
 func conclude(state *niptemp.State, ev *nostr.Event, events []*nostr.Event) (niptemp.State, error) {
 	var offered, agreed niptemp.Terms
 	if state != nil {
@@ -134,8 +134,8 @@ func begun(moves []ContractMove) bool {
 	return slices.ContainsFunc(moves, func(m ContractMove) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) })
 }
 
-// ownerAmong is the key whose contract the events' id is by a salt that one of
-// them shows, "" if none does.
+// ownerAmong returns the key whose contract the events' id is by a salt that
+// one of them shows, "" if none does.
 func ownerAmong(events []*nostr.Event) string {
 	for _, ev := range events {
 		if niptemp.ProvenSalt(ev) != "" {

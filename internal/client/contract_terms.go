@@ -18,8 +18,8 @@ import (
 // relay that has the contract API.
 const Relay = "relay"
 
-// relayKey is the identity key of a relay, as its information document (NIP-11) says
-// it: "self".
+// relayKey returns the identity key of a relay, as its information document
+// (NIP-11) says it: "self".
 func (c *Client) relayKey(ctx context.Context, t target) (string, error) {
 	answer, err := c.httpCall(ctx, t, httpCall{method: http.MethodGet, kind: "application/nostr+json"})
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Client) relayKey(ctx context.Context, t target) (string, error) {
 	return key, nil
 }
 
-// terms are those of an offer, with names resolved at home.
+// terms returns those of an offer, with names resolved at home.
 func (cs *Contracts) terms(ctx context.Context, o ContractOffer, home *target) (niptemp.Terms, error) {
 	t := niptemp.Terms{Deadline: o.Deadline}
 	for _, named := range []struct {
@@ -62,7 +62,8 @@ func (o ContractOffer) needsAPI() bool {
 	})
 }
 
-// termsOf are what the state events of a pair offer, and what is agreed of that.
+// termsOf returns what the state events of a pair offer, and what is agreed of
+// that.
 func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed niptemp.Terms) {
 	var said, repeated []niptemp.Terms
 	newest := nostr.Timestamp(-1)
@@ -90,8 +91,8 @@ func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed nipte
 	return offered, agreed
 }
 
-// decisionPair are the two keys that a state event decides about who signed it as
-// none of them; ok is false for a move of a party.
+// decisionPair returns the two keys that a state event decides about who signed
+// it as none of them; ok is false for a move of a party.
 func decisionPair(ev *nostr.Event, all iter.Seq[*nostr.Event]) (pair [2]string, ok bool) {
 	d, shaped := niptemp.DecisionOf(ev)
 	switch {
@@ -109,11 +110,11 @@ func decisionPair(ev *nostr.Event, all iter.Seq[*nostr.Event]) (pair [2]string, 
 	return pair, false
 }
 
-// pairOf is the pair of keys that an event of the contract is about.
+// pairOf returns the pair of keys that an event of the contract is about.
 func (g *gathering) pairOf(ev *nostr.Event) [2]string { return pairAmong(ev, g.events) }
 
-// pairAmong is the pair of keys that an event of a contract is about; all are the
-// events that are known.
+// pairAmong returns the pair of keys that an event of a contract is about; all
+// are the events that are known.
 func pairAmong(ev *nostr.Event, all map[string]*nostr.Event) [2]string {
 	if ev.Kind == kindContractState {
 		if pair, ok := decisionPair(ev, maps.Values(all)); ok {
@@ -233,7 +234,7 @@ func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disc
 	return Disclosure{ev, keys, e}, status, nil
 }
 
-// messageKeys are those of the payload of an entry between us and another.
+// messageKeys returns those of the payload of an entry between us and another.
 func (cs *Contracts) messageKeys(ev *nostr.Event) (disclose.Keys, error) {
 	conversation, err := cs.c.entryKey(ev)
 	if err != nil {

@@ -325,8 +325,9 @@ func (g *gathering) known(entryID string, entries map[string]ContractEntry) bool
 	return false
 }
 
-// home is the place among the APIs of the one that keeps the contract; of a contract that is shown to the caller by its entries
-// alone, the first that has any; -1 for none.
+// home returns the place among the APIs of the one that keeps the contract; of
+// a contract that is shown to the caller by its entries alone, the first that
+// has any; -1 for none.
 func (g *gathering) home(c Contract) int {
 	for i, a := range g.apis {
 		if a.contract != nil && c.Home == a.contract.Home || c.Home == "" && len(a.entries) > 0 {
@@ -344,7 +345,8 @@ func named(c Contract, p Party) Party {
 	return p
 }
 
-// pairOf is a pair of keys, the lower one first; a key alone is a pair with itself.
+// pairOf returns a pair of keys, the lower one first; a key alone is a pair
+// with itself.
 func pairOf(a, b string) [2]string {
 	if b == "" {
 		b = a

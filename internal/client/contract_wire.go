@@ -52,8 +52,8 @@ func (w wireTerms) terms() niptemp.Terms {
 	return niptemp.Terms{Arbitrator: PubKeyOf(w.Arbitrator), Decider: PubKeyOf(w.Decider), Expirer: PubKeyOf(w.Expirer), Deadline: int64(w.Deadline)}
 }
 
-// contract is what it says, if it is one: a relay must not make a contract of
-// something else.
+// contract returns what it says, if it is one: a relay must not make a contract
+// of something else.
 func (w wireContract) contract(home string) (Contract, error) {
 	key := func(texts ...string) string {
 		for _, text := range texts {
@@ -105,7 +105,7 @@ type wireEntry struct {
 	} `json:"sealed"`
 }
 
-// entry is what it says, without its event.
+// entry returns what it says, without its event.
 func (w wireEntry) entry() ContractEntry {
 	e := ContractEntry{EntryID: w.EntryID, Author: Party{w.AuthorAgentID, PubKeyOf(w.AuthorNpub)}, Type: w.Type, Visibility: w.Visibility,
 		Content: w.Content, Attachments: w.Attachments, CreatedAt: int64(w.CreatedAt), ArrivedAt: int64(w.ReceivedAt),
@@ -188,7 +188,8 @@ func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a 
 	}
 }
 
-// signed is the event of an entry, verified; nil if there is none that is right.
+// signed returns the event of an entry, verified; nil if there is none that is
+// right.
 func (w wireEntry) signed(col *collector, id string) *nostr.Event {
 	if len(w.Event) == 0 || string(w.Event) == "null" {
 		return nil

@@ -90,7 +90,7 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 	return made, status, cs.publish(ctx, ev, home, &status)
 }
 
-// request is what the API is told of an offer.
+// request returns what the API is told of an offer.
 func (o ContractOffer) request() map[string]any {
 	request := map[string]any{"description": o.Description, "amount_sats": o.AmountSats}
 	if o.Worker != "" {
@@ -105,7 +105,7 @@ func (o ContractOffer) request() map[string]any {
 	return request
 }
 
-// open is the signed 30091 of a new contract.
+// open returns the signed 30091 of a new contract.
 func (cs *Contracts) open(o ContractOffer, worker string, terms niptemp.Terms) (*nostr.Event, error) {
 	salt, err := cs.c.random(niptemp.SaltSize)
 	if err != nil {
@@ -137,8 +137,8 @@ func (cs *Contracts) state(body stateBody, to string, at int64, more ...nostr.Ta
 	return ev, nil
 }
 
-// home is the first relay that has the API, nil if none has. It is ErrNoRelay
-// if no relay answers.
+// home returns the first relay that has the API, nil if none has. It is
+// ErrNoRelay if no relay answers.
 func (cs *Contracts) home(ctx context.Context) (*target, Status, error) {
 	asking, cancel := part(ctx, 0.4)
 	defer cancel()
@@ -244,8 +244,8 @@ func (cs *Contracts) given(ev *nostr.Event, kind int, id string) error {
 // seconds that a state may be older than the one it follows (NIP-TEMP).
 const aheadToFollow = 60
 
-// following is the created_at of a state that comes after last, in Unix seconds: what
-// a relay would not take if it were older.
+// following returns the created_at of a state that comes after last, in Unix
+// seconds: what a relay would not take if it were older.
 func (cs *Contracts) following(last int64) (int64, error) {
 	at, err := nipae.NextCreatedAt(cs.c.now(), last)
 	if err != nil {

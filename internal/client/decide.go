@@ -24,7 +24,7 @@ import (
 // that can, so that all who configure the same relays ask the same one. The
 // others get the event after its OK. Where no relay can, it is best effort.
 
-// errNoDecider says that a relay knows no compare-and-set.
+// errNoDecider means that a relay knows no compare-and-set.
 var errNoDecider = errors.New("the relay decides nothing: it knows no compare-and-set")
 
 // decided is what became of an event at the relays that were asked to decide.
@@ -68,7 +68,8 @@ func (c *Client) decide(ctx context.Context, targets []target, ev, base *nostr.E
 	return d, nil
 }
 
-// deciders are the relays that may decide, in the order in which they are asked.
+// deciders returns the relays that may decide, in the order in which they are
+// asked.
 func (c *Client) deciders(targets []target) []target {
 	if c.o.Decider != "" {
 		named := targetsOf([]string{c.o.Decider})
@@ -151,8 +152,8 @@ func (c *Client) postWithBase(ctx context.Context, t target, ev *nostr.Event, ba
 	return comparison(resp, base)
 }
 
-// unanswered is what it means that there is no HTTP answer. A relay that has just
-// answered on a websocket and hangs up on HTTP has no HTTP.
+// unanswered returns what it means that there is no HTTP answer. A relay that
+// has just answered on a websocket and hangs up on HTTP has no HTTP.
 func (c *Client) unanswered(ctx context.Context, t target, err error, reached bool) error {
 	err = withoutURL(err)
 	switch {

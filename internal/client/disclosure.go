@@ -14,7 +14,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// ErrNotDisclosed says that what was handed over does not prove what a sealed
+// ErrNotDisclosed means that what was handed over does not prove what a sealed
 // entry says.
 var ErrNotDisclosed = errors.New("that does not prove what the entry says")
 
@@ -32,7 +32,8 @@ type disclosed struct {
 	Keys  string         `json:"keys"`
 }
 
-// MarshalJSON is the disclosure as it is handed over: {"event":…,"keys":"…"}.
+// MarshalJSON returns the disclosure as it is handed over:
+// {"event":…,"keys":"…"}.
 func (d Disclosure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"event": raw(d.Event), "keys": d.Keys.Hex()})
 }
@@ -60,8 +61,8 @@ func ReadDisclosure(data []byte) (Disclosure, error) {
 	return Disclosure{ev, keys, entry}, err
 }
 
-// Disclosed is what a sealed entry, whose signature was checked, says by its
-// message keys. The error is ErrNotDisclosed.
+// Disclosed returns what a sealed entry, whose signature was checked, says by
+// its message keys. The error is ErrNotDisclosed.
 func Disclosed(ev *nostr.Event, keys disclose.Keys) (ContractEntry, error) {
 	if err := niptemp.CheckEntry(ev); err != nil {
 		return ContractEntry{}, fmt.Errorf("%w: event: %w", ErrNotDisclosed, err)

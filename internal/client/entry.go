@@ -18,8 +18,8 @@ type Entry struct {
 	Hash      string // of Text: see Hash; empty for a tombstone
 }
 
-// Hash is the SHA-256 of a text in 64 lower-case hex digits: what SetOptions.Base
-// is compared with.
+// Hash returns the SHA-256 of a text in 64 lower-case hex digits: what
+// SetOptions.Base is compared with.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -11,56 +11,56 @@ import (
 // What operations fail with, to be asked for with errors.Is. Texts around them
 // name the relays; none holds a key, an id or a decrypted text.
 var (
-	// ErrIdentity says that a secret key is not one.
+	// ErrIdentity means that a secret key is not one.
 	ErrIdentity = errors.New("not a secret key")
-	// ErrNotFound says that every relay answered and none has the thing.
+	// ErrNotFound means that every relay answered and none has the thing.
 	ErrNotFound = errors.New("not found")
-	// ErrTombstone says that the memory was removed, and every relay answered.
+	// ErrTombstone means that the memory was removed, and every relay answered.
 	ErrTombstone = errors.New("removed")
-	// ErrUnreadable says that relays returned events for the address and that
+	// ErrUnreadable means that relays returned events for the address and that
 	// none of them can be read. It must never be taken for ErrNotFound.
 	ErrUnreadable = errors.New("unreadable memory")
-	// ErrPartial says that nothing was found, but not all relays answered in
+	// ErrPartial means that nothing was found, but not all relays answered in
 	// full: it may be there.
 	ErrPartial = errors.New("not every relay answered")
-	// ErrNoRelay says that no relay answered, or that there is none to ask.
+	// ErrNoRelay means that no relay answered, or that there is none to ask.
 	ErrNoRelay = errors.New("no relay answered")
-	// ErrAuth says that a relay refused us: it wants an AUTH that it does not
+	// ErrAuth means that a relay refused us: it wants an AUTH that it does not
 	// accept, or this key may not do this (auth-required:, restricted: and blocked:).
 	ErrAuth = errors.New("refused by the relay for this key")
-	// ErrRefused says that a relay refused a request or an event for another
+	// ErrRefused means that a relay refused a request or an event for another
 	// reason than who we are.
 	ErrRefused = errors.New("refused by the relay")
-	// ErrTimeout says that a relay did not answer in time.
+	// ErrTimeout means that a relay did not answer in time.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrMisbehaved says that a relay broke the protocol or went over a bound:
+	// ErrMisbehaved means that a relay broke the protocol or went over a bound:
 	// frames too large, too many events, AUTH without end.
 	ErrMisbehaved = errors.New("the relay misbehaved")
-	// ErrConflict says that the memory is not what the write was made for: it
+	// ErrConflict means that the memory is not what the write was made for: it
 	// is another version now. The error is a *ConflictError.
 	ErrConflict = errors.New("conflict")
-	// ErrClockPoisoned says that the head's time is so far ahead of the clock
+	// ErrClockPoisoned means that the head's time is so far ahead of the clock
 	// that writing after it would drag the address along (NIP-AE, "Write"). It
 	// is an ErrConflict too. Nothing was published.
 	ErrClockPoisoned = nipae.ErrClockPoisoned
-	// ErrUnverified says that a relay accepted the event and that it could not
+	// ErrUnverified means that a relay accepted the event and that it could not
 	// be read back afterwards.
 	ErrUnverified = errors.New("accepted, but not found when read back")
-	// ErrCore says that the core cannot be removed.
+	// ErrCore means that the core cannot be removed.
 	ErrCore = errors.New("the core cannot be removed")
-	// ErrEmpty says that an empty text was to be written without AllowEmpty.
+	// ErrEmpty means that an empty text was to be written without AllowEmpty.
 	ErrEmpty = errors.New("the text is empty")
-	// ErrTooLarge says that a text does not fit into an engram.
+	// ErrTooLarge means that a text does not fit into an engram.
 	ErrTooLarge = errors.New("the text is too large")
-	// ErrReadOnly says that an owner cannot write an agent's memory.
+	// ErrReadOnly means that an owner cannot write an agent's memory.
 	ErrReadOnly = errors.New("only the agent can write its memory")
-	// ErrNoHistory says that a relay has no GET /history.
+	// ErrNoHistory means that a relay has no GET /history.
 	ErrNoHistory = errors.New("the relay keeps no history that it shows")
 	// ErrHistoryUnasked is ErrNoHistory of a relay that only the agent's list names:
 	// it may keep one, and is not asked, because it would learn which address is
 	// looked for, and by whom.
 	ErrHistoryUnasked error = unaskedError{}
-	// ErrWhen says that a text names neither a time nor an id.
+	// ErrWhen means that a text names neither a time nor an id.
 	ErrWhen = errors.New("neither a time nor an event id")
 )
 
@@ -87,7 +87,7 @@ func (e *RefusalError) Error() string {
 	return e.Message
 }
 
-// Prefix is the machine-readable word before the colon (NIP-01), or "".
+// Prefix returns the machine-readable word before the colon (NIP-01), or "".
 func (e *RefusalError) Prefix() string {
 	prefix, _, ok := strings.Cut(e.Message, ":")
 	if !ok || strings.ContainsAny(prefix, " \t") {
@@ -135,7 +135,7 @@ type PoisonedError struct {
 	Head int64
 }
 
-// Error says how to get out of it.
+// Error reports how to get out of it.
 func (e *PoisonedError) Error() string {
 	return fmt.Sprintf("%v (created_at %d): a wrong clock made it, this machine's or another's; nothing was published", ErrClockPoisoned, e.Head)
 }

@@ -154,7 +154,7 @@ func (e *httpError) Error() string { return "over HTTP: " + printable(e.cause.Er
 // Unwrap gives errors.Is the cause.
 func (e *httpError) Unwrap() error { return e.cause }
 
-// errNoHTTP says that a relay answers on its websocket and has no HTTP.
+// errNoHTTP means that a relay answers on its websocket and has no HTTP.
 var errNoHTTP = errors.New("not available: it hangs up on HTTP")
 
 // hangsUp reports whether a request over HTTP ended as it does where only a
@@ -191,7 +191,7 @@ func statusError(resp *http.Response) error {
 	return fmt.Errorf("%w over HTTP with status %d: %s", ErrRefused, resp.StatusCode, refusal.Error())
 }
 
-// refusalText is the error that an answer names, or "".
+// refusalText returns the error that an answer names, or "".
 func refusalText(resp *http.Response) string {
 	var body struct {
 		Error string `json:"error"`

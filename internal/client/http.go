@@ -132,9 +132,9 @@ func (c *Client) httpRequest(ctx context.Context, t target, call httpCall) (*htt
 	return req, nil
 }
 
-// signAPI is the Authorization header of a request (NIP-98). One that changes
-// something has a nonce: the same change twice within a second is two requests.
-// Nobody signs nothing.
+// signAPI returns the Authorization header of a request (NIP-98). One that
+// changes something has a nonce: the same change twice within a second is two
+// requests. Nobody signs nothing.
 func (c *Client) signAPI(method, at string, payload []byte) (string, error) {
 	if c.id.PubKey() == "" {
 		return "", nil
@@ -154,7 +154,7 @@ func (c *Client) signAPI(method, at string, payload []byte) (string, error) {
 	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil
 }
 
-// random is so many random bytes.
+// random returns so many random bytes.
 func (c *Client) random(n int) ([]byte, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(c.o.Rand, b); err != nil {

@@ -103,7 +103,7 @@ func (r *race) finish(t target, err error) {
 	}
 }
 
-// grace is how long a relay is waited for when others have answered.
+// grace returns how long a relay is waited for when others have answered.
 func (c *Client) grace(ctx context.Context, t target) time.Duration {
 	grace := min(mostGrace, left(ctx)/graceShare)
 	c.mu.Lock()

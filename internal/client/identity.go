@@ -42,8 +42,9 @@ func Signing(pubkey string, sign func(ev *nostr.Event) error) Identity {
 	return Identity{pubkey: pubkey, sign: sign}
 }
 
-// Using gives the secret key, 64 lower-case hex digits, to a function that keeps it
-// out of reach as well. The error is that of the function, or ErrIdentity for nobody.
+// Using gives the secret key, 64 lower-case hex digits, to a function that
+// keeps it out of reach as well. The error is that of the function, or
+// ErrIdentity for nobody.
 func Using[T any](i Identity, do func(secretHex string) (T, error)) (out T, err error) {
 	if i.reveal == nil {
 		return out, fmt.Errorf("%w: there is none", ErrIdentity)
@@ -51,7 +52,7 @@ func Using[T any](i Identity, do func(secretHex string) (T, error)) (out T, err 
 	return do(i.reveal())
 }
 
-// PubKey is the public key, 64 lower-case hex digits; "" for nobody.
+// PubKey returns the public key, 64 lower-case hex digits; "" for nobody.
 func (i Identity) PubKey() string { return i.pubkey }
 
 // Sign sets the event's pubkey, id and signature. Tags that are nil become an
@@ -72,8 +73,8 @@ func (i Identity) Sign(ev *nostr.Event) error {
 	return nil
 }
 
-// String is the public key.
+// String returns the public key.
 func (i Identity) String() string { return i.pubkey }
 
-// LogValue is the public key.
+// LogValue returns the public key.
 func (i Identity) LogValue() slog.Value { return slog.StringValue(i.pubkey) }

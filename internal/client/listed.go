@@ -30,7 +30,8 @@ func (c *Client) askListed(ctx context.Context, t target, filter nostr.Filter, c
 	return p.answer(t, err, start)
 }
 
-// ownersOnly are the p tags of a filter: with them a reader asks for its own.
+// ownersOnly returns the p tags of a filter: with them a reader asks for its
+// own.
 func ownersOnly(tags nostr.TagMap) nostr.TagMap {
 	if p := tags["p"]; len(p) > 0 {
 		return nostr.TagMap{"p": p}

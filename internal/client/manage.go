@@ -12,7 +12,7 @@ import (
 // managementType is the Content-Type of calls of NIP-86.
 const managementType = "application/nostr+json+rpc"
 
-// ErrNoManagement says that a relay does not answer calls of NIP-86.
+// ErrNoManagement means that a relay does not answer calls of NIP-86.
 var ErrNoManagement = errors.New("the relay has no management API (NIP-86)")
 
 // Manage makes one call of the management API (NIP-86) of the client's relay, of
@@ -70,7 +70,8 @@ func managed(answer httpAnswer) (json.RawMessage, error) {
 	return body.Result, nil
 }
 
-// managedStatus is the status of a refusal, also of a relay that has 200 for all.
+// managedStatus returns the status of a refusal, also of a relay that has 200
+// for all.
 func managedStatus(status int, text string) int {
 	if status >= 400 {
 		return status

@@ -18,9 +18,9 @@ type Memory struct {
 	key   func() nipae.ConversationKey // behind a closure, out of reach of fmt
 }
 
-// AsAgent is the memory of the client's identity for an owner, whose public key
-// is given in 64 lower-case hex digits. The error is ErrIdentity if the client
-// has none, or nipae.ErrKey.
+// AsAgent returns the memory of the client's identity for an owner, whose
+// public key is given in 64 lower-case hex digits. The error is ErrIdentity if
+// the client has none, or nipae.ErrKey.
 func (c *Client) AsAgent(owner string) (*Memory, error) {
 	key, err := c.conversation(owner)
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Client) AsAgent(owner string) (*Memory, error) {
 	return &Memory{c: c, agent: c.id.PubKey(), owner: owner, key: key}, nil
 }
 
-// AsOwner is the memory that an agent, given by its public key, keeps for the
-// client's identity. Writes fail with ErrReadOnly, unless the two are one.
+// AsOwner returns the memory that an agent, given by its public key, keeps for
+// the client's identity. Writes fail with ErrReadOnly, unless the two are one.
 func (c *Client) AsOwner(agent string) (*Memory, error) {
 	key, err := c.conversation(agent)
 	if err != nil {
@@ -47,10 +47,10 @@ func (c *Client) conversation(other string) (func() nipae.ConversationKey, error
 	return func() nipae.ConversationKey { return key }, err
 }
 
-// Agent is the public key of who writes.
+// Agent returns the public key of the memory's writer.
 func (m *Memory) Agent() string { return m.agent }
 
-// Owner is the public key of whom it is written for.
+// Owner returns the public key of the memory's reader.
 func (m *Memory) Owner() string { return m.owner }
 
 // Writable reports whether the client's key is the agent's, which alone writes.
@@ -64,12 +64,12 @@ func (m *Memory) writable() error {
 	return nil
 }
 
-// at is the filter for one slug.
+// at returns the filter for one slug.
 func (m *Memory) at(slug nipae.Slug) nostr.Filter {
 	return nipae.HeadFilter(m.key(), m.agent, m.owner, slug)
 }
 
-// all is the filter for everything of the pair.
+// all returns the filter for everything of the pair.
 func (m *Memory) all() nostr.Filter { return nipae.ListFilter(m.agent, m.owner) }
 
 // withDoubts adds the doubts about the list of relays to what became of a

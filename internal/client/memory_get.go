@@ -185,7 +185,7 @@ func (m *Memory) Graph(ctx context.Context) (nipae.Graph, Status, error) {
 	return nipae.Reach(heads.Heads()), status, nil
 }
 
-// everyHead is every head of a listing, tombstones too.
+// everyHead returns every head of a listing, tombstones too.
 func everyHead(l nipae.Listing) []*nostr.Event {
 	var events []*nostr.Event
 	for _, e := range append(l.Heads(), l.Tombstones...) {

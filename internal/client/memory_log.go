@@ -81,7 +81,7 @@ func (m *Memory) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Ve
 	return m.history(slug, each(ctx, targets, ask, func(t target, err error) kept { return kept{heads: late(t, err)} }))
 }
 
-// failure is where the first error is.
+// failure returns where the first error is.
 func (k *kept) failure() *error {
 	if k.heads.status.Err == nil && k.past.status.Err != nil && !errors.Is(k.past.status.Err, ErrNoHistory) {
 		return &k.past.status.Err

@@ -38,8 +38,8 @@ func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown in
 	return listingOf(heads), unknown, status, nil
 }
 
-// until are the versions that are not newer than an instant, of addresses of the pair
-// that have a head now, and of how many of these there is none.
+// until returns the versions that are not newer than an instant, of addresses
+// of the pair that have a head now, and of how many of these there is none.
 func (m *Memory) until(at int64, now, past []*nostr.Event) (events []*nostr.Event, unknown int) {
 	there, found := map[string]bool{}, map[string]bool{}
 	for _, ev := range now {
@@ -55,8 +55,8 @@ func (m *Memory) until(at int64, now, past []*nostr.Event) (events []*nostr.Even
 	return events, len(there) - len(found)
 }
 
-// bothRelays is what became of two questions at each relay, and whether one of them
-// answered the second.
+// bothRelays returns what became of two questions at each relay, and whether
+// one of them answered the second.
 func bothRelays(heads, past []RelayStatus) (relays []RelayStatus, shown bool) {
 	for _, r := range heads {
 		k := kept{heads: relayAnswer{status: r}, past: relayAnswer{status: RelayStatus{URL: r.URL, Complete: true}}}

@@ -64,7 +64,7 @@ func (m *Memory) versionAt(ctx context.Context, slug nipae.Slug, when When) (Ver
 	return v, status, err
 }
 
-// chosen is the version that a When names, with the errors of At.
+// chosen returns the version that a When names, with the errors of At.
 func chosen(versions []Version, when When, status Status) (Version, error) {
 	found, err := pick(versions, when)
 	switch {

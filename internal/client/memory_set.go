@@ -134,7 +134,7 @@ func (m *Memory) decide(ctx context.Context, status *Status, o SetOptions, readi
 	return d, nil
 }
 
-// headEvent is the event of the head that was read, nil for none.
+// headEvent returns the event of the head that was read, nil for none.
 func headEvent(reading nipae.Reading) *nostr.Event {
 	if reading.Head == nil {
 		return nil
@@ -142,7 +142,7 @@ func headEvent(reading nipae.Reading) *nostr.Event {
 	return reading.Head.Event
 }
 
-// reachedAt are the relays that answered a question.
+// reachedAt returns the relays that answered a question.
 func reachedAt(relays []RelayStatus) map[string]bool {
 	reached := map[string]bool{}
 	for _, r := range relays {

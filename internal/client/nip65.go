@@ -75,8 +75,8 @@ func (c *Client) discover(ctx context.Context, agent string, ask asking) error {
 	return nil
 }
 
-// relayLists are the versions of the agent's list that relays have, newest first,
-// and why there may be a newer one.
+// relayLists returns the versions of the agent's list that relays have, newest
+// first, and why there may be a newer one.
 func relayLists(ctx context.Context, targets []target, agent string, ask asking) (a Answers, unsure []RelayStatus, err error) {
 	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{nostr.KindRelayListMetadata}, Authors: []string{agent}})
 	for _, r := range a.Relays {
@@ -120,7 +120,7 @@ func (c *Client) LeftOut() []string {
 	return c.leftOut
 }
 
-// Doubts are why the relays that are asked may not be those of the agent's
+// Doubts returns why the relays that are asked may not be those of the agent's
 // newest list, or not all of them: relays that failed when Discover asked them
 // for it, and those that are too many.
 func (c *Client) Doubts() []RelayStatus {
@@ -129,7 +129,7 @@ func (c *Client) Doubts() []RelayStatus {
 	return c.unsure
 }
 
-// unsureOf says what it means that a relay failed.
+// unsureOf reports what it means that a relay failed.
 func unsureOf(r RelayStatus) error {
 	if r.Err == nil {
 		return errUnsure

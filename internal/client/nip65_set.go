@@ -73,7 +73,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 	return before, status, err
 }
 
-// listedRelays are the entries of a list that are relay URLs.
+// listedRelays returns the entries of a list that are relay URLs.
 func listedRelays(ev *nostr.Event) (out []ListedRelay) {
 	for _, tag := range ev.Tags {
 		if len(tag) < 2 || tag[0] != "r" {

@@ -25,8 +25,8 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// httpURL is the URL of an endpoint of a relay: its own with http for ws, the
-// path added to its path, and the query.
+// httpURL returns the URL of an endpoint of a relay: its own with http for ws,
+// the path added to its path, and the query.
 func httpURL(relay, path string, query url.Values) (string, error) {
 	u, err := url.Parse(relay)
 	if err != nil {
@@ -43,8 +43,8 @@ func (c *Client) signRequest(method, url string) (string, error) {
 	return c.signRequestWith(method, url, nil)
 }
 
-// signRequestWith is the Authorization header of a request (NIP-98): u is the URL
-// exactly as it is asked for.
+// signRequestWith returns the Authorization header of a request (NIP-98): u is
+// the URL exactly as it is asked for.
 func (c *Client) signRequestWith(method, url string, body []byte) (string, error) {
 	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()),
 		Tags: nostr.Tags{{"u", url}, {"method", method}}}

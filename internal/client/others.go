@@ -23,10 +23,10 @@ type Others struct {
 	Keys []string
 }
 
-// Others looks whether the pair has any memory, and if not, with whom the client's
-// key has. An empty memory that is met with the wrong owner, agent or key can so be
-// told from one that has not begun. The errors are ErrNoRelay and ErrPartial: one
-// relay that does not answer may know of more.
+// Others reports whether the pair has any memory, and if not, with whom the
+// client's key has. An empty memory that is met with the wrong owner, agent or
+// key can so be told from one that has not begun. The errors are ErrNoRelay and
+// ErrPartial: one relay that does not answer may know of more.
 func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
@@ -56,7 +56,7 @@ func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 	return Others{Keys: m.others(b.Events)}, status, nil
 }
 
-// others are the other halves of the pairs that engrams belong to.
+// others returns the other halves of the pairs that engrams belong to.
 func (m *Memory) others(events []*nostr.Event) []string {
 	var keys []string
 	for _, ev := range events {

@@ -181,7 +181,7 @@ func oneAddress(f nostr.Filter) bool {
 		len(f.Kinds) == 1 && nostr.IsReplaceableKind(f.Kinds[0]) && len(f.Authors) == 1 || len(f.IDs) == 1
 }
 
-// answer is what has come in so far.
+// answer returns what has come in so far.
 func (p *pager) answer(t target, err error, start time.Time) relayAnswer {
 	return relayAnswer{events: p.events, status: RelayStatus{
 		URL: t.url, Err: err, Events: len(p.events), Rejected: p.budget.rejected,

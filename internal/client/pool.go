@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errClosed says that the Client has been closed.
+// errClosed means that the Client has been closed.
 var errClosed = errors.New("the client is closed")
 
 // slot holds the one connection to a relay. Whoever has its token may look at

@@ -116,9 +116,9 @@ func (c *cluster) check(t *testing.T, relays []string, partial bool) {
 					t.Fatalf("list %s for %s: %v, %+v", agent, owner, err, status)
 				}
 				for _, slug := range propertySlugs {
-					want, known := c.truth[agent+owner+string(slug)]
+					want, ok := c.truth[agent+owner+string(slug)]
 					if got := find(all, slug); got != want {
-						t.Errorf("%s for %s: the list has %+v, want %+v (known %v)", agent, owner, got, want, known)
+						t.Errorf("%s for %s: the list has %+v, want %+v (known %v)", agent, owner, got, want, ok)
 					}
 				}
 			}

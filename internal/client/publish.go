@@ -101,7 +101,7 @@ func (c *Client) publishTo(ctx context.Context, t target, ev *nostr.Event, start
 	return s
 }
 
-// publishError is nil if some relay has the event.
+// publishError returns nil if some relay has the event.
 func publishError(all []PublishStatus) error {
 	order := make([]string, 0, len(all))
 	errs := make(map[string]error, len(all))
@@ -131,7 +131,7 @@ func publishError(all []PublishStatus) error {
 	return joined(ErrNoRelay, order, errs)
 }
 
-// timedOut are the relays that let a question time out.
+// timedOut returns the relays that let a question time out.
 func timedOut(relays []RelayStatus) map[string]bool {
 	slow := map[string]bool{}
 	for _, r := range relays {

@@ -216,7 +216,7 @@ func (c *Config) Said(key string) bool {
 	return ok
 }
 
-// Origin says where the value of a key came from: "default", "environment
+// Origin reports where the value of a key came from: "default", "environment
 // NAME", "flag --name" or "file PATH".
 func (c *Config) Origin(key string) string {
 	if from, ok := c.origins[key]; ok {

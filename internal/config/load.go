@@ -22,7 +22,7 @@ type Sources struct {
 	Serve bool     // the relay itself is to run with it: check what its ports and names need, too
 }
 
-// Path is the file that Load reads: "" is none.
+// Path returns the file that Load reads: "" is none.
 func (s Sources) Path() string {
 	if s.File != "" {
 		return s.File

@@ -24,25 +24,25 @@ func Options() []Option {
 	return out
 }
 
-// Flag is the command-line name without dashes: limits.filter_values is
+// Flag returns the command-line name without dashes: limits.filter_values is
 // limits-filter-values.
 func (o *Option) Flag() string {
 	return strings.NewReplacer(".", "-", "_", "-").Replace(o.Key)
 }
 
-// Env is the environment variable: limits.filter_values is
+// Env returns the environment variable: limits.filter_values is
 // ENGRAMD_LIMITS_FILTER_VALUES.
 func (o *Option) Env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(o.Key, ".", "_"))
 }
 
-// Default is the default as a TOML literal.
+// Default returns the default as a TOML literal.
 func (o *Option) Default() string { return o.value.defaultLiteral() }
 
-// Type says what the option takes, in words: "duration", "list of pubkeys".
+// Type reports what the option takes, in words: "duration", "list of pubkeys".
 func (o *Option) Type() string { return o.value.typeName() }
 
-// section is the TOML table the option stands in; "" is the top level.
+// section returns the TOML table the option stands in; "" is the top level.
 func (o *Option) section() string {
 	if s, _, ok := strings.Cut(o.Key, "."); ok {
 		return s
@@ -50,7 +50,7 @@ func (o *Option) section() string {
 	return ""
 }
 
-// name is the key within its table.
+// name returns the key within its table.
 func (o *Option) name() string { return o.Key[strings.LastIndexByte(o.Key, '.')+1:] }
 
 // value is one option's place in a Config.

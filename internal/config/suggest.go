@@ -12,8 +12,8 @@ var replaced = []struct{ key, now, why string }{
 	{"limits.live_total", "limits.live_bytes_total", "live filters are bounded in bytes of memory, no longer in values"},
 }
 
-// successor is the error for a key that was replaced; of is how an option is
-// called here (its key, flag or variable). nil is for any other name.
+// successor returns the error for a key that was replaced; of is how an option
+// is called here (its key, flag or variable). nil is for any other name.
 func successor(what, name string, of func(*Option) string) error {
 	for _, r := range replaced {
 		if of(&Option{Key: r.key}) == name {
@@ -60,7 +60,7 @@ func nearest(name string, known []string) string {
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// distance is the edit distance (Levenshtein) of two ASCII names.
+// distance returns the edit distance (Levenshtein) of two ASCII names.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

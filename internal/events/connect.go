@@ -40,8 +40,8 @@ func (p *Publisher) connect() (nc *nats.Conn, gone <-chan struct{}, err error) {
 	return nc, closed, nil
 }
 
-// login is the option for the credentials file. It is read again for each connection,
-// so that it can be renewed.
+// login returns the option for the credentials file. It is read again for each
+// connection, so that it can be renewed.
 func (o *Options) login() (nats.Option, error) {
 	jwt, err := readable(o.Credentials)
 	if err != nil {

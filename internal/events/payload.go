@@ -74,7 +74,7 @@ type message struct {
 	body    func(head) any // nil for a write
 }
 
-// content is the payload to be sent.
+// content returns the payload to be sent.
 func (m message) content() any {
 	h := head{Version: 1, Kind: m.kind, Time: m.at}
 	if m.body != nil {

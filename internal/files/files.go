@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// ErrLocked says that another process holds a lock.
+// ErrLocked means that another process holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
 // WritePrivate writes a text into a file that only its user can read: a new one, or

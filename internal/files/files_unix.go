@@ -47,8 +47,9 @@ func SyncDir(dir string) error {
 // ReadOnly reports whether an error says that a file system cannot be written.
 func ReadOnly(err error) bool { return errors.Is(err, unix.EROFS) }
 
-// Exposed says how others than its user may read a file, "" if they may not. What is
-// no regular file, a pipe for example, is nobody's business but the shell's.
+// Exposed reports how others than its user may read a file, "" if they may not.
+// What is no regular file, a pipe for example, is nobody's business but the
+// shell's.
 func Exposed(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {

@@ -25,8 +25,8 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// RemoveLocked gives the lock in a folder free and removes that: what is open cannot
-// be removed. Who sweeps it in between does the same.
+// RemoveLocked gives the lock in a folder free and removes that: what is open
+// cannot be removed. Who sweeps it in between does the same.
 func RemoveLocked(dir string, lock *os.File) error {
 	return errors.Join(lock.Close(), os.RemoveAll(dir))
 }
@@ -52,9 +52,9 @@ const readers = windows.FILE_READ_DATA | windows.GENERIC_READ | windows.GENERIC_
 // crowds are groups that a secret must not be readable for.
 var crowds = []windows.WELL_KNOWN_SID_TYPE{windows.WinWorldSid, windows.WinAuthenticatedUserSid, windows.WinBuiltinUsersSid, windows.WinBuiltinGuestsSid}
 
-// Exposed says how others than its user may read a file, "" if they may not: modes
-// mean nothing here, so the access list is looked at. What is no regular file, a pipe
-// for example, is nobody's business but the shell's.
+// Exposed reports how others than its user may read a file, "" if they may not:
+// modes mean nothing here, so the access list is looked at. What is no regular
+// file, a pipe for example, is nobody's business but the shell's.
 func Exposed(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {

@@ -35,10 +35,10 @@ func (c *Case) shows(e *Subject) bool {
 	return true
 }
 
-// CasesAskedFor are the contracts that a filter names, if it can matter whether
-// they are cases of the reader: nil for a reader who has proved nothing, for a
-// filter that names no contract memory, and where every reader who names a
-// contract may read all that a case would show.
+// CasesAskedFor returns the contracts that a filter names, if it can matter
+// whether they are cases of the reader: nil for a reader who has proved
+// nothing, for a filter that names no contract memory, and where every reader
+// who names a contract may read all that a case would show.
 func (t *Table) CasesAskedFor(r Reader, f nostr.Filter) []string {
 	if r.Empty() || t.rights[Contract]&(byD|byAnyone) != 0 {
 		return nil

@@ -44,7 +44,7 @@ var rules = [...]struct {
 	Ruled:    {"deletion", byAuthor},
 }
 
-// String is the name of the class's rule, the label that metrics use:
+// String returns the name of the class's rule, the label that metrics use:
 // "open", "engram", …, "configured" for every configured rule, and "unknown"
 // for a number that no version has given a meaning.
 func (c Class) String() string {

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/nbd-wtf/go-nostr"
 
-// ScopeFor is the first check: may this reader ask this filter? It returns
+// ScopeFor returns the first check: may this reader ask this filter? It returns
 // what the filter is granted, for the store and for the second check, or a
 // *[Refusal]. A request is refused as a whole when one of its filters is.
 //
@@ -63,7 +63,7 @@ func (t *Table) wildcardScope(r Reader, f nostr.Filter) (Scope, error) {
 	}, nil
 }
 
-// satisfied says which of the ways to a gated event the filter goes.
+// satisfied reports which of the ways to a gated event the filter goes.
 func satisfied(r Reader, f nostr.Filter) rights {
 	var met rights
 	if len(f.IDs) > 0 {

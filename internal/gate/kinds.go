@@ -52,7 +52,7 @@ type exception struct {
 	Class Class
 }
 
-// classes are the gated classes that events of the kind may have.
+// classes returns the gated classes that events of the kind may have.
 func (e *entry) classes() classSet {
 	set := setOf(e.Class)
 	for _, x := range e.Except {

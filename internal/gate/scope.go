@@ -54,11 +54,11 @@ func (s Scope) Under(t *Table) Scope {
 	return s
 }
 
-// CanRead is the second check, made for every event that leaves, by any way,
-// at the moment it leaves: the event is open, or the reader is a party, or the
-// filter named its id or its contract and the rule takes that for a key, or the
-// event is part of a case of the reader's that the filter named. The
-// event must be one that the scope's filter matches. It does not allocate.
+// CanRead returns the second check, made for every event that leaves, by any
+// way, at the moment it leaves: the event is open, or the reader is a party, or
+// the filter named its id or its contract and the rule takes that for a key, or
+// the event is part of a case of the reader's that the filter named. The event
+// must be one that the scope's filter matches. It does not allocate.
 func (s Scope) CanRead(e Subject) bool {
 	if s.table != nil && s.table.private && s.reader.Empty() && !s.all {
 		return false // it was granted before a reload

@@ -67,7 +67,7 @@ func Surfaces() []Surface {
 	return all
 }
 
-// String is the metric label of the surface, "unknown" for none of them.
+// String returns the metric label of the surface, "unknown" for none of them.
 func (s Surface) String() string {
 	if s == 0 || s >= surfaceEnd {
 		return "unknown"

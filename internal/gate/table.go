@@ -112,7 +112,7 @@ func (t *Table) PartiesOnly() *Table {
 	return &strict
 }
 
-// rightsOf gives an unknown class no rights at all: it is read by nobody.
+// rightsOf returns the rights of a class. An unknown class has none: nobody reads it.
 func (t *Table) rightsOf(c Class) rights {
 	if t == nil || c >= classCount {
 		return 0

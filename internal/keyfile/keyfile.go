@@ -12,9 +12,10 @@ import (
 )
 
 var (
-	// ErrExposed says that others than the file's owner and group may read it.
+	// ErrExposed means that others than the file's owner and group may read it.
 	ErrExposed = errors.New("the key file can be read by every user: chmod 600 it")
-	// ErrShape says that a path is not that of a regular file of the size of a key file.
+	// ErrShape means that a path is not that of a regular file of the size of a
+	// key file.
 	ErrShape = errors.New("not a key file")
 )
 
@@ -64,7 +65,8 @@ func Create(path string, text []byte) error {
 // next is what the name of a file ends with that is to take another one's place.
 const next = ".next"
 
-// Next is the path at which Stage puts what is to take the place of the file at path.
+// Next returns the path at which Stage puts what is to take the place of the
+// file at path.
 func Next(path string) string { return path + next }
 
 // Stage writes what is to take the place of the file at path, beside it and durable. What was staged before is gone.

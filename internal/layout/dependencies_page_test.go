@@ -68,7 +68,7 @@ func parseDependencies(text string) dependencies {
 			continue
 		}
 		path, row, err := parseRow(line)
-		if _, twice := p.rows[path]; err == nil && twice {
+		if _, ok := p.rows[path]; err == nil && ok {
 			err = fmt.Errorf("%s is listed twice", path)
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func (p *dependencies) faults(linked map[string]module) (out []string) {
 		say("it does not say of which day the last releases are")
 	}
 	for _, path := range slices.Sorted(maps.Keys(linked)) {
-		row, there := p.rows[path]
+		row, ok := p.rows[path]
 		want := linked[path]
 		if want.dated == "" { // the module cache does not know
 			want.dated = row.dated
@@ -130,21 +130,21 @@ func (p *dependencies) faults(linked map[string]module) (out []string) {
 		if want.last, want.why = row.last, row.why; want.why == "" {
 			want.why = "what for"
 		}
-		if !there || row.version != want.version || row.dated != want.dated || !slices.Equal(row.in, want.in) || row.why == "" {
+		if !ok || row.version != want.version || row.dated != want.dated || !slices.Equal(row.in, want.in) || row.why == "" {
 			say("it needs the row\n%s(make releases looks up the last release)", formatRow(path, want))
 		}
-		lags := there && row.last != (release{}) && row.last.version != want.version
+		lags := ok && row.last != (release{}) && row.last.version != want.version
 		if listed := slices.Contains(p.lagging, path); lags != listed {
 			say("%s is at %s, its last release is %s: it must say why under %q, and only then", path, want.version, row.last, strings.TrimSpace(laggingHeading))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(p.rows)) {
-		if _, there := linked[path]; !there {
+		if _, ok := linked[path]; !ok {
 			say("it lists %s, which no program links", path)
 		}
 	}
 	for _, path := range p.lagging {
-		if _, there := p.rows[path]; !there {
+		if _, ok := p.rows[path]; !ok {
 			say("it says why %s is not at its last release, and has no row of it", path)
 		}
 	}

@@ -114,8 +114,8 @@ func TestImportsGoDownwards(t *testing.T) {
 		if isSupport(name) {
 			continue
 		}
-		may, known := allowed[name]
-		if !known {
+		may, ok := allowed[name]
+		if !ok {
 			t.Errorf("package %s has no place in the layout: add it to allowed and to ARCHITECTURE.md", name)
 			continue
 		}

@@ -50,7 +50,7 @@ func (p *dependencies) refreshed(linked map[string]module, last func(path string
 		if strings.HasPrefix(line, "| `") {
 			path, row, err = parseRow(line)
 		}
-		if m, there := linked[path]; there && err == nil {
+		if m, ok := linked[path]; ok && err == nil {
 			row.version, row.in = m.version, slices.Clone(m.in)
 			if m.dated != "" {
 				row.dated = m.dated

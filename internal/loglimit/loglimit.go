@@ -60,7 +60,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// subject is the error that a line is about, nil for none, and how many events it says that it concerns.
+// subject returns the error that a line is about, nil for none, and how many
+// events it says that it concerns.
 func subject(r slog.Record) (err error, events int64) {
 	r.Attrs(func(a slog.Attr) bool {
 		v := a.Value.Resolve()

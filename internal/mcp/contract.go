@@ -150,7 +150,7 @@ func contractEntryOf(c client.Contract, e client.ContractEntry) entryOut {
 	return out
 }
 
-// contractAnswer says how an operation on contracts went.
+// contractAnswer reports how an operation on contracts went.
 func contractAnswer(status client.Status) answer {
 	return answer{Partial: status.Partial, Warnings: complaints(status)}
 }
@@ -232,7 +232,7 @@ func guardContract(allow bool, texts ...string) error {
 	return nil
 }
 
-// entryFilter is what contract_read and contract_search choose by.
+// entryFilter returns what contract_read and contract_search choose by.
 func entryFilter(t, visibility, author, query string) client.EntryFilter {
 	return client.EntryFilter{Type: t, Visibility: visibility, Author: cmp.Or(client.PubKeyOf(author), author), Query: query}
 }

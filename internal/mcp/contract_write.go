@@ -50,7 +50,8 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	})
 }
 
-// keyOrName is a public key in hex where the text is one, else the name that it is.
+// keyOrName returns a public key in hex where the text is one, else the name
+// that it is.
 func keyOrName(text string) string {
 	text = strings.TrimSpace(text)
 	return cmp.Or(client.PubKeyOf(text), text)

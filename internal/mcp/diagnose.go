@@ -90,7 +90,7 @@ func (s *Server) diagnose(a *about) *Failure {
 	return plain(a.error)
 }
 
-// plain are the failures that need no relay.
+// plain returns the failures that need no relay.
 func plain(err error) *Failure {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
@@ -222,7 +222,7 @@ func (s *Server) wrongPair(a *about) *Failure {
 		of, by, strings.Join(npubs(a.others.Keys), ", ")), Action: "Do not begin a memory anew. Tell the user."}
 }
 
-// npubs are a few public keys as people know them.
+// npubs returns a few public keys as people know them.
 func npubs(keys []string) []string {
 	const most = 5
 	var out []string
@@ -247,7 +247,7 @@ func nothingWritten(a *about) string {
 	return ""
 }
 
-// name is a slug in a sentence.
+// name returns a slug in a sentence.
 func name(slug nipae.Slug) string {
 	if slug == "" {
 		return "this agent's memory"

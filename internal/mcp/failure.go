@@ -58,7 +58,7 @@ type theirs struct {
 	ID        string `json:"id"`
 }
 
-// Error is the text that an agent reads.
+// Error returns the text that an agent reads.
 func (f *Failure) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", f.Code, f.Message)

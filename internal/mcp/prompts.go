@@ -34,7 +34,7 @@ func (s *Server) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPro
 		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
 }
 
-// section is the core profile as a section of a prompt.
+// section returns the core profile as a section of a prompt.
 func (s *Server) section(ctx context.Context) (string, error) {
 	return reading(ctx, s, func(ctx context.Context) (string, error) {
 		e, status, err := s.entry(ctx, nipae.Core, nil)

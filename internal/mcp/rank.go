@@ -115,8 +115,8 @@ func look(e client.Entry, terms []string) (match, []float64) {
 	return m, weight
 }
 
-// fit is how well a folded term fits at its best in a folded text, how often it
-// is there, and where first.
+// fit returns how well a folded term fits at its best in a folded text, how
+// often it is there, and where first.
 func fit(text, term string) (best float64, times, first int) {
 	for from := 0; times < maxOccurrences; times++ {
 		i := strings.Index(text[from:], term)

@@ -66,7 +66,7 @@ func begins(slug, prefix string) bool {
 	return strings.HasPrefix(slug, prefix) || !strings.HasPrefix(prefix, "mem/") && strings.HasPrefix(slug, "mem/"+prefix)
 }
 
-// everything is the whole memory.
+// everything returns the whole memory.
 func (s *Server) everything(ctx context.Context) (client.Listing, client.Status, error) {
 	type all struct {
 		client.Listing
@@ -152,7 +152,7 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 	})
 }
 
-// entry is the current version of a record, or an earlier one.
+// entry returns the current version of a record, or an earlier one.
 func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) (client.Entry, client.Status, error) {
 	var e client.Entry
 	var status client.Status

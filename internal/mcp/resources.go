@@ -45,8 +45,8 @@ func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest) (*s
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: textType, Text: got.Text, Meta: meta}}}, nil
 }
 
-// asError is a Failure where MCP has errors only: that of a resource that is not
-// there, or an internal one.
+// asError returns a Failure where MCP has errors only: that of a resource that
+// is not there, or an internal one.
 func asError(err error, uri string) error {
 	f, ok := err.(*Failure)
 	if !ok {

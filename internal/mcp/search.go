@@ -96,7 +96,7 @@ func snippets(text string, at []int) []snippetOut {
 	return out
 }
 
-// unfolded is where a byte of the folded text is in the text.
+// unfolded returns where a byte of the folded text is in the text.
 func unfolded(text string, place int) int {
 	for i, r := range text {
 		if place <= 0 {
@@ -107,8 +107,8 @@ func unfolded(text string, place int) int {
 	return len(text)
 }
 
-// around is the text around a place, cut between words where there are any, and
-// where it ends.
+// around returns the text around a place, cut between words where there are
+// any, and where it ends.
 func around(text string, middle int) (snippetOut, int) {
 	start, end := max(0, middle-aroundSnippet), min(len(text), middle+aroundSnippet)
 	for start > 0 && !utf8.RuneStart(text[start]) {

@@ -21,9 +21,9 @@ type Snapshot struct {
 }
 
 var (
-	// ErrNothing says that there is no memory to make a snapshot of.
+	// ErrNothing means that there is no memory to make a snapshot of.
 	ErrNothing = errors.New("there is no memory to make a snapshot of")
-	// ErrInUse says that somebody else is at the agent's snapshots.
+	// ErrInUse means that somebody else is at the agent's snapshots.
 	ErrInUse = errors.New("the agent's snapshots are in use")
 )
 

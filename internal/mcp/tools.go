@@ -14,8 +14,8 @@ const (
 	repeats                 // may take something away, each time
 )
 
-// annotated are the hints that MCP has for an effect. The world of a memory is
-// closed: its relays are those that are configured.
+// annotated returns the hints that MCP has for an effect. The world of a memory
+// is closed: its relays are those that are configured.
 func annotated(e effect, title string) *sdk.ToolAnnotations {
 	no, destroys := false, e == overrides || e == repeats
 	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: e == looks, DestructiveHint: &destroys,

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// anonymous is what the process has in memory that no file stands behind, as
-// Linux says; 0 where it does not.
+// anonymous returns what the process has in memory that no file stands behind,
+// as Linux says; 0 where it does not.
 func anonymous() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -31,10 +31,10 @@ type Usage struct {
 	Collections int64 // so far
 }
 
-// Foreign is what C has allocated.
+// Foreign returns what C has allocated.
 func (u Usage) Foreign() int64 { return max(0, u.Anon-u.Go) }
 
-// Needed is what no collection could free.
+// Needed returns what no collection could free.
 func (u Usage) Needed() int64 { return u.Live + u.Other + u.Foreign() }
 
 // Options are how a Watch is made; zero fields are the process itself.
@@ -140,7 +140,7 @@ func pressed(u Usage, limit int64) bool { return float64(u.Needed()) > Pressure*
 // Pressed reports whether more is in use than nine tenths of the limit.
 func (w *Watch) Pressed() bool { return w.pressed.Load() }
 
-// Limit is the limit in bytes, 0 for none.
+// Limit returns the limit in bytes, 0 for none.
 func (w *Watch) Limit() int64 {
 	if limit := w.limit.Load(); limit != math.MaxInt64 {
 		return limit
@@ -148,7 +148,7 @@ func (w *Watch) Limit() int64 {
 	return 0
 }
 
-// Needed is what was in use at the last look, in bytes.
+// Needed returns what was in use at the last look, in bytes.
 func (w *Watch) Needed() int64 { return w.needed.Load() }
 
 // The metrics of the runtime that a Usage is made of.

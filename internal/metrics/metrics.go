@@ -158,7 +158,7 @@ func (m *Metrics) ReloadDone(ok bool) {
 	m.reloads.WithLabelValues(okOr(ok, "refused")).Inc()
 }
 
-// seconds is what histograms take.
+// seconds returns what histograms take.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func okOr(ok bool, otherwise string) string {

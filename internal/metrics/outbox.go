@@ -79,7 +79,8 @@ func targetOf(relay int) string {
 	return "remote"
 }
 
-// placeOf says which further relay: its place in contracts.publish_to, as engramd outbox ls shows it too.
+// placeOf reports which further relay: its place in contracts.publish_to, as
+// engramd outbox ls shows it too.
 func placeOf(relay int) string {
 	if relay == 0 {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Banned is why a key may write no event, whatever it is; "" for one that may.
+// Banned returns why a key may write no event, whatever it is; "" for one that
+// may.
 func (l *Live) Banned(_ context.Context, key string) string {
 	switch p := l.current.Load(); {
 	case p == nil:
@@ -19,8 +20,9 @@ func (l *Live) Banned(_ context.Context, key string) string {
 	return ""
 }
 
-// Unlisted is why the lists of writers do not let a key write, with what vouches
-// for it beside events; "" for one that may. It is for what no event says.
+// Unlisted returns why the lists of writers do not let a key write, with what
+// vouches for it beside events; "" for one that may. It is for what no event
+// says.
 func (l *Live) Unlisted(ctx context.Context, key string) string {
 	p := l.current.Load()
 	if p == nil {

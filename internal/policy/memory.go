@@ -57,7 +57,7 @@ func (m *memory) attestedOwner(ev *nostr.Event) (owner string, err error) {
 	return a.owner, nil
 }
 
-// verify is a.verify with the same memory.
+// verify returns a.verify with the same memory.
 func (m *memory) verify(a attestation) error {
 	m.mu.Lock()
 	_, known := m.attested.get(a)

@@ -55,7 +55,7 @@ func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
 	return ev.PubKey + " by " + who.Share
 }
 
-// charges are what an event costs; the author's come last.
+// charges returns what an event costs; the author's come last.
 func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Charge {
 	if who.Exempt || who == (share.Who{}) {
 		r = Rates{Key: r.Key}
@@ -89,8 +89,8 @@ func rateText(who string, r share.Rate, what string) string {
 		strconv.Itoa(r.Burst) + " at once, here; slow down"
 }
 
-// indexRows is how many rows of the tag index an event makes at most: one for
-// each single-letter tag with a value, and none if it is not stored.
+// indexRows returns how many rows of the tag index an event makes at most: one
+// for each single-letter tag with a value, and none if it is not stored.
 func indexRows(ev *nostr.Event) (n int) {
 	if nostr.IsEphemeralKind(ev.Kind) {
 		return 0

@@ -117,7 +117,7 @@ func (p *Policy) attestedFor(ctx context.Context, ev *nostr.Event, owners []stri
 	return false, "the auth tag on the event does not count: " + reasonOf(err)
 }
 
-// reasonOf is the reason alone of an ErrAttestation.
+// reasonOf returns the reason alone of an ErrAttestation.
 func reasonOf(err error) string {
 	var u unattested
 	if errors.As(err, &u) {

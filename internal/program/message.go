@@ -17,7 +17,7 @@ import (
 	"engramd/internal/wire"
 )
 
-// question is the line that asks about an event.
+// question returns the line that asks about an event.
 func (o *Options) question(ctx context.Context, ev *nostr.Event, now time.Time) []byte {
 	line := append(make([]byte, 0, len(ev.Content)+1024), `{"type":"new","event":`...)
 	line = wire.AppendEvent(line, ev)
@@ -31,7 +31,7 @@ func (o *Options) question(ctx context.Context, ev *nostr.Event, now time.Time) 
 	return append(oneLine(line), "}\n"...)
 }
 
-// source says where an event came from. What has no address the relay itself
+// source reports where an event came from. What has no address the relay itself
 // brings, out of what it stored: an entry that its outbox tries again.
 func source(addr netip.Addr) (kind, info string) {
 	addr = addr.Unmap().WithZone("")
@@ -44,8 +44,8 @@ func source(addr netip.Addr) (kind, info string) {
 	return "IP6", addr.String()
 }
 
-// authed is the key that the writer has proved: the author's, if it is among
-// several, because that is what a program compares it with.
+// authed returns the key that the writer has proved: the author's, if it is
+// among several, because that is what a program compares it with.
 func (o *Options) authed(ctx context.Context, author string) string {
 	reader := o.Reader(ctx)
 	switch keys := reader.Keys(); {
@@ -107,8 +107,8 @@ const maxMessage = 400
 // use. Not duplicate, which says that the relay has the event.
 var prefixes = []string{"auth-required", "blocked", "error", "invalid", "mute", "pow", "rate-limited", "restricted"}
 
-// message is a program's reason as the OK has it: with a prefix, in one line,
-// not too long.
+// message returns a program's reason as the OK has it: with a prefix, in one
+// line, not too long.
 func message(msg string) string {
 	msg = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

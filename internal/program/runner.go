@@ -101,7 +101,7 @@ func (r *runner) once(ctx context.Context) (worked bool, err error) {
 	return t.speaks(), err
 }
 
-// errDown says that no process runs just now.
+// errDown means that no process runs just now.
 var errDown = errors.New("the write policy program does not run")
 
 // ask asks about an event, when its turn has come.

@@ -258,8 +258,8 @@ func (t *talk) watch() {
 	}
 }
 
-// left is how much time the process has for the question that leads, if there
-// is one. An interpreter may need a while before its first answer.
+// left returns how much time the process has for the question that leads, if
+// there is one. An interpreter may need a while before its first answer.
 func (t *talk) left() (left time.Duration, waits bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

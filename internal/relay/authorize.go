@@ -62,8 +62,8 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 	return granted, nil
 }
 
-// cases are those of the reader among the contracts that are named. The gate looks
-// at nothing that is stored: it is told.
+// cases returns those of the reader among the contracts that are named. The
+// gate looks at nothing that is stored: it is told.
 func (r *Relay) cases(ctx context.Context, reader gate.Reader, named []string) ([]gate.Case, error) {
 	if len(named) == 0 {
 		return nil, nil
@@ -92,8 +92,9 @@ func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.
 	return nil
 }
 
-// CanRead is the gate's second check for one live delivery, under the table in
-// force now: a subscription opened before a reload does not outlive the rules.
+// CanRead returns the gate's second check for one live delivery, under the
+// table in force now: a subscription opened before a reload does not outlive
+// the rules.
 func (r *Relay) CanRead(scope gate.Scope, d *Delivery) bool {
 	table := r.table.Load()
 	if d.Subject.Class == gate.Open && !table.AuthRequired() {

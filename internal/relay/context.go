@@ -66,7 +66,7 @@ func WithAddr(ctx context.Context, addr netip.Addr) context.Context {
 	return context.WithValue(ctx, addrKey, addr)
 }
 
-// AddrFrom is the client's address; invalid where there is none (imports).
+// AddrFrom returns the client's address; invalid where there is none (imports).
 func AddrFrom(ctx context.Context) netip.Addr {
 	addr, _ := ctx.Value(addrKey).(netip.Addr)
 	return addr

@@ -6,8 +6,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Count is the exact number of distinct events that the filters match and the
-// reader may know of (NIP-45). It ignores limit.
+// Count returns the exact number of distinct events that the filters match and
+// the reader may know of (NIP-45). It ignores limit.
 func (r *Relay) Count(ctx context.Context, granted []Granted) (int64, error) {
 	asks := make([]store.Ask, len(granted))
 	for i, g := range granted {

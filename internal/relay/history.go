@@ -82,7 +82,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	return v, nil
 }
 
-// filter is the question as hooks see it.
+// filter returns the question as hooks see it.
 func (q HistoryQuery) filter() nostr.Filter {
 	f := nostr.Filter{Kinds: []int{q.Kind}, Authors: []string{q.Author}, Until: q.Until, Limit: q.Limit}
 	if q.D != nil {

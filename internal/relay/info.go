@@ -25,7 +25,8 @@ type Info struct {
 // software says what runs here. NIP-11 wants a URL: this is a package URL (purl), since there is no page of the project's.
 const software = "pkg:generic/engramd"
 
-// Self is the relay's own key, 64 hex digits, for the field "self" of NIP-11; "" for none.
+// Self returns the relay's own key, 64 hex digits, for the field "self" of
+// NIP-11; "" for none.
 func (r *Relay) Self() string { return r.self() }
 
 // SetInfo replaces what NIP-11 says.
@@ -50,8 +51,8 @@ func (r *Relay) SupportedNIPs() []any {
 	return append(nips, 98)
 }
 
-// Info is the NIP-11 document. khatru's OverwriteRelayInformation hooks have
-// the last word.
+// Info returns the NIP-11 document. khatru's OverwriteRelayInformation hooks
+// have the last word.
 func (r *Relay) Info(req *http.Request) nip11.RelayInformationDocument {
 	info, limits := r.info.Load(), r.limits.Load()
 	doc := nip11.RelayInformationDocument{
@@ -84,7 +85,8 @@ func (r *Relay) Info(req *http.Request) nip11.RelayInformationDocument {
 	return doc
 }
 
-// retentionDocument is a rule as NIP-11 has it. Kinds are always named: what a rule does not touch is not in it.
+// retentionDocument returns a rule as NIP-11 has it. Kinds are always named:
+// what a rule does not touch is not in it.
 func retentionDocument(rule retention.Rule) *nip11.RelayRetentionDocument {
 	doc := &nip11.RelayRetentionDocument{Time: int64(rule.Age / time.Second), Count: int(rule.Count)}
 	for _, kinds := range rule.Kinds {

@@ -29,7 +29,7 @@ func (r *Relay) committed(batch []store.Committed) {
 	}
 }
 
-// Undelivered is how many committed batches wait for live delivery.
+// Undelivered returns how many committed batches wait for live delivery.
 func (r *Relay) Undelivered() int {
 	r.backlog.mu.Lock()
 	defer r.backlog.mu.Unlock()

@@ -32,7 +32,7 @@ func (n Names) Endpoint(raw, endpoint string) (query string, ours bool) {
 	return "", false
 }
 
-// HTTP is the relay's first name as the URL that endpoints are below.
+// HTTP returns the relay's first name as the URL that endpoints are below.
 func (n Names) HTTP() string {
 	first, _, _ := strings.Cut(wsToHTTP(n[0]), "?")
 	return strings.TrimSuffix(first, "/")

@@ -2,6 +2,13 @@
 // Begin), Authorize, Stored and Count here. Policies are khatru hooks on a
 // *khatru.Relay; its websocket loop, deletion, expiry and live dispatch are not
 // used (docs/khatru.md says why).
+//
+// Committed batches reach live delivery in the order of commits (live.go). It never
+// waits for a client, and the writer never waits for it: what waits in between is
+// bounded, and beyond the bound every subscription is closed, because none may miss
+// an event silently. Owners' attestations that come beside events live as long as
+// the connection or request and are never stored (attest.go). For a share that has
+// named too many contract ids that show it nothing, no more are looked up (guess.go).
 package relay
 
 import (
@@ -116,8 +123,9 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	return r, nil
 }
 
-// Attach gives the relay its store and starts live dispatch. It refuses khatru
-// hooks that nothing here would call, so that no policy is silently ignored.
+// Attach gives the relay its store and starts live dispatch. It refuses
+// khatru hooks that nothing here would call, so that no policy is silently
+// ignored.
 func (r *Relay) Attach(s Store) error {
 	if err := r.unsupportedHooks(); err != nil {
 		return err
@@ -141,7 +149,7 @@ func (r *Relay) Close() {
 // and document; nothing is dropped.
 func (r *Relay) SetTable(t *gate.Table) { r.table.Store(t) }
 
-// Table is the read rules in force.
+// Table returns the read rules in force.
 func (r *Relay) Table() *gate.Table { return r.table.Load() }
 
 // SetLimits replaces the result limits.
@@ -150,7 +158,7 @@ func (r *Relay) SetLimits(l Limits) {
 	r.limits.Store(&l)
 }
 
-// Names are the relay's own websocket URLs, canonical.
+// Names returns the relay's own websocket URLs, canonical.
 func (r *Relay) Names() Names { return r.names }
 
 // Ready reports whether the database takes writes.

@@ -52,7 +52,7 @@ type Instant struct {
 	restores int64 // that had taken effect
 }
 
-// Now is a state that no query is older than.
+// Now returns a state that no query is older than.
 func (r *Relay) Now() Instant {
 	restores := r.store.Restores() // first: what it brings is below no number taken before it
 	return Instant{Seq: r.store.LastSeq(), restores: restores}
@@ -226,7 +226,7 @@ func (st *Stream) pop(ctx context.Context, maxRows, maxBytes int) (store.Row, bo
 	return row, true, nil
 }
 
-// before is the order of NIP-01: newest first, ties by lowest id.
+// before returns the order of NIP-01: newest first, ties by lowest id.
 func before(a, b store.Row) bool {
 	if a.CreatedAt != b.CreatedAt {
 		return a.CreatedAt > b.CreatedAt
@@ -261,7 +261,7 @@ func (src *source) fill(ctx context.Context, st *Stream, maxRows, maxBytes int) 
 	return nil
 }
 
-// nextHits gives the next page of the first search filter that has one.
+// nextHits returns the next page of the first search filter that has one.
 func (st *Stream) nextHits(ctx context.Context, maxRows, maxBytes int) ([]store.Row, bool, error) {
 	if st.shown == nil {
 		st.shown = make(map[[32]byte]struct{})

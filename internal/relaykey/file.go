@@ -26,15 +26,16 @@ const envPrefix = "env:"
 const maxKeys = 32
 
 var (
-	// ErrKey says that a text is no key file. It does not repeat it.
+	// ErrKey means that a text is no key file. It does not repeat it.
 	ErrKey = errors.New("not a relay key: want 64 hex digits on a line, the relay's key first, former ones below it")
-	// ErrOther says that the key is not the one that the database knows as the relay's.
+	// ErrOther means that the key is not the one that the database knows as the
+	// relay's.
 	ErrOther = errors.New("this is not the identity key of this relay")
-	// ErrLost says that the database knows a key whose file is not there.
+	// ErrLost means that the database knows a key whose file is not there.
 	ErrLost = errors.New("the relay's identity key is missing")
-	// ErrUnset says that the environment variable of the key is not set.
+	// ErrUnset means that the environment variable of the key is not set.
 	ErrUnset = errors.New("not set")
-	// ErrEnv says that an environment variable cannot be changed from here.
+	// ErrEnv means that an environment variable cannot be changed from here.
 	ErrEnv = errors.New("the key is in an environment variable, which only you can change")
 )
 
@@ -118,7 +119,7 @@ func keysOf(text string, err error) ([]Key, error) {
 	return keys, err
 }
 
-// fileText is a key file with these keys in it.
+// fileText returns a key file with these keys in it.
 func fileText(keys []Key) []byte {
 	text := []byte("# Identity key of this relay. Keep a copy with the backups, apart from the database.\n")
 	for i, k := range keys {

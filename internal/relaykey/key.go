@@ -48,10 +48,10 @@ func makeKey(seed []byte, random io.Reader) (Key, error) {
 	return newKey(raw) // fails for 1 of 2^127
 }
 
-// PubKey is the public key, 64 lower-case hex digits.
+// PubKey returns the public key, 64 lower-case hex digits.
 func (k Key) PubKey() string { return k.pubkey }
 
-// String is the public key.
+// String returns the public key.
 func (k Key) String() string { return k.pubkey }
 
 var errSign = errors.New("the relay's key does not sign it")

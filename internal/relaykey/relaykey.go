@@ -56,7 +56,7 @@ type Ring struct {
 	changing sync.Mutex            // held by what changes the keys
 }
 
-// ErrNotHeld says that the secret of a key is not here.
+// ErrNotHeld means that the secret of a key is not here.
 var ErrNotHeld = errors.New("the secret of this relay key is not here")
 
 // Open finds the relay's key, or makes it where the database knows none and the setting is Auto, and finishes a rotation
@@ -86,8 +86,10 @@ func Open(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	return r, nil
 }
 
-// Beside is the ring of a process that reads beside the relay: it finds the keys as Open does, and makes and changes
-// nothing. Without the secret it trusts and does not sign: then the error says why, and the ring is there all the same.
+// Beside returns the ring of a process that reads beside the relay: it finds
+// the keys as Open does, and makes and changes nothing. Without the secret it
+// trusts and does not sign: then the error says why, and the ring is there all
+// the same.
 func Beside(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	r := &Ring{o: o, place: o.place(), reg: reg}
 	known, err := inUse(ctx, reg)
@@ -109,7 +111,7 @@ func Beside(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	return r, nil
 }
 
-// inUse is the key that the database knows as the relay's; "" for none.
+// inUse returns the key that the database knows as the relay's; "" for none.
 func inUse(ctx context.Context, reg Register) (string, error) {
 	all, err := reg.RelayKeys(ctx)
 	if err != nil {
@@ -162,7 +164,8 @@ func (r *Ring) begin() (keys []Key, err error) {
 	return keys, r.place.wrap(err)
 }
 
-// misfit says what is wrong with keys, or with reading them, where the database knows another one.
+// misfit reports what is wrong with keys, or with reading them, where the
+// database knows another one.
 func misfit(keys []Key, err error, known string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -198,7 +201,8 @@ func Look(o Options, known string) error {
 	return p.wrap(misfit(keys, err, known))
 }
 
-// Held are the public keys, in hex, whose secrets are in the file or the variable; none where it cannot be read.
+// Held returns the public keys, in hex, whose secrets are in the file or the
+// variable; none where it cannot be read.
 func Held(o Options) (pubkeys []string) {
 	keys, err := o.place().keys()
 	if err != nil {
@@ -210,7 +214,7 @@ func Held(o Options) (pubkeys []string) {
 	return pubkeys
 }
 
-// Source says where the key is: a path, or "environment variable NAME".
+// Source reports where the key is: a path, or "environment variable NAME".
 func (r *Ring) Source() string { return r.place.name }
 
 // Source says the same of options.
@@ -223,10 +227,10 @@ func (r *Ring) held() []Key {
 	return *r.keys.Load()
 }
 
-// PubKey is the relay's key, 64 lower-case hex digits; "" for a nil Ring.
+// PubKey returns the relay's key, 64 lower-case hex digits; "" for a nil Ring.
 func (r *Ring) PubKey() string { return r.Key().pubkey }
 
-// Key is the relay's key as it is now; it stays the same after a rotation.
+// Key returns the relay's key as it is now; it stays the same after a rotation.
 func (r *Ring) Key() Key {
 	if keys := r.held(); len(keys) > 0 {
 		return keys[0]
@@ -253,8 +257,8 @@ func (r *Ring) Holds(pubkey string) bool {
 	return slices.ContainsFunc(r.held(), func(k Key) bool { return k.pubkey == pubkey })
 }
 
-// Trusted are the public keys, in hex, whose signatures are the relay's own: the one in use, and the former ones that were
-// not revoked.
+// Trusted returns the public keys, in hex, whose signatures are the relay's
+// own: the one in use, and the former ones that were not revoked.
 func (r *Ring) Trusted(ctx context.Context) (trusted []string, err error) {
 	all, err := r.reg.RelayKeys(ctx)
 	if err != nil {

@@ -55,7 +55,7 @@ func (r *Ring) Rotate(ctx context.Context, revoke bool) (Change, error) {
 	return c, nil
 }
 
-// Former are the former keys, in hex, whose secrets are kept.
+// Former returns the former keys, in hex, whose secrets are kept.
 func (r *Ring) Former() []string {
 	var out []string
 	for _, k := range r.held()[1:] {
@@ -112,7 +112,8 @@ func (r *Ring) Revoke(ctx context.Context, pubkey string) error {
 	return err
 }
 
-// ErrNeeded says that contracts without an end name a key whose secret would be given up.
+// ErrNeeded means that contracts without an end name a key whose secret would
+// be given up.
 var ErrNeeded = errors.New("contracts that have no end yet name the present key")
 
 // Adopt makes what the file or the variable holds the relay's key, where the database knows another one; the latter becomes

@@ -95,7 +95,7 @@ func (m *Memory) Seed(id, key string, at time.Time) {
 	}
 }
 
-// Len is how many ids are remembered.
+// Len returns how many ids are remembered.
 func (m *Memory) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

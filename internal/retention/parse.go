@@ -112,7 +112,7 @@ func parseKinds(text string) ([]Range, error) {
 	return united(out), nil
 }
 
-// kindOf is a kind in plain digits, -1 for anything else.
+// kindOf returns a kind in plain digits, -1 for anything else.
 func kindOf(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > MaxKind || strconv.Itoa(n) != text {
@@ -121,7 +121,8 @@ func kindOf(text string) int {
 	return n
 }
 
-// unnamed is a range without the kinds that must be named and without ephemeral ones.
+// unnamed returns a range without the kinds that must be named and without
+// ephemeral ones.
 func unnamed(r Range) (out []Range) {
 	gaps := []Range{ephemeral}
 	for kind := range MaxKind + 1 {

@@ -31,7 +31,7 @@ type known struct {
 }
 
 // Verify reports whether sig (R and s, 32 bytes each) is the signature of key,
-// an x coordinate, over the hash msg. A key that is none has no signatures. A
+// an x coordinate, over the hash msg. An invalid key verifies nothing. A
 // nil *Keys remembers nothing.
 func (k *Keys) Verify(key, msg *[32]byte, sig *[64]byte) bool {
 	if k != nil {
@@ -68,6 +68,6 @@ func (k *Keys) VerifyAll(signed []Signed, atOnce func([]Signed) bool) []bool {
 	return hold
 }
 
-// place is where a key is remembered. Keys are as good as random, and who makes
-// them collide slows himself down.
+// place returns where a key is remembered. Keys are as good as random, and who
+// makes them collide slows himself down.
 func place(key *[32]byte) int { return int(binary.LittleEndian.Uint16(key[:])) % slots }

@@ -103,8 +103,8 @@ const (
 	saysPublic
 )
 
-// meaningOf is what a word says of the value beside it; next is whether no other
-// word stands between them.
+// meaningOf returns what a word says of the value beside it; next is whether no
+// other word stands between them.
 func meaningOf(word, previous string, next bool) meaning {
 	switch word {
 	case "secret", "secrets", "secretkey", "seckey", "sk", "private", "priv", "privatekey", "privkey", "prvkey", "nsec", "seed",

@@ -8,8 +8,8 @@ import (
 
 // Values that were taken apart or wrapped, on purpose or by a program.
 
-// separator is how long the separator at a position is, 0 if there is none: space,
-// a line end, or a character without width.
+// separator returns how long the separator at a position is, 0 if there is
+// none: space, a line end, or a character without width.
 func (s *scanner) separator(at int) int {
 	if at >= len(s.text) {
 		return 0

@@ -68,7 +68,7 @@ func (s *scanner) listWords(at int) []listWord {
 	return s.words
 }
 
-// wordNumber is the place of a word in the list, -1 if it is not there.
+// wordNumber returns the place of a word in the list, -1 if it is not there.
 func wordNumber(word string) int {
 	if len(word) < 3 || len(word) > 8 {
 		return -1

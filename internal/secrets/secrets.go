@@ -23,7 +23,8 @@ type Finding struct {
 	Start, End int    // the value is text[Start:End], in bytes
 }
 
-// Error says that a text holds what looks like a secret. It holds no part of it.
+// Error means that a text holds what looks like a secret. It holds no part of
+// it.
 type Error struct {
 	Kind string // of the first one
 	Line int    // where that begins, from 1

@@ -14,14 +14,14 @@ type admission struct {
 	byAddr map[string]int
 }
 
-// wider is how many times as many connections an IPv6 /48 may have as one of
+// wideFactor is how many times as many connections an IPv6 /48 may have as one of
 // its /64s: who rents a server often has a /64 and hundreds of strangers beside
 // it, and who has the whole /48 is still one.
-const wider = 4
+const wideFactor = 4
 
-// places are what a connection counts under, with how many times the bound of
-// an address: its address or /64, and the /48 of that. Exempt peers and those
-// that cannot be told apart count in the total only.
+// places returns what a connection counts under, with how many times the bound
+// of an address: its address or /64, and the /48 of that. Exempt peers and
+// those that cannot be told apart count in the total only.
 func places(who share.Who) iter.Seq2[string, int] {
 	return func(yield func(place string, times int) bool) {
 		switch {
@@ -29,7 +29,7 @@ func places(who share.Who) iter.Seq2[string, int] {
 		case who.Part == "":
 			yield(who.Share, 1)
 		default:
-			_ = yield(who.Part, 1) && yield(who.Share, wider)
+			_ = yield(who.Part, 1) && yield(who.Share, wideFactor)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 // Bounds of who is behind.
 const (
-	inTurn     = 1 << 13         // comparisons in one turn: some 50 to 100 µs
-	maxBehind  = 2 * time.Second // how late an event may be held against a subscription
-	maxBacklog = 32 << 20        // bytes of events that some connection has still to look at
+	comparisonsInTurn = 1 << 13         // comparisons in one turn: some 50 to 100 µs
+	maxBehind         = 2 * time.Second // how late an event may be held against a subscription
+	maxBacklog        = 32 << 20        // bytes of events that some connection has still to look at
 )
 
 var errBehind = failure("live events came faster than they could be held against your filters; ask for less, and again")
@@ -28,12 +28,12 @@ func (f *feed) lag() {
 	defer srv.behind.remove(f)
 	for f.c.ctx.Err() == nil {
 		f.seat.Sit(f.c.charged())
-		_, idle, start := f.work(inTurn)
+		_, idle, start := f.work(comparisonsInTurn)
 		if start {
 			f.c.write()
 		}
 		if !idle && srv.now().Sub(f.task.news.at) > maxBehind {
-			f.shed(1, inTurn)
+			f.shed(1, comparisonsInTurn)
 		}
 		f.seat.Rise()
 		if idle {
@@ -123,8 +123,8 @@ func (b *behind) remove(f *feed) {
 	delete(b.feeds, f)
 }
 
-// furthest is the feed whose next event has waited for longest; nil when none
-// has one.
+// furthest returns the feed whose next event has waited for longest; nil when
+// none has one.
 func (b *behind) furthest() (furthest *feed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

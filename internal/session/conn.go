@@ -88,7 +88,7 @@ func (c *conn) serve() {
 	}
 }
 
-// charged is whom work for the connection is charged to at this moment.
+// charged returns whom work for the connection is charged to at this moment.
 func (c *conn) charged() share.Who { return *c.who.Load() }
 
 // talk greets the client and reads until it is gone.

@@ -131,8 +131,8 @@ func (e *effects) finish() {
 	}
 }
 
-// atOnce is how many answers are queued before they are sent.
-const atOnce = 64
+// answersTogether is how many answers are queued before they are sent.
+const answersTogether = 64
 
 // answer queues the answers that are due, in order: those known, or all.
 func (e *effects) answer(all bool) {
@@ -151,7 +151,7 @@ func (e *effects) answer(all bool) {
 			a.answer = e.okay(a.id, a.pending.Wait())
 		}
 		e.c.say(a.answer)
-		if e.unsent++; e.unsent >= atOnce {
+		if e.unsent++; e.unsent >= answersTogether {
 			e.flush()
 		}
 		e.c.answered(a.size)
@@ -167,8 +167,8 @@ func (e *effects) flush() {
 	e.c.flush()
 }
 
-// okay is the OK for an answer of the relay, after the challenge if it asks for
-// authentication.
+// okay returns the OK for an answer of the relay, after the challenge if it
+// asks for authentication.
 func (e *effects) okay(id string, a relay.Answer) []byte {
 	e.c.over.answered(a, e.c.srv.now())
 	if !a.OK {

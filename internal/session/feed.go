@@ -49,7 +49,7 @@ func (t *task) note(place uint64) {
 	t.n = min(t.n+1, uint8(len(t.places)+1))
 }
 
-// found are the places through which the event was found, sorted.
+// found returns the places through which the event was found, sorted.
 func (t *task) found() []uint64 {
 	if int(t.n) > len(t.places) {
 		return t.news.places
@@ -57,7 +57,7 @@ func (t *task) found() []uint64 {
 	return t.places[:t.n] // noted in their order
 }
 
-// list is the open subscriptions; it is never changed, only replaced.
+// list returns the open subscriptions; it is never changed, only replaced.
 func (f *feed) list() []*subscription {
 	if list := f.subs.Load(); list != nil {
 		return *list
@@ -97,7 +97,7 @@ func (f *feed) remove(s *subscription) {
 	f.c.srv.live.remove(f.slot, f.ownPlaces(s, others))
 }
 
-// ownPlaces are the places of s that the others do not have.
+// ownPlaces returns the places of s that the others do not have.
 func (f *feed) ownPlaces(s *subscription, others []*subscription) []uint64 {
 	places := s.places
 	for _, other := range others {

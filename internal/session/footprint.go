@@ -13,7 +13,7 @@ const (
 	holdsValue        = 112
 )
 
-// footprint is the bytes that a subscription to filters holds.
+// footprint returns the bytes that a subscription to filters holds.
 func footprint(granted []relay.Granted) int64 {
 	n := holdsSubscription
 	for i := range granted {

@@ -15,9 +15,9 @@ const (
 	bitFinal, bitCompressed = 0x80, 0x40
 )
 
-// compressFrom is the size of a payload from which compressing it is worth the
+// compressFromBytes is the size of a payload from which compressing it is worth the
 // work: below, the saving is in the tens of bytes.
-const compressFrom = 512
+const compressFromBytes = 512
 
 // appendHeader appends the header of an unmasked, unfragmented frame.
 func appendHeader(dst []byte, first byte, payload int) []byte {
@@ -32,7 +32,7 @@ func appendHeader(dst []byte, first byte, payload int) []byte {
 	}
 }
 
-// closeFrame is a close with a code and a text of at most 123 bytes.
+// closeFrame returns a close with a code and a text of at most 123 bytes.
 func closeFrame(code int, text string) frame {
 	const most = 123
 	if len(text) > most {
@@ -45,7 +45,7 @@ func closeFrame(code int, text string) frame {
 	return frame{op: opClose, head: append(payload, text...)}
 }
 
-// payload is the number of bytes that the frame carries.
+// payload returns the number of bytes that the frame carries.
 func (f *frame) payload() int {
 	if f.body == nil {
 		return len(f.head)
@@ -65,7 +65,7 @@ type deflater struct {
 }
 
 // tail ends every flushed block and is left out on the wire (RFC 7692, 7.2.1).
-const deflateTail = 4
+const deflateTailBytes = 4
 
 // appendFrame appends the whole frame with its payload compressed.
 func (d *deflaters) appendFrame(dst []byte, f *frame) []byte {
@@ -84,7 +84,7 @@ func (d *deflaters) appendFrame(dst []byte, f *frame) []byte {
 	}
 	c.w.Flush()
 	out := c.out.Bytes()
-	out = out[:len(out)-deflateTail]
+	out = out[:len(out)-deflateTailBytes]
 	dst = appendHeader(dst, bitCompressed|f.op, len(out))
 	dst = append(dst, out...)
 	if c.out.Cap() > 1<<20 {

@@ -84,8 +84,8 @@ type crowd struct {
 // crowdLarge is the size from which a crowd keeps positions.
 const crowdLarge = 32
 
-// lockFor is how many places are changed before others are let in.
-const lockFor = 256
+// placesPerLock is how many places are changed before others are let in.
+const placesPerLock = 256
 
 // enter gives a connection its number.
 func (x *index) enter(f *feed) {
@@ -113,12 +113,12 @@ func (x *index) leave(f *feed) {
 
 // add puts a connection into places where it is not yet.
 func (x *index) add(slot uint32, places []uint64) {
-	for part := range slices.Chunk(places, lockFor) {
+	for part := range slices.Chunk(places, placesPerLock) {
 		x.mu.Lock()
 		for _, p := range part {
-			at, taken := x.places[p]
+			at, ok := x.places[p]
 			switch {
-			case !taken:
+			case !ok:
 				at.one = slot
 			case at.many == nil:
 				at.many = &crowd{list: []uint32{at.one, slot}}
@@ -133,11 +133,11 @@ func (x *index) add(slot uint32, places []uint64) {
 }
 
 func (x *index) remove(slot uint32, places []uint64) {
-	for part := range slices.Chunk(places, lockFor) {
+	for part := range slices.Chunk(places, placesPerLock) {
 		x.mu.Lock()
 		for _, p := range part {
-			at, taken := x.places[p]
-			if taken && (at.many == nil && at.one == slot || at.many != nil && at.many.remove(slot)) {
+			at, ok := x.places[p]
+			if ok && (at.many == nil && at.one == slot || at.many != nil && at.many.remove(slot)) {
 				delete(x.places, p)
 			}
 		}
@@ -162,7 +162,7 @@ func (b *crowd) remove(slot uint32) (empty bool) {
 	i := -1
 	if b.at == nil {
 		i = slices.Index(b.list, slot)
-	} else if at, in := b.at[slot]; in {
+	} else if at, ok := b.at[slot]; ok {
 		i = at
 		delete(b.at, slot)
 	}
@@ -187,9 +187,9 @@ func (x *index) concerned(r *round, ev *prepared) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, p := range ev.places {
-		at, taken := x.places[p]
+		at, ok := x.places[p]
 		switch {
-		case !taken:
+		case !ok:
 		case at.many == nil:
 			r.note(x, at.one, p)
 		default:

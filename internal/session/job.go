@@ -27,9 +27,9 @@ type job struct {
 // jobBytes is what a message holds beside its text.
 const jobBytes = 256
 
-// weight is the most that a message holds in memory, in bytes: its text, and
-// what becomes of it when it is parsed, where a string takes 16 bytes and a list
-// 24, however short they are.
+// weight returns the most that a message holds in memory, in bytes: its text,
+// and what becomes of it when it is parsed, where a string takes 16 bytes and a
+// list 24, however short they are.
 func (j *job) weight() int {
 	strings := bytes.Count(j.raw, []byte{'"'}) / 2
 	lists := bytes.Count(j.raw, []byte{'['})
@@ -46,8 +46,8 @@ func (j *job) parse(lim wire.Limits, v *wire.Verifier) {
 	}
 }
 
-// looksLikeEvent tells whether a message starts as EVENTs are usually written.
-// It only decides where the message is parsed, so it may err.
+// looksLikeEvent reports whether a message starts as EVENTs are usually
+// written. It only decides where the message is parsed, so it may err.
 func looksLikeEvent(raw []byte) bool {
 	rest := bytes.TrimLeft(raw, " \t\r\n")
 	if len(rest) == 0 || rest[0] != '[' {
@@ -56,7 +56,8 @@ func looksLikeEvent(raw []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(rest[1:], " \t\r\n"), []byte(`"EVENT"`))
 }
 
-// label is what kind of frame it is, or was meant to be; "" when that is unknown.
+// label returns what kind of frame it is, or was meant to be; "" when that is
+// unknown.
 func (j *job) label() string {
 	var f *wire.FrameError
 	if errors.As(j.err, &f) {

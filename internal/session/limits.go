@@ -78,8 +78,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// hardCap is the size of a message that ends the connection instead of being
-// read to its end and answered.
+// hardCap returns the size of a message that ends the connection instead of
+// being read to its end and answered.
 func (l *Limits) hardCap() int { return 8 * l.MessageBytes }
 
 // What one page of stored events holds at most, unless a single event is larger.

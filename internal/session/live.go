@@ -8,15 +8,15 @@ import (
 	"engramd/internal/share"
 )
 
-// together is how many events of a batch are queued before the writers start:
+// eventsTogether is how many events of a batch are queued before the writers start:
 // several events to one client then go out in one system call.
-const together = 32
+const eventsTogether = 32
 
 // Work that is done at once by who delivers, in comparisons: for one connection,
 // and for all. What is more is done by others in fair turns (feed.go).
 const (
-	atOnceEach = 1 << 11
-	atOnceAll  = 1 << 17
+	comparisonsEach = 1 << 11
+	comparisonsAll  = 1 << 17
 )
 
 // deliver takes committed and ephemeral events from the relay. It is called by
@@ -28,7 +28,7 @@ func (s *Server) deliver(batch []relay.Delivery) {
 		r = &round{}
 	}
 	now := s.now()
-	for part := range slices.Chunk(batch, together) {
+	for part := range slices.Chunk(batch, eventsTogether) {
 		for i := range part {
 			s.route(r, &part[i], now)
 		}
@@ -104,9 +104,9 @@ func (r *round) note(x *index, slot uint32, place uint64) {
 
 // serve does what is quickly done, and leaves the rest to others.
 func (r *round) serve() {
-	left := atOnceAll
+	left := comparisonsAll
 	for _, f := range r.mine {
-		spent, idle, start := f.work(min(atOnceEach, left))
+		spent, idle, start := f.work(min(comparisonsEach, left))
 		left -= spent
 		if start {
 			r.start = append(r.start, f.c)
@@ -119,14 +119,14 @@ func (r *round) serve() {
 	r.mine = r.mine[:0]
 }
 
-// directly is how many clients' writers are attempted before others take over.
-const directly = 128
+// directWriters is how many clients' writers are attempted before others take over.
+const directWriters = 128
 
 // write starts the writers: those of the last few clients from here, and of
 // others, when there are many, from goroutines, each for as many.
 func (r *round) write() {
-	for len(r.start) > directly {
-		rest := len(r.start) - directly
+	for len(r.start) > directWriters {
+		rest := len(r.start) - directWriters
 		go writeInTurn(slices.Clone(r.start[rest:]))
 		r.start = r.start[:rest]
 	}

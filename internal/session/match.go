@@ -18,15 +18,15 @@ type hasher struct{ seed maphash.Seed }
 
 func newHasher() hasher { return hasher{maphash.MakeSeed()} }
 
-// value is the number of a value of a field; tag is the letter for byTag.
+// value returns the number of a value of a field; tag is the letter for byTag.
 func (h hasher) value(f field, tag byte, value string) uint64 {
 	return maphash.String(h.seed, value) ^ (uint64(f)<<8|uint64(tag))*0x9e3779b97f4a7c15
 }
 
-// kind is the number of a kind.
+// kind returns the number of a kind.
 func (h hasher) kind(kind int) uint64 { return maphash.Comparable(h.seed, kind) ^ byKind.salt() }
 
-// all is the number that stands for every event.
+// all returns the number that stands for every event.
 func (h hasher) all() uint64 { return h.value(byAll, 0, "") }
 
 func (f field) salt() uint64 { return uint64(f) << 56 }
@@ -101,7 +101,7 @@ func sorted(list []int) []int {
 	return slices.Compact(list)
 }
 
-// has tells whether a value with its number is in the list.
+// has reports whether a value with its number is in the list.
 func (v *values) has(hash uint64, text string) bool {
 	i, found := slices.BinarySearch(v.hashes, hash)
 	if !found {
@@ -115,9 +115,9 @@ func (v *values) has(hash uint64, text string) bool {
 	return false
 }
 
-// meets tells whether one of an event's tags, sorted as the list is, is in the
-// list. Each of the shorter is looked for in what is left of the longer: the
-// comparisons are at most a few for each, however long the other.
+// meets reports whether one of an event's tags, sorted as the list is, is in
+// the list. Each of the shorter is looked for in what is left of the longer:
+// the comparisons are at most a few for each, however long the other.
 func (v *values) meets(tags []hashedTag) (met bool, comparisons int) {
 	if len(tags) > len(v.hashes) {
 		for i, at := 0, 0; i < len(v.hashes) && at < len(tags); i++ {
@@ -192,7 +192,7 @@ func contains(sorted []int, v int) bool {
 	return found
 }
 
-// canMatch tells whether a filter can match anything: an empty list matches
+// canMatch reports whether a filter can match anything: an empty list matches
 // nothing.
 func canMatch(f *nostr.Filter) bool {
 	empty := f.IDs != nil && len(f.IDs) == 0 || f.Authors != nil && len(f.Authors) == 0 ||

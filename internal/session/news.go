@@ -53,7 +53,7 @@ func (p *prepared) of(h hasher, ev *nostr.Event) {
 	p.places = slices.Compact(p.places)
 }
 
-// newNews is an event for those who may want it.
+// newNews returns an event for those who may want it.
 func newNews(p *prepared, d *relay.Delivery, expires nostr.Timestamp, now time.Time) *news {
 	own := prepared{p.id, p.author, slices.Clone(p.tags), slices.Clone(p.places)}
 	return &news{
@@ -62,7 +62,7 @@ func newNews(p *prepared, d *relay.Delivery, expires nostr.Timestamp, now time.T
 	}
 }
 
-// tagged is the event's tags of one letter.
+// tagged returns the event's tags of one letter.
 func (n *prepared) tagged(name byte) []hashedTag {
 	from := 0
 	for from < len(n.tags) && n.tags[from].name != name {
@@ -79,8 +79,8 @@ func (n *prepared) tagged(name byte) []hashedTag {
 	return rest[:seek(len(rest), func(i int) bool { return rest[i].name != name })]
 }
 
-// expiration is the time from which an event must not be shown (NIP-40), 0 for
-// never.
+// expiration returns the time from which an event must not be shown (NIP-40), 0
+// for never.
 func expiration(ev *nostr.Event) nostr.Timestamp {
 	for _, tag := range ev.Tags {
 		if len(tag) >= 2 && tag[0] == "expiration" {

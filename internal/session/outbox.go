@@ -75,7 +75,7 @@ func (b *outbox) push(f frame) {
 	}
 }
 
-// ready says that the writer must be started for what was pushed.
+// ready reports whether the writer must be started for what was pushed.
 func (b *outbox) ready() (start bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +135,7 @@ func (b *outbox) add(f frame) {
 	b.holds(f.size())
 }
 
-// start tells whether the writer must be started; whoever asks starts it.
+// start reports whether the writer must be started; whoever asks starts it.
 func (b *outbox) start() bool {
 	start := !b.running && !b.ended
 	b.running = true

@@ -35,7 +35,7 @@ func (o *overRate) answered(a relay.Answer, now time.Time) {
 	}
 }
 
-// wait is how long the connection is not to be read from.
+// wait returns how long the connection is not to be read from.
 func (o *overRate) wait(now time.Time) time.Duration {
 	return time.Duration(max(o.until.Load()-now.UnixNano(), 0))
 }

@@ -33,7 +33,7 @@ func (p *scratch) put(b *[]byte) {
 	}
 }
 
-// errHuge says that a message is beyond the size that is read to its end.
+// errHuge means that a message is too large to be read to its end.
 var errHuge = errors.New("message beyond the hard cap")
 
 // read takes messages off the socket until the client is gone or the connection
@@ -70,7 +70,7 @@ func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 			c.held.Give(claimed)
 		}
 	}()
-	if c.net.compressed && !c.claim(&claimed, inflating) {
+	if c.net.compressed && !c.claim(&claimed, inflatingBytes) {
 		return nil, errStopped
 	}
 	size, err := c.fill(buf, body, lim.MessageBytes, &claimed)
@@ -80,8 +80,8 @@ func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 	switch {
 	case size > lim.MessageBytes:
 		// Its two ends are kept, so that the answer can name what it refuses.
-		tail, err := skip(body, (*buf)[size-min(size, keptEnd):], lim.hardCap()-size)
-		return c.tooLarge(append(bytes.Clone((*buf)[:min(size, keptEnd)]), tail...)), err
+		tail, err := skip(body, (*buf)[size-min(size, keptEndBytes):], lim.hardCap()-size)
+		return c.tooLarge(append(bytes.Clone((*buf)[:min(size, keptEndBytes)]), tail...)), err
 	case kind == websocket.BinaryMessage:
 		c.srv.metrics.FrameRefused("invalid")
 		return &job{size: jobBytes, fault: "invalid: messages must be text, not binary"}, nil
@@ -92,15 +92,15 @@ func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 	return j, nil
 }
 
-// errStopped says that nothing is read any more.
+// errStopped means that nothing is read any more.
 var errStopped = errors.New("the connection is being closed")
 
-// inflating is what decompressing a message holds.
-const inflating = 48 << 10
+// inflatingBytes is what decompressing a message holds.
+const inflatingBytes = 48 << 10
 
-// patient is how long a message waits for room before those who hold most are
+// claimPatience is how long a message waits for room before those who hold most are
 // cut off for it.
-const patient = time.Second
+const claimPatience = time.Second
 
 // claim takes more bytes of memory for what is read, or gives back what is too
 // much, until n are claimed. It waits until there is room, and reports false
@@ -114,7 +114,7 @@ func (c *conn) claim(claimed *int64, n int64) bool {
 	}
 	if !c.held.TryTake(more) {
 		c.seat.Rise()
-		if !c.held.Await(c.in.stopped, more, patient) {
+		if !c.held.Await(c.in.stopped, more, claimPatience) {
 			return false
 		}
 		c.seat.Sit(c.charged())
@@ -148,10 +148,10 @@ func (c *conn) fill(buf *[]byte, body io.Reader, most int, claimed *int64) (size
 	return len(b), nil
 }
 
-// keptEnd is how much is kept of either end of a message that is too large.
-const keptEnd = 1 << 10
+// keptEndBytes is how much is kept of either end of a message that is too large.
+const keptEndBytes = 1 << 10
 
-// tooLarge is the job for a message of which only a part was kept.
+// tooLarge returns the job for a message of which only a part was kept.
 func (c *conn) tooLarge(part []byte) *job {
 	c.srv.metrics.FrameRefused("too_large")
 	return &job{raw: part, size: jobBytes + len(part), fault: tooLargeText(c.srv.limits.Load())}
@@ -169,7 +169,7 @@ func skip(body io.Reader, tail []byte, most int) ([]byte, error) {
 	for skipped := 0; ; {
 		n, err := body.Read(chunk)
 		tail = append(tail, chunk[:n]...)
-		tail = append(tail[:0], tail[len(tail)-min(len(tail), keptEnd):]...)
+		tail = append(tail[:0], tail[len(tail)-min(len(tail), keptEndBytes):]...)
 		if err == io.EOF {
 			return tail, nil
 		}
@@ -235,7 +235,7 @@ func (c *conn) pace() {
 	}
 }
 
-// readEnded says how to close after what ended reading.
+// readEnded reports how to close after what ended reading.
 func (c *conn) readEnded(err error) (code int) {
 	var closed *websocket.CloseError
 	var timeout net.Error
@@ -271,8 +271,9 @@ var (
 	hugeSub   = regexp.MustCompile(`^\s*\[\s*"(?:REQ|COUNT|(NEG-OPEN|NEG-MSG))"\s*,\s*"([^"\\\x00-\x1f]{1,64})"`)
 )
 
-// faultAnswers are the answers to a message with a fault: one that names the
-// event or subscription where its beginning tells, and a NOTICE in any case.
+// faultAnswers returns the answers to a message with a fault: one that names
+// the event or subscription where its beginning tells, and a NOTICE in any
+// case.
 func faultAnswers(j *job) (answers [][]byte) {
 	if hugeEvent.Match(j.raw) {
 		if id := hugeID.FindSubmatch(j.raw); id != nil {

@@ -33,7 +33,7 @@ func (c *conn) because(why string) {
 // nobody is who has proved no key.
 const nobody = "nobody"
 
-// who is the tags of the keys that the client has proved.
+// who returns the tags of the keys that the client has proved.
 func (r *record) who() string {
 	if keys := r.keys.Load(); keys != nil {
 		return *keys

@@ -140,7 +140,7 @@ func (s *Server) wireLimits() wire.Limits {
 	return wire.Limits{Filters: lim.Filters, FilterValues: lim.FilterValues}
 }
 
-// socketAddr is the address of the other end of the socket.
+// socketAddr returns the address of the other end of the socket.
 func socketAddr(r *http.Request) netip.Addr {
 	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return ap.Addr()
@@ -196,7 +196,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	t := &transport{silence: lim.Silence, stall: lim.Stall}
 	up := websocket.Upgrader{
 		HandshakeTimeout:  lim.Handshake,
-		ReadBufferSize:    readBuffer,
+		ReadBufferSize:    readBufferBytes,
 		WriteBufferPool:   &sync.Pool{}, // the library writes nothing after the handshake
 		CheckOrigin:       func(*http.Request) bool { return true },
 		EnableCompression: s.compression,
@@ -225,8 +225,8 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	return true
 }
 
-// readBuffer is what each connection has for reading, idle ones too.
-const readBuffer = 2 << 10
+// readBufferBytes is what each connection has for reading, idle ones too.
+const readBufferBytes = 2 << 10
 
 func (s *Server) isDraining() bool {
 	s.mu.Lock()
@@ -249,7 +249,7 @@ func (s *Server) add(c *conn, addr netip.Addr) bool {
 func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, in := s.conns[c]; !in {
+	if _, ok := s.conns[c]; !ok {
 		return
 	}
 	delete(s.conns, c)
@@ -295,5 +295,5 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Panics is the number of connections that a panic has ended.
+// Panics returns the number of connections that a panic has ended.
 func (s *Server) Panics() int64 { return s.panics.Load() }

@@ -278,7 +278,7 @@ func TestWhoeverQueuesAFrameDoesNotCompressIt(t *testing.T) {
 	c := r.dial(t, func(d *websocket.Dialer) { d.EnableCompression = true })
 	conn := onlyConn(t, r.Server)
 	settled(t, conn)
-	for text, rests := range map[string]bool{`["NOTICE","short"]`: true, `["NOTICE","` + strings.Repeat("long", compressFrom) + `"]`: false} {
+	for text, rests := range map[string]bool{`["NOTICE","short"]`: true, `["NOTICE","` + strings.Repeat("long", compressFromBytes) + `"]`: false} {
 		conn.say([]byte(text))
 		if !conn.out.ready() {
 			t.Fatal("somebody else writes")

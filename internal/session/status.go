@@ -105,7 +105,7 @@ func (c *conn) status(now time.Time) ConnStatus {
 	}
 }
 
-// status is how many connections are behind, and for how many seconds.
+// status returns how many connections are behind, and for how many seconds.
 func (b *behind) status(now time.Time) (feeds int, seconds float64) {
 	if f := b.furthest(); f != nil {
 		if at, waits := f.waitsSince(); waits {
@@ -117,14 +117,14 @@ func (b *behind) status(now time.Time) (feeds int, seconds float64) {
 	return len(b.feeds), seconds
 }
 
-// waiting is how many messages are not answered yet.
+// waiting returns how many messages are not answered yet.
 func (b *inbox) waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.frames
 }
 
-// waiting is how many bytes the client has not taken yet.
+// waiting returns how many bytes the client has not taken yet.
 func (b *outbox) waiting() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

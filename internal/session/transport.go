@@ -17,7 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// errStalled says that the client took nothing for too long.
+// errStalled means that the client took nothing for too long.
 var errStalled = errors.New("the client does not read")
 
 // chunkBytes is how much is handed to the kernel at once: the deadline of a

@@ -20,8 +20,8 @@ type verifier struct {
 	closed bool
 }
 
-// checkCost is what a signature check costs, in bytes to be parsed and hashed.
-const checkCost = 12 << 10
+// checkCostBytes is what a signature check costs, in bytes to be parsed and hashed.
+const checkCostBytes = 12 << 10
 
 func newVerifier(workers int, limits func() wire.Limits) *verifier {
 	v := &verifier{}
@@ -37,7 +37,7 @@ func (v *verifier) add(c *conn, j *job) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	j.owner = c
-	v.jobs.Push(c.charged(), j, float64(j.size+checkCost))
+	v.jobs.Push(c.charged(), j, float64(j.size+checkCostBytes))
 	v.ready.Signal()
 }
 

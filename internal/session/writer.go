@@ -58,7 +58,7 @@ func (w *writer) free() {
 	pool.Put(w)
 }
 
-// errBusy says that a writer which must not wait would have to.
+// errBusy means that the write would block.
 var errBusy = errors.New("the socket takes no more at once")
 
 // write sends what is queued: as much as the socket takes at once from here, the
@@ -211,7 +211,7 @@ func (w *writer) frame(f *frame) error {
 }
 
 func (w *writer) compresses(f *frame) bool {
-	return f.op == opText && w.c.net.compressed && f.payload() >= compressFrom
+	return f.op == opText && w.c.net.compressed && f.payload() >= compressFromBytes
 }
 
 // large sends a frame whose body is not copied as a whole, and what is before it.
@@ -238,7 +238,7 @@ func (w *writer) flush() error {
 	return nil
 }
 
-// send gives the kernel what is encoded.
+// send writes what is encoded to the socket.
 func (w *writer) send() error {
 	if !w.direct {
 		err := w.sendAll(w.cork)

@@ -46,8 +46,8 @@ func NewBook(r Rules) *Book {
 // SetRules replaces the rules, for connections and requests to come.
 func (b *Book) SetRules(r Rules) { b.rules.Store(&r) }
 
-// Enter is whom a new connection or request of an address is charged to, until
-// it proves a key that has a share of its own.
+// Enter returns whom a new connection or request of an address is charged to,
+// until it proves a key that has a share of its own.
 func (b *Book) Enter(addr netip.Addr) Who {
 	r := b.rules.Load()
 	who := Who{Conn: b.conns.Add(1)}
@@ -61,9 +61,10 @@ func (b *Book) Enter(addr netip.Addr) Who {
 	return who
 }
 
-// Prove is whom work is charged to once who has proved a key: the key's share if
-// the relay has known it for long enough and the address has a place left, else
-// who as it was. Call leave once, when the connection or request ends.
+// Prove returns whom work is charged to once who has proved a key: the key's
+// share if the relay has known it for long enough and the address has a place
+// left, else who as it was. Call leave once, when the connection or request
+// ends.
 func (b *Book) Prove(ctx context.Context, who Who, key string) (now Who, leave func()) {
 	known := b.rules.Load().Known
 	if known == nil {

@@ -143,8 +143,8 @@ func (p *Pot) grant(s *Stake) {
 // more, others are looked at the next time.
 const seen = 256
 
-// next is the claim of the connection that has least, of the share that has
-// least, of those that could have it as far as their share goes.
+// next returns the claim of the connection that has least, of the share that
+// has least, of those that could have it as far as their share goes.
 func (p *Pot) next() (next *claim) {
 	if len(p.waiting) > seen {
 		p.waiting = append(p.waiting[seen:], p.waiting[:seen]...)

@@ -48,7 +48,7 @@ func (g *Guesses) charge(who Who, n int) Charge {
 	return Charge{Name: who.Share, N: n, Rate: guessRate}
 }
 
-// left is how much a budget holds.
+// left returns how much a budget holds.
 func (r *Rates) left(now time.Time, c Charge) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -41,7 +41,7 @@ func (p *Pot) SetLimits(l PotLimits) {
 	p.limits = l
 }
 
-// Used is what is held in all.
+// Used returns what is held in all.
 func (p *Pot) Used() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Stake) Give(n int64) {
 	s.add(-min(n, s.used)) // a stake may be closed before the last is given back
 }
 
-// Used is what the connection holds.
+// Used returns what the connection holds.
 func (s *Stake) Used() int64 {
 	s.pot.mu.Lock()
 	defer s.pot.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Stake) try(n int64) (Over, *Stake) {
 	return over, nil
 }
 
-// fits says which bound n more bytes would break.
+// fits reports which bound n more bytes would break.
 func (s *Stake) fits(n int64) Over {
 	l := &s.pot.limits
 	switch {
@@ -180,7 +180,7 @@ func (s *Stake) fits(n int64) Over {
 	return Within
 }
 
-// names are those of the share, the part and the connection.
+// names returns those of the share, the part and the connection.
 func (s *Stake) names() [3]any {
 	if s.who.Exempt || s.who.Share == Local {
 		return [3]any{s.who.Conn, "", s}
@@ -210,9 +210,9 @@ func (s *Stake) shareUsed() int64 {
 	return 0
 }
 
-// most is the connection that has most below h, of the part, of the share that
-// has most; nil if that is not more than who asks would have, n bytes on, at the
-// level where the two part.
+// most returns the connection that has most below h, of the part, of the share
+// that has most; nil if that is not more than who asks would have, n bytes on,
+// at the level where the two part.
 func (h *holder) most(asks *Stake, level int, n int64) *Stake {
 	if h == nil {
 		return nil
@@ -283,7 +283,7 @@ func (s *Stake) leave() {
 	s.at = nil
 }
 
-// idle tells whether nobody needs a holder any more.
+// idle reports whether nobody needs a holder any more.
 func (h *holder) idle() bool {
 	return h.used == 0 && h.stake == nil && len(h.below) == 0 && len(h.queue) == 0
 }

@@ -5,7 +5,7 @@ import "runtime"
 // processors is looked at before Beside changes it.
 var processors = runtime.GOMAXPROCS(0)
 
-// Processors is how many computations get anything done at a time.
+// Processors returns how many computations get anything done at a time.
 func Processors() int { return processors }
 
 // Beside lets Go run on all processors beside so many threads that compute in C.

@@ -91,7 +91,8 @@ func (q *Queue[T]) enter(who Who, cost, charged float64) *lane[T] {
 	return at
 }
 
-// Next is the item that Pop would take, and its cost; ok is false when there is none.
+// Next returns the item that Pop would take, and its cost; ok is false when
+// there is none.
 func (q *Queue[T]) Next() (item T, cost float64, ok bool) {
 	at := &q.root
 	if at.n == 0 {
@@ -138,16 +139,16 @@ func (l *lane[T]) pop() queued[T] {
 	return item
 }
 
-// Len is how many items wait.
+// Len returns how many items wait.
 func (q *Queue[T]) Len() int { return q.root.n }
 
-// Cost is what all that wait cost.
+// Cost returns what all that wait cost.
 func (q *Queue[T]) Cost() float64 { return q.root.cost }
 
-// Shares is how many shares have something waiting.
+// Shares returns how many shares have something waiting.
 func (q *Queue[T]) Shares() int { return len(q.root.ready) }
 
-// Of is how many items of a share wait, and what they cost.
+// Of returns how many items of a share wait, and what they cost.
 func (q *Queue[T]) Of(share string) (n int, cost float64) {
 	if l := q.root.below[laneKey{text: share}]; l != nil {
 		return l.n, l.cost

@@ -50,7 +50,7 @@ func NewRates(most int) *Rates {
 	return &Rates{most: most, order: list.New(), buckets: make(map[bucketKey]*list.Element)}
 }
 
-// Len is how many budgets are remembered.
+// Len returns how many budgets are remembered.
 func (r *Rates) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -64,7 +64,7 @@ func (r *Room) Give(who Who, n int64) {
 	}
 }
 
-// Used is how many bytes are held.
+// Used returns how many bytes are held.
 func (r *Room) Used() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

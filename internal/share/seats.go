@@ -73,7 +73,7 @@ func (s *Seat) Rise() {
 	all.free++
 }
 
-// Waiting is how many wait for a place.
+// Waiting returns how many wait for a place.
 func (s *Seats) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

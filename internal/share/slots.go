@@ -75,14 +75,14 @@ func (s *Slots) SetLimits(l SlotLimits) {
 	s.serve()
 }
 
-// Used is how many places are lent, and Waiting how many wait for one.
+// Used returns how many places are lent, and Waiting how many wait for one.
 func (s *Slots) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used
 }
 
-// Waiting is how many wait for a place.
+// Waiting returns how many wait for a place.
 func (s *Slots) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +215,7 @@ func (s *Slots) serve() {
 	}
 }
 
-// next is the one who waits and is to be served, nil for nobody.
+// next returns the one who waits and is to be served, nil for nobody.
 func (s *Slots) next() (best *Place) {
 	for _, share := range s.shares {
 		if share.waiting == 0 || best != nil && best.share.before(share) {

@@ -131,7 +131,8 @@ func (t *tree) remove(turn *Turn) {
 	}
 }
 
-// next is the turn that is to be served next of those that are of certain sorts.
+// next returns the turn that is to be served next of those that are of certain
+// sorts.
 func (t *tree) next(which sorts) *Turn {
 	at := t.root
 	for range at.path {

@@ -37,11 +37,11 @@ type Turns struct {
 	yields, ended atomic.Int64
 }
 
-// ErrEnded says that a turn was ended in the middle of its work, because others
-// wait and too many are under way.
+// ErrEnded means that a turn was ended in the middle of its work, because
+// others wait and too many are under way.
 var ErrEnded = errors.New("ended in favour of others who wait")
 
-// ErrClosed says that there are no more turns.
+// ErrClosed means that there are no more turns.
 var ErrClosed = errors.New("there are no more turns")
 
 // NewTurns lends places, of which kept are for those alone who say that they
@@ -118,7 +118,8 @@ func (t *Turns) Take(ctx context.Context, who Who, quick bool) (*Turn, error) {
 	return turn, nil
 }
 
-// Waited is how long Take waited for the place; 0 when there was one at once.
+// Waited returns how long Take waited for the place; 0 when there was one at
+// once.
 func (turn *Turn) Waited() time.Duration { return turn.waited }
 
 // Grace replaces what the turn may have before it is ended in favour of those
@@ -227,20 +228,20 @@ func (t *Turns) Clear(patience time.Duration) (cleared <-chan struct{}, resume f
 	}
 }
 
-// Waiting is how many wait for a place.
+// Waiting returns how many wait for a place.
 func (t *Turns) Waiting() int { return int(t.waiting.Load()) }
 
-// UnderWay is how many turns have begun and are not done.
+// UnderWay returns how many turns have begun and are not done.
 func (t *Turns) UnderWay() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.under.n
 }
 
-// Yields is how often somebody gave his place to another in the middle of his
-// work, since the beginning.
+// Yields returns how often somebody gave his place to another in the middle of
+// his work, since the beginning.
 func (t *Turns) Yields() int64 { return t.yields.Load() }
 
-// Ended is how many turns were told to end before their work was done, since the
-// beginning.
+// Ended returns how many turns were told to end before their work was done,
+// since the beginning.
 func (t *Turns) Ended() int64 { return t.ended.Load() }

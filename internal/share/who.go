@@ -25,15 +25,15 @@ func With(ctx context.Context, who Who) context.Context {
 	return context.WithValue(ctx, contextKey{}, who)
 }
 
-// From is whom the work of a context is charged to; the zero Who where nobody
-// is said.
+// From returns whom the work of a context is charged to; the zero Who where
+// nobody is said.
 func From(ctx context.Context) Who {
 	who, _ := ctx.Value(contextKey{}).(Who)
 	return who
 }
 
-// OfAddr is the share of an address: itself for IPv4, its /48 and within it its
-// /64 for IPv6. An invalid address is Local.
+// OfAddr returns the share of an address: itself for IPv4, its /48 and within
+// it its /64 for IPv6. An invalid address is Local.
 func OfAddr(addr netip.Addr) (share, part string) {
 	addr = addr.Unmap().WithZone("")
 	switch {

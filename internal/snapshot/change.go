@@ -247,7 +247,8 @@ func (s *Store) Export(tenant, agent, id, to string) error {
 	return files.SyncDir(filepath.Dir(to))
 }
 
-// sum is the hash that the .sha256 file of a bundle says; "" if it says none.
+// sum returns the hash that the .sha256 file of a bundle says; "" if it says
+// none.
 func (i Info) sum() string {
 	f, err := os.Open(i.Path + bundle.SumExtension)
 	if err != nil {

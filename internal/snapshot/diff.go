@@ -42,24 +42,24 @@ type Change struct {
 func Diff(a, b Heads) []Change {
 	var changes []Change
 	for addr, after := range b {
-		before, there := a[addr]
-		if there && before.ID == after.ID {
+		before, ok := a[addr]
+		if ok && before.ID == after.ID {
 			continue
 		}
 		c := Change{Kind: addr.Kind, D: addr.D, Slug: after.Slug, After: &after, Sort: Changed}
-		if there {
+		if ok {
 			c.Before = &before
 		}
 		switch {
-		case after.Tombstone && (c.Before.live() || !there):
+		case after.Tombstone && (c.Before.live() || !ok):
 			c.Sort = Tombstoned
-		case !there, before.Tombstone && !after.Tombstone:
+		case !ok, before.Tombstone && !after.Tombstone:
 			c.Sort = Added
 		}
 		changes = append(changes, c)
 	}
 	for addr, before := range a {
-		if _, there := b[addr]; !there {
+		if _, ok := b[addr]; !ok {
 			changes = append(changes, Change{Kind: addr.Kind, D: addr.D, Slug: before.Slug, Before: &before, Sort: Removed})
 		}
 	}

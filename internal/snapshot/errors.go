@@ -9,16 +9,16 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such bundle.
+	// ErrNotFound means that there is no such bundle.
 	ErrNotFound = errors.New("no such snapshot")
-	// ErrLastVerified says that a bundle is the last verified one of its kind or better,
-	// which is never deleted.
+	// ErrLastVerified means that a bundle is the last verified one of its kind or
+	// better, which is never deleted.
 	ErrLastVerified = errors.New("the last verified snapshot is not deleted")
-	// ErrParent says that other bundles rest on a bundle.
+	// ErrParent means that other bundles rest on a bundle.
 	ErrParent = errors.New("other snapshots rest on it")
-	// ErrPinned says that a bundle is pinned.
+	// ErrPinned means that a bundle is pinned.
 	ErrPinned = errors.New("it is pinned: --force deletes it all the same")
-	// ErrHeld says that the lock of an agent could not be had in time.
+	// ErrHeld means that the lock of an agent could not be had in time.
 	ErrHeld = errors.New("the agent's snapshots are in use")
 )
 

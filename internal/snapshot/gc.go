@@ -98,7 +98,7 @@ func (l *Lock) confirm(list []Info, id string, now time.Time) (bool, error) {
 	return false, err
 }
 
-// fileHash is the SHA-256 of a file, in hex; "" if it cannot be read.
+// fileHash returns the SHA-256 of a file, in hex; "" if it cannot be read.
 func fileHash(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

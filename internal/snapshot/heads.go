@@ -55,7 +55,7 @@ func compareAddress(a, b Address) int {
 // Heads are the heads of one agent's memory at one instant.
 type Heads map[Address]Head
 
-// ErrEvent says that a Source gave something that is no event.
+// ErrEvent means that a Source gave something that is no event.
 var ErrEvent = errors.New("not an event")
 
 // ReadHeads reads the heads from a Source: engrams, the relay list and contract

@@ -83,7 +83,7 @@ func holder(f *os.File) int {
 	return pid
 }
 
-// Unlock gives the lock free.
+// Unlock releases the lock.
 func (l *Lock) Unlock() error {
 	_ = l.f.Truncate(0) // first: whoever comes next must not be told of us
 	return l.f.Close()

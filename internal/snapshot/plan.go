@@ -61,8 +61,8 @@ type Action struct {
 	Lines string `json:"lines,omitempty"`
 }
 
-// ErrUnreadable says that a revert has no key for an engram, whose slug it would
-// have to know.
+// ErrUnreadable means that a revert has no key for an engram, whose slug it
+// would have to know.
 var ErrUnreadable = errors.New("an engram cannot be read with this key")
 
 // Plan returns what a restore of the mode does to make, or mend, now from the
@@ -72,12 +72,12 @@ var ErrUnreadable = errors.New("an engram cannot be read with this key")
 func Plan(mode Mode, from, now Heads) ([]Action, error) {
 	var actions []Action
 	for addr, then := range from {
-		is, there := now[addr]
-		if there && is.ID == then.ID || mode != Repair && addr.Kind != nipae.Kind {
+		is, ok := now[addr]
+		if ok && is.ID == then.ID || mode != Repair && addr.Kind != nipae.Kind {
 			continue
 		}
 		a := Action{Kind: addr.Kind, D: addr.D, Slug: cmp.Or(then.Slug, is.Slug), Bundle: &then}
-		if there {
+		if ok {
 			a.Now = &is
 		}
 		if err := a.decide(mode); err != nil {
@@ -86,7 +86,7 @@ func Plan(mode Mode, from, now Heads) ([]Action, error) {
 		actions = append(actions, a)
 	}
 	for addr, is := range now {
-		if _, there := from[addr]; there || mode == Repair || addr.Kind != nipae.Kind {
+		if _, ok := from[addr]; ok || mode == Repair || addr.Kind != nipae.Kind {
 			continue
 		}
 		a := Action{Kind: addr.Kind, D: addr.D, Slug: is.Slug, Now: &is}

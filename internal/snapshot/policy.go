@@ -49,7 +49,7 @@ func (p Policy) Expired(list []Info, now time.Time) []string {
 	return expired
 }
 
-// kept are the ids of the bundles that stay.
+// kept returns the ids of the bundles that stay.
 func (p Policy) kept(list []Info, now time.Time) map[string]bool {
 	kept := map[string]bool{lastVerified(list, now): true}
 	most := map[bool]int{false: p.Keep, true: p.KeepAutomatic}
@@ -94,7 +94,8 @@ func (i Info) counted() counted {
 	return c
 }
 
-// worth is how near a kind comes to the whole memory; 0 for nothing that must be kept.
+// worth returns how near a kind comes to the whole memory; 0 for nothing that
+// must be kept.
 func worth(k bundle.Kind) int {
 	return slices.Index([]bundle.Kind{bundle.KindEmpty, bundle.KindPartial, bundle.KindOwners, bundle.KindUnknown, bundle.KindWhole}, k)
 }

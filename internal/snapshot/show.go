@@ -18,24 +18,25 @@ import (
 )
 
 var (
-	// ErrNoRecord says that a bundle has no such record.
+	// ErrNoRecord means that a bundle has no such record.
 	ErrNoRecord = errors.New("the snapshot has no such record")
-	// ErrAmbiguous says that several records answer to a name.
+	// ErrAmbiguous means that several records answer to a name.
 	ErrAmbiguous = errors.New("several records begin with it")
 )
 
 // minName is the length of the shortest part of a d tag or an id that names a record.
 const minName = 8
 
-// Sorted are the heads by slug where there is one, core first, then by address.
+// Sorted returns the heads by slug where there is one, core first, then by
+// address.
 func (h Heads) Sorted() []Head {
 	return slices.SortedFunc(maps.Values(h), func(a, b Head) int {
 		return cmp.Or(compareSlugs(a.Slug, b.Slug), compareAddress(a.address(), b.address()))
 	})
 }
 
-// Named is the head with a slug, or whose d tag or id is, or begins with, so many digits.
-// The error is ErrNoRecord or ErrAmbiguous.
+// Named returns the head with a slug, or whose d tag or id is, or begins with,
+// so many digits. The error is ErrNoRecord or ErrAmbiguous.
 func (h Heads) Named(name string) (Head, error) {
 	slug, err := nipae.NormalizeSlug(name)
 	var found []Head
@@ -67,7 +68,7 @@ type Shown struct {
 // Event is an event as the bundle has it, in JSON.
 type Event []byte
 
-// MarshalJSON is the event.
+// MarshalJSON returns the event.
 func (e Event) MarshalJSON() ([]byte, error) { return e, nil }
 
 // Show returns a head's event and, as far as the keys read it, its text.

@@ -70,8 +70,8 @@ func (r Record) Verified() bool { return !r.VerifiedAt.IsZero() }
 // Automatic reports whether a program made the bundle by itself.
 func (r Record) Automatic() bool { return bundle.Automatic(r.CreatedBy) }
 
-// Marks are what is to be known of a bundle at a glance: its kind, then "verified",
-// "not verified" or "damaged".
+// Marks returns what is to be known of a bundle at a glance: its kind, then
+// "verified", "not verified" or "damaged".
 func (i Info) Marks() []string {
 	marks := []string{i.Kind.String(), "not verified"}
 	switch {
@@ -196,8 +196,8 @@ func SortInfos(list []Info) {
 	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(b.ID, a.ID) })
 }
 
-// oldKind is the kind of a bundle whose record does not say it: what its manifest says,
-// if that can be read without a key, else what the record tells.
+// oldKind returns the kind of a bundle whose record does not say it: what its
+// manifest says, if that can be read without a key, else what the record tells.
 func (i Info) oldKind() bundle.Kind {
 	switch {
 	case i.HeadsRoot == bundle.EmptyRoot:

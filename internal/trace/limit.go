@@ -64,7 +64,7 @@ func (l *limited) Handle(ctx context.Context, r slog.Record) error {
 	return l.Handler.Handle(ctx, r)
 }
 
-// redacted is a record with every text in it made Plain.
+// redacted returns a record with every text in it made Plain.
 func redacted(r slog.Record) slog.Record {
 	out := slog.NewRecord(r.Time, r.Level, Plain(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
@@ -80,8 +80,8 @@ func redacted(r slog.Record) slog.Record {
 	return out
 }
 
-// take is how many lines were dropped since it was last said, 0 when it is too
-// early to say so.
+// take returns how many lines were dropped since it was last said, 0 when it is
+// too early to say so.
 func (b *budget) take(now time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

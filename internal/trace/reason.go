@@ -30,8 +30,8 @@ func outOf(text string) string {
 	return `"…"`
 }
 
-// Reason is a text that was made for a client, as it may stand in a log: what
-// is quoted in it and what looks like a key or an id is left out, control
+// Reason returns a text that was made for a client, as it may stand in a log:
+// what is quoted in it and what looks like a key or an id is left out, control
 // characters are spaces, and it is not long.
 func Reason(text string) string {
 	text = quoted.ReplaceAllStringFunc(strings.ToValidUTF8(text, "�"), outOf)

@@ -24,7 +24,7 @@ func NewTags() *Tags {
 	return &Tags{salt}
 }
 
-// Of is the tag of a key, 8 hex digits; "" for no key, or without a salt.
+// Of returns the tag of a key, 8 hex digits; "" for no key, or without a salt.
 func (t *Tags) Of(key string) string {
 	if t == nil || t.salt == nil || key == "" {
 		return ""
@@ -37,7 +37,8 @@ func (t *Tags) Of(key string) string {
 // maxListed is how many tags List writes.
 const maxListed = 4
 
-// List is the tags of several keys, as a log line has them: "nobody" for none.
+// List returns the tags of several keys, as a log line has them: "nobody" for
+// none.
 func (t *Tags) List(keys []string) string {
 	if len(keys) == 0 {
 		return "nobody"

@@ -25,7 +25,7 @@ const (
 	Until
 )
 
-// ErrTime says that a text is no time.
+// ErrTime means that a text is no time.
 var ErrTime = errors.New("want a time like 2006-01-02T15:04:05Z, a date, Unix seconds, how long from now (90m, 2d, 1w), today or yesterday")
 
 const (
@@ -79,7 +79,7 @@ func date(text string, now time.Time) (time.Time, bool) {
 	return t, err == nil
 }
 
-// ofDay is the moment of a day that is meant.
+// ofDay returns the moment of a day that is meant.
 func ofDay(first time.Time, use Use, now time.Time) time.Time {
 	last := first.AddDate(0, 0, 1).Add(-time.Second)
 	switch {

@@ -56,7 +56,7 @@ func appendSerialized(dst []byte, ev *nostr.Event) []byte {
 	return append(dst, ']')
 }
 
-// sizeHint is the length of the event's JSON if nothing needs an escape.
+// sizeHint returns the length of the event's JSON if nothing needs an escape.
 func sizeHint(ev *nostr.Event) int {
 	n := len(ev.ID) + len(ev.PubKey) + len(ev.Sig) + len(ev.Content) + 112
 	for _, tag := range ev.Tags {

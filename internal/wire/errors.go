@@ -2,11 +2,11 @@ package wire
 
 import "errors"
 
-// ErrID says that an event's id is not the SHA-256 of its serialization
+// ErrID means that an event's id is not the SHA-256 of its serialization
 // (NIP-01), or that the id or the pubkey cannot be one.
 var ErrID = errors.New("event id does not match its content")
 
-// ErrSignature says that an event's signature does not hold (NIP-01, BIP-340).
+// ErrSignature means that an event's signature does not hold (NIP-01, BIP-340).
 var ErrSignature = errors.New("signature is not valid")
 
 // ShapeError says why bytes are not an event.

@@ -36,15 +36,15 @@ type Keys [Size]byte
 
 // What there is to refuse.
 var (
-	// ErrPayload says that a content is no NIP-44 v2 payload.
+	// ErrPayload means that a content is no NIP-44 v2 payload.
 	ErrPayload = nipae.ErrPayload
-	// ErrKeys says that a text is not 152 lower-case hex digits.
+	// ErrKeys means that a text is not 152 lower-case hex digits.
 	ErrKeys = errors.New("message keys are 152 lower-case hex digits")
-	// ErrMAC says that these are not the keys of this payload.
+	// ErrMAC means that these are not the keys of this payload.
 	ErrMAC = errors.New("the message keys are not those of this payload: its MAC is wrong")
-	// ErrPadding says that what was encrypted is not padded as NIP-44 pads it.
+	// ErrPadding means that what was encrypted is not padded as NIP-44 pads it.
 	ErrPadding = errors.New("what was encrypted is not padded as NIP-44 pads it")
-	// ErrText says that what was encrypted is no text.
+	// ErrText means that what was encrypted is no text.
 	ErrText = errors.New("what was encrypted is not valid UTF-8")
 )
 
@@ -79,7 +79,7 @@ func ParseKeys(text string) (Keys, error) {
 	return k, err
 }
 
-// Hex is the keys as they are handed over: 152 lower-case hex digits.
+// Hex returns the keys as they are handed over: 152 lower-case hex digits.
 func (k Keys) Hex() string { return hex.EncodeToString(k[:]) }
 
 // String is "[redacted]".

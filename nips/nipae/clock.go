@@ -15,7 +15,7 @@ import (
 // there.
 const PoisonThreshold = 10 * time.Minute
 
-// ErrClockPoisoned says that a slug's head is dated so far ahead that nothing
+// ErrClockPoisoned means that a slug's head is dated so far ahead that nothing
 // can supersede it yet: a conflict, to be shown to a person and not retried.
 var ErrClockPoisoned = errors.New("the head is dated too far in the future to be superseded")
 

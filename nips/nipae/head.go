@@ -10,7 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// ErrNothingReadable says that relays did return something and that none of it
+// ErrNothingReadable means that relays did return something and that none of it
 // is readable. It is never the same as absence: who took it for that would
 // invite the agent to overwrite memory that is still there.
 var ErrNothingReadable = errors.New("what the relays returned is not readable")
@@ -142,7 +142,7 @@ func (r Reading) err() error {
 	return fmt.Errorf("%w: %s, the first: %w", ErrNothingReadable, counted(len(refused), "event"), refused[0].Err)
 }
 
-// counted is a number of things in words.
+// counted returns a number of things in words.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -19,7 +19,7 @@ import (
 // engram, so that it says nothing about any.
 const AltText = "encrypted agent memory record"
 
-// ErrSealing says that what Seal was told makes no event.
+// ErrSealing means that what Seal was told makes no event.
 var ErrSealing = errors.New("cannot seal the engram")
 
 // Sealing is what Seal needs beside the body. It holds a secret key, so it

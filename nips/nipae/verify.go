@@ -7,7 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// ErrSignature says that an event's id is not that of its content, or that its
+// ErrSignature means that an event's id is not that of its content, or that its
 // signature does not hold (NIP-01).
 var ErrSignature = errors.New("the event's id or signature is wrong")
 

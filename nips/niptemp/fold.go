@@ -33,7 +33,7 @@ func (p Step) transition() transition {
 	return transition{contract: p.Contract, author: p.Author, to: p.To, status: p.Status, previous: p.Previous}
 }
 
-// compare is the order in which an author signed: created_at, then id.
+// compare returns the order in which an author signed: created_at, then id.
 func (p Step) compare(o Step) int {
 	return cmp.Or(cmp.Compare(p.CreatedAt, o.CreatedAt), cmp.Compare(p.ID, o.ID))
 }
@@ -98,8 +98,8 @@ func Fold(a, b, owner string, steps []Step) (f Folded, ok bool) {
 	return unproven(pair, owner), true
 }
 
-// follow is where steps lead from an open, which is one of them or was addressed
-// to its author.
+// follow returns where steps lead from an open, which is one of them or was
+// addressed to its author.
 func follow(root Step, pair []Step) (f Folded) {
 	s := root.transition().begin(root.CreatedAt, root.ID)
 	f.State, f.Chain = s.Follow(map[string]int64{root.Author: root.CreatedAt}, pair)
@@ -109,7 +109,7 @@ func follow(root Step, pair []Step) (f Folded) {
 	return f
 }
 
-// firstOpen is the oldest open by a key, "" for anybody; nil for none.
+// firstOpen returns the oldest open by a key, "" for anybody; nil for none.
 func firstOpen(steps []Step, by string) *Step {
 	var first *Step
 	for i, p := range steps {
@@ -132,8 +132,8 @@ func beforeEnd(pair, closed []Step, offer Step) []Step {
 	})
 }
 
-// unproven is the state of the newest step. Who the poster is follows from the
-// owner, or from who could make the move.
+// unproven returns the state of the newest step. Who the poster is follows from
+// the owner, or from who could make the move.
 func unproven(pair []Step, owner string) Folded {
 	newest := slices.MaxFunc(pair, func(p, o Step) int {
 		return cmp.Or(cmp.Compare(p.CreatedAt, o.CreatedAt), cmp.Compare(o.ID, p.ID))
@@ -199,9 +199,9 @@ func (c *candidate) before(o *candidate) bool {
 	return c.compare(o.Step) < 0
 }
 
-// next is the author's first step that follows s. What cannot follow the same
-// status now never will, and is passed over for good: all of them together cost
-// no more than there are.
+// next returns the author's first step that follows s. What cannot follow the
+// same status now never will, and is passed over for good: all of them together
+// cost no more than there are.
 func (w *authored) next(s *State, last map[string]int64) *candidate {
 	for len(w.after[s.Status]) > 0 {
 		p := w.after[s.Status][0]

@@ -48,8 +48,8 @@ func Owns(id, poster, salt string) bool {
 	return err == nil && made == id
 }
 
-// SaltTag is the tag by which the events of a poster show that the contract's
-// id is his.
+// SaltTag returns the tag by which the events of a poster show that the
+// contract's id is his.
 func SaltTag(salt []byte) nostr.Tag { return nostr.Tag{saltTag, hex.EncodeToString(salt)} }
 
 // ProvenSalt returns the salt by which an event shows that its author made the

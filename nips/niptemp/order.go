@@ -26,8 +26,8 @@ type OrderItem struct {
 	ID            string
 }
 
-// OrderLine is the line of one number: "n received_at id" and LF, where the id is
-// 64 lower-case hex digits, or - for a gap, where id is empty.
+// OrderLine returns the line of one number: "n received_at id" and LF, where
+// the id is 64 lower-case hex digits, or - for a gap, where id is empty.
 func OrderLine(n, receivedAt int64, id []byte) []byte {
 	line := strconv.AppendInt(make([]byte, 0, 96), n, 10)
 	line = strconv.AppendInt(append(line, ' '), receivedAt, 10)
@@ -38,8 +38,8 @@ func OrderLine(n, receivedAt int64, id []byte) []byte {
 	return append(hex.AppendEncode(line, id), '\n')
 }
 
-// OrderEvent is the event, without author and signature, that says which lines
-// are the order of a contract: x is their SHA-256 in hex.
+// OrderEvent returns the event, without author and signature, that says which
+// lines are the order of a contract: x is their SHA-256 in hex.
 func OrderEvent(contract, x string, at nostr.Timestamp) nostr.Event {
 	return nostr.Event{Kind: KindOrder, CreatedAt: at, Tags: nostr.Tags{{"format", OrderFormat}, {"d", contract}, {"x", x}}}
 }

@@ -99,7 +99,7 @@ func ReadState(ev *nostr.Event) (StateText, error) {
 	return s, nil
 }
 
-// Movers says which parties may move a contract from one status to another:
+// Movers reports which parties may move a contract from one status to another:
 // neither where there is no such transition.
 func Movers(from, to Status) (byPoster, byWorker bool) {
 	who := mover(from, to)

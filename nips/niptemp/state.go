@@ -113,7 +113,7 @@ func (s *State) CheckTime(at, last int64) error {
 	return nil
 }
 
-// begin is the state that an open leads to.
+// begin returns the state that an open leads to.
 func (t transition) begin(at int64, id string) State {
 	s := State{Contract: t.contract, Poster: t.author, Status: t.status, CreatedAt: at, EventID: id}
 	if t.to != t.author {

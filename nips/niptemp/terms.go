@@ -61,7 +61,7 @@ func isAmong(tags nostr.Tags, name, value string) bool {
 	return false
 }
 
-// Tags are the tags that say the terms.
+// Tags returns the tags that say the terms.
 func (t Terms) Tags() nostr.Tags {
 	var tags nostr.Tags
 	for _, key := range [...][2]string{{"arbitrator", t.Arbitrator}, {"decider", t.Decider}, {"expirer", t.Expirer}} {
@@ -75,7 +75,7 @@ func (t Terms) Tags() nostr.Tags {
 	return tags
 }
 
-// Agreed is what two sides have both said: each term by itself.
+// Agreed returns what two sides have both said: each term by itself.
 func (t Terms) Agreed(repeated Terms) Terms {
 	var both Terms
 	if t.Arbitrator == repeated.Arbitrator {
@@ -111,7 +111,7 @@ func (t Terms) Or(other Terms) Terms {
 	}
 }
 
-// Keys are the keys among the terms, each once.
+// Keys returns the keys among the terms, each once.
 func (t Terms) Keys() []string {
 	var keys []string
 	for _, key := range [...]string{t.Arbitrator, t.Decider, t.Expirer} {

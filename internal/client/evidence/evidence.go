@@ -200,7 +200,7 @@ func (c *checking) owner() {
 	c.done(k, "by its salt the poster made the id, and nobody else can have")
 }
 
-// valueOf is the value of a tag, "" for none.
+// valueOf returns the value of a tag, "" for none.
 func valueOf(ev *nostr.Event, name string) string {
 	if tag := ev.Tags.Find(name); len(tag) > 1 {
 		return tag[1]

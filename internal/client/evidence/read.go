@@ -28,7 +28,7 @@ const (
 	maxEvents          = 100_000
 )
 
-// ErrInput says that what is to be checked cannot be read, or is no export.
+// ErrInput means that what is to be checked cannot be read, or is no export.
 var ErrInput = errors.New("that is no export of a contract")
 
 // Files are what is checked.

@@ -10,9 +10,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// Signed are the events of a thread in the order of its record, in which a relay takes
-// them, and behind them the requests by which some were withdrawn, each once. All of
-// them have been verified.
+// Signed returns the events of a thread in the order of its record, in which a
+// relay takes them, and behind them the requests by which some were withdrawn,
+// each once. All of them have been verified.
 func Signed(t client.Thread) []*nostr.Event {
 	seen := map[string]bool{}
 	var all []*nostr.Event

@@ -77,7 +77,7 @@ type writer struct {
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// records are all lines, in the order of arrival as far as it is known.
+// records returns all lines, in the order of arrival as far as it is known.
 func records(t client.Thread) []record {
 	var all []record
 	moves, entries := places(t)
@@ -187,7 +187,7 @@ func verdict(s client.Signature) string {
 	return "**signature not checked**: the API has it, and no signed event was shown"
 }
 
-// brief is a verdict on one entry.
+// brief returns a verdict on one entry.
 func brief(s client.Signature) string {
 	if s == client.SignatureHolds {
 		return "holds"
@@ -315,7 +315,7 @@ func (w *writer) author(p client.Party) {
 	w.line("- By: %s, %s", cmp.Or(w.role(p.PubKey), "an unknown key"), who(p))
 }
 
-// role is what a key is, and that it is the exporter's.
+// role returns what a key is, and that it is the exporter's.
 func (w *writer) role(pubkey string) string {
 	role := w.t.Contract.Role(pubkey)
 	if role != "" && pubkey == w.o.By {

@@ -65,8 +65,8 @@ func (w *writer) sealedTexts(records []record) {
 	}
 }
 
-// Unseen are the sealed entries of a thread that relays list to the exporter and do not
-// show.
+// Unseen returns the sealed entries of a thread that relays list to the
+// exporter and do not show.
 func Unseen(t client.Thread) []evidence.Sealed {
 	var all []evidence.Sealed
 	for _, r := range records(t) {

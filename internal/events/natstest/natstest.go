@@ -49,7 +49,7 @@ func Start(tb testing.TB, args ...string) *Server {
 	return s
 }
 
-// find looks where Debian puts it too, which is not in everybody's PATH.
+// find reports where Debian puts it too, which is not in everybody's PATH.
 func find() (string, error) {
 	path, err := exec.LookPath("nats-server")
 	if err != nil {

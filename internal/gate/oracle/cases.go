@@ -44,8 +44,8 @@ func disputes(events []*nostr.Event) (found []Dispute) {
 	return found
 }
 
-// isMove says whether the event is a contract's state, between two keys, that leads
-// from one status to another.
+// isMove reports whether the event is a contract's state, between two keys,
+// that leads from one status to another.
 func isMove(ev *nostr.Event, from, to string) bool {
 	var says struct {
 		Status   string `json:"status"`
@@ -57,12 +57,12 @@ func isMove(ev *nostr.Event, from, to string) bool {
 	return says.Status == to && (says.Previous == from || to == "open" && says.Previous == "open")
 }
 
-// mine are the disputes that the reader decides.
+// mine returns the disputes that the reader decides.
 func mine(o Options, reader []string) []Dispute {
 	return slices.DeleteFunc(slices.Clone(o.Disputes), func(d Dispute) bool { return !slices.Contains(reader, d.arbitrator) })
 }
 
-// allDisputes says whether every contract named is one of them.
+// allDisputes reports whether every contract named is one of them.
 func allDisputes(list []Dispute, named []string) bool {
 	for _, id := range named {
 		if !slices.ContainsFunc(list, func(d Dispute) bool { return d.contract == id }) {
@@ -72,8 +72,8 @@ func allDisputes(list []Dispute, named []string) bool {
 	return len(named) > 0
 }
 
-// inDispute says whether the event is what those of a dispute said to each other in
-// the open.
+// inDispute reports whether the event is what those of a dispute said to each
+// other in the open.
 func inDispute(list []Dispute, ev *nostr.Event) bool {
 	if ev.Kind != 30091 && (ev.Kind != 30090 || !isObject(ev.Content)) {
 		return false
@@ -89,7 +89,7 @@ func inDispute(list []Dispute, ev *nostr.Event) bool {
 	})
 }
 
-// tag is the value of the first tag of a name.
+// tag returns the value of the first tag of a name.
 func tag(ev *nostr.Event, name string) string {
 	for _, t := range ev.Tags {
 		if len(t) > 1 && t[0] == name {

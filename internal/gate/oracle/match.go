@@ -6,7 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Matches says whether the filter asks for the event (NIP-01). A nil list is
+// Matches reports whether the filter asks for the event (NIP-01). A nil list is
 // no condition, an empty one matches nothing. Limit and search are ignored.
 func Matches(f nostr.Filter, ev *nostr.Event) bool {
 	if f.IDs != nil && !slices.Contains(f.IDs, ev.ID) {
@@ -67,8 +67,8 @@ func Left(events, all []*nostr.Event) []*nostr.Event {
 	return left
 }
 
-// TakenBack says whether the author of the event named it by id in one of these
-// deletion requests. Of contract memory the parties still see it.
+// TakenBack reports whether the author of the event named it by id in one of
+// these deletion requests. Of contract memory the parties still see it.
 func TakenBack(ev *nostr.Event, all []*nostr.Event) bool {
 	return slices.ContainsFunc(all, func(request *nostr.Event) bool {
 		return request.Kind == 5 && ev.Kind != 5 && ev.Kind != 62 && request.PubKey == ev.PubKey && slices.Contains(named(request), ev.ID)

@@ -39,7 +39,7 @@ type rule struct {
 // everything is the rule of what is not gated.
 var everything = rule{everybody: true}
 
-// ruleOfKind is what a filter that names the kind must satisfy.
+// ruleOfKind returns what a filter that names the kind must satisfy.
 func ruleOfKind(o Options, kind int) rule {
 	switch kind {
 	case 30174:
@@ -67,7 +67,7 @@ func ruleOfKind(o Options, kind int) rule {
 	return everything
 }
 
-// ruleOfEvent is what decides whether the event itself may be seen.
+// ruleOfEvent returns what decides whether the event itself may be seen.
 func ruleOfEvent(o Options, ev *nostr.Event) rule {
 	if ev.Kind == 5 && (namesGatedKind(o, ev) || len(named(ev)) > 0 && !o.Found[ev.ID]) {
 		return rule{author: true}
@@ -81,7 +81,7 @@ func ruleOfEvent(o Options, ev *nostr.Event) rule {
 	return ruleOfKind(o, ev.Kind)
 }
 
-// namesGatedKind says whether a deletion request is about what is gated.
+// namesGatedKind reports whether a deletion request is about what is gated.
 func namesGatedKind(o Options, ev *nostr.Event) bool {
 	// Of contracts that are public there are still sealed entries.
 	o.Contracts = ""
@@ -104,7 +104,7 @@ func namesGatedKind(o Options, ev *nostr.Event) bool {
 	return false
 }
 
-// named are the values of a deletion request's e tags.
+// named returns the values of a deletion request's e tags.
 func named(ev *nostr.Event) []string {
 	var ids []string
 	for _, tag := range ev.Tags {
@@ -138,7 +138,7 @@ func Judge(o Options, events []*nostr.Event) Options {
 	return o
 }
 
-// Refused says whether the first check refuses the filter: it returns
+// Refused reports whether the first check refuses the filter: it returns
 // "auth-required" or "restricted", or "" when the filter is let through.
 func Refused(o Options, reader []string, f nostr.Filter) string {
 	prefix := "restricted"
@@ -170,15 +170,15 @@ func Refused(o Options, reader []string, f nostr.Filter) string {
 	return ""
 }
 
-// Visible says whether the reader may learn of the event in answer to the
+// Visible reports whether the reader may learn of the event in answer to the
 // filter. It is false when the filter is refused or does not match. Limit,
 // search, expiry and replacement are the caller's business.
 func Visible(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 	return Refused(o, reader, f) == "" && Matches(f, ev) && May(o, reader, f, ev)
 }
 
-// May is the second check alone: whether an event that the filter matches may
-// be seen by the reader, were the filter let through.
+// May returns the second check alone: whether an event that the filter matches
+// may be seen by the reader, were the filter let through.
 func May(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 	if o.AuthRequired && len(reader) == 0 {
 		return false
@@ -206,7 +206,7 @@ func May(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 	return r.d && f.Kinds != nil && slices.Contains(f.Tags["d"], dOf(ev))
 }
 
-// Gated says whether somebody may not see the event.
+// Gated reports whether somebody may not see the event.
 func Gated(o Options, ev *nostr.Event) bool { return !ruleOfEvent(o, ev).everybody }
 
 func allMine(reader, named []string) bool {
@@ -232,7 +232,7 @@ func isObject(content string) bool {
 	return json.Unmarshal([]byte(content), &members) == nil && members != nil
 }
 
-// Party says whether the reader is one of those for whom the event is meant:
+// Party reports whether the reader is one of those for whom the event is meant:
 // no id, no contract's name and no option makes anybody else one.
 func Party(o Options, reader []string, ev *nostr.Event) bool {
 	o.Contracts = "parties"
@@ -248,8 +248,8 @@ func Party(o Options, reader []string, ev *nostr.Event) bool {
 	return false
 }
 
-// Decides says whether the event is part of a contract that the reader is the
-// arbitrator of.
+// Decides reports whether the event is part of a contract that the reader is
+// the arbitrator of.
 func Decides(o Options, reader []string, ev *nostr.Event) bool {
 	return inDispute(mine(o, reader), ev)
 }

@@ -88,7 +88,7 @@ func (b *Bundle) Events(ctx context.Context, class Class, yield func(eventJSON [
 	return nil
 }
 
-// lines gives every line of the file's own artifacts of events.
+// lines calls fn with every line of the artifacts of events in this file.
 func (b *Bundle) lines(fn func(Class, []byte) error) error {
 	f, err := openRegular(b.Path)
 	if err != nil {

@@ -59,7 +59,7 @@ type Source interface {
 	Events(ctx context.Context, class Class, yield func(eventJSON []byte) error) error
 }
 
-// artifactKinds are the artifacts of a bundle in order.
+// artifactKinds returns the artifacts of a bundle in order.
 func artifactKinds(incremental bool) []string {
 	kinds := slices.Clone(classNames[:])
 	if incremental {

@@ -22,7 +22,7 @@ const (
 	KindUnknown Kind = ""
 )
 
-// String is the kind for a person.
+// String returns the kind for a person.
 func (k Kind) String() string {
 	if k == KindUnknown {
 		return "kind unknown"

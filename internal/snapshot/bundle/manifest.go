@@ -96,8 +96,8 @@ type Manifest struct {
 // Incremental reports whether the bundle needs its parent.
 func (m *Manifest) Incremental() bool { return m.Parent != "" }
 
-// KindOf is what the bundle is, by what it says of how it was made, also if it does not
-// say its kind; empty says whether it stands for no engram.
+// KindOf returns what the bundle is, by what it says of how it was made, also
+// if it does not say its kind; empty says whether it stands for no engram.
 func (m *Manifest) KindOf(empty bool) Kind {
 	switch {
 	case empty:

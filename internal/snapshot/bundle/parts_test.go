@@ -93,7 +93,7 @@ func TestSorterSpillsAndMerges(t *testing.T) {
 		}
 		if info, err := os.Stat(s.spool); err == nil && info.Mode().Perm() != 0o600 {
 			t.Errorf("the spool file has mode %v", info.Mode())
-		} else if (err == nil) != (total > keepMemory) {
+		} else if (err == nil) != (total > keepBytes) {
 			t.Errorf("%d bytes: spool file: %v", total, err)
 		}
 		s.close()

@@ -101,8 +101,9 @@ func (r *Report) Err() error {
 	return fmt.Errorf("%w: %s", ErrInvalid, strings.Join(r.faults(), "; "))
 }
 
-// faults are the checks that failed. If none did, they are those that could not be
-// made, by reason: where one fails, most others could not be made for it.
+// faults returns the checks that failed. If none did, they are those that could
+// not be made, by reason: where one fails, most others could not be made for
+// it.
 func (r *Report) faults() (faults []string) {
 	for _, c := range r.Checks {
 		if c.State == Failed {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	sortMemory = 8 << 20  // bytes that a sorter holds before it writes a run
-	keepMemory = 1 << 20  // bytes that may stay in memory when all is there
-	runBuffer  = 32 << 10 // read buffer of one run while merging
+	sortBytes      = 8 << 20  // bytes that a sorter holds before it writes a run
+	keepBytes      = 1 << 20  // bytes that may stay in memory when all is there
+	runBufferBytes = 32 << 10 // read buffer of one run while merging
 )
 
 // sorter sorts the lines of one artifact by their keys in bounded memory: what
@@ -34,7 +34,7 @@ type span struct{ off, len int64 }
 
 // add copies a line, without line feed, and its key.
 func (s *sorter) add(key, line []byte) error {
-	if size := len(key) + len(line) + 8; len(s.arena) > 0 && len(s.arena)+size > sortMemory {
+	if size := len(key) + len(line) + 8; len(s.arena) > 0 && len(s.arena)+size > sortBytes {
 		if err := s.flush(); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *sorter) add(key, line []byte) error {
 // finish ends the input.
 func (s *sorter) finish() error {
 	s.last = true
-	if len(s.runs) > 0 || len(s.arena) > keepMemory {
+	if len(s.runs) > 0 || len(s.arena) > keepBytes {
 		return s.flush()
 	}
 	s.sortItems()
@@ -123,7 +123,7 @@ func (s *sorter) each(fn func(line []byte) error) error {
 	}
 	m := make(merge, 0, len(s.runs))
 	for _, run := range s.runs {
-		r := &runReader{r: bufio.NewReaderSize(io.NewSectionReader(s.f, run.off, run.len), runBuffer)}
+		r := &runReader{r: bufio.NewReaderSize(io.NewSectionReader(s.f, run.off, run.len), runBufferBytes)}
 		if err := r.next(); err != nil {
 			return fmt.Errorf("spool: %w", err)
 		}

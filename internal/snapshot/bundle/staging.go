@@ -38,7 +38,7 @@ func NewStaging(dir string) (*Staging, error) {
 	return nil, fmt.Errorf("staging in %s: %w", dir, errSwept)
 }
 
-// errSwept says that a sweep came between making a folder and locking it.
+// errSwept means that a sweep came between making a folder and locking it.
 var errSwept = errors.New("the folder was swept at once")
 
 func newStaging(dir string) (*Staging, error) {

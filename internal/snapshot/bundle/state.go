@@ -54,8 +54,8 @@ func (s *State) Class(id [32]byte) (Class, bool) {
 // which becomes history. It reports whether the event was not there as this
 // class before, and an error if the bundle itself has given it already.
 func (s *State) add(r *record, class Class) (added bool, err error) {
-	old, there := s.items[r.id]
-	if there && old.own {
+	old, ok := s.items[r.id]
+	if ok && old.own {
 		return false, fmt.Errorf("event %s is there twice", r.ev.ID)
 	}
 	if class.isHead() {
@@ -68,17 +68,17 @@ func (s *State) add(r *record, class Class) (added bool, err error) {
 			s.items[head] = it
 		}
 		s.heads[r.addr] = r.id
-	} else if there && s.heads[r.addr] == r.id {
+	} else if ok && s.heads[r.addr] == r.id {
 		delete(s.heads, r.addr)
 	}
 	s.items[r.id] = item{addr: r.addr, class: class8(class), own: true, created: int64(r.ev.CreatedAt)}
-	return !there || Class(old.class) != class, nil
+	return !ok || Class(old.class) != class, nil
 }
 
 // take is add for a writer, which is forgiven that a source gives an event
 // twice.
 func (s *State) take(r *record, class Class) (added bool, err error) {
-	if it, there := s.items[r.id]; there && it.own && Class(it.class) == class {
+	if it, ok := s.items[r.id]; ok && it.own && Class(it.class) == class {
 		return false, nil
 	}
 	return s.add(r, class)
@@ -96,8 +96,8 @@ func (s *State) rebase() {
 
 // remove takes out what the parents had and is no more.
 func (s *State) remove(id [32]byte) error {
-	it, there := s.items[id]
-	if !there {
+	it, ok := s.items[id]
+	if !ok {
 		return fmt.Errorf("event %x is said to be gone and was not there", id)
 	}
 	if it.own {

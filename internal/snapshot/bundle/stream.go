@@ -52,7 +52,7 @@ type lineReader struct {
 	buf []byte
 }
 
-// errLine says that an artifact is not made of lines of bounded length.
+// errLine means that an artifact is not made of lines of bounded length.
 var errLine = errors.New("not a line of bounded length")
 
 // next returns the next line without its line feed; io.EOF after the last. The

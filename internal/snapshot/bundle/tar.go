@@ -46,7 +46,7 @@ func checksum(h [blockSize]byte) int {
 	return sum
 }
 
-// padding is the number of zero bytes after an entry.
+// padding returns the number of zero bytes after an entry.
 func padding(size int64) int64 { return -size & (blockSize - 1) }
 
 // writeEntry writes a header and what content writes, which must be size bytes.
@@ -177,7 +177,8 @@ func octal(b []byte) (int64, bool) {
 	return n, b[11] == 0
 }
 
-// explainHeader says what is wrong with a header that tarHeader did not make.
+// explainHeader reports what is wrong with a header that tarHeader did not
+// make.
 func explainHeader(h [blockSize]byte, name string, sizeOK bool) error {
 	reason := "a header that a snapshot does not have"
 	switch typ := h[156]; {
@@ -197,7 +198,7 @@ func explainHeader(h [blockSize]byte, name string, sizeOK bool) error {
 	return fmt.Errorf("%w: entry %.100q: %s", errEntry, name, reason)
 }
 
-// explainName says why an entry of this name is refused.
+// explainName reports why an entry of this name is refused.
 func explainName(name, want string) error {
 	switch {
 	case strings.HasPrefix(name, "/"):

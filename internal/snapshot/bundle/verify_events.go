@@ -27,7 +27,8 @@ const (
 // and relays take no more.
 const ahead = 15 * time.Minute
 
-// Latest is the latest time that an event may bear in a bundle as of an instant.
+// Latest returns the latest time that an event may bear in a bundle as of an
+// instant.
 func Latest(asOf time.Time) time.Time { return asOf.Add(ahead) }
 
 // counter hashes and counts lines.

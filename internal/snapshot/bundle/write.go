@@ -19,7 +19,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// ErrSource says that a Source gave what no bundle of the agent may hold.
+// ErrSource means that a Source gave what no bundle of the agent may hold.
 var ErrSource = errors.New("not memory of the agent")
 
 // Options says what Write makes.
@@ -224,7 +224,7 @@ func (w *writer) take(class Class, b []byte) error {
 	return w.sorters[class].add(r.appendKey(nil), line)
 }
 
-// lines gives the lines of an artifact in order.
+// lines calls fn with the lines of an artifact in order.
 func (w *writer) lines(kind string, fn func(line []byte) error) error {
 	if kind == gone {
 		for _, id := range w.gone {
@@ -237,7 +237,7 @@ func (w *writer) lines(kind string, fn func(line []byte) error) error {
 	return w.sorters[slices.Index(classNames[:], kind)].each(fn)
 }
 
-// goneLine is a line of gone.jsonl.
+// goneLine returns a line of gone.jsonl.
 func goneLine(id [32]byte) []byte { return fmt.Appendf(nil, `{"id":"%x"}`, id) }
 
 // parseGone reads what goneLine wrote.

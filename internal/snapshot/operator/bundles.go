@@ -22,7 +22,7 @@ type Which struct {
 	Trusted       []string          // pubkeys whose signature is believed beside the relay's own and those of the settings
 }
 
-// verifying is what is asked of the bundle.
+// verifying returns what is asked of the bundle.
 func (s *Service) verifying(ctx context.Context, w Which) (bundle.VerifyOptions, error) {
 	o := bundle.VerifyOptions{
 		Tenant: w.Tenant, Agent: w.Agent, Identities: w.Identities, Keys: w.Keys, Signers: w.Signers,

@@ -46,7 +46,7 @@ type Created struct {
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// errUnchanged says that a bundle would hold the same heads as the last one.
+// errUnchanged means that a bundle would hold the same heads as the last one.
 var errUnchanged = errors.New("nothing changed")
 
 // Create makes a bundle: of one read transaction, verified as it is written.
@@ -116,8 +116,9 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 	return out, nil
 }
 
-// historySince is what a manifest says: the beginning of the next day, so that it is the
-// same for some time where history is kept for so many days, but no time to come.
+// historySince returns what a manifest says: the beginning of the next day, so
+// that it is the same for some time where history is kept for so many days, but
+// no time to come.
 func historySince(since int64, asOf time.Time) time.Time {
 	if since <= 0 {
 		return time.Time{}

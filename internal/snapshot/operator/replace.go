@@ -30,10 +30,11 @@ type ReplaceRequest struct {
 // MayReplace is ErrNotAllowed unless the settings allow to take newer heads away.
 func (s *Service) MayReplace() error { return s.allowed(snapshot.Rollback) }
 
-// Replace is a rollback to events that come from no bundle: it keeps the state
-// before in a bundle, and switches in one transaction. Newer heads, and those of
-// addresses that are not among the events, go to quarantine. Nothing is changed
-// unless the error is nil. It is ErrNotAllowed if the settings allow no rollback.
+// Replace returns a rollback to events that come from no bundle: it keeps the
+// state before in a bundle, and switches in one transaction. Newer heads, and
+// those of addresses that are not among the events, go to quarantine. Nothing
+// is changed unless the error is nil. It is ErrNotAllowed if the settings allow
+// no rollback.
 func (s *Service) Replace(ctx context.Context, q ReplaceRequest) (out Restored, err error) {
 	began := s.clock()
 	defer func() { s.counted(string(Replace), began, err) }()

@@ -88,7 +88,7 @@ func (s *Service) tell(out Restored) {
 		Written: int(out.Stored + out.Replaced), Quarantined: int(out.Quarantined)})
 }
 
-// allowed says whether the configuration allows a mode.
+// allowed reports whether the configuration allows a mode.
 func (s *Service) allowed(m snapshot.Mode) error {
 	switch {
 	case m != snapshot.Repair && m != snapshot.Rollback:
@@ -102,7 +102,7 @@ func (s *Service) allowed(m snapshot.Mode) error {
 	return nil
 }
 
-// unfit says why a bundle that verifies will not do for a request.
+// unfit reports why a bundle that verifies will not do for a request.
 func unfit(b *bundle.Bundle, q RestoreRequest) (why []error) {
 	if !b.Report.Trusted && !q.AllowUnsigned {
 		why = append(why, fmt.Errorf("signature: %s: %w: its time, its tenant and that it is complete are nobody's word; --trust KEY trusts a signer, --allow-unsigned goes without",
@@ -120,7 +120,8 @@ func unfit(b *bundle.Bundle, q RestoreRequest) (why []error) {
 	return why
 }
 
-// Refusals are all reasons for which Restore would do nothing; none if it would.
+// Refusals returns all reasons for which Restore would do nothing; none if it
+// would.
 func (s *Service) Refusals(ctx context.Context, q RestoreRequest) (why []error) {
 	if err := s.allowed(q.Mode); err != nil {
 		why = append(why, err)

@@ -16,16 +16,17 @@ import (
 )
 
 var (
-	// ErrNotAllowed says that the configuration allows no rollback.
+	// ErrNotAllowed means that the configuration allows no rollback.
 	ErrNotAllowed = errors.New("taking newer heads away is allowed only with ENGRAMD_RESTORE_ALLOW=true in the environment of the process that does it")
-	// ErrEmpty says that a bundle holds no engram, so that a rollback takes all away.
+	// ErrEmpty means that a bundle holds no engram, so that a rollback takes all
+	// away.
 	ErrEmpty = errors.New("the snapshot holds no memory: a rollback to it takes all away (--allow-empty)")
-	// ErrFuture says that an instant to rebuild has not come yet.
+	// ErrFuture means that an instant to rebuild has not come yet.
 	ErrFuture = errors.New("that time has not come yet")
-	// ErrPartial says that a bundle holds only a part of the agent's memory, so that
-	// nothing can be taken away by it.
+	// ErrPartial means that a bundle holds only a part of the agent's memory, so
+	// that nothing can be taken away by it.
 	ErrPartial = errors.New("the snapshot holds only what one owner may read, or what those relays had that answered: it can repair, and not roll back")
-	// ErrNotHere says that the request cannot be told from another's snapshots.
+	// ErrNotHere means that the request cannot be told from another's snapshots.
 	ErrNotHere = errors.New("which snapshot? An id or a file is needed")
 )
 
@@ -109,7 +110,7 @@ func (s *Service) Configure(n Settings) {
 	}
 }
 
-// Settings are those in force.
+// Settings returns those in force.
 func (s *Service) Settings() Settings { return *s.settings.Load() }
 
 // locked runs work with the agent's lock.
@@ -127,7 +128,7 @@ func (s *Service) counted(operation string, began time.Time, err error) {
 	s.metrics.SnapshotDone(operation, outcome(err), now, now.Sub(began))
 }
 
-// outcome is what metrics call an error.
+// outcome returns what metrics call an error.
 func outcome(err error) string {
 	switch {
 	case err == nil:

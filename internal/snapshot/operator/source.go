@@ -13,7 +13,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// partOf is what the store calls a class.
+// partOf returns what the store calls a class.
 func partOf(c bundle.Class) store.Part {
 	switch c {
 	case bundle.Heads:
@@ -95,15 +95,15 @@ func (s *source) know(ctx context.Context) error {
 
 // newer reports whether an event would supersede the head of its address.
 func (s *source) newer(ev *nostr.Event) bool {
-	h, there := s.heads[addressOf(ev)]
-	return there && (int64(ev.CreatedAt) > h.created || int64(ev.CreatedAt) == h.created && ev.ID < hex.EncodeToString(h.id[:]))
+	h, ok := s.heads[addressOf(ev)]
+	return ok && (int64(ev.CreatedAt) > h.created || int64(ev.CreatedAt) == h.created && ev.ID < hex.EncodeToString(h.id[:]))
 }
 
 func addressOf(ev *nostr.Event) [32]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%d:%s:%s", ev.Kind, ev.PubKey, ev.Tags.GetD()))
 }
 
-// left is how many events were left out.
+// left returns how many events were left out.
 func (s *source) left() (n int) {
 	for _, of := range s.leftOut {
 		n += of
@@ -111,7 +111,7 @@ func (s *source) left() (n int) {
 	return n
 }
 
-// root is what the bundle's heads_root will be.
+// root returns what the bundle's heads_root will be.
 func (s *source) root(ctx context.Context) (string, error) {
 	var leaves []bundle.Leaf
 	err := s.Events(ctx, bundle.Heads, func(json []byte) error {

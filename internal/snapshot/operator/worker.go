@@ -64,7 +64,7 @@ func (w *Worker) turn(ctx context.Context) time.Duration {
 	return max(next, 0)
 }
 
-// due is how long it is until something that was last done at a time.
+// due returns how long it is until something that was last done at a time.
 func due(last time.Time, every time.Duration, now time.Time) time.Duration {
 	if last.IsZero() {
 		return 0

@@ -21,7 +21,7 @@ import (
 // maxRounds is how often the memory is listed until two lists agree.
 const maxRounds = 10
 
-// ErrMoving says that the memory changed each time it was listed.
+// ErrMoving means that the memory changed each time it was listed.
 var ErrMoving = errors.New("the memory keeps changing while it is read")
 
 // Capture is an agent's memory as the relays showed it in two lists that agree.
@@ -53,7 +53,7 @@ func (c *Capture) Events(ctx context.Context, class bundle.Class, yield func([]b
 	return nil
 }
 
-// Heads are the engrams that count.
+// Heads returns the engrams that count.
 func (c *Capture) Heads() []*nostr.Event { return c.events[bundle.Heads] }
 
 // Wanted says what to capture.
@@ -105,7 +105,7 @@ type taking struct {
 	latest int64 // the last time that an event may bear
 }
 
-// captured is the capture of what was listed.
+// captured returns the capture of what was listed.
 func (t *taking) captured(list map[string]*nostr.Event, past []*nostr.Event, began time.Time) (*Capture, error) {
 	if t.at.IsZero() {
 		t.latest = bundle.Latest(began).Unix()
@@ -167,14 +167,14 @@ func rewound(list map[string]*nostr.Event, past []*nostr.Event, at int64) (map[s
 	return then, before, unknown
 }
 
-// fail is an empty capture that says how the relays did.
+// fail returns an empty capture that says how the relays did.
 func (t *taking) fail(err error) (*Capture, error) {
 	return &Capture{Agent: t.agent, Status: t.status()}, err
 }
 
 func (t *taking) own() bool { return t.c.Identity().PubKey() == t.agent }
 
-// filters are what a list is made of.
+// filters returns what a list is made of.
 func (t *taking) filters() []nostr.Filter {
 	authors, me := []string{t.agent}, nostr.TagMap{"p": {t.c.Identity().PubKey()}}
 	engrams := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: authors}
@@ -234,13 +234,13 @@ func (t *taking) history(ctx context.Context, list map[string]*nostr.Event) ([]*
 // heard keeps what the relays said, and judges whether it will do.
 func (t *taking) heard(a client.Answers, err error) error {
 	for _, r := range a.Relays {
-		known, there := t.relays[r.URL]
-		if !there {
+		known, ok := t.relays[r.URL]
+		if !ok {
 			t.order = append(t.order, r.URL)
 		}
 		noHistory := errors.Is(r.Err, client.ErrNoHistory)
 		switch {
-		case !there, r.Err != nil && !noHistory, known.Err == nil && (noHistory || !r.Complete):
+		case !ok, r.Err != nil && !noHistory, known.Err == nil && (noHistory || !r.Complete):
 			r.Events += known.Events
 			t.relays[r.URL] = r
 		default:

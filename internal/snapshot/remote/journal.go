@@ -28,7 +28,7 @@ const (
 	maxLine       = 4 << 20
 )
 
-// ErrJournal says that a journal is not one, or is damaged.
+// ErrJournal means that a journal is not one, or is damaged.
 var ErrJournal = errors.New("not the journal of a revert")
 
 // Journal is a revert that was begun: everything that it writes, signed, in order.

@@ -59,7 +59,7 @@ func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Ke
 	var p Plan
 	for _, ev := range now.Heads() {
 		at := snapshot.Address{Kind: ev.Kind, PubKey: ev.PubKey, D: ev.Tags.GetD()}
-		if _, there := then[at]; !there && !tells(b.Manifest, ev) {
+		if _, ok := then[at]; !ok && !tells(b.Manifest, ev) {
 			delete(is, at)
 			p.Untold++
 		}
@@ -116,7 +116,7 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 	return steps, nil
 }
 
-// wanted are the bundle's events whose bodies are written again, by id.
+// wanted returns the bundle's events whose bodies are written again, by id.
 func (p Plan) wanted(ctx context.Context, b bundle.Source) (map[string]*nostr.Event, error) {
 	ids := map[string]bool{}
 	for _, a := range p.Actions {
@@ -135,7 +135,7 @@ func (p Plan) wanted(ctx context.Context, b bundle.Source) (map[string]*nostr.Ev
 	return old, err
 }
 
-// byD are the heads by their address.
+// byD returns the heads by their address.
 func (c *Capture) byD() map[string]*nostr.Event {
 	there := map[string]*nostr.Event{}
 	for _, ev := range c.Heads() {
@@ -144,7 +144,8 @@ func (c *Capture) byD() map[string]*nostr.Event {
 	return there
 }
 
-// Refusals are what check says of all texts that would be written, each with its slug.
+// Refusals returns what check says of all texts that would be written, each
+// with its slug.
 func (p Plan) Refusals(ctx context.Context, b bundle.Source, now *Capture, keys bundle.Keys, check func(old, text string) error) ([]error, error) {
 	old, err := p.wanted(ctx, b)
 	if err != nil {

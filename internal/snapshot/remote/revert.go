@@ -24,11 +24,11 @@ type Done struct {
 }
 
 const (
-	// window is how many addresses are asked for at once, before the first of them is
+	// addressesTogether is how many addresses are asked for at once, before the first of them is
 	// written.
-	window = 64
-	// together is how many events are on their way to the relays at once.
-	together = 16
+	addressesTogether = 64
+	// eventsTogether is how many events are on their way to the relays at once.
+	eventsTogether = 16
 )
 
 // Names gives a step's event its slug, for errors; "" where it has none to give.
@@ -58,7 +58,7 @@ func Run(ctx context.Context, c *client.Client, j *Journal, names Names) (Done, 
 	out := Done{Steps: len(j.Steps), names: names}
 	for _, core := range []bool{false, true} {
 		steps := slices.DeleteFunc(slices.Clone(j.Steps), func(s Step) bool { return s.Core != core })
-		for some := range slices.Chunk(steps, window) {
+		for some := range slices.Chunk(steps, addressesTogether) {
 			if err := out.some(ctx, c, some); err != nil {
 				return out, err
 			}
@@ -95,7 +95,8 @@ func (d *Done) some(ctx context.Context, c *client.Client, steps []Step) error {
 	return conflict
 }
 
-// conflict says why a step cannot be done over what is at its address, nil for nothing.
+// conflict reports why a step cannot be done over what is at its address, nil
+// for nothing.
 func (s Step) conflict(slug string, head *nostr.Event, partial bool) error {
 	switch {
 	case head == nil && s.Base != "" && !partial:
@@ -122,7 +123,7 @@ func (d *Done) publish(ctx context.Context, c *client.Client, events []*nostr.Ev
 		return events[next-1]
 	}
 	var sending sync.WaitGroup
-	for range min(together, len(events)) {
+	for range min(eventsTogether, len(events)) {
 		sending.Go(func() {
 			for ev := take(); ev != nil; ev = take() {
 				published, err := c.Publish(ctx, ev)
@@ -186,7 +187,7 @@ func headsFilter(steps []Step) nostr.Filter {
 	return f
 }
 
-// headsOf are the newest of each address.
+// headsOf returns the newest of each address.
 func headsOf(events []*nostr.Event) map[string]*nostr.Event {
 	heads := map[string]*nostr.Event{}
 	for _, ev := range events {

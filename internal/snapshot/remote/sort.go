@@ -73,7 +73,7 @@ func (c *Capture) put(class bundle.Class, ev *nostr.Event) {
 	c.events[class] = append(c.events[class], ev)
 }
 
-// addressOf is what the versions of a record have in common (NIP-01).
+// addressOf returns what the versions of a record have in common (NIP-01).
 func addressOf(ev *nostr.Event) string {
 	d := ""
 	if ev.Kind != nostr.KindRelayListMetadata {

@@ -10,7 +10,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Root is what heads_root of a bundle of the capture will be, in hex.
+// Root returns what heads_root of a bundle of the capture will be, in hex.
 func (c *Capture) Root() string {
 	var leaves []bundle.Leaf
 	for _, ev := range c.Heads() {
