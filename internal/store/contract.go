@@ -129,9 +129,8 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != "" {
 		return refusal, err
 	}
-	if p.CreatedAt > w.now+maxAhead {
-		return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
-			time.Unix(w.now, 0).UTC().Format(time.RFC3339)), nil
+	if refusal := w.tooEarly(p.CreatedAt); refusal != "" {
+		return refusal, nil
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
 	if err != nil {
@@ -167,6 +166,15 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 		}
 	}
 	return refusalOf(first)
+}
+
+// tooEarly refuses a state that is dated too far ahead of the clock.
+func (w *writer) tooEarly(at int64) (refusal string) {
+	if at <= w.now+maxAhead {
+		return ""
+	}
+	return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
+		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
 }
 
 // refusalOf is the text of a refusal; other errors are failures.
@@ -245,9 +253,16 @@ func (w *writer) claimed(r *record, o ownership, opens bool) error {
 
 // statesFor lists the states that a contract event is judged by: that of its pair; if there is none, the open that the
 // author addressed to himself and, for a move, that of the counterparty, which it may accept; if there is none either, a
-// nil state. An entry is not judged by the counterparty's own open: whether there is one is not for its author to learn.
+// nil state. An entry is not judged by the counterparty's own open: whether there is one is not for its author to learn. A
+// poster's entry to himself stands in the thread that his contract has become, and is judged by that.
 func (w *writer) statesFor(r *record, moves bool) ([]*heldState, error) {
 	who, other := pair(r.ev)
+	if who == other && r.ev.Kind == niptemp.KindEntry {
+		s, err := w.standing(r)
+		if err != nil || s != nil {
+			return []*heldState{s}, err
+		}
+	}
 	s, err := w.state(r, who, other)
 	if err != nil || s != nil || who == other {
 		return []*heldState{s}, err

@@ -41,7 +41,8 @@ type ContractDecision struct {
 	Key         string // whose decision, "" for the deadline that this relay alone saw pass
 	Note        string
 	At          int64
-	EventID     string // "" where it holds on this relay only
+	EventID     string // "" where it holds on this relay only, and where its event is gone
+	Gone        bool   // there was an event, of which a gap is left
 }
 
 // EntryForm says what an entry is and who may read it.
@@ -74,6 +75,7 @@ type ThreadEntry struct {
 type Thread struct {
 	Contract, Poster string
 	Worker           string // "" while none is named
+	Talk             bool   // no state is known: what the poster wrote to himself is no part of what he said to the worker
 	Party            bool   // the reader is one of the two, and may see sealed entries
 	Whole            bool   // withdrawn entries are seen too
 	Sealed           bool   // sealed entries are counted and listed for one who may not read them

@@ -15,9 +15,9 @@ type ThreadMove struct {
 }
 
 const (
-	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is 0 where the pair is the offer alone, and ?5 is 0
-	// for who sees nothing that was withdrawn. Where another took the offer first it has a thread of its own.
-	movesOwn   = ` FROM contract_moves WHERE thread = ?1 AND (?4 OR author = ?3 AND other = ?3) AND (?5 OR withdrawn = 0)`
+	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is 0 where the pair is the offer alone, which its
+	// expirer ends, and ?5 is 0 for who sees nothing that was withdrawn. Where another took the offer first it has a thread of its own.
+	movesOwn   = ` FROM contract_moves WHERE thread = ?1 AND (?4 OR other = ?3 AND (author = ?3 OR status = 'expired' AND previous = 'open')) AND (?5 OR withdrawn = 0)`
 	movesOffer = ` FROM contract_moves WHERE thread = ?2 AND ?2 <> ?1 AND author = ?3 AND other = ?3 AND (?5 OR withdrawn = 0)`
 
 	sqlMovesCount = `SELECT (SELECT count(*)` + movesOwn + `) + (SELECT count(*)` + movesOffer + `)`

@@ -20,9 +20,13 @@ const (
 	// The states that a verdict can be about: of the two it names, or a poster's open offers.
 	sqlOpenOffers = `SELECT a, b FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status = 'open' LIMIT ?3`
 	sqlOfferOver  = `SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status <> 'open' AND event <> ?3 LIMIT 1`
-	// No event says it, or the event was judged as it arrived.
-	sqlDecidedForGood = `SELECT 1 FROM contract_decisions AS d WHERE contract = ? AND a = ? AND b = ? AND (event IS NULL OR EXISTS
+	// No event says it, or the event is gone, or was judged as it arrived.
+	sqlDecidedForGood = `SELECT 1 FROM contract_decisions AS d WHERE contract = ? AND a = ? AND b = ? AND (event IS NULL OR event = x'' OR EXISTS
 		(SELECT 1 FROM contract_verdicts AS v WHERE v.contract = d.contract AND v.id = d.event AND v.live = 1)) LIMIT 1`
+	// A word that was here before the open it is about has its number where nobody looks for it.
+	sqlStrayMove = `SELECT m.seq, m.thread FROM history AS h JOIN contract_moves AS m ON m.seq = h.seq WHERE h.id = ?1
+		UNION ALL SELECT m.seq, m.thread FROM events AS e JOIN contract_moves AS m ON m.seq = e.seq WHERE e.id = ?1`
+	sqlBringMove   = `UPDATE contract_moves SET thread = ?2, n = ?3 WHERE seq = ?1`
 	sqlDecideState = `UPDATE contract_states SET status = ?4, created_at = ?5, event = ?6 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
 
@@ -50,6 +54,9 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 		return dated, "", err
 	}
 	if !imported {
+		if refusal := w.tooEarly(d.CreatedAt); refusal != "" {
+			return true, refusal, nil
+		}
 		refusal, err := w.judgeDecision(d)
 		if err != nil || refusal != "" {
 			return true, refusal, err
@@ -159,7 +166,34 @@ func (w *writer) carry(d niptemp.Decision, note string) error {
 			return err
 		}
 	}
-	return nil
+	if len(all) == 0 {
+		return nil
+	}
+	return w.bring(d, all[0])
+}
+
+// bring gives a decision that was here before what it is about the next number in the thread of those whom it concerns.
+func (w *writer) bring(d niptemp.Decision, s niptemp.State) error {
+	id, _ := lowerHex32(d.ID)
+	move, err := w.c.one(sqlStrayMove, id)
+	if err != nil || move == nil {
+		return err
+	}
+	poster, _ := lowerHex32(s.Poster)
+	worker, named := lowerHex32(s.Worker)
+	if !named {
+		worker = poster
+	}
+	thread, err := w.thread(d.Contract, poster, worker)
+	if err != nil || move[1] == driver.Value(thread) {
+		return err
+	}
+	n, err := w.next(thread)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(sqlBringMove, move[0], thread, n)
+	return err
 }
 
 // decidedBy records a decision that was carried out by an event, once.
