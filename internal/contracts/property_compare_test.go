@@ -27,8 +27,8 @@ func (p *play) compare(id string) {
 	for _, k := range append(p.cast.All(), model.Key{Name: "nobody"}) {
 		want, got := p.model.View(id, k.Pub, p.byName), p.view(id, k.Pub)
 		if want != nil && want.Second && got != nil { // two share an offer: each has its own numbers
-			got.Entries, got.Moves, got.Order = nil, nil, nil
-			want.Entries, want.Moves, want.Order = nil, nil, nil
+			got.Entries, got.Moves, got.By, got.Order = nil, nil, nil, nil
+			want.Entries, want.Moves, want.By, want.Order = nil, nil, nil, nil
 		}
 		if want != nil && got != nil {
 			got.Role, got.Local, got.Second, got.Astray, got.Gaps = want.Role, want.Local, want.Second, want.Astray, want.Gaps
@@ -68,6 +68,7 @@ func (p *play) view(id, key string) *model.View {
 		p.t.Fatal(err)
 	}
 	for _, m := range moves.Transitions {
+		v.By = append(v.By, m.MovedBy)
 		if m.NostrEventID == nil {
 			v.Moves = append(v.Moves, model.LocalMove+string(m.Status))
 		} else {

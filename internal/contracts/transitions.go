@@ -14,8 +14,8 @@ import (
 type Transition struct {
 	Status         niptemp.Status  `json:"status"`
 	PreviousStatus *niptemp.Status `json:"previous_status"` // null of the first
-	// MovedBy is who made it: "poster", "worker", or, of what no event says,
-	// "operator", "arbitrator" or "deadline".
+	// MovedBy is who made it: "poster", "worker", "arbitrator", "operator" or
+	// "deadline"; "" for an event by somebody who has no say.
 	MovedBy       string    `json:"moved_by"`
 	AuthorAgentID *string   `json:"author_agent_id"` // null without an event
 	AuthorNpub    *string   `json:"author_npub"`
@@ -98,9 +98,12 @@ func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, k
 // inTurn runs fn, which takes rows apart, when it is the caller's turn; without
 // rows there is nothing to wait for.
 func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, known *names, fn func() error) error {
-	size := 0
+	size, err := 0, error(nil)
 	for i := range rows {
 		size += len(rows[i].Data)
+	}
+	if _, v.agreed, err = s.store.TermsOf(ctx, v.ContractPair); err != nil {
+		return err
 	}
 	for _, key := range []string{v.Poster, v.Worker} {
 		if key != "" {
@@ -133,11 +136,8 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 	}
 	agent, key, id := known.of(ctx, ev.PubKey), npub(ev.PubKey), ev.ID
 	out := Transition{
-		MovedBy: "worker", AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
+		AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
 		CreatedAt: unix(int64(ev.CreatedAt)), ReceivedAt: unix(row.ArrivedAt),
-	}
-	if ev.PubKey == v.Poster {
-		out.MovedBy = "poster"
 	}
 	if v.whole() {
 		n := row.N
@@ -147,6 +147,7 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 		out.Event = row.Data
 	}
 	said, err := niptemp.ReadState(ev)
+	out.MovedBy = v.mover(ev.PubKey, said)
 	if err != nil {
 		return out, nil // stored before today's rules: its event says what it says
 	}
@@ -155,6 +156,25 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 		out.PreviousStatus = &said.Previous
 	}
 	return out, nil
+}
+
+// mover is what the author of a move is.
+func (v *view) mover(author string, said niptemp.StateText) string {
+	switch author {
+	case v.Poster:
+		return "poster"
+	case v.Worker:
+		return "worker"
+	case v.agreed.Arbitrator:
+		return "arbitrator"
+	}
+	if said.Status == niptemp.Expired && said.Worker == "" || author == v.agreed.Expirer {
+		return "deadline" // of an offer, or as both agreed
+	}
+	if author == v.agreed.Decider {
+		return "operator"
+	}
+	return ""
 }
 
 // unsigned is the move that this relay decided on without an event, nil for none.

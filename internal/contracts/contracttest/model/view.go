@@ -14,11 +14,19 @@ type View struct {
 	Offered        Terms
 	Agreed         Terms
 	Entries, Moves []string // lines, in order; see Line
+	By             []string // who made each of the moves
 	Order          []string // of all that has a number, with gaps; nil for who may not know it
 	// Local says that the relay has moved it without an event, Second that another took
 	// the offer first or was named before, so that what the poster wrote to himself counts there, Astray that states are there which do not follow, and Gaps
 	// that states had to go.
 	Local, Second, Astray, Gaps bool
+}
+
+// Between reports whether two views are of the same parties. Who spoke first of a
+// contract without a state is what each relay heard first.
+func (v *View) Between(o *View) bool {
+	same := v.Poster == o.Poster && v.Worker == o.Worker
+	return same || v.Status == "" && v.Poster == o.Worker && v.Worker == o.Poster
 }
 
 // Line is what is compared of an item: for those who read the whole thread its number,
@@ -75,7 +83,7 @@ func (r *Relay) View(id, key string, byName bool) *View {
 	}
 	r.fill(v, c, s)
 	if s.Local && final(s.Status) && v.Role != "nobody" && v.Role != "stranger" {
-		v.Moves = append(v.Moves, LocalMove+s.Status)
+		v.Moves, v.By = append(v.Moves, LocalMove+s.Status), append(v.By, "deadline")
 	}
 	return v
 }
@@ -193,11 +201,30 @@ func (r *Relay) fill(v *View, c *Contract, s *State) {
 		}
 		line := Line(whole, it.N, it.Received, it.Event.ID, r.withdrawn(it))
 		if it.Event.Kind == KindState {
-			v.Moves = append(v.Moves, line)
+			v.Moves, v.By = append(v.Moves, line), append(v.By, c.mover(s, it))
 		} else {
 			v.Entries = append(v.Entries, line)
 		}
 	}
+}
+
+// mover is what the author of a move is: of a decision the one who was agreed on, or
+// the expirer of an offer.
+func (c *Contract) mover(s *State, it *Item) string {
+	agreed := c.Agreed(s.Poster, s.Worker)
+	switch who := it.Event.PubKey; {
+	case who == s.Poster:
+		return "poster"
+	case who == s.Worker:
+		return "worker"
+	case who == agreed.Arbitrator:
+		return "arbitrator"
+	case it.status == "expired" && (len(it.keys) == 1 || who == agreed.Expirer):
+		return "deadline"
+	case who == agreed.Decider:
+		return "operator"
+	}
+	return ""
 }
 
 func (it *Item) gap() string {
