@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,19 +23,25 @@ import (
 // playSeed plays the round of one seed again, and it alone.
 const playSeed = "ENGRAMD_PLAY_SEED"
 
-// playRounds is how many rounds there are, each of the seed that is its number.
-const playRounds = "ENGRAMD_PLAY_ROUNDS"
-
+// playSteps is how much happens in a round.
 const playSteps = 110
+
+// playRounds are played in make test, and more in make soak.
+const (
+	playRounds = 12
+	playSoak   = 600
+)
 
 // TestRandomContracts plays random contracts against the relay and a model of it, and
 // wants the same from both: each answer, and what every surface shows to everybody.
 // Then further relays are fed with the events alone.
 func TestRandomContracts(t *testing.T) {
-	seeds := []uint64{}
-	rounds := 24
-	if n, err := strconv.Atoi(os.Getenv(playRounds)); err == nil {
-		rounds = n
+	seeds, rounds := []uint64{}, playRounds
+	switch {
+	case os.Getenv("ENGRAMD_SOAK") == "1":
+		rounds = playSoak
+	case testing.Short():
+		rounds = 3
 	}
 	for i := range rounds {
 		seeds = append(seeds, uint64(i)+1)
@@ -42,16 +49,35 @@ func TestRandomContracts(t *testing.T) {
 	if one, err := strconv.ParseUint(os.Getenv(playSeed), 10, 64); err == nil {
 		seeds = []uint64{one}
 	}
-	reached := map[string]int{}
-	for _, seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Logf("to play this round alone: %s=%d", playSeed, seed)
-			playRound(t, seed, reached)
-		})
-	}
+	reached := &reached{status: map[string]bool{}}
+	t.Run("rounds", func(t *testing.T) {
+		for _, seed := range seeds {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel() // they wait for the disk
+				t.Logf("to play this round alone: %s=%d", playSeed, seed)
+				playRound(t, seed, reached)
+			})
+		}
+	})
 	for _, status := range niptemp.Statuses() {
-		if reached[string(status)] == 0 && rounds >= 24 && len(seeds) > 1 {
-			t.Errorf("no contract came to be %s: %v", status, reached)
+		if !reached.status[string(status)] && len(seeds) >= playRounds {
+			t.Errorf("no contract came to be %s", status)
+		}
+	}
+}
+
+// reached are the statuses that some contract was in.
+type reached struct {
+	sync.Mutex
+	status map[string]bool
+}
+
+func (r *reached) note(m *model.Relay, ids []string, poster string) {
+	r.Lock()
+	defer r.Unlock()
+	for _, id := range ids {
+		if v := m.View(id, poster, true); v != nil {
+			r.status[v.Status] = true
 		}
 	}
 }
@@ -82,14 +108,15 @@ func newPlayed(t *testing.T, byName bool) *play {
 	return p
 }
 
-func playRound(t *testing.T, seed uint64, reached map[string]int) {
+func playRound(t *testing.T, seed uint64, reached *reached) {
 	p := newPlayed(t, seed%3 != 0)
 	o := model.Options{Self: p.self.Pub, Deadlines: true, Imports: seed%2 == 0, Vanish: seed%4 > 1, Committed: seed%5 < 2}
 	made := model.NewPlay(seed, p.clock.Now().Unix(), p.model, o)
 	for i := range playSteps {
 		p.step(made.Next())
-		if i%10 == 9 {
-			p.compare(made.IDs()[i/10%4])
+		reached.note(p.model, made.IDs(), p.cast.Poster.Pub)
+		if i%20 == 19 {
+			p.compare(made.IDs()[i/20%4])
 		}
 		if t.Failed() {
 			t.Fatalf("at step %d", i)
@@ -99,9 +126,6 @@ func playRound(t *testing.T, seed uint64, reached map[string]int) {
 	p.expire()
 	for _, id := range made.IDs() {
 		p.compare(id)
-		if v := p.model.View(id, p.cast.Poster.Pub, true); v != nil {
-			reached[v.Status]++
-		}
 	}
 	if t.Failed() {
 		t.FailNow()
@@ -124,9 +148,6 @@ func (p *play) step(s model.Step) {
 	}
 	if s.Event == nil {
 		return
-	}
-	if os.Getenv("PLAY_TRACE") != "" {
-		p.t.Log(p.told(s.Event, s.Import))
 	}
 	p.send(s.Event, s.Import)
 	p.expire()

@@ -33,7 +33,7 @@ const playSteps = 60
 // the same.
 func TestRandomContracts(t *testing.T) {
 	seeds := []uint64{1, 2}
-	if os.Getenv("ENGRAMD_SOAK") != "" {
+	if os.Getenv("ENGRAMD_SOAK") == "1" {
 		for len(seeds) < 40 {
 			seeds = append(seeds, uint64(len(seeds))+1)
 		}
