@@ -36,6 +36,10 @@ func (p *Play) properMove(pl *plot) *nostr.Event {
 		return p.state(pl, k, p.when(pl, k), status, s.Status, terms, to)
 	}
 	poster, worker := p.byPub(s.Poster), p.byPub(s.Worker)
+	if s.Status != "open" && p.one(10) { // somebody takes the offer who comes too late
+		k := pick(p, p.Worker, p.Second)
+		return p.state(pl, k, p.when(pl, k), "accepted", "open", p.some(c.Offered(s.Poster, k.Pub)), s.Poster)
+	}
 	switch s.Status {
 	case "open":
 		switch {

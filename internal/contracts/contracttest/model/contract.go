@@ -96,6 +96,10 @@ func (c *Contract) taker(poster string) string {
 	return ""
 }
 
+// AnyOrder reports whether what the id means does not depend on what a relay heard
+// first: it shows who made it, or nobody came too late.
+func (c *Contract) AnyOrder() bool { return c.Committed || len(c.accepted) < 2 }
+
 // of lists a poster's states, the oldest first, those behind another's last.
 func (c *Contract) of(poster string) (all []*State) {
 	for _, s := range c.states {
