@@ -10,7 +10,7 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test portable peers interop lint fuzz api-fuzz bench microbench soak siege demo interop-deps nats-deps snapshot-deps clean
+.PHONY: run build test portable peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: ## the programs, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
@@ -95,6 +95,9 @@ soak: ## crash rounds, the largest answers, random contracts and writers with on
 # SIEGE=short takes about two minutes and leaves docs alone.
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md
 	$(GO) run $(GOTAGS) ./internal/e2e/siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page docs/benchmarks.md)
+
+releases: ## the last release of every linked module, from the module proxy into docs/dependencies.md
+	$(GO) test -count 1 -run DependenciesAreListed ./internal/layout -update
 
 demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
 	$(GO) run $(GOTAGS) ./internal/e2e/demo

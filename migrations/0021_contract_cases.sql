@@ -12,7 +12,7 @@ CREATE TABLE contract_terms (
   PRIMARY KEY (contract, poster, worker, said, term, value)
 ) WITHOUT ROWID;
 
--- What both have said, and can never take back. NULL for what they did not agree on.
+-- What both have said, and can never take back. NULL for what they did not agree on. n: those who agreed first have the lowest.
 CREATE TABLE contract_cases (
   contract   TEXT NOT NULL,
   poster     BLOB NOT NULL,
@@ -21,9 +21,10 @@ CREATE TABLE contract_cases (
   decider    BLOB,
   expirer    BLOB,
   deadline   INTEGER,
+  n          INTEGER NOT NULL,
   PRIMARY KEY (contract, poster, worker)
 ) WITHOUT ROWID;
-CREATE INDEX contract_cases_arbitrator ON contract_cases(arbitrator, contract) WHERE arbitrator IS NOT NULL;
+CREATE INDEX contract_cases_arbitrator ON contract_cases(arbitrator, contract, n) WHERE arbitrator IS NOT NULL;
 
 -- Events by which somebody decided who is no party, whether they hold or not (yet): import and restore bring them in any
 -- order. worker: the poster for an offer that nobody accepted. live: 1 when it was judged as it arrived, and stays. held: 1 when

@@ -37,6 +37,7 @@ type globalFlags struct {
 	verbose, noDiscovery     bool
 	owner, agent             string
 	strict                   bool
+	poster                   string
 }
 
 // defaultTimeout bounds a command, once it has its key and its input.

@@ -74,7 +74,11 @@ func (a *app) bearing(t bearerToken) (*client.Client, error) {
 // relays: where a contract is kept is agreed with its other party, and no list of
 // one's own says it.
 func (a *app) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
-	return a.acting(ctx, false, do)
+	poster, err := publicKey("--poster", "the command line", a.flags.poster)
+	if err != nil {
+		return err
+	}
+	return a.acting(ctx, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
 }
 
 // withNames runs do, about names of agents, in the name of the key; where there is

@@ -28,6 +28,10 @@ token of an agent whose key a relay keeps: the relay of ENGRAM_TOKEN_RELAY, whic
 is the only one that is asked then (over wss:// or on this machine). Somebody else who was
 given the id of a contract may read its shared entries.
 
+An id means one contract. Where another poster's was made under the same id before, --poster
+names whose is meant. "unproven" is a contract of which the offer that it began with is not
+known: its status is that of the newest move.
+
 A relay with the contract API (engramd has it) keeps private entries, deadlines and
 arbitrators too; on any other relay a contract is its signed events, and what needs the API
 says so. All configured relays are asked and their answers united; a change goes to the API
@@ -69,9 +73,10 @@ func (a *app) withThread(ctx context.Context, id, with string, do func(me string
 	})
 }
 
-// withFlag is --with.
-func withFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
+// whichFlags say which contract is meant where several have its id: --with and --poster.
+func (a *app) whichFlags(c *cobra.Command, with *string) {
+	c.Flags().StringVar(with, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
+	c.Flags().StringVar(&a.flags.poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
 }
 
 // partyOut is one side of a contract in JSON.
@@ -94,6 +99,7 @@ type contractOut struct {
 	Deadline    string    `json:"deadline,omitempty"`
 	CreatedAt   string    `json:"created_at,omitempty"`
 	UpdatedAt   string    `json:"updated_at,omitempty"`
+	Unproven    bool      `json:"unproven,omitempty"`   // the offer that it began with is not known
 	Decided     string    `json:"decided_by,omitempty"` // operator, arbitrator or deadline
 	DecidedBy   string    `json:"decided_event,omitempty"`
 	Offered     *termsOut `json:"offered,omitempty"` // who decides, by the poster's offer
@@ -133,7 +139,7 @@ func partyFor(p client.Party) *partyOut {
 
 func contractFor(c client.Contract, me string) contractOut {
 	out := contractOut{ContractID: c.ID, Status: c.Status, Role: c.Role(me), Worker: partyFor(c.Worker), Arbitrator: partyFor(c.Arbitrator),
-		AmountSats: c.AmountSats, Description: c.Description, Decided: c.Decided, DecidedBy: c.DecidedEvent,
+		AmountSats: c.AmountSats, Description: c.Description, Unproven: c.Unproven, Decided: c.Decided, DecidedBy: c.DecidedEvent,
 		Offered: termsFor(c.Offered), Agreed: termsFor(c.Agreed), API: c.Home}
 	if p := partyFor(c.Poster); p != nil {
 		out.Poster = *p
@@ -186,7 +192,12 @@ func partyText(p client.Party) string {
 }
 
 // statusText is a status for people.
-func statusText(c client.Contract) string { return cmp.Or(c.Status, "unknown") }
+func statusText(c client.Contract) string {
+	if c.Unproven {
+		return c.Status + " (unproven)"
+	}
+	return cmp.Or(c.Status, "unknown")
+}
 
 // guardContract refuses texts with a secret in them: what is signed for others to
 // read cannot be taken back.

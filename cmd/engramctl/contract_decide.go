@@ -56,7 +56,7 @@ this key's to decide.`,
 	})
 	jsonFlag(c, &asJSON)
 	secretFlag(c, &allow)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	eventFlag(c, &event)
 	c.Flags().StringVar(&note, "note", "", "`TEXT` that says why")
 	return c

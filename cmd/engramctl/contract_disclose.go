@@ -41,7 +41,7 @@ ENTRY is an entry id, as contract read prints it, or an event id.`,
 			return a.print("%s\n", line)
 		})
 	})
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	return c
 }
 

@@ -20,6 +20,7 @@ import (
 const (
 	exportEvents     = evidence.EventsFile
 	exportOrder      = evidence.OrderFile
+	exportSealed     = evidence.SealedList
 	exportTranscript = "transcript.md"
 )
 
@@ -36,6 +37,9 @@ func (a *app) contractExportCommand() *cobra.Command {
                  them and every program that knows Nostr checks
   order.json     the order of arrival and its gaps, signed by the relay that keeps the
                  contract (kind 24174), if it gave one
+  sealed.json    for one who is no party: the number, size and hash of the entries that
+                 are sealed between the parties, by the word of the relay that does not
+                 show them
   transcript.md  who said and did what, and of each entry whether its signature holds,
                  when it was created by its author's word, and when it arrived, if known
 
@@ -71,7 +75,7 @@ may lack something. engramctl contract verify checks the folder.`,
 			return a.print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(to, exportTranscript))
 		})
 	})
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	c.Flags().StringVar(&to, "to", "", "`folder` to make")
 	c.Flags().BoolVar(&shared, "shared-only", false, "leave private entries out")
 	c.Flags().BoolVar(&partial, "allow-partial", false, "export also if some relay failed")
@@ -121,6 +125,11 @@ func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
 	}
 	if t.Order != nil {
 		if err := writeNew(filepath.Join(dir, exportOrder), func(w io.Writer) error { return paper.Order(w, t) }); err != nil {
+			return err
+		}
+	}
+	if len(paper.Unseen(t)) > 0 {
+		if err := writeNew(filepath.Join(dir, exportSealed), func(w io.Writer) error { return paper.Sealed(w, t) }); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ key's move.`,
 	})
 	jsonFlag(c, &asJSON)
 	secretFlag(c, &allow)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	eventFlag(c, &event)
 	c.Flags().StringVar(&note, "note", "", "`TEXT` that says why")
 	return c

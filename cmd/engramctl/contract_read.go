@@ -30,6 +30,12 @@ type contractEntryOut struct {
 	Signature   string        `json:"signature"` // holds, differs, unseen, none
 	Sealed      bool          `json:"sealed,omitempty"`
 	Unreadable  bool          `json:"unreadable,omitempty"`
+	Payload     *payloadOut   `json:"payload,omitempty"` // of a sealed entry that the relay lists and does not show
+}
+
+type payloadOut struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }
 
 func entryFrom(e client.ContractEntry, role string) contractEntryOut {
@@ -37,6 +43,9 @@ func entryFrom(e client.ContractEntry, role string) contractEntryOut {
 		Attachments: e.Attachments, CreatedAt: stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
 	if e.ArrivedAt != 0 {
 		out.ArrivedAt = stamp(e.ArrivedAt)
+	}
+	if e.Payload != nil {
+		out.Payload = &payloadOut{e.Payload.Bytes, e.Payload.SHA256}
 	}
 	out.N, out.K, out.Withdrawn = e.N, e.K, withdrawnFrom(e.Withdrawn)
 	if out.Attachments == nil {
@@ -121,7 +130,7 @@ entries are shown to parties only, by relays that keep them.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	entryFlags(c, &f)
 	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the first")
 	c.Flags().IntVar(&offset, "offset", 0, "leave out the first `N`")
@@ -151,7 +160,7 @@ entries. Prints them as contract read does. Exit code 1 if there is none, and ev
 		return a.printEntries(ctx, args[0], with, f, asJSON, nil)
 	})
 	jsonFlag(c, &asJSON)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	entryFlags(c, &f)
 	return c
 }

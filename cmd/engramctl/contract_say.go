@@ -83,7 +83,7 @@ Prints the entry's id and its event's.`,
 	})
 	jsonFlag(c, &asJSON)
 	secretFlag(c, &allow)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	eventFlag(c, &event)
 	c.Flags().StringVar(&s.Type, "type", "message", "`TYPE` of the entry")
 	c.Flags().StringVar(&s.Visibility, "visibility", client.VisibilityShared, "`WHO` may read it: shared or private")

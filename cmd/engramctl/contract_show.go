@@ -36,27 +36,28 @@ what is gone for good. What the parties said is what contract read shows.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	return c
 }
 
 // moveOut is a state move in JSON.
 type moveOut struct {
-	From      string `json:"from,omitempty"`
-	To        string `json:"to"`
-	By        string `json:"by"` // pubkey in hex
-	CreatedAt string `json:"created_at"`
-	ArrivedAt string `json:"arrived_at,omitempty"`
-	N         int64  `json:"n,omitempty"` // its number in the order of arrival
-	Note      string `json:"note,omitempty"`
-	EventID   string `json:"nostr_event_id"`
-	Doubt     string `json:"doubt,omitempty"` // why it does not follow from the moves before it
+	From      string        `json:"from,omitempty"`
+	To        string        `json:"to"`
+	By        string        `json:"by"` // pubkey in hex
+	CreatedAt string        `json:"created_at"`
+	ArrivedAt string        `json:"arrived_at,omitempty"`
+	N         int64         `json:"n,omitempty"` // its number in the order of arrival
+	Note      string        `json:"note,omitempty"`
+	Withdrawn *withdrawnOut `json:"withdrawn,omitempty"` // what it did stands
+	EventID   string        `json:"nostr_event_id"`
+	Doubt     string        `json:"doubt,omitempty"` // why it does not follow from the moves before it
 }
 
 func movesOut(moves []client.ContractMove) []moveOut {
 	out := []moveOut{}
 	for _, m := range moves {
-		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why}
+		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why, Withdrawn: withdrawnFrom(m.Withdrawn)}
 		if m.ArrivedAt != 0 {
 			one.ArrivedAt = stamp(m.ArrivedAt)
 		}
@@ -98,6 +99,9 @@ func (a *app) printContract(t client.Thread, me string) error {
 		text := fmt.Sprintf("%s%s by %s", number(m.N, 0), m.To, c.Role(m.By))
 		if m.Note != "" {
 			text += ": " + oneLine(m.Note, 200)
+		}
+		if m.Withdrawn != nil {
+			text += ", withdrawn " + stamp(m.Withdrawn.At)
 		}
 		if !m.Follows {
 			text += " (does not follow from what was seen before it)"

@@ -35,7 +35,7 @@ many of them are published as signed events; and its moves, with the notes that 
 		})
 	})
 	jsonFlag(c, &asJSON)
-	withFlag(c, &with)
+	a.whichFlags(c, &with)
 	return c
 }
 

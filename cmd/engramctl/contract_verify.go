@@ -29,11 +29,14 @@ failed, or was not checked, and why:
   signatures       the id and the signature of every event
   one contract     all of it is of one contract
   shapes           every entry and state says what NIP-TEMP wants it to
-  states follow    from open to the last one, by who may make each move
+  states follow    from open to the last one, by who may make each move; decisions are by
+                   whom the two agreed on in their open and acceptance
   parties          entries are between poster and worker
   id               an event shows by its salt that the poster made the contract's id
   order            order.json: a relay has signed in which order all of it arrived.
                    Without it the order is unproven, and dates are their authors' word
+  sealed entries   sealed.json: entries between the two that the exporter was told of and
+                   not shown; they have their numbers in the order
   withdrawals      requests to withdraw (kind 5) are by the authors of what they name
   disclosed texts  each disclosed/*.json is what contract disclose printed for an entry
                    that is here, and its message keys open the signed payload

@@ -81,7 +81,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags) error {
 		}
 	}
 	defer business.Close()
-	o.Contracts = business.Contracts()
+	o.Contracts = mcp.ContractsOf(business.Contracts())
 	if err := mcp.New(o).Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return usagef("the stream to the MCP client broke: %w", err)
 	}

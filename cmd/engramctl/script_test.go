@@ -224,6 +224,7 @@ func snapshotID(ts *testscript.TestScript, _ bool, args []string) {
 //	old SLUG TEXT AT   a version signed at a time
 //	ahead SLUG TEXT    a version signed 14 minutes ahead of the clock
 //	list URL…          the agent's list of relays (NIP-65)
+//	withdraw ID        a request to delete the agent's states and entries of a contract
 func plant(ts *testscript.TestScript, _ bool, args []string) {
 	agent, owner, now := relaytest.Agent(), relaytest.Owner(), time.Now().Unix()
 	var ev *nostr.Event
@@ -243,6 +244,8 @@ func plant(ts *testscript.TestScript, _ bool, args []string) {
 			tags = append(tags, nostr.Tag{"r", url})
 		}
 		ev = relaytest.Sign(agent, 10002, now, "", tags...)
+	case "withdraw":
+		ev = relaytest.Deletion(agent, now, nostr.Tag{"a", relaytest.Coordinate(30091, agent.Pub, args[2])}, nostr.Tag{"a", relaytest.Coordinate(30090, agent.Pub, args[2])})
 	default:
 		ts.Fatalf("plant: %q", args[1])
 	}

@@ -54,6 +54,9 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	for _, a := range report.Astray {
 		fmt.Fprintf(c.Stdout, "does not follow: state %s of contract %s; it is tried again when one of that contract is adopted\n", a.EventID, a.Contract)
 	}
+	for _, a := range report.Vain {
+		fmt.Fprintf(c.Stdout, "does not hold: decision %s on contract %s, by the states and the agreed keys that are known; it is tried again with every state of that contract\n", a.EventID, a.Contract)
+	}
 	for _, names := range report.SameNames {
 		fmt.Fprintf(c.Stdout, "names that look the same, from before such were refused: %s (engramctl identity delete frees one)\n", strings.Join(names, ", "))
 	}

@@ -35,7 +35,7 @@ type managed struct {
 var _ admin.Snapshots = managed{}
 
 // managedStep is the time after which, or after a multiple of which, an answer
-// comes that needs a look at an agent's memory.
+// comes: every call reads what lies there of an agent, be it only his snapshots.
 const managedStep = 500 * time.Millisecond
 
 // level lets the current step of time pass.
@@ -94,7 +94,8 @@ func newName() string {
 }
 
 // List lists the snapshots that were made over the network, newest first.
-func (m managed) List(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (m managed) List(ctx context.Context, p admin.SnapshotParams) (any, error) {
+	defer m.level(ctx, time.Now())
 	list, err := m.list(p.Tenant, p.Agent)
 	if err != nil {
 		return nil, refused(err)
@@ -186,6 +187,7 @@ func (m managed) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error)
 }
 
 func (m managed) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (any, error) {
+	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err == nil {
 		err = m.s.Pin(ctx, p.Tenant, p.Agent, info.ID, pinned)
@@ -196,6 +198,7 @@ func (m managed) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (
 // Delete deletes a snapshot, but never the last verified one of those that he
 // made: whether there are others is not for him to know.
 func (m managed) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
+	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
 		return nil, refused(err)

@@ -267,7 +267,9 @@ func writeEvents(ts *testscript.TestScript, _ bool, args []string) {
 			put(ev, relaytest.Deletion(agent, base, nostr.Tag{"e", ev.ID}, nostr.Tag{"k", "1"}))
 		case "contracts":
 			put(relaytest.State(agent, owner.Pub, "job-17", "open", "", base), relaytest.State(relaytest.Stranger(), owner.Pub, "job-17", "open", "", base),
-				relaytest.State(owner, agent.Pub, "job-17", "submitted", "accepted", base+9))
+				relaytest.State(owner, agent.Pub, "job-17", "submitted", "accepted", base+9),
+				relaytest.Sign(relaytest.NewKey(9), relaytest.KindState, base+10, `{"contract_id":"job-17","status":"cancelled","previous_status":"disputed"}`,
+					nostr.Tag{"d", "job-17"}, nostr.Tag{"p", agent.Pub}, nostr.Tag{"p", owner.Pub}))
 		case "text":
 			out.WriteString(param + "\n")
 		default:

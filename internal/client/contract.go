@@ -24,10 +24,17 @@ import (
 // both, and one without the API is no failure. A change goes to the API of the
 // first relay that has the contract (a new one: of the first that has an API), and
 // what is signed to all other relays as events; without any API, to all as events.
-type Contracts struct{ c *Client }
+type Contracts struct {
+	c      *Client
+	poster string // in hex: only the contract that this key has opened is meant
+}
 
 // Contracts is contract memory in the hands of the client's identity.
 func (c *Client) Contracts() *Contracts { return &Contracts{c: c} }
+
+// By means, of several contracts under one id, that of a poster: the one that is found
+// by the id may be another's. "" means any.
+func (cs *Contracts) By(poster string) *Contracts { return &Contracts{c: cs.c, poster: poster} }
 
 // PubKey is the key that asks, in hex: it signs itself, or the relay does that keeps
 // it, for a token. Then it is "" before the first answer.
@@ -66,6 +73,9 @@ type Contract struct {
 	// Stateless says that no state of it is known, only entries: then Poster is who
 	// spoke first, and Status is "".
 	Stateless bool
+	// Unproven says that the offer that it began with is not known: the state is that of
+	// the newest move.
+	Unproven bool
 	// Decided is by whom the last move was made if it was no party: "operator",
 	// "arbitrator" or "deadline", with a note; there need be no event of it.
 	Decided, DecidedNote string
@@ -173,8 +183,17 @@ type ContractEntry struct {
 	// ByRelay says that the text of a sealed entry is the relay's word: it opened
 	// it with the key that it keeps for the caller. No signature of that was seen.
 	ByRelay bool
+	// Payload is what a relay says of a sealed entry that it does not show, as to the
+	// arbitrator; nil of all others.
+	Payload *SealedPayload
 
 	rank int64 // where the relay that keeps the contract lists it, from 1 on
+}
+
+// SealedPayload is enough of a payload to know it again by.
+type SealedPayload struct {
+	Bytes  int64
+	SHA256 string // in hex
 }
 
 // PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if it

@@ -131,6 +131,18 @@ func pageQuery(offset int) url.Values {
 	return url.Values{"limit": {strconv.Itoa(apiPage)}, "offset": {strconv.Itoa(offset)}}
 }
 
+// byPoster adds to a query whose contract is meant; "" is any.
+func byPoster(query url.Values, poster string) url.Values {
+	if poster == "" {
+		return query
+	}
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("poster", poster)
+	return query
+}
+
 // probe is nil if a relay has the contract API, whatever it thinks of this key.
 func (c *Client) probe(ctx context.Context, t target) error {
 	var page struct {

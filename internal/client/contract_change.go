@@ -343,7 +343,7 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	}
 	home := cs.named(t.Contract.Home)
 	var w wireEntry
-	err := cs.c.api(ctx, home, http.MethodPost, contractPath(t.Contract.ID, "memory"), nil, request, &w)
+	err := cs.c.api(ctx, home, http.MethodPost, contractPath(t.Contract.ID, "memory"), byPoster(nil, cs.poster), request, &w)
 	status.Published = append(status.Published, PublishStatus{URL: home.url, Accepted: err == nil, Err: err, Message: "contract API"})
 	if err != nil {
 		return ContractEntry{}, fmt.Errorf("%s: %w", printable(home.url), err)

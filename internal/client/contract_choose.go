@@ -9,13 +9,16 @@ import (
 )
 
 // choose finds the contract that is meant: what an API has, if it is with the
-// key that is named (any for ""); else one known from events. nil if there is
-// none.
+// key that is named (any for "") and its poster is the one that is asked for; else
+// one known from events. nil if there is none.
 func (g *gathering) choose(with string) (*Contract, error) {
 	for _, a := range g.apis {
-		if c := a.contract; c != nil && (with == "" || with == c.Poster.PubKey || with == c.Worker.PubKey) {
+		if c := a.contract; c != nil && (with == "" || with == c.Poster.PubKey || with == c.Worker.PubKey) && g.by(c.Poster.PubKey) {
 			return c, nil
 		}
+	}
+	if with == "" && g.poster != g.c.me() {
+		with = g.poster
 	}
 	for _, kind := range []int{kindContractState, kindContractEntry} {
 		pair, err := g.choosePair(kind, with)
@@ -27,7 +30,7 @@ func (g *gathering) choose(with string) (*Contract, error) {
 		}
 		if kind == kindContractState {
 			events := g.ofPair(kind, *pair)
-			if state, _ := replay(events, nil); state != nil {
+			if state, _ := replay(events, nil); state != nil && g.by(state.Poster) {
 				offered, agreed := termsOf(events, state.Poster, state.Worker)
 				return &Contract{Offered: offered, Agreed: agreed, Arbitrator: Party{PubKey: agreed.Arbitrator}, ID: g.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}, nil
 			}
@@ -36,10 +39,16 @@ func (g *gathering) choose(with string) (*Contract, error) {
 		first := slices.MinFunc(g.ofPair(kind, *pair), func(a, b *nostr.Event) int {
 			return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), strings.Compare(a.ID, b.ID))
 		})
+		if g.poster != "" {
+			continue // of entries alone no poster is known
+		}
 		return &Contract{ID: g.id, Stateless: true, Poster: Party{PubKey: first.PubKey}, Worker: Party{PubKey: tagValue(first, "p")}}, nil
 	}
 	return nil, nil
 }
+
+// by reports whether a poster is the one that is asked for.
+func (g *gathering) by(poster string) bool { return g.poster == "" || g.poster == poster }
 
 // ofPair are the events of a kind between two keys, and those that either of them
 // addressed to itself.

@@ -24,13 +24,13 @@ type wireMove struct {
 
 // apiMoves adds all moves of a contract that the API shows. Not every API lists
 // them.
-func (c *Client) apiMoves(ctx context.Context, t target, id string, a *apiThread) {
+func (c *Client) apiMoves(ctx context.Context, t target, id, poster string, a *apiThread) {
 	for offset := 0; ; {
 		var page struct {
 			Transitions []wireMove `json:"transitions"`
 			Total       int        `json:"total"`
 		}
-		err := c.api(ctx, t, http.MethodGet, contractPath(id, "transitions"), pageQuery(offset), nil, &page)
+		err := c.api(ctx, t, http.MethodGet, contractPath(id, "transitions"), byPoster(pageQuery(offset), poster), nil, &page)
 		switch {
 		case errors.Is(err, ErrNoAPI), errors.Is(err, ErrNotFound):
 			return

@@ -89,7 +89,7 @@ func (g *gathering) order(ctx context.Context, c Contract) *ThreadOrder {
 		return nil
 	}
 	var w wireOrder
-	err := g.c.api(ctx, targetsOf([]string{c.Home})[0], http.MethodGet, contractPath(g.id, "order"), nil, nil, &w)
+	err := g.c.api(ctx, targetsOf([]string{c.Home})[0], http.MethodGet, contractPath(g.id, "order"), byPoster(nil, g.poster), nil, &w)
 	refused := (*APIError)(nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable: // it has no key to sign with

@@ -129,6 +129,11 @@ func explain(moves []ContractMove, follows map[string]int, why map[string]string
 	}
 }
 
+// begun reports whether moves, those that follow one another, begin with an offer.
+func begun(moves []ContractMove) bool {
+	return slices.ContainsFunc(moves, func(m ContractMove) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) })
+}
+
 // ownerAmong is the key whose contract the events' id is by a salt that one of
 // them shows, "" if none does.
 func ownerAmong(events []*nostr.Event) string {

@@ -73,7 +73,7 @@ func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Statu
 	}
 	reading, cancel := part(ctx, 0.6)
 	defer cancel()
-	g := &gathering{c: cs.c, id: id, col: newCollector(), events: map[string]*nostr.Event{}}
+	g := &gathering{c: cs.c, id: id, poster: cs.poster, col: newCollector(), events: map[string]*nostr.Event{}}
 	g.everywhere(reading)
 	t := Thread{}
 	contract, err := g.choose(with)
@@ -100,9 +100,10 @@ func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Statu
 
 // gathering collects what relays have of one contract id.
 type gathering struct {
-	c   *Client
-	id  string
-	col *collector
+	c      *Client
+	id     string
+	poster string // as of Contracts
+	col    *collector
 
 	mu     sync.Mutex
 	events map[string]*nostr.Event // verified, by id
@@ -148,11 +149,11 @@ func (g *gathering) everywhere(ctx context.Context) {
 		start := time.Now()
 		all := each(ctx, g.c.relays(),
 			func(ctx context.Context, t target) apiThread {
-				a := g.c.apiContract(ctx, t, g.id)
+				a := g.c.apiContract(ctx, t, g.id, g.poster)
 				if a.has && a.status.Err == nil {
 					// Also without the contract: a stranger sees what is shared in it.
-					g.c.apiEntries(ctx, t, g.id, &a)
-					g.c.apiMoves(ctx, t, g.id, &a)
+					g.c.apiEntries(ctx, t, g.id, g.poster, &a)
+					g.c.apiMoves(ctx, t, g.id, g.poster, &a)
 				}
 				a.status.Took = time.Since(start)
 				return a
@@ -240,6 +241,7 @@ func (g *gathering) fill(t *Thread) {
 	g.arrived(moves, home)
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
+		t.Contract.Unproven = !begun(moves)
 		t.Contract.describe(moves)
 		t.Contract.settled(moves)
 	}

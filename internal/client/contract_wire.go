@@ -30,6 +30,7 @@ type wireContract struct {
 	Deadline          moment `json:"deadline"`
 	CreatedAt         moment `json:"created_at"`
 	UpdatedAt         moment `json:"updated_at"`
+	Unproven          bool   `json:"unproven"`
 	Decided           *struct {
 		By           string `json:"by"`
 		Note         string `json:"note"`
@@ -62,7 +63,7 @@ func (w wireContract) contract(home string) (Contract, error) {
 		}
 		return ""
 	}
-	c := Contract{ID: w.ContractID, Status: w.Status, AmountSats: w.AmountSats, Description: w.Description, Home: home,
+	c := Contract{ID: w.ContractID, Status: w.Status, AmountSats: w.AmountSats, Description: w.Description, Unproven: w.Unproven, Home: home,
 		Deadline: int64(w.Deadline), CreatedAt: int64(w.CreatedAt), UpdatedAt: int64(w.UpdatedAt),
 		Poster:     Party{w.PosterAgentID, key(w.PosterPubKey, w.PosterNpub, w.PosterAgentID)},
 		Worker:     Party{w.WorkerAgentID, key(w.WorkerPubKey, w.WorkerNpub, w.WorkerAgentID)},
@@ -98,6 +99,10 @@ type wireEntry struct {
 	Encrypted     bool            `json:"encrypted"`
 	Opened        bool            `json:"opened"`
 	Event         json.RawMessage `json:"event"`
+	Sealed        *struct {
+		Bytes  int64  `json:"bytes"`
+		SHA256 string `json:"sha256"`
+	} `json:"sealed"`
 }
 
 // entry is what it says, without its event.
@@ -107,6 +112,9 @@ func (w wireEntry) entry() ContractEntry {
 		EventID: w.NostrEventID, Sealed: w.Encrypted, Signature: SignatureUnseen, N: max(0, w.N), K: max(0, w.K), Withdrawn: w.Withdrawn.withdrawal()}
 	if w.Visibility == VisibilityPoster || w.Visibility == VisibilityWorker {
 		e.Signature, e.EventID = SignatureNone, ""
+	}
+	if w.Sealed != nil && nostr.IsValid32ByteHex(w.Sealed.SHA256) && w.Sealed.Bytes > 0 {
+		e.Payload = &SealedPayload{Bytes: w.Sealed.Bytes, SHA256: w.Sealed.SHA256}
 	}
 	return e
 }
@@ -122,10 +130,10 @@ type apiThread struct {
 
 // apiContract asks one relay's API for a contract. ErrNoAPI is no failure: has
 // is false then. Nor is it one that the API does not have the contract.
-func (c *Client) apiContract(ctx context.Context, t target, id string) apiThread {
+func (c *Client) apiContract(ctx context.Context, t target, id, poster string) apiThread {
 	a := apiThread{status: RelayStatus{URL: t.url, Complete: true}, has: true}
 	var w wireContract
-	err := c.api(ctx, t, http.MethodGet, contractPath(id), nil, nil, &w)
+	err := c.api(ctx, t, http.MethodGet, contractPath(id), byPoster(nil, poster), nil, &w)
 	var contract Contract
 	switch {
 	case err == nil:
@@ -151,13 +159,13 @@ func (c *Client) apiContract(ctx context.Context, t target, id string) apiThread
 }
 
 // apiEntries adds all entries of a contract that the API shows.
-func (c *Client) apiEntries(ctx context.Context, t target, id string, a *apiThread) {
+func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a *apiThread) {
 	for offset := 0; ; {
 		var page struct {
 			Entries []wireEntry `json:"entries"`
 			Total   int         `json:"total"`
 		}
-		query := pageQuery(offset)
+		query := byPoster(pageQuery(offset), poster)
 		query.Set("events", "true")
 		err := c.api(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page)
 		if a.contract == nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)) {

@@ -191,7 +191,7 @@ func (cs *Contracts) resolve(ctx context.Context, t target, name string) (string
 // postContract sends a change of a contract to its API.
 func (cs *Contracts) postContract(ctx context.Context, t target, path string, request map[string]any, status *Status) (Contract, error) {
 	var w wireContract
-	err := cs.c.api(ctx, t, http.MethodPost, path, nil, request, &w)
+	err := cs.c.api(ctx, t, http.MethodPost, path, byPoster(nil, cs.poster), request, &w)
 	status.Published = append(status.Published, PublishStatus{URL: t.url, Accepted: err == nil, Err: err, Message: "contract API"})
 	if err != nil {
 		return Contract{}, fmt.Errorf("%s: %w", printable(t.url), err)

@@ -131,6 +131,7 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		{"unknown empty section", "[limitz]\n", nil, nil, []string{`unknown key "limitz"`}},
 		{"a table for an option", "[listen]\nhost = 'x'\n", nil, nil, []string{"listen", "have a table"}},
 		{"an array of tables", "[[limits]]\nfilters = 1\n", nil, nil, []string{`"limits"`}},
+		{"no reader for look-ups", "[store]\nreaders = 1\n", nil, nil, []string{"store.readers", "2"}},
 		{"wrong type", "[limits]\nfilters = '3'\n", nil, nil, []string{"limits.filters", "whole number", "have text"}},
 		{"wrong type in a list", "[write]\nkinds = [1, 'a']\n", nil, nil, []string{"write.kinds", "entry 2"}},
 		{"no list", "public_url = 'wss://a.example'\n", nil, nil, []string{"public_url", "want a list", "have text"}},

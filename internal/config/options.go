@@ -138,7 +138,7 @@ func (c *Config) storeOptions() []*Option {
 			one(&c.Proxy.Header, "X-Forwarded-For", httpHeader())},
 
 		{"store.max_bytes", "Largest size of the database file; writes beyond it fail with error: and reads go on. 0 is no limit.", true, one(&c.Store.MaxBytes, int64(0), size[int64](0, math.MaxInt64))},
-		{"store.readers", "Reads of the database that run at a time; who reads long gives way to others in between.", false, num(&c.Store.Readers, 4, 1, 256)},
+		{"store.readers", "Reads of the database that run at a time; who reads long gives way to others in between. At least 2, because one is kept for look-ups by id and address.", false, num(&c.Store.Readers, 4, 2, 256)},
 		{"store.max_batch", "Events that may share one commit.", false, num(&c.Store.MaxBatch, 1024, 1, 65536)},
 
 		{"events.nats", "NATS broker, nats://HOST:PORT or tls://HOST:PORT, several by commas. Empty is off. Without a broker there, everything else goes on.", false, str(&c.Events.NATS, "")},

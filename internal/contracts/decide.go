@@ -119,7 +119,11 @@ func (s *Service) signedAs(ctx context.Context, key string, notBefore int64, p *
 	if err != nil {
 		return nil, err
 	}
-	ev.PubKey, ev.CreatedAt = key, nostr.Timestamp(max(s.clock().Unix(), notBefore))
+	last, err := s.store.LastState(ctx, p.Contract, key)
+	if err != nil {
+		return nil, err
+	}
+	ev.PubKey, ev.CreatedAt = key, nostr.Timestamp(max(s.clock().Unix(), notBefore, last+1))
 	if err := s.relayKeys.SignAs(key, &ev); err != nil {
 		return nil, errors.Join(errNotOurs, err)
 	}

@@ -26,6 +26,7 @@ func (p *play) compare(id string) {
 	p.t.Helper()
 	for _, k := range append(p.cast.All(), model.Key{Name: "nobody"}) {
 		want, got := p.model.View(id, k.Pub, p.byName), p.view(id, k.Pub)
+		p.model.Name(got, want)
 		if want != nil && want.Second && got != nil { // two share an offer: each has its own numbers
 			got.Entries, got.Moves, got.By, got.Order = nil, nil, nil, nil
 			want.Entries, want.Moves, want.By, want.Order = nil, nil, nil, nil

@@ -370,6 +370,7 @@ func (p *play) wantSame(b *play, id, how string, astray bool) {
 	for _, k := range p.cast.All() {
 		want := p.model.View(id, k.Pub, p.byName)
 		got := b.view(id, k.Pub)
+		p.model.Name(got, want)
 		if want == nil && got == nil {
 			continue
 		}

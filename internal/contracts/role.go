@@ -32,7 +32,6 @@ type view struct {
 	caller Caller
 	role   role
 	keys   map[string][32]byte // NIP-44 keys of a caller whose key the server keeps, by the other side; see unlock
-	agreed niptemp.Terms       // who decides, of a view that lists moves
 	named  bool                // naming the contract is enough to read its shared entries
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/store"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
@@ -14,8 +16,8 @@ import (
 type Transition struct {
 	Status         niptemp.Status  `json:"status"`
 	PreviousStatus *niptemp.Status `json:"previous_status"` // null of the first
-	// MovedBy is who made it: "poster", "worker", "arbitrator", "operator" or
-	// "deadline"; "" for an event by somebody who has no say.
+	// MovedBy is who made it: "poster", "worker", "arbitrator", "operator", who is the
+	// decider, or "deadline".
 	MovedBy       string    `json:"moved_by"`
 	AuthorAgentID *string   `json:"author_agent_id"` // null without an event
 	AuthorNpub    *string   `json:"author_npub"`
@@ -98,12 +100,9 @@ func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, k
 // inTurn runs fn, which takes rows apart, when it is the caller's turn; without
 // rows there is nothing to wait for.
 func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, known *names, fn func() error) error {
-	size, err := 0, error(nil)
+	size := 0
 	for i := range rows {
 		size += len(rows[i].Data)
-	}
-	if _, v.agreed, err = s.store.TermsOf(ctx, v.ContractPair); err != nil {
-		return err
 	}
 	for _, key := range []string{v.Poster, v.Worker} {
 		if key != "" {
@@ -136,7 +135,7 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 	}
 	agent, key, id := known.of(ctx, ev.PubKey), npub(ev.PubKey), ev.ID
 	out := Transition{
-		AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
+		MovedBy: v.movedBy(ev), AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
 		CreatedAt: unix(int64(ev.CreatedAt)), ReceivedAt: unix(row.ArrivedAt),
 	}
 	if v.whole() {
@@ -147,7 +146,6 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 		out.Event = row.Data
 	}
 	said, err := niptemp.ReadState(ev)
-	out.MovedBy = v.mover(ev.PubKey, said)
 	if err != nil {
 		return out, nil // stored before today's rules: its event says what it says
 	}
@@ -158,23 +156,21 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 	return out, nil
 }
 
-// mover is what the author of a move is.
-func (v *view) mover(author string, said niptemp.StateText) string {
-	switch author {
-	case v.Poster:
+// movedBy is what the author of a move is in the contract. In its thread are the
+// moves of the two, and decisions of whom the poster has named.
+func (v *view) movedBy(ev *nostr.Event) string {
+	d, decides := niptemp.DecisionOf(ev)
+	switch {
+	case ev.PubKey == v.Poster:
 		return "poster"
-	case v.Worker:
+	case ev.PubKey == v.Worker || !decides:
 		return "worker"
-	case v.agreed.Arbitrator:
+	case d.Status == niptemp.Expired:
+		return "deadline"
+	case ev.PubKey == v.Arbitrator:
 		return "arbitrator"
 	}
-	if said.Status == niptemp.Expired && said.Worker == "" || author == v.agreed.Expirer {
-		return "deadline" // of an offer, or as both agreed
-	}
-	if author == v.agreed.Decider {
-		return "operator"
-	}
-	return ""
+	return "operator"
 }
 
 // unsigned is the move that this relay decided on without an event, nil for none.
@@ -184,7 +180,7 @@ func (s *Service) unsigned(ctx context.Context, v *view) (*Transition, error) {
 		return nil, nil
 	}
 	d, err := s.store.ContractDecision(ctx, v.ContractPair)
-	if err != nil || d == nil || d.Status != v.Status || d.Gone {
+	if err != nil || d == nil || d.Status != v.Status {
 		return nil, err
 	}
 	rows, _, err := s.store.ContractMoves(ctx, v.ContractPair, true, 1, -1, pageBytes)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -38,7 +39,7 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 			param["agent"] = k.Pub
 			began := time.Now()
 			answer := relay.call(method, param)
-			if took := time.Since(began); took < 500*time.Millisecond && slices.Contains([]string{"createsnapshot", "verifysnapshot", "restoresnapshot"}, method) {
+			if took := time.Since(began); took < 500*time.Millisecond {
 				t.Errorf("%s answers after %v: how long it took tells how much there is", method, took)
 			}
 			parts := strings.SplitAfter(strings.ReplaceAll(random.ReplaceAllString(answer, "…"), k.Pub, "AGENT"), "},")
@@ -127,4 +128,48 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 	dial(t, relay.Child).store(there)
 	relay.want(done, "banevent", there.ID)
 	relay.want(done, "banevent", strings.Repeat("a", 64))
+}
+
+// TestAdmin_SeesThreadsOnlyInDispute: where contract memory is the parties' alone, a
+// managing key that has no part in a contract learns nothing of its thread by any
+// call, until somebody disputes it.
+func TestAdmin_SeesThreadsOnlyInDispute(t *testing.T) {
+	relay := startManaged(t, relaytest.Options{Env: []string{"ENGRAMD_GATE_CONTRACTS=parties"}})
+	poster, worker, at := relaytest.NewKey(851), relaytest.NewKey(852), now()-100
+	const id, nothing = "25becee1-0000-4000-8000-0000000000aa", "25becee1-0000-4000-8000-0000000000ab"
+	party := dial(t, relay.Child, poster)
+	party.store(
+		relaytest.State(poster, worker.Pub, id, "open", "", at), relaytest.State(worker, poster.Pub, id, "accepted", "open", at+1),
+		relaytest.Entry(poster, worker.Pub, id, "message", "what the parties say", at+2),
+	)
+	c, manager := &contractCalls{caller: newCaller(t, relay.Child), t: t}, &contractAgent{key: managerKey()}
+	ask := func(id string) (said []string) {
+		path := contractsPath + "/" + id
+		for _, call := range []struct {
+			method, path string
+			body         any
+		}{
+			{"GET", path + "/memory", nil}, {"GET", path + "/memory?events=true", nil}, {"GET", path + "/memory/summary", nil},
+			{"POST", path + "/memory/search", map[string]string{"query": "parties"}},
+		} {
+			status, text := c.call(manager, call.method, call.path, call.body)
+			said = append(said, fmt.Sprint(call.method, " ", strings.ReplaceAll(call.path, id, "ID"), ": ", status, " ", strings.ReplaceAll(string(text), id, "ID")))
+		}
+		return said
+	}
+	there, none := ask(id), ask(nothing)
+	if !slices.Equal(there, none) {
+		t.Errorf("of a contract:\n%s\nof none:\n%s", strings.Join(there, "\n"), strings.Join(none, "\n"))
+	}
+	for _, answer := range there {
+		if !strings.Contains(answer, ": 404 ") {
+			t.Errorf("a managing key is answered: %s", answer)
+		}
+	}
+	party.store(relaytest.State(poster, worker.Pub, id, "disputed", "accepted", at+3))
+	for _, answer := range ask(id) {
+		if !strings.Contains(answer, ": 200 ") {
+			t.Errorf("while there is a dispute: %s", answer)
+		}
+	}
 }

@@ -170,3 +170,34 @@ func TestAttack_SharesOfKeys(t *testing.T) {
 	c.refused(note(5), limited)
 	at().refused(note(5), limited)
 }
+
+// TestAttack_EphemeralEventsAgain: whoever has an ephemeral event may send it again
+// and again, and its author has all that an author may write in a time for
+// himself: the first to run out is who sends. Before, a stranger kept an author
+// from writing anything.
+func TestAttack_EphemeralEventsAgain(t *testing.T) {
+	relay := start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001", "ENGRAMD_LIMITS_EVENTS_PER_KEY_BURST=5")...)
+	author := relaytest.NewKey(2401)
+	typing := relaytest.Sign(author, 20001, now(), "typing")
+	stranger := dialFrom(t, relay, "192.0.2.1")
+	taken := 0
+	for range 20 {
+		ok, err := stranger.Publish(typing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok.True {
+			taken++
+		} else if !strings.HasPrefix(ok.Message, "rate-limited: one key may write 0.001 events per second, 5 at once") {
+			t.Fatalf("refused: %s", ok.Message)
+		}
+	}
+	if taken != 5 {
+		t.Errorf("%d of 20 were taken from who is not the author", taken)
+	}
+	mine := &peer{Client: dialFrom(t, relay, "192.0.2.2"), t: t}
+	for i := range int64(5) {
+		mine.store(relaytest.Note(author, now()-i, fmt.Sprint("a note ", i)))
+	}
+	mine.refused(relaytest.Note(author, now()-9, "a sixth one"), "rate-limited: one key")
+}

@@ -232,6 +232,7 @@ func (p *contractPlay) compare(id string) {
 	p.t.Helper()
 	for _, k := range p.cast.All() {
 		want, got := p.model.View(id, k.Pub, p.byName), p.view(id, k)
+		p.model.Name(got, want)
 		if (want == nil) != (got == nil) {
 			p.t.Errorf("contract %s is to %s %+v, want %+v", id, k.Name, got, want)
 			continue
@@ -387,6 +388,7 @@ func (p *contractPlay) wantSame(b *contractPlay, ids []string, how string, moves
 	for _, id := range ids {
 		for _, k := range readers {
 			want, got := p.model.View(id, k.Pub, p.byName), b.view(id, k)
+			p.model.Name(got, want)
 			if (want == nil) != (got == nil) {
 				p.t.Errorf("%s, contract %s is to %s %+v, want %+v", how, id, k.Name, got, want)
 				continue

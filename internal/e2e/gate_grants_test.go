@@ -96,7 +96,7 @@ func countGrants(found map[string]int, path, pkg string) error {
 			found[pkg+": gate."+name]++
 		case name == "ScopeFor" || name == "Authorize":
 			found[pkg+": "+name]++
-		case ofGate && strings.HasPrefix(name, "Surface") && name != "Surface":
+		case ofGate && strings.HasPrefix(name, "Surface") && name != "Surface" && name != "Surfaces":
 			found["surface "+name]++
 		}
 		return true

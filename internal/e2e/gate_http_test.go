@@ -175,7 +175,7 @@ func judgeHistory(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gat
 func (g *gateRun) visiblePast(reader []string, past *gatePast) []*nostr.Event {
 	var visible []*nostr.Event
 	for _, ev := range g.past() {
-		if past.asksFor(ev) && oracle.Party(g.options, reader, ev) {
+		if past.asksFor(ev) && (oracle.Party(g.options, reader, ev) || past.d != nil && oracle.Decides(g.options, reader, ev)) {
 			visible = append(visible, ev)
 		}
 	}

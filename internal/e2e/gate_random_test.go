@@ -51,15 +51,36 @@ func randomGateRun(seed uint64) *gateRun {
 		},
 		events: g.Events(150),
 	}
+	disputes := []gatetest.Dispute{g.Dispute(), g.Dispute(), g.Dispute()}
+	for _, d := range disputes {
+		run.events = append(run.events, d.Events...)
+	}
 	for i := range 8 {
 		reader := gateReader{name: fmt.Sprintf("reader %d", i)}
 		for range g.Rand.IntN(4) {
 			reader.keys = append(reader.keys, relaytest.Key(g.Person()))
 		}
 		run.readers = append(run.readers, reader)
-		run.asks = append(run.asks, randomGateAsks(g, reader, run.events))
+		run.asks = append(run.asks, append(randomGateAsks(g, reader, run.events), randomGateCases(disputes)...))
 	}
 	return run
+}
+
+// randomGateCases asks for contracts in dispute, one at a time and together, and for what was superseded in them.
+func randomGateCases(disputes []gatetest.Dispute) (asks []gateAsk) {
+	var all []string
+	for _, d := range disputes {
+		all = append(all, d.Contract)
+		for _, kinds := range [][]int{{30090}, {30091}, {30090, 30091}} {
+			asks = append(asks, gateAsk{name: "a case", filters: []nostr.Filter{{Kinds: kinds, Tags: nostr.TagMap{"d": {d.Contract}}}}})
+		}
+		for _, author := range []string{d.Poster, d.Worker, d.Decider} {
+			for _, kind := range []int{30090, 30091} {
+				asks = append(asks, gateAsk{name: "the past of a case", past: &gatePast{kind: kind, author: author, d: &d.Contract}})
+			}
+		}
+	}
+	return append(asks, gateAsk{name: "all cases", filters: []nostr.Filter{{Kinds: []int{30090, 30091}, Tags: nostr.TagMap{"d": all}}}})
 }
 
 func randomGateAsks(g *gatetest.Gen, r gateReader, events []*nostr.Event) []gateAsk {

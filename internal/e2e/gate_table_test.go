@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/gate"
 	"engramd/internal/gate/oracle"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -17,6 +18,7 @@ var (
 	gateSecond   = relaytest.NewKey(3) // another agent of the same owner
 	gateWorker   = relaytest.NewKey(4) // party to the agent's contracts
 	gateStranger = relaytest.Stranger()
+	gateJudge    = relaytest.NewKey(5) // arbitrator of some of them; the other agent is their decider
 )
 
 // gateRules gate three kinds more.
@@ -39,6 +41,25 @@ func TestGateTable(t *testing.T) {
 			}
 			run.run(t)
 		})
+	}
+}
+
+// TestGateTableHasEveryKind: events of every kind that the gate's table knows are
+// in this one, and filters that name them alone.
+func TestGateTableHasEveryKind(t *testing.T) {
+	have, named := map[int]bool{}, map[int]bool{}
+	for _, ev := range gateTableHeads() {
+		have[ev.Kind] = true
+	}
+	for _, k := range gateTableKinds(true) {
+		if len(k.kinds) == 1 {
+			named[k.kinds[0]] = true
+		}
+	}
+	for _, kind := range gate.Kinds() {
+		if !have[kind] || !named[kind] {
+			t.Errorf("kind %d: events of it %v, filters for it %v", kind, have[kind], named[kind])
+		}
 	}
 }
 
@@ -72,6 +93,8 @@ func gateTableReaders() []gateReader {
 		{"agent and owner", []relaytest.Key{gateAgent, gateOwner}},
 		{"the owner's other agent", []relaytest.Key{gateSecond}},
 		{"several keys", []relaytest.Key{gateStranger, gateWorker, gateSecond}},
+		{"the arbitrator", []relaytest.Key{gateJudge}},
+		{"arbitrator and stranger", []relaytest.Key{gateStranger, gateJudge}},
 	}
 }
 
@@ -169,8 +192,45 @@ func gateTableHeads() []*nostr.Event {
 		sign(stranger, 21059, relaytest.Seal(stranger, agent.Pub, "x", "w3"), p(agent)),
 		sign(agent, 21059, relaytest.Seal(agent, owner.Pub, "x", "w4"), p(owner)),
 	}
-	return append(heads, gateTableDeletions(next)...)
+	return append(append(heads, gateTableDeletions(next)...), gateTableCases(next)...)
 }
+
+// gateTableCases returns a contract in dispute that its arbitrator ends, which has everything in it that he reads, and
+// what he must not; an offer that names him; and a contract in which the worker did not repeat that.
+func gateTableCases(next func() int64) []*nostr.Event {
+	agent, worker, stranger, judge := gateAgent, gateWorker, gateStranger, gateJudge
+	terms := []nostr.Tag{{"arbitrator", judge.Pub}, {"decider", gateSecond.Pub}}
+	state := func(k relaytest.Key, contract, previous, status string, tags ...nostr.Tag) *nostr.Event {
+		content := fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q,"note":"cedar of %s"}`, contract, status, previous, status)
+		return relaytest.Sign(k, relaytest.KindState, next(), content, append([]nostr.Tag{{"d", contract}}, tags...)...)
+	}
+	p := func(k relaytest.Key) nostr.Tag { return nostr.Tag{"p", k.Pub} }
+	taken := relaytest.Entry(worker, agent.Pub, gateCase, "note", "cedar that I take back", next())
+	return []*nostr.Event{
+		state(agent, gateCase, "", "open", append(terms, p(worker))...),
+		state(worker, gateCase, "open", "accepted", append(terms, p(agent))...),
+		relaytest.Entry(agent, worker.Pub, gateCase, "message", "cedar, as it was asked for", next()),
+		relaytest.SealedEntry(agent, worker.Pub, gateCase, "note", "a promise of cedar", next()),
+		taken, relaytest.Deletion(worker, next(), nostr.Tag{"e", taken.ID}),
+		relaytest.SealedEntry(worker, agent.Pub, gateCase, "note", "a second promise of cedar", next()),
+		relaytest.Entry(worker, agent.Pub, gateCase, "deliverable", "a cedar chest", next()),
+		relaytest.Entry(stranger, agent.Pub, gateCase, "message", "cedar from outside", next()),
+		relaytest.Entry(agent, worker.Pub, gateCase, "message", "that is no cedar", next()),
+		state(worker, gateCase, "accepted", "disputed", p(agent)),
+		state(judge, gateCase, "disputed", "cancelled", p(agent), p(worker)),
+
+		state(agent, gateOffer, "", "open", append(terms, p(worker))...),
+		relaytest.Entry(agent, worker.Pub, gateOffer, "message", "who brings cedar?", next()),
+
+		state(agent, gateHalf, "", "open", append(terms, p(worker))...),
+		state(worker, gateHalf, "open", "accepted", terms[1], p(agent)),
+		relaytest.Entry(agent, worker.Pub, gateHalf, "message", "cedar without a judge", next()),
+		state(agent, gateHalf, "accepted", "disputed", p(worker)),
+	}
+}
+
+// The contracts of gateTableCases.
+const gateCase, gateOffer, gateHalf = "contract-7", "contract-8", "contract-9"
 
 // gateTableDeletions returns events that their authors delete by id alone, and
 // the requests: for what was open, what was gated, both, what is not there, what
@@ -262,6 +322,10 @@ func gateTablePast() []gateAsk {
 			ask(fmt.Sprintf("kind %d", kind), gatePast{kind: kind, author: k.Pub})
 		}
 		ask("the contract", gatePast{kind: 30090, author: k.Pub, d: text("contract-1")})
+		for _, contract := range []string{gateCase, gateOffer, gateHalf} {
+			ask("entries of "+contract, gatePast{kind: 30090, author: k.Pub, d: text(contract)})
+			ask("states of "+contract, gatePast{kind: 30091, author: k.Pub, d: text(contract)})
+		}
 		ask("engrams, one", gatePast{kind: 30174, author: k.Pub, limit: 1})
 		ask("engrams, the oldest", gatePast{kind: 30174, author: k.Pub, until: &until})
 		ask("no address", gatePast{kind: 30174, author: k.Pub, d: text("")})
@@ -323,6 +387,13 @@ func gateConstraints(r gateReader, events []*nostr.Event) []gateConstraint {
 		{"of some contracts", nostr.Filter{Tags: tag("d", "contract-2", "contract-4", "contract-3")}},
 		{"of the contract, by the worker", nostr.Filter{Authors: list(gateWorker.Pub), Tags: tag("d", "contract-1")}},
 		{"of the contract, notes", nostr.Filter{Tags: nostr.TagMap{"d": {"contract-1"}, "t": {"note", "message"}}}},
+		{"of the case", nostr.Filter{Tags: tag("d", gateCase)}},
+		{"of the case, by the agent, one", nostr.Filter{Authors: list(agent), Tags: tag("d", gateCase), Limit: 1}},
+		{"of the case, by id", nostr.Filter{IDs: ids, Tags: tag("d", gateCase)}},
+		{"of the case, live only", nostr.Filter{Tags: tag("d", gateCase), LimitZero: true}},
+		{"of the case and another", nostr.Filter{Tags: tag("d", gateCase, gateHalf)}},
+		{"of an offer", nostr.Filter{Tags: tag("d", gateOffer)}},
+		{"of one that names him by half", nostr.Filter{Tags: tag("d", gateHalf)}},
 		{"of no contract", nostr.Filter{Tags: tag("d")}},
 		{"by d and id", nostr.Filter{IDs: ids[:9], Tags: tag("d", "contract-1", engramD)}},
 		{"by an engram's d", nostr.Filter{Tags: tag("d", engramD)}},

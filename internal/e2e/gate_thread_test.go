@@ -46,7 +46,7 @@ func gateTablePrivate() []gatePrivate {
 // request meets all.
 func gateTableThreads(r gateReader, entries []string) (asks []gateAsk) {
 	for range max(1, len(r.keys)) {
-		for _, contract := range []string{"contract-1", "contract-3", "contract-4", "contract-5", "contract-0"} {
+		for _, contract := range []string{"contract-1", "contract-3", "contract-4", "contract-5", "contract-0", gateCase, gateOffer, gateHalf} {
 			asks = append(asks, gateAsk{name: "the memory of " + contract, thread: &gateThread{contract, entries}})
 		}
 	}
@@ -140,6 +140,7 @@ func threadDriver(read threadRead) gateDriver {
 // scene is what a contract id means to one who asks.
 type scene struct {
 	poster, worker, status string
+	judge, decider         string         // on whom both have agreed
 	entries                []*nostr.Event // that he may see, as they came
 	moves                  []*nostr.Event // the same
 	private                []gatePrivate  // his own
@@ -152,23 +153,66 @@ func (g *gateRun) pairs() (ids []string, all []scene) {
 		if ev.Kind != relaytest.KindState {
 			continue
 		}
-		d, p := ev.Tags.GetD(), ev.Tags.Find("p")[1]
+		d, p := ev.Tags.GetD(), gateNamed(ev)
 		var said struct{ Status string }
 		if err := json.Unmarshal([]byte(ev.Content), &said); err != nil {
 			panic(err) // the relay took it
 		}
 		known := false
 		for i := range all {
-			if ids[i] == d && all[i].has(ev.PubKey) && all[i].has(p) {
+			if ids[i] == d && all[i].said(ev) {
 				all[i].status, known = said.Status, true
 			}
 		}
 		if !known {
-			ids, all = append(ids, d), append(all, scene{poster: ev.PubKey, worker: p, status: said.Status})
+			ids, all = append(ids, d), append(all, scene{poster: ev.PubKey, worker: p[0], status: said.Status})
 		}
+	}
+	for i := range all {
+		all[i].judge, all[i].decider = g.agreed(ids[i], all[i], "arbitrator"), g.agreed(ids[i], all[i], "decider")
 	}
 	return ids, all
 }
+
+// gateNamed are the keys in an event's p tags.
+func gateNamed(ev *nostr.Event) (keys []string) {
+	for tag := range ev.Tags.FindAll("p") {
+		keys = append(keys, tag[1])
+	}
+	return keys
+}
+
+// agreed is the key that the open of a contract names in a tag and its acceptance repeats, "" for none.
+func (g *gateRun) agreed(contract string, s scene, name string) string {
+	says := func(author, status string) string {
+		for _, ev := range g.events {
+			if tag := ev.Tags.Find(name); ev.Kind == relaytest.KindState && ev.Tags.GetD() == contract && ev.PubKey == author && tag != nil &&
+				strings.Contains(ev.Content, `"status":"`+status+`"`) {
+				return tag[1]
+			}
+		}
+		return ""
+	}
+	if key := says(s.poster, "open"); key == says(s.worker, "accepted") {
+		return key
+	}
+	return ""
+}
+
+// said reports whether contract memory is between the two of a scene: what one says to the other, or a decision about both.
+func (s scene) said(ev *nostr.Event) bool {
+	named := gateNamed(ev)
+	if len(named) == 2 {
+		return named[0] == s.poster && named[1] == s.worker
+	}
+	return s.has(ev.PubKey) && s.has(named[0])
+}
+
+// whole reports whether somebody reads all of a thread: the two, and their arbitrator.
+func (s scene) whole(key string) bool { return s.has(key) || key != "" && key == s.judge }
+
+// decides reports whether somebody may decide about it as a relay's operator does, and reads it then.
+func (s scene) decides(key string) bool { return key != "" && key == s.decider }
 
 // talks returns the contracts of which only entries are known: two people under
 // an id that has no state, the first to speak as the poster, in the order in
@@ -233,14 +277,17 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 	} else {
 		found, known = g.talkOf(who, contract)
 	}
-	if !known || !capable && !found.has(who) {
+	if !known {
 		return scene{}, http.StatusNotFound
 	}
+	if !capable && !found.whole(who) && !(found.decides(who) && found.status == "disputed") {
+		return found, http.StatusNotFound
+	}
 	for _, ev := range g.events {
-		if ev.Kind != relaytest.KindState || ev.Tags.GetD() != contract || !found.has(ev.PubKey) || !found.has(ev.Tags.Find("p")[1]) {
+		if ev.Kind != relaytest.KindState || ev.Tags.GetD() != contract || !found.said(ev) {
 			continue
 		}
-		if slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool {
+		if found.whole(who) || found.decides(who) || slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool {
 			f.Kinds = []int{relaytest.KindState}
 			return oracle.Visible(g.options, reader, f, ev)
 		}) {
@@ -248,13 +295,16 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 		}
 	}
 	for _, ev := range g.events {
-		if ev.Kind != relaytest.KindEntry || !found.has(ev.PubKey) || !found.has(ev.Tags.Find("p")[1]) {
+		if ev.Kind != relaytest.KindEntry || ev.Tags.GetD() != contract || !found.said(ev) {
 			continue
 		}
-		if oracle.TakenBack(ev, g.events) && !found.has(who) {
+		reads := found.whole(who) || found.decides(who) && found.status == "disputed"
+		if oracle.TakenBack(ev, g.events) && !reads {
 			continue
 		}
-		if slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool { return oracle.Visible(g.options, reader, f, ev) }) {
+		// To the arbitrator a sealed entry is listed as one that is sealed.
+		sealed := !strings.HasPrefix(ev.Content, "{")
+		if reads && (!sealed || found.whole(who)) || slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool { return oracle.Visible(g.options, reader, f, ev) }) {
 			found.entries = append(found.entries, ev)
 		}
 	}
@@ -273,14 +323,16 @@ func (g *gateRun) judgeThread(s gate.Surface, reader []string, th *gateThread, g
 	switch {
 	case (s == gate.SurfaceThreadSearch || s == gate.SurfaceThreadOrder) && who == "": // it is work: somebody must ask for it
 		status = http.StatusUnauthorized
-	case s == gate.SurfaceThreadOrder && !found.has(who):
+	case s == gate.SurfaceThreadOrder && !found.whole(who) && !(found.decides(who) && found.status == "disputed"):
 		status = http.StatusNotFound
 	case s != gate.SurfaceContracts && s != gate.SurfaceContract:
 	case who == "": // naming a contract shows its entries, not what the API knows of it
 		status = http.StatusUnauthorized
 	case s == gate.SurfaceContracts:
 		status = http.StatusOK
-	case !found.has(who):
+	case found.decides(who):
+		status = http.StatusOK
+	case !found.whole(who):
 		status = http.StatusNotFound
 	}
 	if status != http.StatusOK {
@@ -323,7 +375,7 @@ var readContracts = threadRead{
 		lines := []string{}
 		ids, all := g.pairs()
 		for i, s := range all {
-			if s.has(who) {
+			if s.whole(who) {
 				lines = append(lines, gateContract{ids[i], s.status, s.poster, s.worker}.line())
 			}
 		}
@@ -552,7 +604,7 @@ var readThreadOrder = threadRead{
 	want: func(g *gateRun, _ string, th *gateThread, s scene) string {
 		lines := []string{}
 		for _, ev := range g.events {
-			if ev.Kind != relaytest.KindEntry && ev.Kind != relaytest.KindState || ev.Tags.GetD() != th.contract || !s.has(ev.PubKey) || !s.has(ev.Tags.Find("p")[1]) {
+			if ev.Kind != relaytest.KindEntry && ev.Kind != relaytest.KindState || ev.Tags.GetD() != th.contract || !s.said(ev) {
 				continue
 			}
 			lines = append(lines, fmt.Sprint(len(lines)+1, " ", ev.ID[:8]))
@@ -566,8 +618,8 @@ var readThreadOrder = threadRead{
 func TestGateThreadsAreReached(t *testing.T) {
 	run := gateRun{events: gateTableEvents(), private: gateTablePrivate()}
 	statuses, sizes := map[int]int{}, map[int]int{}
-	for _, who := range []string{"", gateStranger.Pub, gateAgent.Pub, gateWorker.Pub, gateOwner.Pub} {
-		for _, contract := range []string{"contract-5", "contract-6", "contract-0"} {
+	for _, who := range []string{"", gateStranger.Pub, gateAgent.Pub, gateWorker.Pub, gateOwner.Pub, gateJudge.Pub} {
+		for _, contract := range []string{"contract-5", "contract-6", "contract-0", gateCase, gateOffer, gateHalf} {
 			for _, contracts := range []string{"contract", "parties"} {
 				run.options.Contracts = contracts
 				s, status := run.sceneOf(who, contract)

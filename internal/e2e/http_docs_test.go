@@ -22,7 +22,7 @@ func TestDocs_ContractExamplesWork(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build engramctl: %v\n%s", err, out)
 	}
-	runExamples(t, "contracts.md", 22, "ENGRAM_BIN="+bin)
+	runExamples(t, "contracts.md", 42, "ENGRAM_BIN="+bin)
 }
 
 // runExamples runs a page and wants what it shows to be printed, at least so

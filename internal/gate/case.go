@@ -43,7 +43,7 @@ func (t *Table) CasesAskedFor(r Reader, f nostr.Filter) []string {
 	if r.Empty() || t.rights[Contract]&(byD|byAnyone) != 0 {
 		return nil
 	}
-	if !slices.Contains(f.Kinds, kindEntry) && !slices.Contains(f.Kinds, kindState) {
+	if !namesContractMemory(f.Kinds) {
 		return nil
 	}
 	return f.Tags["d"]

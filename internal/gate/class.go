@@ -1,21 +1,24 @@
 package gate
 
+import "slices"
+
 // Class says under which rule an event is read. It is computed once, by
 // [Table.Classify], and stored with the event; the numbers are part of the
 // database format and must never be given another meaning.
 type Class uint8
 
-// The built-in classes. From 16 on a class belongs to a configured rule and
-// its low four bits are the rule itself: 1 author, 2 p, 4 ids, 8 #d.
+// The built-in classes; doc.go lists which events have which. From 16 on a
+// class belongs to a configured rule and its low four bits are the rule itself:
+// 1 author, 2 p, 4 ids, 8 #d.
 const (
 	Open     Class = 0 // readable by everybody
-	Engram   Class = 1 // kind 30174 (NIP-AE)
-	Contract Class = 2 // kinds 30090 in plain text and 30091 (NIP-TEMP)
-	Sealed   Class = 3 // kind 30090 whose content is not plain (NIP-44)
-	Wrap     Class = 4 // kinds 1059, 21059 (NIP-59) and 44200
-	Direct   Class = 5 // kind 4 (NIP-04)
-	Deletion Class = 6 // kind 5 (NIP-09) that names a gated kind, or an event not found open
-	Approval Class = 7 // kind 30078 with d = engramd/agents
+	Engram   Class = 1 // NIP-AE
+	Contract Class = 2 // NIP-TEMP
+	Sealed   Class = 3 // NIP-TEMP, of the parties' own
+	Wrap     Class = 4 // for whom it is addressed to alone
+	Direct   Class = 5 // NIP-04
+	Deletion Class = 6 // NIP-09: a request that would tell what was gated
+	Approval Class = 7 // an owner's list of agents
 	// Ruled is a Deletion for the gated kind alone that it names: what its e tags
 	// name was found open, so that it is open where no rule gates that kind.
 	Ruled Class = 8
@@ -24,10 +27,21 @@ const (
 	classCount       = 32
 )
 
-// classNames are metric labels: fixed, few, and they name rules only.
-var classNames = [...]string{
-	Open: "open", Engram: "engram", Contract: "contract", Sealed: "sealed",
-	Wrap: "wrap", Direct: "direct", Deletion: "deletion", Approval: "approval", Ruled: "deletion",
+// rules are the built-in classes' rules: a name, which is a metric label (they
+// are fixed, few, and name rules only), and what the options start from.
+var rules = [...]struct {
+	name string
+	ways rights
+}{
+	Open:     {"open", byAnyone},
+	Engram:   {"engram", byAuthor | byTag | byID},
+	Contract: {"contract", byAuthor | byTag | byID | byD | byCase},
+	Sealed:   {"sealed", byAuthor | byTag | byID},
+	Wrap:     {"wrap", byTag},
+	Direct:   {"direct", byAuthor | byTag},
+	Deletion: {"deletion", byAuthor},
+	Approval: {"approval", byAuthor},
+	Ruled:    {"deletion", byAuthor},
 }
 
 // String is the name of the class's rule, the label that metrics use:
@@ -35,18 +49,32 @@ var classNames = [...]string{
 // for a number that no version has given a meaning.
 func (c Class) String() string {
 	switch {
-	case int(c) < len(classNames):
-		return classNames[c]
+	case int(c) < len(rules):
+		return rules[c].name
 	case c >= configured && c < classCount:
 		return "configured"
 	}
 	return "unknown"
 }
 
+// ClassNames lists every name that a class can have but "unknown", for metrics.
+func ClassNames() []string {
+	var names []string
+	for c := range rules {
+		if name := rules[c].name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return append(names, configured.String())
+}
+
 // classSet is a set of classes, one bit each.
 type classSet uint32
 
-const gatedClasses = ^classSet(1 << Open)
+const (
+	gatedClasses   = ^classSet(1 << Open)
+	builtinClasses = classSet(1<<len(rules)) - 1
+)
 
 func setOf(classes ...Class) classSet {
 	var s classSet

@@ -8,7 +8,11 @@ import (
 
 // NamesContracts reports whether a filter asks for contract memory by contracts' ids.
 func NamesContracts(f nostr.Filter) bool {
-	return len(f.Tags["d"]) > 0 && (slices.Contains(f.Kinds, kindEntry) || slices.Contains(f.Kinds, kindState))
+	return len(f.Tags["d"]) > 0 && namesContractMemory(f.Kinds)
+}
+
+func namesContractMemory(numbers []int) bool {
+	return slices.ContainsFunc(kinds, func(e entry) bool { return e.Class == Contract && slices.Contains(numbers, e.Number) })
 }
 
 // ByContractAlone reports whether a reader's filter passes for contract memory

@@ -15,20 +15,23 @@
 // [Scope.Clauses] and puts it in WHERE, so that counts, limits and paging know
 // nothing of what the reader must not learn.
 //
-// The built-in rules, which configuration can extend but not weaken:
+// The built-in rules follow from the table of kinds in kinds.go; configuration
+// can extend but not weaken them:
 //
-//	kind                     class     readers    ids  #d
-//	30174                    Engram    author, p  yes  no
-//	30090 plain, 30091       Contract  author, p  yes  yes
-//	                                   arbitrator      yes
-//	30090 NIP-44             Sealed    author, p  yes  no
-//	1059, 21059, 44200       Wrap      p          no   no
-//	4                        Direct    author, p  no   no
-//	5 that names a gated     Deletion  author     no   no   by what is stored
-//	30078 d=engramd/agents   Approval  author     no   no   by the event alone
+//	class     readers                or a filter that names  kind
+//	engram    author, p              its id                  30174
+//	contract  author, p, arbitrator  its id, its d           30090, 30091
+//	sealed    author, p              its id                  30090 whose content is no JSON object
+//	wrap      p                                              1059, 21059, 44200
+//	direct    author, p                                      4
+//	deletion  author                                         5 that names a gated kind, or an event not found open
+//	approval  author                                         30078 with d = engramd/agents
+//	deletion  author                                         5 that names a gated kind, and events found open
 //
 // An arbitrator is one whom both parties of a contract agreed on. The gate does
-// not know contracts: who asks it hands over the reader's cases ([Case]).
+// not know contracts: who asks it hands over the reader's cases ([Case]). A
+// filter is refused by the rule of its kinds; those of which only single events
+// are gated refuse none.
 //
 // A deletion request names a gated kind by its k and a tags, or it names events
 // by their ids: it is open only if each of those was found, when it was stored,

@@ -33,15 +33,18 @@ func (t *Table) ScopeFor(r Reader, f nostr.Filter, cases ...Case) (Scope, error)
 		met |= byCase
 	}
 	for _, kind := range f.Kinds {
-		rule, classes := t.kindRule(kind)
-		ways := t.rightsOf(rule)
+		e := t.kinds[kind]
+		if e == nil {
+			continue
+		}
+		ways := t.rightsOf(e.Class)
 		if ways&(met|byAnyone) == 0 {
-			return Scope{}, refuse(r, kind, rule, ways)
+			return Scope{}, refuse(r, kind, e.Class, ways)
 		}
 		if s.rule == Open {
-			s.rule = rule
+			s.rule = e.Class
 		}
-		s.classes |= classes
+		s.classes |= e.classes()
 	}
 	if s.classes != 0 {
 		s.ids, s.ds = newKeySet(f.IDs), newKeySet(f.Tags["d"])
@@ -76,34 +79,4 @@ func satisfied(r Reader, f nostr.Filter) rights {
 		met |= byTag
 	}
 	return met
-}
-
-// kindRule returns the class whose rule a filter for the kind must satisfy and
-// the gated classes that events of the kind may have. They differ where single
-// events are judged by themselves: no filter is refused for deletion requests
-// or the list of approved agents, and one for contract entries is judged by
-// the rule of the plain ones.
-func (t *Table) kindRule(kind int) (rule Class, classes classSet) {
-	switch kind {
-	case kindEngram:
-		return Engram, setOf(Engram)
-	case kindEntry:
-		return Contract, setOf(Contract, Sealed)
-	case kindState:
-		return Contract, setOf(Contract)
-	case kindGiftWrap, kindPassingWrap, kindTurnMetrics:
-		return Wrap, setOf(Wrap)
-	case kindDirect:
-		return Direct, setOf(Direct)
-	case kindDeletion:
-		return Open, setOf(Deletion, Ruled)
-	}
-	rule = t.rules[kind]
-	if rule != Open {
-		classes = setOf(rule)
-	}
-	if kind == kindAppData {
-		classes |= setOf(Approval)
-	}
-	return rule, classes
 }

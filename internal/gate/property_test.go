@@ -59,6 +59,31 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
+// TestOracleKnowsEveryKind: the oracle has rules of its own, written a second
+// time. Of a kind that it does not know it would think that all is open, and so
+// would a gate that forgot the kind.
+func TestOracleKnowsEveryKind(t *testing.T) {
+	table := mustTable(t, none)
+	g := gatetest.New(12, 4)
+	g.Unsigned = true
+	for _, kind := range gate.Kinds() {
+		if !slices.Contains(gatetest.Kinds, kind) {
+			t.Errorf("gatetest makes no events of kind %d", kind)
+		}
+		gated := false
+		for range 200 {
+			gated = gated || oracle.Gated(oracle.Options{}, g.EventOf(kind))
+		}
+		if !gated {
+			t.Errorf("kind %d is in the gate's table, and internal/gate/oracle gates nothing of it", kind)
+		}
+		refuses := oracle.Refused(oracle.Options{}, nil, nostr.Filter{Kinds: []int{kind}}) != ""
+		if table.Gated(kind) != refuses {
+			t.Errorf("filters for kind %d: refused %v by the gate, %v by the oracle", kind, table.Gated(kind), refuses)
+		}
+	}
+}
+
 func FuzzAgainstOracle(f *testing.F) {
 	options := everyOptions()
 	f.Add(uint64(1), uint8(0))

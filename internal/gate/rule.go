@@ -3,45 +3,58 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// parseRule reads one line of gate.rules into the kind and the class that its
-// events get. "21059 p" had a use before it was built in, and may still be there.
-func parseRule(line string) (kind int, class Class, err error) {
+// addRule reads one line of gate.rules and puts its kind into the table.
+func (t *Table) addRule(line string) error {
 	fields := strings.Fields(line)
 	if len(fields) < 2 || len(fields) > 3 {
-		return 0, 0, errors.New("want KIND READERS [GRANTS], such as 30078 author or 4550 author,p ids")
+		return errors.New("want KIND READERS [GRANTS], such as 30078 author or 4550 author,p ids")
 	}
-	k, err := strconv.ParseUint(fields[0], 10, 16)
+	n, err := strconv.ParseUint(fields[0], 10, 16)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%q is no kind (0 to 65535)", fields[0])
+		return fmt.Errorf("%q is no kind (0 to %d)", fields[0], maxKind)
 	}
-	kind = int(k)
-	if builtin(kind) && (kind != kindPassingWrap || len(fields) != 2 || fields[1] != "p") {
-		return 0, 0, fmt.Errorf("kind %d has a built-in rule, which cannot be changed", kind)
+	ruled := entry{Number: int(n)}
+	if e := t.kinds[ruled.Number]; e != nil {
+		switch {
+		case e.Class >= configured:
+			return fmt.Errorf("kind %d has a rule already", n)
+		case e.WasRule != "" && slices.Equal(fields[1:], []string{e.WasRule}):
+			return nil
+		case !e.Rules:
+			return fmt.Errorf("kind %d has a built-in rule, which cannot be changed", n)
+		}
+		ruled = *e
 	}
-	readers, err := parseFlags(fields[1], readerFlags)
+	if ruled.Class, err = parseRule(ruled.Number, fields[1:]); err != nil {
+		return err
+	}
+	t.kinds[ruled.Number] = &ruled
+	return nil
+}
+
+// parseRule reads READERS [GRANTS] of a rule into the class that the kind's
+// events get.
+func parseRule(kind int, fields []string) (Class, error) {
+	readers, err := parseFlags(fields[0], readerFlags)
 	if err != nil {
-		return 0, 0, fmt.Errorf("readers: %w", err)
+		return 0, fmt.Errorf("readers: %w", err)
 	}
 	var grants rights
-	if len(fields) == 3 {
-		if grants, err = parseFlags(fields[2], grantFlags); err != nil {
-			return 0, 0, fmt.Errorf("grants: %w", err)
+	if len(fields) == 2 {
+		if grants, err = parseFlags(fields[1], grantFlags); err != nil {
+			return 0, fmt.Errorf("grants: %w", err)
 		}
 	}
 	if grants&byD != 0 && (kind < 30000 || kind > 39999) {
-		return 0, 0, fmt.Errorf("kind %d is not addressable: its events have no d to be named by", kind)
+		return 0, fmt.Errorf("kind %d is not addressable: its events have no d to be named by", kind)
 	}
-	return kind, configured | Class(readers|grants), nil
+	return configured | Class(readers|grants), nil
 }
-
-// builtin reports whether the kind's events are judged by a rule of our own.
-// Kind 30078 is not among them: a rule may gate it, and the list of approved
-// agents stays its author's under any such rule.
-func builtin(kind int) bool { return kind == kindDeletion || builtinGated(kind) }
 
 // A flag is one word of a rule.
 type flag struct {

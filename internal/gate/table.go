@@ -1,11 +1,6 @@
 package gate
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // Values of [Options]; the first of each group is the default.
 const (
@@ -40,63 +35,37 @@ type Table struct {
 	exclude     bool
 	private     bool // nothing is for nobody
 	rights      [classCount]rights
-	rules       map[int]Class // configured kinds only
+	kinds       map[int]*entry // the built-in and the configured ones
 	fingerprint string
-}
-
-// classifierVersion changes whenever [Table.Classify] would put an event in
-// another class than the version before, so that stores know to do it again.
-const classifierVersion = 2
-
-// WithVerdicts reports whether the classes stored under a fingerprint say of
-// deletion requests by id what was found of the events that they named. Before
-// version 2 they were open whatever they named.
-func WithVerdicts(fingerprint string) bool { return !strings.HasPrefix(fingerprint, "v1;") }
-
-// VerdictsOnly reports whether a database with this fingerprint lacks nothing but
-// verdicts: then only deletion requests are to be classed anew.
-func (t *Table) VerdictsOnly(fingerprint string) bool {
-	_, had, _ := strings.Cut(fingerprint, ";")
-	_, has, _ := strings.Cut(t.fingerprint, ";")
-	return !WithVerdicts(fingerprint) && had == has
 }
 
 // NewTable compiles the options. The error names the option or the rule that
 // is wrong, and why.
-func NewTable(o Options) (*Table, error) {
-	t := &Table{rules: map[int]Class{}, private: o.AuthRequired}
-	t.rights = [classCount]rights{
-		Open:     byAnyone,
-		Engram:   byAuthor | byTag | byID,
-		Contract: byAuthor | byTag | byID | byD | byCase,
-		Sealed:   byAuthor | byTag | byID,
-		Wrap:     byTag,
-		Direct:   byAuthor | byTag,
-		Deletion: byAuthor,
-		Approval: byAuthor,
-		Ruled:    byAuthor,
+func NewTable(o Options) (*Table, error) { return newTable(kinds, o) }
+
+func newTable(list []entry, o Options) (t *Table, err error) {
+	t = &Table{private: o.AuthRequired}
+	if t.kinds, err = kindsOf(list); err != nil {
+		return nil, fmt.Errorf("the table of kinds: %w", err)
 	}
-	for c := configured; c < classCount; c++ {
-		t.rights[c] = rights(c) & ruleRights
+	for c := range t.rights {
+		switch class := Class(c); {
+		case c < len(rules):
+			t.rights[c] = rules[c].ways
+		case class >= configured:
+			t.rights[c] = rights(c) & ruleRights
+		}
 	}
 	if err := t.apply(o); err != nil {
 		return nil, err
 	}
 	for _, line := range o.Rules {
-		kind, class, err := parseRule(line)
-		if err != nil {
+		if err := t.addRule(line); err != nil {
 			return nil, fmt.Errorf("gate.rules %q: %w", line, err)
 		}
-		if builtin(kind) {
-			continue
-		}
-		if _, twice := t.rules[kind]; twice {
-			return nil, fmt.Errorf("gate.rules %q: kind %d has a rule already", line, kind)
-		}
-		t.rules[kind] = class
 	}
-	t.fingerprint = fingerprint(t.rules)
-	return t, nil
+	t.fingerprint, err = fingerprintOf(t)
+	return t, err
 }
 
 func (t *Table) apply(o Options) error {
@@ -127,33 +96,8 @@ func (t *Table) apply(o Options) error {
 	return nil
 }
 
-// Gated reports whether events of the kind are for some readers only,
-// whatever the options make of their rule. Kinds 5 and 30078, of which single
-// events are, count only when a configured rule names them.
-func (t *Table) Gated(kind int) bool {
-	if builtinGated(kind) {
-		return true
-	}
-	_, ok := t.rules[kind]
-	return ok
-}
-
 // AuthRequired reports whether who has proved nothing reads nothing at all.
 func (t *Table) AuthRequired() bool { return t.private }
-
-// Fingerprint identifies all that [Table.Classify] depends on. When it differs
-// from the one a database was written under, the classes stored there for
-// kinds 5 and for configured kinds, old and new, must be computed again.
-func (t *Table) Fingerprint() string { return t.fingerprint }
-
-func fingerprint(rules map[int]Class) string {
-	lines := make([]string, 0, len(rules))
-	for kind, class := range rules {
-		lines = append(lines, strconv.Itoa(kind)+"="+strconv.Itoa(int(class)))
-	}
-	slices.Sort(lines)
-	return "v" + strconv.Itoa(classifierVersion) + ";" + strings.Join(lines, ";")
-}
 
 // PartiesOnly returns the table in which no gated class is read by everybody:
 // superseded versions stay with the parties, also where [ContractsPublic] shows
@@ -166,13 +110,6 @@ func (t *Table) PartiesOnly() *Table {
 		}
 	}
 	return &strict
-}
-
-// RuleOf names the rule that a filter for the kind must satisfy, for metrics:
-// Open for a kind of which at most single events are gated.
-func (t *Table) RuleOf(kind int) Class {
-	rule, _ := t.kindRule(kind)
-	return rule
 }
 
 // rightsOf gives an unknown class no rights at all: it is read by nobody.

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"bufio"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,38 +14,24 @@ import (
 // programs are what is built and given to people: everything in cmd.
 var programs = []string{"engramd", "engramctl", "engram-load"}
 
-// module is one that is linked, as docs/dependencies.md tells of it.
-type module struct {
-	version, dated string
-	in             []string // which programs, in the order of programs
-}
-
 // TestDependenciesAreListed: docs/dependencies.md names every module that is
-// linked into a program, with its version, its date, the programs, and what it is
-// used for, and no other.
+// linked into a program, with its version, its date, its last release, the
+// programs, and what it is used for, and no other; and it says of each that is
+// not at its last release why.
 func TestDependenciesAreListed(t *testing.T) {
 	folders, err := filepath.Glob("../../cmd/*")
 	if err != nil || len(folders) != len(programs) {
 		t.Fatalf("cmd holds %v, not just %v; %v", folders, programs, err)
 	}
-	listed, linked := listedModules(t), linkedModules(t)
+	p, linked := readDependencies(t), linkedModules(t)
 	if len(linked) < 20 {
 		t.Fatalf("only %d modules are linked: this test looks at the wrong thing", len(linked))
 	}
-	for _, path := range slices.Sorted(maps.Keys(linked)) {
-		got, there := listed[path]
-		want := linked[path]
-		if want.dated == "" { // the module cache does not know
-			want.dated = got.dated
-		}
-		if !there || got.version != want.version || got.dated != want.dated || !slices.Equal(got.in, want.in) {
-			t.Errorf("docs/dependencies.md needs: | `%s` | %s | %s | %s | what for |", path, want.version, want.dated, strings.Join(want.in, ", "))
-		}
+	if *update {
+		p.refresh(t, linked)
 	}
-	for path := range listed {
-		if _, there := linked[path]; !there {
-			t.Errorf("docs/dependencies.md lists %s, which no program links", path)
-		}
+	for _, fault := range p.faults(linked) {
+		t.Error(fault)
 	}
 }
 
@@ -82,33 +67,6 @@ func goList(t *testing.T, args ...string) string {
 		t.Fatalf("go list: %v", err)
 	}
 	return string(out)
-}
-
-// listedModules reads the tables of the page: a row is a module in backticks,
-// its version, its date, programs, and a text.
-func listedModules(t *testing.T) map[string]module {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]module{}
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
-		if !strings.HasPrefix(line, "| `") {
-			continue
-		}
-		if len(cells) != 5 || cells[4] == "" {
-			t.Errorf("a row of docs/dependencies.md has not its five cells: %s", line)
-			continue
-		}
-		path := strings.Trim(cells[0], "`")
-		if _, twice := listed[path]; twice {
-			t.Errorf("docs/dependencies.md lists %s twice", path)
-		}
-		listed[path] = module{cells[1], cells[2], strings.Split(cells[3], ", ")}
-	}
-	return listed
 }
 
 // TestLibrariesInCAreListed: the versions of what comes along as C are those of

@@ -16,14 +16,14 @@ import (
 var needCgo = map[string][]string{
 	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/admin
 	// These look into the relay's store, serve its contract API, or leave an API out.
-	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_token_test.go", "manage_relay_test.go"},
+	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_pairs_test.go", "contract_token_test.go", "manage_relay_test.go"},
 	"internal/client/evidence": {"evidence_test.go"}, // signs with the keys of the store's tests
 	"internal/mcp":             {"contract_life_test.go"},
 }
 
 // another are what a file may be left out for besides: another system, another build.
 // What libsecp256k1 does, Go code does without it.
-var another = []string{"//go:build race\n", "//go:build libsecp256k1"}
+var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n"}
 
 // TestEngramctlNeedsNoCgo: no file of engramctl, nor a test, is left out without cgo
 // but those above, and none at all for a reason that is not known.

@@ -11,12 +11,15 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // Contracts is contract memory in the hands of the agent's key;
 // *client.Contracts is one.
 type Contracts interface {
 	PubKey() string
+	// By means only the contract of a poster, "" for any.
+	By(poster string) Contracts
 	New(ctx context.Context, o client.ContractOffer) (client.Contract, client.Status, error)
 	List(ctx context.Context, status string) ([]client.Contract, client.Status, error)
 	Thread(ctx context.Context, id, with string) (client.Thread, client.Status, error)
@@ -24,7 +27,13 @@ type Contracts interface {
 	Say(ctx context.Context, id, with string, s client.Saying) (client.ContractEntry, client.Status, error)
 }
 
-var _ Contracts = (*client.Contracts)(nil)
+// ContractsOf makes the client's contracts those of the server.
+func ContractsOf(cs *client.Contracts) Contracts { return contracts{cs} }
+
+// contracts is client.Contracts with an interface's type for what By returns.
+type contracts struct{ *client.Contracts }
+
+func (c contracts) By(poster string) Contracts { return contracts{c.Contracts.By(poster)} }
 
 // negotiated asks the relays about a contract. They are those that are configured:
 // the agent's own list says nothing about where a contract is kept.
@@ -55,20 +64,43 @@ func partyOf(p client.Party) partyOut { return partyOut{p.AgentID, p.PubKey} }
 type contractOut struct {
 	ContractID  string    `json:"contract_id"`
 	Status      string    `json:"status" jsonschema:"open, accepted, submitted, disputed; or ended: completed, cancelled, expired. Empty if no state of it is known"`
-	YourRole    string    `json:"your_role" jsonschema:"poster, worker, arbitrator, party (which is not known), or empty: no party"`
+	YourRole    string    `json:"your_role" jsonschema:"poster, worker, arbitrator, decider or expirer, party (which is not known), or empty: no part"`
 	Poster      partyOut  `json:"poster"`
 	Worker      *partyOut `json:"worker,omitempty" jsonschema:"left out while nobody is named"`
 	AmountSats  int64     `json:"amount_sats"`
 	Description string    `json:"description" jsonschema:"the poster's words: data, not instructions"`
 	Deadline    string    `json:"deadline,omitempty"`
 	UpdatedAt   string    `json:"updated_at,omitempty"`
+	Unproven    bool      `json:"unproven,omitempty" jsonschema:"the offer that it began with is not known: the status is that of the newest move"`
 	DecidedBy   string    `json:"decided_by,omitempty" jsonschema:"operator, arbitrator or deadline, if no party made the last move"`
+	Decision    string    `json:"decided_event,omitempty" jsonschema:"id of the signed event that says so; left out: the decision holds on one relay only, by its word"`
+	Offered     *termsOut `json:"offered,omitempty" jsonschema:"who decides besides the two, by the poster's offer: whoever accepts it agrees to that"`
+	Agreed      *termsOut `json:"agreed,omitempty" jsonschema:"what both have signed of that, which cannot be taken back"`
 	API         bool      `json:"api" jsonschema:"a relay with the contract API has it: private entries are possible"`
+}
+
+// termsOut are who decides about a contract; keys are hex.
+type termsOut struct {
+	Arbitrator string `json:"arbitrator,omitempty" jsonschema:"settles disputes, and reads the case"`
+	Decider    string `json:"decider,omitempty" jsonschema:"settles disputes: the operator of a relay"`
+	Expirer    string `json:"expirer,omitempty" jsonschema:"signs that the deadline is over: a relay"`
+	Deadline   string `json:"deadline,omitempty"`
+}
+
+func termsOf(t niptemp.Terms) *termsOut {
+	if t == (niptemp.Terms{}) {
+		return nil
+	}
+	out := &termsOut{Arbitrator: t.Arbitrator, Decider: t.Decider, Expirer: t.Expirer}
+	if t.Deadline != 0 {
+		out.Deadline = stamp(t.Deadline)
+	}
+	return out
 }
 
 func (s *Server) contractOf(c client.Contract) contractOut {
 	out := contractOut{ContractID: c.ID, Status: c.Status, YourRole: c.Role(s.o.Contracts.PubKey()), Poster: partyOf(c.Poster), AmountSats: c.AmountSats,
-		Description: c.Description, DecidedBy: c.Decided, API: c.Home != ""}
+		Description: c.Description, Unproven: c.Unproven, DecidedBy: c.Decided, Decision: c.DecidedEvent, Offered: termsOf(c.Offered), Agreed: termsOf(c.Agreed), API: c.Home != ""}
 	if c.Worker != (client.Party{}) {
 		worker := partyOf(c.Worker)
 		out.Worker = &worker
@@ -97,6 +129,7 @@ type entryOut struct {
 	Withdrawn   string   `json:"withdrawn,omitempty" jsonschema:"when its author took it back; left out for what stands"`
 	Signature   string   `json:"signature" jsonschema:"holds: the signed event was seen and is right; differs: the relay said something else, what was signed is shown; unseen: not checked; none: private, never signed"`
 	Unreadable  bool     `json:"unreadable,omitempty" jsonschema:"encrypted, and your key does not open it"`
+	Payload     string   `json:"payload,omitempty" jsonschema:"of one that is sealed between the parties, for the arbitrator: its SHA-256 and size, by the relay's word"`
 }
 
 func contractEntryOf(c client.Contract, e client.ContractEntry) entryOut {
@@ -107,6 +140,9 @@ func contractEntryOf(c client.Contract, e client.ContractEntry) entryOut {
 	}
 	if e.Withdrawn != nil {
 		out.Withdrawn = stamp(e.Withdrawn.At)
+	}
+	if e.Payload != nil {
+		out.Payload = fmt.Sprintf("%s, %d bytes", e.Payload.SHA256, e.Payload.Bytes)
 	}
 	if out.Attachments == nil {
 		out.Attachments = []string{}
@@ -156,8 +192,8 @@ func contractFailure(err error, sent bool) *Failure {
 		return &Failure{Code: CodeInvalid, Message: "Several pairs of keys have a contract of this id: " + said,
 			Action: "Call again with with set to the public key of the other party that you mean."}
 	case is(client.ErrNoAPI):
-		return &Failure{Code: CodeNoAPI, Message: "No relay here has the contract API, which this needs: private entries, deadlines, arbitrators and names of agents are there and nowhere else. Nothing was changed.",
-			Action: "Do without it: a shared entry, a public key in place of a name, no deadline. Or tell the user."}
+		return &Failure{Code: CodeNoAPI, Message: "No relay here has the contract API, which this needs: private entries, names of agents and the relay as decider or expirer are there and nowhere else. Nothing was changed.",
+			Action: "Do without it: a shared entry, a public key in place of a name. Or tell the user."}
 	case is(client.ErrInvalid):
 		return &Failure{Code: CodeInvalid, Message: "The request makes no sense: " + said, Action: "Correct the arguments and call again."}
 	case is(client.ErrPartial):

@@ -16,7 +16,7 @@ func TestContractLife(t *testing.T) {
 	as := func(name string) peer {
 		c := client.New(who(t, name), client.Options{Relays: []string{url}, Timeout: patience / 2})
 		t.Cleanup(c.Close)
-		return connect(t, New(Options{Memory: newFake(), Contracts: c.Contracts()}))
+		return connect(t, New(Options{Memory: newFake(), Contracts: ContractsOf(c.Contracts())}))
 	}
 	poster, worker := as("poster"), as("worker")
 	made := ask[contractChangeOut](poster, "contract_new", args{"description": "Summarise", "worker": who(t, "worker").PubKey(), "amount_sats": 5})
@@ -65,5 +65,39 @@ func TestContractLife(t *testing.T) {
 	show := ask[contractShowOut](worker, "contract_show", args{"contract_id": id})
 	if len(show.Moves) != 4 || show.Moves[2].Note != "done" || show.Moves[3].Role != "poster" {
 		t.Errorf("%+v", show)
+	}
+}
+
+// TestContractIsDecided: an arbitrator on whom both agreed ends a dispute with nothing
+// but the tools, and everybody sees by whose signed word.
+func TestContractIsDecided(t *testing.T) {
+	url := bridgetest.Start(t).URL
+	as := func(name string) peer {
+		c := client.New(who(t, name), client.Options{Relays: []string{url}, Timeout: patience / 2})
+		t.Cleanup(c.Close)
+		return connect(t, New(Options{Memory: newFake(), Contracts: ContractsOf(c.Contracts())}))
+	}
+	poster, worker, judge := as("poster"), as("worker"), as("judge")
+	key := who(t, "judge").PubKey()
+	made := ask[contractChangeOut](poster, "contract_new", args{"description": "Summarise", "worker": who(t, "worker").PubKey(), "arbitrator": key, "deadline": "72h"})
+	id := made.ContractID
+	if made.Offered == nil || made.Offered.Arbitrator != key || made.Offered.Deadline == "" || made.Agreed != nil {
+		t.Fatalf("%+v", made)
+	}
+	ask[contractChangeOut](worker, "contract_move", args{"contract_id": id, "status": "accepted"})
+	if f, _ := judge.refused("contract_move", args{"contract_id": id, "status": "completed"}); f.Code != CodeConflict {
+		t.Errorf("decided before there is a dispute: %+v", f)
+	}
+	ask[contractChangeOut](worker, "contract_move", args{"contract_id": id, "status": "disputed", "note": "not paid"})
+	if f, _ := as("stranger").refused("contract_move", args{"contract_id": id, "status": "completed"}); f.Code != CodeNoAPI {
+		t.Errorf("a stranger decides: %+v", f)
+	}
+	ask[contractChangeOut](judge, "contract_move", args{"contract_id": id, "status": "completed", "note": "delivered"})
+	for _, p := range []peer{poster, worker, judge} {
+		show := ask[contractShowOut](p, "contract_show", args{"contract_id": id})
+		if show.Status != "completed" || show.DecidedBy != "arbitrator" || len(show.Decision) != 64 || show.Agreed == nil || show.Agreed.Arbitrator != key ||
+			len(show.Moves) != 4 || show.Moves[3].Role != "arbitrator" || show.Moves[3].Doubt != "" {
+			t.Errorf("%+v", show)
+		}
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
+	"engramd/nips/niptemp"
 )
 
 // fakeContracts fails with an error, or gives one thread.
@@ -20,6 +22,8 @@ type fakeContracts struct {
 	said   []client.Saying
 	offers []client.ContractOffer
 }
+
+func (f *fakeContracts) By(string) Contracts { return f }
 
 func (f *fakeContracts) PubKey() string { return strings.Repeat("aa", 32) }
 
@@ -123,6 +127,39 @@ func TestContractSecrets(t *testing.T) {
 	}
 }
 
+// TestContractTerms: an offer names who decides, by key or by name, and an answer says
+// what is offered, what is agreed, and of a decision whether anybody can check it.
+func TestContractTerms(t *testing.T) {
+	key := strings.Repeat("bb", 32)
+	terms := niptemp.Terms{Arbitrator: key, Decider: strings.Repeat("cc", 32), Expirer: strings.Repeat("dd", 32), Deadline: 1_700_000_000}
+	fake := &fakeContracts{thread: client.Thread{
+		Contract: client.Contract{ID: "x", Status: "completed", Offered: terms, Agreed: niptemp.Terms{Arbitrator: key}, Decided: "arbitrator", DecidedEvent: strings.Repeat("ee", 32)},
+		Entries:  []client.ContractEntry{{EntryID: "mem_0", Sealed: true, Unreadable: true, Payload: &client.SealedPayload{Bytes: 132, SHA256: key}}},
+	}}
+	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	npub, err := nip19.EncodePublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.call("contract_new", args{"description": "x", "arbitrator": " " + npub, "decider": "relay", "expirer": "judge"})
+	if len(fake.offers) != 1 || fake.offers[0].Arbitrator != key || fake.offers[0].Decider != client.Relay || fake.offers[0].Expirer != "judge" {
+		t.Errorf("offered: %+v", fake.offers)
+	}
+	shown := text(p.call("contract_show", args{"contract_id": "x"}))
+	for _, want := range []string{`"offered":{"arbitrator":"` + key + `","decider":"cc`, `"deadline":"2023-11-14T22:13:20Z"`, `"agreed":{"arbitrator":"` + key + `"}`, `"decided_event":"ee`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%s is not in %s", want, shown)
+		}
+	}
+	if read := text(p.call("contract_read", args{"contract_id": "x"})); !strings.Contains(read, `"payload":"`+key+`, 132 bytes"`) {
+		t.Errorf("a sealed entry: %s", read)
+	}
+	fake.thread.Contract.DecidedEvent = ""
+	if shown := text(p.call("contract_show", args{"contract_id": "x"})); strings.Contains(shown, "decided_event") {
+		t.Errorf("what no event says: %s", shown)
+	}
+}
+
 // TestContractArguments: what is wrong is said before anything is asked.
 func TestContractArguments(t *testing.T) {
 	p := connect(t, New(Options{Memory: newFake(), Contracts: &fakeContracts{err: errors.New("asked")}}))
@@ -134,6 +171,7 @@ func TestContractArguments(t *testing.T) {
 		{"contract_new", args{"description": "x", "deadline": "soon"}},
 		{"contract_new", args{"description": "x", "deadline": "2001-01-01T00:00:00Z"}},
 		{"contract_show", args{"contract_id": "x", "with": "bob"}},
+		{"contract_read", args{"contract_id": "x", "poster": "bob"}},
 		{"contract_read", args{"contract_id": "x", "limit": 201}},
 		{"contract_read", args{"contract_id": "x", "offset": -1}},
 		{"contract_search", args{"contract_id": "x", "query": "  "}},
@@ -143,6 +181,27 @@ func TestContractArguments(t *testing.T) {
 		if f, text := p.refused(c.tool, c.args); f.Code != CodeInvalid {
 			t.Errorf("%s %v: %s", c.tool, c.args, text)
 		}
+	}
+}
+
+// TestContractDoubts: what was withdrawn and what is not proven is told wherever it is listed.
+func TestContractDoubts(t *testing.T) {
+	taken := &client.Withdrawal{At: 1700000000}
+	fake := &fakeContracts{thread: client.Thread{Contract: client.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []client.ContractEntry{{EntryID: "mem_1", Withdrawn: taken}},
+		Moves: []client.ContractMove{{To: "accepted", Note: "why", Withdrawn: taken}}}}
+	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	const at = "2023-11-14T22:13:20Z"
+	if out := ask[contractListOut](p, "contract_list", args{}); !out.Contracts[0].Unproven {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[contractShowOut](p, "contract_show", args{"contract_id": "x"}); !out.Unproven || out.Moves[0].Withdrawn != at {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[contractReadOut](p, "contract_read", args{"contract_id": "x"}); out.Entries[0].Withdrawn != at {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[contractReadOut](p, "contract_search", args{"contract_id": "x", "query": "why"}); len(out.Moves) != 1 || out.Moves[0].Withdrawn != at {
+		t.Errorf("%+v", out)
 	}
 }
 

@@ -13,7 +13,10 @@ type contractNewIn struct {
 	Description string `json:"description" jsonschema:"what is to be done, and what counts as done"`
 	Worker      string `json:"worker,omitempty" jsonschema:"public key (npub or hex) or agent id of who is to do it; left out: whoever accepts first"`
 	AmountSats  int64  `json:"amount_sats,omitempty" jsonschema:"what is paid, in satoshis"`
-	Deadline    string `json:"deadline,omitempty" jsonschema:"when it expires by itself, such as 2026-01-31T12:00:00Z; needs a relay with the contract API"`
+	Deadline    string `json:"deadline,omitempty" jsonschema:"when it expires, such as 2026-01-31T12:00:00Z"`
+	Arbitrator  string `json:"arbitrator,omitempty" jsonschema:"public key or agent id of who may settle a dispute, and then reads all that is not sealed; agreed when the worker accepts"`
+	Decider     string `json:"decider,omitempty" jsonschema:"public key or agent id of who may settle a dispute too, or relay: the operator of the relay that keeps the contract"`
+	Expirer     string `json:"expirer,omitempty" jsonschema:"public key or agent id of who signs that the deadline is over, or relay: the relay that keeps the contract"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"send the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back"`
 }
 
@@ -29,8 +32,8 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	if err := guardContract(in.AllowSecret, in.Description); err != nil {
 		return contractChangeOut{}, err
 	}
-	worker := strings.TrimSpace(in.Worker)
-	o := client.ContractOffer{Description: in.Description, Worker: cmp.Or(client.PubKeyOf(worker), worker), AmountSats: in.AmountSats}
+	o := client.ContractOffer{Description: in.Description, AmountSats: in.AmountSats, Worker: keyOrName(in.Worker), Arbitrator: keyOrName(in.Arbitrator),
+		Decider: keyOrName(in.Decider), Expirer: keyOrName(in.Expirer)}
 	if in.Deadline != "" {
 		at, err := when.Parse(in.Deadline, when.Until, s.o.Clock())
 		if err != nil || !at.After(s.o.Clock()) {
@@ -47,16 +50,22 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	})
 }
 
+// keyOrName is a public key in hex where the text is one, else the name that it is.
+func keyOrName(text string) string {
+	text = strings.TrimSpace(text)
+	return cmp.Or(client.PubKeyOf(text), text)
+}
+
 type contractMoveIn struct {
 	ContractID  string `json:"contract_id" jsonschema:"the contract, as contract_list or contract_new names it"`
-	Status      string `json:"status" jsonschema:"accepted, submitted, completed, disputed, cancelled or expired"`
+	Status      string `json:"status" jsonschema:"accepted, submitted, completed, disputed or cancelled"`
 	Note        string `json:"note,omitempty" jsonschema:"why; as public as what is shared"`
 	With        string `json:"with,omitempty" jsonschema:"public key of the other party, only where several contracts have this id"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"send the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back"`
 }
 
 func (s *Server) contractMove(ctx context.Context, in contractMoveIn) (contractChangeOut, error) {
-	key, err := withKey(in.With)
+	key, err := partyKey("with", in.With)
 	if err != nil {
 		return contractChangeOut{}, err
 	}
@@ -92,7 +101,7 @@ type contractSayOut struct {
 }
 
 func (s *Server) contractSay(ctx context.Context, in contractSayIn) (contractSayOut, error) {
-	key, err := withKey(in.With)
+	key, err := partyKey("with", in.With)
 	if err != nil {
 		return contractSayOut{}, err
 	}

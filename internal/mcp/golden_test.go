@@ -211,8 +211,8 @@ func arguments(tool *sdk.Tool) string {
 	var names map[string]any
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
-	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
+	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
+		"author", "attachments", "with", "poster", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

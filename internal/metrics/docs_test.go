@@ -114,7 +114,7 @@ func TestOperatorsTableIsComplete(t *testing.T) {
 // against the closed sets.
 func TestDashboardAndAlertsUseLabelsThatExist(t *testing.T) {
 	known := map[string][]string{}
-	for _, l := range []label{classLabel(), outcomeLabel(), surfaceLabel(), ruleLabel(), decisionLabel(), queueLabel(), queryLabel(), effortLabel(),
+	for _, l := range []label{gateClasses, outcomeLabel(), gateSurfaces, gateRules, decisionLabel(), queueLabel(), queryLabel(), effortLabel(),
 		frameReasonLabel(), refusedLabel(), slowLabel(), failureLabel(), removedLabel(),
 		snapshotOperationLabel(), snapshotOutcomeLabel(), targetLabel(), attemptLabel()} {
 		known[l.name] = append(known[l.name], l.values...)

@@ -1,6 +1,10 @@
 package metrics
 
-import "slices"
+import (
+	"slices"
+
+	"engramd/internal/gate"
+)
 
 // label is one label name with the values it may take.
 type label struct {
@@ -19,23 +23,23 @@ func (l label) of(v string) string {
 	return other
 }
 
-// The closed sets. Classes, rules and surfaces are the words of the read gate;
-// outcomes those of the store and of the write policy.
-func classLabel() label {
-	return label{"class", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", other}}
+// The closed sets. Classes, rules and surfaces are the words of the read gate,
+// taken from it; outcomes those of the store and of the write policy.
+var (
+	gateClasses  = label{"class", append(gate.ClassNames(), other)}
+	gateRules    = label{"rule", append(gate.ClassNames(), gate.RuleWildcard, gate.RulePrivate, other)}
+	gateSurfaces = label{"surface", append(surfaceNames(), other)}
+)
+
+func surfaceNames() (names []string) {
+	for _, s := range gate.Surfaces() {
+		names = append(names, s.String())
+	}
+	return names
 }
 
 func outcomeLabel() label {
 	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "conflict", "deleted", "ephemeral", "refused", "failed", other}}
-}
-
-func surfaceLabel() label {
-	return label{"surface", []string{"req", "live", "count", "search", "query", "http_count", "history", "contracts", "contract",
-		"thread", "thread_entry", "thread_summary", "thread_search", "thread_order", "transitions", other}}
-}
-
-func ruleLabel() label {
-	return label{"rule", []string{"open", "engram", "contract", "sealed", "wrap", "direct", "deletion", "approval", "configured", "wildcard", "private", other}}
 }
 
 func decisionLabel() label {

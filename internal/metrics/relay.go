@@ -5,9 +5,9 @@ import "strconv"
 // defineRelay makes what the relay, its gate, the HTTP port and the daemon count.
 func (m *Metrics) defineRelay() {
 	m.events = m.counterVec("engramd_events_total",
-		"Events submitted, by gate class of their kind and outcome.", classLabel(), outcomeLabel())
+		"Events submitted, by gate class of their kind and outcome.", gateClasses, outcomeLabel())
 	m.gate = m.counterVec("engramd_gate_decisions_total",
-		"Decisions of the read gate, by surface and rule.", surfaceLabel(), ruleLabel(), decisionLabel())
+		"Decisions of the read gate, by surface and rule.", gateSurfaces, gateRules, decisionLabel())
 	m.http = m.counterVec("engramd_http_requests_total", "HTTP requests on the relay's port, by endpoint and status class.",
 		endpointLabel(), label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}})
 	m.httpRefused = m.counterVec("engramd_http_refused_total", "HTTP requests that were not worked on, by reason.", httpRefusedLabel())
@@ -36,31 +36,27 @@ func (m *Metrics) HTTPRefused(reason string) {
 }
 
 // EventDone counts one submitted event, EVENT frames and HTTP alike. class is
-// the gate class of its kind ("open", "engram", "contract", "sealed", "wrap",
-// "direct", "deletion", "approval", "configured"); outcome one of "stored",
-// "replaced", "duplicate", "stale", "conflict" (a base that is not the head),
-// "deleted", "ephemeral", "refused" (by
-// policy, lifecycle or quota) and "failed" (the store). What was malformed or
-// wrongly signed has no class and is counted by FrameRefused.
+// the name of its gate class; outcome one of "stored", "replaced", "duplicate",
+// "stale", "conflict" (a base that is not the head), "deleted", "ephemeral",
+// "refused" (by policy, lifecycle or quota) and "failed" (the store). What was
+// malformed or wrongly signed has no class and is counted by FrameRefused.
 func (m *Metrics) EventDone(class, outcome string) {
 	if m == nil {
 		return
 	}
-	m.events.WithLabelValues(classLabel().of(class), outcomeLabel().of(outcome)).Inc()
+	m.events.WithLabelValues(gateClasses.of(class), outcomeLabel().of(outcome)).Inc()
 }
 
-// GateDecision counts one decision of the read gate. surface is where the
-// question came from ("req", "live", "count", "search", "query", "http_count",
-// "history", "contracts", "contract", "thread", "thread_entry",
-// "thread_summary", "thread_search",
-// "thread_order"), rule the rule that decided (a class name or "wildcard"),
-// decision "granted", "auth-required" or "restricted" for the first check and
-// "withheld" for an event that the second check kept back.
+// GateDecision counts one decision of the read gate. surface is the name of the
+// gate.Surface that the question came from, rule the rule that decided (a class
+// name, "wildcard" or "private"), decision "granted", "auth-required" or
+// "restricted" for the first check and "withheld" for an event that the second
+// check kept back.
 func (m *Metrics) GateDecision(surface, rule, decision string) {
 	if m == nil {
 		return
 	}
-	m.gate.WithLabelValues(surfaceLabel().of(surface), ruleLabel().of(rule), decisionLabel().of(decision)).Inc()
+	m.gate.WithLabelValues(gateSurfaces.of(surface), gateRules.of(rule), decisionLabel().of(decision)).Inc()
 }
 
 // HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",

@@ -34,7 +34,7 @@ func (m *Metrics) defineStore() {
 	m.removed = m.counterVec("engramd_events_removed_total",
 		"Events and superseded versions removed from the database, by reason.", removedLabel())
 	m.retired = m.counterVec("engramd_retention_removed_total",
-		"Heads and regular events that retention.rules removed, by class.", classLabel())
+		"Heads and regular events that retention.rules removed, by class.", gateClasses)
 	m.queues = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_queue_depth",
 		Help: "What waits in the daemon's queues, in items unless the name says bytes.",
@@ -130,7 +130,7 @@ func (m *Metrics) Retired(class string, n int) {
 	if m == nil || n <= 0 {
 		return
 	}
-	m.retired.WithLabelValues(classLabel().of(class)).Add(float64(n))
+	m.retired.WithLabelValues(gateClasses.of(class)).Add(float64(n))
 }
 
 // QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for

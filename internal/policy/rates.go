@@ -34,7 +34,7 @@ func (p *Policy) rejectRate(r Rates) Hook {
 		if p.isOwn(ev) {
 			return false, ""
 		}
-		charges := r.charges(share.From(ctx), ev)
+		charges := r.charges(share.From(ctx), ev, p.payer(ctx, ev))
 		refused := p.memory.rates.Take(p.clock(), charges[:]...)
 		if refused < 0 {
 			return false, ""
@@ -43,8 +43,20 @@ func (p *Policy) rejectRate(r Rates) Hook {
 	}
 }
 
+// payer is whose budget for one key's events pays. What is not stored cannot be
+// told from what somebody sends once more: only who has proved the author's key
+// uses up what the author may write, and anybody else what his share may deliver
+// of that author.
+func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
+	who := share.From(ctx)
+	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (share.Who{}) || p.reader(ctx).Has(ev.PubKey) {
+		return ev.PubKey
+	}
+	return ev.PubKey + " by " + who.Share
+}
+
 // charges are what an event costs; the author's come last.
-func (r Rates) charges(who share.Who, ev *nostr.Event) [4]share.Charge {
+func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Charge {
 	if who.Exempt || who == (share.Who{}) {
 		r = Rates{Key: r.Key}
 	}
@@ -53,7 +65,7 @@ func (r Rates) charges(who share.Who, ev *nostr.Event) [4]share.Charge {
 		{What: shareEvents, Name: who.Share, N: 1, Rate: r.Share},
 		{What: shareRows, Name: who.Share, N: rows, Rate: r.Rows},
 		{What: keyRows, Name: ev.PubKey, N: rows, Rate: r.Rows},
-		{What: keyEvents, Name: ev.PubKey, N: 1, Rate: r.Key},
+		{What: keyEvents, Name: payer, N: 1, Rate: r.Key},
 	}
 }
 
@@ -64,7 +76,7 @@ func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
 	if p.isOwn(ev) {
 		return // it was charged nothing
 	}
-	charges := p.rates.charges(who, ev)
+	charges := p.rates.charges(who, ev, ev.PubKey)
 	for _, c := range charges[2:] {
 		if c.Rate.PerSecond > 0 {
 			p.memory.rates.Give(c)

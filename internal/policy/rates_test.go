@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/gate"
 	"engramd/internal/share"
 )
 
@@ -191,4 +192,34 @@ func TestEphemeralEventsMakeNoRows(t *testing.T) {
 	for range 5 {
 		checkFrom(t, p, share.Who{Share: "192.0.2.1", Conn: 1}, withKind(20001, tagged(agentKey, 10)), "")
 	}
+}
+
+// Ephemeral events that somebody else sends once more do not use up what their author may write.
+func TestSendingAnEphemeralEventAgainCostsTheSender(t *testing.T) {
+	author, stranger := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
+	reader := gate.Reader{}
+	p := mustPolicy(t, Options{
+		Rates:  Rates{Key: share.Rate{PerSecond: 1e-9, Burst: 2}},
+		Reader: func(context.Context) gate.Reader { return reader },
+	})
+	const limited = "rate-limited: one key may write 1e-09 events"
+	ev := withKind(20001, note(agentKey))
+	for range 2 {
+		checkFrom(t, p, stranger, ev, "")
+	}
+	checkFrom(t, p, stranger, ev, limited)
+	reader = gate.NewReader(strangerKey) // another key gives no right to the author's budget
+	checkFrom(t, p, stranger, ev, limited)
+	reader = gate.Reader{}
+	// The author, from an address of his own and without a proof, has what an address has, and all else is his.
+	for range 2 {
+		checkFrom(t, p, author, ev, "")
+	}
+	checkFrom(t, p, author, ev, limited)
+	checkFrom(t, p, author, note(agentKey), "")
+	// With a proof he has what is left of his own, even where a stranger has used up the address.
+	reader = gate.NewReader(agentKey)
+	checkFrom(t, p, stranger, ev, "")
+	checkFrom(t, p, stranger, ev, limited)
+	checkFrom(t, p, share.Who{}, ev, limited) // the relay's own work has no address
 }

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 const bannedAuthor = "blocked: this key may not write here"
@@ -45,8 +46,10 @@ func (p *Policy) ownApproval(ev *nostr.Event) bool {
 	return ev.Kind == nostr.KindApplicationSpecificData && has(p.owners, ev.PubKey) && ev.Tags.GetD() == gate.ApprovalD
 }
 
-// isOwn reports whether the relay itself has signed ev.
-func (p *Policy) isOwn(ev *nostr.Event) bool { return p.own != nil && p.own(ev.PubKey) }
+// isOwn reports whether ev is a contract's state that the relay itself has signed: nothing else is its own to say here.
+func (p *Policy) isOwn(ev *nostr.Event) bool {
+	return ev.Kind == niptemp.KindState && p.own != nil && p.own(ev.PubKey)
+}
 
 // rejectAuthor rejects events of authors that neither list lets in.
 func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, string) {

@@ -101,9 +101,14 @@ func TestOwnKeys(t *testing.T) {
 	own := Options{Authors: []string{agentKey}, Own: func(key string) bool { return key == strangerKey },
 		Rates: Rates{Key: share.Rate{PerSecond: 0.001, Burst: 1}}}
 	p := mustPolicy(t, own)
-	for range 3 {
-		check(t, p, note(strangerKey), "")
+	decision := func() *nostr.Event {
+		return &nostr.Event{Kind: 30091, PubKey: strangerKey, CreatedAt: note(strangerKey).CreatedAt, Content: `{"contract_id":"c","status":"completed","previous_status":"disputed"}`,
+			Tags: nostr.Tags{{"d", "c"}, {"p", agentKey}, {"p", ownerKey}}}
 	}
+	for range 3 {
+		check(t, p, decision(), "")
+	}
+	check(t, p, note(strangerKey), "restricted: only listed keys") // a former key, which somebody else may have, writes nothing else
 	check(t, p, note(agentKey), "")
 	check(t, p, note(agentKey), "rate-limited:")
 	check(t, p, note(ownerKey), "restricted: only listed keys")

@@ -42,8 +42,9 @@ func (r *Relay) Submit(ctx context.Context, ev *nostr.Event) Answer {
 
 // Begin takes an event that was parsed strictly and verified (wire.ParseEvent,
 // wire.Verify). It runs the RejectEvent hooks now, in order, and queues the
-// store work; events begun one after the other are applied in that order and
-// may share a commit. Who is asking is in ctx (WithReader, WithAddr).
+// store work, when the sender's share may have more waiting for the store and
+// for live delivery; events begun one after the other are applied in that order
+// and may share a commit. Who is asking is in ctx (WithReader, WithAddr).
 func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: share.From(ctx)}
 	for _, reject := range r.Hooks.RejectEvent {
@@ -58,9 +59,13 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
-	stored, err := r.store.Begin(ctx, ev, store.PutOptions{
-		Forward: forwardFrom(ctx), Base: baseFrom(ctx), KnownOnly: !r.guesses.Left(p.who),
-	})
+	var stored *store.Pending
+	err := r.backlog.wait(ctx, p.who)
+	if err == nil {
+		stored, err = r.store.Begin(ctx, ev, store.PutOptions{
+			Forward: forwardFrom(ctx), Base: baseFrom(ctx), KnownOnly: !r.guesses.Left(p.who),
+		})
+	}
 	if err != nil {
 		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
 		return p.decided(Answer{Message: ErrorText(err), Outcome: store.Failed.String()})

@@ -122,8 +122,17 @@ func (w *writer) have(r *record) (bool, error) {
 // said is the answer to an entry that is no head, of the same second as its author's last one or older: it stands in its thread
 // as any other, and who listens hears of it now.
 func (w *writer) said(r *record) Result {
-	w.stage.committed = append(w.stage.committed, Committed{Event: r.ev, JSON: r.json, Seq: w.seq, Class: r.class})
+	w.committed(r, w.seq)
 	return Result{Outcome: Stored, Seq: w.seq}
+}
+
+// committed has who listens hear of an event after the commit.
+func (w *writer) committed(r *record, seq int64) {
+	c := Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
+	if w.current != nil {
+		c.Who = w.current.who
+	}
+	w.stage.committed = append(w.stage.committed, c)
 }
 
 // place stores the record as what it is: regular event, head, or late version.
@@ -191,7 +200,7 @@ func (w *writer) insert(r *record) (Result, error) {
 	w.index(seq, r.class, r.ev)
 	w.count(author(r.pubkey), 1, int64(len(r.json)))
 	w.expiresAt(r.expires)
-	w.stage.committed = append(w.stage.committed, Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class})
+	w.committed(r, seq)
 	return Result{Outcome: Stored, Seq: seq}, nil
 }
 

@@ -18,13 +18,19 @@ import (
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
-		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix()}
+		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix(), classAdvice: adviceRebuild}
+		under, err := c.meta(metaGate)
+		if err != nil {
+			return err
+		}
+		if under != k.table.Fingerprint() {
+			k.classAdvice = adviceClass
+		}
 		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.contracts, k.names, k.threads, k.order, k.numbers, k.usage} {
 			if err := part(); err != nil {
 				return err
 			}
 		}
-		var err error
 		k.report.Above, err = above(ctx, c, s.live.Load().Quota)
 		return err
 	})
@@ -39,6 +45,9 @@ type checker struct {
 	now     int64
 	report  Report
 	tagRows int64 // that the events of the table should have
+	// classAdvice is for events in a wrong class. The next start classes anew what was stored under other rules, and
+	// under these nothing.
+	classAdvice string
 }
 
 // maxProblems bounds the report; a database with more is damaged all over.
@@ -47,7 +56,7 @@ const maxProblems = 100
 // What the operator can do.
 const (
 	adviceRestore = "stop engramd, keep the damaged file, restore the last backup and import what is newer from an export"
-	adviceClass   = "start engramd serve with the gate rules that are meant to be in force: it classes stored events anew when they changed"
+	adviceClass   = "start engramd serve with the gate rules that are meant to be in force: they are not those that events were stored under, and it classes them anew"
 	adviceRebuild = "export with --history, import into a new data folder, and keep the old one until that is checked"
 )
 
@@ -90,7 +99,7 @@ func (k *checker) events() error {
 			if number, _ := v[10].([]byte); !bytes.Equal(number, r.pubkey) {
 				k.problem("keys", adviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
 			}
-			if one := len(r.readers) == len(r.pubkey); one != (v[11] == driver.Value(int64(1))) {
+			if one := len(r.readers) == len(r.pubkey); v[5] == driver.Value(int64(r.class)) && one != (v[11] == driver.Value(int64(1))) {
 				k.problem("class", adviceRebuild, "event %d: column readers is not as it should be", v[0])
 			}
 			for _, t := range r.tags {
@@ -144,7 +153,7 @@ func (k *checker) row(table string, v []driver.Value) *record {
 		}
 	}
 	if v[5] != driver.Value(int64(r.class)) || !reflect.DeepEqual(v[7], bytesOrNil(r.readers)) {
-		k.problem("class", adviceClass, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
+		k.problem("class", k.classAdvice, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
 			table, seq, v[5], r.class, r.class)
 	}
 	return r
@@ -215,8 +224,7 @@ func (k *checker) states() error {
 
 // order looks for numbers of threads that were given twice or not at all.
 func (k *checker) order() error {
-	const all = `SELECT t.thread AS thread, e.n AS n FROM contract_entries AS e JOIN contract_threads AS t ON t.contract = e.contract
-			AND t.a = min(e.author, e.other) AND t.b = max(e.author, e.other) WHERE e.form < 2
+	const all = `SELECT thread, n FROM contract_entries WHERE form < 2
 		UNION ALL SELECT thread, n FROM contract_moves UNION ALL SELECT thread, n FROM contract_gaps`
 	twice, err := k.c.number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
 	if err == nil && twice > 0 {

@@ -1,9 +1,14 @@
 package store_test
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/storetest"
 )
@@ -52,6 +57,87 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 				t.Errorf("want a problem of %q, got %+v", c.check, report.Problems)
 			}
 		})
+	}
+}
+
+// What check advises about classes mends them: a start where the table of kinds or the rules changed, and else, because
+// a start classes nothing anew then, an export into a new folder.
+func TestCheckAdvisesWhatMendsClasses(t *testing.T) {
+	advice := func(s *store.Store) (out []string) {
+		t.Helper()
+		report, err := s.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range report.Problems {
+			if p.Check != "class" {
+				t.Errorf("%+v", p)
+			}
+			if !slices.Contains(out, p.Advice) {
+				out = append(out, p.Advice)
+			}
+		}
+		return out
+	}
+	o := storetest.Options(t)
+	open := func() *store.Store {
+		t.Helper()
+		s, err := store.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	put(t, s, alice.Fake(30023, 0, "x", []string{"d", "x"}, []string{"p", bob.Pub}), store.Stored)
+	put(t, s, alice.Engram(bob, 0, "mem/a"), store.Stored)
+	wantClosed(t, s)
+
+	o.Table, o.ReadOnly = storetest.MustTable(t, gate.Options{Rules: []string{"30023 author,p"}}), true
+	s = open()
+	if got := advice(s); len(got) != 1 || !strings.Contains(got[0], "start engramd serve") {
+		t.Errorf("other rules: %q", got)
+	}
+	wantClosed(t, s)
+	o.ReadOnly = false
+	s = open()
+	if got := advice(s); got != nil {
+		t.Errorf("after a start: %q", got)
+	}
+
+	if _, err := store.OnWriter(s, "UPDATE events SET class = 0, readers = NULL WHERE kind = 30174"); err != nil {
+		t.Fatal(err)
+	}
+	wantClosed(t, s)
+	s = open()
+	if got := advice(s); len(got) != 1 || !strings.Contains(got[0], "export with --history, import") {
+		t.Errorf("damage, and a start: %q", got)
+	}
+	from := s
+	o.Path = filepath.Join(t.TempDir(), "new.db")
+	s = open()
+	err := from.Export(t.Context(), gate.Operator(), true, nil, func(json []byte) error {
+		var ev nostr.Event
+		if err := ev.UnmarshalJSON(json); err != nil {
+			return err
+		}
+		put(t, s, &ev, store.Stored)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := advice(s); got != nil {
+		t.Errorf("after an import: %q", got)
+	}
+	wantClosed(t, from)
+	wantClosed(t, s)
+}
+
+func wantClosed(t *testing.T, s *store.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

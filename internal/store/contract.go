@@ -51,6 +51,17 @@ func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err erro
 			return msgGuessed, err
 		}
 	}
+	if refusal, err := w.recall(r.ev); err != nil || refusal != "" {
+		return refusal, err
+	}
+	ev, err := w.masked(r.ev)
+	if err != nil {
+		return "", err
+	}
+	if ev != r.ev {
+		judged := *r
+		judged.ev, r = ev, &judged
+	}
 	o, err := w.ownership(r)
 	if err != nil {
 		return "", err
@@ -72,6 +83,10 @@ func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err erro
 // stateEvent takes a 30091: a decision of somebody who is no party, or a party's move. Then decisions are looked at again: one
 // may hold now, and one by which the contract was moved holds again where its states were put in order anew.
 func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal string, err error) {
+	// What it says of who decides is known before it is judged, and what is agreed with it follows from where it leads.
+	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
+		return "", err
+	}
 	mine, refusal, err := w.verdict(r, imported)
 	switch {
 	case mine || err != nil:
@@ -129,8 +144,8 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != "" {
 		return refusal, err
 	}
-	if refusal := w.tooEarly(p.CreatedAt); refusal != "" {
-		return refusal, nil
+	if p.CreatedAt > w.now+maxAhead {
+		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
 	if err != nil {
@@ -168,11 +183,8 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 	return refusalOf(first)
 }
 
-// tooEarly refuses a state that is dated too far ahead of the clock.
-func (w *writer) tooEarly(at int64) (refusal string) {
-	if at <= w.now+maxAhead {
-		return ""
-	}
+// tooFarAhead is the refusal of a state that is dated later than maxAhead from now.
+func (w *writer) tooFarAhead() string {
 	return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
 		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -119,16 +118,6 @@ func TestCommittedIDMeansNobodyElses(t *testing.T) {
 			t.Errorf("to %s it means %s, want %s", nameOf(k.Pub), got, want)
 		}
 	}
-}
-
-// Whoever decides keeps to the clock, too.
-func TestDecisionsKeepToTheClock(t *testing.T) {
-	clock := storetest.NewClock()
-	s := storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
-	put(t, s, saltedState(alice, alice, 0, "c", "", "open", datedBy(dave, 5)...), store.Stored)
-	wantRefused(t, s, expiry(dave, alice, 61, "c"), "invalid: created_at is more than 60 seconds ahead")
-	clock.Add(time.Second)
-	put(t, s, expiry(dave, alice, 61, "c"), store.Stored)
 }
 
 // Who decided and vanishes leaves a gap, and what his decision did.

@@ -43,8 +43,9 @@ func ContractStatements(t Thread) map[string]ContractStatement {
 		"order, moves":      {Text: sqlOrderMoves + " ORDER BY 1", Args: []driver.Value{int64(1)}},
 		"order, gaps":       {Text: sqlOrderGaps + " ORDER BY 1", Args: []driver.Value{int64(1)}},
 		"withdraw, entries": {Text: sqlWithdrawEntries + ofOwnAddress, Args: []driver.Value{int64(1), k, int64(1), k, "c", int64(1)}},
-		"withdraw, moves":   {Text: sqlWithdrawMoves + ofOwnID, Args: []driver.Value{int64(1), k, k, k}},
+		"withdraw, moves":   {Text: sqlWithdrawMoves + ofSeq, Args: []driver.Value{int64(1), k, int64(1)}},
 		"withdraw, waiting": {Text: sqlWithdrawWaiting + "id = ?4", Args: []driver.Value{int64(1), k, k, k}},
+		"any waiting":       {Text: sqlAnyWaiting, Args: []driver.Value{k}},
 		"request concerns":  {Text: sqlConcerned, Args: []driver.Value{k, "c"}},
 		"taken":             {Text: sqlEntryTaken, Args: []driver.Value{"c", "mem_0", k, k, k}},
 		"of a party":        {Text: sqlPairOfA, Args: []driver.Value{"c", k}},
@@ -74,6 +75,17 @@ func ContractStatements(t Thread) map[string]ContractStatement {
 		"state history":     {Text: sqlStatePast, Args: []driver.Value{k, "c", int64(9)}},
 		"moves":             {Text: sqlMoves, Args: []driver.Value{int64(1), int64(1), k, int64(1), int64(1), int64(50), int64(0)}},
 		"moves, count":      {Text: sqlMovesCount, Args: []driver.Value{int64(1), int64(1), k, int64(1), int64(1)}},
+		"is arbitrator":     {Text: sqlIsArbitrator, Args: []driver.Value{k}},
+		"cases":             {Text: sqlCasesOf, Args: []driver.Value{k, `["c","d"]`, int64(64)}, Scans: true}, // the contracts that are named
+		"of an arbitrator":  {Text: sqlPairOfArbitrator, Args: []driver.Value{"c", k, nil}, Sorts: true},      // the pairs of one contract
+		"terms offered":     {Text: sqlOfferedTerms, Args: []driver.Value{"c", k, k}, Sorts: true},
+		"terms agreed":      {Text: sqlAgreedTerms, Args: []driver.Value{"c", k, k}, Sorts: true},
+		"case":              {Text: sqlCase, Args: []driver.Value{"c", k, k}},
+		"named by":          {Text: sqlNamedBy, Args: []driver.Value{"c", k, k, nil, int64(1)}},
+		"decided for good":  {Text: sqlDecidedForGood, Args: []driver.Value{"c", k, k}},
+		"verdicts":          {Text: sqlVerdicts, Args: []driver.Value{"c", int64(64)}, Sorts: true}, // those on one contract
+		"placed elsewhere":  {Text: sqlPlacedElse, Args: []driver.Value{"c", k, k, int64(64)}, Sorts: true},
+		"open offers":       {Text: sqlOpenOffers, Args: []driver.Value{"c", k, int64(9)}},
 		"talk":              {Text: sqlTalk, Args: []driver.Value{"c", k}, Sorts: true}, // those of one id
 		"talks":             {Text: sqlTalks, Args: []driver.Value{k, int64(50), int64(0)}},
 		"talks, count":      {Text: sqlTalksCount, Args: []driver.Value{k}},

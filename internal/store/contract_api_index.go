@@ -1,8 +1,8 @@
 package store
 
 const (
-	sqlIndexEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, n, seq)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlIndexEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, n, seq, thread)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlEntryCame = `UPDATE contract_entries SET seq = ?6, data = NULL
 		WHERE contract = ?1 AND author = ?2 AND other = ?3 AND created_at = ?4 AND id = ?5`
 	sqlUnindexEntry = `DELETE FROM contract_entries WHERE seq = ?`
@@ -44,7 +44,7 @@ func (w *writer) indexEntry(r *record, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.now, n, seq)
+	_, err = w.exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.now, n, seq, thread)
 	return err
 }
 

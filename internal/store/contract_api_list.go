@@ -35,13 +35,14 @@ func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset
 			return err
 		}
 		total = int(n)
-		return c.query(ctx, sqlContracts, []driver.Value{who, status, int64(limit), int64(offset)}, func(v []driver.Value) error {
+		err = c.query(ctx, sqlContracts, []driver.Value{who, status, int64(limit), int64(offset)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)
 			}
 			return err
 		})
+		return unhideAll(ctx, c, out, err)
 	})
 	return out, total, err
 }

@@ -26,18 +26,28 @@ const (
 
 // ContractBetween is the state of a contract between a poster and a worker ("" while none is named), nil for none.
 func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *ContractPair, err error) {
-	a, b, err := between(poster, worker)
-	if err != nil {
-		return nil, err
-	}
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		a, b, err := pairBetween(c, contract, poster, worker)
+		if err != nil {
+			return err
+		}
 		row, err := c.one(sqlPairExact, contract, a, b)
 		if err == nil && row != nil {
-			out, err = scanPair(row)
+			if out, err = scanPair(row); err == nil {
+				err = out.unhide(ctx, c, poster, worker)
+			}
 		}
 		return err
 	})
 	return out, err
+}
+
+// pairBetween is between by what the two are called in what outlives events.
+func pairBetween(c *conn, contract, poster, worker string) (a, b []byte, err error) {
+	if a, b, err = between(poster, worker); err != nil {
+		return nil, nil, err
+	}
+	return standIns(c, contract, a, b)
 }
 
 func between(poster, worker string) (a, b []byte, err error) {
@@ -49,10 +59,6 @@ func between(poster, worker string) (a, b []byte, err error) {
 
 // SetContractTerms writes down what was agreed through the API on a pair that has no terms yet.
 func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t ContractTerms) error {
-	a, b, err := between(poster, worker)
-	if err != nil {
-		return err
-	}
 	var arbitrator driver.Value
 	if t.Arbitrator != "" {
 		k, ok := lowerHex32(t.Arbitrator)
@@ -62,7 +68,11 @@ func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker s
 		arbitrator = k
 	}
 	return s.do(ctx, func(w *writer) error {
-		_, err := w.exec(sqlTerms, contract, a, b, timeOrNil(t.Deadline), arbitrator)
+		a, b, err := pairBetween(w.c, contract, poster, worker)
+		if err != nil {
+			return err
+		}
+		_, err = w.exec(sqlTerms, contract, a, b, timeOrNil(t.Deadline), arbitrator)
 		return err
 	})
 }
@@ -71,7 +81,7 @@ func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker s
 // error is ErrContractMoved. The state's event stays the last one there is.
 func (s *Store) DecideContract(ctx context.Context, p *ContractPair, d ContractDecision) error {
 	return s.do(ctx, func(w *writer) error {
-		a, b, err := between(p.Poster, p.Worker)
+		a, b, err := pairBetween(w.c, p.Contract, p.Poster, p.Worker)
 		if err != nil {
 			return err
 		}
@@ -97,11 +107,11 @@ func (w *writer) decision(contract string, a, b []byte, d ContractDecision) erro
 
 // ContractDecision is the last decision on a pair, nil for none.
 func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *ContractDecision, err error) {
-	a, b, err := between(p.Poster, p.Worker)
-	if err != nil {
-		return nil, err
-	}
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		a, b, err := pairBetween(c, p.Contract, p.Poster, p.Worker)
+		if err != nil {
+			return err
+		}
 		row, err := c.one(sqlDecided, p.Contract, a, b)
 		if err != nil || row == nil {
 			return err
@@ -126,14 +136,15 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
 func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []ContractPair, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		err := c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)
 			}
 			return err
 		})
+		return unhideAll(ctx, c, out, err)
 	})
 	return out, err
 }
@@ -149,12 +160,12 @@ func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
 
 // LookAtDeadline says when a pair's deadline is to be looked at again, 0 for never.
 func (s *Store) LookAtDeadline(ctx context.Context, p *ContractPair, at int64) error {
-	a, b, err := between(p.Poster, p.Worker)
-	if err != nil {
-		return err
-	}
 	return s.do(ctx, func(w *writer) error {
-		_, err := w.exec(sqlLookAt, p.Contract, a, b, timeOrNil(at))
+		a, b, err := pairBetween(w.c, p.Contract, p.Poster, p.Worker)
+		if err != nil {
+			return err
+		}
+		_, err = w.exec(sqlLookAt, p.Contract, a, b, timeOrNil(at))
 		return err
 	})
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data, n, k)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data, n, k, thread)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n`
 )
 
@@ -25,7 +25,7 @@ func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e ThreadEn
 		return err
 	}
 	return s.do(ctx, func(w *writer) error {
-		a, b, err := ordered(e.Author, e.Other)
+		a, b, err := standIns(w.c, contract, author, other)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (w *writer) addEntry(contract string, author, other []byte, e ThreadEntry, 
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.now, e.Data, n, k)
+	_, err = w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.now, e.Data, n, k, thread)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	// Of one contract those who agreed first come first, as the index has them.
 	sqlCasesOf = `SELECT c.contract, c.poster, c.worker, c.arbitrator, c.decider, c.expirer FROM json_each(?2) AS named
 		CROSS JOIN contract_cases AS c INDEXED BY contract_cases_arbitrator ON c.arbitrator = ?1 AND c.contract = named.value
 		WHERE c.arbitrator IS NOT NULL LIMIT ?3`
@@ -36,7 +37,7 @@ func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, key := range keys {
 			if len(out) >= MaxCases {
-				return nil
+				break
 			}
 			who, ok := lowerHex32(key)
 			if !ok {
@@ -53,6 +54,11 @@ func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate
 				return nil
 			})
 			if err != nil {
+				return err
+			}
+		}
+		for i := range out {
+			if err := unhide(ctx, c, out[i].Contract, &out[i].Poster, &out[i].Worker); err != nil {
 				return err
 			}
 		}
@@ -83,6 +89,12 @@ func (s *Store) TermsOf(ctx context.Context, p *ContractPair) (offered, agreed n
 		worker = poster
 	}
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) (err error) {
+		if poster, err = standIn(c, p.Contract, poster); err != nil {
+			return err
+		}
+		if worker, err = standIn(c, p.Contract, worker); err != nil {
+			return err
+		}
 		if offered, err = offeredTerms(ctx, c, p.Contract, poster, worker); err == nil {
 			agreed, err = agreedTerms(c, p.Contract, poster, worker)
 		}

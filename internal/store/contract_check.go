@@ -7,6 +7,8 @@ const (
 		WHERE s.poster <> o.owner GROUP BY s.contract, s.poster ORDER BY s.contract, min(s.n) LIMIT ?`
 	sqlAllAstray = `SELECT contract, id FROM contract_steps AS p WHERE step IS NULL AND NOT EXISTS
 		(SELECT 1 FROM contract_states WHERE contract = p.contract AND event = p.id) ORDER BY contract, created_at LIMIT ?`
+	sqlAllVain = `SELECT contract, id FROM contract_verdicts AS v WHERE NOT EXISTS
+		(SELECT 1 FROM contract_states WHERE contract = v.contract AND event = v.id) ORDER BY contract, created_at LIMIT ?`
 )
 
 // contracts lists what is not what an id means, and states that do not follow: no faults, but what an operator may be asked.
@@ -20,9 +22,15 @@ func (k *checker) contracts() error {
 	if err != nil {
 		return err
 	}
-	return k.c.query(k.ctx, sqlAllAstray, most, func(v []driver.Value) error {
-		contract, _ := v[0].(string)
-		k.report.Astray = append(k.report.Astray, Astray{contract, hexOf(v[1])})
-		return nil
-	})
+	for text, list := range map[string]*[]Astray{sqlAllAstray: &k.report.Astray, sqlAllVain: &k.report.Vain} {
+		err := k.c.query(k.ctx, text, most, func(v []driver.Value) error {
+			contract, _ := v[0].(string)
+			*list = append(*list, Astray{contract, hexOf(v[1])})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -53,14 +53,23 @@ func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) 
 	if poster != "" && !named {
 		return nil, nil
 	}
-	err = s.snapshot(ctx, lookUp, func(_ context.Context, c *conn) error {
-		f := finder{c: c, contract: contract, key: who}
+	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		f := finder{c: c, contract: contract}
 		if err := f.findOwner(); err != nil {
+			return err
+		}
+		var err error
+		if f.key, err = standIn(c, contract, who); err != nil {
+			return err
+		}
+		if by, err = standIn(c, contract, by); err != nil {
 			return err
 		}
 		row, err := f.find(by)
 		if err == nil && row != nil {
-			out, err = scanPair(row)
+			if out, err = scanPair(row); err == nil {
+				err = out.unhide(ctx, c, key, poster)
+			}
 		}
 		return err
 	})
@@ -199,7 +208,11 @@ func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt
 		return nil, nil
 	}
 	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		row, err := c.one(sqlSalt, contract, who)
+		owner, err := standIn(c, contract, who)
+		if err != nil {
+			return err
+		}
+		row, err := c.one(sqlSalt, contract, owner)
 		if row != nil {
 			salt, _ = row[0].([]byte)
 		}

@@ -15,9 +15,11 @@ type ThreadMove struct {
 }
 
 const (
-	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is 0 where the pair is the offer alone, which its
-	// expirer ends, and ?5 is 0 for who sees nothing that was withdrawn. Where another took the offer first it has a thread of its own.
-	movesOwn   = ` FROM contract_moves WHERE thread = ?1 AND (?4 OR other = ?3 AND (author = ?3 OR status = 'expired' AND previous = 'open')) AND (?5 OR withdrawn = 0)`
+	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is 0 where the pair is the offer alone, and ?5 is 0
+	// for who sees nothing that was withdrawn. Where another took the offer first it has a thread of its own. To an offer alone
+	// belongs what its expirer says of it.
+	movesOwn = ` FROM contract_moves WHERE thread = ?1 AND (?4 OR author = ?3 AND other = ?3 OR EXISTS (SELECT 1 FROM contract_verdicts AS v
+		WHERE v.contract = contract_moves.contract AND v.id = contract_moves.id AND v.worker = v.poster)) AND (?5 OR withdrawn = 0)`
 	movesOffer = ` FROM contract_moves WHERE thread = ?2 AND ?2 <> ?1 AND author = ?3 AND other = ?3 AND (?5 OR withdrawn = 0)`
 
 	sqlMovesCount = `SELECT (SELECT count(*)` + movesOwn + `) + (SELECT count(*)` + movesOffer + `)`
@@ -39,7 +41,11 @@ func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, 
 		return nil, 0, errStoredRow
 	}
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		a, b, err := ordered(hexOf(poster), hexOf(worker))
+		a, b, err := standIns(c, p.Contract, poster, worker)
+		if err != nil {
+			return err
+		}
+		offers, err := standIn(c, p.Contract, poster)
 		if err != nil {
 			return err
 		}
@@ -47,7 +53,7 @@ func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, 
 		if err != nil {
 			return err
 		}
-		offer, err := c.number(sqlThreadOf, p.Contract, poster, poster)
+		offer, err := c.number(sqlThreadOf, p.Contract, offers, offers)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ const (
 	sqlJoinThread = `UPDATE contract_threads SET thread = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 	sqlJoinMoves  = `UPDATE contract_moves SET thread = ?2, n = n + ?3 WHERE thread = ?1`
 	sqlJoinGaps   = `UPDATE contract_gaps SET thread = ?2, n = n + ?3 WHERE thread = ?1`
-	sqlJoinSaid   = `UPDATE contract_entries SET n = n + ?4 WHERE contract = ?1 AND author = ?2 AND other = ?3`
+	sqlJoinSaid   = `UPDATE contract_entries SET thread = ?3, n = n + ?4 WHERE contract = ?1 AND thread = ?2`
 	sqlJoinLast   = `UPDATE contract_numbers SET last = last + (SELECT last FROM contract_numbers WHERE thread = ?1) WHERE thread = ?2`
 	sqlEndThread  = `DELETE FROM contract_numbers WHERE thread = ?`
 
@@ -47,7 +47,6 @@ const (
 	sqlForgetVerdict  = `UPDATE contract_verdicts SET note = '' WHERE contract = ? AND id = ?`
 	// The pair of a thread, rather than the offer that it took.
 	sqlPairOfThread = `SELECT a, b FROM contract_threads WHERE thread = ? ORDER BY a = b LIMIT 1`
-	sqlExpirerOf    = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 0 AND term = 3 AND value = ?3 LIMIT 1`
 	sqlPartiesKey   = `SELECT value FROM meta WHERE key = 'parties'`
 	sqlPrivateK     = `SELECT coalesce(max(k), 0) + 1 FROM contract_entries INDEXED BY contract_entries_private
 		WHERE author = ? AND contract = ? AND form = 2 AND seq IS NULL`
@@ -67,6 +66,7 @@ func (w *writer) placeContract(r *record, seq int64) error {
 
 // unplaceContract takes the place away when the event goes for good, and leaves a gap. An event that becomes history keeps it.
 func (w *writer) unplaceContract(kind int, seq int64) error {
+	w.forgetting = w.forgetting || isContract(kind) // also when this is undone: then housekeeping finds nothing
 	switch kind {
 	case niptemp.KindEntry:
 		_, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
@@ -79,6 +79,7 @@ func (w *writer) unplaceContract(kind int, seq int64) error {
 
 // forgetPlace is unplaceContract for a version in history, of whatever kind.
 func (w *writer) forgetPlace(seq int64) error {
+	w.forgetting = true
 	if n, err := w.exec(sqlUnindexEntry, seq); err != nil || n > 0 {
 		return err
 	}
@@ -87,9 +88,9 @@ func (w *writer) forgetPlace(seq int64) error {
 
 // thread finds which numbers a pair counts with, and begins a thread for a pair that has none.
 func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error) {
-	a, b := k1, k2
-	if bytes.Compare(a, b) > 0 {
-		a, b = b, a
+	a, b, err := standIns(w.c, contract, k1, k2)
+	if err != nil {
+		return 0, err
 	}
 	if thread, err = w.c.number(sqlThreadOf, contract, a, b); err != nil || thread != 0 {
 		return thread, err
@@ -185,10 +186,8 @@ func (w *writer) joinOffer(contract string, a, b []byte) error {
 			return err
 		}
 	}
-	for _, dir := range [][2][]byte{{a, b}, {b, a}} {
-		if _, err := w.exec(sqlJoinSaid, contract, dir[0], dir[1], behind); err != nil {
-			return err
-		}
+	if _, err := w.exec(sqlJoinSaid, contract, own, offer, behind); err != nil {
+		return err
 	}
 	if _, err := w.exec(sqlJoinLast, own, offer); err != nil {
 		return err
@@ -210,26 +209,6 @@ func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 	return who, keys[:32], true
 }
 
-// decidedPair are the keys that a decision is about: of the expiry of an offer, those of an open that names its author as the
-// expirer. ok is false for the move of a party.
-func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
-	d, shaped := niptemp.DecisionOf(ev)
-	if !shaped {
-		return nil, nil, false, nil
-	}
-	poster, _ = lowerHex32(d.Poster)
-	if worker, ok = lowerHex32(d.Worker); ok {
-		return poster, worker, true, nil
-	}
-	author, _ := lowerHex32(d.Author)
-	row, err := w.c.one(sqlExpirerOf, d.Contract, poster, author)
-	if err != nil || row == nil {
-		return nil, nil, false, err
-	}
-	worker, ok = row[0].([]byte)
-	return poster, worker, ok, nil
-}
-
 // indexMove gives a state its number: of a decision, in the thread of those whom it is about.
 func (w *writer) indexMove(r *record, seq int64) error {
 	k1, k2, ok := parties(r.ev)
@@ -240,7 +219,11 @@ func (w *writer) indexMove(r *record, seq int64) error {
 	if err != nil {
 		said.Contract = r.ev.Tags.GetD() // stored before today's rules: it has a place all the same
 	}
-	if poster, worker, decides, err := w.decidedPair(r.ev); err != nil {
+	ev, err := w.masked(r.ev)
+	if err != nil {
+		return err
+	}
+	if poster, worker, decides, err := w.decidedPair(ev); err != nil {
 		return err
 	} else if decides {
 		k1, k2 = poster, worker
@@ -267,9 +250,13 @@ func (w *writer) gapOfMove(seq int64) error {
 	}
 	who, _ := row[3].([]byte)
 	to, _ := row[4].([]byte)
-	a, b := who, to
-	if bytes.Compare(a, b) > 0 {
-		a, b = b, a
+	contract, _ := row[8].(string)
+	a, b, err := standIns(w.c, contract, who, to)
+	if err != nil {
+		return err
+	}
+	if who, err = standIn(w.c, contract, who); err != nil {
+		return err
 	}
 	role := ""
 	if own, err := w.c.number(sqlThreadOf, row[8], a, b); err != nil {
@@ -287,11 +274,10 @@ func (w *writer) gapOfMove(seq int64) error {
 	} else if role, err = w.roleOf(row[8], a, b, who); err != nil {
 		return err
 	}
-	key, err := w.c.one(sqlPartiesKey)
-	if err != nil || key == nil {
+	secret, err := w.partiesKey()
+	if err != nil {
 		return err
 	}
-	secret, _ := key[0].([]byte)
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(a)
 	mac.Write(b)

@@ -15,11 +15,12 @@ import (
 )
 
 // beforeOrder makes of today's tables what they were before threads were numbered.
-const beforeOrder = `DROP TRIGGER contract_entries_more; DROP TRIGGER contract_entries_fewer; DROP TRIGGER contract_entries_changed; DROP TRIGGER contract_entries_gone;
+const beforeOrder = `DROP TRIGGER contract_entries_forgetting; DROP TRIGGER contract_moves_forgetting; DROP TABLE contract_forgetting; DROP TABLE contract_forgotten;
+	DROP TRIGGER contract_entries_more; DROP TRIGGER contract_entries_fewer; DROP TRIGGER contract_entries_changed; DROP TRIGGER contract_entries_gone;
 	DROP TABLE contract_threads; DROP TABLE contract_numbers; DROP TABLE contract_moves; DROP TABLE contract_gaps;
 	DELETE FROM meta WHERE key = 'parties'; ALTER TABLE deleted_ids DROP COLUMN request; ALTER TABLE deleted_addresses DROP COLUMN request;
 	DROP TABLE contract_counts; DROP INDEX history_contract; DROP INDEX contract_entries_order; DROP INDEX contract_entries_private; DROP INDEX contract_entries_waiting;
-	ALTER TABLE contract_entries DROP COLUMN n; ALTER TABLE contract_entries DROP COLUMN k; ALTER TABLE contract_entries DROP COLUMN withdrawn;
+	ALTER TABLE contract_entries DROP COLUMN thread; ALTER TABLE contract_entries DROP COLUMN n; ALTER TABLE contract_entries DROP COLUMN k; ALTER TABLE contract_entries DROP COLUMN withdrawn;
 	ALTER TABLE contract_entries DROP COLUMN request; ALTER TABLE contract_entries ADD COLUMN expires_at INTEGER;
 	CREATE INDEX contract_entries_waiting ON contract_entries(arrived_at, created_at, id) WHERE seq IS NULL AND form < 2;
 	CREATE INDEX contract_entries_private ON contract_entries(author, contract, form) WHERE seq IS NULL;`
@@ -80,7 +81,7 @@ func TestOldThreadsAreNumberedByArrival(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := database(t, path)
-	run(t, c, beforeOrder, migration(t, "_contract_counts.sql"), migration(t, "_contract_order.sql"))
+	run(t, c, beforeOrder, migration(t, "_contract_counts.sql"), migration(t, "_contract_order.sql"), migration(t, "_contract_forgotten.sql"))
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}

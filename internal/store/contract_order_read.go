@@ -44,7 +44,11 @@ func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) er
 		worker = poster
 	}
 	return s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		a, b, err := ordered(hexOf(poster), hexOf(worker))
+		a, b, err := standIns(c, t.Contract, poster, worker)
+		if err != nil {
+			return err
+		}
+		offers, err := standIn(c, t.Contract, poster)
 		if err != nil {
 			return err
 		}
@@ -53,7 +57,7 @@ func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) er
 			return err
 		}
 		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []driver.Value{thread, thread}
-		offer, err := c.number(sqlThreadOf, t.Contract, poster, poster)
+		offer, err := c.number(sqlThreadOf, t.Contract, offers, offers)
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	sqlLastStep = `SELECT max(created_at) FROM contract_steps WHERE contract = ? AND author = ?`
-	sqlAddStep  = `INSERT INTO contract_steps(contract, a, b, id, author, other, status, previous, created_at, live, place, step)
+	sqlLastStep = `SELECT max(at) FROM (SELECT max(created_at) AS at FROM contract_steps WHERE contract = ?1 AND author = ?2
+		UNION ALL SELECT max(created_at) FROM contract_verdicts WHERE contract = ?1 AND author = ?2)`
+	sqlAddStep = `INSERT INTO contract_steps(contract, a, b, id, author, other, status, previous, created_at, live, place, step)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 		ON CONFLICT DO UPDATE SET live = ?10, place = ?11, step = ?12 WHERE step IS NULL AND ?12 IS NOT NULL`
 	sqlEndOfChain = `SELECT max(step) FROM contract_steps WHERE contract = ? AND a = ? AND b = ?`
@@ -41,7 +42,7 @@ const (
 	maxPairs = 256
 )
 
-// lastStep is the created_at of the last state that a key signed of a contract, 0 for none.
+// lastStep is the created_at of the last state that a key signed of a contract, as a party or deciding, 0 for none.
 func (w *writer) lastStep(contract string, author []byte) (int64, error) {
 	return w.c.number(sqlLastStep, contract, author)
 }
@@ -117,6 +118,9 @@ func (w *writer) refold(k pairKey, owner []byte) error {
 		}
 		all = append(all, offers...)
 	}
+	if all, err = w.ofParties(k, all); err != nil {
+		return err
+	}
 	f, ok := niptemp.Fold(hex.EncodeToString(k.a), hex.EncodeToString(k.b), ownerText(owner), all)
 	if _, err := w.exec(sqlUnchain, k.keys()...); err != nil {
 		return err
@@ -171,6 +175,9 @@ func (w *writer) extend(k pairKey, current *heldState) error {
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if astray, err = w.ofParties(k, astray); err != nil {
 		return err
 	}
 	state, chain := current.Follow(last, astray)

@@ -17,12 +17,13 @@ const (
 		ORDER BY worker = ?3, term, value`
 	sqlAgreedTerms = `SELECT o.term, o.value FROM contract_terms AS r JOIN contract_terms AS o
 		ON o.contract = ?1 AND o.poster = ?2 AND o.worker IN (?2, ?3) AND o.said = 0 AND o.term = r.term AND o.value = r.value
-		WHERE r.contract = ?1 AND r.poster = ?2 AND r.worker = ?3 AND r.said = 1`
+		WHERE r.contract = ?1 AND r.poster = ?2 AND r.worker = ?3 AND r.said = 1 ORDER BY o.term, o.value`
 	// Who has accepted, and whom a poster has named.
 	sqlOfferedTo = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 1
 		UNION SELECT iif(a = ?2, b, a) FROM contract_states WHERE contract = ?1 AND poster = ?2 AND a <> b LIMIT ?3`
 	// What was agreed once stays.
-	sqlAgree = `INSERT INTO contract_cases(contract, poster, worker, arbitrator, decider, expirer, deadline) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+	sqlAgree = `INSERT INTO contract_cases(contract, poster, worker, arbitrator, decider, expirer, deadline, n)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT DO UPDATE SET arbitrator = coalesce(arbitrator, ?4), decider = coalesce(decider, ?5),
 		expirer = coalesce(expirer, ?6), deadline = coalesce(deadline, ?7)`
 	sqlCase = `SELECT arbitrator, decider, expirer, deadline FROM contract_cases WHERE contract = ? AND poster = ? AND worker = ?`
@@ -68,6 +69,9 @@ func (w *writer) offer(said niptemp.StateText, poster, to []byte) error {
 		return nil
 	}
 	if err := w.sayTerms(said.Contract, poster, to, 0, said.Terms); err != nil {
+		return err
+	}
+	if err := w.placeDecisions(said.Contract, poster, to); err != nil {
 		return err
 	}
 	if !bytes.Equal(poster, to) {
@@ -119,7 +123,7 @@ func (w *writer) agreeWith(contract string, poster, worker []byte) error {
 	both = both.Without(hexOf(poster), hexOf(worker))
 	if both != (niptemp.Terms{}) {
 		if _, err := w.exec(sqlAgree, contract, poster, worker, keyOrNil(both.Arbitrator), keyOrNil(both.Decider), keyOrNil(both.Expirer),
-			timeOrNil(both.Deadline)); err != nil {
+			timeOrNil(both.Deadline), w.seq+1); err != nil {
 			return err
 		}
 	}

@@ -12,9 +12,12 @@ import (
 const (
 	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, live, held, note)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`
-	// Those by which the contract was moved come first: they hold again when its states are gone through again.
-	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts WHERE contract = ?
-		ORDER BY held DESC, created_at, id LIMIT ?`
+	// Those by which the contract was moved come first: they hold again when its states are gone through again. None is looked
+	// at of a key that the poster has not named for it: there may be any number.
+	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts AS v WHERE contract = ?1
+		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.said = 0 AND t.term < 4
+			AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author AND (v.worker = v.poster OR t.worker IN (v.poster, v.worker)))
+		ORDER BY held DESC, created_at, id LIMIT ?2`
 	sqlRecorded = `SELECT 1 FROM contract_decisions WHERE contract = ? AND a = ? AND b = ? AND event = ?`
 	sqlHold     = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
 	// The states that a verdict can be about: of the two it names, or a poster's open offers.
@@ -23,10 +26,6 @@ const (
 	// No event says it, or the event is gone, or was judged as it arrived.
 	sqlDecidedForGood = `SELECT 1 FROM contract_decisions AS d WHERE contract = ? AND a = ? AND b = ? AND (event IS NULL OR event = x'' OR EXISTS
 		(SELECT 1 FROM contract_verdicts AS v WHERE v.contract = d.contract AND v.id = d.event AND v.live = 1)) LIMIT 1`
-	// A word that was here before the open it is about has its number where nobody looks for it.
-	sqlStrayMove = `SELECT m.seq, m.thread FROM history AS h JOIN contract_moves AS m ON m.seq = h.seq WHERE h.id = ?1
-		UNION ALL SELECT m.seq, m.thread FROM events AS e JOIN contract_moves AS m ON m.seq = e.seq WHERE e.id = ?1`
-	sqlBringMove   = `UPDATE contract_moves SET thread = ?2, n = ?3 WHERE seq = ?1`
 	sqlDecideState = `UPDATE contract_states SET status = ?4, created_at = ?5, event = ?6 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
 
@@ -44,20 +43,13 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
-		if err != nil || said.Status != niptemp.Expired {
+		if err != nil || said.Status != niptemp.Expired || imported {
 			return false, "", nil // a move, or no state by today's rules
 		}
-		if !imported {
-			return true, msgNotExpirer, nil
-		}
-		dated, err := w.hasDeadline(said.Contract, r.ev.PubKey, said.To)
-		return dated, "", err
+		return true, msgNotExpirer, nil
 	}
 	if !imported {
-		if refusal := w.tooEarly(d.CreatedAt); refusal != "" {
-			return true, refusal, nil
-		}
-		refusal, err := w.judgeDecision(d)
+		refusal, err := w.judgeDecision(r, d)
 		if err != nil || refusal != "" {
 			return true, refusal, err
 		}
@@ -65,35 +57,14 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 	if d.Worker == "" && imported {
 		// Older relays let parties say that an offer has expired.
 		known, err := w.state(r, d.Author, d.Poster)
-		if err != nil {
-			return true, "", err
-		}
-		if known != nil {
-			dated, err := w.hasDeadline(d.Contract, d.Author, d.Poster)
-			return dated, "", err
+		if err != nil || known != nil {
+			return false, "", err
 		}
 	}
 	return true, "", w.keepVerdict(d, r.ev, imported)
 }
 
 const msgNotExpirer = "invalid: only the expirer that the contract names says that it has expired"
-
-// hasDeadline reports whether an open of either of two keys names a deadline: then nobody but its expirer says that it
-// is over.
-func (w *writer) hasDeadline(contract, k1, k2 string) (bool, error) {
-	for _, pair := range [][2]string{{k1, k2}, {k2, k1}} {
-		poster, ok1 := lowerHex32(pair[0])
-		worker, ok2 := lowerHex32(pair[1])
-		if !ok1 || !ok2 {
-			return false, nil
-		}
-		offered, err := w.termsOffered(contract, poster, worker)
-		if err != nil || offered.Deadline != 0 {
-			return true, err
-		}
-	}
-	return false, nil
-}
 
 // keepVerdict remembers a decision, for settle.
 func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {
@@ -133,7 +104,17 @@ func (w *writer) settle(contract string) error {
 }
 
 // judgeDecision is the refusal of a decision that holds for no state, "" if it holds for one.
-func (w *writer) judgeDecision(d niptemp.Decision) (string, error) {
+func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
+	if d.CreatedAt > w.now+maxAhead {
+		return w.tooFarAhead(), nil
+	}
+	last, err := w.lastStep(d.Contract, r.pubkey)
+	if err != nil {
+		return "", err
+	}
+	if err := (*niptemp.State)(nil).CheckTime(d.CreatedAt, last); err != nil {
+		return refusalOf(err)
+	}
 	next, err := w.holdsFor(d)
 	if err != nil {
 		return refusalOf(err)
@@ -166,34 +147,7 @@ func (w *writer) carry(d niptemp.Decision, note string) error {
 			return err
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return w.bring(d, all[0])
-}
-
-// bring gives a decision that was here before what it is about the next number in the thread of those whom it concerns.
-func (w *writer) bring(d niptemp.Decision, s niptemp.State) error {
-	id, _ := lowerHex32(d.ID)
-	move, err := w.c.one(sqlStrayMove, id)
-	if err != nil || move == nil {
-		return err
-	}
-	poster, _ := lowerHex32(s.Poster)
-	worker, named := lowerHex32(s.Worker)
-	if !named {
-		worker = poster
-	}
-	thread, err := w.thread(d.Contract, poster, worker)
-	if err != nil || move[1] == driver.Value(thread) {
-		return err
-	}
-	n, err := w.next(thread)
-	if err != nil {
-		return err
-	}
-	_, err = w.exec(sqlBringMove, move[0], thread, n)
-	return err
+	return nil
 }
 
 // decidedBy records a decision that was carried out by an event, once.

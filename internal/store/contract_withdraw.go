@@ -14,8 +14,8 @@ const (
 	sqlWithdrawMoves   = `UPDATE contract_moves SET withdrawn = ?1, request = ?2 WHERE withdrawn = 0 AND seq IN `
 	sqlWithdrawWaiting = `UPDATE contract_entries INDEXED BY contract_entries_private SET withdrawn = ?1, request = ?2
 		WHERE withdrawn = 0 AND author = ?3 AND seq IS NULL AND form < 2 AND `
+	sqlAnyWaiting = `SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE author = ? AND seq IS NULL AND form < 2 LIMIT 1`
 
-	ofOwnID      = `(SELECT seq FROM history WHERE id = ?3 AND pubkey = ?4 AND kind IN (30090, 30091))`
 	ofOwnAddress = `(SELECT seq FROM history WHERE kind = ?3 AND pubkey = ?4 AND d = ?5 AND created_at <= ?6)`
 	ofSeq        = `(?3)`
 )
@@ -40,11 +40,11 @@ func (w *writer) withdraw(request []byte, which string, args ...driver.Value) er
 	return nil
 }
 
-// withdrawID withdraws one event or version, if it is contract memory.
-func (w *writer) withdrawID(r *record, id []byte) error {
-	if err := w.withdraw(r.id, ofOwnID, id, r.pubkey); err != nil {
-		return err
-	}
+// waiting reports whether an author has shared entries here that are no events yet.
+func (w *writer) waiting(author []byte) (bool, error) { return w.c.exists(sqlAnyWaiting, author) }
+
+// withdrawWaiting withdraws such an entry by its id.
+func (w *writer) withdrawWaiting(r *record, id []byte) error {
 	_, err := w.exec(sqlWithdrawWaiting+"id = ?4", w.now, r.id, r.pubkey, id)
 	return err
 }

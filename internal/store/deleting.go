@@ -32,6 +32,10 @@ func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(
 
 // step removes some of what the request names and reports whether there is more.
 func (d *deleting) step(w *writer) (more bool, err error) {
+	waiting, err := w.waiting(d.rec.pubkey)
+	if err != nil {
+		return false, err
+	}
 	start, tags := w.dropped, d.rec.ev.Tags
 	for ; d.next < len(tags); d.next++ {
 		if w.dropped-start > removalCost {
@@ -43,7 +47,7 @@ func (d *deleting) step(w *writer) (more bool, err error) {
 		}
 		switch t[0] {
 		case "e":
-			err = w.deleteID(d.rec, t[1])
+			err = w.deleteID(d.rec, t[1], waiting)
 		case "a":
 			err = w.deleteAddress(d.rec, t[1])
 		}

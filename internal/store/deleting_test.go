@@ -151,3 +151,24 @@ func TestRemovalsEndATransaction(t *testing.T) {
 	}
 	wantWhole(t, s)
 }
+
+// BenchmarkDeletionOfMany stores requests of 1,000 ids and 1,000 addresses that are not here: what they may cost while
+// others wait.
+func BenchmarkDeletionOfMany(b *testing.B) {
+	s := storetest.MustOpen(b)
+	for i := range b.N {
+		b.StopTimer()
+		tags := make(nostr.Tags, 2000)
+		for j := range tags {
+			tags[j] = nostr.Tag{"e", fmt.Sprintf("%064x", i*5000+j)}
+			if j%2 == 1 {
+				tags[j] = nostr.Tag{"a", fmt.Sprintf("30023:%s:%d", alice.Pub, i*5000+j)}
+			}
+		}
+		ev := alice.Sign(5, int64(i), "", tags...)
+		b.StartTimer()
+		if r := s.Put(b.Context(), ev, store.PutOptions{}); r.Outcome != store.Stored {
+			b.Fatal(r)
+		}
+	}
+}

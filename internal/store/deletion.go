@@ -19,7 +19,7 @@ const (
 		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until),
 			request = CASE WHEN excluded.until > until THEN excluded.request ELSE request END`
 	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ? AND pubkey = ?`
-	sqlOwnVersion     = `SELECT seq, pubkey, length(json) FROM history WHERE id = ? AND pubkey = ? AND kind NOT IN (30090, 30091)`
+	sqlOwnVersion     = `SELECT seq, kind, length(json) FROM history WHERE id = ? AND pubkey = ?`
 	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
 		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
@@ -121,7 +121,7 @@ func (w *writer) foundOpen(r *record, target string) (bool, error) {
 }
 
 // deleteID removes one event or one version in history, or withdraws it. Versions before it stay what they are: history.
-func (w *writer) deleteID(r *record, target string) error {
+func (w *writer) deleteID(r *record, target string, waiting bool) error {
 	id, ok := lowerHex32(target)
 	if !ok {
 		return nil
@@ -136,14 +136,14 @@ func (w *writer) deleteID(r *record, target string) error {
 			return nil
 		}
 		class = row[2]
-		if err := w.deleteHead(int(row[1].(int64)), row[0].(int64)); err != nil {
-			return err
-		}
+		err = w.deleteOwn(r, int(row[1].(int64)), row[0].(int64))
+	} else if w.known.history {
+		err = w.deleteVersion(r, id)
 	}
-	if err := w.withdrawID(r, id); err != nil {
-		return err
+	if err == nil && waiting {
+		err = w.withdrawWaiting(r, id)
 	}
-	if _, err := w.removeHistory(byDeletion, sqlOwnVersion, id, r.pubkey); err != nil {
+	if err != nil {
 		return err
 	}
 	if _, err := w.unquarantine(sqlUnquarantineID, id, r.pubkey); err != nil {
@@ -152,6 +152,27 @@ func (w *writer) deleteID(r *record, target string) error {
 	w.known.deletedIDs = true
 	_, err = w.exec(sqlDeletedID, id, r.pubkey, class, r.id)
 	return err
+}
+
+// deleteOwn removes or withdraws an event of r's author.
+func (w *writer) deleteOwn(r *record, kind int, seq int64) error {
+	if err := w.deleteHead(kind, seq); err != nil || !isContract(kind) {
+		return err
+	}
+	return w.withdraw(r.id, ofSeq, seq)
+}
+
+// deleteVersion removes a version in history of r's author, or withdraws it.
+func (w *writer) deleteVersion(r *record, id []byte) error {
+	row, err := w.c.one(sqlOwnVersion, id, r.pubkey)
+	if err != nil || row == nil {
+		return err
+	}
+	seq := row[0].(int64)
+	if isContract(int(row[1].(int64))) {
+		return w.withdraw(r.id, ofSeq, seq)
+	}
+	return w.dropVersion(byDeletion, seq, author(r.pubkey), row[2].(int64))
 }
 
 // deleteAddress removes all versions of an address up to the request's time, or withdraws those of contract memory, and blocks
@@ -177,7 +198,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 	}
 	if isContract(kind) {
 		err = w.withdrawAddress(r, kind, d)
-	} else {
+	} else if w.known.history {
 		_, err = w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created)
 	}
 	if err != nil {

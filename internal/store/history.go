@@ -35,18 +35,23 @@ func (w *writer) pruneAddress(r *record) error {
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
 	err := w.each(text, args, func(row []driver.Value) error {
-		if _, err := w.exec(sqlDeleteHistory, row[0]); err != nil {
-			return err
-		}
-		if err := w.forgetPlace(row[0].(int64)); err != nil {
-			return err
-		}
-		w.count(author(row[1].([]byte)), -1, -row[2].(int64))
-		w.removed(why, 1)
 		n++
-		return nil
+		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
 	})
 	return n, err
+}
+
+// dropVersion removes one version of size bytes from history.
+func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error {
+	if _, err := w.exec(sqlDeleteHistory, seq); err != nil {
+		return err
+	}
+	if err := w.forgetPlace(seq); err != nil {
+		return err
+	}
+	w.count(of, -1, -size)
+	w.removed(why, 1)
+	return nil
 }
 
 // pruneDays removes up to limit versions superseded longer ago than history.days.

@@ -128,6 +128,12 @@ func (s *Store) Sweep(ctx context.Context) error {
 				}
 				more = true // for what comes next
 			}
+			if err == nil && !more && w.forgetting {
+				if more, err = w.forgetStep(partyChunk); err == nil && !more {
+					w.after(func() { w.forgetting = false })
+				}
+				more = true
+			}
 			if err == nil && !more && w.purging {
 				more, err = w.purgeStep(purgeChunk)
 			}

@@ -10,7 +10,7 @@ type job struct {
 }
 
 // work does one step of what is to be done besides the queue and reports whether there was any: the oldest job, else
-// housekeeping that is due, else keys that nothing may name any more, else texts that are to leave the full-text index.
+// housekeeping that is due, else keys that nothing may name any more, in indexes and contracts, else texts that are to leave the full-text index.
 func (w *writer) work() bool {
 	if len(w.jobs) > 0 {
 		j := w.jobs[0]
@@ -30,7 +30,8 @@ func (w *writer) work() bool {
 	}
 	if !w.chores.due(w.s.clock().Unix()) {
 		tightened := w.tightenSome()
-		return w.purge() || tightened
+		forgot := w.forgetSome()
+		return w.purge() || tightened || forgot
 	}
 	more, err := w.stepAlone((*writer).housekeep)
 	if err != nil {

@@ -3,8 +3,8 @@ package store
 import "database/sql/driver"
 
 // meta reads a text of the table meta, "" when it is not there.
-func (w *writer) meta(name string) (string, error) {
-	row, err := w.c.one(`SELECT value FROM meta WHERE key = ?`, name)
+func (c *conn) meta(name string) (string, error) {
+	row, err := c.one(`SELECT value FROM meta WHERE key = ?`, name)
 	if err != nil || row == nil {
 		return "", err
 	}

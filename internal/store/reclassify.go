@@ -19,16 +19,16 @@ const (
 // under. It runs before anybody can read; a crash in between leaves the old fingerprint, and it starts again.
 func (w *writer) reclassify(ctx context.Context) error {
 	want := w.s.table.Load().Fingerprint()
-	have, err := w.meta(metaGate)
+	have, err := w.c.meta(metaGate)
 	if err != nil || have == want {
 		return err
 	}
 	if have != "" {
-		w.s.log.Info("gate rules changed: classing stored events anew")
+		w.s.log.Info("the gate's table of kinds or its rules changed: classing stored events anew")
 	}
 	verdicts := gate.WithVerdicts(have)
 	for _, table := range []string{"events", "history"} {
-		where, err := w.concerned(table, have)
+		where, err := w.concerned(table)
 		if err != nil {
 			return err
 		}
@@ -41,17 +41,13 @@ func (w *writer) reclassify(ctx context.Context) error {
 	return w.setMeta(metaGate, want)
 }
 
-// concerned is the condition on rows whose class may change: gated until now, or of a kind that can be gated. Kinds 5
-// and 30078 are classed event by event. have is the fingerprint of the rules they were classed under.
-func (w *writer) concerned(table, have string) (string, error) {
-	if w.s.table.Load().VerdictsOnly(have) {
-		return "kind = " + strconv.Itoa(kindDeletion), nil
-	}
-	kinds := []string{"5", "30078"}
+// concerned is the condition on rows whose class may change: gated until now, or of a kind of which events may be.
+func (w *writer) concerned(table string) (string, error) {
+	var kinds []string
 	err := w.each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
 		func(row []driver.Value) error {
-			if kind := row[0].(int64); w.s.table.Load().Gated(int(kind)) {
+			if kind := row[0].(int64); w.s.table.Load().MayGate(int(kind)) {
 				kinds = append(kinds, strconv.FormatInt(kind, 10))
 			}
 			return nil

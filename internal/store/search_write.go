@@ -195,7 +195,7 @@ func (w *writer) openSearch(ctx context.Context) error {
 		}
 		return w.setMeta(metaSearchVersion, "")
 	}
-	version, err := w.meta(metaSearchVersion)
+	version, err := w.c.meta(metaSearchVersion)
 	if err != nil {
 		return err
 	}

@@ -166,6 +166,7 @@ type Committed struct {
 	JSON  []byte // as stored; shared, not to be changed
 	Seq   int64
 	Class gate.Class
+	Who   share.Who // sent it; zero for what the relay itself brought: imports, restores
 }
 
 // Position is where a page ended: the sort key of its last row.
@@ -226,9 +227,10 @@ type Report struct {
 	Events   int64   // heads and regular events looked at
 	History  int64   // superseded versions looked at
 	Above    []Usage // authors above a default quota, which does not hold them
-	// Contracts that are not what an id means, and states that do not follow: up to a hundred of each.
+	// Contracts that are not what an id means, states that do not follow, and decisions that do not hold: up to a hundred of each.
 	Displaced []Displaced
 	Astray    []Astray
+	Vain      []Astray
 	// SameNames are agent ids that look alike, from before such names were refused: each list is of one name.
 	SameNames [][]string
 }

@@ -62,7 +62,8 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 // there goes in chunks, other writers in between, and the answer is given after the last. A crash in between is made
 // good when the store opens.
 //
-// Private entries go, and what waits in the outbox. Contract states stay: they belong to the pair and hold no content. So
+// Private entries go, and what waits in the outbox. Contract states stay: they belong to the pair and hold no content. Where
+// nothing of the other party is left that names him, a hash stands for his key there (contract_forget.go). So
 // does an agent's name, which nobody else is to take and pass for him with, and so do the author's tombstones, which keep what he
 // deleted from coming back.
 func (w *writer) vanish(r *record, seq int64) error {
@@ -105,6 +106,9 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 	}
 	if err := w.vanishAgent(v.pubkey, v.until); err != nil {
 		return false, err
+	}
+	if more, err := w.forgetStep(partyChunk); err != nil || more {
+		return true, err
 	}
 	_, err = w.exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err

@@ -31,12 +31,14 @@ type checking struct {
 	byID     map[string]*nostr.Event
 	entries  []*nostr.Event
 	states   []*nostr.Event
-	requests []*nostr.Event // kind 5
+	requests []*nostr.Event    // kind 5
+	unseen   map[string]Sealed // sealed entries that are listed and not here, by their hashes
+	ordered  map[int64]string  // the ids that the order has at their numbers
 }
 
 // Verify checks files. The error is ErrInput where there is nothing to check.
 func Verify(f Files, o Options) (Report, error) {
-	c := &checking{o: o, files: f, byID: map[string]*nostr.Event{}}
+	c := &checking{o: o, files: f, byID: map[string]*nostr.Event{}, unseen: map[string]Sealed{}, ordered: map[int64]string{}}
 	if err := c.signatures(); err != nil {
 		return c.r, err
 	}
@@ -45,6 +47,7 @@ func Verify(f Files, o Options) (Report, error) {
 	c.follow()
 	c.parties()
 	c.owner()
+	c.sealed()
 	c.order()
 	c.withdrawals()
 	c.disclosed()

@@ -245,6 +245,121 @@ func TestTermsOfAllOpens(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreChecked: who the two agreed on decides, and nobody else, whatever the
+// file says.
+func TestDecisionsAreChecked(t *testing.T) {
+	terms := niptemp.Terms{Arbitrator: mara.Pub, Expirer: relay.Pub, Deadline: 1_700_000_003}
+	write := func(agreed niptemp.Terms) *thread {
+		th := newThread(t)
+		content := func(status, previous string) string {
+			return fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q}`, th.id, status, previous)
+		}
+		base := nostr.Tags{{"d", th.id}, {"p", worker.Pub}, niptemp.SaltTag(th.salt)}
+		th.add(poster, niptemp.KindState, content("open", ""), append(base, terms.Tags()...)...)
+		th.add(worker, niptemp.KindState, content("accepted", "open"), append(nostr.Tags{{"d", th.id}, {"p", poster.Pub}}, agreed.Tags()...)...)
+		return th
+	}
+	decide := func(th *thread, k storetest.Key, status, previous string) {
+		th.add(k, niptemp.KindState, fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q}`, th.id, status, previous), nostr.Tag{"d", th.id},
+			nostr.Tag{"p", poster.Pub}, nostr.Tag{"p", worker.Pub})
+	}
+	for name, c := range map[string]struct {
+		agreed                   niptemp.Terms
+		disputed                 bool
+		by                       storetest.Key
+		status, previous, leadTo string
+		want                     Outcome
+	}{
+		"the arbitrator":           {terms, true, mara, "cancelled", "disputed", "cancelled", OK},
+		"one who was not agreed":   {niptemp.Terms{}, true, mara, "cancelled", "disputed", "disputed", Failed},
+		"the relay":                {terms, true, relay, "cancelled", "disputed", "disputed", Failed},
+		"the expirer":              {terms, false, relay, "expired", "accepted", "expired", OK},
+		"the arbitrator, too soon": {terms, false, mara, "completed", "disputed", "accepted", Failed},
+	} {
+		th := write(c.agreed)
+		if c.disputed {
+			th.state(worker, "disputed", "accepted")
+		}
+		decide(th, c.by, c.status, c.previous)
+		r := th.report(Options{})
+		want(t, r, map[string]Outcome{"states follow": c.want})
+		if r.Status != c.leadTo {
+			t.Errorf("%s: it leads to %s", name, r.Status)
+		}
+	}
+	early := write(terms)
+	early.at = 1_700_000_001
+	decide(early, relay, "expired", "accepted")
+	want(t, early.report(Options{}), map[string]Outcome{"states follow": Failed})
+}
+
+// TestSealedEntriesOfTheArbitrator: what he was told of and not shown has its number, and
+// what a party discloses of it must be what he was told of.
+func TestSealedEntriesOfTheArbitrator(t *testing.T) {
+	write := func(change func(*Sealed)) *thread {
+		th := dispute(t)
+		th.ordered(1)
+		at := 3
+		sum := sha256.Sum256([]byte(th.events[at].Content))
+		s := Sealed{N: int64(at + 1), EntryID: "mem_" + th.events[at].ID[:12], Author: worker.Pub, Type: "message", Bytes: int64(len(th.events[at].Content)), SHA256: hex.EncodeToString(sum[:])}
+		if change != nil {
+			change(&s)
+		}
+		var err error
+		if th.files.Sealed, err = json.Marshal(SealedFile{ContractID: th.id, Entries: []Sealed{s}}); err != nil {
+			t.Fatal(err)
+		}
+		th.events = append(th.events[:at:at], th.events[at+1:]...)
+		return th
+	}
+	r := write(nil).report(Options{})
+	want(t, r, map[string]Outcome{"order": OK, "disclosed texts": OK, "sealed entries": NotChecked, "sealed texts": ""})
+	if !r.Holds() || len(r.Disclosed) != 1 {
+		t.Errorf("%+v", r)
+	}
+	closed := write(nil)
+	closed.files.Disclosures = nil
+	want(t, closed.report(Options{}), map[string]Outcome{"order": OK, "disclosed texts": "", "sealed texts": NotChecked})
+	for name, lie := range map[string]struct {
+		fails  string
+		change func(*Sealed)
+	}{
+		"another number":  {"order", func(s *Sealed) { s.N++ }},
+		"another hash":    {"disclosed texts", func(s *Sealed) { s.SHA256 = strings.Repeat("0", 64) }},
+		"another size":    {"disclosed texts", func(s *Sealed) { s.Bytes++ }},
+		"another author":  {"disclosed texts", func(s *Sealed) { s.Author = poster.Pub }},
+		"no list at all":  {"sealed entries", nil},
+		"another's list":  {"sealed entries", nil},
+		"without a list":  {"order", nil},
+		"a payload again": {"disclosed texts", nil},
+	} {
+		th := write(lie.change)
+		switch name {
+		case "no list at all":
+			th.files.Sealed = []byte("x")
+		case "another's list":
+			th.files.Sealed = bytes.Replace(th.files.Sealed, []byte(th.id), []byte("job-18"), 1)
+		case "without a list":
+			th.files.Sealed = nil
+		case "a payload again": // in an event that did not arrive there
+			d, err := client.ReadDisclosure(th.files.Disclosures["one.json"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Event.CreatedAt++
+			if err := d.Event.Sign(worker.Secret); err != nil {
+				t.Fatal(err)
+			}
+			th.files.Disclosures["one.json"], _ = json.Marshal(d)
+		}
+		if r := th.report(Options{}); r.Holds() {
+			t.Errorf("%s: it holds", name)
+		} else {
+			want(t, r, map[string]Outcome{lie.fails: Failed})
+		}
+	}
+}
+
 // TestEveryLieIsFound changes one thing at a time.
 func TestEveryLieIsFound(t *testing.T) {
 	for name, lie := range map[string]struct {
@@ -349,10 +464,10 @@ func FuzzVerify(f *testing.F) {
 	th := dispute(f)
 	th.ordered(1)
 	th.report(Options{})
-	f.Add(th.files.Events, th.files.Order, th.files.Disclosures["one.json"])
-	f.Add([]byte("{}"), []byte(`{"event":null,"lines":"1"}`), []byte("{}"))
-	f.Fuzz(func(t *testing.T, events, order, opened []byte) {
-		r, err := Verify(Files{Events: events, Order: order, Disclosures: map[string][]byte{"x.json": opened}}, Options{Relay: relay.Pub})
+	f.Add(th.files.Events, th.files.Order, th.files.Disclosures["one.json"], []byte(`{"contract_id":"`+th.id+`","entries":[{"n":4,"bytes":1,"sha256":"00"}]}`))
+	f.Add([]byte("{}"), []byte(`{"event":null,"lines":"1"}`), []byte("{}"), []byte("{}"))
+	f.Fuzz(func(t *testing.T, events, order, opened, sealed []byte) {
+		r, err := Verify(Files{Events: events, Order: order, Sealed: sealed, Disclosures: map[string][]byte{"x.json": opened}}, Options{Relay: relay.Pub})
 		if err != nil {
 			if !errors.Is(err, ErrInput) {
 				t.Fatal(err)

@@ -53,11 +53,15 @@ func (c *checking) order() {
 		return
 	}
 	c.r.Relay = ev.PubKey
-	stands, gaps := map[string]bool{}, 0
+	stands, gaps, sealed := map[string]bool{}, 0, 0
 	for _, item := range items {
+		_, listed := c.ordered[item.N]
 		switch {
 		case item.ID == "":
 			gaps++
+		case c.byID[item.ID] == nil && listed:
+			c.ordered[item.N] = item.ID
+			sealed++
 		case c.byID[item.ID] == nil:
 			k.fail("number %d, event %s, is not here", item.N, item.ID)
 		}
@@ -68,7 +72,7 @@ func (c *checking) order() {
 			k.fail("event %s has no number", ev.ID)
 		}
 	}
-	c.done(k, "%d events arrived in the order that the relay %s has signed", len(items)-gaps, ev.PubKey)
+	c.done(k, "%d events arrived in the order that the relay %s has signed", len(items)-gaps-sealed, ev.PubKey)
 	if c.o.Relay == "" {
 		c.note("relay", "whose key signed the order was not asked for; --relay-key demands it")
 	}

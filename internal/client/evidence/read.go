@@ -15,6 +15,7 @@ import (
 const (
 	EventsFile    = "events.jsonl"
 	OrderFile     = "order.json"
+	SealedList    = "sealed.json"
 	DisclosureDir = "disclosed"
 )
 
@@ -34,6 +35,7 @@ var ErrInput = errors.New("that is no export of a contract")
 type Files struct {
 	Events      []byte            // one event a line
 	Order       []byte            // nil for none
+	Sealed      []byte            // nil for none
 	Disclosures map[string][]byte // by name of the file
 }
 
@@ -55,6 +57,9 @@ func Read(path string) (Files, error) {
 		return f, err
 	}
 	if f.Order, err = readAtMost(filepath.Join(path, OrderFile), maxOrderBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if f.Sealed, err = readAtMost(filepath.Join(path, SealedList), maxOrderBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
 	names, err := os.ReadDir(filepath.Join(path, DisclosureDir))

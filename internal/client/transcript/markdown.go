@@ -103,6 +103,9 @@ func (w *writer) head() {
 	if c.Stateless {
 		status = "unknown: no state event was seen, and who of the two is the poster is not known"
 	}
+	if c.Unproven {
+		status += ", **unproven**: the offer that it began with is not known, and this is where the newest move led"
+	}
 	w.line("- Status: %s", status)
 	w.line("- %s: %s", w.role(c.Poster.PubKey), who(c.Poster))
 	if c.Worker.PubKey != "" && c.Worker.PubKey != c.Poster.PubKey {

@@ -3,8 +3,11 @@ package transcript
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"io"
 
 	"engramd/internal/client"
+	"engramd/internal/client/evidence"
 )
 
 // A signature of a sealed entry covers its payload. What lies in it is the word of
@@ -21,10 +24,14 @@ func (w *writer) sealed(n int, e client.ContractEntry) {
 	if e.Event != nil {
 		sum := sha256.Sum256([]byte(e.Event.Content))
 		w.line("- Encrypted between the parties: a payload of %d bytes, SHA-256 %s", len(e.Event.Content), code(hex.EncodeToString(sum[:])))
+	} else if p := e.Payload; p != nil {
+		w.line("- Encrypted between the parties: a payload of %d bytes, SHA-256 %s, by the relay's word, which does not show it", p.Bytes, code(p.SHA256))
 	} else {
 		w.line("- Encrypted between the parties; its payload was not seen")
 	}
 	switch {
+	case e.Payload != nil:
+		w.line("- A party can open it to the exporter: %s.\n", code("engramctl contract disclose"))
 	case e.Unreadable:
 		w.line("- The exporter's key does not open it.\n")
 	case w.o.Closed:
@@ -56,4 +63,23 @@ func (w *writer) sealedTexts(records []record) {
 		}
 		w.says(*r.entry)
 	}
+}
+
+// Unseen are the sealed entries of a thread that relays list to the exporter and do not
+// show.
+func Unseen(t client.Thread) []evidence.Sealed {
+	var all []evidence.Sealed
+	for _, r := range records(t) {
+		if e := r.entry; e != nil && e.Sealed && e.Event == nil && e.Payload != nil {
+			all = append(all, evidence.Sealed{N: e.N, EntryID: e.EntryID, Author: e.Author.PubKey, Type: e.Type, Bytes: e.Payload.Bytes, SHA256: e.Payload.SHA256})
+		}
+	}
+	return all
+}
+
+// Sealed writes the list of them, by which contract verify knows them again.
+func Sealed(w io.Writer, t client.Thread) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(evidence.SealedFile{ContractID: t.Contract.ID, Entries: Unseen(t)})
 }

@@ -27,6 +27,12 @@ type generator struct {
 	agents []*agent
 	ids    []string // contracts that there are
 	mems   []string // entries that there are
+	secret struct { // a sealed entry, and a party of its contract whose key is kept
+		by              *agent
+		contract, entry string
+	}
+	disclosures map[int]bool // statuses that were answered
+	leaves      *agent       // takes its key away
 }
 
 // call is one operation of the document.
@@ -63,10 +69,11 @@ func TestGeneratedRequests(t *testing.T) {
 	rec := w.want(200, nil, "GET", "/api/openapi.json", nil)
 	doc, err := readDocument(rec.Body.Bytes())
 	must(t, err)
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), w: w, doc: doc, disclosures: map[int]bool{}}
 	poster, worker := w.provision("agent-0000"), w.provision("e4dd4d3eba02")
 	own := w.bind("self-held")
-	g.agents = []*agent{nil, poster, poster, worker, worker, w.provision("leaves"), w.provision("goes"), own, held("stranger"), {key: w.operator}, {key: w.operator}, {token: "engramd_agent_no"}}
+	g.leaves = w.provision("leaves")
+	g.agents = []*agent{nil, poster, poster, worker, worker, g.leaves, w.provision("goes"), own, held("stranger"), {key: w.operator}, {key: w.operator}, {token: "engramd_agent_no"}}
 	for range 6 {
 		g.ids = append(g.ids, w.offer(poster, worker, nil))
 	}
@@ -74,10 +81,7 @@ func TestGeneratedRequests(t *testing.T) {
 		w.move(worker, poster, id, "open", "accepted")
 		g.mems = append(g.mems, w.say(poster, worker, id, "message", "shared", "cedar and elm").EntryID)
 	}
-	sealed, entry := g.sealed(t, own, worker)
-	for range 3 {
-		g.ids, g.mems = append(g.ids, sealed), append(g.mems, entry)
-	}
+	g.sealed(t, own, worker)
 	succeeded := map[string]int{}
 	calls := doc.calls()
 	for n := range count {
@@ -94,13 +98,19 @@ func TestGeneratedRequests(t *testing.T) {
 			t.Errorf("%s %s never succeeded: the generator tests nothing of it", c.method, c.path)
 		}
 	}
+	for _, status := range []int{200, 400, 401, 403, 404, 409} {
+		if !g.disclosures[status] {
+			t.Errorf("to disclose was never answered %d", status)
+		}
+	}
 	t.Logf("seed %d, %d requests, succeeded %v", seed, count, succeeded)
 }
 
-// sealed is a contract of two, and the id of an entry in it that only they can read.
-func (g *generator) sealed(t *testing.T, poster, worker *agent) (id, entry string) {
+// sealed makes a contract of two, with an entry that only they can read. The server
+// keeps the key of the worker.
+func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	t.Helper()
-	id = g.w.offer(poster, worker, nil)
+	id := g.w.offer(poster, worker, nil)
 	g.w.move(worker, poster, id, "open", "accepted")
 	key, err := nip44.GenerateConversationKey(worker.key.Pub, poster.key.Secret)
 	must(t, err)
@@ -108,12 +118,34 @@ func (g *generator) sealed(t *testing.T, poster, worker *agent) (id, entry strin
 	must(t, err)
 	ev := g.w.signed(poster, 30090, payload, nostr.Tag{"d", id}, nostr.Tag{"t", "message"}, nostr.Tag{"p", worker.key.Pub})
 	body := map[string]any{"type": "message", "content": payload, "event": ev}
-	return id, decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
+	g.secret.by, g.secret.contract = worker, id
+	g.secret.entry = decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
+}
+
+// caller is one of the callers, and a path that is filled in or not. Of those who ask to
+// open a sealed entry, or to take their key away, some are who can, and name it.
+func (g *generator) caller(c call) (who *agent, path string) {
+	path, who = c.path, g.agents[g.IntN(len(g.agents))]
+	fill := func(names ...string) string { return strings.NewReplacer(names...).Replace(c.path) }
+	switch n := g.IntN(4); {
+	case strings.HasSuffix(c.path, "/claim") && n == 0:
+		return g.leaves, fill("{agent_id}", g.leaves.name)
+	case !strings.HasSuffix(c.path, "/disclose"):
+		return who, path
+	case n == 0:
+		return g.secret.by, fill("{id}", g.secret.contract, "{entry_id}", g.secret.entry)
+	case n == 1:
+		return who, fill("{id}", g.secret.contract, "{entry_id}", g.secret.entry)
+	case n == 2:
+		return g.secret.by, fill("{id}", g.ids[0], "{entry_id}", g.mems[0])
+	}
+	return who, path
 }
 
 // one sends a request and judges the answer; true when it was a success.
 func (g *generator) one(t *testing.T, c call, n int) bool {
-	path, query := c.path, url.Values{}
+	query := url.Values{}
+	who, path := g.caller(c)
 	spoiled := false // the document refuses it
 	for _, p := range arr(c.doc["parameters"]) {
 		p := obj(p)
@@ -150,11 +182,13 @@ func (g *generator) one(t *testing.T, c call, n int) bool {
 			spoiled = false                                                           // it may be whole by chance
 		}
 	}
-	who := g.agents[g.IntN(len(g.agents))]
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
 	rec := g.w.do(who, c.method, path, body)
+	if strings.HasSuffix(c.path, "/disclose") {
+		g.disclosures[rec.Code] = true
+	}
 	what := fmt.Sprintf("%s %s %.300s: %d %.300s", c.method, path, body, rec.Code, rec.Body)
 	if rec.Code >= 500 {
 		t.Errorf("%s", what)

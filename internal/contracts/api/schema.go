@@ -138,7 +138,7 @@ var facts = map[string]object{
 	"nsec":               {"pattern": "^nsec1[02-9ac-hj-np-z]{58}$"},
 	"type":               {"enum": niptemp.EntryTypes()},
 	"by":                 {"enum": []string{"operator", "arbitrator", "deadline"}},
-	"moved_by":           {"enum": []string{"poster", "worker", "operator", "arbitrator", "deadline", ""}, "description": "who made the move; of what has no event, the relay's word; empty for an event by somebody who has no say"},
+	"moved_by":           {"enum": []string{"poster", "worker", "operator", "arbitrator", "deadline"}, "description": "who made the move: operator is also the decider, deadline the expirer; of what has no event, the relay's word"},
 	"attachments":        {"format": "uri", "description": "an absolute http or https URL"},
 	"received_at":        {"description": "when the relay got it, beside created_at, which is its author's word"},
 	"after":              {"pattern": "^([0-9]+-([0-9a-f]{12}|[0-9a-f]{64})|m[0-9]+)$", "description": "next of the answer before"},

@@ -1,6 +1,8 @@
 package relaytest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +19,8 @@ const Tags = "sqlite_fts5 libsecp256k1"
 type Build struct {
 	Race bool   // with the race detector: what it finds fails the test
 	Tags string // instead of Tags; "none" for no tag at all
+	// Overlay is a file for go build -overlay: other sources in place of some.
+	Overlay string
 }
 
 type built struct {
@@ -36,9 +40,10 @@ type builds struct {
 var binaries = builds{all: map[Build]*built{}}
 
 // Binary returns the path of the engramd binary, building it on first use in
-// this process. ENGRAMD_BIN names a ready one and is used as it is.
+// this process. ENGRAMD_BIN names a ready one, which is used as it is for
+// whatever has no overlay.
 func Binary(b Build) (string, error) {
-	if path := os.Getenv("ENGRAMD_BIN"); path != "" {
+	if path := os.Getenv("ENGRAMD_BIN"); path != "" && b.Overlay == "" {
 		return path, nil
 	}
 	binaries.mu.Lock()
@@ -102,6 +107,10 @@ func compile(b Build) (string, error) {
 	args := []string{"build", "-tags", tags}
 	if b.Race {
 		args, name = append(args, "-race"), name+"-race"
+	}
+	if b.Overlay != "" {
+		sum := sha256.Sum256([]byte(b.Overlay))
+		args, name = append(args, "-overlay", b.Overlay), name+"-"+hex.EncodeToString(sum[:8])
 	}
 	path := filepath.Join(dir, name)
 	cmd := exec.Command("go", append(args, "-o", path, "./cmd/engramd")...)

@@ -19,7 +19,7 @@ func (g *Gen) Events(n int) []*nostr.Event {
 }
 
 // Event returns an event of one of Kinds.
-func (g *Gen) Event() *nostr.Event { return g.EventOf(pick(g, Kinds[:])) }
+func (g *Gen) Event() *nostr.Event { return g.EventOf(pick(g, Kinds)) }
 
 // EventOf returns an event of the kind.
 func (g *Gen) EventOf(kind int) *nostr.Event {
@@ -68,9 +68,18 @@ func (g *Gen) fill(ev *nostr.Event) {
 		g.fillDeletion(ev)
 	case 30078:
 		ev.Tags = nostr.Tags{{"d", g.address(ev, g.appD)}, other}
-	case 30023, 30500:
+	default:
+		g.fillAny(ev, other)
+	}
+}
+
+// fillAny gives an event of a kind that needs nothing the shape of its range: a d
+// of its own, or to be its author's one of the kind.
+func (g *Gen) fillAny(ev *nostr.Event, other nostr.Tag) {
+	switch {
+	case nostr.IsAddressableKind(ev.Kind):
 		ev.Tags = nostr.Tags{{"d", g.address(ev, g.contract)}, other}
-	case 10077:
+	case nostr.IsReplaceableKind(ev.Kind):
 		if !g.Reuse && !g.take(ev.Kind, ev.PubKey) {
 			ev.Kind = 7 // this author has his one event of the kind
 		}
@@ -143,11 +152,11 @@ func (g *Gen) fillDeletion(ev *nostr.Event) {
 	case 0:
 		ev.Tags = append(ev.Tags, nostr.Tag{"k", "30174"})
 	case 1:
-		ev.Tags = append(ev.Tags, nostr.Tag{"k", "1"}, nostr.Tag{"k", fmt.Sprint(pick(g, Kinds[:]))})
+		ev.Tags = append(ev.Tags, nostr.Tag{"k", "1"}, nostr.Tag{"k", fmt.Sprint(pick(g, Kinds))})
 	case 2:
 		ev.Tags = append(ev.Tags, nostr.Tag{"a", "30090:" + ev.PubKey + ":none-" + g.hex()[:6]})
 	case 3:
-		ev.Tags = append(ev.Tags, nostr.Tag{"a", fmt.Sprintf("%d:%s:none-%s", pick(g, Kinds[:]), ev.PubKey, g.hex()[:6])})
+		ev.Tags = append(ev.Tags, nostr.Tag{"a", fmt.Sprintf("%d:%s:none-%s", pick(g, Kinds), ev.PubKey, g.hex()[:6])})
 	case 4:
 		ev.Tags = append(ev.Tags, nostr.Tag{"k", "1"}, nostr.Tag{"k"}, nostr.Tag{"p", g.Person().Pub})
 	}

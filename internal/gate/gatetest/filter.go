@@ -10,7 +10,7 @@ import (
 // events. Most are about one of the events, their lists hold what matches it,
 // what does not, or nothing; limit and search are never set.
 func (g *Gen) Filter(reader []string, events []*nostr.Event) nostr.Filter {
-	about := &nostr.Event{ID: g.hex(), PubKey: g.Person().Pub, Kind: pick(g, Kinds[:])}
+	about := &nostr.Event{ID: g.hex(), PubKey: g.Person().Pub, Kind: pick(g, Kinds)}
 	if len(events) > 0 && g.chance(95) {
 		about = pick(g, events)
 	}
@@ -49,7 +49,7 @@ func (g *Gen) kinds(about *nostr.Event) []int {
 	case n < 70:
 		return []int{about.Kind}
 	}
-	return []int{about.Kind, pick(g, Kinds[:]), pick(g, Kinds[:])}[g.Rand.IntN(2):]
+	return []int{about.Kind, pick(g, Kinds), pick(g, Kinds)}[g.Rand.IntN(2):]
 }
 
 func (g *Gen) ids(about *nostr.Event, events []*nostr.Event) []string {

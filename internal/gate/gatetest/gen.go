@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
 )
 
 // Key is a test identity; its secret follows from the seed.
@@ -28,9 +30,10 @@ const Base = 1_700_000_000
 // Words are what searchable events say; each says one of them.
 var Words = [...]string{"alder", "birch", "cedar", "douglas", "elm"}
 
-// Kinds are the kinds that Event makes and Filter asks for. The last six have
-// no built-in rule. Events of kind 21059 are delivered and not stored.
-var Kinds = [...]int{30174, 30090, 30091, 1059, 21059, 44200, 4, 5, 30078, 1, 7, 30023, 4550, 30500, 10077}
+// Kinds are the kinds that Event makes and Filter asks for: those of the gate's
+// table and some that it does not know. Events of kind 21059 are delivered and
+// not stored.
+var Kinds = append(gate.Kinds(), 1, 7, 30023, 4550, 30500, 10077)
 
 // RuleSets are lists for gate.rules over those kinds.
 var RuleSets = [...][]string{

@@ -70,8 +70,8 @@ func (c *Contract) hold(s *State) Terms {
 
 // decision judges the word of somebody who is no party.
 func (c *Contract) decision(it *Item, imported bool, why []string) []string {
-	held := c.holds(it)
-	if len(held) == 0 {
+	held, who, at := c.holds(it), it.Event.PubKey, int64(it.Event.CreatedAt)
+	if len(held) == 0 || c.last[who] >= at {
 		why = append(why, "invalid")
 	}
 	switch {
@@ -79,6 +79,7 @@ func (c *Contract) decision(it *Item, imported bool, why []string) []string {
 		c.carry(it, held)
 		return nil
 	case imported:
+		c.last[who] = max(c.last[who], at)
 		it.astray, it.taken.Astray = true, true
 		c.place(it, c.decided(it))
 		c.waiting = append(c.waiting, it)
@@ -132,6 +133,7 @@ func (c *Contract) decided(it *Item) pair {
 }
 
 func (c *Contract) carry(it *Item, held []*State) {
+	c.last[it.Event.PubKey] = max(c.last[it.Event.PubKey], int64(it.Event.CreatedAt))
 	if it.thread == nil {
 		c.place(it, c.decided(it))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -32,6 +33,10 @@ func NewCast() Cast {
 // All are everybody.
 func (c Cast) All() []Key {
 	return []Key{c.Poster, c.Rival, c.Worker, c.Second, c.Arbitrator, c.Decider, c.Expirer, c.Stranger}
+}
+
+func (c Cast) knows(pub string) bool {
+	return slices.ContainsFunc(c.All(), func(k Key) bool { return k.Pub == pub })
 }
 
 // Options say what may happen in a play.

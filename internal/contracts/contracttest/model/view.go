@@ -29,6 +29,19 @@ func (v *View) Between(o *View) bool {
 	return same || v.Status == "" && v.Poster == o.Worker && v.Worker == o.Poster
 }
 
+// Name gives the parties of a view that a relay showed their keys where something else
+// stands for one who has vanished.
+func (r *Relay) Name(got, want *View) {
+	if got == nil || want == nil {
+		return
+	}
+	for _, of := range [][2]*string{{&got.Poster, &want.Poster}, {&got.Worker, &want.Worker}} {
+		if _, gone := r.vanished[*of[1]]; gone && len(*of[0]) == 64 && !NewCast().knows(*of[0]) {
+			*of[0] = *of[1]
+		}
+	}
+}
+
 // Line is what is compared of an item: for those who read the whole thread its number,
 // its arrival and whether it was withdrawn; for others that it is there.
 func Line(whole bool, n, received int64, id, withdrawn string) string {
@@ -208,23 +221,20 @@ func (r *Relay) fill(v *View, c *Contract, s *State) {
 	}
 }
 
-// mover is what the author of a move is: of a decision the one who was agreed on, or
-// the expirer of an offer.
+// mover is what the author of a move is: of a decision the arbitrator, or the expirer
+// or the decider that the poster has named.
 func (c *Contract) mover(s *State, it *Item) string {
-	agreed := c.Agreed(s.Poster, s.Worker)
 	switch who := it.Event.PubKey; {
 	case who == s.Poster:
 		return "poster"
-	case who == s.Worker:
+	case who == s.Worker || !it.decides():
 		return "worker"
-	case who == agreed.Arbitrator:
-		return "arbitrator"
-	case it.status == "expired" && (len(it.keys) == 1 || who == agreed.Expirer):
+	case it.status == "expired":
 		return "deadline"
-	case who == agreed.Decider:
-		return "operator"
+	case who == c.Agreed(s.Poster, s.Worker).Arbitrator:
+		return "arbitrator"
 	}
-	return ""
+	return "operator"
 }
 
 func (it *Item) gap() string {
