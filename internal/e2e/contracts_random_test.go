@@ -348,7 +348,9 @@ func (p *contractPlay) export(ids []string) {
 			if want.Status != "" && (report.Status != want.Status || report.Poster != want.Poster || report.Worker != want.Worker) {
 				p.t.Errorf("the export of %s by %s says %+v, want %+v", id, k.Name, report, want)
 			}
-			p.wantExported(dir, want)
+			if want.Role != "arbitrator" { // whose sealed entries are listed apart, which verify compares with the order
+				p.wantExported(dir, want)
+			}
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (p *Play) open(pl *plot) *nostr.Event {
 	return p.state(pl, pl.poster, p.when(pl, pl.poster), "open", "", pl.terms, to.Pub)
 }
 
-// some leaves out terms, now and then.
+// some leaves out terms now and then, or names somebody else.
 func (p *Play) some(t Terms) Terms {
 	for _, key := range []*string{&t.Arbitrator, &t.Decider, &t.Expirer} {
 		if p.one(6) {
@@ -98,6 +98,9 @@ func (p *Play) some(t Terms) Terms {
 	}
 	if p.one(6) {
 		t.Deadline = 0
+	}
+	if p.one(6) {
+		t.Arbitrator = p.Stranger.Pub
 	}
 	return t
 }
@@ -245,7 +248,7 @@ func (p *Play) imported(pl *plot) *nostr.Event {
 		}
 		return nil
 	case p.one(3) && c.Agreed(s.Poster, s.Worker).Arbitrator == p.Arbitrator.Pub:
-		return p.decides(pl, p.Arbitrator, p.Now, "completed", "disputed", s.Poster, s.Worker)
+		return p.state(pl, p.Arbitrator, p.Now, "completed", "disputed", Terms{}, s.Poster, s.Worker)
 	}
 	move := pick(p, [2]string{"submitted", "completed"}, [2]string{"disputed", "cancelled"}, [2]string{"submitted", "disputed"}, [2]string{"disputed", "completed"})
 	k, to := p.byPub(s.Poster), s.Worker

@@ -119,17 +119,23 @@ func (c *Contract) allows(it *Item, s *State) bool {
 	return s.Status == "disputed" && (it.status == "completed" || it.status == "cancelled") && (who == t.Arbitrator || who == t.Decider)
 }
 
-// decided is the pair that a decision is about.
+// decided is the pair that a decision is about, if the poster has named its author; what
+// others say is a matter between them and whom they say it to.
 func (c *Contract) decided(it *Item) pair {
+	who := it.Event.PubKey
 	if len(it.keys) == 2 {
-		return pairOf(it.keys[0], it.keys[1])
+		t := c.Offered(it.keys[0], it.keys[1])
+		if it.status == "expired" && who == t.Expirer || it.status != "expired" && (who == t.Arbitrator || who == t.Decider) {
+			return pairOf(it.keys[0], it.keys[1])
+		}
+		return pairOf(who, it.to())
 	}
 	for _, s := range c.of(it.to()) {
-		if c.Offered(s.Poster, s.Worker).Expirer == it.Event.PubKey {
+		if c.Offered(s.Poster, s.Worker).Expirer == who {
 			return pairOf(s.Poster, s.Worker)
 		}
 	}
-	return pairOf(it.Event.PubKey, it.to())
+	return pairOf(who, it.to())
 }
 
 func (c *Contract) carry(it *Item, held []*State) {
