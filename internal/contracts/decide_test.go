@@ -340,6 +340,25 @@ func TestWhoMadeEachMove(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreToldOnce: one that came by import before other moves stands where it came, and not again as the relay's word.
+func TestDecisionsAreToldOnce(t *testing.T) {
+	w := newWorld(t)
+	terms := w.agreement(w.clock.Now().Add(time.Hour).Unix())
+	all := []*nostr.Event{w.saysAs(anna, contractID, niptemp.Open, "", []string{will.Pub}, terms...),
+		w.saysAs(will, contractID, niptemp.Accepted, niptemp.Open, []string{anna.Pub}, terms...),
+		w.saysAs(anna, contractID, niptemp.Disputed, niptemp.Accepted, []string{will.Pub}),
+		w.saysAs(arby, contractID, niptemp.Completed, niptemp.Disputed, []string{anna.Pub, will.Pub})}
+	for _, i := range []int{0, 3, 2, 1} {
+		if r := w.store.Put(t.Context(), all[i], store.PutOptions{Import: true}); !r.Outcome.OK() && r.Outcome != store.Stale {
+			t.Fatal(r)
+		}
+	}
+	page := must[TransitionPage](t)(w.Transitions(t.Context(), holder(anna), contractID, TransitionQuery{}))
+	if page.Total != 4 || len(page.Transitions) != 4 || must[Contract](t)(w.Get(t.Context(), holder(anna), contractID)).Status != niptemp.Completed {
+		t.Errorf("%d moves: %s", page.Total, tellMoves(page.Transitions))
+	}
+}
+
 // TestArbitratorVanishes: what is left of his decision is that there was one.
 func TestArbitratorVanishes(t *testing.T) {
 	w := newWorld(t)

@@ -387,6 +387,9 @@ func (p *play) wantSame(b *play, id, how string, astray bool) {
 		if g, w := bare(got.Entries), bare(want.Entries); !slices.Equal(g, w) {
 			p.t.Errorf("%s, %s reads of %s\n%q, want\n%q", how, k.Name, id, g, w)
 		}
+		if told := func(line string) bool { return strings.HasPrefix(line, model.LocalMove) }; !want.Local && slices.ContainsFunc(got.Moves, told) {
+			p.t.Errorf("%s, %s is told of %s, %q, that its relay alone decided", how, k.Name, id, got.Moves)
+		}
 		if g, w := bare(got.Moves), bare(want.Moves); !slices.Equal(g, w) && (astray || !want.Astray) {
 			p.t.Errorf("%s, %s reads the moves of %s\n%q, want\n%q", how, k.Name, id, g, w)
 		}

@@ -199,6 +199,8 @@ func (l playedLine) line() string {
 		id = *l.EventID
 	case l.ID != "":
 		id = l.ID
+	case id == "":
+		return model.LocalMove
 	}
 	if l.N == nil {
 		return model.Line(false, 0, 0, id, "")
@@ -413,7 +415,10 @@ func (p *contractPlay) wantSame(b *contractPlay, ids []string, how string, moves
 
 func bareLines(lines []string) (out []string) {
 	for _, line := range lines {
-		out = append(out, model.Bare(line))
+		if !strings.HasPrefix(line, model.LocalMove) {
+			line = model.Bare(line)
+		}
+		out = append(out, line)
 	}
 	slices.Sort(out)
 	return out
