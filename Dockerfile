@@ -6,7 +6,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN make build VERSION=$VERSION && install -d -m 0700 /data
+RUN make product VERSION=$VERSION && install -d -m 0700 /data
 
 # glibc and nothing else: no shell, no package manager.
 FROM gcr.io/distroless/base-debian12:nonroot

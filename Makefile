@@ -10,9 +10,12 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build test portable peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product test load lines portable peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
-build: ## the programs, into bin/
+build: product ## the programs, into bin/
+	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
+
+product: ## engramd and engramctl, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
 
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
@@ -25,6 +28,9 @@ test: ## everything but what takes many minutes
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./... && \
 	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
+
+load: ## the tests of engram-load, a module of its own
+	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
 # engramd does not. Its tests run without cgo beside a relay that is built with it.
@@ -64,8 +70,12 @@ interop: build interop-deps ## JavaScript clients that share no code with ours; 
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
-	$(GO) vet ./...
-	$(GO) vet $(GOTAGS) ./...
+	@set -e; for module in . cmd/engram-load; do \
+		echo "vet $$module"; (cd $$module && $(GO) vet ./... && $(GO) vet $(GOTAGS) ./...); \
+	done
+
+lines: ## how much of what there is
+	@$(GO) run ./internal/layout/sizes
 
 fuzz: ## every fuzz target for FUZZTIME, two side by side
 	TAGS="$(TAGS)" .ci/fuzz $(FUZZTIME)
@@ -86,6 +96,7 @@ bench: build peers ## engramd beside its peers, and docs/benchmarks.md from it (
 
 microbench: ## go test -bench of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
+	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
 soak: ## crash rounds, the largest answers, random contracts and writers with one base, at full length
 	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session|RandomContracts' ./internal/e2e

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/load/bench"
+	"engramd/cmd/engram-load/internal/bench"
 )
 
 // benchCommand is `engram-load bench`.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/cmd/engram-load/internal/load"
 	"engramd/internal/bridge/bridgetest"
-	"engramd/internal/load"
 )
 
 // command runs a command line and returns its exit code and output.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // prepareCommand is `engram-load prepare`.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"engramd/internal/load/bench"
-	"engramd/internal/load/report"
+	"engramd/cmd/engram-load/internal/bench"
+	"engramd/cmd/engram-load/internal/report"
 )
 
 // reportCommand is `engram-load report`.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // Exit codes.

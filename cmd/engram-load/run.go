@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/load"
+	"engramd/cmd/engram-load/internal/load"
 )
 
 // runCommand is `engram-load run`.

@@ -37,6 +37,25 @@ func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, li
 	return do(ctx, c.Approvals())
 }
 
+// approvalCommand makes a command that changes the list by the one agent it names,
+// and prints what that is then.
+func (a *app) approvalCommand(c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
+	c.Args = arguments("PUBKEY")
+	return a.command(c, func(ctx context.Context, args []string) error {
+		agent, err := agentArgument(args[0])
+		if err != nil {
+			return err
+		}
+		return a.withApprovals(ctx, func(ctx context.Context, list *client.Approvals) error {
+			status, err := change(list, ctx, agent)
+			if err := a.reportWith(status, explained(err), approvalsRemedy); err != nil {
+				return err
+			}
+			return a.print("%s  %s\n", npub(agent), then)
+		})
+	})
+}
+
 // agentArgument reads an agent's public key from the command line.
 func agentArgument(arg string) (string, error) {
 	key, err := publicKey("agent", "the command line", arg)

@@ -71,15 +71,9 @@ func secretFlag(c *cobra.Command, to *bool) {
 
 // guard refuses a text with a secret in it that is not there already, unless that is allowed.
 func guard(allow bool) func(old, text string) error {
-	if allow {
-		return nil
-	}
-	return func(old, text string) error {
-		if err := secrets.CheckChange(old, text); err != nil {
-			return usagef("%w: what is remembered is signed and cannot be redacted later; --allow-secret writes it all the same", err)
-		}
-		return nil
-	}
+	return secrets.Guard(allow, func(err error) error {
+		return usagef("%w: what is remembered is signed and cannot be redacted later; --allow-secret writes it all the same", err)
+	})
 }
 
 // formatFlag is --format with its words, of which the first is the default.

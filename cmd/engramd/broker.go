@@ -4,20 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/config"
 	"engramd/internal/events"
-)
-
-// Kinds of events by which an agent changes its memory.
-const (
-	kindEngram   = 30174
-	kindDeletion = 5
-	kindVanish   = 62
 )
 
 // brokerGrace bounds how long the end of the daemon waits for the events broker.
@@ -68,24 +60,9 @@ func brokerOption(err error) string {
 // wrote tells of a write to an agent's memory. It runs after the commit, off the
 // writer, in the order of the commits.
 func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
-	if c.mutations.Load() && mutates(ev) {
+	if c.mutations.Load() && events.ChangesMemory(ev) {
 		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))
 	}
-}
-
-// mutates reports whether an event changes its author's memory.
-func mutates(ev *nostr.Event) bool {
-	switch ev.Kind {
-	case kindEngram, kindVanish:
-		return true
-	case kindDeletion:
-		for _, tag := range ev.Tags {
-			if len(tag) > 1 && (tag[0] == "k" && tag[1] == "30174" || tag[0] == "a" && strings.HasPrefix(tag[1], "30174:")) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (c *serveCommand) closeBroker() {

@@ -2,27 +2,28 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"engramd/internal/admin"
 	"engramd/internal/config"
+	"engramd/internal/control"
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // deleteCommand is `engramd delete`: what filters match goes for good.
 type deleteCommand struct {
 	*Main
 	cfg     *config.Config
-	filters filterFlags
+	filters admin.Filters
 	yes     bool
 }
 
@@ -34,24 +35,11 @@ func (c *deleteCommand) ParseFlags(args []string) (err error) {
 	if _, err = o.parse(args, 0); err != nil {
 		return err
 	}
-	if err := c.filters.name(); err != nil {
+	if err := c.filters.Named(); err != nil {
 		return usageError{err}
 	}
 	c.cfg, err = o.load(c.Env)
 	return err
-}
-
-// name wants filters that say what is meant: one without conditions is more likely a variable that was empty.
-func (f filterFlags) name() error {
-	if len(f.list) == 0 {
-		return errors.New(`--filter is missing, such as --filter '{"kinds":[1],"until":1700000000}'`)
-	}
-	for _, filter := range f.list {
-		if filter.IDs == nil && filter.Kinds == nil && filter.Authors == nil && filter.Since == nil && filter.Until == nil && len(filter.Tags) == 0 {
-			return errors.New("--filter: an empty filter matches everything; name kinds, authors, ids, tags or times")
-		}
-	}
-	return nil
 }
 
 // Run counts, or removes through the daemon that holds the folder, or in its place.
@@ -61,7 +49,7 @@ func (c *deleteCommand) Run(ctx context.Context) error {
 		return c.count(ctx)
 	}
 	done, err := c.remove(ctx)
-	if total(done) > 0 || err == nil {
+	if admin.Total(done) > 0 || err == nil {
 		if printErr := printRemoval(c.Stdout, done, "removed"); printErr != nil && err == nil {
 			err = printErr
 		}
@@ -79,11 +67,11 @@ func (c *deleteCommand) count(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	found, err := s.CountMatching(ctx, gate.Operator(), c.filters.list)
+	found, err := s.CountMatching(ctx, gate.Operator(), c.filters.List())
 	if err != nil {
 		return err
 	}
-	if err := printRemoval(c.Stdout, found, "to remove"); err != nil || total(found) == 0 {
+	if err := printRemoval(c.Stdout, found, "to remove"); err != nil || admin.Total(found) == 0 {
 		return err
 	}
 	_, err = fmt.Fprintln(c.Stdout, "nothing was changed; --yes removes it for good")
@@ -94,9 +82,9 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 	if err := databaseThere(c.cfg); err != nil {
 		return done, err
 	}
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
-		result, askErr := askDaemon(ctx, c.cfg.Data, request{Command: "delete", Filters: &c.filters})
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
+		result, askErr := control.Ask(ctx, c.cfg.Data, orderDelete, deleteArgs{&c.filters})
 		if askErr != nil {
 			return done, fmt.Errorf("%w: %w", err, askErr)
 		}
@@ -111,41 +99,31 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 		return done, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return remove(ctx, s, c.filters)
+	return remove(ctx, s, &c.filters)
 }
 
-// remove removes what filters match and writes to the audit table that it began, and how it ended.
-func remove(ctx context.Context, s *store.Store, filters filterFlags) (store.Removal, error) {
-	if err := filters.name(); err != nil {
-		return store.Removal{}, err
-	}
-	text, err := json.Marshal(filters)
-	if err != nil {
-		return store.Removal{}, err
-	}
-	params := string(text)
-	// No key has called: it is the operator, at the machine.
-	line := store.AdminCall{Key: store.AdminOperator, Auth: store.AdminOperator, Method: "delete", Params: &params, Digest: sha256.Sum256(text), Outcome: "begun"}
-	if err := s.Administer(ctx, nil, line); err != nil {
-		return store.Removal{}, err
-	}
-	done, err := s.RemoveMatching(ctx, gate.Operator(), filters.list)
-	line.Outcome, line.Detail = "ok", strconv.FormatInt(total(done), 10)+" removed"
-	if err != nil {
-		line.Outcome = "error"
-	}
-	// How it ended is written down also for a command that did not wait.
-	recorded := s.Administer(context.WithoutCancel(ctx), nil, line)
-	return done, errors.Join(err, recorded)
+// orderDelete is the order of this command to a running daemon.
+const orderDelete = "delete"
+
+// deleteArgs are those of orderDelete.
+type deleteArgs struct {
+	Filters *admin.Filters `json:"filters,omitempty"`
 }
 
-func total(r store.Removal) (n int64) {
-	for _, counts := range []map[int]int64{r.Events, r.Versions, r.Quarantined} {
-		for _, c := range counts {
-			n += c
+// deleteOrders let the command remove events beside clients.
+func (c *serveCommand) deleteOrders() []control.Order {
+	return []control.Order{control.NewOrder(orderDelete, func(ctx context.Context, args deleteArgs) (any, error) {
+		if args.Filters == nil {
+			return nil, errors.New("nothing to delete was named")
 		}
-	}
-	return n
+		done, err := remove(ctx, c.store, args.Filters)
+		c.log.Info("delete", "removed", admin.Total(done), "complete", err == nil)
+		return done, err
+	})}
+}
+
+func remove(ctx context.Context, s *sqlite.Store, filters *admin.Filters) (store.Removal, error) {
+	return admin.Remove(ctx, s, gate.Operator(), filters)
 }
 
 // printRemoval prints how many of which kinds, and nothing of what they say.
@@ -166,7 +144,7 @@ func printRemoval(out io.Writer, r store.Removal, what string) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(out, "%d %s\n", total(r), what); err != nil || len(r.Spared) == 0 {
+	if _, err := fmt.Fprintf(out, "%d %s\n", admin.Total(r), what); err != nil || len(r.Spared) == 0 {
 		return err
 	}
 	var spared []string

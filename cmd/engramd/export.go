@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"engramd/internal/admin"
 	"engramd/internal/config"
 	"engramd/internal/gate"
 )
@@ -16,7 +17,7 @@ type exportCommand struct {
 	*Main
 	cfg     *config.Config
 	history bool
-	filters filterFlags
+	filters admin.Filters
 }
 
 // ParseFlags reads the command line and the configuration.
@@ -41,7 +42,7 @@ func (c *exportCommand) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	out := bufio.NewWriterSize(c.Stdout, 1<<20)
 	n := 0
-	err = s.Export(ctx, gate.Operator(), c.history, c.filters.list, func(json []byte) error {
+	err = s.Export(ctx, gate.Operator(), c.history, c.filters.List(), func(json []byte) error {
 		n++
 		if _, err := out.Write(json); err != nil {
 			return err

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/control"
+	"engramd/internal/importer"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
@@ -70,20 +72,20 @@ func (c *importCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *importCommand) importEvents(ctx context.Context, p replacing) (tally, error) {
-	if err := store.PrepareDir(c.cfg.Data); err != nil {
-		return tally{}, err
+func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) (importer.Tally, error) {
+	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
+		return importer.Tally{}, err
 	}
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
-		t, sendErr := importThroughDaemon(ctx, c.cfg.Data, c.replace, c.in, p)
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
+		t, sendErr := control.Import(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
 		}
 		return t, nil
 	}
 	if err != nil {
-		return tally{}, err
+		return importer.Tally{}, err
 	}
 	t, err := c.importHere(ctx, p)
 	return t, errors.Join(err, lock.Unlock())
@@ -94,7 +96,7 @@ func (c *importCommand) importEvents(ctx context.Context, p replacing) (tally, e
 const importBatch = 8192
 
 // importHere opens the database, which nobody else has open.
-func (c *importCommand) importHere(ctx context.Context, p replacing) (t tally, err error) {
+func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t importer.Tally, err error) {
 	judge, err := judgeOf(c.cfg)
 	if err != nil {
 		return t, err
@@ -104,9 +106,9 @@ func (c *importCommand) importHere(ctx context.Context, p replacing) (t tally, e
 		return t, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	im := newImporter(s, judge)
+	im := importer.New(s, judge)
 	if !c.replace {
-		return im.run(ctx, c.in, p)
+		return im.Run(ctx, c.in, p)
 	}
 	service := &snapshotCommand{Main: c.Main, cfg: c.cfg, store: s}
 	snapshots, err := service.service(ctx, judge)
@@ -117,28 +119,28 @@ func (c *importCommand) importHere(ctx context.Context, p replacing) (t tally, e
 		service.store = nil // it is closed here, last
 		err = errors.Join(err, service.Close())
 	}()
-	return (&replacer{importer: im, snapshots: snapshots, dir: c.cfg.Data}).run(ctx, c.in, p)
+	return (&importer.Replacer{Importer: im, Snapshots: snapshots, Dir: c.cfg.Data}).Run(ctx, c.in, p)
 }
 
 // openAlone opens the database for writing in place of a daemon. The caller has
 // locked the folder.
-func openAlone(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, store.Options{
-		Path: store.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
+	return sqlite.Open(ctx, sqlite.Options{
+		Path: sqlite.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
 	})
 }
 
-// judgeOf is newJudge without a daemon.
+// judgeOf makes the rules of imports without a daemon.
 func judgeOf(cfg *config.Config) (policy.Hook, error) {
 	names, err := namesOf(cfg)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return newJudge(names, policyOptions(cfg, names, nil))
+	return importer.NewJudge(names, policyOptions(cfg, names, nil))
 }
 
 // namesOf are the relay's own names, as `serve` would have them with this
@@ -170,12 +172,14 @@ type printer struct {
 	last  time.Time
 }
 
-func (p *printer) skip(s skipped) error {
+// Skip prints a line that is skipped.
+func (p *printer) Skip(s importer.Skipped) error {
 	_, err := fmt.Fprintf(p.out, "line %d: skipped: %s\n", s.Line, s.Reason)
 	return err
 }
 
-func (p *printer) agent(a replacedAgent) error {
+// Agent prints what became of an agent.
+func (p *printer) Agent(a importer.ReplacedAgent) error {
 	if a.HeldBack != "" {
 		_, err := fmt.Fprintf(p.out, "agent %s: held back, nothing was switched: %s\n", a.Agent, a.HeldBack)
 		return err
@@ -187,7 +191,8 @@ func (p *printer) agent(a replacedAgent) error {
 	return nil
 }
 
-func (p *printer) tick(t tally) error {
+// Tick prints how far it is.
+func (p *printer) Tick(t importer.Tally) error {
 	if p.last.IsZero() {
 		p.last = time.Now()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/importer"
 	"engramd/internal/snapshot/operator"
 )
 
@@ -21,7 +22,7 @@ type keeper struct {
 // openSnapshots makes the service for the control socket, the management API and
 // the daemon itself.
 func (c *serveCommand) openSnapshots() (err error) {
-	if c.judge, err = newJudge(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
+	if c.judge, err = importer.NewJudge(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
 		return usageError{err}
 	}
 	settings, err := snapshotSettings(c.cfg)

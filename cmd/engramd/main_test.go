@@ -15,6 +15,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/metrics"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // stubborn is a command that ends when it is told to.
@@ -100,9 +101,9 @@ func TestMetricsKnowEveryLabel(t *testing.T) {
 		m.EventDone("open", o.String())
 	}
 	for _, s := range gate.Surfaces() {
-		m.GateDecision(s.String(), gate.RuleWildcard, gate.PrefixRestricted)
+		m.GateDecision(s.String(), gate.RuleWildcard, nip01.PrefixRestricted)
 	}
-	m.GateDecision("live", gate.RuleWildcard, gate.PrefixAuthRequired)
+	m.GateDecision("live", gate.RuleWildcard, nip01.PrefixAuthRequired)
 	for _, name := range admin.Methods() {
 		for _, outcome := range []string{"ok", "invalid", "restricted", "error"} {
 			m.AdminCall(name, outcome)

@@ -8,7 +8,8 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/vault"
-	"engramd/internal/store"
+	"engramd/internal/control"
+	"engramd/internal/store/sqlite"
 )
 
 // masterKeyCommand is `engramd master-key rotate`.
@@ -45,21 +46,21 @@ func (c *masterKeyCommand) ParseFlags(args []string) (err error) {
 const orderRotateMaster = "master-key rotate"
 
 // masterKeyOrders let the command change the key of the running relay.
-func (c *serveCommand) masterKeyOrders() []serviceOrder {
-	return []serviceOrder{{orderRotateMaster, func(ctx context.Context, _ request) (any, error) {
-		done, err := c.vault.Rotate(context.WithoutCancel(ctx), identity.Register{Store: c.store})
+func (c *serveCommand) masterKeyOrders() []control.Order {
+	return []control.Order{control.NewOrder(orderRotateMaster, func(ctx context.Context, _ struct{}) (any, error) {
+		done, err := c.vault.Rotate(context.WithoutCancel(ctx), identity.Register{Sealed: c.store})
 		if err == nil {
 			c.log.Info("the master key was changed: keep a copy of the new one with the backups", "master_key", c.vault.Source(), "sealed", done.Sealed)
 		}
 		return done, err
-	}}}
+	})}
 }
 
 // Run changes the key, by the running daemon or here.
 func (c *masterKeyCommand) Run(ctx context.Context) error {
 	private()
 	var done vault.Rotated
-	err := order(ctx, c.cfg, request{Command: orderRotateMaster}, &done, func(s *store.Store) (err error) {
+	err := order(ctx, c.cfg, orderRotateMaster, nil, &done, func(s *sqlite.Store) (err error) {
 		known, err := s.RelayKeys(ctx)
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func (c *masterKeyCommand) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		done, err = v.Rotate(ctx, identity.Register{Store: s})
+		done, err = v.Rotate(ctx, identity.Register{Sealed: s})
 		return err
 	})
 	if err != nil {

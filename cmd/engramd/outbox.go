@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/control"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // outboxCommand is `engramd outbox ls|drop`.
@@ -117,23 +119,28 @@ func (c *outboxCommand) list(ctx context.Context) (err error) {
 // orderOutboxDrop is the order of this command to a running daemon.
 const orderOutboxDrop = "outbox drop"
 
+// dropArgs are those of orderOutboxDrop.
+type dropArgs struct {
+	Relay string `json:"name,omitempty"`
+}
+
 // dropped is the result of orderOutboxDrop.
 type dropped struct {
 	Events int64 `json:"events"`
 }
 
 // outboxOrders let commands change what waits.
-func (c *serveCommand) outboxOrders() []serviceOrder {
-	return []serviceOrder{{orderOutboxDrop, func(ctx context.Context, req request) (any, error) {
-		n, err := c.outbox.Drop(ctx, req.Name)
-		c.log.Info("what waited for a further relay was given up by command", "relay", req.Name, "events", n)
+func (c *serveCommand) outboxOrders() []control.Order {
+	return []control.Order{control.NewOrder(orderOutboxDrop, func(ctx context.Context, args dropArgs) (any, error) {
+		n, err := c.outbox.Drop(ctx, args.Relay)
+		c.log.Info("what waited for a further relay was given up by command", "relay", args.Relay, "events", n)
 		return dropped{n}, err
-	}}}
+	})}
 }
 
 func (c *outboxCommand) drop(ctx context.Context) error {
 	var done dropped
-	err := order(ctx, c.cfg, request{Command: orderOutboxDrop, Name: c.relay}, &done, func(s *store.Store) (err error) {
+	err := order(ctx, c.cfg, orderOutboxDrop, dropArgs{c.relay}, &done, func(s *sqlite.Store) (err error) {
 		done.Events, err = s.OutboxForget(ctx, c.relay)
 		return err
 	})

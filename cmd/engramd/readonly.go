@@ -8,29 +8,29 @@ import (
 	"os"
 
 	"engramd/internal/config"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // openBeside opens the database for reading, whether a daemon runs or not. One
 // of an older version is refused.
-func openBeside(ctx context.Context, cfg *config.Config) (*store.Store, error) {
-	return openReading(ctx, cfg, func(*store.Options) {})
+func openBeside(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+	return openReading(ctx, cfg, func(*sqlite.Options) {})
 }
 
 // openAnyVersion does the same, and reads a database of an older version on a
 // copy that it brings up to date. It says so on out.
-func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*store.Store, error) {
+func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sqlite.Store, error) {
 	private()
-	scratch, err := store.TempDir(cfg.Data)
+	scratch, err := sqlite.TempDir(cfg.Data)
 	if err != nil {
 		return nil, err
 	}
-	s, err := openReading(ctx, cfg, func(o *store.Options) { o.Scratch = scratch })
+	s, err := openReading(ctx, cfg, func(o *sqlite.Options) { o.Scratch = scratch })
 	if err != nil {
 		return nil, err
 	}
 	if version, older := s.Older(); older {
-		latest, err := store.Latest()
+		latest, err := sqlite.Latest()
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -39,7 +39,7 @@ func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*st
 	return s, nil
 }
 
-func openReading(ctx context.Context, cfg *config.Config, change func(*store.Options)) (*store.Store, error) {
+func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Options)) (*sqlite.Store, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
@@ -49,14 +49,14 @@ func openReading(ctx context.Context, cfg *config.Config, change func(*store.Opt
 	if err := databaseThere(cfg); err != nil {
 		return nil, err
 	}
-	o := store.Options{Path: store.File(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	o := sqlite.Options{Path: sqlite.File(cfg.Data), Table: table, ReadOnly: true, Live: live}
 	change(&o)
-	return store.Open(ctx, o)
+	return sqlite.Open(ctx, o)
 }
 
 // databaseThere keeps commands that need a database from making one.
 func databaseThere(cfg *config.Config) error {
-	_, err := os.Stat(store.File(cfg.Data))
+	_, err := os.Stat(sqlite.File(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
 	}

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/control"
 	"engramd/internal/relaykey"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -87,31 +88,37 @@ const (
 	orderRevoke = "relay-key revoke"
 )
 
+// keyArgs are those of this command's orders.
+type keyArgs struct {
+	Key    string `json:"name,omitempty"`   // of orderRevoke
+	Revoke bool   `json:"revoke,omitempty"` // of orderRotate
+}
+
 // keyOrders let commands change the key of the running relay.
-func (c *serveCommand) keyOrders() []serviceOrder {
-	return []serviceOrder{
-		{orderRotate, func(ctx context.Context, req request) (any, error) {
-			done, err := c.keys.Rotate(context.WithoutCancel(ctx), req.Revoke)
+func (c *serveCommand) keyOrders() []control.Order {
+	return []control.Order{
+		control.NewOrder(orderRotate, func(ctx context.Context, args keyArgs) (any, error) {
+			done, err := c.keys.Rotate(context.WithoutCancel(ctx), args.Revoke)
 			if done.New != "" {
 				c.outbox.SetIdentity(identityOf(c.keys.Key()))
 				c.log.Info("the relay has another identity key: keep a copy of it with the backups", "relay_key", c.keys.Source())
 			}
 			return done, err
-		}},
-		{orderRevoke, func(ctx context.Context, req request) (any, error) {
-			return relaykey.Change{}, c.keys.Revoke(ctx, req.Name)
-		}},
+		}),
+		control.NewOrder(orderRevoke, func(ctx context.Context, args keyArgs) (any, error) {
+			return relaykey.Change{}, c.keys.Revoke(ctx, args.Key)
+		}),
 	}
 }
 
 // change rotates or revokes, by the running daemon or here.
 func (c *relayKeyCommand) change(ctx context.Context) error {
-	req := request{Command: orderRotate, Revoke: c.revoke}
+	what, args := orderRotate, keyArgs{Revoke: c.revoke}
 	if c.verb == "revoke" {
-		req = request{Command: orderRevoke, Name: c.key}
+		what, args = orderRevoke, keyArgs{Key: c.key}
 	}
 	var done relaykey.Change
-	err := order(ctx, c.cfg, req, &done, func(s *store.Store) error {
+	err := order(ctx, c.cfg, what, args, &done, func(s *sqlite.Store) error {
 		keys, err := relaykey.Open(ctx, relayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:
@@ -130,8 +137,8 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 
 // adopt makes what is in the file or the variable the relay's key.
 func (c *relayKeyCommand) adopt(ctx context.Context) error {
-	lock, err := store.Lock(c.cfg.Data)
-	if errors.Is(err, store.ErrLocked) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		return fmt.Errorf("%w: stop it first, or use engramd relay-key rotate", err)
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/policy"
 	"engramd/internal/relay"
 	"engramd/internal/replay"
+	"engramd/internal/snapshot/managed"
 )
 
 // This file puts into force what the configuration and the management API
@@ -101,7 +102,7 @@ func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed{c.snapshots, time.After}, Log: c.log, Metrics: c.metrics})
+	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,9 @@ import (
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/outbox"
 	"engramd/internal/contracts/vault"
+	"engramd/internal/control"
 	"engramd/internal/events"
+	"engramd/internal/importer"
 	"engramd/internal/memory"
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
@@ -33,7 +35,7 @@ import (
 	"engramd/internal/session"
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 	"engramd/internal/trace"
 )
 
@@ -47,13 +49,13 @@ type serveCommand struct {
 	level   slog.LevelVar
 	log     *slog.Logger
 
-	lock     *store.DirLock
+	lock     *sqlite.DirLock
 	listener net.Listener // websocket and HTTP
 	scrape   net.Listener // metrics; nil when off
 	metrics  *metrics.Metrics
 	memory   *memory.Watch
 	tags     *trace.Tags // how keys are named in the log and in `engramd status`
-	store    *store.Store
+	store    *sqlite.Store
 	relay    *relay.Relay
 	policy   policy.Live
 	program  program.Live // asked after the policy
@@ -74,7 +76,7 @@ type serveCommand struct {
 	used     *replay.Memory
 	sessions *session.Server
 	bridge   *bridge.Handler
-	control  *control
+	control  *control.Server
 	servers  []*http.Server
 	events   *events.Publisher // nil without a broker
 	judge    policy.Hook       // of what imports and restores bring
@@ -133,7 +135,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
-	share.Beside(store.ThreadsInC(c.cfg.Store.Readers))
+	share.Beside(sqlite.ThreadsInC(c.cfg.Store.Readers))
 	c.memory = memory.New(c.cfg.Limits.Memory, memory.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
 	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
@@ -145,7 +147,10 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	if err := c.openRelay(ctx); err != nil {
 		return err
 	}
-	if c.control, err = startControl(ctx, c.cfg.Data, newImporter(c.store, c.judge), c.snapshots, c.log, slices.Concat(c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders())...); err != nil {
+	if c.control, err = control.Listen(ctx, control.Options{
+		Dir: c.cfg.Data, Importer: importer.New(c.store, c.judge), Snapshots: c.snapshots, Log: c.log,
+		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders()),
+	}); err != nil {
 		return err
 	}
 	c.openSurfaces()
@@ -155,13 +160,13 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 }
 
 func (c *serveCommand) openFolder() (err error) {
-	if err = store.PrepareDir(c.cfg.Data); err != nil {
+	if err = sqlite.PrepareDir(c.cfg.Data); err != nil {
 		return err
 	}
-	if c.lock, err = store.Lock(c.cfg.Data); err != nil {
+	if c.lock, err = sqlite.Lock(c.cfg.Data); err != nil {
 		return err
 	}
-	return store.SweepScratch(c.cfg.Data)
+	return sqlite.SweepScratch(c.cfg.Data)
 }
 
 // listen takes the ports before the database is opened: with port 0, the
@@ -208,8 +213,8 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.store, err = store.Open(ctx, store.Options{
-		Path: store.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
+	c.store, err = sqlite.Open(ctx, sqlite.Options{
+		Path: sqlite.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
 		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"engramd/internal/relaykey"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
 
 // snapshotCommand is `engramd snapshot VERB`.
@@ -28,7 +28,7 @@ type snapshotCommand struct {
 	operands []string
 	given    snapshotFlags
 	cfg      *config.Config
-	store    *store.Store      // nil unless the verb opened it
+	store    *sqlite.Store     // nil unless the verb opened it
 	events   *events.Publisher // nil without a broker
 	unsigned error             // why the relay's key does not sign
 }
@@ -157,8 +157,9 @@ func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*o
 		}
 	}
 	o := snapshotOptions(c.cfg, settings)
-	o.Store, o.Judge, o.Events, o.Process = c.store, judge, c.events, "that is this command"
+	o.Judge, o.Events, o.Process = judge, c.events, "that is this command"
 	if c.store != nil {
+		o.Store = c.store
 		ring, err := relaykey.Beside(ctx, relayKeyOptions(c.cfg, c.Env), c.store)
 		if o.Trusted = ring.Trusted; err == nil {
 			o.Sign = ring.Sign

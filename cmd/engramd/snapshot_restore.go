@@ -11,35 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"engramd/internal/control"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 )
-
-// restoreOrder is a restore as the daemon is asked for it. Paths are absolute. It
-// holds no key: the daemon reads the identity file itself.
-type restoreOrder struct {
-	Tenant   string        `json:"tenant"`
-	Agent    string        `json:"agent"`
-	ID       string        `json:"id,omitempty"`
-	Path     string        `json:"path,omitempty"`
-	Identity string        `json:"identity,omitempty"`
-	Mode     snapshot.Mode `json:"mode"`
-	NoPre    bool          `json:"no_pre_snapshot,omitempty"`
-	Trusted  []string      `json:"trusted,omitempty"`
-	Unsigned bool          `json:"allow_unsigned,omitempty"`
-	Empty    bool          `json:"allow_empty,omitempty"`
-}
-
-// request reads the identity file.
-func (o *restoreOrder) request() (q operator.RestoreRequest, err error) {
-	q = operator.RestoreRequest{
-		Which: operator.Which{Tenant: o.Tenant, Agent: o.Agent, ID: o.ID, Path: o.Path, Trusted: o.Trusted},
-		Mode:  o.Mode, NoPre: o.NoPre, AllowUnsigned: o.Unsigned, AllowEmpty: o.Empty,
-	}
-	q.Identities, err = identitiesFrom(o.Identity)
-	return q, err
-}
 
 func (c *snapshotCommand) restore(ctx context.Context) error {
 	if _, err := c.agent(); err != nil {
@@ -85,7 +61,7 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 		return c.dryRun(ctx, w, order)
 	}
 	var done operator.Restored
-	err = c.order(ctx, request{Command: "restore", Restore: &order}, &done, func(s *operator.Service) (err error) {
+	err = c.order(ctx, orderRestore, restoreArgs{&order}, &done, func(s *operator.Service) (err error) {
 		q, err := order.request()
 		if err == nil {
 			done, err = s.Restore(ctx, q)
@@ -119,36 +95,17 @@ func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order re
 	return err
 }
 
-// orderMayRestore asks the daemon why it would not restore something.
-const orderMayRestore = "may-restore"
-
 // refusals are why the daemon, or this command without one, would not restore.
 func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, order restoreOrder) ([]string, error) {
-	answer, err := askDaemon(ctx, c.cfg.Data, request{Command: orderMayRestore, Restore: &order})
-	if unreachable := new(unreachableError); errors.As(err, &unreachable) {
-		return mayRestore(ctx, s, &order)
+	answer, err := control.Ask(ctx, c.cfg.Data, orderMayRestore, restoreArgs{&order})
+	if unreachable := new(control.UnreachableError); errors.As(err, &unreachable) {
+		return mayRestore(ctx, s, restoreArgs{&order})
 	}
 	if err != nil {
 		return nil, err
 	}
 	var why []string
 	return why, json.Unmarshal(answer, &why)
-}
-
-// mayRestore says why a service would not restore.
-func mayRestore(ctx context.Context, s *operator.Service, order *restoreOrder) ([]string, error) {
-	if order == nil {
-		return nil, errors.New("nothing to restore was named")
-	}
-	q, err := order.request()
-	if err != nil {
-		return nil, err
-	}
-	why := []string{}
-	for _, err := range s.Refusals(ctx, q) {
-		why = append(why, err.Error())
-	}
-	return why, nil
 }
 
 // writeRestored tells a person what a restore did, and what may become of it.
@@ -181,14 +138,14 @@ func (c *snapshotCommand) quarantine(ctx context.Context) error {
 	switch {
 	case (what == "ls" || what == "list") && name == "":
 		return c.listQuarantine(ctx)
-	case what != "release" && what != "drop":
+	case what != orderRelease && what != orderDrop:
 		return usageError{fmt.Errorf("quarantine %q: want ls, release NAME or drop NAME", what)}
 	case name == "":
 		return usageError{fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine ls shows the names", what)}
 	}
 	var done operator.Restored
-	err := c.order(ctx, request{Command: what, Name: name}, &done, func(s *operator.Service) (err error) {
-		if what == "drop" {
+	err := c.order(ctx, what, quarantineArgs{name}, &done, func(s *operator.Service) (err error) {
+		if what == orderDrop {
 			return s.DropQuarantine(ctx, name)
 		}
 		done, err = s.ReleaseQuarantine(ctx, name)
@@ -198,7 +155,7 @@ func (c *snapshotCommand) quarantine(ctx context.Context) error {
 		return err
 	}
 	return c.printOr(done, func(w io.Writer) error {
-		if what == "drop" {
+		if what == orderDrop {
 			_, err := fmt.Fprintf(w, "%s  dropped\n", name)
 			return err
 		}
@@ -226,8 +183,8 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 
 // order does what writes to the database: by the daemon that holds the folder, or
 // here. The daemon's result is read into result.
-func (c *snapshotCommand) order(ctx context.Context, req request, result any, here func(*operator.Service) error) error {
-	return order(ctx, c.cfg, req, result, func(db *store.Store) error {
+func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*operator.Service) error) error {
+	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
 		judge, err := judgeOf(c.cfg)
 		if err != nil {
 			return err

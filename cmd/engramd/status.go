@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"engramd/internal/config"
+	"engramd/internal/control"
+	"engramd/internal/status"
 )
 
 // statusCommand is `engramd status`: who is connected to the running daemon, what
@@ -23,10 +21,8 @@ type statusCommand struct {
 	top  int
 }
 
-const (
-	defaultTop = 10  // of each list
-	mostTop    = 100 // the same, whatever is asked
-)
+// defaultTop is how much of each list is printed unless told otherwise.
+const defaultTop = 10
 
 // ParseFlags reads the command line and the configuration.
 func (c *statusCommand) ParseFlags(args []string) (err error) {
@@ -36,8 +32,8 @@ func (c *statusCommand) ParseFlags(args []string) (err error) {
 	if _, err = o.parse(args, 0); err != nil {
 		return err
 	}
-	if c.top < 1 || c.top > mostTop {
-		return usageError{fmt.Errorf("--top must be 1 to %d", mostTop)}
+	if c.top < 1 || c.top > status.MostTop {
+		return usageError{fmt.Errorf("--top must be 1 to %d", status.MostTop)}
 	}
 	c.cfg, err = o.load(c.Env)
 	return err
@@ -47,8 +43,8 @@ func (c *statusCommand) ParseFlags(args []string) (err error) {
 func (c *statusCommand) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, statusTimeout, errors.New("the daemon does not answer"))
 	defer cancel()
-	raw, err := askDaemon(ctx, c.cfg.Data, request{Command: orderStatus, Top: c.top})
-	var unreachable *unreachableError
+	raw, err := control.Ask(ctx, c.cfg.Data, orderStatus, statusArgs{c.top})
+	var unreachable *control.UnreachableError
 	switch {
 	case errors.As(err, &unreachable):
 		return fmt.Errorf("no relay runs on the data folder %s", c.cfg.Data)
@@ -59,111 +55,41 @@ func (c *statusCommand) Run(ctx context.Context) error {
 		_, err := fmt.Fprintf(c.Stdout, "%s\n", raw)
 		return err
 	}
-	var r statusReport
+	var r status.Report
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return fmt.Errorf("the daemon's report: %w", err)
 	}
-	return c.print(&r)
+	return r.WriteText(c.Stdout, c.top)
 }
 
 // statusTimeout bounds how long the daemon may take.
 const statusTimeout = 30 * time.Second
 
-func (c *statusCommand) print(r *statusReport) error {
-	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	line := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-	state := "ready"
-	if !r.Ready {
-		state = "NOT READY: " + r.Why
-	}
-	line("engramd %s, pid %d, up %s, %s", r.Version, r.PID, span(r.Uptime), state)
-	c.printClients(line, r)
-	c.printSlow(line, r)
-	f := &r.Full
-	line("\nHOW FULL")
-	line("database\t%s, of which %s are free for what comes", amount(f.Database), amount(f.Free))
-	if f.Max > 0 {
-		line("store.max_bytes\t%s, %.0f %% in use", amount(f.Max), 100*float64(f.Database-f.Free)/float64(f.Max))
-	}
-	line("write-ahead log\t%s", amount(f.WAL))
-	line("disk\t%s free", amount(f.Disk))
-	line("memory\t%s", amount(f.Memory))
-	if r.Outbox.Waiting > 0 {
-		line("outbox\t%d deliveries wait, the oldest for %s", r.Outbox.Waiting, span(r.Outbox.Oldest))
-	} else {
-		line("outbox\tnothing waits")
-	}
-	line("\nREFUSED since the start")
-	for _, n := range r.Refused[:min(c.top, len(r.Refused))] {
-		line("%s\t%s\t%d", n.What, n.Reason, n.Count)
-	}
-	if len(r.Refused) == 0 {
-		line("nothing")
-	}
-	return w.Flush()
+// errStarting says that there is nothing to tell yet.
+var errStarting = errors.New("the daemon is starting")
+
+// orderStatus is the order of this command to a running daemon.
+const orderStatus = "status"
+
+// statusArgs are those of orderStatus.
+type statusArgs struct {
+	Top int `json:"top,omitempty"` // how much of each list
 }
 
-func (c *statusCommand) printClients(line func(string, ...any), r *statusReport) {
-	cl := &r.Clients
-	most := ""
-	if cl.Limit > 0 {
-		most = fmt.Sprintf(" of %d", cl.Limit)
-	}
-	line("\nCLIENTS  %d%s connections from %d addresses, %d subscriptions, %s waiting to be sent", cl.Connections, most, cl.AddressCount, cl.Subscriptions, amount(cl.Waiting))
-	if cl.Connections == 0 {
-		return
-	}
-	line("ADDRESS\tCONNECTIONS\tSUBSCRIPTIONS\tWAITING\tIN\tOUT\tWHO")
-	for _, a := range cl.Addresses {
-		line("%s\t%d\t%d\t%s\t%s\t%s\t%s", a.Address, a.Connections, a.Subscriptions, amount(a.Waiting), amount(a.BytesIn), amount(a.BytesOut), orDash(strings.Join(a.Who, " ")))
-	}
-	line("\nBUSIEST\tADDRESS\tOPEN\tSUBSCRIPTIONS\tUNANSWERED\tWAITING\tIN\tOUT\tWHO")
-	for _, b := range cl.Busiest {
-		line("%d\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s", b.Number, b.Address, span(b.Seconds), b.Subscriptions, b.Unread, amount(b.Waiting), amount(b.BytesIn), amount(b.BytesOut), b.Who)
-	}
-}
-
-func (c *statusCommand) printSlow(line func(string, ...any), r *statusReport) {
-	s := &r.Slow
-	line("\nWHAT IS SLOW")
-	line("commits\tp50 %s, p99 %s, at most %s, of the last %d", span(s.Commits.P50), span(s.Commits.P99), span(s.Commits.Max), s.Commits.Count)
-	line("live\t%d batches wait to be delivered, %d connections are behind, by %s at most", s.Live, r.Clients.Behind, span(r.Clients.BehindFor))
-	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
-		line("queue\t%s\t%d", name, s.Queues[name])
-	}
-	if len(s.Reads) == 0 {
-		line("reads\tnone took a millisecond in the last ten minutes")
-		return
-	}
-	line("READ\tPLAN\tTOOK\tAGO\tFAILED")
-	for _, q := range s.Reads {
-		line("%s\t%s\t%s\t%s\t%s", q.Operation, orDash(q.Plan), span(q.Seconds), span(q.Ago), orDash(q.Failure))
-	}
-}
-
-// span writes seconds for people.
-func span(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d >= time.Hour:
-		return d.Round(time.Minute).String()
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(10 * time.Microsecond).String()
-}
-
-// amount writes bytes for people.
-func amount(n int64) string {
-	const units = "KMGTPE"
-	if n < 1<<10 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, i := float64(n)/1024, 0
-	for v >= 1024 && i < len(units)-1 {
-		v, i = v/1024, i+1
-	}
-	return fmt.Sprintf("%.1f %ciB", v, units[i])
+// statusOrders makes reports. They are made on the control socket's goroutines,
+// and read no configuration, which a reload replaces.
+func (c *serveCommand) statusOrders() []control.Order {
+	started, dir := time.Now(), c.cfg.Data
+	return []control.Order{control.NewOrder(orderStatus, func(ctx context.Context, args statusArgs) (any, error) {
+		if !c.up.Load() {
+			return nil, errStarting
+		}
+		s := status.Sources{
+			Version: version, Started: started, Ready: c.bridge.Ready, Disk: func() int64 { return freeBytes(dir) },
+			Sessions: c.sessions, Relay: c.relay, Store: c.store, Metrics: c.metrics,
+		}
+		return s.Report(ctx, args.Top)
+	})}
 }
 
 // Close has nothing to give back.

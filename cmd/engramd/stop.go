@@ -59,7 +59,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	for _, srv := range c.servers {
 		surfaces.Go(func() { closeServer(ctx, srv) })
 	}
-	surfaces.Go(func() { c.control.close() })
+	surfaces.Go(func() { c.control.Close() })
 	surfaces.Go(c.keeper.stop)
 	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
 	surfaces.Wait()
@@ -101,7 +101,7 @@ func (c *serveCommand) Close() error {
 	}
 	var errs []error
 	if !c.stopped {
-		c.control.close()
+		c.control.Close()
 		c.keeper.stop()
 		for _, l := range []net.Listener{c.listener, c.scrape} {
 			if l != nil {

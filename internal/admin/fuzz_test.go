@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/admin"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // notes is a store in memory that keeps the last line.
@@ -46,7 +47,7 @@ func FuzzCall(f *testing.F) {
 			t.Fatal(err)
 		}
 		result, err := s.Do(t.Context(), admin.Call{Key: manager, Auth: eventA, Addr: home, Body: []byte(body)})
-		var e *admin.Error
+		var e *nip01.Refusal
 		if (err == nil) != (result != nil) || err != nil && !errors.As(err, &e) {
 			t.Fatalf("result %v, error %v", result, err)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"engramd/nips/nip01"
 )
 
 // MaxBody is the largest call in bytes.
@@ -58,9 +60,9 @@ func (m *method) arity() string {
 
 // numbered says which parameter, from 1, an error is about.
 func numbered(n int, err error) error {
-	var e *Error
+	var e *nip01.Refusal
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &Error{e.Prefix, fmt.Sprintf("parameter %d: %s", n+1, e.Text)}
+	return nip01.Refuse(e.Prefix, "parameter %d: %s", n+1, e.Text)
 }

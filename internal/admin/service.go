@@ -14,6 +14,7 @@ import (
 
 	"engramd/internal/metrics"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // Store is what the API keeps its lists and its audit table in.
@@ -21,8 +22,6 @@ type Store interface {
 	Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error
 	AdminLists(ctx context.Context) ([]store.AdminEntry, error)
 }
-
-var _ Store = (*store.Store)(nil)
 
 // Prepare makes ready what rules ask for and returns how to put it into force,
 // which cannot fail. It is called by one goroutine at a time, and so is what it
@@ -95,7 +94,7 @@ type Call struct {
 
 // Do carries out a call and returns what "result" is to be. Every call leaves
 // its line in the audit table, refused ones too; one that cannot be written
-// there is not carried out. The error is an *Error.
+// there is not carried out. The error is a *nip01.Refusal.
 func (s *Service) Do(ctx context.Context, c Call) (result any, err error) {
 	line := store.AdminCall{Key: c.Key, Auth: c.Auth, Digest: sha256.Sum256(c.Body)}
 	if c.Addr.IsValid() {
@@ -115,7 +114,7 @@ func (s *Service) Do(ctx context.Context, c Call) (result any, err error) {
 			s.mu.Unlock()
 		}
 	}
-	if refusal := new(Error); errors.As(err, &refusal) && refusal.Prefix != "error" && (m == nil || m.snapshot == nil) {
+	if refusal := new(nip01.Refusal); errors.As(err, &refusal) && refusal.Prefix != "error" && (m == nil || m.snapshot == nil) {
 		if failed := s.record(ctx, line, err); failed != nil {
 			err = failed
 		}
@@ -199,9 +198,9 @@ func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line sto
 		return nil, s.failure(m.name, err)
 	}
 	result, err := m.snapshot(s.snapshots)(ctx, *a.at)
-	if own := new(Error); err != nil && !errors.As(err, &own) {
+	if own := new(nip01.Refusal); err != nil && !errors.As(err, &own) {
 		s.log.Error("management: a snapshot call failed", "method", m.name, "err", err)
-		err = &Error{"error", "the relay could not carry out the call; its log says why"}
+		err = nip01.Refuse(nip01.PrefixError, "the relay could not carry out the call; its log says why")
 	} else if err != nil {
 		err = own
 	}
@@ -209,7 +208,7 @@ func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line sto
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if failed := s.record(ctx, line, err); failed != nil && err == nil {
-		return nil, &Error{"error", "the call was carried out, but its end is not in the audit table"}
+		return nil, nip01.Refuse(nip01.PrefixError, "the call was carried out, but its end is not in the audit table")
 	}
 	return result, err
 }

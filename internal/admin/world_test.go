@@ -11,7 +11,9 @@ import (
 
 	"engramd/internal/admin"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 var (
@@ -29,7 +31,7 @@ var (
 type world struct {
 	*admin.Service
 	t     *testing.T
-	store *store.Store
+	store *sqlite.Store
 	rules admin.Rules // in force
 	sets  int         // how often rules were put into force
 	fail  error       // of what prepares the rules
@@ -87,7 +89,7 @@ func (w *world) raw(body string) string {
 	w.calls++
 	result, err := w.Do(context.Background(), admin.Call{Key: manager, Auth: fmt.Sprintf("%064x", w.calls), Addr: home, Body: []byte(body)})
 	if err != nil {
-		var e *admin.Error
+		var e *nip01.Refusal
 		if !errors.As(err, &e) || e.Error() != err.Error() {
 			w.t.Fatalf("%s: %v is no Error", body, err)
 		}

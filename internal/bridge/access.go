@@ -99,14 +99,9 @@ func refusedFor(r *http.Request, err error) {
 	if !ok {
 		return
 	}
-	var p *problem
-	var own *Refusal
-	switch {
-	case errors.As(err, &own):
-		v.reason = own.Text
-	case errors.As(err, &p):
-		v.reason = p.text
-	default:
-		v.reason = "error: the relay failed to answer"
+	var p *Problem
+	v.reason = "error: the relay failed to answer"
+	if errors.As(err, &p) {
+		v.reason = p.Error()
 	}
 }

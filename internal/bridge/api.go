@@ -2,48 +2,64 @@ package bridge
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
-// problem is an answer other than 200: a status and "prefix: text".
-type problem struct {
-	status int
-	text   string
+// Problem is an answer other than success.
+type Problem struct {
+	Status int
+	// Why may have no prefix, where the API's users know the text as it stands.
+	Why    nip01.Refusal
+	Fields map[string]string // of the request, and what is wrong with each; may be nil
 }
 
-func (p *problem) Error() string { return p.text }
+// Error is what the answer says.
+func (p *Problem) Error() string {
+	if p.Why.Prefix == "" {
+		return p.Why.Text
+	}
+	return p.Why.Error()
+}
 
-// statuses of the machine-readable prefixes of NIP-01; 403 for any other, which
-// only an operator's own hook can have made up.
-func statusOf(text string) int {
-	prefix, _, _ := strings.Cut(text, ":")
+// statusOf is the status for a prefix; 403 for one that only an operator's own
+// hook can have made up.
+func statusOf(prefix string) int {
 	switch prefix {
-	case "invalid", "pow":
+	case nip01.PrefixInvalid, nip01.PrefixPoW:
 		return http.StatusBadRequest
-	case gate.PrefixAuthRequired:
+	case nip01.PrefixAuthRequired:
 		return http.StatusUnauthorized
-	case "conflict":
+	case nip01.PrefixConflict:
 		return http.StatusConflict
-	case "rate-limited":
+	case nip01.PrefixRateLimited:
 		return http.StatusTooManyRequests
-	case "error":
+	case nip01.PrefixError:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusForbidden
 }
 
-// refused is the answer for a text that starts with its prefix.
-func refused(text string) *problem { return &problem{statusOf(text), text} }
+// problemOf is the answer for a refusal; nil is one that says nothing.
+func problemOf(why *nip01.Refusal) *Problem {
+	if why == nil {
+		return &Problem{Status: http.StatusForbidden}
+	}
+	return &Problem{Status: statusOf(why.Prefix), Why: *why}
+}
+
+// refused is the answer for a refusal of the bridge's own.
+func refused(prefix, text string) *Problem {
+	return problemOf(&nip01.Refusal{Prefix: prefix, Text: text})
+}
 
 // failed is the answer for an error of the relay.
-func failed(err error) *problem { return refused(relay.ErrorText(err)) }
+func failed(err error) *Problem { return problemOf(relay.RefusalOf(err)) }
 
 // api adds a signed endpoint at its path, and below every path that the relay
 // has in a public URL, for proxies that pass it on.
@@ -76,31 +92,27 @@ func apiHeaders(hdr http.Header, method string) {
 }
 
 func (h *Handler) answerProblem(w http.ResponseWriter, err error) {
-	var p *problem
-	var own *Refusal
-	switch {
-	case errors.As(err, &own):
-		p = &problem{own.Status, own.Text}
-	case !errors.As(err, &p):
+	var p *Problem
+	if !errors.As(err, &p) {
 		p = failed(err)
 	}
 	h.renew(w)
-	switch p.status {
+	switch p.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Nostr")
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
 	}
-	if own != nil && len(own.Fields) > 0 {
+	if len(p.Fields) > 0 {
 		w.Header().Set("Cache-Control", "no-store")
-		writeJSON(w, p.status, "application/json", map[string]any{"error": own.Text, "fields": own.Fields})
+		writeJSON(w, p.Status, "application/json", map[string]any{"error": p.Error(), "fields": p.Fields})
 		return
 	}
-	writeError(w, p.status, p.text)
+	writeError(w, p.Status, p.Error())
 }
 
-func tooLarge(most int) *problem {
-	return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("invalid: at most %d bytes are taken", most)}
+func tooLarge(most int) *Problem {
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Why: *nip01.Refuse(nip01.PrefixInvalid, "at most %d bytes are taken", most)}
 }
 
 // renew gives the client the time of one stall for what is written next.

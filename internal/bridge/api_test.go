@@ -15,7 +15,8 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 // TestEvents: what becomes of an event, and the status that says so.
@@ -313,7 +314,7 @@ func TestStatusOfEveryPrefix(t *testing.T) {
 		"invalid: x": 400, "pow: 20 bits": 400, "auth-required: x": 401, "restricted: x": 403, "blocked: x": 403,
 		"rate-limited: slow down": 429, "error: x": 503, "mute: x": 403,
 	} {
-		f.answer = relay.Answer{Message: message}
+		f.answer = relay.Answer{Why: nip01.Parse(message)}
 		rec := w.ask(agent, "POST", "/events", body)
 		wantProblem(t, message, rec, status, message)
 		if (rec.Header().Get("Retry-After") != "") != (status == 429) {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"engramd/nips/nip01"
 )
 
 const (
@@ -51,7 +53,7 @@ func (h *Handler) readBody(c *call, most int) error {
 		}
 		if !c.hold(size) {
 			h.metrics.HTTPRefused("bytes")
-			return refused("rate-limited: too many bytes of requests at once; retry in 1s")
+			return refused(nip01.PrefixRateLimited, "too many bytes of requests at once; retry in 1s")
 		}
 		if c.body == nil && r.ContentLength > 0 {
 			c.body = make([]byte, 0, r.ContentLength)
@@ -96,7 +98,7 @@ func (h *Handler) brokenBody(err error, most int) error {
 		return tooLarge(most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		h.metrics.HTTPRefused("slow")
-		return refused("invalid: the body did not arrive in time")
+		return refused(nip01.PrefixInvalid, "the body did not arrive in time")
 	}
-	return refused("invalid: the body did not arrive as announced")
+	return refused(nip01.PrefixInvalid, "the body did not arrive as announced")
 }

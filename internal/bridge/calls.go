@@ -14,6 +14,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
 // eventAnswer is the answer of POST /events to an event that the relay has.
@@ -43,7 +44,7 @@ func (h *Handler) events(c *call) error {
 			err = wire.Verify(ev)
 		}
 		if err != nil {
-			return refused("invalid: " + err.Error())
+			return refused(nip01.PrefixInvalid, err.Error())
 		}
 		return nil
 	})
@@ -56,10 +57,10 @@ func (h *Handler) events(c *call) error {
 	}
 	ctx = relay.WithAttestations(ctx, relay.AttestationIn(c.Header.Values(relay.AttestationHeader), ev.PubKey))
 	answer := h.backend.Submit(ctx, ev)
-	if !answer.OK && !strings.HasPrefix(answer.Message, "duplicate:") {
-		return refused(answer.Message)
+	if !answer.OK && !answer.Why.Has(nip01.PrefixDuplicate) {
+		return problemOf(answer.Why)
 	}
-	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message, base})
+	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message(), base})
 }
 
 // withBase reads the base of a compare-and-set from the query string; nil where
@@ -70,18 +71,18 @@ func withBase(c *call, ev *nostr.Event) (context.Context, *string, error) {
 	}
 	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil || len(values) != 1 || len(values["base"]) != 1 {
-		return nil, nil, refused("invalid: the query string takes base alone, once")
+		return nil, nil, refused(nip01.PrefixInvalid, "the query string takes base alone, once")
 	}
 	var id [32]byte
 	base := values["base"][0]
 	if n, err := hex.Decode(id[:], []byte(base)[:min(len(base), 64)]); base != "" && (err != nil || n != 32 || !lowerHex64(base)) {
-		return nil, nil, refused("invalid: base must be an event id, 64 lower-case hex digits, or empty")
+		return nil, nil, refused(nip01.PrefixInvalid, "base must be an event id, 64 lower-case hex digits, or empty")
 	}
 	switch {
 	case !nostr.IsReplaceableKind(ev.Kind) && !nostr.IsAddressableKind(ev.Kind):
-		return nil, nil, refused("invalid: base goes with replaceable and addressable kinds")
+		return nil, nil, refused(nip01.PrefixInvalid, "base goes with replaceable and addressable kinds")
 	case ev.PubKey != c.signed.pubkey:
-		return nil, nil, refused("restricted: only its author may publish an event with a base")
+		return nil, nil, refused(nip01.PrefixRestricted, "only its author may publish an event with a base")
 	}
 	return relay.WithBase(c.Context(), id), &base, nil
 }
@@ -113,12 +114,12 @@ func (h *Handler) count(c *call) error {
 func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
 	if h.pressed() {
 		h.metrics.HTTPRefused("memory")
-		return nil, refused("error: the relay is short of memory, try again later")
+		return nil, refused(nip01.PrefixError, "the relay is short of memory, try again later")
 	}
 	var filters []nostr.Filter
 	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
 		if filters, err = wire.ParseFilters(c.body, c.limits.wireLimits()); err != nil {
-			return refused("invalid: " + err.Error())
+			return refused(nip01.PrefixInvalid, err.Error())
 		}
 		return nil
 	})
@@ -136,7 +137,7 @@ func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error
 func (h *Handler) history(c *call) error {
 	q, err := historyQuery(c.URL.RawQuery)
 	if err != nil {
-		return refused("invalid: " + err.Error())
+		return refused(nip01.PrefixInvalid, err.Error())
 	}
 	versions, err := h.backend.History(c.Context(), q)
 	if err != nil {
@@ -225,9 +226,9 @@ func lowerHex64(text string) bool {
 
 // failure is the answer for a read that failed; the store's own words are for
 // the log.
-func (h *Handler) failure(c *call, err error) *problem {
+func (h *Handler) failure(c *call, err error) *Problem {
 	p := failed(err)
-	if p.status == http.StatusServiceUnavailable && c.Context().Err() == nil {
+	if p.Status == http.StatusServiceUnavailable && c.Context().Err() == nil {
 		h.log.Error("a read over HTTP failed", "err", err)
 	}
 	return p

@@ -8,6 +8,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/share"
+	"engramd/nips/nip01"
 )
 
 // call is one request that is being let in, or was.
@@ -52,7 +53,7 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 					panic(v)
 				}
 				h.log.Error("panic in a request", "path", path, "panic", v)
-				err = refused("error: the relay failed to answer")
+				err = refused(nip01.PrefixError, "the relay failed to answer")
 			}
 		}()
 		if err := h.letIn(c, path, d); err != nil {
@@ -74,7 +75,7 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 // letIn finds out who is asking, reads the body, and waits for a place.
 func (h *Handler) letIn(c *call, path string, d door) (err error) {
 	if h.draining.Load() {
-		return refused("error: " + errDraining.Error())
+		return refused(nip01.PrefixError, errDraining.Error())
 	}
 	if c.ContentLength > maxBody {
 		return tooLarge(maxBody)
@@ -172,7 +173,7 @@ func (h *Handler) signedDoor() door {
 			}
 			err = h.compute(r.Context(), h.pools.checking, func() error {
 				if by, err = h.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery); err != nil {
-					return refused(gate.PrefixAuthRequired + ": " + err.Error())
+					return refused(nip01.PrefixAuthRequired, err.Error())
 				}
 				return nil
 			})
@@ -182,7 +183,7 @@ func (h *Handler) signedDoor() door {
 		reads: true,
 		slots: func(signed) *share.Slots { return h.pools.proved },
 		check: func(c *call) error {
-			return h.covered(c, h.pools.checking, func(err error) error { return refused(gate.PrefixAuthRequired + ": " + err.Error()) })
+			return h.covered(c, h.pools.checking, func(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) })
 		},
 	}
 }
@@ -203,7 +204,7 @@ func (h *Handler) blocked(r *http.Request) error {
 		return nil
 	}
 	h.metrics.HTTPRefused("blocked")
-	return refused("blocked: connection refused")
+	return refused(nip01.PrefixBlocked, "connection refused")
 }
 
 // open serves a document that asks for no proof. It is made in a place of those
@@ -217,7 +218,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, made func(http.He
 			return err
 		})
 	}
-	var p *problem
+	var p *Problem
 	switch {
 	case err == nil:
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))

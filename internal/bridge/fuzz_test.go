@@ -9,7 +9,7 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/share"
+	"engramd/nips/nip01"
 )
 
 // Limits bound what requests can make the relay do. Zero fields mean the
@@ -114,10 +115,10 @@ func (h *Handler) noPlace(err error) error {
 	switch {
 	case errors.Is(err, share.ErrCrowded):
 		h.metrics.HTTPRefused("crowded")
-		return refused("rate-limited: too many requests at once; retry in 1s")
+		return refused(nip01.PrefixRateLimited, "too many requests at once; retry in 1s")
 	case errors.Is(err, share.ErrPatience):
 		h.metrics.HTTPRefused("late")
-		return refused("rate-limited: too many requests at once, and none was done in time; retry in 1s")
+		return refused(nip01.PrefixRateLimited, "too many requests at once, and none was done in time; retry in 1s")
 	}
 	return failed(err)
 }

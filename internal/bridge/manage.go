@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"net/netip"
 
-	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/replay"
 	"engramd/internal/share"
+	"engramd/nips/nip01"
 )
 
 // managementType is the Content-Type of calls of NIP-86.
@@ -42,7 +42,7 @@ func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 		h.serveCall(w, r, "", h.managerDoor(), func(c *call) error {
 			result, err := h.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)
 			if err != nil {
-				return refused(err.Error())
+				return failed(err)
 			}
 			return h.answer(c, http.StatusOK, map[string]any{"result": result})
 		})
@@ -65,7 +65,7 @@ func (h *Handler) managerDoor() door {
 
 func (h *Handler) noManager(err error) error {
 	h.metrics.AdminRefused("unauthorized")
-	return refused(gate.PrefixAuthRequired + ": " + err.Error())
+	return refused(nip01.PrefixAuthRequired, err.Error())
 }
 
 // knockManager finds out whether a managing key signed. Signatures that claim to
@@ -87,7 +87,7 @@ func (h *Handler) knockManager(r *http.Request, path string) (by signed, err err
 		return by, err
 	case !h.management.Manages(by.pubkey):
 		h.metrics.AdminRefused("stranger")
-		return by, refused(gate.PrefixRestricted + ": this key does not manage this relay")
+		return by, refused(nip01.PrefixRestricted, "this key does not manage this relay")
 	case by.payload == nil:
 		return by, h.noManager(errNoPayload)
 	}
@@ -102,10 +102,10 @@ func (h *Handler) once(by signed) error {
 	switch err := h.used.Use(by.id, by.pubkey); {
 	case errors.Is(err, replay.ErrUsed):
 		h.metrics.AdminRefused("replayed")
-		return refused(gate.PrefixAuthRequired + ": " + err.Error())
+		return refused(nip01.PrefixAuthRequired, err.Error())
 	case err != nil:
 		h.metrics.AdminRefused("busy")
-		return refused("rate-limited: " + err.Error())
+		return refused(nip01.PrefixRateLimited, err.Error())
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/replay"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 // manager is a Management that says what it was asked.
@@ -72,9 +73,9 @@ func TestManagementAnswers(t *testing.T) {
 		t.Errorf("another type: %d, calls %q", status, m.calls)
 	}
 	for _, text := range []string{"invalid: no", "restricted: no", "error: no"} {
-		m.fail = errors.New(text)
+		m.fail = nip01.Parse(text)
 		rec := w.do("POST", "/", []byte(aCall), "Content-Type", managementType, "Authorization", w.manageAs(owner, aCall, nonce(text)))
-		wantProblem(t, text, rec, statusOf(text), text)
+		wantProblem(t, text, rec, statusOf(nip01.Parse(text).Prefix), text)
 	}
 	if pre := w.do("OPTIONS", "/", nil); pre.Code != 204 || !strings.Contains(pre.Header().Get("Access-Control-Allow-Methods"), "POST") {
 		t.Errorf("preflight: %d %v", pre.Code, pre.Header())

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/gate"
 	"engramd/internal/replay"
 	"engramd/internal/share"
+	"engramd/nips/nip01"
 )
 
 // API is a further API on the relay's port. The bridge finds out who is asking
@@ -37,7 +37,7 @@ type Resource struct {
 }
 
 // Operation answers one request: a status and a document. The error is a
-// *Refusal, or a failure that the caller is told nothing of.
+// *Problem, or a failure that the caller is told nothing of.
 type Operation func(ctx context.Context, a *Asked) (status int, doc any, err error)
 
 // Asked is one request that was let in.
@@ -52,17 +52,6 @@ type Asked struct {
 	// Fresh refuses a proof that is known to be used up, and notes nothing.
 	Fresh func() error
 }
-
-// Refusal is an answer other than success. Text is "prefix: reason", or what
-// the API's users know it as.
-type Refusal struct {
-	Status int
-	Text   string
-	Fields map[string]string // of the request, and what is wrong with each; may be nil
-}
-
-// Error is the text.
-func (r *Refusal) Error() string { return r.Text }
 
 // maxBearer bounds the text of a bearer token.
 const maxBearer = 512
@@ -129,11 +118,10 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path str
 	}
 }
 
-// operationFailed leaves refusals as they are and hides what else went wrong.
+// operationFailed leaves problems as they are and hides what else went wrong.
 func (h *Handler) operationFailed(c *call, err error) error {
-	var own *Refusal
-	var p *problem
-	if errors.As(err, &own) || errors.As(err, &p) {
+	var p *Problem
+	if errors.As(err, &p) {
 		return err
 	}
 	if c.Context().Err() == nil {
@@ -225,7 +213,7 @@ func (h *Handler) bearer(ctx context.Context, token string, api API) (key string
 
 func (h *Handler) unproved(reason, text string) error {
 	h.metrics.APIRefused(reason)
-	return refused(gate.PrefixAuthRequired + ": " + text)
+	return refused(nip01.PrefixAuthRequired, text)
 }
 
 func (h *Handler) onceFor(ctx context.Context, api API, by signed) error {
@@ -236,7 +224,7 @@ func (h *Handler) onceFor(ctx context.Context, api API, by signed) error {
 		return h.unproved("replayed", err.Error())
 	case errors.Is(err, replay.ErrBusy):
 		h.metrics.APIRefused("busy")
-		return refused("rate-limited: " + err.Error())
+		return refused(nip01.PrefixRateLimited, err.Error())
 	default:
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"engramd/internal/replay"
+	"engramd/nips/nip01"
 )
 
 // echo is an API that answers who asks and what.
@@ -24,7 +25,7 @@ func (e *echo) Route(segments []string) *Resource {
 		case "panic":
 			panic("no")
 		case "refuse":
-			return 0, nil, &Refusal{Status: 409, Text: "Contract is in 'open' state.", Fields: map[string]string{"a": "b"}}
+			return 0, nil, &Problem{Status: 409, Why: nip01.Refusal{Text: "Contract is in 'open' state."}, Fields: map[string]string{"a": "b"}}
 		case "change":
 			if err := a.Once(ctx); err != nil {
 				return 0, nil, err

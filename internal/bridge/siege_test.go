@@ -18,7 +18,7 @@ import (
 
 	"engramd/internal/replay"
 	"engramd/internal/share"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // besieged is a world with everything that is served, on a socket whose clients

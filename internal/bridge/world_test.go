@@ -22,7 +22,8 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
@@ -38,7 +39,7 @@ type world struct {
 	*Handler
 	t     *testing.T
 	relay *relay.Relay
-	store *store.Store
+	store *sqlite.Store
 	clock *storetest.Clock
 	meter *metrics.Metrics // of the relay and the handler
 	url   string           // what signatures are for
@@ -58,7 +59,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.relay.Close) // after the store
-	w.store = storetest.MustOpen(t, func(o *store.Options) { o.OnCommit, o.Clock = w.relay.Committed, w.clock.Now })
+	w.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit, o.Clock = w.relay.Committed, w.clock.Now })
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,7 @@ import (
 // An owner's list of approved agents is a kind 30078 event (NIP-78) with this d
 // tag and the agents in p tags. Relays with write.owners read it.
 const (
-	kindAppData = 30078
-	approvalsD  = "engramd/agents"
+	approvalsD = "engramd/agents"
 )
 
 // Approvals is the list of agents that the client's identity, as an owner,
@@ -71,7 +70,7 @@ func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
 
 // read returns the lists that the relays have, the newest first: that one counts.
 func (a *Approvals) read(ctx context.Context, ask asking) ([]*nostr.Event, Status, error) {
-	answers, err := ask(ctx, a.c.relays(), nostr.Filter{Kinds: []int{kindAppData}, Authors: []string{a.c.id.PubKey()},
+	answers, err := ask(ctx, a.c.relays(), nostr.Filter{Kinds: []int{nostr.KindApplicationSpecificData}, Authors: []string{a.c.id.PubKey()},
 		Tags: nostr.TagMap{"d": {approvalsD}}})
 	status := Status{Relays: answers.Relays, Partial: answers.Partial(), Doubtful: rejected(answers.Relays)}
 	switch {
@@ -127,7 +126,7 @@ func (a *Approvals) change(ctx context.Context, whole bool, do edit) (Status, er
 // edited makes the next version of the list; the same event if nothing changes.
 func (a *Approvals) edited(lists []*nostr.Event, do edit) (*nostr.Event, error) {
 	list := newest(lists)
-	next := &nostr.Event{Kind: kindAppData, Tags: nostr.Tags{{"d", approvalsD}}}
+	next := &nostr.Event{Kind: nostr.KindApplicationSpecificData, Tags: nostr.Tags{{"d", approvalsD}}}
 	last := int64(0)
 	if list != nil {
 		next.Tags, next.Content, last = slices.Clone(list.Tags), list.Content, int64(list.CreatedAt)

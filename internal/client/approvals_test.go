@@ -85,7 +85,7 @@ func TestApprovalsAreNotLost(t *testing.T) {
 	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.count() != 0 {
 		t.Errorf("allow: %v, %d events", err, h.count())
 	}
-	list := &nostr.Event{Kind: kindAppData, CreatedAt: nostr.Timestamp(time.Now().Unix() - 5), Content: "kept",
+	list := &nostr.Event{Kind: nostr.KindApplicationSpecificData, CreatedAt: nostr.Timestamp(time.Now().Unix() - 5), Content: "kept",
 		Tags: nostr.Tags{{"d", approvalsD}, {"p", "x"}, {"note", "kept"}}}
 	if err := who(t, "owner").Sign(list); err != nil {
 		t.Fatal(err)

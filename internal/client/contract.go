@@ -10,7 +10,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -248,6 +247,3 @@ func checkContractID(id string) error {
 	}
 	return nil
 }
-
-// hasPayloadShape reports whether a content is encrypted (NIP-44).
-func hasPayloadShape(content string) bool { return nipae.CheckPayload(content) == nil }

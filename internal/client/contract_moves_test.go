@@ -16,7 +16,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/contracts/contracttest"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // TestEverybodyReadsAllMoves: who may read a thread over the API reads all of its

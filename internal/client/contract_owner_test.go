@@ -8,7 +8,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/contracts/contracttest"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/niptemp"
 )
 

@@ -139,7 +139,7 @@ func (c *Client) signAPI(method, at string, payload []byte) (string, error) {
 	if c.id.PubKey() == "" {
 		return "", nil
 	}
-	ev := &nostr.Event{Kind: kindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()), Tags: nostr.Tags{{"u", at}, {"method", method}}}
+	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()), Tags: nostr.Tags{{"u", at}, {"method", method}}}
 	if method != http.MethodGet {
 		nonce, err := c.random(16)
 		if err != nil {

@@ -11,9 +11,6 @@ import (
 	"engramd/nips/nipae"
 )
 
-// kindRelayList is the list of a key's relays (NIP-65).
-const kindRelayList = 10002
-
 // errUnsure is what a relay failed with that may know of a relay list.
 var errUnsure = errors.New("it may know a list of the agent's relays")
 
@@ -81,7 +78,7 @@ func (c *Client) discover(ctx context.Context, agent string, ask asking) error {
 // relayLists are the versions of the agent's list that relays have, newest first,
 // and why there may be a newer one.
 func relayLists(ctx context.Context, targets []target, agent string, ask asking) (a Answers, unsure []RelayStatus, err error) {
-	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{kindRelayList}, Authors: []string{agent}})
+	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{nostr.KindRelayListMetadata}, Authors: []string{agent}})
 	for _, r := range a.Relays {
 		if r.failed() || !r.Complete {
 			r.Err = unsureOf(r)

@@ -58,7 +58,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 	if err != nil {
 		return before, status, err
 	}
-	ev := &nostr.Event{Kind: kindRelayList, CreatedAt: nostr.Timestamp(at), Tags: tags}
+	ev := &nostr.Event{Kind: nostr.KindRelayListMetadata, CreatedAt: nostr.Timestamp(at), Tags: tags}
 	if err := c.id.Sign(ev); err != nil {
 		return before, status, err
 	}

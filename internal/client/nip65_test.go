@@ -15,7 +15,7 @@ import (
 // relayList is the agent's kind 10002.
 func relayList(t testing.TB, at int64, tags ...nostr.Tag) *nostr.Event {
 	t.Helper()
-	ev := &nostr.Event{Kind: kindRelayList, CreatedAt: nostr.Timestamp(at), Tags: tags}
+	ev := &nostr.Event{Kind: nostr.KindRelayListMetadata, CreatedAt: nostr.Timestamp(at), Tags: tags}
 	if err := who(t, "agent").Sign(ev); err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,6 @@ import (
 	"engramd/internal/wire"
 )
 
-// kindHTTPAuth is the event that an HTTP request is signed with (NIP-98).
-const kindHTTPAuth = 27235
-
 // newHTTPClient makes a client that follows no redirect: a signature is for one
 // URL, and one relay must not pass us on to another.
 func newHTTPClient() *http.Client {
@@ -49,7 +46,7 @@ func (c *Client) signRequest(method, url string) (string, error) {
 // signRequestWith is the Authorization header of a request (NIP-98): u is the URL
 // exactly as it is asked for.
 func (c *Client) signRequestWith(method, url string, body []byte) (string, error) {
-	ev := &nostr.Event{Kind: kindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()),
+	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()),
 		Tags: nostr.Tags{{"u", url}, {"method", method}}}
 	if body != nil {
 		sum := sha256.Sum256(body)

@@ -58,7 +58,9 @@ func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMe
 }
 
 // isPublic reports whether a filter asks for what relays show everybody alike.
-func isPublic(f nostr.Filter) bool { return len(f.Kinds) == 1 && f.Kinds[0] == kindRelayList }
+func isPublic(f nostr.Filter) bool {
+	return len(f.Kinds) == 1 && f.Kinds[0] == nostr.KindRelayListMetadata
+}
 
 // afterAuth decides whether what was answered must be asked again, because an
 // AUTH was accepted since there were accepted of them. It waits for one that is

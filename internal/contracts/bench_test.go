@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/niptemp"
 )
 
@@ -19,7 +19,7 @@ func longThread(tb testing.TB, n int) (w *world, posts, works Caller, id string)
 	id = w.create(posts, works.PubKey).ContractID // without a deadline, for the clock goes far
 	w.clock.Add(second)
 	wantCode(tb, "accept", w.move(works, id, niptemp.Accepted), 0)
-	pending := make([]*store.Pending, 0, n)
+	pending := make([]store.Pending, 0, n)
 	for i := range n {
 		w.clock.Add(second)
 		k, to := anna, will.Pub
@@ -89,7 +89,7 @@ func BenchmarkThread(b *testing.B) {
 func manyContracts(tb testing.TB, n int) (*world, Caller) {
 	tb.Helper()
 	w := newWorld(tb)
-	pending := make([]*store.Pending, 0, n)
+	pending := make([]store.Pending, 0, n)
 	for i := range n {
 		w.clock.Add(second)
 		p, err := w.store.Begin(tb.Context(), w.stateOf(anna, fmt.Sprint("contract-", i), will.Pub, niptemp.Open, "", "one of many"), store.PutOptions{})

@@ -9,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -202,9 +203,9 @@ func (s *Service) offering(c Caller, o offer) niptemp.Terms {
 
 // eventFault is an error of niptemp as that of the field "event".
 func eventFault(err error) error {
-	var r *niptemp.Refusal
+	var r *nip01.Refusal
 	if errors.As(err, &r) {
-		return Wrong("event", "%s", r.Reason)
+		return Wrong("event", "%s", r.Text)
 	}
 	return err
 }

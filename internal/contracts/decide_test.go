@@ -12,7 +12,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )
@@ -105,8 +105,8 @@ func TestEveryRelayChecksDecisions(t *testing.T) {
 	}
 	refused := func(when string, k storetest.Key, status niptemp.Status, keys ...string) {
 		t.Helper()
-		if a := w.put(decision(k, status, keys...)); a.OK || !strings.HasPrefix(a.Message, "invalid: ") {
-			t.Errorf("%s: %v %q", when, a.OK, a.Message)
+		if a := w.put(decision(k, status, keys...)); a.OK || !strings.HasPrefix(a.Message(), "invalid: ") {
+			t.Errorf("%s: %v %q", when, a.OK, a.Message())
 		}
 	}
 	both := []string{anna.Pub, will.Pub}

@@ -14,6 +14,7 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -96,19 +97,17 @@ func (s *Service) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
 
 // refusal is the relay's refusal of an event as an Error.
 func refusal(a relay.Answer) *Error {
-	prefix, text, found := strings.Cut(a.Message, ": ")
-	if !found {
-		text = a.Message
-	}
-	switch prefix {
-	case "invalid":
-		return Wrong("event", "%s", text)
-	case "rate-limited":
-		return Refuse(RateLimited, "%s", text)
-	case "restricted", "auth-required":
-		return Refuse(Forbidden, "the relay refuses the event: %s", text)
-	case "blocked":
-		return Refuse(Conflict, "the relay refuses the event: %s", text)
+	if a.Why != nil {
+		switch text := a.Why.Text; a.Why.Prefix {
+		case nip01.PrefixInvalid:
+			return Wrong("event", "%s", text)
+		case nip01.PrefixRateLimited:
+			return Refuse(RateLimited, "%s", text)
+		case nip01.PrefixRestricted, nip01.PrefixAuthRequired:
+			return Refuse(Forbidden, "the relay refuses the event: %s", text)
+		case nip01.PrefixBlocked:
+			return Refuse(Conflict, "the relay refuses the event: %s", text)
+		}
 	}
 	return Refuse(Unavailable, "the relay could not take the event")
 }

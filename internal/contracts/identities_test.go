@@ -12,7 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/share"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 func (a *agents) Void(_ context.Context, name string) (Identity, error) {

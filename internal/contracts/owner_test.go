@@ -13,7 +13,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )
@@ -73,7 +73,7 @@ func TestNobodyTakesAContractOver(t *testing.T) {
 					if to == "" {
 						to = mara.Pub
 					}
-					if a := w.put(w.stateOf(mara, id, to, niptemp.Open, "", "mine")); a.OK || a.Message != store.MsgTaken {
+					if a := w.put(w.stateOf(mara, id, to, niptemp.Open, "", "mine")); a.OK || a.Message() != store.MsgTaken {
 						t.Errorf("%s: over the websocket: %+v", when, a)
 					}
 				}
@@ -219,7 +219,7 @@ func TestGuessesAreCounted(t *testing.T) {
 	ask := func(ctx context.Context, ids ...string) string {
 		_, err := w.relay.Authorize(ctx, gate.SurfaceReq, []nostr.Filter{{Kinds: []int{30090, 30091}, Tags: nostr.TagMap{"d": ids}}})
 		if err != nil {
-			return relay.ErrorText(err)
+			return relay.RefusalOf(err).Error()
 		}
 		return ""
 	}
@@ -238,7 +238,7 @@ func TestGuessesAreCounted(t *testing.T) {
 		}
 	}
 	// An event under another's id is a guess, a read over the API too.
-	if a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")); a.Message != store.MsgTaken {
+	if a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")); a.Message() != store.MsgTaken {
 		t.Fatalf("%+v", a)
 	}
 	wantCode(t, "a read of none", errOf(w.Entries(as(mara, guesser), holder(mara), "none", EntryQuery{})), NotFound)
@@ -253,7 +253,7 @@ func TestGuessesAreCounted(t *testing.T) {
 		_, err := w.Entries(as(mara, guesser), holder(mara), ids[0], EntryQuery{})
 		wantCode(t, what+", over the API", err, RateLimited)
 		a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, ids[0], mara.Pub, niptemp.Open, "", "mine"))
-		if a.OK || a.Message != limited {
+		if a.OK || a.Message() != limited {
 			t.Errorf("%s, taken: %+v", what, a)
 		}
 	}

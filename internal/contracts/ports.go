@@ -11,7 +11,6 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/share"
-	"engramd/internal/store"
 )
 
 // Submitter is the door to the relay; *relay.Relay is one.
@@ -117,7 +116,7 @@ type Outbox interface {
 // Options are what a Service is made of. Relay, Store, Table, Signer, Sealer
 // and Identities are required.
 type Options struct {
-	Store      *store.Store
+	Store      Store
 	Relay      Submitter
 	Table      func() *gate.Table // the read rules in force (gate.contracts)
 	Signer     Signer

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/contracts/contracttest/model"
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )
@@ -176,7 +177,7 @@ func (p *play) took(ev *nostr.Event) {
 func (p *play) deliver(ev *nostr.Event, imported bool) (ok bool, message string) {
 	if !imported {
 		a := p.put(ev)
-		return a.OK, a.Message
+		return a.OK, a.Message()
 	}
 	r := p.store.Put(p.t.Context(), ev, store.PutOptions{Import: true})
 	switch r.Outcome {
@@ -285,7 +286,7 @@ func (p *play) ownStates() (all []*nostr.Event) {
 	return all
 }
 
-func wantCheck(t *testing.T, s *store.Store) {
+func wantCheck(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	report, err := s.Check(t.Context())
 	if err != nil || !report.OK() {

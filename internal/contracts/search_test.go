@@ -12,7 +12,7 @@ import (
 
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/niptemp"
 )
 
@@ -99,7 +99,7 @@ func heavyThread(tb testing.TB, w *world, posts Caller, k storetest.Key, n, size
 	tb.Helper()
 	id = w.create(posts, will.Pub).ContractID
 	text := strings.Repeat("данные ", size/13)
-	pending := make([]*store.Pending, 0, n)
+	pending := make([]store.Pending, 0, n)
 	for range n {
 		w.clock.Add(second)
 		p, err := w.store.Begin(tb.Context(), w.entryOf(k, id, will.Pub, "note", text), store.PutOptions{})

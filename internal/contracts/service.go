@@ -17,14 +17,13 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/share"
-	"engramd/internal/store"
 )
 
 // Service keeps the rules of the contract memory API. It has no state of its
 // own beside locks: all is in the store. Its methods may be called from many
 // goroutines.
 type Service struct {
-	store      *store.Store
+	store      Store
 	relay      Submitter
 	table      func() *gate.Table
 	signer     Signer

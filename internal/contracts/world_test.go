@@ -25,7 +25,8 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/niptemp"
 )
@@ -45,7 +46,7 @@ type world struct {
 	*Service
 	tb         testing.TB
 	relay      *relay.Relay
-	store      *store.Store
+	store      *sqlite.Store
 	clock      *storetest.Clock
 	identities *agents
 	sealer     *sealer
@@ -85,7 +86,7 @@ func (w *world) open() {
 	guesses := share.NewGuesses(w.clock.Now)
 	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, w.rules)
 	must(err)
-	w.store, err = store.Open(context.Background(), store.Options{Path: w.path, OnCommit: w.relay.Committed, Clock: w.clock.Now, Table: w.rules})
+	w.store, err = sqlite.Open(context.Background(), sqlite.Options{Path: w.path, OnCommit: w.relay.Committed, Clock: w.clock.Now, Table: w.rules})
 	must(err)
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	must(err)
@@ -165,7 +166,7 @@ func (w *world) put(ev *nostr.Event) relay.Answer {
 func (w *world) mustPut(ev *nostr.Event) {
 	w.tb.Helper()
 	if a := w.put(ev); !a.OK {
-		w.tb.Fatalf("kind %d: %s", ev.Kind, a.Message)
+		w.tb.Fatalf("kind %d: %s", ev.Kind, a.Message())
 	}
 }
 

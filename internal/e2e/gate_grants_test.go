@@ -25,7 +25,7 @@ var knownGrants = map[string]int{
 	"internal/bridge: Authorize":                 1, // POST /query and /count
 	"internal/contracts: ScopeFor":               1, // whether a contract may be asked for by its id
 	"cmd/engramd: gate.Operator":                 3, // export and delete, the operator's own
-	"internal/store: gate.Operator":              1, // delete, the same
+	"internal/store/sqlite: gate.Operator":       1, // delete, the same
 	"internal/contracts/identity: gate.Operator": 1, // when its own agent last signed
 	"internal/snapshot/operator: gate.Operator":  3, // the operator's own
 }

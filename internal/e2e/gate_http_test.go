@@ -10,11 +10,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/gate"
 	"engramd/internal/gate/oracle"
-
-	"github.com/nbd-wtf/go-nostr"
+	"engramd/nips/nip01"
 )
 
 // gatePast is a question for superseded versions.
@@ -122,7 +123,7 @@ func gateAnswerOf(resp relaytest.Response) (a gateAnswer, err error) {
 	}
 	err = json.Unmarshal(resp.Body, &doc)
 	a.closed = doc.Error
-	want := map[int]string{http.StatusUnauthorized: gate.PrefixAuthRequired, http.StatusForbidden: gate.PrefixRestricted}[resp.Status]
+	want := map[int]string{http.StatusUnauthorized: nip01.PrefixAuthRequired, http.StatusForbidden: nip01.PrefixRestricted}[resp.Status]
 	if err == nil && (want == "" || !strings.HasPrefix(a.closed, want+": ")) {
 		err = fmt.Errorf("HTTP %d with %q", resp.Status, a.closed)
 	}

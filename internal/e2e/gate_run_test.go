@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/gate"
 	"engramd/internal/gate/oracle"
-
-	"github.com/nbd-wtf/go-nostr"
+	"engramd/nips/nip01"
 )
 
 // gateReader is one who asks: a connection that proved these keys.
@@ -228,7 +229,7 @@ func (g *gateRun) compare(t *testing.T, r *gateConn, s gate.Surface, asks []gate
 // refused returns the prefix with which a request must be refused as a whole.
 func (g *gateRun) refused(d gateDriver, o oracle.Options, reader []string, ask gateAsk) string {
 	if d.http && len(reader) == 0 {
-		return gate.PrefixAuthRequired
+		return nip01.PrefixAuthRequired
 	}
 	for _, f := range ask.filters {
 		if prefix := oracle.Refused(o, reader, f); prefix != "" {
@@ -278,7 +279,7 @@ func (g *gateRun) compareChallenges(t *testing.T, r *gateConn, asks []gateAsk) {
 			continue
 		}
 		for _, ask := range d.of(asks) {
-			if g.refused(d, g.options, r.pubs(), ask) == gate.PrefixAuthRequired {
+			if g.refused(d, g.options, r.pubs(), ask) == nip01.PrefixAuthRequired {
 				want++
 			}
 		}

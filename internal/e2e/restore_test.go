@@ -20,6 +20,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite"
 	"engramd/internal/wire"
 )
 
@@ -85,13 +86,13 @@ func (f folder) heads() (ids map[string]bool, staged int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := store.Open(f.t.Context(), store.Options{Path: store.File(f.dir), Table: table})
+	s, err := sqlite.Open(f.t.Context(), sqlite.Options{Path: sqlite.File(f.dir), Table: table})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	ids = map[string]bool{}
 	q := store.CaptureQuery{Agent: relaytest.Agent().Pub}
-	err = s.Capture(f.t.Context(), gate.Operator(), q, func(v *store.View) error {
+	err = s.Capture(f.t.Context(), gate.Operator(), q, func(v store.View) error {
 		return v.Each(f.t.Context(), store.Heads, func(json []byte) error {
 			ev, err := wire.ParseEvent(json)
 			ids[ev.ID] = true
@@ -104,7 +105,7 @@ func (f folder) heads() (ids map[string]bool, staged int) {
 	if err := s.Close(); err != nil {
 		f.t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite3", store.File(f.dir))
+	db, err := sql.Open("sqlite3", sqlite.File(f.dir))
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -106,15 +107,15 @@ func untilAnswered(conn *websocket.Conn) error {
 func manyEvents(t *testing.T, n int) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	if err := store.PrepareDir(data); err != nil {
+	if err := sqlite.PrepareDir(data); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Options{Path: store.File(data), Table: storetest.MustTable(t, gate.Options{})})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(data), Table: storetest.MustTable(t, gate.Options{})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	author := storetest.NewKey("somebody")
-	var waiting []*store.Pending
+	var waiting []store.Pending
 	for i := range n {
 		tag := nostr.Tag{"t", "alpha"}
 		if i%2 == 1 {

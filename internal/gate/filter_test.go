@@ -9,12 +9,13 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/gate/oracle"
+	"engramd/nips/nip01"
 )
 
 const (
 	pass       = ""
-	auth       = gate.PrefixAuthRequired
-	restricted = gate.PrefixRestricted
+	auth       = nip01.PrefixAuthRequired
+	restricted = nip01.PrefixRestricted
 )
 
 // firstCheck is one row of the first check's table: what nobody, the agent and

@@ -3,12 +3,8 @@ package gate
 import (
 	"fmt"
 	"strings"
-)
 
-// Prefixes of a [Refusal], as NIP-01 and NIP-42 name them.
-const (
-	PrefixAuthRequired = "auth-required" // nothing is proved yet; HTTP 401
-	PrefixRestricted   = "restricted"    // what is proved does not suffice; HTTP 403
+	"engramd/nips/nip01"
 )
 
 // RuleWildcard is the Rule of decisions about filters without kinds.
@@ -21,20 +17,24 @@ const RulePrivate = "private"
 // RefuseNobody is the refusal of who has proved nothing, where that is needed
 // to read at all.
 func RefuseNobody() *Refusal {
-	return &Refusal{PrefixAuthRequired, RulePrivate, "this relay is read only by who has proved a key; authenticate first"}
+	return newRefusal(nip01.PrefixAuthRequired, RulePrivate, "this relay is read only by who has proved a key; authenticate first")
 }
 
 // Refusal is the answer to a filter that the first check does not let through.
 // It is made of the filter and the reader alone and says nothing about what is
-// stored.
+// stored: "auth-required" or "restricted", and what would work. For clients it is
+// a nip01.Refusal like any other; the rule is for metrics.
 type Refusal struct {
-	Prefix string // PrefixAuthRequired or PrefixRestricted
-	Rule   string // metric label: a Class's String, or RuleWildcard
-	Text   string // what would work, for a person
+	nip01.Refusal
+	Rule string // metric label: a Class's String, or RuleWildcard
 }
 
-// Error is the text for CLOSED and for an HTTP error body: "prefix: text".
-func (r *Refusal) Error() string { return r.Prefix + ": " + r.Text }
+// Unwrap lets errors.As find what a client is told.
+func (r *Refusal) Unwrap() error { return &r.Refusal }
+
+func newRefusal(prefix, rule, text string) *Refusal {
+	return &Refusal{nip01.Refusal{Prefix: prefix, Text: text}, rule}
+}
 
 // refuse makes the refusal of a filter that names a kind of the class.
 func refuse(r Reader, kind int, class Class, ways rights) *Refusal {
@@ -50,9 +50,9 @@ func refuseWildcard(r Reader) *Refusal {
 
 func refusal(r Reader, rule, text string) *Refusal {
 	if r.Empty() {
-		return &Refusal{PrefixAuthRequired, rule, text + "; authenticate first"}
+		return newRefusal(nip01.PrefixAuthRequired, rule, text+"; authenticate first")
 	}
-	return &Refusal{PrefixRestricted, rule, text}
+	return newRefusal(nip01.PrefixRestricted, rule, text)
 }
 
 // waysText lists what satisfies a rule: "ids, or authors or #p naming only

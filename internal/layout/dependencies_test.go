@@ -11,8 +11,16 @@ import (
 	"testing"
 )
 
-// programs are what is built and given to people: everything in cmd.
-var programs = []string{"engramd", "engramctl", "engram-load"}
+// The folders of the modules: that of the product, and that of engram-load, whose
+// tests and dependencies are not the product's.
+const (
+	product = "."
+	load    = "cmd/engram-load"
+)
+
+// programs are what is built and given to people, everything in cmd, and the module
+// of each.
+var programs = []struct{ name, module string }{{"engramd", product}, {"engramctl", product}, {"engram-load", load}}
 
 // TestDependenciesAreListed: docs/dependencies.md names every module that is
 // linked into a program, with its version, its date, its last release, the
@@ -42,15 +50,18 @@ func linkedModules(t *testing.T) map[string]module {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{with .Time}}{{.Format \"2006-01-02\"}}{{end}}{{end}}{{end}}"
 	all := map[string]module{}
 	for _, program := range programs {
-		for line := range strings.Lines(goList(t, "-deps", "-f", format, "engramd/cmd/"+program)) {
+		for line := range strings.Lines(goList(t, program.module, "-deps", "-f", format, "engramd/cmd/"+program.name)) {
 			fields := append(strings.Fields(line), "", "")
-			if fields[0] == "" {
+			if fields[0] == "" || fields[0] == "engramd" { // by engram-load
 				continue
 			}
 			m := all[fields[0]]
+			if m.version != "" && m.version != fields[1] {
+				t.Errorf("%s is linked as %s and, into %s, as %s: run go mod tidy in %s", fields[0], m.version, program.name, fields[1], program.module)
+			}
 			m.version, m.dated = fields[1], fields[2]
-			if !slices.Contains(m.in, program) {
-				m.in = append(m.in, program)
+			if !slices.Contains(m.in, program.name) {
+				m.in = append(m.in, program.name)
 			}
 			all[fields[0]] = m
 		}
@@ -58,13 +69,16 @@ func linkedModules(t *testing.T) map[string]module {
 	return all
 }
 
-func goList(t *testing.T, args ...string) string {
+// goList runs go list in the folder of a module.
+func goList(t *testing.T, module string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-tags", "sqlite_fts5 libsecp256k1"}, args...)...)
-	cmd.Dir = "../.."
+	cmd.Dir = filepath.Join("../..", module)
+	var says strings.Builder
+	cmd.Stderr = &says
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatalf("go list in %s: %v: %s", module, err, says.String())
 	}
 	return string(out)
 }
@@ -76,7 +90,7 @@ func TestLibrariesInCAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := strings.TrimSpace(goList(t, "-m", "-f", "{{.Dir}}", "github.com/mattn/go-sqlite3"))
+	dir := strings.TrimSpace(goList(t, product, "-m", "-f", "{{.Dir}}", "github.com/mattn/go-sqlite3"))
 	header, err := os.Open(filepath.Join(dir, "sqlite3-binding.h"))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +103,7 @@ func TestLibrariesInCAreListed(t *testing.T) {
 			sqlite = found[1]
 		}
 	}
-	nostr := strings.TrimSpace(goList(t, "-m", "-f", "{{.Version}}", "github.com/nbd-wtf/go-nostr"))
+	nostr := strings.TrimSpace(goList(t, product, "-m", "-f", "{{.Version}}", "github.com/nbd-wtf/go-nostr"))
 	for _, row := range []string{"| SQLite | " + sqlite + " |", "| libsecp256k1 | as go-nostr " + nostr + " has it |"} {
 		if sqlite == "" || !strings.Contains(string(page), row) {
 			t.Errorf("docs/dependencies.md lacks %q", row)

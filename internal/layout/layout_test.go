@@ -9,78 +9,90 @@ import (
 	"testing"
 )
 
-// allowed lists, for every package of the module, which others it may import
+// allowed lists, for every package of both modules, which others it may import
 // outside of its tests. A package that is not listed fails the test: decide
 // where it stands. A trailing "/..." on the left means everything below.
 var allowed = map[string][]string{
-	"nips/nipae":                 {},
-	"nips/niptemp":               {"nips/nipae"},
-	"nips/disclose":              {"nips/nipae"},
-	"migrations":                 {},
-	"internal/config":            {},
-	"internal/metrics":           {"internal/gate"},
-	"internal/layout":            {},
-	"internal/share":             {},
-	"internal/files":             {},
-	"internal/memory":            {},
-	"internal/trace":             {},
-	"internal/program":           {"internal/share", "internal/gate", "internal/trace", "internal/wire"},
-	"internal/schnorr":           {},
-	"internal/schnorr/many":      {"internal/schnorr"},
-	"internal/keyfile":           {},
-	"internal/loglimit":          {},
-	"internal/relaykey":          {"internal/keyfile", "internal/store"},
-	"internal/wire":              {"internal/schnorr"},
-	"internal/secrets":           {},
-	"internal/events":            {},
-	"internal/replay":            {},
-	"internal/retention":         {},
-	"internal/admin":             {"internal/store", "internal/metrics", "internal/secrets"},
-	"internal/gate":              {"nips/nipae", "nips/niptemp"},
-	"internal/policy":            {"internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
-	"internal/store":             {"internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store/steps"},
-	"internal/relay":             {"internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/store/steps":       {},
-	"internal/session":           {"internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/bridge":            {"internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/when":              {},
-	"internal/client":            {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
-	"internal/client/transcript": {"internal/client", "internal/client/evidence", "internal/wire"},
-	"internal/client/evidence":   {"internal/client", "internal/wire", "nips/niptemp"},
+	"nips/nipae":            {},
+	"nips/kind":             {},
+	"nips/nip01":            {},
+	"nips/niptemp":          {"nips/kind", "nips/nip01", "nips/nipae"},
+	"nips/disclose":         {"nips/nipae"},
+	"migrations":            {},
+	"internal/config":       {},
+	"internal/metrics":      {"internal/gate"},
+	"internal/layout":       {},
+	"internal/layout/sizes": {},
+	"internal/share":        {},
+	"internal/files":        {},
+	"internal/memory":       {},
+	"internal/trace":        {},
+	"internal/program":      {"nips/kind", "internal/share", "internal/gate", "internal/trace", "internal/wire"},
+	"internal/schnorr":      {},
+	"internal/schnorr/many": {"internal/schnorr"},
+	"internal/keyfile":      {},
+	"internal/loglimit":     {},
+	"internal/relaykey":     {"internal/keyfile", "internal/store"},
+	"internal/wire":         {"internal/schnorr"},
+	"internal/secrets":      {},
+	"internal/events":       {"nips/kind", "nips/nipae"},
+	"internal/replay":       {},
+	"internal/retention":    {"nips/kind", "nips/nipae", "nips/niptemp"},
+	"internal/admin":        {"nips/nip01", "internal/gate", "internal/wire", "internal/store", "internal/metrics", "internal/secrets"},
+	"internal/gate":         {"nips/nip01", "nips/nipae", "nips/niptemp"},
+	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
+	// What a store is; consumers declare what they need of one. Only cmd opens the implementation, and only it speaks SQL.
+	"internal/store":              {"internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
+	"internal/relay":              {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/store/sqlite/steps": {},
+	"internal/session":            {"nips/nip01", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/bridge":             {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/when":               {},
+	"internal/client":             {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
+	"internal/client/transcript":  {"internal/client", "internal/client/evidence", "internal/wire"},
+	"internal/client/evidence":    {"internal/client", "internal/wire", "nips/niptemp"},
 	// Contract memory over the relay; its transports are above it.
-	"internal/contracts":          {"internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
-	"internal/contracts/api":      {"internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
+	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
+	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
 	"internal/contracts/vault":    {"internal/keyfile"},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},
-	"internal/contracts/outbox":   {"nips/niptemp", "internal/client", "internal/relay", "internal/store", "internal/wire"},
+	"internal/contracts/outbox":   {"nips/nip01", "nips/niptemp", "internal/client", "internal/relay", "internal/store", "internal/wire"},
 	// The format of snapshots and where they lie: files only, no database and no network.
-	"internal/snapshot/bundle": {"internal/files", "nips/nipae", "nips/niptemp", "internal/wire"},
+	"internal/snapshot/bundle": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/snapshot":        {"internal/files", "nips/nipae", "internal/snapshot/bundle"},
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
 		"internal/store"},
-	"internal/snapshot/remote": {"internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
+	"internal/snapshot/managed": {"nips/nip01", "internal/admin", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/store"},
+	// JSON lines into the store, and the daemon's local socket.
+	"internal/importer": {"nips/kind", "nips/nipae", "internal/gate", "internal/policy", "internal/relay", "internal/schnorr/many", "internal/snapshot/bundle",
+		"internal/snapshot/operator", "internal/store", "internal/wire"},
+	"internal/control":         {"internal/importer"},
+	"internal/status":          {"internal/metrics", "internal/session", "internal/store"},
+	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "internal/client", "internal/secrets", "internal/when"},
-	"internal/load":            {"nips/nipae", "internal/wire"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
-	"internal/load/bench":  {"internal/load"},
-	"internal/load/report": {"internal/load", "internal/load/bench"},
-	"cmd/engram-load":      {"internal/load", "internal/load/bench", "internal/load/report"},
-	"cmd/engramd": {"internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/schnorr/many", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
-		"internal/gate", "internal/store", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
+	// A module of its own, which knows the wire only. No package above may name it.
+	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report"},
+	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
+	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
+	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
+	"cmd/engramd": {"internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
+		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
 }
 
 // support packages are imported by tests only, and may import anything.
-var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/storetest", "internal/bridge/bridgetest", "internal/contracts/contracttest", "internal/events/natstest"}
+var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/gatetest", "internal/store/sqlite/storetest", "internal/bridge/bridgetest", "internal/contracts/contracttest", "internal/importer/importertest", "internal/events/natstest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
 	"database/sql":                                            {},
-	"database/sql/driver":                                     {"internal/store"},
-	"github.com/mattn/go-sqlite3":                             {"internal/store", "internal/store/steps"},
+	"database/sql/driver":                                     {"internal/store/sqlite"},
+	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite", "internal/store/sqlite/steps"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
-	"github.com/BurntSushi/toml":                              {"internal/config", "internal/load/bench", "cmd/engramctl"},
+	"github.com/BurntSushi/toml":                              {"internal/config", "cmd/engram-load/internal/bench", "cmd/engramctl"},
 	"github.com/modelcontextprotocol/go-sdk/mcp":              {"internal/mcp"},
 	"filippo.io/age":                                          {"internal/snapshot/bundle"},
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
@@ -130,18 +142,20 @@ func isSupport(name string) bool {
 func list(t *testing.T) []listed {
 	t.Helper()
 	var all []listed
-	dec := json.NewDecoder(strings.NewReader(goList(t, "-json=ImportPath,Imports", "engramd/...")))
-	for {
-		var pkg listed
-		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+	for _, module := range []string{product, load} {
+		dec, before := json.NewDecoder(strings.NewReader(goList(t, module, "-json=ImportPath,Imports", "./..."))), len(all)
+		for {
+			var pkg listed
+			if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, pkg)
 		}
-		all = append(all, pkg)
-	}
-	if len(all) < 5 {
-		t.Fatalf("go list named %d packages only", len(all))
+		if len(all) < before+4 {
+			t.Fatalf("%s: go list named %d packages only", module, len(all)-before)
+		}
 	}
 	return all
 }

@@ -68,7 +68,7 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 			}
 			return writeOut{}, &about{error: conflict, slug: slug, status: status, write: true}
 		}
-		return s.set(ctx, slug, in.Text, client.SetOptions{Base: base, Check: guard(in.AllowSecret)}, outcome)
+		return s.set(ctx, slug, in.Text, client.SetOptions{Base: base, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
 	})
 }
 
@@ -97,7 +97,7 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 			text += "\n"
 		}
 		// What is added to must be the newest there is: a relay that failed may have a newer text.
-		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: guard(in.AllowSecret)}, outcome)
+		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
 	})
 }
 
@@ -188,20 +188,12 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
-		e, status, err := s.o.Memory.Restore(ctx, slug, at, guard(in.AllowSecret))
+		e, status, err := s.o.Memory.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
 		if err != nil {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}
 		return s.written(e, outcomeWritten, status), nil
 	})
-}
-
-// guard refuses a text with a secret in it that is not there already, unless that is allowed.
-func guard(allow bool) func(old, text string) error {
-	if allow {
-		return nil
-	}
-	return secrets.CheckChange
 }
 
 // parseBase checks a hash.

@@ -11,7 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// ErrAttestation is what every error of AttestedOwner is.
+// ErrAttestation is what every error about an attestation is.
 var ErrAttestation = errors.New("no valid owner attestation")
 
 // unattested says why an attestation does not count, for its sender to read. It
@@ -32,23 +32,6 @@ const (
 // attestation is a NIP-OA auth tag: ["auth", owner, conditions, sig].
 type attestation struct {
 	agent, owner, conditions, sig string
-}
-
-// AttestedOwner returns the pubkey that vouches for the author of ev by the
-// event's auth tag (NIP-OA): exactly one such tag, of exactly four elements;
-// owner 64 and sig 128 lower-case hex digits, owner not the author himself;
-// conditions that all hold for the event; and a Schnorr signature (BIP-340) by
-// owner over the SHA-256 of "nostr:agent-auth:", author, ":", conditions. The
-// event's own signature must have been checked. The error is ErrAttestation.
-func AttestedOwner(ev *nostr.Event) (owner string, err error) {
-	a, err := readAttestation(ev)
-	if err != nil {
-		return "", err
-	}
-	if err := a.verify(); err != nil {
-		return "", err
-	}
-	return a.owner, nil
 }
 
 // readAttestation judges all of the auth tag but its signature.

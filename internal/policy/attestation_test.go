@@ -43,7 +43,7 @@ func attest(t testing.TB, agent, conditions string) nostr.Tag {
 }
 
 func TestAttestedOwnerVector(t *testing.T) {
-	owner, err := AttestedOwner(vectorEvent())
+	owner, err := newMemory().attestedOwner(vectorEvent())
 	if err != nil || owner != vectorOwner {
 		t.Errorf("got %q, %v", owner, err)
 	}
@@ -57,7 +57,7 @@ func TestAttestedOwnerVector(t *testing.T) {
 	if err := wire.Verify(signed); err != nil {
 		t.Error(err)
 	}
-	if owner, err := AttestedOwner(signed); err != nil || owner != vectorOwner {
+	if owner, err := newMemory().attestedOwner(signed); err != nil || owner != vectorOwner {
 		t.Errorf("got %q, %v", owner, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestAttestedOwnerRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := vectorEvent()
 			tt.spoil(ev)
-			if owner, err := AttestedOwner(ev); !errors.Is(err, ErrAttestation) || owner != "" {
+			if owner, err := newMemory().attestedOwner(ev); !errors.Is(err, ErrAttestation) || owner != "" {
 				t.Errorf("got %q, %v", owner, err)
 			}
 		})
@@ -150,7 +150,7 @@ func TestAttestationConditions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		ev := &nostr.Event{Kind: 1, PubKey: agentKey, CreatedAt: 1000, Tags: nostr.Tags{attest(t, agentKey, tt.conditions)}}
-		if _, err := AttestedOwner(ev); (err == nil) != tt.ok {
+		if _, err := newMemory().attestedOwner(ev); (err == nil) != tt.ok {
 			t.Errorf("%q: %v", tt.conditions, err)
 		}
 	}
@@ -193,7 +193,7 @@ func FuzzAttestedOwner(f *testing.F) {
 	f.Add(vectorAgent, vectorOwner, "kind=&&created_at<", vectorSig, 1, int64(0))
 	f.Fuzz(func(t *testing.T, agent, owner, conditions, sig string, kind int, at int64) {
 		ev := &nostr.Event{Kind: kind, PubKey: agent, CreatedAt: nostr.Timestamp(at), Tags: nostr.Tags{{"auth", owner, conditions, sig}}}
-		got, err := AttestedOwner(ev)
+		got, err := newMemory().attestedOwner(ev)
 		if err == nil && (got != owner || owner == agent) {
 			t.Fatalf("%s attested by %q", agent, got)
 		}

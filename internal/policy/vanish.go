@@ -5,11 +5,9 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/nips/kind"
 	"engramd/nips/nipae"
 )
-
-// KindVanish is a request to vanish (NIP-62).
-const KindVanish = 62
 
 // AllRelays is what a request to vanish names when it is for every relay.
 const AllRelays = "ALL_RELAYS"
@@ -22,7 +20,7 @@ const maxVanishSize = 4096
 // relays: they count only if a relay tag names this one, compared canonically,
 // or all.
 func (p *Policy) rejectMisaddressedVanish(_ context.Context, ev *nostr.Event) (bool, string) {
-	if ev.Kind != KindVanish {
+	if ev.Kind != kind.Vanish {
 		return false, ""
 	}
 	for _, tag := range ev.Tags {
@@ -42,7 +40,7 @@ func (p *Policy) rejectMisaddressedVanish(_ context.Context, ev *nostr.Event) (b
 // rightToVanish reports whether ev is a request to vanish that everybody may
 // make. The relay has checked before whom it is addressed to.
 func rightToVanish(ev *nostr.Event) bool {
-	if ev.Kind != KindVanish {
+	if ev.Kind != kind.Vanish {
 		return false
 	}
 	size := len(ev.Content)

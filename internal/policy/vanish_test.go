@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/kind"
 )
 
 func vanish(author string, relays ...string) *nostr.Event {
-	ev := withKind(KindVanish, note(author))
+	ev := withKind(kind.Vanish, note(author))
 	for _, r := range relays {
 		ev.Tags = append(ev.Tags, nostr.Tag{"relay", r})
 	}
@@ -30,8 +32,8 @@ func TestVanishAddress(t *testing.T) {
 		check(t, p, vanish(agentKey, relay), refused)
 	}
 	check(t, p, vanish(agentKey), refused)
-	check(t, p, withKind(KindVanish, note(agentKey, nostr.Tag{"relay"})), refused)
-	check(t, p, withKind(KindVanish, note(agentKey, nostr.Tag{"r", "ALL_RELAYS"})), refused)
+	check(t, p, withKind(kind.Vanish, note(agentKey, nostr.Tag{"relay"})), refused)
+	check(t, p, withKind(kind.Vanish, note(agentKey, nostr.Tag{"r", "ALL_RELAYS"})), refused)
 	check(t, mustPolicy(t, Options{}), vanish(agentKey, ""), refused)
 }
 
@@ -39,7 +41,7 @@ func TestVanishAddress(t *testing.T) {
 func TestVanishIsForEverybody(t *testing.T) {
 	for name, o := range map[string]Options{
 		"banned author": {BannedAuthors: []string{agentKey}},
-		"banned kind":   {BannedKinds: []int{KindVanish}},
+		"banned kind":   {BannedKinds: []int{kind.Vanish}},
 		"other kinds":   {Kinds: []int{1}},
 		"other authors": {Authors: []string{ownerKey}},
 		"other owners":  {Owners: []string{ownerKey}},

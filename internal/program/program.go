@@ -13,6 +13,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/nips/kind"
 )
 
 // DefaultTimeout is what a program has for one answer.
@@ -105,15 +106,12 @@ func (l *Live) Close() {
 	l.retiring.Wait()
 }
 
-// kindVanish is a request to vanish (NIP-62), which a relay has to take from
-// everybody.
-const kindVanish = 62
-
 // RejectEvent asks the program about an event whose shape and signature are
-// good. It is khatru's hook. Requests to vanish pass without being asked about.
+// good. It is khatru's hook. Requests to vanish, which a relay
+// has to take from everybody, pass without being asked about.
 func (l *Live) RejectEvent(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
 	r := l.current.Load()
-	if r == nil || ev.Kind == kindVanish {
+	if r == nil || ev.Kind == kind.Vanish {
 		return false, ""
 	}
 	begun := time.Now()

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/kind"
 )
 
 // script is a program in the test's own process: it is given lines and prints.
@@ -355,7 +357,7 @@ func TestReload(t *testing.T) {
 func TestVanish(t *testing.T) {
 	on(t, func(t *testing.T, l *Live, _ *stage) {
 		ev := event(1)
-		ev.Kind = kindVanish
+		ev.Kind = kind.Vanish
 		if rejected, msg := l.RejectEvent(t.Context(), ev); rejected {
 			t.Error(msg)
 		}

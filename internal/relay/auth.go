@@ -1,42 +1,41 @@
 package relay
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
 // Authenticate checks a NIP-42 AUTH event against the connection's challenge
 // and the relay's own names and returns the pubkey it proves. The error names
-// the failed check and starts with "invalid: "; it holds nothing secret.
+// the failed check; it is a *nip01.Refusal and holds nothing secret.
 func (r *Relay) Authenticate(ev *nostr.Event, challenge string) (string, error) {
 	if ev.Kind != nostr.KindClientAuthentication {
-		return "", fmt.Errorf("invalid: auth event has kind %d, not %d", ev.Kind, nostr.KindClientAuthentication)
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event has kind %d, not %d", ev.Kind, nostr.KindClientAuthentication)
 	}
 	if err := wire.Verify(ev); err != nil {
-		return "", fmt.Errorf("invalid: auth event: %w", err)
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event: %v", err)
 	}
 	got, err := onlyTag(ev, "challenge")
 	if err != nil {
 		return "", err
 	}
 	if got != challenge {
-		return "", errors.New("invalid: auth event answers another challenge")
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event answers another challenge")
 	}
 	name, err := onlyTag(ev, "relay")
 	if err != nil {
 		return "", err
 	}
 	if !r.names.Has(name) {
-		return "", errors.New("invalid: auth event is for another relay, not " + r.names[0])
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event is for another relay, not %s", r.names[0])
 	}
 	off := r.clock().Sub(ev.CreatedAt.Time())
 	if off.Abs() > r.authWindow {
-		return "", fmt.Errorf("invalid: auth event is %s off this relay's clock, at most %s is taken",
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event is %s off this relay's clock, at most %s is taken",
 			off.Abs().Truncate(time.Second), r.authWindow)
 	}
 	return ev.PubKey, nil
@@ -55,7 +54,7 @@ func onlyTag(ev *nostr.Event, name string) (string, error) {
 		}
 	}
 	if count != 1 || value == "" {
-		return "", fmt.Errorf("invalid: auth event needs exactly one %s tag", name)
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event needs exactly one %s tag", name)
 	}
 	return value, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 const challenge = "0123456789abcdef0123456789abcdef"

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/nips/nip01"
 )
 
 // Granted is one filter of a request together with what the gate grants its
@@ -20,7 +21,7 @@ type Granted struct {
 // hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
 // first check, which is told the reader's cases among the contracts that a filter
 // names; then it counts guesses. If any filter is refused the whole request is, with
-// a *Refusal or *gate.Refusal; another error is a failure.
+// a *nip01.Refusal; another error is a failure.
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
 	reader := ReaderFrom(ctx)
 	table := r.table.Load()
@@ -85,7 +86,7 @@ func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.
 	}
 	for _, reject := range hooks {
 		if refused, message := reject(ctx, filter); refused {
-			return refusalOf(message)
+			return nip01.Parse(message)
 		}
 	}
 	return nil

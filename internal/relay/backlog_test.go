@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // While live delivery stands still, who floods waits before the store, and what
@@ -68,7 +68,7 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 	for id := range taken {
 		want[id] = true
 	}
-	if a := <-refused; !strings.HasPrefix(a.Message, "error: ") {
+	if a := <-refused; !strings.HasPrefix(a.Message(), "error: ") {
 		t.Errorf("who goes away while he waits: %+v", a)
 	}
 	close(goOn)

@@ -3,62 +3,42 @@ package relay
 import (
 	"context"
 	"errors"
-	"strings"
 
-	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // ErrRestored says that the operator restored a snapshot while an answer was read:
 // the rest of it would be of another state.
 var ErrRestored = errors.New("the memory was restored meanwhile")
 
-// Refusal says why a request was not served, in the machine-readable form of
-// NIP-01: a prefix (auth-required, restricted, blocked, invalid, …) and a text
-// that a person can act on.
-type Refusal struct {
-	Prefix string
-	Text   string
-}
-
-// Error is "prefix: text", ready for CLOSED.
-func (r *Refusal) Error() string { return r.Prefix + ": " + r.Text }
-
-// refusalOf splits a hook's message; one without a prefix is "blocked".
-func refusalOf(message string) *Refusal {
-	prefix, text, found := strings.Cut(message, ": ")
-	if !found || strings.ContainsRune(prefix, ' ') || prefix == "" {
-		if message == "" {
-			message = "no reason given"
-		}
-		return &Refusal{Prefix: "blocked", Text: message}
+// RefusalOf is what a client is told about an error: a refusal as it is, of a
+// failure the class.
+func RefusalOf(err error) *nip01.Refusal {
+	var refusal *nip01.Refusal
+	if errors.As(err, &refusal) {
+		return refusal
 	}
-	return &Refusal{Prefix: prefix, Text: text}
+	return failureOf(err)
 }
 
-// ErrorText is what a client is told about a failure: the class of it, never
-// the store's own words, which name files and rows.
-func ErrorText(err error) string {
-	var refusal *Refusal
-	var gated *gate.Refusal
+// failureOf is what a client is told of a failure, never the store's own words,
+// which name files and rows.
+func failureOf(err error) *nip01.Refusal {
 	switch {
-	case errors.As(err, &refusal):
-		return refusal.Error()
-	case errors.As(err, &gated):
-		return gated.Error()
 	case errors.Is(err, store.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return "error: the query took too long, narrow the filter"
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the query took too long, narrow the filter"}
 	case errors.Is(err, store.ErrEnded):
-		return "error: the relay is busy and this query took more than others; narrow the filter, or ask again later"
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the relay is busy and this query took more than others; narrow the filter, or ask again later"}
 	case errors.Is(err, ErrRestored):
-		return "error: the memory was restored meanwhile; ask again"
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the memory was restored meanwhile; ask again"}
 	case errors.Is(err, store.ErrNoSearch):
-		return "invalid: this relay was built without search"
+		return &nip01.Refusal{Prefix: nip01.PrefixInvalid, Text: "this relay was built without search"}
 	case errors.Is(err, store.ErrFilter):
-		return "invalid: the filter asks for more than the store can look up"
+		return &nip01.Refusal{Prefix: nip01.PrefixInvalid, Text: "the filter asks for more than the store can look up"}
 	case errors.Is(err, store.ErrClosed), errors.Is(err, context.Canceled):
-		return "error: the relay is shutting down"
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the relay is shutting down"}
 	default:
-		return "error: the relay could not read or write its store"
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the relay could not read or write its store"}
 	}
 }

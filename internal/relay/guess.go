@@ -6,11 +6,12 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/share"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // errGuessed refuses to look for contracts by ids of which too many have shown
 // nothing. The same words answer whether or not there is something.
-var errGuessed = &Refusal{Prefix: "rate-limited", Text: store.GuessedText}
+var errGuessed = &nip01.Refusal{Prefix: nip01.PrefixRateLimited, Text: store.GuessedText}
 
 // guessing counts, to the share that asks, the contract ids of a request that
 // are its only key and show nothing. When its guesses are used up, only ids in

@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -35,17 +36,17 @@ type Versions struct {
 
 // History authorizes a question for superseded versions. They are for parties
 // only, and for the arbitrator of a contract that is asked for by its d: neither an
-// id nor the name of a contract is a key, and no option makes them public. Who has proved nothing is refused with a *gate.Refusal, a
-// RejectFilter hook may refuse with a *Refusal, and a stranger finds nothing,
+// id nor the name of a contract is a key, and no option makes them public. Who has proved nothing is refused, a
+// RejectFilter hook may refuse (*nip01.Refusal), and a stranger finds nothing,
 // whether or not there is anything. A limit over the relay's maximum is cut
 // down to it.
 func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) {
 	reader, table := ReaderFrom(ctx), r.table.Load()
 	surface, rule := gate.SurfaceHistory.String(), table.RuleOf(q.Kind).String()
 	if reader.Empty() {
-		r.metrics.GateDecision(surface, rule, gate.PrefixAuthRequired)
+		r.metrics.GateDecision(surface, rule, nip01.PrefixAuthRequired)
 		return nil, &gate.Refusal{
-			Prefix: gate.PrefixAuthRequired, Rule: rule, Text: "superseded versions are for their parties; authenticate first",
+			Refusal: nip01.Refusal{Prefix: nip01.PrefixAuthRequired, Text: "superseded versions are for their parties; authenticate first"}, Rule: rule,
 		}
 	}
 	if err := r.rejects(ctx, gate.SurfaceHistory, q.filter()); err != nil {
@@ -72,7 +73,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 		left:  min(limit, limits.MaxLimit),
 	}
 	if q.Before != "" && !v.ask.ByArrival() {
-		return nil, &Refusal{Prefix: "invalid", Text: "before goes with d and a kind of contract memory"}
+		return nil, nip01.Refuse(nip01.PrefixInvalid, "before goes with d and a kind of contract memory")
 	}
 	if q.Until != nil {
 		until := int64(*q.Until)

@@ -11,7 +11,8 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 // versionsOf asks as these keys and reads to the end, in pages of n rows.
@@ -79,7 +80,7 @@ func TestHistoryIsRefused(t *testing.T) {
 	d := "x"
 	q := HistoryQuery{Kind: 30090, Author: agent.Pub, D: &d, Limit: 3}
 	var refusal *gate.Refusal
-	if _, err := r.History(context.Background(), q); !errors.As(err, &refusal) || refusal.Prefix != gate.PrefixAuthRequired || refusal.Rule != "contract" {
+	if _, err := r.History(context.Background(), q); !errors.As(err, &refusal) || refusal.Prefix != nip01.PrefixAuthRequired || refusal.Rule != "contract" {
 		t.Errorf("nobody: %v", err)
 	}
 	ctx := WithReader(context.Background(), gate.NewReader(agent.Pub))

@@ -60,7 +60,7 @@ func (l Limits) withDefaults() Limits {
 type Relay struct {
 	Hooks *khatru.Relay
 
-	store      *store.Store
+	store      Store
 	table      atomic.Pointer[gate.Table]
 	limits     atomic.Pointer[Limits]
 	info       atomic.Pointer[Info]
@@ -79,7 +79,7 @@ type Relay struct {
 	dispatched chan struct{}
 }
 
-// New makes a relay under a gate. Give its Committed method to store.Options as
+// New makes a relay under a gate. Give its Committed method to sqlite.Options as
 // OnCommit, open the store and hand it over with Attach: the store calls the
 // relay, and the relay the store.
 func New(cfg Config, table *gate.Table) (*Relay, error) {
@@ -118,7 +118,7 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 
 // Attach gives the relay its store and starts live dispatch. It refuses khatru
 // hooks that nothing here would call, so that no policy is silently ignored.
-func (r *Relay) Attach(s *store.Store) error {
+func (r *Relay) Attach(s Store) error {
 	if err := r.unsupportedHooks(); err != nil {
 		return err
 	}

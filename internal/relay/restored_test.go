@@ -8,7 +8,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // TestNoAnswerIsOfTwoStates rolls the memory back between two pages of an answer,
@@ -53,7 +53,7 @@ func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	} {
 		if rows, _, err := next(); !errors.Is(err, ErrRestored) || len(rows) != 0 {
 			t.Errorf("%s: %d rows, error %v", name, len(rows), err)
-		} else if text := ErrorText(err); text != "error: the memory was restored meanwhile; ask again" {
+		} else if text := RefusalOf(err).Error(); text != "error: the memory was restored meanwhile; ask again" {
 			t.Errorf("a client is told %q", text)
 		}
 	}

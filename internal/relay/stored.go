@@ -42,7 +42,7 @@ type source struct {
 // hitSource is one search filter.
 type hitSource struct {
 	ask  store.Ask
-	hits *store.Hits
+	hits store.Hits
 	left int
 }
 

@@ -15,12 +15,13 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
 // open makes a relay over a fresh store.
-func open(t *testing.T, change ...func(*store.Options)) (*Relay, *store.Store) {
+func open(t *testing.T, change ...func(*sqlite.Options)) (*Relay, *sqlite.Store) {
 	t.Helper()
 	names, err := NewNames(nil, netip.MustParseAddrPort("127.0.0.1:7447"))
 	if err != nil {
@@ -32,7 +33,7 @@ func open(t *testing.T, change ...func(*store.Options)) (*Relay, *store.Store) {
 	}
 	// Registered first and so run last: the store must have committed its last batch.
 	t.Cleanup(r.Close)
-	s := storetest.MustOpen(t, append(change, func(o *store.Options) { o.OnCommit = r.Committed })...)
+	s := storetest.MustOpen(t, append(change, func(o *sqlite.Options) { o.OnCommit = r.Committed })...)
 	if err := r.Attach(s); err != nil {
 		t.Fatal(err)
 	}
@@ -357,10 +358,10 @@ func TestFailureIsNoEmptyAnswer(t *testing.T) {
 	if _, err := r.Count(ctx, g); err == nil {
 		t.Fatal("a failed COUNT has a number")
 	}
-	if text := ErrorText(err); !strings.HasPrefix(text, "error: ") {
-		t.Errorf("ErrorText = %q", text)
+	if text := RefusalOf(err).Error(); !strings.HasPrefix(text, "error: ") {
+		t.Errorf("RefusalOf = %q", text)
 	}
-	if text := ErrorText(errors.New("disk I/O error: /var/lib/secret")); strings.Contains(text, "secret") {
+	if text := RefusalOf(errors.New("disk I/O error: /var/lib/secret")).Error(); strings.Contains(text, "secret") {
 		t.Errorf("the store's own words reach the client: %q", text)
 	}
 }

@@ -9,21 +9,32 @@ import (
 	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
-// Answer is the relay's word on one event: the fields of OK (NIP-01), and the
-// outcome as metrics name it.
+// Answer is the relay's word on one event: what OK says (NIP-01), and the outcome
+// as metrics name it.
 type Answer struct {
-	OK      bool
-	Message string
+	OK bool
+	// Why is the reason if it is not OK; "duplicate" also where it is. Nil says
+	// nothing.
+	Why     *nip01.Refusal
 	Outcome string
+}
+
+// Message is the text that goes with OK.
+func (a Answer) Message() string {
+	if a.Why == nil {
+		return ""
+	}
+	return a.Why.Error()
 }
 
 // Pending is an event on its way into the store.
 type Pending struct {
 	relay  *Relay
 	class  gate.Class
-	stored *store.Pending
+	stored store.Pending
 	answer Answer // when stored is nil: already decided
 	event  *nostr.Event
 	who    share.Who // sent it
@@ -49,7 +60,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: share.From(ctx)}
 	for _, reject := range r.Hooks.RejectEvent {
 		if refused, message := reject(ctx, ev); refused {
-			return p.decided(Answer{Message: refusalOf(message).Error(), Outcome: outcomeRefused})
+			return p.decided(Answer{Why: nip01.Parse(message), Outcome: outcomeRefused})
 		}
 	}
 	if nostr.IsEphemeralKind(ev.Kind) {
@@ -59,7 +70,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
-	var stored *store.Pending
+	var stored store.Pending
 	err := r.backlog.wait(ctx, p.who)
 	if err == nil {
 		stored, err = r.store.Begin(ctx, ev, store.PutOptions{
@@ -68,7 +79,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 	}
 	if err != nil {
 		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
-		return p.decided(Answer{Message: ErrorText(err), Outcome: store.Failed.String()})
+		return p.decided(Answer{Why: failureOf(err), Outcome: store.Failed.String()})
 	}
 	p.stored = stored
 	return p
@@ -110,12 +121,15 @@ func (p *Pending) Wait() Answer {
 }
 
 func (r *Relay) answerOf(res store.Result) Answer {
-	a := Answer{Outcome: res.Outcome.String(), Message: res.Message}
+	a := Answer{Outcome: res.Outcome.String()}
+	if res.Message != "" {
+		a.Why = nip01.Parse(res.Message)
+	}
 	switch res.Outcome {
 	case store.Stored, store.Replaced, store.Duplicate:
 		a.OK = true
 	case store.Failed:
-		a.Message = ErrorText(res.Err)
+		a.Why = failureOf(res.Err)
 	}
 	return a
 }

@@ -27,7 +27,7 @@ import (
 	"engramd/internal/store"
 )
 
-// Register is what the database knows of the relay's keys; *store.Store is one.
+// Register is what the database knows of the relay's keys; *sqlite.Store is one.
 type Register interface {
 	RelayKeys(ctx context.Context) ([]store.RelayKey, error)
 	SetRelayKey(ctx context.Context, pubkey string, revoke bool) error

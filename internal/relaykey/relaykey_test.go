@@ -17,14 +17,15 @@ import (
 
 	"engramd/internal/keyfile"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
 // rig is a data folder with its database.
 type rig struct {
 	*testing.T
-	store *store.Store
+	store *sqlite.Store
 	o     Options
 	named map[string]bool // keys that contracts without an end name
 }

@@ -5,25 +5,21 @@ package retention
 import (
 	"slices"
 	"time"
-)
 
-// Kinds that go only when they are named one by one: what others rest on. Requests to delete and to vanish, contract memory,
-// engrams.
-const (
-	kindDeletion      = 5
-	kindVanish        = 62
-	kindContractEntry = 30090
-	kindContractState = 30091
-	kindEngram        = 30174
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/kind"
+	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // MaxKind is the highest kind there is.
 const MaxKind = 65535
 
-// MustBeNamed reports whether a kind is touched only by what names it: not by a range, by "all kinds", or by a filter
-// without kinds.
-func MustBeNamed(kind int) bool {
-	return slices.Contains([]int{kindDeletion, kindVanish, kindContractEntry, kindContractState, kindEngram}, kind)
+// MustBeNamed reports whether a kind is touched only by what names it, because others rest on it: not by a range, by
+// "all kinds", or by a filter without kinds.
+func MustBeNamed(number int) bool {
+	return slices.Contains([]int{nostr.KindDeletion, kind.Vanish, niptemp.KindEntry, niptemp.KindState, nipae.Kind}, number)
 }
 
 // Range is an inclusive range of kinds.

@@ -56,6 +56,23 @@ func CheckChange(old, text string) error {
 	return failure(text, slices.DeleteFunc(found, func(f Finding) bool { return had[text[f.Start:f.End]] }))
 }
 
+// Guard is CheckChange for writes; nil, which checks nothing, where the writer
+// allows secrets. explain adds what he can do; nil adds nothing.
+func Guard(allow bool, explain func(error) error) func(old, text string) error {
+	switch {
+	case allow:
+		return nil
+	case explain == nil:
+		return CheckChange
+	}
+	return func(old, text string) error {
+		if err := CheckChange(old, text); err != nil {
+			return explain(err)
+		}
+		return nil
+	}
+}
+
 func failure(text string, found []Finding) error {
 	if len(found) == 0 {
 		return nil

@@ -196,3 +196,27 @@ func TestShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestGuard: what was there already passes, a new secret is explained, and who
+// allows secrets checks nothing.
+func TestGuard(t *testing.T) {
+	token := "ghp_" + alnum36
+	if Check(token) == nil {
+		t.Fatal("the token is none")
+	}
+	explained := errors.New("explained")
+	explain := func(err error) error { return errors.Join(explained, err) }
+	for _, explain := range []func(error) error{nil, explain} {
+		if Guard(true, explain) != nil {
+			t.Error("allowed, and still checked")
+		}
+		check := Guard(false, explain)
+		if err := check(token, token+" and more"); err != nil {
+			t.Errorf("what was there: %v", err)
+		}
+		found := new(Error)
+		if err := check("", token); !errors.As(err, &found) || errors.Is(err, explained) != (explain != nil) {
+			t.Errorf("a new secret: %v", err)
+		}
+	}
+}

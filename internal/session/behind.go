@@ -14,7 +14,7 @@ const (
 	maxBacklog = 32 << 20        // bytes of events that some connection has still to look at
 )
 
-const behindText = "error: live events came faster than they could be held against your filters; ask for less, and again"
+var errBehind = failure("live events came faster than they could be held against your filters; ask for less, and again")
 
 // lag works for a feed until nothing is left, in turns with others.
 func (f *feed) lag() {
@@ -49,13 +49,13 @@ func (f *feed) shed(n int, least int64) {
 	list := slices.Clone(f.list())
 	slices.SortFunc(list, func(a, b *subscription) int { return int(b.spent.Load() - a.spent.Load()) })
 	for _, s := range list[:min(n, len(list))] {
-		if s.spent.Load() >= least && s.close(behindText) {
+		if s.spent.Load() >= least && s.close(errBehind) {
 			f.c.srv.metrics.SubscriptionClosed("behind")
 		}
 	}
 }
 
-const giveWayText = "error: the relay holds many filters, and others have few; ask for less, and again"
+var errGiveWay = failure("the relay holds many filters, and others have few; ask for less, and again")
 
 // giveWay closes the subscription that holds most, so that others can have some.
 func (f *feed) giveWay() bool {
@@ -65,7 +65,7 @@ func (f *feed) giveWay() bool {
 			most = s
 		}
 	}
-	if most == nil || !most.close(giveWayText) {
+	if most == nil || !most.close(errGiveWay) {
 		return false
 	}
 	f.c.srv.metrics.SubscriptionClosed("filters")
@@ -85,6 +85,8 @@ func (f *feed) empty() bool {
 	return true
 }
 
+var errLost = failure("live events came faster than the relay could deliver them; ask again")
+
 // lost closes every subscription: the relay has stored events that it did not
 // hand over.
 func (s *Server) lost() {
@@ -93,7 +95,7 @@ func (s *Server) lost() {
 	s.mu.Unlock()
 	for _, c := range conns {
 		for _, sub := range c.feed.list() {
-			if sub.close("error: live events came faster than the relay could deliver them; ask again") {
+			if sub.close(errLost) {
 				s.metrics.SubscriptionClosed("behind")
 			}
 		}

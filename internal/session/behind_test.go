@@ -227,7 +227,7 @@ func TestClosedBeforeItIsLive(t *testing.T) {
 	r := start(t, f, Options{})
 	var conn *conn
 	f.lastSeq = func(seq int64) int64 {
-		conn.feed.list()[0].close("error: test")
+		conn.feed.list()[0].close(failure("test"))
 		return seq
 	}
 	c := r.dial(t)

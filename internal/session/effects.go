@@ -10,6 +10,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
 // effects executes one connection's messages in the order they came, and its
@@ -171,10 +172,10 @@ func (e *effects) flush() {
 func (e *effects) okay(id string, a relay.Answer) []byte {
 	e.c.over.answered(a, e.c.srv.now())
 	if !a.OK {
-		e.c.logRefused(wire.LabelEvent, a.Message)
+		e.c.logRefused(wire.LabelEvent, a.Message())
 	}
-	e.challengeBefore(a.Message)
-	return wire.AppendOK(nil, id, a.OK, a.Message)
+	e.challengeBefore(a.Why)
+	return wire.AppendOK(nil, id, a.OK, a.Message())
 }
 
 // execute has the effects of one message.
@@ -239,10 +240,10 @@ func (e *effects) known(j *job, answer []byte) {
 	e.awaiting = append(e.awaiting, awaited{size: j.size, answer: answer})
 }
 
-// challengeBefore sends the connection's challenge before a text that asks for
+// challengeBefore sends the connection's challenge before an answer that asks for
 // authentication (NIP-42).
-func (e *effects) challengeBefore(text string) {
-	if authRequired(text) {
+func (e *effects) challengeBefore(why *nip01.Refusal) {
+	if why.Has(nip01.PrefixAuthRequired) {
 		e.c.say(wire.AppendAuthChallenge(nil, e.c.challenge))
 	}
 }
@@ -251,7 +252,7 @@ func (e *effects) challengeBefore(text string) {
 // came along. What was granted before stays granted as it was.
 func (e *effects) auth(ev *nostr.Event) {
 	var pubkey string
-	err := errTooManyKeys
+	var err error = errTooManyKeys
 	if e.keys < e.c.srv.limits.Load().Keys {
 		pubkey, err = e.c.srv.backend.Authenticate(ev, e.c.challenge)
 	}

@@ -118,7 +118,7 @@ func TestFootprintIsWhatSubscriptionsHold(t *testing.T) {
 			}
 			for _, c := range conns {
 				for _, sub := range c.feed.list() {
-					sub.close("")
+					sub.close(nil)
 				}
 			}
 			if len(s.live.places) != 0 || s.filters.Used() != 0 {

@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
+	"engramd/nips/nip01"
 )
 
 func authEvent(t testing.TB, secret, challenge string) *nostr.Event {
@@ -27,9 +28,9 @@ func needsKey(key string) func(context.Context, gate.Surface, nostr.Filter) erro
 			return nil
 		}
 		if relay.ReaderFrom(ctx).Empty() {
-			return &relay.Refusal{Prefix: "auth-required", Text: "log in"}
+			return &nip01.Refusal{Prefix: "auth-required", Text: "log in"}
 		}
-		return &relay.Refusal{Prefix: "restricted", Text: "not yours"}
+		return &nip01.Refusal{Prefix: "restricted", Text: "not yours"}
 	}
 }
 

@@ -1,11 +1,11 @@
 package session
 
 import (
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"engramd/internal/relay"
+	"engramd/nips/nip01"
 )
 
 // How long a connection is not read from after an event that was over a rate:
@@ -28,7 +28,7 @@ func (o *overRate) answered(a relay.Answer, now time.Time) {
 	switch {
 	case a.OK:
 		o.pause = 0
-	case !strings.HasPrefix(a.Message, "rate-limited:"):
+	case !a.Why.Has(nip01.PrefixRateLimited):
 	case now.UnixNano() >= o.until.Load():
 		o.pause = min(max(2*o.pause, firstPause), mostPause)
 		o.until.Store(now.Add(o.pause).UnixNano())

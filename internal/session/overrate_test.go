@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"engramd/internal/relay"
+	"engramd/nips/nip01"
 )
 
 // Who goes on sending beyond a rate is read from ever more slowly, up to a second, and at once again when an event is taken.
 func TestWhoIsOverARateIsReadSlowly(t *testing.T) {
 	var o overRate
 	now := time.Unix(1_700_000_000, 0)
-	refused, taken := relay.Answer{Message: "rate-limited: slow down"}, relay.Answer{OK: true}
+	refused, taken := relay.Answer{Why: nip01.Parse("rate-limited: slow down")}, relay.Answer{OK: true}
 	if o.wait(now) != 0 {
 		t.Error("it waits for nothing")
 	}
@@ -23,7 +24,7 @@ func TestWhoIsOverARateIsReadSlowly(t *testing.T) {
 		}
 		now = now.Add(o.wait(now))
 	}
-	o.answered(relay.Answer{Message: "blocked: no"}, now)
+	o.answered(relay.Answer{Why: nip01.Parse("blocked: no")}, now)
 	if o.wait(now) != 0 {
 		t.Error("another refusal counts")
 	}

@@ -15,8 +15,8 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
-	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // startReal serves the real relay over the real store.
@@ -37,7 +37,7 @@ func startReal(t *testing.T, o Options) *rig {
 	// Cleanups run last to first: the sessions end, the store commits its last
 	// batch, then the relay's dispatcher ends.
 	t.Cleanup(rel.Close)
-	s := storetest.MustOpen(t, func(o *store.Options) { o.OnCommit = rel.Committed; o.Clock = time.Now })
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit = rel.Committed; o.Clock = time.Now })
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
 	}

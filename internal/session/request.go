@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -13,12 +12,18 @@ import (
 	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
-var errTooManyKeys = errors.New("error: too many keys are proved on this connection")
+// failure is a refusal for the relay's own sake.
+func failure(text string) *nip01.Refusal {
+	return &nip01.Refusal{Prefix: nip01.PrefixError, Text: text}
+}
 
-// authRequired tells whether a text asks the client to authenticate (NIP-42).
-func authRequired(text string) bool { return strings.HasPrefix(text, "auth-required:") }
+var (
+	errTooManyKeys = failure("too many keys are proved on this connection")
+	shuttingDown   = failure("the relay is shutting down")
+)
 
 // isEventFault tells whether a fault is that of an EVENT, whose answer waits for
 // those before it and for nothing else.
@@ -80,13 +85,13 @@ func (e *effects) ask(f wire.Frame) {
 	} else {
 		e.end(f.SubID)
 	}
-	if text := e.bounds(f); text != "" {
-		e.closed(f.Label, f.SubID, text)
+	if why := e.bounds(f); why != nil {
+		e.closed(f.Label, f.SubID, why)
 		return
 	}
 	granted, err := e.authorize(surface, f.Filters)
 	if err != nil {
-		e.closed(f.Label, f.SubID, relay.ErrorText(err))
+		e.closed(f.Label, f.SubID, relay.RefusalOf(err))
 		return
 	}
 	if f.Label == wire.LabelCount {
@@ -108,27 +113,28 @@ func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]rel
 
 // bounds says which bound a request is over, if any, or that nothing is served
 // any more.
-func (e *effects) bounds(f wire.Frame) string {
+func (e *effects) bounds(f wire.Frame) *nip01.Refusal {
 	lim := e.c.srv.limits.Load()
 	switch {
 	case e.c.draining.Load():
-		return "error: the relay is shutting down"
+		return shuttingDown
 	case e.c.srv.pressed():
 		e.c.srv.metrics.FrameRefused("memory")
-		return "error: the relay is short of memory, try again later"
+		return failure("the relay is short of memory, try again later")
 	case f.Label == wire.LabelCount:
-		return ""
+		return nil
 	case len(e.c.feed.list()) >= lim.Subscriptions:
 		e.c.srv.metrics.FrameRefused("subscriptions")
-		return "error: too many subscriptions (at most " + strconv.Itoa(lim.Subscriptions) + "), close one first"
+		return failure("too many subscriptions (at most " + strconv.Itoa(lim.Subscriptions) + "), close one first")
 	}
-	return ""
+	return nil
 }
 
 // closed is the answer to a request that is refused or failed.
-func (e *effects) closed(label, id, text string) {
+func (e *effects) closed(label, id string, why *nip01.Refusal) {
+	text := why.Error()
 	e.c.logRefused(label, text)
-	e.challengeBefore(text)
+	e.challengeBefore(why)
 	e.c.say(wire.AppendClosed(nil, id, text))
 }
 
@@ -136,7 +142,7 @@ func (e *effects) count(id string, granted []relay.Granted) {
 	e.seat.Rise()
 	n, err := e.c.srv.backend.Count(e.asking, granted)
 	if err != nil {
-		e.closed(wire.LabelCount, id, relay.ErrorText(err))
+		e.closed(wire.LabelCount, id, relay.RefusalOf(err))
 		return
 	}
 	e.c.say(wire.AppendCount(nil, id, n))
@@ -145,9 +151,9 @@ func (e *effects) count(id string, granted []relay.Granted) {
 // subscribe registers the subscription, sends what is stored up to the present,
 // EOSE, and what came meanwhile; from then on it is live.
 func (e *effects) subscribe(id string, granted []relay.Granted) {
-	if text := e.hold(footprint(granted)); text != "" {
+	if why := e.hold(footprint(granted)); why != nil {
 		e.c.srv.metrics.FrameRefused("filters")
-		e.closed(wire.LabelReq, id, text)
+		e.closed(wire.LabelReq, id, why)
 		return
 	}
 	s := newSubscription(e.c, id, granted)
@@ -158,7 +164,7 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 	now := e.c.srv.backend.Now()
 	s.ceiling.Store(now.Seq)
 	hints, err := e.stored(s, granted, now)
-	var closed string
+	var closed *nip01.Refusal
 	switch {
 	case err == nil:
 		var start bool
@@ -166,31 +172,31 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 			e.c.write()
 		}
 	case e.c.draining.Load():
-		closed = "error: the relay is shutting down"
+		closed = shuttingDown
 	case errors.Is(err, errClosed):
 		closed = s.closedFor()
 	case !errors.Is(err, errGone):
-		closed = relay.ErrorText(err)
+		closed = relay.RefusalOf(err)
 	}
-	if err != nil || closed != "" {
-		s.close("")
+	if err != nil || closed != nil {
+		s.close(nil)
 	}
-	if closed != "" {
+	if closed != nil {
 		e.closed(wire.LabelReq, id, closed)
 	}
 }
 
 // hold takes the memory of a subscription, or says why there is none.
-func (e *effects) hold(bytes int64) string {
+func (e *effects) hold(bytes int64) *nip01.Refusal {
 	switch e.c.filters.Take(bytes) {
 	case share.OverConn:
-		return "error: too many or too long filters in all subscriptions of this connection, close one first"
+		return failure("too many or too long filters in all subscriptions of this connection, close one first")
 	case share.OverShare:
-		return "error: too many or too long filters in all subscriptions from your address, close one first"
+		return failure("too many or too long filters in all subscriptions from your address, close one first")
 	case share.OverTotal:
-		return "error: the relay holds too many filters for its clients, ask for less or try again later"
+		return failure("the relay holds too many filters for its clients, ask for less or try again later")
 	}
-	return ""
+	return nil
 }
 
 // errClosed says that the relay has closed the subscription meanwhile.
@@ -206,7 +212,7 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 		if !e.pace() || e.c.in.isClosed() {
 			return nil, errGone
 		}
-		if s.closedFor() != "" {
+		if s.closedFor() != nil {
 			return nil, errClosed
 		}
 		var rows []store.Row
@@ -243,14 +249,14 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 // after this returns.
 func (e *effects) end(id string) {
 	if s := e.c.feed.find(id); s != nil {
-		s.close("")
+		s.close(nil)
 	}
 }
 
 // forget ends all subscriptions with the connection.
 func (e *effects) forget() {
 	for _, s := range e.c.feed.list() {
-		if !s.close("") { // somebody else is closing it, perhaps not done yet
+		if !s.close(nil) { // somebody else is closing it, perhaps not done yet
 			e.c.feed.remove(s)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/relay"
+	"engramd/nips/nip01"
 )
 
 func TestStoredThenEOSEThenLive(t *testing.T) {
@@ -56,7 +57,7 @@ func TestEOSEHints(t *testing.T) {
 func TestKhatruFault_RefusedRequestStaysLive(t *testing.T) {
 	f := &fake{authorize: func(_ context.Context, _ gate.Surface, f nostr.Filter) error {
 		if len(f.Kinds) == 1 && f.Kinds[0] == 30174 {
-			return &gate.Refusal{Prefix: "restricted", Rule: "engram", Text: "not a party"}
+			return &gate.Refusal{Refusal: nip01.Refusal{Prefix: "restricted", Text: "not a party"}, Rule: "engram"}
 		}
 		return nil
 	}}
@@ -87,7 +88,7 @@ func TestKhatruFault_RefusedCountIsZero(t *testing.T) {
 	f := &fake{}
 	f.authorize = func(_ context.Context, s gate.Surface, _ nostr.Filter) error {
 		if s == gate.SurfaceCount {
-			return &relay.Refusal{Prefix: "restricted", Text: "no"}
+			return &nip01.Refusal{Prefix: "restricted", Text: "no"}
 		}
 		return nil
 	}
@@ -253,7 +254,7 @@ func TestKhatruFault_SecondAuthReplacesFirst(t *testing.T) {
 
 func TestTheChallengeComesBeforeAuthRequiredOnEvents(t *testing.T) {
 	f := &fake{begin: func(context.Context, *nostr.Event) *relay.Answer {
-		return &relay.Answer{Message: "auth-required: protected"}
+		return &relay.Answer{Why: nip01.Parse("auth-required: protected")}
 	}}
 	c := start(t, f, Options{}).dial(t)
 	ev := event(t, alice, 1, "x", nostr.Tag{"-"})

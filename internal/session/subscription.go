@@ -9,6 +9,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
 // subscription is one open REQ. Effects makes and ends it; live delivery finds
@@ -35,7 +36,7 @@ type subscription struct {
 	latest int64
 	live   bool
 	ended  bool
-	why    string // it was closed before it was live
+	why    *nip01.Refusal // it was closed before it was live
 	kept   []keptEvent
 }
 
@@ -177,10 +178,10 @@ func (s *subscription) push(json []byte) (start bool) {
 // goLive sends EOSE and what was kept. start says that the caller must start the
 // connection's writer. If the relay has closed the subscription meanwhile, it
 // does nothing but say why.
-func (s *subscription) goLive(eose []byte) (start bool, closed string) {
+func (s *subscription) goLive(eose []byte) (start bool, closed *nip01.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why != "" {
+	if s.why != nil {
 		return false, s.why
 	}
 	s.c.say(eose)
@@ -193,12 +194,12 @@ func (s *subscription) goLive(eose []byte) (start bool, closed string) {
 		}
 	}
 	s.live = true
-	return start, ""
+	return start, nil
 }
 
-// closedFor is why the relay has closed the subscription before it was live; ""
+// closedFor is why the relay has closed the subscription before it was live; nil
 // if it has not.
-func (s *subscription) closedFor() string {
+func (s *subscription) closedFor() *nip01.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why
@@ -207,7 +208,7 @@ func (s *subscription) closedFor() string {
 // close ends the subscription, once, from any goroutine: nothing of it is sent
 // after this returns, but CLOSED with why, if there is one. While stored events
 // are sent, that is left to who sends them.
-func (s *subscription) close(why string) (first bool) {
+func (s *subscription) close(why *nip01.Refusal) (first bool) {
 	first, start := s.end(why)
 	if !first {
 		return false
@@ -215,8 +216,8 @@ func (s *subscription) close(why string) (first bool) {
 	s.c.feed.remove(s)
 	s.c.filters.Give(s.holds)
 	s.c.srv.metrics.SubscriptionsAdd(-1)
-	if why != "" {
-		s.c.logRefused("subscription", why)
+	if why != nil {
+		s.c.logRefused("subscription", why.Error())
 	}
 	if start {
 		s.c.write()
@@ -224,7 +225,7 @@ func (s *subscription) close(why string) (first bool) {
 	return true
 }
 
-func (s *subscription) end(why string) (first, start bool) {
+func (s *subscription) end(why *nip01.Refusal) (first, start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -233,9 +234,9 @@ func (s *subscription) end(why string) (first, start bool) {
 	s.ended = true
 	s.releaseKept()
 	switch {
-	case why == "":
+	case why == nil:
 	case s.live:
-		s.c.say(wire.AppendClosed(nil, s.id, why))
+		s.c.say(wire.AppendClosed(nil, s.id, why.Error()))
 		start = s.c.out.ready()
 	default:
 		s.why = why

@@ -25,15 +25,6 @@ const (
 	Revert Mode = "revert"
 )
 
-// ParseMode reads a mode.
-func ParseMode(s string) (Mode, error) {
-	m := Mode(s)
-	if m != Repair && m != Rollback && m != Revert {
-		return "", fmt.Errorf("mode %.40q is none of %s, %s and %s", s, Repair, Rollback, Revert)
-	}
-	return m, nil
-}
-
 // Op is what a restore does at one address.
 type Op string
 

@@ -1,13 +1,6 @@
 package store
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"syscall"
-
-	"github.com/mattn/go-sqlite3"
-)
+import "errors"
 
 var (
 	// ErrTimeout means that a read took more than Options.QueryTimeout or the caller's deadline allowed.
@@ -16,59 +9,19 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("the store is open for reading only")
-	// ErrOlder means that the database lacks migrations and was opened for reading only, without Scratch or AsIs.
-	ErrOlder = errors.New("the database is of an older version: start engramd serve once to bring it up to date")
-	// ErrNewer means that the database was written by a newer engramd. It is wrapped with both versions.
-	ErrNewer = errors.New("the database is newer than this program")
-	// ErrForeign means that the file is an SQLite database of something else.
-	ErrForeign = errors.New("not an engramd database")
-	// ErrLocked means that another process holds the data folder. *LockedError names it.
-	ErrLocked = errors.New("the data folder is in use")
 	// ErrFull means that the disk, or the configured limit of the database's size, is reached.
 	ErrFull = errors.New("the database is full")
 	// ErrRestart means that an option cannot change while the store is open.
 	ErrRestart = errors.New("this change needs a restart")
-	// ErrExists means that a file that would be written is there already.
-	ErrExists = errors.New("the file exists already")
 )
 
-// readError turns the error of a read under ctx (made from the caller's parent) into what callers may rely on:
-// ErrTimeout for the time limit, the parent's error when the caller went away, and everything else as it is.
-func readError(parent, ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(parent.Err(), context.Canceled):
-		return parent.Err()
-	case errors.Is(err, ErrEnded), errors.Is(err, ErrClosed), errors.Is(err, ErrTimeout):
-		return err
-	case ctx.Err() != nil || isCode(err, sqlite3.ErrInterrupt):
-		return fmt.Errorf("%w: %w", ErrTimeout, err)
-	}
-	return err
-}
+// ErrEnded means that a read which cannot be taken up again was ended in the middle, because others could not begin, or the
+// log could not be written back. It may be tried again.
+var ErrEnded = errors.New("the query was ended in favour of others")
 
-// writeError names the errors of a write that an operator can do something about. SQLite calls a full disk full, but not
-// one on which a quota is reached, or the file that connections share cannot grow.
-func writeError(err error) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) || errors.Is(err, ErrFull) {
-		return err
-	}
-	full := e.Code == sqlite3.ErrFull || e.Code == sqlite3.ErrIoErr && (e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT)
-	if full {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	return err
-}
+// ErrFilter means that a filter asks for what the store has no index for, or that it was given to the wrong method. The
+// strict parser and the relay rule both out.
+var ErrFilter = errors.New("the store cannot answer this filter")
 
-// isCode reports whether err is the SQLite error with this primary result code.
-func isCode(err error, code sqlite3.ErrNo) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && e.Code == code
-}
-
-// outOfRoom reports whether a write failed for want of disk or memory, and not because something is broken.
-func outOfRoom(err error) bool {
-	return isCode(err, sqlite3.ErrFull) || isCode(err, sqlite3.ErrIoErr) || isCode(err, sqlite3.ErrNomem)
-}
+// ErrNoSearch means that the program was built without full-text search (build tag sqlite_fts5).
+var ErrNoSearch = errors.New("built without full-text search")

@@ -4,9 +4,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// kindRelayList is the kind of NIP-65 relay lists.
-const kindRelayList = 10002
-
 // ConfiguredRelays returns where a pair's memory is (NIP-AE, "Configured
 // relays"): the entries of the agent's relay list (NIP-65) that are marked
 // write or not marked; or, if there is no such list or it has no usable entry,
@@ -18,7 +15,7 @@ const kindRelayList = 10002
 // were written, because that is how to connect to them.
 func ConfiguredRelays(agent string, candidates []*nostr.Event, given []string) (relays []string, listed bool) {
 	for _, ev := range distinct(candidates) {
-		if ev.Kind != kindRelayList || ev.PubKey != agent || verify(ev) != nil {
+		if ev.Kind != nostr.KindRelayListMetadata || ev.PubKey != agent || verify(ev) != nil {
 			continue
 		}
 		if relays := DistinctRelays(writeEntries(ev)); len(relays) > 0 {

@@ -4,7 +4,7 @@
 // their poster (NewID), and states that came in any order lead to one (Fold). It
 // has no I/O, no clock and no state.
 //
-// Refusals are *Refusal errors, which carry the NIP-01 prefix they are to be
+// Refusals are *nip01.Refusal errors, which carry the NIP-01 prefix they are to be
 // answered with: "invalid" for events that are wrong in themselves or against
 // the contract's state, "blocked" for entries that come too late or too early.
 package niptemp

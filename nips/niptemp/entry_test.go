@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nip01"
 )
 
 const (
@@ -111,7 +113,7 @@ func TestCheckEntryRefusesContent(t *testing.T) {
 // checkRefusal checks that err is a Refusal with the prefix that says the text.
 func checkRefusal(t *testing.T, err error, prefix, says string) {
 	t.Helper()
-	var refusal *Refusal
+	var refusal *nip01.Refusal
 	if !errors.As(err, &refusal) {
 		t.Errorf("got %v, want a refusal", err)
 		return

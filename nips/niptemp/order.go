@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/kind"
 )
 
 // KindOrder is the kind of a relay's word on the order in which a contract's
 // memory arrived. It is handed to those who ask and never published.
-const KindOrder = 24174
+const KindOrder = kind.Statement
 
 // OrderFormat names the lines that an order is of. Verifiers demand it.
 const OrderFormat = "engramd-order-v1"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"testing"
 	"time"
@@ -14,8 +15,8 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/session"
-	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // patience is how long the sessions may take to end.
@@ -25,12 +26,23 @@ const patience = 20 * time.Second
 type Server struct {
 	URL   string // ws://127.0.0.1:PORT
 	Relay *relay.Relay
-	Store *store.Store
+	Store *sqlite.Store
+
+	listener net.Listener
 }
 
 // Start serves the relay with its websocket and its HTTP endpoints until the
 // test ends.
 func Start(t testing.TB) *Server {
+	t.Helper()
+	s := Prepare(t)
+	s.Serve(t, bridge.Options{}, nil)
+	return s
+}
+
+// Prepare makes a relay over a new store and takes a port for it, which Serve
+// serves.
+func Prepare(t testing.TB) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,18 +60,27 @@ func Start(t testing.TB) *Server {
 	// Cleanups run last to first: the sessions end, the store commits its last
 	// batch, then the relay's dispatcher ends.
 	t.Cleanup(rel.Close)
-	s := storetest.MustOpen(t, func(o *store.Options) {
+	s := storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
 	})
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
 	}
-	socket := session.New(rel, session.Options{EOSEHints: true})
-	url := "ws://" + l.Addr().String()
-	server := bridge.NewServer(bridge.New(bridge.Options{
-		Relay: rel, Socket: socket, URLs: []string{url}, Backend: bridge.Over(rel), Names: names,
-	}), patience, slog.New(slog.DiscardHandler))
-	go server.Serve(l)
+	return &Server{URL: "ws://" + l.Addr().String(), Relay: rel, Store: s, listener: l}
+}
+
+// Serve serves until the test ends, with what o adds to the relay itself. change
+// may be nil; it is given what a request meets before the relay does.
+func (s *Server) Serve(t testing.TB, o bridge.Options, change func(http.Handler) http.Handler) {
+	t.Helper()
+	socket := session.New(s.Relay, session.Options{EOSEHints: true})
+	o.Relay, o.Socket, o.URLs, o.Backend, o.Names = s.Relay, socket, []string{s.URL}, bridge.Over(s.Relay), s.Relay.Names()
+	handler := bridge.New(o)
+	server := bridge.NewServer(handler, patience, slog.New(slog.DiscardHandler))
+	if change != nil {
+		server.Handler = change(handler)
+	}
+	go server.Serve(s.listener)
 	t.Cleanup(func() {
 		server.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -68,5 +89,4 @@ func Start(t testing.TB) *Server {
 			t.Errorf("shutdown: %v", err)
 		}
 	})
-	return &Server{URL: url, Relay: rel, Store: s}
 }

@@ -12,9 +12,6 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// kindDeletion is NIP-09's deletion request.
-const kindDeletion = 5
-
 // Options say what the checker knows besides.
 type Options struct {
 	// Relay is the key in hex of the relay whose word on the order of arrival is
@@ -121,7 +118,7 @@ func (c *checking) contract() {
 			} else {
 				c.states = append(c.states, ev)
 			}
-		case kindDeletion:
+		case nostr.KindDeletion:
 			c.requests = append(c.requests, ev)
 		default:
 			k.fail("event %s is of kind %d, which is no part of contract memory", ev.ID, ev.Kind)

@@ -18,7 +18,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/client"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 	"engramd/nips/disclose"
 	"engramd/nips/niptemp"
@@ -116,7 +116,7 @@ func (t *thread) ordered(gaps int, change ...func(lines string) string) {
 	t.tb.Helper()
 	lines := ""
 	for i, ev := range t.events {
-		if ev.Kind != kindDeletion {
+		if ev.Kind != nostr.KindDeletion {
 			id, _ := hex.DecodeString(ev.ID)
 			lines += string(niptemp.OrderLine(int64(i+1), int64(ev.CreatedAt), id))
 		}
@@ -180,7 +180,7 @@ func dispute(tb testing.TB) *thread {
 	bad := t.entry(worker, `{"type":"message","content":"bad work"}`)
 	t.state(worker, "submitted", "accepted")
 	t.state(poster, "disputed", "submitted")
-	t.add(worker, kindDeletion, "", nostr.Tag{"e", bad.ID})
+	t.add(worker, nostr.KindDeletion, "", nostr.Tag{"e", bad.ID})
 	return t
 }
 
@@ -386,14 +386,16 @@ func TestEveryLieIsFound(t *testing.T) {
 			t.ordered(0)
 			t.files.Order = bytes.Replace(t.files.Order, []byte("\\n2 "), []byte("\\n9 "), 1)
 		}},
-		"an order of falling numbers":   {"order", func(t *thread) { t.ordered(0, func(l string) string { return strings.Replace(l, "2 ", "1 ", 1) }) }},
-		"an order of nobody":            {"order", func(t *thread) { t.files.Order = []byte(`{"contract_id":"x","lines":"1 1 -\n"}`) }},
-		"an order of another relay":     {"order", func(t *thread) { t.ordered(0) }},
-		"a request of somebody else":    {"withdrawals", func(t *thread) { t.add(mara, kindDeletion, "", nostr.Tag{"e", t.events[1].ID}) }},
-		"a request of what is not here": {"withdrawals", func(t *thread) { t.add(worker, kindDeletion, "", nostr.Tag{"a", "30090:" + mara.Pub + ":" + t.id}) }},
-		"a disclosure with wrong keys":  {"disclosed texts", func(t *thread) { t.files.Disclosures["one.json"] = wrongKeys(t.files.Disclosures["one.json"]) }},
-		"a disclosure of another's":     {"disclosed texts", func(t *thread) { _, d := newThread(t.tb).sealed(worker, "x"); t.files.Disclosures["two.json"] = d }},
-		"a disclosure that is no JSON":  {"disclosed texts", func(t *thread) { t.files.Disclosures["two.json"] = []byte("x") }},
+		"an order of falling numbers": {"order", func(t *thread) { t.ordered(0, func(l string) string { return strings.Replace(l, "2 ", "1 ", 1) }) }},
+		"an order of nobody":          {"order", func(t *thread) { t.files.Order = []byte(`{"contract_id":"x","lines":"1 1 -\n"}`) }},
+		"an order of another relay":   {"order", func(t *thread) { t.ordered(0) }},
+		"a request of somebody else":  {"withdrawals", func(t *thread) { t.add(mara, nostr.KindDeletion, "", nostr.Tag{"e", t.events[1].ID}) }},
+		"a request of what is not here": {"withdrawals", func(t *thread) {
+			t.add(worker, nostr.KindDeletion, "", nostr.Tag{"a", "30090:" + mara.Pub + ":" + t.id})
+		}},
+		"a disclosure with wrong keys": {"disclosed texts", func(t *thread) { t.files.Disclosures["one.json"] = wrongKeys(t.files.Disclosures["one.json"]) }},
+		"a disclosure of another's":    {"disclosed texts", func(t *thread) { _, d := newThread(t.tb).sealed(worker, "x"); t.files.Disclosures["two.json"] = d }},
+		"a disclosure that is no JSON": {"disclosed texts", func(t *thread) { t.files.Disclosures["two.json"] = []byte("x") }},
 		"a disclosure of a plain entry": {"disclosed texts", func(t *thread) {
 			t.files.Disclosures["one.json"] = bytes.Replace(t.files.Disclosures["one.json"], []byte("30090"), []byte("30091"), 1)
 		}},

@@ -29,7 +29,7 @@ func (c *checking) withdrawals() {
 				continue
 			}
 			var named []*nostr.Event
-			if of := c.byID[tag[1]]; tag[0] == "e" && of != nil && of.Kind != kindDeletion {
+			if of := c.byID[tag[1]]; tag[0] == "e" && of != nil && of.Kind != nostr.KindDeletion {
 				named = []*nostr.Event{of}
 			} else if tag[0] == "a" && !addresses[tag[1]] {
 				addresses[tag[1]], named = true, at[tag[1]]

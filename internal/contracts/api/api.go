@@ -7,6 +7,7 @@ import (
 	"engramd/internal/bridge"
 	"engramd/internal/contracts"
 	"engramd/internal/gate"
+	"engramd/nips/nip01"
 )
 
 // Identities tells who a proof stands for.
@@ -151,9 +152,9 @@ func (a *API) count(op operation, err error) {
 	decision := "granted"
 	switch contracts.CodeOf(err) {
 	case contracts.Unauthenticated:
-		decision = gate.PrefixAuthRequired
+		decision = nip01.PrefixAuthRequired
 	case contracts.Forbidden, contracts.NotFound:
-		decision = gate.PrefixRestricted
+		decision = nip01.PrefixRestricted
 	default:
 		if err != nil {
 			return

@@ -12,7 +12,7 @@ import (
 
 	"engramd/internal/contracts"
 	"engramd/internal/gate"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // who is one who asks, what the rules know of him, and how he proves himself.

@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/bridge"
 	"engramd/internal/contracts"
+	"engramd/nips/nip01"
 )
 
 // classes are the status and the prefix of every class of refusal. A conflict
@@ -14,14 +15,14 @@ var classes = map[contracts.Code]struct {
 	status int
 	prefix string
 }{
-	contracts.Invalid:         {http.StatusBadRequest, "invalid: "},
-	contracts.Unauthenticated: {http.StatusUnauthorized, "auth-required: "},
-	contracts.Forbidden:       {http.StatusForbidden, "restricted: "},
-	contracts.NotFound:        {http.StatusNotFound, "invalid: "},
+	contracts.Invalid:         {http.StatusBadRequest, nip01.PrefixInvalid},
+	contracts.Unauthenticated: {http.StatusUnauthorized, nip01.PrefixAuthRequired},
+	contracts.Forbidden:       {http.StatusForbidden, nip01.PrefixRestricted},
+	contracts.NotFound:        {http.StatusNotFound, nip01.PrefixInvalid},
 	contracts.Conflict:        {http.StatusConflict, ""},
-	contracts.TooLarge:        {http.StatusRequestEntityTooLarge, "invalid: "},
-	contracts.RateLimited:     {http.StatusTooManyRequests, "rate-limited: "},
-	contracts.Unavailable:     {http.StatusServiceUnavailable, "error: "},
+	contracts.TooLarge:        {http.StatusRequestEntityTooLarge, nip01.PrefixInvalid},
+	contracts.RateLimited:     {http.StatusTooManyRequests, nip01.PrefixRateLimited},
+	contracts.Unavailable:     {http.StatusServiceUnavailable, nip01.PrefixError},
 }
 
 // problemOf is the answer for an error of the service; what is no refusal stays
@@ -35,5 +36,5 @@ func problemOf(err error) error {
 	if !known {
 		return err
 	}
-	return &bridge.Refusal{Status: class.status, Text: class.prefix + e.Message, Fields: e.Fields}
+	return &bridge.Problem{Status: class.status, Why: nip01.Refusal{Prefix: class.prefix, Text: e.Message}, Fields: e.Fields}
 }

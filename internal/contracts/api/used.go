@@ -17,7 +17,7 @@ const (
 	usedCallsOnDisk = 1 << 21
 )
 
-// Calls keeps which signatures changed something; *store.Store does.
+// Calls keeps which signatures changed something; *sqlite.Store does.
 type Calls interface {
 	UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error)
 	UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error

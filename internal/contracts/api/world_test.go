@@ -28,8 +28,8 @@ import (
 	"engramd/internal/metrics"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
@@ -42,7 +42,7 @@ type world struct {
 	t        testing.TB
 	clock    *storetest.Clock
 	relay    *relay.Relay
-	store    *store.Store
+	store    *sqlite.Store
 	service  *contracts.Service
 	meter    *metrics.Metrics
 	log      *bytes.Buffer
@@ -53,7 +53,7 @@ type world struct {
 
 type settings struct {
 	gate  gate.Options
-	store store.Options // Path is taken, when it is given
+	store sqlite.Options // Path is taken, when it is given
 }
 
 func newWorld(t testing.TB, change ...func(*settings)) *world {
@@ -70,7 +70,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log}, table)
 	must(t, err)
 	t.Cleanup(w.relay.Close) // after the store
-	w.store = storetest.MustOpen(t, func(o *store.Options) {
+	w.store = storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.OnCommit, o.Clock, o.Table, o.Log = w.relay.Committed, w.clock.Now, table, log
 		if set.store.Path != "" {
 			o.Path = set.store.Path

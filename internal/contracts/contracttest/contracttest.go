@@ -4,30 +4,21 @@ package contracttest
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
-	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"engramd/internal/bridge"
+	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/contracts"
 	"engramd/internal/contracts/api"
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/outbox"
 	"engramd/internal/contracts/vault"
-	"engramd/internal/gate"
-	"engramd/internal/relay"
-	"engramd/internal/session"
-	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
-
-// patience is how long the sessions may take to end.
-const patience = 20 * time.Second
 
 // Server is a relay on a loopback socket, by its real clock.
 type Server struct {
@@ -57,18 +48,8 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(err)
-	names, err := relay.NewNames(nil, netip.MustParseAddrPort(l.Addr().String()))
-	must(err)
-	table := storetest.MustTable(t, gate.Options{})
-	rel, err := relay.New(relay.Config{Names: names}, table)
-	must(err)
-	t.Cleanup(rel.Close) // cleanups run last to first: this after the store's
-	s := storetest.MustOpen(t, func(o *store.Options) {
-		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
-	})
-	must(rel.Attach(s))
+	served := bridgetest.Prepare(t)
+	rel, s := served.Relay, served.Store
 	v, err := vault.New(bytes.Repeat([]byte{7, 8}, vault.KeySize/2), rand.Reader)
 	must(err)
 	known := identity.New(identity.Options{Store: s, Vault: v})
@@ -80,25 +61,10 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	t.Cleanup(box.Close)
 	used, err := api.OpenUsed(t.Context(), s, time.Minute, time.Now)
 	must(err)
-	out := &Server{URL: "ws://" + l.Addr().String(), Operator: storetest.NewKey("operator"), identities: known}
-	socket := session.New(rel, session.Options{EOSEHints: true})
-	handler := bridge.New(bridge.Options{
-		Relay: rel, Socket: socket, URLs: []string{out.URL}, Backend: bridge.Over(rel), Names: names,
-		API: api.New(api.Options{Service: service, Identities: known, Used: used, Version: "test", URL: "http://" + l.Addr().String(),
+	out := &Server{URL: served.URL, Operator: storetest.NewKey("operator"), identities: known}
+	served.Serve(t, bridge.Options{
+		API: api.New(api.Options{Service: service, Identities: known, Used: used, Version: "test", URL: "http" + strings.TrimPrefix(served.URL, "ws"),
 			Operator: func(key string) bool { return key == out.Operator.Pub }}),
-	})
-	server := bridge.NewServer(handler, patience, slog.New(slog.DiscardHandler))
-	if change != nil {
-		server.Handler = change(handler)
-	}
-	go server.Serve(l)
-	t.Cleanup(func() {
-		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := socket.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-	})
+	}, change)
 	return out
 }

@@ -34,7 +34,7 @@ var (
 
 // Options are what a Registry is made of. Store and Vault are required.
 type Options struct {
-	Store *store.Store
+	Store Store
 	Vault *vault.Vault
 	Clock func() time.Time // nil is time.Now
 	Rand  io.Reader        // of keys and tokens; nil is crypto/rand

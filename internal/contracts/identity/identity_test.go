@@ -19,7 +19,8 @@ import (
 	"engramd/internal/contracts"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
@@ -42,8 +43,8 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	clock := storetest.NewClock()
-	o := storetest.Options(t, func(o *store.Options) { o.Clock = clock.Now })
-	s := storetest.MustOpen(t, func(c *store.Options) { *c = o })
+	o := storetest.Options(t, func(o *sqlite.Options) { o.Clock = clock.Now })
+	s := storetest.MustOpen(t, func(c *sqlite.Options) { *c = o })
 	return &rig{New(Options{Store: s, Vault: v, Clock: clock.Now}), o.Path, clock}
 }
 
@@ -174,7 +175,7 @@ func TestProvisionedLife(t *testing.T) {
 	wantCode(t, "claim of nobody", err, contracts.NotFound)
 	_, err = r.Rotate(ctx, "nobody")
 	wantCode(t, "token of nobody", err, contracts.NotFound)
-	if err := r.o.Store.Close(); err != nil {
+	if err := r.o.Store.(*sqlite.Store).Close(); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.ReadFile(r.path)
@@ -245,13 +246,13 @@ func TestSignedTimesRise(t *testing.T) {
 	wantAt(last, 11)
 	wantAt(sign("d", 0), 0)
 	// What was signed before a restart is known by where it lies: in the relay, or on its way there.
-	if res := r.o.Store.Put(ctx, last, store.PutOptions{}); !res.Outcome.OK() {
+	if res := r.o.Store.(*sqlite.Store).Put(ctx, last, store.PutOptions{}); !res.Outcome.OK() {
 		t.Fatalf("%v", res)
 	}
 	r.Registry = New(r.o)
 	wantAt(sign("c", 0), 12)
 	wantAt(sign("d", 0), 0)
-	if err := r.o.Store.QueueEvent(ctx, sign("c", 20), []string{"wss://x.example"}); err != nil {
+	if err := r.o.Store.(*sqlite.Store).QueueEvent(ctx, sign("c", 20), []string{"wss://x.example"}); err != nil {
 		t.Fatal(err)
 	}
 	r.Registry = New(r.o)

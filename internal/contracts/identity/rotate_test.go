@@ -15,7 +15,8 @@ import (
 	"engramd/internal/contracts"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 const (
@@ -24,9 +25,9 @@ const (
 )
 
 // folder opens a data folder and what seals in it.
-func folder(t *testing.T, dir string) (*store.Store, *vault.Vault) {
+func folder(t *testing.T, dir string) (*sqlite.Store, *vault.Vault) {
 	t.Helper()
-	s := storetest.MustOpen(t, func(o *store.Options) { o.Path = filepath.Join(dir, "engramd.db") })
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Path = filepath.Join(dir, "engramd.db") })
 	o := vault.Options{Dir: dir}
 	var err error
 	if o.Check, err = s.VaultCheck(t.Context()); err != nil {
@@ -43,7 +44,7 @@ func folder(t *testing.T, dir string) (*store.Store, *vault.Vault) {
 }
 
 // sealed fills a folder with kept keys and private entries.
-func sealed(t *testing.T, s *store.Store, v *vault.Vault, n int) {
+func sealed(t *testing.T, s *sqlite.Store, v *vault.Vault, n int) {
 	t.Helper()
 	if _, err := s.SetVaultCheck(t.Context(), v.Check()); err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func sealed(t *testing.T, s *store.Store, v *vault.Vault, n int) {
 }
 
 // wantOpen opens everything that is sealed.
-func wantOpen(t *testing.T, s *store.Store, v *vault.Vault, n int) {
+func wantOpen(t *testing.T, s *sqlite.Store, v *vault.Vault, n int) {
 	t.Helper()
 	r, opened := New(Options{Store: s, Vault: v}), 0
 	for i := range n {

@@ -16,7 +16,8 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
 
@@ -25,7 +26,7 @@ var errKilled = errors.New("killed")
 // life is the daemon from one start to the next: service, relay, store and outbox as they are put together there.
 type life struct {
 	t       *testing.T
-	store   *store.Store
+	store   *sqlite.Store
 	relay   *relay.Relay
 	box     *Outbox
 	timers  *timers
@@ -53,7 +54,7 @@ func (k killed) Publish(ctx context.Context, ev *nostr.Event, local bool) error 
 }
 
 type killedStore struct {
-	*store.Store
+	*sqlite.Store
 	at string
 }
 
@@ -78,7 +79,7 @@ func begin(t *testing.T, path, target, at, refuse string, clock *storetest.Clock
 	}
 	o := storetest.Options(t)
 	o.Path, o.Clock, o.Table, o.OnCommit = path, clock.Now, table, l.relay.Committed
-	if l.store, err = store.Open(t.Context(), o); err != nil {
+	if l.store, err = sqlite.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	l.relay.Reject(func(_ context.Context, ev *nostr.Event) (bool, string) {

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/relay"
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 // verdict is what became of one attempt to deliver. Its text is the metric's label.
@@ -41,15 +43,15 @@ type local struct{ relay Submitter }
 
 func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	a := l.relay.Submit(relay.AsAuthor(ctx, ev), ev)
-	why := &client.RefusalError{Message: a.Message}
-	if a.Outcome == store.Deleted.String() || strings.HasPrefix(a.Message, "invalid:") {
+	why := cmp.Or(a.Why, &nip01.Refusal{})
+	if a.Outcome == store.Deleted.String() || why.Has(nip01.PrefixInvalid) {
 		return withdrawn, why
 	}
-	v := spoken(a.OK, a.Message)
+	v := spoken(a.OK, why.Prefix)
 	switch {
 	case v.final():
 		return v, nil
-	case why.Prefix() == "rate-limited":
+	case why.Has(nip01.PrefixRateLimited):
 		return refused, why // one author is too fast here, not everybody
 	}
 	return v, why
@@ -57,18 +59,17 @@ func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 
 func (local) close() {}
 
-// spoken judges a relay's words on an event (NIP-01, OK).
-func spoken(ok bool, message string) verdict {
-	prefix, _, _ := strings.Cut(message, ":")
+// spoken judges a relay's word on an event, by its prefix (NIP-01, OK).
+func spoken(ok bool, prefix string) verdict {
 	switch {
-	case prefix == "duplicate" && ok:
+	case prefix == nip01.PrefixDuplicate && ok:
 		return known
 	case ok:
 		return delivered
-	case prefix == "duplicate":
+	case prefix == nip01.PrefixDuplicate:
 		// It has a newer one. This relay keeps this one in history all the same.
 		return superseded
-	case prefix == "rate-limited" || prefix == "error":
+	case prefix == nip01.PrefixRateLimited || prefix == nip01.PrefixError:
 		return failed
 	}
 	return refused
@@ -96,31 +97,42 @@ func (r *remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	}
 	s := status[0]
 	if s.Accepted {
-		return spoken(true, s.Message), nil
+		return spoken(true, prefixOf(s.Message)), nil
 	}
 	var refusal *client.RefusalError
 	switch {
 	case errors.As(s.Err, &refusal):
-		return spoken(false, refusal.Message), s.Err
+		return spoken(false, prefixOf(refusal.Message)), s.Err
 	case errors.Is(s.Err, client.ErrAuth):
 		return refused, s.Err // it wants an AUTH for this event and gets none that it likes
 	}
 	return failed, s.Err
 }
 
+// prefixOf is the machine-readable word of another relay's message.
+func prefixOf(message string) string {
+	prefix, _, _ := strings.Cut(message, ":")
+	return prefix
+}
+
 func (r *remote) close() { r.client.Load().Close() }
 
 // reason is what may be logged of an error: of a refusal its prefix alone, since relays put keys and ids into what follows.
 func reason(err error) string {
-	var refusal *client.RefusalError
+	var own *nip01.Refusal
+	var theirs *client.RefusalError
+	var prefix string
 	switch {
-	case errors.As(err, &refusal):
+	case errors.As(err, &own):
+		prefix = own.Prefix
+	case errors.As(err, &theirs):
+		prefix = theirs.Prefix()
 	case errors.Is(err, client.ErrAuth):
 		return "auth-required"
 	default:
 		return err.Error()
 	}
-	switch prefix := refusal.Prefix(); prefix {
+	switch prefix {
 	case "invalid", "blocked", "restricted", "auth-required", "rate-limited", "pow", "error", "mute":
 		return prefix
 	}

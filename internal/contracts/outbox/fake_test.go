@@ -16,8 +16,10 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
+	"engramd/nips/nip01"
 )
 
 const patience = time.Minute
@@ -188,7 +190,7 @@ func (o *ours) Submit(_ context.Context, ev *nostr.Event) relay.Answer {
 		}
 	}
 	if o.ids[ev.ID] {
-		return relay.Answer{OK: true, Message: store.MsgDuplicate, Outcome: "duplicate"}
+		return relay.Answer{OK: true, Why: nip01.Parse(store.MsgDuplicate), Outcome: "duplicate"}
 	}
 	o.ids[ev.ID] = true
 	o.got = append(o.got, ev.Content)
@@ -290,7 +292,7 @@ func (c *counts) of(name string) int {
 
 type rig struct {
 	t      *testing.T
-	store  *store.Store
+	store  *sqlite.Store
 	ours   *ours
 	timers *timers
 	counts *counts
@@ -303,7 +305,7 @@ func newRig(t *testing.T, targets ...string) *rig {
 	clock := storetest.NewClock()
 	r := &rig{t: t, timers: &timers{clock: clock, news: make(chan struct{})}, ours: &ours{ids: map[string]bool{}},
 		counts: &counts{n: map[string]int{}}, told: make(chan string, 1000)}
-	r.store = storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now })
+	r.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
 	r.o = Options{Store: r.store, Relay: r.ours, Targets: targets, Clock: clock.Now, After: r.timers.after, Observe: r.counts,
 		Timeout: patience}
 	t.Cleanup(func() { r.box.Close() })

@@ -14,7 +14,9 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 var bob = storetest.NewKey("bob")
@@ -66,7 +68,7 @@ func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 			r := newRig(t, north.url())
 			if here {
 				r.ours.set(func(ev *nostr.Event) relay.Answer {
-					return map[bool]relay.Answer{true: {Message: "rate-limited: slow down", Outcome: "refused"}}[ev.PubKey == bob.Pub]
+					return map[bool]relay.Answer{true: {Why: nip01.Parse("rate-limited: slow down"), Outcome: "refused"}}[ev.PubKey == bob.Pub]
 				})
 			} else {
 				north.refuse = func(ev *nostr.Event) string {
@@ -180,7 +182,7 @@ func TestInvalidIsGivenUp(t *testing.T) {
 
 // counting counts the rows that the outbox reads.
 type counting struct {
-	*store.Store
+	*sqlite.Store
 	rows atomic.Int64
 }
 

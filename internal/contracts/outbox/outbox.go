@@ -28,7 +28,7 @@ import (
 	"engramd/internal/store"
 )
 
-// Store is where events wait; *store.Store is one.
+// Store is where events wait; *sqlite.Store is one.
 type Store interface {
 	QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error
 	Outbox(ctx context.Context, target string, after int64, limit int) ([]store.OutboxItem, error)

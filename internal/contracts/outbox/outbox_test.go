@@ -14,7 +14,8 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/relay"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/nip01"
 )
 
 func wantGot(t *testing.T, who string, got []string, want ...string) {
@@ -55,7 +56,7 @@ func TestLocalFirst(t *testing.T) {
 	r := newRig(t, north.url())
 	r.ours.set(func(ev *nostr.Event) relay.Answer {
 		if strings.HasPrefix(ev.Content, "c") {
-			return relay.Answer{Message: "restricted: only listed keys may write", Outcome: "refused"}
+			return relay.Answer{Why: nip01.Parse("restricted: only listed keys may write"), Outcome: "refused"}
 		}
 		return relay.Answer{}
 	})
@@ -233,7 +234,7 @@ func TestDeletedIsNotPublished(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
 	r.ours.set(func(*nostr.Event) relay.Answer {
-		return relay.Answer{Message: store.MsgDeleted, Outcome: store.Deleted.String()}
+		return relay.Answer{Why: nip01.Parse(store.MsgDeleted), Outcome: store.Deleted.String()}
 	})
 	r.start()
 	r.say("c", 1, true)
@@ -247,7 +248,7 @@ func TestDeletedIsNotPublished(t *testing.T) {
 func TestWithdraw(t *testing.T) {
 	r := newRig(t)
 	r.ours.set(func(*nostr.Event) relay.Answer {
-		return relay.Answer{Message: "blocked: contract c is completed", Outcome: "refused"}
+		return relay.Answer{Why: nip01.Parse("blocked: contract c is completed"), Outcome: "refused"}
 	})
 	r.start()
 	ev := r.say("c", 1, true)

@@ -153,19 +153,24 @@ func buildDir() (string, error) {
 	return binaries.dir, nil
 }
 
-// Root returns the folder of the module, found upwards from the working folder.
+// module is the first line of the product's go.mod. Tests of engram-load, which is
+// a module of its own below it, start relays too.
+const module = "module engramd\n"
+
+// Root returns the folder of the product's module, found upwards from the working
+// folder.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("working folder: %w", err)
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && strings.HasPrefix(string(text), module) {
 			return dir, nil
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", fmt.Errorf("no go.mod above the working folder")
+			return "", fmt.Errorf("no go.mod of engramd above the working folder")
 		}
 		dir = up
 	}

@@ -29,7 +29,7 @@ import (
 	"time"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/load/report"
+	"engramd/internal/e2e/siege/section"
 )
 
 // options are the flags.
@@ -113,7 +113,7 @@ func run(ctx context.Context, o options) (err error) {
 		t.errs = append(t.errs, t.beyond(a, best)...)
 	}
 	if o.page != "" {
-		if err := report.PutSiege(o.page, t.markdown(o)); err != nil {
+		if err := section.Put(o.page, t.markdown(o)); err != nil {
 			return err
 		}
 	}

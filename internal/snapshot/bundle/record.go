@@ -11,15 +11,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/wire"
+	"engramd/nips/kind"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
-)
-
-const (
-	kindDeletion  = 5     // NIP-09
-	kindVanish    = 62    // NIP-62
-	kindRelayList = 10002 // NIP-65
-	kindSignature = 24174 // of a manifest; never published
 )
 
 // errNotCanonical says that a line is not what wire.AppendEvent writes.
@@ -110,17 +104,17 @@ func dOf(ev *nostr.Event) (d string, ok bool) {
 // belongs checks that an event of this kind and author has a place in the
 // class for the agent.
 func (r *record) belongs(class Class, agent string) error {
-	kind, own := r.ev.Kind, r.ev.PubKey == agent
-	switch kind {
+	of, own := r.ev.Kind, r.ev.PubKey == agent
+	switch of {
 	case nipae.Kind:
 		if (class == Heads || class == History) && own {
 			return nil
 		}
-	case kindDeletion, kindVanish:
+	case nostr.KindDeletion, kind.Vanish:
 		if class == Deletions && own {
 			return nil
 		}
-	case kindRelayList:
+	case nostr.KindRelayListMetadata:
 		if (class == Relays || class == History) && own {
 			return nil
 		}
@@ -129,7 +123,7 @@ func (r *record) belongs(class Class, agent string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("an event of kind %d by %s has no place among the %s of agent %s", kind, r.ev.PubKey, class, agent)
+	return fmt.Errorf("an event of of %d by %s has no place among the %s of agent %s", of, r.ev.PubKey, class, agent)
 }
 
 // names reports whether a p tag names the key.

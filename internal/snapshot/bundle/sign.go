@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/wire"
+	"engramd/nips/kind"
 )
 
 // Signer signs an event: it sets pubkey, id and sig.
@@ -50,7 +51,7 @@ func NewSigner(secret string) (Signer, error) {
 func signManifest(sign Signer, m *Manifest, manifestJSON []byte) ([]byte, error) {
 	sum := sha256.Sum256(manifestJSON)
 	ev := &nostr.Event{
-		Kind:      kindSignature,
+		Kind:      kind.Statement,
 		CreatedAt: nostr.Timestamp(m.CreatedAt.Unix()),
 		Tags:      nostr.Tags{{"x", hex.EncodeToString(sum[:])}, {"format", Format}},
 	}
@@ -69,8 +70,8 @@ func checkSignature(sig, manifestJSON []byte) (string, error) {
 	ev := r.ev
 	sum := sha256.Sum256(manifestJSON)
 	switch {
-	case ev.Kind != kindSignature:
-		return "", fmt.Errorf("manifest.sig is of kind %d instead of %d", ev.Kind, kindSignature)
+	case ev.Kind != kind.Statement:
+		return "", fmt.Errorf("manifest.sig is of kind %d instead of %d", ev.Kind, kind.Statement)
 	case len(ev.Tags) != 2 || len(ev.Tags[0]) != 2 || len(ev.Tags[1]) != 2 || ev.Tags[0][0] != "x" ||
 		ev.Tags[1][0] != "format" || ev.Tags[1][1] != Format || ev.Content != "":
 		return "", errors.New("manifest.sig does not have the tags of a snapshot's signature")

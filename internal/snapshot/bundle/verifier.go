@@ -59,14 +59,6 @@ func (v *verifier) set(name string, state CheckState, reason string) {
 	v.found[name] = Check{Name: name, State: state, Reason: reason}
 }
 
-func (v *verifier) setErr(name string, err error) {
-	if err != nil {
-		v.set(name, Failed, err.Error())
-		return
-	}
-	v.set(name, OK, "")
-}
-
 // stream checks a compressed tar, as far as it can be read.
 func (v *verifier) stream(in io.Reader) {
 	below := &layer{r: in}

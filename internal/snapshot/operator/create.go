@@ -69,7 +69,7 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 		return Created{}, err
 	}
 	var out Created
-	err = s.capture(ctx, q.Agent, q.At, func(v *store.View) error {
+	err = s.capture(ctx, q.Agent, q.At, func(v store.View) error {
 		if o.AsOf.IsZero() {
 			o.AsOf = s.clock()
 		}
@@ -127,7 +127,7 @@ func historySince(since int64, asOf time.Time) time.Time {
 }
 
 // capture shows fn an agent's memory, at an instant unless it is zero.
-func (s *Service) capture(ctx context.Context, agent string, at time.Time, fn func(*store.View) error) error {
+func (s *Service) capture(ctx context.Context, agent string, at time.Time, fn func(store.View) error) error {
 	q := store.CaptureQuery{Agent: agent}
 	if !at.IsZero() {
 		if at.After(s.clock()) {

@@ -9,7 +9,7 @@ import (
 
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // TestCreateOfNothing is an error unless it is wanted, and keeps nothing.

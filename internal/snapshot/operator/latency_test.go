@@ -15,7 +15,7 @@ import (
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 // BenchmarkWritersBeside measures how long a durable write takes, by four writers that
@@ -31,7 +31,7 @@ func BenchmarkWritersBeside(b *testing.B) {
 	fill(b, w, engrams)
 	made := w.create()
 	read := func(ctx context.Context) error {
-		return w.store.Capture(ctx, gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v *store.View) error {
+		return w.store.Capture(ctx, gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v store.View) error {
 			return v.Each(ctx, store.Heads, func([]byte) error { return ctx.Err() })
 		})
 	}
@@ -41,7 +41,7 @@ func BenchmarkWritersBeside(b *testing.B) {
 		return nil
 	}
 	open := func(ctx context.Context) error {
-		return w.store.Capture(ctx, gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(*store.View) error {
+		return w.store.Capture(ctx, gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(store.View) error {
 			<-ctx.Done()
 			return nil
 		})
@@ -159,7 +159,7 @@ func TestWritersAreNotHeldUp(t *testing.T) {
 		}
 	}
 	var seen []*nostr.Event
-	err := w.store.Capture(t.Context(), gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v *store.View) error {
+	err := w.store.Capture(t.Context(), gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v store.View) error {
 		write("a capture is open", 100)
 		return v.Each(t.Context(), store.Heads, func(json []byte) error {
 			if len(seen)%10 == 0 {

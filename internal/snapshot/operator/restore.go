@@ -148,7 +148,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 		out.PreSnapshot, out.PrePath = pre.ID, pre.Path
 		freeMemory()
 	}
-	done, err := s.switchIn(ctx, o, func(r *store.Restoration) (err error) {
+	done, err := s.switchIn(ctx, o, func(r store.Restoration) (err error) {
 		out.Skipped, err = s.stage(ctx, r, b)
 		return err
 	})
@@ -163,7 +163,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 }
 
 // switchIn stages events and switches them in.
-func (s *Service) switchIn(ctx context.Context, o store.RestoreOptions, stage func(*store.Restoration) error) (done store.Restored, err error) {
+func (s *Service) switchIn(ctx context.Context, o store.RestoreOptions, stage func(store.Restoration) error) (done store.Restored, err error) {
 	r, err := s.store.BeginRestore(o)
 	if err != nil {
 		return done, err
@@ -216,7 +216,7 @@ func (s *Service) before(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle
 
 // stage hands the bundle's events to the store, without what the relay refuses
 // from everybody, which it counts by reason.
-func (s *Service) stage(ctx context.Context, r *store.Restoration, b *bundle.Bundle) (map[string]int64, error) {
+func (s *Service) stage(ctx context.Context, r store.Restoration, b *bundle.Bundle) (map[string]int64, error) {
 	skipped := map[string]int64{}
 	for _, class := range bundle.Classes() {
 		err := b.Events(ctx, class, func(json []byte) error {
@@ -262,7 +262,7 @@ func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{ID: b.ID, Tenant: q.Tenant, Agent: q.Agent, Mode: q.Mode, DryRun: true}
-	err = s.capture(ctx, q.Agent, time.Time{}, func(v *store.View) error {
+	err = s.capture(ctx, q.Agent, time.Time{}, func(v store.View) error {
 		src := &source{view: v, latest: bundle.Latest(s.clock()).Unix()}
 		now, err := snapshot.ReadHeads(ctx, src, q.Agent, q.Keys)
 		if err != nil {

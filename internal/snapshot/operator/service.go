@@ -13,7 +13,6 @@ import (
 	"engramd/internal/metrics"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/store"
 )
 
 var (
@@ -51,7 +50,7 @@ type Judge = func(ctx context.Context, ev *nostr.Event) (reject bool, reason str
 // writes the database, Judge for all that writes.
 type Options struct {
 	Bundles *snapshot.Store
-	Store   *store.Store
+	Store   Store
 	Judge   Judge
 	Sign    bundle.Signer // by the relay's identity; nil: only requests that bring a Signer make signed bundles
 	// Trusted are the relay's own keys, present and former; nil: none is known.
@@ -70,7 +69,7 @@ type Options struct {
 // processes too, and fail with a *snapshot.HeldError if that takes too long.
 type Service struct {
 	bundles  *snapshot.Store
-	store    *store.Store
+	store    Store
 	judge    Judge
 	sign     bundle.Signer
 	trusted  func(ctx context.Context) ([]string, error)

@@ -34,7 +34,7 @@ func partOf(c bundle.Class) store.Part {
 // than the head of their address, of which the newer one was deleted. A client that lists the same
 // memory leaves the same out.
 type source struct {
-	view    *store.View
+	view    store.View
 	latest  int64               // the last time that an event may bear
 	heads   map[[32]byte]headAt // by address
 	leftOut [5]int              // by class; a class may be read more than once

@@ -13,7 +13,8 @@ import (
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/store"
-	"engramd/internal/store/storetest"
+	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/storetest"
 )
 
 var agent, owner, self = storetest.NewKey("agent"), storetest.NewKey("owner"), storetest.NewKey("relay")
@@ -33,15 +34,17 @@ func trusted(context.Context) ([]string, error) { return []string{self.Pub}, nil
 type world struct {
 	*Service
 	t     testing.TB
+	store *sqlite.Store // beside the Service's port, with all it can do
 	clock *storetest.Clock
 }
 
 func newWorld(t testing.TB, change ...func(*Options)) *world {
 	t.Helper()
 	clock := storetest.NewClock()
+	db := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
 	o := Options{
 		Bundles:  snapshot.New(t.TempDir()),
-		Store:    storetest.MustOpen(t, func(o *store.Options) { o.Clock = clock.Now }),
+		Store:    db,
 		Judge:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
 		Settings: Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
 		Sign:     sign, Trusted: trusted, Software: "test", Clock: clock.Now,
@@ -49,7 +52,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	for _, c := range change {
 		c(&o)
 	}
-	return &world{New(o), t, clock}
+	return &world{New(o), t, db, clock}
 }
 
 // put stores an engram that is created as many seconds after the clock's start.

@@ -13,16 +13,9 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/wire"
+	"engramd/nips/kind"
 	"engramd/nips/nipae"
-)
-
-// Kinds that a capture asks for.
-const (
-	kindDeletion  = 5
-	kindVanish    = 62
-	kindRelayList = 10002
-	kindEntry     = 30090
-	kindState     = 30091
+	"engramd/nips/niptemp"
 )
 
 // maxRounds is how often the memory is listed until two lists agree.
@@ -145,7 +138,7 @@ func rewound(list map[string]*nostr.Event, past []*nostr.Event, at int64) (map[s
 	var before []*nostr.Event
 	for _, ev := range list {
 		switch {
-		case ev.Kind == kindDeletion || ev.Kind == kindVanish:
+		case ev.Kind == nostr.KindDeletion || ev.Kind == kind.Vanish:
 			then[ev.ID] = ev // also a later one: what it deleted is gone
 		default:
 			now[addressOf(ev)] = ev.Kind
@@ -186,16 +179,16 @@ func (t *taking) filters() []nostr.Filter {
 	authors, me := []string{t.agent}, nostr.TagMap{"p": {t.c.Identity().PubKey()}}
 	engrams := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: authors}
 	list := []nostr.Filter{
-		{Kinds: []int{kindDeletion, kindVanish}, Authors: authors},
-		{Kinds: []int{kindRelayList}, Authors: authors},
+		{Kinds: []int{nostr.KindDeletion, kind.Vanish}, Authors: authors},
+		{Kinds: []int{nostr.KindRelayListMetadata}, Authors: authors},
 	}
 	if !t.own() {
 		engrams.Tags = me
 		return append(list, engrams)
 	}
 	return append(list, engrams,
-		nostr.Filter{Kinds: []int{kindEntry, kindState}, Authors: authors},
-		nostr.Filter{Kinds: []int{kindEntry, kindState}, Tags: me})
+		nostr.Filter{Kinds: []int{niptemp.KindEntry, niptemp.KindState}, Authors: authors},
+		nostr.Filter{Kinds: []int{niptemp.KindEntry, niptemp.KindState}, Tags: me})
 }
 
 // list asks for everything that counts now.
@@ -218,10 +211,10 @@ func (t *taking) list(ctx context.Context) (map[string]*nostr.Event, error) {
 func (t *taking) history(ctx context.Context, list map[string]*nostr.Event) ([]*nostr.Event, error) {
 	authors := map[int][]string{nipae.Kind: {t.agent}}
 	if t.own() {
-		authors[kindEntry], authors[kindState] = []string{t.agent}, []string{t.agent}
+		authors[niptemp.KindEntry], authors[niptemp.KindState] = []string{t.agent}, []string{t.agent}
 	}
 	for _, ev := range list {
-		if by := authors[ev.Kind]; (ev.Kind == kindEntry || ev.Kind == kindState) && !slices.Contains(by, ev.PubKey) {
+		if by := authors[ev.Kind]; (ev.Kind == niptemp.KindEntry || ev.Kind == niptemp.KindState) && !slices.Contains(by, ev.PubKey) {
 			authors[ev.Kind] = append(by, ev.PubKey)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/snapshot/bundle"
+	"engramd/nips/kind"
 	"engramd/nips/nipae"
 )
 
@@ -20,11 +21,11 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 	var rest []*nostr.Event
 	for _, ev := range list {
 		switch {
-		case (ev.Kind == kindVanish || ev.Kind == kindDeletion) && t.late(ev):
+		case (ev.Kind == kind.Vanish || ev.Kind == nostr.KindDeletion) && t.late(ev):
 			if t.at.IsZero() {
 				out.LeftOut++
 			}
-		case ev.Kind == kindVanish, ev.Kind == kindDeletion && !gone.has(ev):
+		case ev.Kind == kind.Vanish, ev.Kind == nostr.KindDeletion && !gone.has(ev):
 			out.put(bundle.Deletions, ev)
 		case gone.has(ev):
 		case bundle.CheckShape(ev) != nil, t.late(ev):
@@ -44,7 +45,7 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 		switch ev.Kind {
 		case nipae.Kind:
 			out.put(bundle.Heads, ev)
-		case kindRelayList:
+		case nostr.KindRelayListMetadata:
 			out.put(bundle.Relays, ev)
 		default:
 			out.put(bundle.Contracts, ev)
@@ -54,7 +55,7 @@ func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capt
 	for _, ev := range append(rest, past...) {
 		head := heads[addressOf(ev)]
 		switch {
-		case ev.Kind == kindRelayList, seen[ev.ID], head != nil && head.ID == ev.ID, gone.has(ev):
+		case ev.Kind == nostr.KindRelayListMetadata, seen[ev.ID], head != nil && head.ID == ev.ID, gone.has(ev):
 		case bundle.CheckShape(ev) != nil, t.late(ev), head != nil && nipae.Newer(ev, head):
 			out.LeftOut++
 		default:
@@ -75,7 +76,7 @@ func (c *Capture) put(class bundle.Class, ev *nostr.Event) {
 // addressOf is what the versions of a record have in common (NIP-01).
 func addressOf(ev *nostr.Event) string {
 	d := ""
-	if ev.Kind != kindRelayList {
+	if ev.Kind != nostr.KindRelayListMetadata {
 		d = ev.Tags.GetD()
 	}
 	return strconv.Itoa(ev.Kind) + ":" + ev.PubKey + ":" + d
@@ -97,9 +98,9 @@ func deletions(list map[string]*nostr.Event, agent string) deleted {
 	for _, ev := range list {
 		switch {
 		case ev.PubKey != agent:
-		case ev.Kind == kindVanish && ev.Tags.FindWithValue("relay", "ALL_RELAYS") != nil:
+		case ev.Kind == kind.Vanish && ev.Tags.FindWithValue("relay", "ALL_RELAYS") != nil:
 			gone.vanished, gone.until = true, max(gone.until, ev.CreatedAt)
-		case ev.Kind == kindDeletion:
+		case ev.Kind == nostr.KindDeletion:
 			gone.take(ev)
 		}
 	}
@@ -129,7 +130,7 @@ func (g deleted) has(ev *nostr.Event) bool {
 	if g.vanished && ev.CreatedAt <= g.until {
 		return true
 	}
-	if ev.Kind == kindDeletion { // NIP-09 does not delete deletion requests
+	if ev.Kind == nostr.KindDeletion { // NIP-09 does not delete deletion requests
 		return false
 	}
 	until, named := g.addresses[addressOf(ev)]

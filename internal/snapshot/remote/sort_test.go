@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/snapshot/bundle"
+	"engramd/nips/kind"
 )
 
 // TestSorted: what counts, what was superseded, and what is left out.
@@ -19,7 +20,7 @@ func TestSorted(t *testing.T) {
 	orphan := memory("mem/orphan", 3)
 	malformed := relaytest.Sign(agent, kindEngram, 6, "no payload", nostr.Tag{"d", strings.Repeat("0", 64)}, nostr.Tag{"p", owner.Pub})
 	deletion := relaytest.Deletion(agent, 50, nostr.Tag{"a", relaytest.Coordinate(kindEngram, agent.Pub, gone.Tags.GetD())}, nostr.Tag{"k", "30174"})
-	relays, older := relaytest.Sign(agent, kindRelayList, 9, ""), relaytest.Sign(agent, kindRelayList, 8, "")
+	relays, older := relaytest.Sign(agent, nostr.KindRelayListMetadata, 9, ""), relaytest.Sign(agent, nostr.KindRelayListMetadata, 8, "")
 	list := map[string]*nostr.Event{}
 	for _, ev := range []*nostr.Event{head, lagging, gone, malformed, deletion, relays, older} {
 		list[ev.ID] = ev
@@ -53,12 +54,12 @@ func TestSorted(t *testing.T) {
 func TestSortedVanish(t *testing.T) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	memory := func(slug string, at int64) *nostr.Event { return relaytest.Memory(agent, owner.Pub, slug, "x", at) }
-	relays := relaytest.Sign(agent, kindRelayList, 9, "")
+	relays := relaytest.Sign(agent, nostr.KindRelayListMetadata, 9, "")
 	before, at, after, past := memory("mem/a", 29), memory("mem/b", 30), memory("mem/c", 31), memory("mem/c", 20)
 	deletion := relaytest.Deletion(agent, 25, nostr.Tag{"e", strings.Repeat("ab", 32)}, nostr.Tag{"k", "30174"})
-	everywhere := relaytest.Sign(agent, kindVanish, 30, "", nostr.Tag{"relay", "ALL_RELAYS"})
-	somewhere := relaytest.Sign(agent, kindVanish, 30, "", nostr.Tag{"relay", "wss://one.example"})
-	others := relaytest.Sign(relaytest.Stranger(), kindVanish, 30, "", nostr.Tag{"relay", "ALL_RELAYS"})
+	everywhere := relaytest.Sign(agent, kind.Vanish, 30, "", nostr.Tag{"relay", "ALL_RELAYS"})
+	somewhere := relaytest.Sign(agent, kind.Vanish, 30, "", nostr.Tag{"relay", "wss://one.example"})
+	others := relaytest.Sign(relaytest.Stranger(), kind.Vanish, 30, "", nostr.Tag{"relay", "ALL_RELAYS"})
 	for _, tt := range []struct {
 		name                      string
 		vanish                    *nostr.Event

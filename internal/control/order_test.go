@@ -1,0 +1,104 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"engramd/internal/control"
+	"engramd/internal/importer/importertest"
+	"engramd/internal/store"
+)
+
+type bakeArgs struct {
+	Name   string `json:"name,omitempty"`
+	Loaves int    `json:"loaves,omitempty"`
+}
+
+// TestOrders: an order gets its arguments and its result comes back; what fails
+// is told in the order's own words, and what is not understood as of another version.
+func TestOrders(t *testing.T) {
+	w := importertest.Open(t, store.Live{})
+	listen(t, w, nil,
+		control.NewOrder("bake", func(_ context.Context, args bakeArgs) (any, error) {
+			if args.Loaves < 0 {
+				return nil, errors.New("there are no loaves below zero")
+			}
+			return args, nil
+		}),
+		control.NewOrder("rest", func(context.Context, struct{}) (any, error) { return struct{}{}, nil }))
+	for _, c := range []struct {
+		name, command string
+		args          any
+		want, wrong   string
+	}{
+		{"with arguments", "bake", bakeArgs{"rye", 2}, `{"name":"rye","loaves":2}`, ""},
+		{"with arguments that are left out", "bake", bakeArgs{}, `{}`, ""},
+		{"without arguments", "rest", nil, `{}`, ""},
+		{"that fails", "bake", bakeArgs{Loaves: -1}, "", "there are no loaves below zero"},
+		{"with arguments of another version", "bake", map[string]any{"loaves": "two"}, "", "this daemon does not know the command: it is another version than yours"},
+		{"that nobody carries out", "brew", nil, "", "this daemon does not know the command: it is another version than yours"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := control.Ask(t.Context(), w.Dir, c.command, c.args)
+			if string(got) != c.want || (err == nil) != (c.wrong == "") || err != nil && err.Error() != c.wrong {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestTheFirstLine: commands of other versions send it, too.
+func TestTheFirstLine(t *testing.T) {
+	w := importertest.Open(t, store.Live{})
+	listen(t, w, nil, control.NewOrder("bake", func(_ context.Context, args bakeArgs) (any, error) { return args, nil }))
+	for line, want := range map[string]string{
+		`{"command":"bake","name":"rye","unknown":[1]}`: `{"done":{"result":{"name":"rye"}}}` + "\n",
+		`{"name":"rye","command":"bake"}`:               `{"done":{"result":{"name":"rye"}}}` + "\n",
+	} {
+		conn, err := net.Dial("unix", filepath.Join(w.Dir, control.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(conn); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", line, got, err)
+		}
+		conn.Close()
+	}
+}
+
+// TestAnOrderEndsWithItsCommand: the daemon learns that nobody waits any more.
+func TestAnOrderEndsWithItsCommand(t *testing.T) {
+	w := importertest.Open(t, store.Live{})
+	began, ended := make(chan struct{}), make(chan struct{})
+	listen(t, w, nil, control.NewOrder("wait", func(ctx context.Context, _ json.RawMessage) (any, error) {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	}))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-began
+		cancel(errors.New("ended by a signal"))
+	}()
+	if _, err := control.Ask(ctx, w.Dir, "wait", nil); err == nil || err.Error() != "ended by a signal" {
+		t.Errorf("the command: %v", err)
+	}
+	<-ended
+}
+
+// TestNobodyListens: it is told apart from a daemon that refuses.
+func TestNobodyListens(t *testing.T) {
+	_, err := control.Ask(t.Context(), t.TempDir(), "rest", nil)
+	if unreachable := new(control.UnreachableError); !errors.As(err, &unreachable) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,7 @@
+package importer
+
+// What tests of the edges need.
+const (
+	BatchLines = batchLines
+	MaxLine    = maxLine
+)

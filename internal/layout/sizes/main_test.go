@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSizes(t *testing.T) {
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"internal/a/a.go":                      "package a\n\ntype T[K any] struct{}\n\nfunc (t *T[K]) One() {}\nfunc (T[K]) Two() {}\n",
+		"internal/a/a_test.go":                 "package a\n",
+		"internal/a/atest/b.go":                "package atest\n\ntype Many int\n\nfunc (Many) M() {}\n",
+		"internal/e2e/siege/main.go":           "package main\n",
+		"cmd/engram-load/main.go":              "package main\n",
+		"cmd/engram-load/internal/x/x_test.go": "package x\n",
+		"testdata/peers/main.go":               "package main\n",
+		"testdata/x/node_modules/n.go":         "no Go\n",
+		"README.md":                            "text\n",
+	} {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := run(&out, root); err != nil {
+		t.Fatal(err)
+	}
+	const want = `product                 6 lines in    1 files
+product tests           7 lines in    3 files
+engram-load             1 lines in    1 files
+engram-load tests       1 lines in    1 files
+peers                   1 lines in    1 files
+      2 methods of internal/a.T
+`
+	if out.String() != want {
+		t.Errorf("got:\n%s", out.String())
+	}
+	if err := os.WriteFile(filepath.Join(root, "broken.go"), []byte("package"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(&out, root); err == nil {
+		t.Error("a file that is no Go was counted")
+	}
+}

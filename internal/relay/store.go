@@ -1,0 +1,52 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+)
+
+// Store is what the relay needs of a database; *sqlite.Store is one. What each
+// method promises stands at package store, and with its methods in full.
+type Store interface {
+	// Begin queues one event for the writer and returns without waiting for the
+	// commit; it blocks while the queue is full.
+	Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error)
+	// Query returns the next page of the events that the filter matches and the
+	// scope shows: newest first, ties by lowest id, without any that has
+	// expired.
+	Query(ctx context.Context, ask store.Ask) (page store.Page, err error)
+	// Search ranks the events that contain all words of the filter's Search,
+	// that its other conditions match and that the scope shows: best match
+	// first, then newest, then lowest id.
+	Search(ctx context.Context, ask store.Ask) (out store.Hits, err error)
+	// SearchEnabled reports whether there is a full-text index.
+	SearchEnabled() bool
+	// Count returns how many distinct events the asks match together, each
+	// within its own scope: exactly those that Query, or Search, would return
+	// without any limit.
+	Count(ctx context.Context, asks []store.Ask) (n int64, err error)
+	// History returns superseded versions of one author and kind, of one address
+	// when D is given: newest first, ties by lowest id.
+	History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error)
+	// LastSeq is the highest sequence number that every reader can see.
+	LastSeq() int64
+	// Ready proves that the database takes events of ordinary size: by a small
+	// write that goes through the same commit as events do, and by looking how
+	// much room is left.
+	Ready(ctx context.Context) error
+	// Restores counts the restores and rollbacks that took effect.
+	Restores() int64
+	// RestoredSince reports, after a page was read, whether the page may be of a
+	// later state than before: a restore took effect since Restores was called.
+	RestoredSince(ctx context.Context, before int64) (bool, error)
+	// Cases are those contracts among the named ones of which one of the keys is
+	// the arbitrator that both parties agreed on.
+	Cases(ctx context.Context, keys, contracts []string) (out []gate.Case, err error)
+	// ContractsUnseen is how many of some contract ids show nothing to who names
+	// them.
+	ContractsUnseen(ctx context.Context, r gate.Reader, ids []string, known bool) (unseen int, err error)
+}

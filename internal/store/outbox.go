@@ -1,0 +1,27 @@
+package store
+
+import "errors"
+
+// OutboxLocal is the name of this relay among the targets of the outbox; all others are URLs.
+const OutboxLocal = ""
+
+// ErrOutboxFull means that as many events wait in the outbox as may.
+var ErrOutboxFull = errors.New("the outbox is full")
+
+// OutboxItem is an event on its way to a target.
+type OutboxItem struct {
+	N        int64 // the order in which events were given
+	Contract string
+	Author   string // 64 lower-case hex digits
+	Queued   int64  // Unix seconds
+	JSON     []byte
+	Ahead    bool // this relay has not taken the event yet, and it is another target's item
+}
+
+// ContractRefusal is what a relay said of an event in the outbox that it did not take.
+type ContractRefusal struct {
+	Target string // a URL, or OutboxLocal
+	Reason string // a machine-readable word, as "blocked"
+	At     int64  // of the first refusal, Unix seconds
+	Final  bool   // it is not tried again
+}

@@ -1,0 +1,73 @@
+package store
+
+import "time"
+
+// Report is what Check found.
+type Report struct {
+	Problems []Problem
+	Events   int64   // heads and regular events looked at
+	History  int64   // superseded versions looked at
+	Above    []Usage // authors above a default quota, which does not hold them
+	// Contracts that are not what an id means, and states that do not follow: up to a hundred of each.
+	Displaced []Displaced
+	Astray    []Astray
+	Vain      []Astray // decisions that do not hold
+	// SameNames are agent ids that look alike, from before such names were refused: each list is of one name.
+	SameNames [][]string
+}
+
+// OK reports whether nothing is wrong.
+func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// Displaced is a contract under an id that is another poster's. Its parties may still read it.
+type Displaced struct{ Contract, Poster string }
+
+// Astray is a state that is stored and does not follow from those that were adopted.
+type Astray struct{ Contract, EventID string }
+
+// Problem is one finding of Check.
+type Problem struct {
+	Check  string // "integrity", "json", "class", "tags", "heads", "states", "threads", "order", "usage", "keys"
+	Detail string // what was found; names seq numbers, no ids or keys
+	Advice string // what the operator can do
+}
+
+// Usage is what one author keeps, events and superseded versions together.
+type Usage struct {
+	Author string // hex
+	Events int64
+	Bytes  int64 // of stored JSON
+}
+
+// Reads are the reads under way and those that wait for a turn, and since the store was opened the turns that were given
+// away in the middle of a read, and the reads that were ended so that others could begin or the log be written back.
+type Reads struct {
+	Waiting  int
+	UnderWay int
+	Yields   int64
+	Ended    int64
+}
+
+// Recent is how fast the database was in the last while.
+type Recent struct {
+	Commits       int // that the following are of, 1,024 at most
+	P50, P99, Max time.Duration
+	Reads         []SlowRead // slowest first, of the last ten minutes
+}
+
+// SlowRead is one read call that took its time, without anything of what was asked.
+type SlowRead struct {
+	At        time.Time
+	Operation string // "query", "count", "search", "history" or "export"
+	Plan      string // what a query was answered from: "id", "author", "tag #t", …; "" for other operations
+	Took      time.Duration
+	Failure   string // "" when there was none
+}
+
+// Space is how full the database is, in bytes.
+type Space struct {
+	Database int64 // all pages, also those that are in the write-ahead log as yet
+	Free     int64 // of them, those that are used again before there are more
+	WAL      int64
+	Max      int64 // store.max_bytes; 0 is no limit
+}

@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+const (
+	sqlAgentsPage = `SELECT ` + agentColumns + ` FROM contract_agents AS a ORDER BY a.agent_id LIMIT ? OFFSET ?`
+	sqlIsMade     = `SELECT 1 FROM contract_agents WHERE pubkey = ? AND provisioned = 1`
+)
+
+// AgentPage lists identities by their names, and says how many there are in all.
+func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []Agent, total int, err error) {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		page, total = nil, 0
+		n, err := c.number(sqlAgents)
+		if err != nil {
+			return err
+		}
+		total = int(n)
+		return c.query(ctx, sqlAgentsPage, []driver.Value{int64(limit), int64(offset)}, func(v []driver.Value) error {
+			a, err := scanAgent(v)
+			if err == nil {
+				page = append(page, *a)
+			}
+			return err
+		})
+	})
+	return page, total, err
+}
+
+// AgentProvisioned reports whether the operator had the identity of a key (64 hex digits) made.
+func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error) {
+	blob, ok := lowerHex32(pubkey)
+	if !ok {
+		return false, nil
+	}
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+		made, err = c.exists(sqlIsMade, blob)
+		return err
+	})
+	return made, err
+}
+
+// DropAgent forgets an identity: its name is free again, its tokens are void, and a key that is kept is gone for good. The
+// error is ErrNoAgent, or ErrKeyKept where a key would be lost that the caller has not said he means.
+func (s *Store) DropAgent(ctx context.Context, id string, withKey bool) error {
+	return s.do(ctx, func(w *writer) error {
+		a, err := w.agent(sqlAgent, id)
+		switch {
+		case err != nil:
+			return err
+		case a == nil:
+			return ErrNoAgent
+		case a.Sealed != nil && !withKey:
+			return ErrKeyKept
+		}
+		if _, err := w.exec(sqlDropTokens, id); err != nil {
+			return err
+		}
+		_, err = w.exec(sqlDropAgent, id)
+		return err
+	})
+}
+
+// DropTokens makes the tokens of an identity whose key is kept worth nothing. The error is ErrNotHeld when there is none.
+func (s *Store) DropTokens(ctx context.Context, id string) error {
+	return s.do(ctx, func(w *writer) error {
+		a, err := w.agent(sqlAgent, id)
+		if err != nil {
+			return err
+		}
+		if a == nil || a.Sealed == nil {
+			return ErrNotHeld
+		}
+		_, err = w.exec(sqlDropTokens, id)
+		return err
+	})
+}

@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+const (
+	sqlOrderEntries = `SELECT n, arrived_at, id, '', '', '', '', 0 FROM contract_entries INDEXED BY contract_entries_order
+		WHERE contract = ? AND author = ? AND other = ? AND form < 2`
+	sqlOrderMoves = `SELECT n, arrived_at, id, '', '', '', '', 0 FROM contract_moves WHERE thread = ?`
+	sqlOrderGaps  = `SELECT n, arrived_at, NULL, type, role, coalesce(status, ''), coalesce(previous, ''), coalesce(created_at, 0)
+		FROM contract_gaps WHERE thread = ?`
+)
+
+// ThreadOrder gives fn all numbers of a thread, as of one moment and in order. The reader must be one who may read all of it.
+func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) error) error {
+	poster, ok := lowerHex32(t.Poster)
+	worker, named := lowerHex32(t.Worker)
+	if !ok {
+		return errors.New("the poster is no pubkey")
+	}
+	if !named {
+		worker = poster
+	}
+	return s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		a, b, err := standIns(c, t.Contract, poster, worker)
+		if err != nil {
+			return err
+		}
+		offers, err := standIn(c, t.Contract, poster)
+		if err != nil {
+			return err
+		}
+		thread, err := c.number(sqlThreadOf, t.Contract, a, b)
+		if err != nil || thread == 0 {
+			return err
+		}
+		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []driver.Value{thread, thread}
+		offer, err := c.number(sqlThreadOf, t.Contract, offers, offers)
+		if err != nil {
+			return err
+		}
+		said := [][2][]byte{{poster, worker}, {worker, poster}, {poster, poster}}
+		switch {
+		case !named:
+			said = said[2:]
+		case offer != thread:
+			said = said[:2] // the offer is another's
+		}
+		for _, p := range said {
+			text, args = text+" UNION ALL "+sqlOrderEntries, append(args, t.Contract, p[0], p[1])
+		}
+		return c.query(ctx, text+" ORDER BY 1", args, func(v []driver.Value) error { return fn(scanOrder(v)) })
+	})
+}
+
+func scanOrder(v []driver.Value) OrderItem {
+	item := OrderItem{}
+	item.N, _ = v[0].(int64)
+	item.ReceivedAt, _ = v[1].(int64)
+	if id, ok := v[2].([]byte); ok {
+		item.ID = id
+		return item
+	}
+	g := &Gap{}
+	g.Type, _ = v[3].(string)
+	g.Role, _ = v[4].(string)
+	g.Status, _ = v[5].(string)
+	g.Previous, _ = v[6].(string)
+	g.CreatedAt, _ = v[7].(int64)
+	item.Gap = g
+	return item
+}
+
+const (
+	sqlRequest   = `SELECT json FROM events WHERE id = ? AND kind = 5`
+	sqlConcerned = `SELECT 1 FROM events WHERE id = ?1 AND kind IN (30090, 30091) AND d = ?2
+		UNION ALL SELECT 1 FROM history WHERE id = ?1 AND kind IN (30090, 30091) AND d = ?2 LIMIT 1`
+)
+
+// Withdrawal returns the signed request by which something of a contract was withdrawn, if everything that it names, by e and
+// by a, is of this contract; nil otherwise, and where it is not here.
+func (s *Store) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		json, err = withdrawal(c, contract, request)
+		return err
+	})
+	return json, err
+}
+
+func withdrawal(c *conn, contract string, request []byte) ([]byte, error) {
+	row, err := c.one(sqlRequest, request)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	json, _ := row[0].([]byte)
+	ev, err := parsed(json)
+	if err != nil {
+		return nil, fmt.Errorf("deletion request: %w", err)
+	}
+	for _, t := range ev.Tags {
+		if len(t) < 2 || t[0] != "e" && t[0] != "a" {
+			continue
+		}
+		of, err := concerns(c, contract, ev, t)
+		if err != nil || !of {
+			return nil, err
+		}
+	}
+	return json, nil
+}
+
+// concerns reports whether what a tag of a deletion request names is of a contract.
+func concerns(c *conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
+	if t[0] == "a" {
+		kind, d, ok := ownAddress(t[1], ev.PubKey)
+		return ok && isContract(kind) && sameKey(d, key(contract)), nil
+	}
+	id, ok := lowerHex32(t[1])
+	if !ok {
+		return false, nil
+	}
+	return c.exists(sqlConcerned, id, key(contract))
+}

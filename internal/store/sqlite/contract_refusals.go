@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+const (
+	sqlRefused = `INSERT INTO contract_refusals(id, target, author, contract, created_at, reason, at, final) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id, target) DO UPDATE SET reason = excluded.reason, final = excluded.final`
+	sqlRefusals    = `SELECT target, reason, at, final FROM contract_refusals WHERE id = ? ORDER BY target`
+	sqlTakenAfter  = `DELETE FROM contract_refusals WHERE target = ?1 AND id = (SELECT id FROM contract_outbox WHERE n = ?2)`
+	sqlRefusalGone = `DELETE FROM contract_refusals WHERE target = ? AND final = 0`
+	// An author who vanishes is forgotten here too.
+	sqlVanishRefusals = `DELETE FROM contract_refusals WHERE author = ? AND created_at <= ?`
+)
+
+// OutboxRefused notes that a target refused an event with a word, and whether that is the end of it: then the event is taken
+// off the target's list. That of this relay is the end for the others too: what it never takes is published nowhere.
+func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error {
+	id, ok1 := lowerHex32(ev.ID)
+	author, ok2 := lowerHex32(ev.PubKey)
+	if !ok1 || !ok2 {
+		return errors.New("the outbox takes signed events")
+	}
+	return s.do(ctx, func(w *writer) error {
+		n, err := w.c.number(sqlOutboxHas, id)
+		if err != nil || n == 0 {
+			return err // taken back meanwhile
+		}
+		if _, err := w.exec(sqlRefused, id, target, author, ev.Tags.GetD(), int64(ev.CreatedAt), reason, w.now, boolInt(final)); err != nil || !final {
+			return err
+		}
+		if target == OutboxLocal {
+			_, err = w.exec(sqlOutboxDrop, n)
+		} else {
+			_, err = w.exec(sqlOutboxDone, target, n)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = w.exec(sqlOutboxClean, n)
+		return err
+	})
+}
+
+// ContractRefusals lists what relays refused the events with these ids (32 bytes), in the order of the ids.
+func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]ContractRefusal, err error) {
+	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+		for _, id := range ids {
+			var of []ContractRefusal
+			err := c.query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {
+				r := ContractRefusal{Final: v[3] == int64(1)}
+				r.Target, _ = v[0].(string)
+				r.Reason, _ = v[1].(string)
+				r.At, _ = v[2].(int64)
+				of = append(of, r)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			out = append(out, of)
+		}
+		return nil
+	})
+	return out, err
+}

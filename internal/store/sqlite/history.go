@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"time"
+
+	"engramd/nips/niptemp"
+)
+
+const (
+	sqlBeyondVersions = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ?
+		ORDER BY created_at DESC, id LIMIT -1 OFFSET ?`
+	// The kinds are those of the partial index history_age.
+	sqlBeyondDays = `SELECT seq, pubkey, length(json) FROM history WHERE kind NOT IN (30090, 30091) AND superseded_at <= ?
+		ORDER BY superseded_at LIMIT ?`
+	// The statuses are those of the partial index contract_states_final.
+	sqlFinalStates = `SELECT created_at, contract, a, b FROM contract_states
+		WHERE status IN ('completed', 'cancelled', 'expired') AND created_at <= ?1
+		AND (created_at, contract, a, b) > (?2, ?3, ?4, ?5) ORDER BY created_at, contract, a, b LIMIT ?6`
+	sqlContractHistory = `SELECT seq, pubkey, length(json) FROM history
+		WHERE kind = ?1 AND pubkey = ?2 AND d = ?3 AND readers = ?4`
+	sqlDeleteHistory = `DELETE FROM history WHERE seq = ?`
+)
+
+// pruneAddress removes the versions of the record's address beyond history.versions. Contract memory has no such limit.
+func (w *writer) pruneAddress(r *record) error {
+	if isContract(r.ev.Kind) {
+		return nil
+	}
+	_, err := w.removeHistory(byPruning, sqlBeyondVersions, int64(r.ev.Kind), r.pubkey, r.d, int64(w.s.live.Load().Versions))
+	return err
+}
+
+// removeHistory removes the versions that a query selects as seq, pubkey, length(json), and reports how many.
+func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
+	n := 0
+	err := w.each(text, args, func(row []driver.Value) error {
+		n++
+		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
+	})
+	return n, err
+}
+
+// dropVersion removes one version of size bytes from history.
+func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error {
+	if _, err := w.exec(sqlDeleteHistory, seq); err != nil {
+		return err
+	}
+	if err := w.forgetPlace(seq); err != nil {
+		return err
+	}
+	w.count(of, -1, -size)
+	w.removed(why, 1)
+	return nil
+}
+
+// pruneDays removes up to limit versions superseded longer ago than history.days.
+func (w *writer) pruneDays(limit int) (int, error) {
+	days := w.s.live.Load().Days
+	if days < 0 {
+		return 0, nil
+	}
+	return w.removeHistory(byPruning, sqlBeyondDays, w.now-int64(days)*secondsPerDay, int64(limit))
+}
+
+// pruneContracts removes the history of pairs whose contract has been in a final state for longer than
+// history.contract_days; by default there is no such time. It takes up to limit contracts and goes on where it stopped
+// (w.contractsDone, forgotten at restart), so that old contracts are not looked at again every time.
+func (w *writer) pruneContracts(limit int) (int, error) {
+	days := w.s.live.Load().ContractDays
+	if days <= 0 {
+		return 0, nil
+	}
+	until := w.now - int64(days)*secondsPerDay
+	n, done := 0, w.contractsDone
+	args := []driver.Value{until, done.at, done.contract, done.a, done.b, int64(limit)}
+	err := w.each(sqlFinalStates, args, func(row []driver.Value) error {
+		contract, _ := row[1].(string)
+		done = stateKey{at: row[0].(int64), contract: contract, a: row[2].([]byte), b: row[3].([]byte)}
+		n++
+		return w.forgetContract(done)
+	})
+	if err != nil {
+		return 0, err
+	}
+	w.after(func() { w.contractsDone = done })
+	return n, nil
+}
+
+// stateKey is a place in the order of final contract states.
+type stateKey struct {
+	at       int64
+	contract string
+	a, b     []byte
+}
+
+// forgetContract removes what history holds of the contract between two keys, in both directions, and their private
+// entries.
+func (w *writer) forgetContract(k stateKey) error {
+	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
+		for _, dir := range [][2][]byte{{k.a, k.b}, {k.b, k.a}} {
+			if _, err := w.removeHistory(byPruning, sqlContractHistory, kind, dir[0], key(k.contract), dir[1]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, dir := range [][2][]byte{{k.a, k.b}, {k.b, k.a}} {
+		if _, err := w.exec(sqlForgetPrivate, k.contract, dir[0], dir[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const secondsPerDay = int64(24 * time.Hour / time.Second)

@@ -1,0 +1,23 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+)
+
+const sqlKnownSince = `SELECT 1 FROM pubkeys WHERE key = ? AND since < ?`
+
+// KnownSince reports whether an event by the key (64 lower-case hex digits; anything else is not known) arrived here
+// before a time, by the relay's clock and whatever the event says of itself. Authors of events that were stored before the
+// relay took note of that count as known; a key of which nothing is left does not. Errors are as of Query.
+func (s *Store) KnownSince(ctx context.Context, pubkey string, before time.Time) (known bool, err error) {
+	key, ok := lowerHex32(pubkey)
+	if !ok {
+		return false, nil
+	}
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+		known, err = c.exists(sqlKnownSince, key, before.Unix())
+		return err
+	})
+	return known, err
+}

@@ -1,0 +1,34 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"engramd/internal/gate"
+)
+
+const sqlEngramAuthors = `SELECT key FROM pubkeys WHERE EXISTS (SELECT 1 FROM events WHERE author = num AND kind = 30174) ORDER BY key`
+
+// Agents lists the pubkeys (hex, sorted) that have engrams as heads. It needs the operator's scope.
+func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err error) {
+	if !scope.All() {
+		return nil, fmt.Errorf("%w: only the operator lists agents", ErrFilter)
+	}
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, sqlEngramAuthors, nil, func(row []driver.Value) error {
+			out = append(out, hexOf(row[0]))
+			return nil
+		})
+	})
+	return out, err
+}
+
+// SchemaVersion is the number of the last migration that the open database has.
+func (s *Store) SchemaVersion(ctx context.Context) (version int64, err error) {
+	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+		version, err = c.number("PRAGMA user_version")
+		return err
+	})
+	return version, err
+}

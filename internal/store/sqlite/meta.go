@@ -1,0 +1,19 @@
+package sqlite
+
+import "database/sql/driver"
+
+// meta reads a text of the table meta, "" when it is not there.
+func (c *conn) meta(name string) (string, error) {
+	row, err := c.one(`SELECT value FROM meta WHERE key = ?`, name)
+	if err != nil || row == nil {
+		return "", err
+	}
+	s, _ := row[0].(string)
+	return s, nil
+}
+
+// setMeta writes a value of the table meta.
+func (w *writer) setMeta(name string, value driver.Value) error {
+	_, err := w.exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
+	return err
+}

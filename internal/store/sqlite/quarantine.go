@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"engramd/internal/gate"
+)
+
+const (
+	sqlQuarantines = `SELECT restore, pubkey, min(moved_at), sum(head), sum(1-head) FROM quarantine
+		GROUP BY restore, pubkey ORDER BY 3 DESC, 1`
+	sqlQuarantined = `SELECT num, head, created_at, json FROM quarantine WHERE restore = ?1 AND (head, created_at, num) > (?2, ?3, ?4)
+		ORDER BY head, created_at, num LIMIT ?5`
+)
+
+// Quarantines lists what rollbacks took away, newest first. It needs the operator's scope.
+func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quarantine, err error) {
+	if !scope.All() {
+		return nil, fmt.Errorf("%w: quarantine is the operator's", ErrFilter)
+	}
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
+			name, _ := row[0].(string)
+			out = append(out, Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
+				Heads: row[3].(int64), Versions: row[4].(int64)})
+			return nil
+		})
+	})
+	return out, err
+}
+
+// ReleaseQuarantine brings back what a rollback took away, in one transaction: heads where nothing newer is here by now,
+// else, as all others, history.
+func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
+	var out Restored
+	err := s.switchState(ctx, func(w *writer) error {
+		sw := &switching{w: w}
+		n, err := sw.release(name)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+		}
+		out = sw.done
+		return err
+	})
+	if err != nil {
+		return Restored{}, err
+	}
+	return out, nil
+}
+
+// release stores what is in quarantine under a name, superseded versions first, and empties it.
+func (s *switching) release(name string) (n int, err error) {
+	last := []driver.Value{int64(-1), int64(0), int64(0)}
+	for {
+		before := n
+		args := append([]driver.Value{name}, append(last, int64(sweepChunk))...)
+		err := s.w.each(sqlQuarantined, args, func(row []driver.Value) error {
+			n++
+			last = []driver.Value{row[1], row[2], row[0]}
+			order := applyOrder(Versions)
+			if row[1].(int64) == 1 {
+				order = applyOrder(Heads)
+			}
+			return s.take(order, row[3].([]byte))
+		})
+		if err != nil {
+			return n, err
+		}
+		if n == before {
+			_, err := s.w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+			return n, err
+		}
+	}
+}
+
+// DropQuarantine forgets for good what a rollback took away.
+func (s *Store) DropQuarantine(ctx context.Context, name string) error {
+	return s.do(ctx, func(w *writer) error {
+		n, err := w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+		}
+		return err
+	})
+}
+
+const (
+	sqlUnquarantineID      = `DELETE FROM quarantine WHERE id = ? AND pubkey = ?`
+	sqlUnquarantineAddress = `DELETE FROM quarantine WHERE pubkey = ? AND kind = ? AND d = ? AND created_at <= ?`
+	sqlUnquarantineAuthor  = `DELETE FROM quarantine WHERE rowid IN
+		(SELECT num FROM quarantine WHERE pubkey = ? AND created_at <= ? LIMIT ?)`
+	sqlQuarantineExpired = `DELETE FROM quarantine WHERE rowid IN
+		(SELECT num FROM quarantine WHERE expires_at <= ? LIMIT ?)`
+	sqlQuarantineOld = `DELETE FROM quarantine WHERE rowid IN (SELECT num FROM quarantine WHERE moved_at <= ? LIMIT ?)`
+)
+
+// unquarantine removes rows from quarantine that may not come back, and reports how many.
+func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
+	if !w.known.quarantine {
+		return 0, nil
+	}
+	n, err := w.exec(text, args...)
+	return int(n), err
+}
+
+// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or history.days after they were taken away.
+func (w *writer) pruneQuarantine(limit int) (int, error) {
+	n, err := w.unquarantine(sqlQuarantineExpired, w.now, int64(limit))
+	if days := w.s.live.Load().Days; err == nil && days >= 0 && n < limit {
+		var more int
+		more, err = w.unquarantine(sqlQuarantineOld, w.now-int64(days)*secondsPerDay, int64(limit-n))
+		n += more
+	}
+	return n, err
+}

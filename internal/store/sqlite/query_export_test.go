@@ -1,0 +1,200 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"engramd/internal/gate"
+	"engramd/internal/share"
+)
+
+// Explained is how a filter is answered: the access, whether spans are merged as open cursors, and SQLite's own words for
+// each distinct statement.
+type Explained struct {
+	Access string
+	Spans  int
+	Merged bool
+	Detail []string
+}
+
+// ExplainQuery returns the plan of Query for an ask.
+func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return Explained{}, err
+	}
+	p := choose(want)
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		r := s.reading(ctx, c, ask, want)
+		spans, err := r.spans(p)
+		if err != nil {
+			return err
+		}
+		out = Explained{Access: p.access.String(), Spans: len(spans), Merged: mergeable(spans)}
+		cols := columnsKey
+		if out.Merged {
+			cols = columns(r.scope, r.want.filter)
+		}
+		done := map[*shape]bool{}
+		for _, sp := range spans {
+			if done[sp.shape] {
+				continue
+			}
+			done[sp.shape] = true
+			text, args := r.statement(cols, sp)
+			detail, err := explain(ctx, c, text, args)
+			if err != nil {
+				return err
+			}
+			out.Detail = append(out.Detail, detail)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// PlanQuery returns the statement of the first stretch that an ask is answered from. The filter must name kinds: else
+// they are asked of the database.
+func PlanQuery(s *Store, ask Ask) (string, error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return "", err
+	}
+	r := s.reading(context.Background(), nil, ask, want)
+	spans, err := r.spans(choose(want))
+	if err != nil {
+		return "", err
+	}
+	text, _ := r.statement(columns(r.scope, want.filter), spans[0])
+	return text, nil
+}
+
+// explain runs EXPLAIN QUERY PLAN and joins its lines.
+func explain(ctx context.Context, c *conn, text string, args []driver.Value) (string, error) {
+	var lines []string
+	err := c.query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
+		lines = append(lines, v[3].(string))
+		return nil
+	})
+	return strings.Join(lines, "\n"), err
+}
+
+// ExplainCount returns SQLite's account of the statement that Count runs.
+func (s *Store) ExplainCount(ctx context.Context, asks []Ask) (detail string, err error) {
+	wants := make([]*wanted, len(asks))
+	for i, ask := range asks {
+		if wants[i], err = compile(ask.Filter); err != nil {
+			return "", err
+		}
+	}
+	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+		text, args, err := s.countSQL(ctx, c, asks, wants)
+		if err != nil {
+			return err
+		}
+		detail, err = explain(ctx, c, text, args)
+		return err
+	})
+	return detail, err
+}
+
+// ExplainHistory returns SQLite's account of a read of history.
+func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQuery) (detail string, err error) {
+	sp, want, err := versionsAsked(&q)
+	if err != nil {
+		return "", err
+	}
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+		r := s.reading(ctx, c, Ask{Scope: scope}, want)
+		text, args := r.statement(columns(scope, want.filter), sp)
+		detail, err = explain(ctx, c, text, args)
+		return err
+	})
+	return detail, err
+}
+
+// Work is what one page of an ask, the ranking of its search, or its count takes, in steps: the same each time.
+func Work(ctx context.Context, s *Store, ask Ask, count bool) (work float64, err error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return 0, err
+	}
+	err = s.lend(ctx, &loan{how: scan, grace: math.Inf(1)}, func(ctx context.Context, c *conn) error {
+		c.watch.Close()
+		defer func() {
+			c.watch.Close()
+			err = errors.Join(err, watched(c, stepsAtOnce))
+		}()
+		every := 10
+		if ask.Filter.Search != "" {
+			every = 1
+		}
+		if err := watched(c, every); err != nil {
+			return err
+		}
+		c.pace.left = 1e12
+		defer func() { work = 1e12 - c.pace.left }()
+		return inSnapshot(func(ctx context.Context, c *conn) error {
+			r := s.reading(ctx, c, ask, want)
+			switch {
+			case count:
+				text, args, err := s.countSQL(ctx, c, []Ask{ask}, []*wanted{want})
+				if err != nil {
+					return err
+				}
+				_, err = c.number(text, args...)
+				return err
+			case ask.Filter.Search != "":
+				_, err := r.search(500)
+				return err
+			}
+			return r.page(choose(want), &paging{size: boundsOf(&ask), until: math.MaxInt64})
+		})(ctx, c)
+	})
+	return work, err
+}
+
+// Restless makes reads give way all the time, and end in favour of each other.
+func Restless(o *Options) {
+	o.Readers, o.pacing = 2, pacing{every: 20, slice: 1, grace: 1, most: 2}
+}
+
+// HoldScans takes every turn that is not kept for look-ups until release is called.
+func HoldScans(s *Store) (release func()) {
+	var held []*share.Turn
+	for range s.readers.n - keptTurns(s.readers.n) {
+		turn, err := s.takeTurn(context.Background(), s.readers.turns, scan)
+		if err != nil {
+			panic(err)
+		}
+		held = append(held, turn)
+	}
+	return func() {
+		for _, turn := range held {
+			turn.Done()
+		}
+	}
+}
+
+// EffortOf is what a page of an ask, or its count, is expected to take.
+func EffortOf(ask Ask, count bool) (string, error) {
+	want, err := compile(ask.Filter)
+	if err != nil {
+		return "", err
+	}
+	if count {
+		return effortOfCount([]Ask{ask}, []*wanted{want}).String(), nil
+	}
+	return choose(want).effort(ask).String(), nil
+}
+
+// Charged is what a read is charged for that does fn, as time.
+func Charged(s *Store, fn func()) (time.Duration, error) {
+	l := loan{how: scan, grace: math.Inf(1)}
+	err := s.lend(context.Background(), &l, func(context.Context, *conn) error { fn(); return nil })
+	return time.Duration(l.used / stepsPerSecond * float64(time.Second)), err
+}

@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
+)
+
+func newRemoval() Removal {
+	return Removal{Events: map[int]int64{}, Versions: map[int]int64{}, Quarantined: map[int]int64{}, Spared: map[int]int64{}}
+}
+
+// shelf says where a row lies.
+type shelf int
+
+const (
+	inEvents shelf = iota
+	inHistory
+	inQuarantine
+)
+
+// counter is the counter of a shelf.
+func counter(r *Removal, p shelf) map[int]int64 {
+	return [...]map[int]int64{r.Events, r.Versions, r.Quarantined}[p]
+}
+
+// CountMatching counts what RemoveMatching would remove now. It changes nothing, and works on a store that is open for
+// reading alone. Scope and filters are as of RemoveMatching.
+func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (Removal, error) {
+	out := newRemoval()
+	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
+		for _, m := range found {
+			if m.spare {
+				out.Spared[m.kind]++
+			} else {
+				counter(&out, m.place)[m.kind]++
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// RemoveMatching removes what any of the filters matches: heads, regular events, superseded versions and what lies in
+// quarantine, but of kinds that must be named only what a filter names. It goes piece by piece, each a transaction of its
+// own with others' writes in between; after an error, what had been removed is gone, and is counted. What is removed may be
+// published again, but a superseded version, or one older than a removed head, does not become head (see floors.go).
+//
+// It needs the operator's scope, and filters without Search and Limit: ErrFilter.
+func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (Removal, error) {
+	out := newRemoval()
+	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
+		var doomed []match
+		for _, m := range found {
+			if m.spare {
+				out.Spared[m.kind]++
+			} else {
+				doomed = append(doomed, m)
+			}
+		}
+		return s.removeFound(ctx, doomed, &out)
+	})
+	return out, err
+}
+
+// Bounds of one transaction of removals: some 20 ms on a busy machine.
+const (
+	removalRows = 100
+	removalCost = 256 << 10
+)
+
+// removeFound removes rows in pieces and counts those that were there.
+func (s *Store) removeFound(ctx context.Context, list []match, out *Removal) error {
+	for len(list) > 0 {
+		n, cost := 0, 0
+		for n < len(list) && n < removalRows && (n == 0 || cost+list[n].cost <= removalCost) {
+			cost += list[n].cost
+			n++
+		}
+		done := newRemoval()
+		err := s.do(ctx, func(w *writer) error {
+			for i := range list[:n] {
+				from, there, err := w.removeMatch(&list[i])
+				if err != nil {
+					return err
+				}
+				if there {
+					counter(&done, from)[list[i].kind]++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, p := range []shelf{inEvents, inHistory, inQuarantine} {
+			for kind, n := range counter(&done, p) {
+				counter(out, p)[kind] += n
+			}
+		}
+		list = list[n:]
+	}
+	return ctx.Err()
+}
+
+const (
+	sqlRemovable       = `SELECT kind, pubkey, d, created_at, id FROM events WHERE seq = ?`
+	sqlRemovableOld    = `SELECT kind, pubkey, d, created_at FROM history WHERE seq = ?`
+	sqlVersionBySeq    = `SELECT seq, pubkey, length(json) FROM history WHERE seq = ?`
+	sqlUnquarantineRow = `DELETE FROM quarantine WHERE num = ? AND id = ?`
+)
+
+// removeMatch removes one row, which may have been superseded since it was found, and reports where it was.
+func (w *writer) removeMatch(m *match) (from shelf, there bool, err error) {
+	if m.place == inQuarantine {
+		n, err := w.unquarantine(sqlUnquarantineRow, m.seq, m.id)
+		return inQuarantine, n > 0, err
+	}
+	row, err := w.c.one(sqlRemovable, m.seq)
+	if err != nil {
+		return 0, false, err
+	}
+	if row != nil {
+		if row[2] != nil {
+			if err := w.raiseFloor(row[0], row[1], row[2], row[3], row[4].([]byte)); err != nil {
+				return 0, false, err
+			}
+		}
+		return inEvents, true, w.removeEvent(m.seq, byOperator)
+	}
+	if row, err = w.c.one(sqlRemovableOld, m.seq); err != nil || row == nil {
+		return 0, false, err
+	}
+	if err := w.raiseFloor(row[0], row[1], row[2], row[3], []byte{}); err != nil {
+		return 0, false, err
+	}
+	_, err = w.removeHistory(byOperator, sqlVersionBySeq, m.seq)
+	return inHistory, true, err
+}

@@ -1,0 +1,23 @@
+package sqlite
+
+import "context"
+
+// Space looks at the file, on a connection of its own: it answers also when all readers are busy.
+func (s *Store) Space(ctx context.Context) (out Space, err error) {
+	_, out.WAL = s.Sizes()
+	out.Max = s.live.Load().MaxBytes
+	err = s.wholeSnapshot(ctx, func(_ context.Context, c *conn) error {
+		size, err := c.number("PRAGMA page_size")
+		if err != nil {
+			return err
+		}
+		pages, err := c.number("PRAGMA page_count")
+		if err != nil {
+			return err
+		}
+		free, err := c.number("PRAGMA freelist_count")
+		out.Database, out.Free = pages*size, free*size
+		return err
+	})
+	return out, err
+}

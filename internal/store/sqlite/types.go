@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"log/slog"
+	"time"
+
+	"engramd/internal/gate"
+	"engramd/internal/share"
+)
+
+// Options say how a store is opened. Path and Table are required; a zero elsewhere means the default named there.
+type Options struct {
+	Path    string // the database file; its folder must exist
+	Readers int    // how many read at a time; default 4
+	// ReadOnly opens an existing database beside the process that writes it, for export, check and backup: no write, no
+	// migration, writes answer ErrReadOnly, LastSeq stands still. A database of an older version is ErrOlder, unless
+	// Scratch or AsIs says otherwise.
+	ReadOnly bool
+	// Scratch is a folder in which a database of an older version is copied, to be read there once the copy is up to
+	// date. Close removes it. It needs 2.5 times the size of the database.
+	Scratch       string
+	AsIs          bool                                 // an older version is good for Backup, and for nothing else
+	Table         *gate.Table                          // read rules: they class every event that is stored
+	Clock         func() time.Time                     // default time.Now
+	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
+	MaxBatch      int                                  // events in one transaction; default 2048
+	MaxQueue      int                                  // events of one share waiting for the writer; default 2 × MaxBatch
+	MaxQueueBytes int                                  // cost of them, about bytes of JSON; default 8 MiB; of all shares at most twice as much
+	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
+	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
+	Log           *slog.Logger                         // default: discard
+	Observe       Observer                             // default: none
+	// OnCommit gets what was stored, in seq order, after the commit is durable and LastSeq moved and before anybody's
+	// Wait returns. It runs on the writer's goroutine: it must not block and must not call the store's write methods.
+	OnCommit func([]Committed)
+	Live     // what SetOptions may change later
+
+	pacing pacing
+}
+
+// Pending is an event on its way to disk.
+type Pending struct {
+	rec    *record
+	who    share.Who // sent it
+	opts   PutOptions
+	job    func(*writer) error // the store's own work, in place of an event
+	size   int
+	again  bool // tried before, when deleted texts took the room
+	done   chan struct{}
+	result Result
+}
+
+// Done is closed when the result is known.
+func (p *Pending) Done() <-chan struct{} { return p.done }
+
+// Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
+func (p *Pending) Wait() Result {
+	<-p.done
+	return p.result
+}
+
+// finish makes the result known. The writer calls it once.
+func (p *Pending) finish(r Result) {
+	p.result = r
+	close(p.done)
+}

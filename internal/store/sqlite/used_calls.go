@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+const (
+	sqlUseCall  = `INSERT INTO used_calls(id, key, at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	sqlOldCalls = `DELETE FROM used_calls WHERE at < ?`
+	sqlCalls    = `SELECT id, key, at FROM used_calls WHERE at >= ? ORDER BY at`
+)
+
+// UseCalls notes calls, says which were noted before, and forgets those from before a time in Unix seconds, in one
+// transaction.
+func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) (had []bool, err error) {
+	had = make([]bool, len(calls))
+	return had, s.do(ctx, func(w *writer) error {
+		for i, c := range calls {
+			id, ok1 := lowerHex32(c.ID)
+			key, ok2 := lowerHex32(c.Key)
+			if !ok1 || !ok2 {
+				return errors.New("a call is noted with an event id and a pubkey")
+			}
+			n, err := w.exec(sqlUseCall, id, key, c.At)
+			if err != nil {
+				return err
+			}
+			had[i] = n == 0
+		}
+		_, err := w.exec(sqlOldCalls, before)
+		return err
+	})
+}
+
+// UsedCalls gives fn the calls since a time in Unix seconds, in the order of their time.
+func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(UsedCall)) error {
+	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
+			at, _ := v[2].(int64)
+			fn(UsedCall{ID: hexOf(v[0]), Key: hexOf(v[1]), At: at})
+			return nil
+		})
+	})
+}

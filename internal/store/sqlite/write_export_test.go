@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// OnWriter runs statements on the live writer's connection, in a savepoint like any event, and returns the first
+// column of the last one's rows.
+func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
+	err = s.do(context.Background(), func(w *writer) error {
+		for _, text := range statements {
+			out = nil
+			err := w.c.query(context.Background(), text, nil, func(v []driver.Value) error {
+				out = append(out, v[0])
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// FailOnWriter queues work that changes something and then fails.
+func FailOnWriter(s *Store) error {
+	return s.do(context.Background(), func(w *writer) error {
+		if err := w.setMeta("test", "left behind"); err != nil {
+			return err
+		}
+		return errors.New("failed on purpose")
+	})
+}
+
+// PanicOnWriter queues work that panics.
+func PanicOnWriter(s *Store) error {
+	return s.do(context.Background(), func(*writer) error { panic("on purpose") })
+}
+
+// HoldWriter keeps the writer busy until release is called; what is queued meanwhile shares the next transaction.
+func HoldWriter(s *Store) (release func()) {
+	held, free := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = s.do(context.Background(), func(*writer) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
+	<-held
+	return func() { close(free) }
+}
+
+// OnReader runs a query on a pooled reader.
+func OnReader(ctx context.Context, s *Store, text string) (out []driver.Value, err error) {
+	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, text, nil, func(v []driver.Value) error {
+			out = append(out, v[0])
+			return nil
+		})
+	})
+	return out, err
+}
+
+// VanishChunk and other bounds that tests have to go beyond.
+const (
+	VanishChunk = vanishChunk
+	SweepChunk  = sweepChunk
+	BuildAtOpen = buildAtOpen
+)
+
+// WaitClosing waits until Close has been called.
+func WaitClosing(ctx context.Context, s *Store) error {
+	for {
+		s.queue.mu.Lock()
+		closed, room := s.queue.closed, s.queue.room
+		s.queue.mu.Unlock()
+		if closed != nil {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// UsageOf returns what the writer knows of an author's usage, without asking the tables of events.
+func UsageOf(s *Store, pubkey string) (events, bytes int64) {
+	_ = s.do(context.Background(), func(w *writer) error {
+		k, _ := lowerHex32(pubkey)
+		a, err := w.usageBefore(&record{pubkey: k})
+		events, bytes = a.events, a.bytes
+		return err
+	})
+	return events, bytes
+}
+
+// BreakCommits makes every COMMIT fail until allow is called.
+func BreakCommits(s *Store) (allow func()) {
+	var broken atomic.Bool
+	s.writer.c.db.RegisterCommitHook(func() int {
+		if broken.Load() {
+			return 1
+		}
+		return 0
+	})
+	broken.Store(true)
+	return func() { broken.Store(false) }
+}
+
+// BeginBroken queues an event whose record makes the writer fail after it has changed something: with an "error" or a
+// "panic".
+func BeginBroken(ctx context.Context, s *Store, ev *nostr.Event, how string) (*Pending, error) {
+	rec, err := newRecord(ev, s.table.Load().Classify(ev))
+	if err != nil {
+		return nil, err
+	}
+	switch how {
+	case "error":
+		rec.tags = append(rec.tags, tagRow{name: "x", value: struct{}{}}) // the driver cannot bind it
+	case "panic":
+		rec.tags = append(rec.tags, tagRow{name: "p", value: make([]byte, 31)}) // too short for a key
+	}
+	p := &Pending{rec: rec, size: len(rec.json), done: make(chan struct{})}
+	return p, s.queue.push(ctx, p)
+}
+
+// OwnAddress is ownAddress with d as text.
+func OwnAddress(target, pubkey string) (kind int, d string, ok bool) {
+	kind, k, ok := ownAddress(target, pubkey)
+	if !ok {
+		return 0, "", false
+	}
+	d, err := unkey(k)
+	return kind, d, err == nil
+}
+
+// ThroughKey returns a value as it comes back from its key, and whether the key is a BLOB.
+func ThroughKey(value string) (again string, blob bool, err error) {
+	k := key(value)
+	_, blob = k.([]byte)
+	again, err = unkey(k)
+	return again, blob, err
+}
+
+// TagRows lists the rows of the tag index as name and value.
+func TagRows(tags nostr.Tags) (out [][2]string) {
+	for _, r := range tagRows(tags) {
+		value, _ := unkey(r.value)
+		out = append(out, [2]string{r.name, value})
+	}
+	return out
+}
+
+// WriteError is writeError.
+func WriteError(err error) error { return writeError(err) }
+
+// SetMaxAgents changes how many identities there may be, until the end of a test.
+func SetMaxAgents(t interface{ Cleanup(func()) }, most int64) {
+	was := maxAgents
+	maxAgents = most
+	t.Cleanup(func() { maxAgents = was })
+}
