@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"engramd/internal/store"
 )
 
 // maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of a second or so.
@@ -20,7 +22,7 @@ func (w *writer) commit(batch []*Pending) {
 		return
 	}
 	start := time.Now()
-	var results []Result
+	var results []store.Result
 	var err error
 	transact := func(careful bool) {
 		results, err = w.transact(batch, careful)
@@ -32,13 +34,13 @@ func (w *writer) commit(batch []*Pending) {
 		w.concluded(err)
 		transact(true)
 	}
-	if w.purging && errors.Is(err, ErrFull) {
+	if w.purging && errors.Is(err, store.ErrFull) {
 		// Texts that were deleted still take the room. The full-text index may ask for it as late as at COMMIT.
 		w.concluded(err)
 		w.purgeNow()
 		transact(true)
 	}
-	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, ErrFull) {
+	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, store.ErrFull) {
 		// What a deletion takes out of the full-text index waits in the database. There is no room: do it at once.
 		w.concluded(err)
 		w.noRoom = true
@@ -69,19 +71,19 @@ func (w *writer) commit(batch []*Pending) {
 	var again []*Pending
 	var lost int
 	for i, p := range batch {
-		if w.purging && !p.again && errors.Is(results[i].Err, ErrFull) {
+		if w.purging && !p.again && errors.Is(results[i].Err, store.ErrFull) {
 			p.again = true
 			again = append(again, p)
 			continue
 		}
-		if results[i].Outcome != Failed {
+		if results[i].Outcome != store.Failed {
 			w.recordPut(p)
 		}
 		if j := w.jobOf(p); j != nil {
 			j.result = results[i]
 			continue
 		}
-		if results[i].Outcome == Failed {
+		if results[i].Outcome == store.Failed {
 			lost, err = lost+1, results[i].Err
 		}
 		p.finish(results[i])
@@ -106,7 +108,7 @@ func (w *writer) longEnough(p *Pending, dropped int, start time.Time) bool {
 
 // failed tells of events that could not be stored.
 func (w *writer) failed(events int, err error) {
-	if errors.Is(err, ErrFull) {
+	if errors.Is(err, store.ErrFull) {
 		w.full = true
 		w.s.observe.NoRoom(events)
 	}
@@ -114,11 +116,11 @@ func (w *writer) failed(events int, err error) {
 }
 
 // failure is the result for an error of the store; nil makes an empty one.
-func failure(err error) Result {
+func failure(err error) store.Result {
 	if err == nil {
-		return Result{}
+		return store.Result{}
 	}
-	return Result{Outcome: Failed, Err: err}
+	return store.Result{Outcome: store.Failed, Err: err}
 }
 
 // jobOf is the job that will answer p, if there is one.
@@ -176,9 +178,9 @@ func (w *writer) concluded(err error) {
 // the batch is done again, careful, with a savepoint for each.
 //
 // Results are of the members that were applied, at least one: the others take too long while others wait.
-func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
+func (w *writer) transact(batch []*Pending, careful bool) ([]store.Result, error) {
 	w.begin()
-	results := make([]Result, len(batch))
+	results := make([]store.Result, len(batch))
 	work, start := w.dropped, time.Now()
 	err := w.c.transaction(func() error {
 		for i, p := range batch {

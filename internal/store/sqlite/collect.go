@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
 // found is a row that will be read later, by its seq.
@@ -98,13 +100,13 @@ const fetchAtOnce = 128
 
 // fetch reads the rows of the list in its order, as many as fit the page, and reports how many entries of the list that
 // settles. Rows that are gone, expired or no longer the scope's are left out: the conditions are put again in full.
-func (r *reading) fetch(list []found, page bounds) (rows []Row, settled int, err error) {
+func (r *reading) fetch(list []found, page bounds) (rows []store.Row, settled int, err error) {
 	n, size := 0, 0
 	for n < len(list) && n < page.rows && (size < page.bytes || n == 0) {
 		size += list[n].size
 		n++
 	}
-	rows = make([]Row, 0, n)
+	rows = make([]store.Row, 0, n)
 	for settled < n {
 		part := list[settled:min(n, settled+fetchAtOnce)]
 		if rows, err = r.fetchPart(rows, part); err != nil {
@@ -115,7 +117,7 @@ func (r *reading) fetch(list []found, page bounds) (rows []Row, settled int, err
 	return rows, settled, nil
 }
 
-func (r *reading) fetchPart(rows []Row, part []found) ([]Row, error) {
+func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error) {
 	seqs := make([]driver.Value, len(part))
 	for i, f := range part {
 		seqs[i] = f.seq

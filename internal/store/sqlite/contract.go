@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/internal/store"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
@@ -43,7 +44,7 @@ type heldState struct {
 // by what it left. The string is the refusal for the client. Imports and restores are not judged: what follows is adopted.
 //
 // The states outlive their events: deleting or expiring a 30091 does not reopen a contract.
-func (w *writer) lifecycle(r *record, opts PutOptions) (refusal string, err error) {
+func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal string, err error) {
 	if !isContract(r.ev.Kind) {
 		return "", nil
 	}

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 // A key's contracts: as the lower key of a pair, as the higher one, and as arbitrator. An offer that was accepted is
@@ -24,7 +26,7 @@ const (
 
 // Contracts lists the contracts of a key as party or arbitrator, those in one status when it is not "", the newest
 // first, and how many there are.
-func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset int) (out []ContractPair, total int, err error) {
+func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset int) (out []store.ContractPair, total int, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, 0, nil

@@ -31,7 +31,7 @@ const (
 
 // ThreadPage lists entries of a thread, in the order of their numbers, and how many match. A page ends with the entry
 // whose data brings it to maxBytes, so that it may hold fewer than limit.
-func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset, maxBytes int) (out []ThreadEntry, total int, err error) {
+func (s *Store) ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		if total, err = thread(t).total(ctx, c); err != nil || offset >= total || limit <= 0 {
 			return err
@@ -60,7 +60,7 @@ const (
 
 // ThreadNext lists up to limit entries behind one (its CreatedAt and ID) in their order; from the start when after is nil.
 // The last is the one whose data brings them to maxBytes.
-func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, limit, maxBytes int) (out []ThreadEntry, err error) {
+func (s *Store) ThreadNext(ctx context.Context, t store.Thread, after *store.ThreadEntry, limit, maxBytes int) (out []store.ThreadEntry, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		where, extra := "", []driver.Value(nil)
 		if after != nil {
@@ -79,12 +79,12 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 
 // placeOf finds where an entry stands that the reader has seen, whether it was withdrawn meanwhile or not. Its numbers are not
 // for every reader, so that he names it by what he knows of it.
-func (t thread) placeOf(c *conn, e *ThreadEntry) (n, k driver.Value, err error) {
+func (t thread) placeOf(c *conn, e *store.ThreadEntry) (n, k driver.Value, err error) {
 	t.Whole, t.Type = true, ""
 	text, args := t.union(sqlPlaceOf, " AND created_at = ? AND id = ?", e.CreatedAt, e.ID)
 	row, err := c.one(text+" LIMIT 1", args...)
 	if err == nil && row == nil {
-		err = ErrNoPlace
+		err = store.ErrNoPlace
 	}
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (t thread) placeOf(c *conn, e *ThreadEntry) (n, k driver.Value, err error) 
 
 // ThreadEntry finds an entry by its id, the first that came with it; nil for none. What the reader may not see is
 // looked for in the same way as what is not there.
-func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *ThreadEntry, err error) {
+func (s *Store) ThreadEntry(ctx context.Context, t store.Thread, entry string) (out *store.ThreadEntry, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		text, args := thread(t).union(sqlNamed, " AND entry = ?", entry)
 		rows, err := thread(t).at(ctx, c, text+inOrder+" LIMIT 1", args, 1)
@@ -107,12 +107,12 @@ func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *T
 }
 
 // at reads the entries in the places that a query selects, in its order.
-func (t thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]ThreadEntry, error) {
+func (t thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]store.ThreadEntry, error) {
 	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), maxBytes)
 }
 
 // entries reads what a query selects, in order, until it has maxBytes of data.
-func (t thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []ThreadEntry, err error) {
+func (t thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []store.ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
 	}
@@ -138,7 +138,7 @@ func (t thread) entries(ctx context.Context, c *conn, text string, args []driver
 var errDisorder = errors.New("contract entries come out of order")
 
 // byPlace is the order of a thread.
-func byPlace(e, o ThreadEntry) int {
+func byPlace(e, o store.ThreadEntry) int {
 	return cmp.Or(cmp.Compare(e.N, o.N), cmp.Compare(e.K, o.K), bytes.Compare(e.ID, o.ID))
 }
 
@@ -208,15 +208,15 @@ func (p threadPart) sql(selected, more string, extra ...driver.Value) (string, [
 	return selected + p.where + more, append(slices.Clip(p.args), extra...)
 }
 
-func scanEntry(v []driver.Value) (e ThreadEntry, err error) {
+func scanEntry(v []driver.Value) (e store.ThreadEntry, err error) {
 	id, ok := v[3].([]byte)
 	if !ok {
 		return e, fmt.Errorf("contract entry: %w", errStoredRow)
 	}
-	e = ThreadEntry{Author: hexOf(v[0]), Other: hexOf(v[1]), ID: id, Published: v[8] != nil}
+	e = store.ThreadEntry{Author: hexOf(v[0]), Other: hexOf(v[1]), ID: id, Published: v[8] != nil}
 	e.CreatedAt, _ = v[2].(int64)
 	form, _ := v[4].(int64)
-	e.Form = EntryForm(form)
+	e.Form = store.EntryForm(form)
 	e.Type, _ = v[5].(string)
 	e.Entry, _ = v[6].(string)
 	e.ArrivedAt, _ = v[7].(int64)

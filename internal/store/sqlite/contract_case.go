@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -79,7 +80,7 @@ func caseOf(v []driver.Value) gate.Case {
 }
 
 // TermsOf are who decides about a contract between two keys: what the poster has offered, and what both have agreed on.
-func (s *Store) TermsOf(ctx context.Context, p *ContractPair) (offered, agreed niptemp.Terms, err error) {
+func (s *Store) TermsOf(ctx context.Context, p *store.ContractPair) (offered, agreed niptemp.Terms, err error) {
 	poster, ok := lowerHex32(p.Poster)
 	if !ok {
 		return offered, agreed, nil

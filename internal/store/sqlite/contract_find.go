@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 const (
@@ -47,7 +48,7 @@ const (
 //
 // poster asks for the contract of one of several posters under the id, which, but for the owner's, its parties and its arbitrator
 // alone find.
-func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) (out *ContractPair, err error) {
+func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) (out *store.ContractPair, err error) {
 	who, _ := lowerHex32(key)
 	by, named := lowerHex32(poster)
 	if poster != "" && !named {

@@ -6,6 +6,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 // Those for whom a hash stands in what outlives events (contract_forget.go), by their keys.
@@ -117,7 +119,7 @@ func unhide(ctx context.Context, c *conn, contract string, poster, worker *strin
 }
 
 // unhidePair is that of a pair.
-func unhidePair(ctx context.Context, c *conn, p *ContractPair, hints ...string) error {
+func unhidePair(ctx context.Context, c *conn, p *store.ContractPair, hints ...string) error {
 	if p == nil {
 		return nil
 	}
@@ -125,7 +127,7 @@ func unhidePair(ctx context.Context, c *conn, p *ContractPair, hints ...string) 
 }
 
 // unhideAll does so for several, unless they could not be read.
-func unhideAll(ctx context.Context, c *conn, pairs []ContractPair, err error) error {
+func unhideAll(ctx context.Context, c *conn, pairs []store.ContractPair, err error) error {
 	for i := 0; i < len(pairs) && err == nil; i++ {
 		err = unhidePair(ctx, c, &pairs[i])
 	}

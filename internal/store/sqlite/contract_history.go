@@ -12,6 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // requestBytes bounds the signed requests that one page of history shows in full; further ones are named by their id.
@@ -36,7 +37,7 @@ type withdrawnBy struct {
 
 // withArrivals adds to versions of contract memory their numbers, when they came, and whether they were withdrawn, as members
 // behind those of the event, which any reader of events passes over.
-func (s *Store) withArrivals(ctx context.Context, rows []Row) error {
+func (s *Store) withArrivals(ctx context.Context, rows []store.Row) error {
 	return s.snapshot(ctx, scan, func(_ context.Context, c *conn) error {
 		left := requestBytes
 		for i := range rows {
@@ -107,7 +108,7 @@ const (
 )
 
 // arrivals is History for one address of contract memory: the last that came first, for that is the order of its thread.
-func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q HistoryQuery, size bounds) (rows []Row, more bool, err error) {
+func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
 	author, _ := lowerHex32(q.Author)
 	address := []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
@@ -143,7 +144,7 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q HistoryQuery, 
 
 // below is the arrival before which versions are wanted. A version that the reader may not see is named in vain, as one that is
 // not there.
-func below(q *HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
+func below(q *store.HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
 	if q.Before == "" {
 		if q.Below > 0 {
 			return q.Below, nil
@@ -156,7 +157,7 @@ func below(q *HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (
 	scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 	row, err := c.one(w.sql.String(), w.args...)
 	if err == nil && (!ok || row == nil) {
-		err = fmt.Errorf("%w: before names no version that is shown here", ErrFilter)
+		err = fmt.Errorf("%w: before names no version that is shown here", store.ErrFilter)
 	}
 	if err != nil {
 		return nil, err

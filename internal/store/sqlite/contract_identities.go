@@ -13,7 +13,7 @@ const (
 )
 
 // AgentPage lists identities by their names, and says how many there are in all.
-func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []Agent, total int, err error) {
+func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		page, total = nil, 0
 		n, err := c.number(sqlAgents)
@@ -57,9 +57,9 @@ func (w *writer) dropAgent(id string, withKey bool) error {
 	case err != nil:
 		return err
 	case a == nil:
-		return ErrNoAgent
+		return store.ErrNoAgent
 	case a.Sealed != nil && !withKey:
-		return ErrKeyKept
+		return store.ErrKeyKept
 	}
 	if _, err := w.exec(sqlDropTokens, id); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (w *writer) dropTokens(id string) error {
 		return err
 	}
 	if a == nil || a.Sealed == nil {
-		return ErrNotHeld
+		return store.ErrNotHeld
 	}
 	_, err = w.exec(sqlDropTokens, id)
 	return err

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // ContractMoves lists the states of a pair and of the offer it accepted, in the order of arrival, and how many there are; without
 // whole, those that were not withdrawn. A page ends with the one that brings it to maxBytes. A negative offset counts from the end.
-func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, limit, offset, maxBytes int) (out []ThreadMove, total int, err error) {
+func (s *Store) ContractMoves(ctx context.Context, p *store.ContractPair, whole bool, limit, offset, maxBytes int) (out []store.ThreadMove, total int, err error) {
 	poster, ok1 := lowerHex32(p.Poster)
 	worker, ok2 := lowerHex32(p.Worker)
 	if !ok2 {
@@ -62,7 +64,7 @@ func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, 
 		}
 		size := 0
 		return c.query(ctx, sqlMoves, append(args, int64(limit), int64(offset)), func(v []driver.Value) error {
-			m := ThreadMove{}
+			m := store.ThreadMove{}
 			m.N, _ = v[0].(int64)
 			m.ArrivedAt, _ = v[1].(int64)
 			m.Withdrawn, _ = v[2].(int64)

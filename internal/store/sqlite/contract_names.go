@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"database/sql/driver"
 	"slices"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -19,18 +21,18 @@ const (
 
 // nameFree refuses a name that is, or looks like, one that another key has, or had when it vanished.
 func (w *writer) nameFree(id string, pubkey []byte) error {
-	row, err := w.c.one(sqlFolded, FoldName(id))
+	row, err := w.c.one(sqlFolded, store.FoldName(id))
 	if err != nil {
 		return err
 	}
 	if row != nil {
-		return ErrNameTaken
+		return store.ErrNameTaken
 	}
 	var back []string
-	err = w.c.query(context.Background(), sqlGoneAlike, []driver.Value{FoldName(id)}, func(v []driver.Value) error {
+	err = w.c.query(context.Background(), sqlGoneAlike, []driver.Value{store.FoldName(id)}, func(v []driver.Value) error {
 		gone, _ := v[0].(string)
 		if owner, _ := v[1].([]byte); !bytes.Equal(owner, ownerOf(gone, pubkey)) {
-			return ErrNameTaken
+			return store.ErrNameTaken
 		}
 		back = append(back, gone)
 		return nil
@@ -53,12 +55,12 @@ func (k *checker) names() error {
 	return k.c.query(k.ctx, sqlSameNames, nil, func(v []driver.Value) error {
 		id, _ := v[0].(string)
 		same := &k.report.SameNames
-		if n := len(*same); n > 0 && last == FoldName(id) {
+		if n := len(*same); n > 0 && last == store.FoldName(id) {
 			(*same)[n-1] = append((*same)[n-1], id)
 		} else {
 			*same = append(*same, []string{id})
 		}
-		last = FoldName(id)
+		last = store.FoldName(id)
 		return nil
 	})
 }

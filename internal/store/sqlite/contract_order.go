@@ -9,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -313,9 +314,9 @@ func (w *writer) roleOf(contract driver.Value, a, b, who []byte) (string, error)
 }
 
 // formOf is how an entry's event lies in its thread.
-func formOf(class gate.Class) EntryForm {
+func formOf(class gate.Class) store.EntryForm {
 	if class == gate.Sealed {
-		return EntrySealed
+		return store.EntrySealed
 	}
-	return EntryShared
+	return store.EntryShared
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 )
 
 // ThreadOrder gives fn all numbers of a thread, as of one moment and in order. The reader must be one who may read all of it.
-func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) error) error {
+func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.OrderItem) error) error {
 	poster, ok := lowerHex32(t.Poster)
 	worker, named := lowerHex32(t.Worker)
 	if !ok {
@@ -59,15 +61,15 @@ func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) er
 	})
 }
 
-func scanOrder(v []driver.Value) OrderItem {
-	item := OrderItem{}
+func scanOrder(v []driver.Value) store.OrderItem {
+	item := store.OrderItem{}
 	item.N, _ = v[0].(int64)
 	item.ReceivedAt, _ = v[1].(int64)
 	if id, ok := v[2].([]byte); ok {
 		item.ID = id
 		return item
 	}
-	g := &Gap{}
+	g := &store.Gap{}
 	g.Type, _ = v[3].(string)
 	g.Role, _ = v[4].(string)
 	g.Status, _ = v[5].(string)

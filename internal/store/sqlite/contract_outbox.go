@@ -84,7 +84,7 @@ func (w *writer) queueEvent(row []driver.Value, targets []string) error {
 // keeps no event out.
 func (w *writer) forward(r *record, targets []string) error {
 	err := w.queueEvent([]driver.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
-	if errors.Is(err, ErrOutboxFull) {
+	if errors.Is(err, store.ErrOutboxFull) {
 		w.s.log.Error("too much waits for further relays: an entry is not published there")
 		return nil
 	}
@@ -96,8 +96,8 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 	if err != nil {
 		return 0, err
 	}
-	if waiting >= maxOutbox && !slices.Contains(targets, OutboxLocal) {
-		return 0, ErrOutboxFull
+	if waiting >= maxOutbox && !slices.Contains(targets, store.OutboxLocal) {
+		return 0, store.ErrOutboxFull
 	}
 	row[4] = w.now
 	if _, err := w.exec(sqlOutboxAdd, row...); err != nil {
@@ -107,10 +107,10 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 }
 
 // Outbox reads what waits for a target, in order, after a number and at most limit events.
-func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []OutboxItem, err error) {
+func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
-			var it OutboxItem
+			var it store.OutboxItem
 			var ok bool
 			it.N, _ = v[0].(int64)
 			it.Contract, _ = v[1].(string)
@@ -153,7 +153,7 @@ const forgetChunk = 500
 // OutboxForget takes off the list of a further relay what is on it now, and returns how much that was, also when it ends
 // with an error. This relay itself is none.
 func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
-	if target == OutboxLocal {
+	if target == store.OutboxLocal {
 		return 0, errors.New("what waits for this relay itself is not given up")
 	}
 	for some := (store.Forgotten{Until: -1, More: true}); some.More; {
@@ -213,7 +213,7 @@ func (w *writer) keepOutbox(targets []string) error {
 	var gone []string
 	err := w.c.query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
 		target, _ := v[0].(string)
-		if target != OutboxLocal && !slices.Contains(targets, target) {
+		if target != store.OutboxLocal && !slices.Contains(targets, target) {
 			gone = append(gone, target)
 		}
 		return nil

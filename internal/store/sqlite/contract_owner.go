@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
 // msgGuessable answers the open of a contract whose id others could guess.
 const msgGuessable = "invalid: a new contract needs an id that cannot be guessed: a UUID, or 32 hex digits and more"
 
-const msgGuessed = "rate-limited: " + GuessedText
+const msgGuessed = "rate-limited: " + store.GuessedText
 
 const (
 	sqlOwner    = `SELECT owner, salt FROM contract_owners WHERE contract = ?`
@@ -83,10 +84,10 @@ func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal string,
 	switch {
 	case !o.foreign(r):
 	case opens:
-		return MsgTaken, nil
+		return store.MsgTaken, nil
 	case o.committed:
 		if may, err := w.mayWrite(r, o.owner); err != nil || !may {
-			return MsgTaken, err
+			return store.MsgTaken, err
 		}
 	}
 	return "", nil

@@ -41,7 +41,7 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 	if err != nil || !c.Final {
 		return err
 	}
-	if c.Target == OutboxLocal {
+	if c.Target == store.OutboxLocal {
 		_, err = w.exec(sqlOutboxDrop, n)
 	} else {
 		_, err = w.exec(sqlOutboxDone, c.Target, n)
@@ -54,12 +54,12 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 }
 
 // ContractRefusals lists what relays refused the events with these ids (32 bytes), in the order of the ids.
-func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]ContractRefusal, err error) {
+func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, id := range ids {
-			var of []ContractRefusal
+			var of []store.ContractRefusal
 			err := c.query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {
-				r := ContractRefusal{Final: v[3] == int64(1)}
+				r := store.ContractRefusal{Final: v[3] == int64(1)}
 				r.Target, _ = v[0].(string)
 				r.Reason, _ = v[1].(string)
 				r.At, _ = v[2].(int64)

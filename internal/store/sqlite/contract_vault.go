@@ -60,7 +60,7 @@ func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
 		if sealed, err := w.c.number(sqlAnySealed); err != nil {
 			return false, err
 		} else if sealed != 0 {
-			return false, ErrOtherVault
+			return false, store.ErrOtherVault
 		}
 	}
 	return true, w.setMeta("contracts_key", check)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -168,7 +169,7 @@ func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, not
 			by = "arbitrator"
 		}
 	}
-	return w.decision(s.Contract, a, b, ContractDecision{
+	return w.decision(s.Contract, a, b, store.ContractDecision{
 		Was: string(d.Previous), Status: string(d.Status), By: by, Key: d.Author, Note: note, At: d.CreatedAt, EventID: d.ID,
 	})
 }

@@ -13,11 +13,12 @@ import (
 	"strconv"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // entry is a row as it is read, with what the second check needs.
 type entry struct {
-	Row
+	store.Row
 	class gate.Class
 	d     driver.Value
 }
@@ -39,7 +40,7 @@ func (e *entry) scan(v []driver.Value) error {
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(json) < pubkeyEnd {
 		return errStoredRow
 	}
-	*e = entry{Row: Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
+	*e = entry{Row: store.Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
 	if int64(e.class) != class {
 		return errStoredRow
 	}
@@ -90,7 +91,7 @@ func namedKeys(json []byte) (keys []string) {
 }
 
 // compareRows is the order of answers: newest first, ties by lowest id.
-func compareRows(a, b *Row) int {
+func compareRows(a, b *store.Row) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 const (
@@ -33,18 +34,18 @@ const (
 // met decides about an event that the relay has, or that may not come back: its author had it deleted (NIP-09) or asked to
 // vanish, or it is a gift wrap to somebody who did (NIP-62). The zero Outcome is for all others. Contract memory that its author
 // took back comes in by import and restore, as withdrawn, with the request where it is known.
-func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, res Result, err error) {
+func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, res store.Result, err error) {
 	request, gone, err := w.takenBack(r)
 	if err != nil {
 		return nil, false, res, err
 	}
-	deleted := Result{Outcome: Deleted, Message: MsgDeleted}
+	deleted := store.Result{Outcome: store.Deleted, Message: store.MsgDeleted}
 	withdrawn = gone && isContract(r.ev.Kind)
 	if withdrawn && !imported {
 		return nil, false, deleted, nil // it may be here, but not for who asks for it
 	}
 	if have, err := w.have(r); err != nil || have {
-		return nil, false, Result{Outcome: Duplicate, Message: MsgDuplicate}, err
+		return nil, false, store.Result{Outcome: store.Duplicate, Message: store.MsgDuplicate}, err
 	}
 	if w.known.vanished {
 		if vanished, err := w.hasVanished(r); err != nil || vanished {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 func (e effort) String() string {
@@ -23,7 +24,7 @@ const (
 // effort says whether a page of the plan is a look-up: few rows to be found, and few to be passed over on the way. A page of
 // what the reader has written himself counts as one too; of that there may be more, but then others have their turn after
 // the first moments.
-func (p plan) effort(ask Ask) effort {
+func (p plan) effort(ask store.Ask) effort {
 	w := p.want
 	if w.values() > fewValues {
 		return scan
@@ -62,7 +63,7 @@ func (w *wanted) values() int {
 
 // effortOfCount is that of a look-up when every filter is about the readers' own: by them, or naming them. Of that there
 // may be much, but it is his to wait for: after the first moments of it, others have their turn.
-func effortOfCount(asks []Ask, wants []*wanted) effort {
+func effortOfCount(asks []store.Ask, wants []*wanted) effort {
 	for i, ask := range asks {
 		f := ask.Filter
 		if f.Search != "" || wants[i].values() > fewValues || !own(ask.Scope, f.Authors) && !own(ask.Scope, f.Tags["p"]) {

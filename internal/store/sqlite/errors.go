@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
+
+	"engramd/internal/store"
 )
 
 // What opening a database, and writing a file beside it, may end with.
@@ -31,10 +33,10 @@ func readError(parent, ctx context.Context, err error) error {
 		return nil
 	case errors.Is(parent.Err(), context.Canceled):
 		return parent.Err()
-	case errors.Is(err, ErrEnded), errors.Is(err, ErrClosed), errors.Is(err, ErrTimeout):
+	case errors.Is(err, store.ErrEnded), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrTimeout):
 		return err
 	case ctx.Err() != nil || isCode(err, sqlite3.ErrInterrupt):
-		return fmt.Errorf("%w: %w", ErrTimeout, err)
+		return fmt.Errorf("%w: %w", store.ErrTimeout, err)
 	}
 	return err
 }
@@ -43,12 +45,12 @@ func readError(parent, ctx context.Context, err error) error {
 // one on which a quota is reached, or the file that connections share cannot grow.
 func writeError(err error) error {
 	var e sqlite3.Error
-	if !errors.As(err, &e) || errors.Is(err, ErrFull) {
+	if !errors.As(err, &e) || errors.Is(err, store.ErrFull) {
 		return err
 	}
 	full := e.Code == sqlite3.ErrFull || e.Code == sqlite3.ErrIoErr && (e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT)
 	if full {
-		return fmt.Errorf("%w: %w", ErrFull, err)
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	return err
 }

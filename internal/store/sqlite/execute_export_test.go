@@ -102,7 +102,7 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
+	o := store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
 	return &Pending{rec: rec, opts: o, size: rec.cost(), at: e.At, timed: true, done: make(chan struct{})}, nil
 }
 
@@ -112,7 +112,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 		for _, e := range batch {
 			w.now = e.At
 			m := w.mark()
-			var result Result
+			var result store.Result
 			err := w.inSavepoint(func() (err error) {
 				if _, ok := e.Command.(store.PutEvent); !ok {
 					_, err = w.execute(e.Command)
@@ -122,7 +122,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 				if err != nil {
 					return err
 				}
-				if result, err = w.apply(p); result.Outcome == Refused {
+				if result, err = w.apply(p); result.Outcome == store.Refused {
 					err = errUndo
 				}
 				return err

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // Bounds of one read of Export.
@@ -66,7 +67,7 @@ func (e *exporting) compile() error {
 	e.byIDs = true
 	for _, f := range e.filters {
 		if f.Search != "" || f.Limit != 0 || f.LimitZero {
-			return fmt.Errorf("%w: it has a search or a limit", ErrFilter)
+			return fmt.Errorf("%w: it has a search or a limit", store.ErrFilter)
 		}
 		want, err := compile(f)
 		if err != nil {
@@ -83,7 +84,7 @@ func (e *exporting) compile() error {
 }
 
 // page reads what arrived after the number last and reports the number it came to, last itself at the end.
-func (e *exporting) page(ctx context.Context, last int64) (rows []Row, to int64, err error) {
+func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to int64, err error) {
 	defer e.s.observed("export", time.Now(), &err)
 	end := last + min(e.window, math.MaxInt64-last)
 	w := e.statement(last, end)

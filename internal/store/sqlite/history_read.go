@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // Bounds of one call of History.
@@ -29,7 +30,7 @@ const (
 //
 // Versions are kept under a rule of the gate. When the operator takes the rule away they are shown to nobody: they were
 // written for some, and only the head has become everybody's.
-func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (rows []Row, more bool, err error) {
+func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error) {
 	defer s.observed("history", time.Now(), &err)
 	sp, want, err := versionsAsked(&q)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 	if q.D != nil && size.rows <= fewRows {
 		how = lookUp
 	}
-	ask := Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
+	ask := store.Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
 	if err == nil && isContract(q.Kind) && q.Arrivals {
 		err = s.withArrivals(ctx, page.Rows)
@@ -55,10 +56,10 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 }
 
 // versionsAsked selects the versions that are asked for.
-func versionsAsked(q *HistoryQuery) (span, *wanted, error) {
+func versionsAsked(q *store.HistoryQuery) (span, *wanted, error) {
 	author, ok := lowerHex32(q.Author)
 	if !ok {
-		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", ErrFilter)
+		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", store.ErrFilter)
 	}
 	want := &wanted{since: math.MinInt64, until: math.MaxInt64}
 	if q.Until != nil {

@@ -12,7 +12,7 @@ import (
 // the order in which jobs began.
 type job struct {
 	pending *Pending // answered when the job is done; nil for one that an earlier process began
-	result  Result
+	result  store.Result
 	request int64 // seq of the event that asked for it
 	step    func(*writer) (more bool, err error)
 	save    func() (restore func()) // how far it is
@@ -48,7 +48,7 @@ func (w *writer) work() bool {
 	if len(w.jobs) > 0 && !w.s.follows {
 		if _, err := w.issue(store.GoOn{}); err != nil {
 			w.s.log.Error("work on the database failed", "err", err)
-			w.jobs[0].result = Result{Outcome: Failed, Err: writeError(err)}
+			w.jobs[0].result = store.Result{Outcome: store.Failed, Err: writeError(err)}
 			w.endJob()
 		}
 		return true
@@ -82,10 +82,10 @@ func (w *writer) work() bool {
 func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err error) {
 	w.begin()
 	err = writeError(w.c.transaction(func() error {
-		r := w.protected(func() (Result, error) {
+		r := w.protected(func() (store.Result, error) {
 			var err error
 			more, err = step(w)
-			return Result{}, err
+			return store.Result{}, err
 		})
 		if r.Err != nil {
 			return r.Err

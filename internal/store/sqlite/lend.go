@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"engramd/internal/share"
+	"engramd/internal/store"
 )
 
 // read lends fn a read-only connection. Each statement fn runs is a read transaction of its own; for several that must
@@ -33,7 +34,7 @@ func (s *Store) lend(ctx context.Context, l *loan, fn func(ctx context.Context, 
 	}
 	select {
 	case <-s.closing:
-		return ErrClosed
+		return store.ErrClosed
 	default:
 	}
 	turn, err := s.takeTurn(ctx, s.readers.turns, l.how)
@@ -72,7 +73,7 @@ func (s *Store) takeTurn(ctx context.Context, turns *share.Turns, how effort) (*
 	turn, err := turns.Take(ctx, share.From(ctx), how == lookUp)
 	switch {
 	case errors.Is(err, share.ErrClosed):
-		err = ErrClosed
+		err = store.ErrClosed
 	case err == nil && turn.Waited() > 0:
 		s.observe.ReadWaited(how.String(), turn.Waited())
 	}
@@ -110,7 +111,7 @@ func (s *Store) inTime(parent context.Context, how effort, fn func(ctx context.C
 func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
 	select {
 	case <-s.closing:
-		return ErrClosed
+		return store.ErrClosed
 	default:
 	}
 	s.whole.Add(1)

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/retention"
+	"engramd/internal/store"
 )
 
 // match is a row that a filter of the operator matches.
@@ -27,11 +28,11 @@ type match struct {
 // first, so that what is superseded while they are read is found in history.
 func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter, fn func([]match) error) error {
 	if !scope.All() {
-		return fmt.Errorf("%w: removing is the operator's", ErrFilter)
+		return fmt.Errorf("%w: removing is the operator's", store.ErrFilter)
 	}
 	for _, f := range filters {
 		if f.Search != "" || f.Limit != 0 || f.LimitZero {
-			return fmt.Errorf("%w: it has a search or a limit", ErrFilter)
+			return fmt.Errorf("%w: it has a search or a limit", store.ErrFilter)
 		}
 	}
 	for _, walk := range []func(context.Context, []nostr.Filter, int, func([]match) error) error{s.matchingEvents, s.matchingVersions, s.matchingQuarantine} {
@@ -46,7 +47,7 @@ func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []no
 
 // matchingEvents walks the events that filters[i] matches, newest first.
 func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
-	ask := Ask{Scope: gate.Operator(), Filter: filters[i]}
+	ask := store.Ask{Scope: gate.Operator(), Filter: filters[i]}
 	for {
 		page, err := s.Query(ctx, ask)
 		if err != nil {
@@ -62,7 +63,7 @@ func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i in
 			return err
 		}
 		last := page.Rows[len(page.Rows)-1]
-		ask.After = &Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
 }
 

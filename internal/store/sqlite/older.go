@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"engramd/internal/store"
 	"engramd/migrations"
 )
 
@@ -107,7 +108,7 @@ func (s *Store) roomFor(dir string) error {
 	need, free := int64(scratchRoom*float64(database+wal)), int64(fs.Bavail)*fs.Bsize
 	if free < need {
 		return fmt.Errorf("%w: a database of an older version is read on a copy, which needs %d MB in %s, where %d are free; name another folder in %s, or start engramd serve to bring the database itself up to date",
-			ErrFull, need>>20+1, dir, free>>20, tempEnv)
+			store.ErrFull, need>>20+1, dir, free>>20, tempEnv)
 	}
 	return nil
 }

@@ -23,9 +23,9 @@ type Store struct {
 	path     string
 	clock    func() time.Time
 	log      *slog.Logger
-	observe  Observer
-	onCommit func([]Committed)
-	live     atomic.Pointer[Live]
+	observe  store.Observer
+	onCommit func([]store.Committed)
+	live     atomic.Pointer[store.Live]
 	table    atomic.Pointer[gate.Table]
 	lastSeq  atomic.Int64
 	search   atomic.Bool // the full-text index exists
@@ -117,7 +117,7 @@ func (s *Store) startReading(ctx context.Context, o Options) error {
 		}
 		return errors.Join(err, s.scratch.remove())
 	}
-	s.queue.close(ErrReadOnly)
+	s.queue.close(store.ErrReadOnly)
 	close(s.stopped)
 	return nil
 }
@@ -194,13 +194,13 @@ func (o *Options) complete() error {
 		o.Observe = nobody{}
 	}
 	if o.OnCommit == nil {
-		o.OnCommit = func([]Committed) {}
+		o.OnCommit = func([]store.Committed) {}
 	}
 	completeLive(&o.Live)
 	return nil
 }
 
-func completeLive(l *Live) {
+func completeLive(l *store.Live) {
 	l.Versions = cmp.Or(l.Versions, 100)
 	l.Days = cmp.Or(l.Days, 365)
 	l.QueryTimeout = cmp.Or(l.QueryTimeout, 10*time.Second)
@@ -217,7 +217,7 @@ func (nobody) NoRoom(int)                              {}
 func (nobody) Retired(string, int)                     {}
 func (nobody) QueueAdd(string, int)                    {}
 
-var _ Observer = nobody{}
+var _ store.Observer = nobody{}
 
 // writerDSN and writerPragmas make the connection that writes. What matters for "OK means durable" is read back from
 // it by tests: WAL with synchronous=FULL, so that COMMIT returns after the fsync of the log.
@@ -262,12 +262,12 @@ func createFile(path string) error {
 func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 
 // SetOptions replaces the options that may change while the store is open. They hold for the writes that follow.
-func (s *Store) SetOptions(ctx context.Context, l Live) error {
+func (s *Store) SetOptions(ctx context.Context, l store.Live) error {
 	completeLive(&l)
 	return s.tell(ctx, store.Configure{Live: l})
 }
 
-func (w *writer) configure(l Live) error {
+func (w *writer) configure(l store.Live) error {
 	if err := w.setPageLimit(l.MaxBytes); err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (w *writer) configure(l Live) error {
 // cannot change while the store is open: the error is ErrRestart.
 func (s *Store) SetTable(t *gate.Table) error {
 	if t.Fingerprint() != s.table.Load().Fingerprint() {
-		return ErrRestart
+		return store.ErrRestart
 	}
 	s.table.Store(t)
 	return nil
@@ -290,7 +290,7 @@ func (s *Store) SetTable(t *gate.Table) error {
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		s.retainer.stop()
-		s.queue.close(ErrClosed)
+		s.queue.close(store.ErrClosed)
 		<-s.stopped
 		close(s.closing)
 		s.err = errors.Join(s.readers.close(), s.scratch.remove())

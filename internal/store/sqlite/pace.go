@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engramd/internal/share"
+	"engramd/internal/store"
 	"engramd/internal/store/sqlite/steps"
 )
 
@@ -125,14 +126,14 @@ func (p *pace) account(n float64) error {
 		return err
 	}
 	if p.left -= n; p.left < 0 {
-		return fmt.Errorf("%w: more work than it may take", ErrTimeout)
+		return fmt.Errorf("%w: more work than it may take", store.ErrTimeout)
 	}
 	if p.charge(n) < p.slice {
 		return nil
 	}
 	select {
 	case <-p.ends:
-		return ErrClosed
+		return store.ErrClosed
 	default:
 	}
 	if !p.turn.Contended() {
@@ -142,9 +143,9 @@ func (p *pace) account(n float64) error {
 	p.looks = time.Now()
 	switch {
 	case errors.Is(err, share.ErrEnded):
-		return fmt.Errorf("%w: %w", ErrEnded, err)
+		return fmt.Errorf("%w: %w", store.ErrEnded, err)
 	case errors.Is(err, share.ErrClosed):
-		return ErrClosed
+		return store.ErrClosed
 	}
 	return err
 }

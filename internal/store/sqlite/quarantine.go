@@ -17,14 +17,14 @@ const (
 )
 
 // Quarantines lists what rollbacks took away, newest first. It needs the operator's scope.
-func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quarantine, err error) {
+func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
 	if !scope.All() {
-		return nil, fmt.Errorf("%w: quarantine is the operator's", ErrFilter)
+		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
 			name, _ := row[0].(string)
-			out = append(out, Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
+			out = append(out, store.Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
 				Heads: row[3].(int64), Versions: row[4].(int64)})
 			return nil
 		})
@@ -34,15 +34,15 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quaran
 
 // ReleaseQuarantine brings back what a rollback took away, in one transaction: heads where nothing newer is here by now,
 // else, as all others, history.
-func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
+func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
 	return s.switchState(ctx, store.ReleaseQuarantine{Name: name})
 }
 
-func (w *writer) releaseQuarantine(name string) (Restored, error) {
+func (w *writer) releaseQuarantine(name string) (store.Restored, error) {
 	return w.switchState(&switching{w: w}, func(sw *switching) error {
 		n, err := sw.release(name)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+			err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 		}
 		return err
 	})
@@ -57,9 +57,9 @@ func (s *switching) release(name string) (n int, err error) {
 		err := s.w.each(sqlQuarantined, args, func(row []driver.Value) error {
 			n++
 			last = []driver.Value{row[1], row[2], row[0]}
-			order := applyOrder(Versions)
+			order := applyOrder(store.Versions)
 			if row[1].(int64) == 1 {
-				order = applyOrder(Heads)
+				order = applyOrder(store.Heads)
 			}
 			return s.take(order, row[3].([]byte))
 		})
@@ -81,7 +81,7 @@ func (s *Store) DropQuarantine(ctx context.Context, name string) error {
 func (w *writer) dropQuarantine(name string) error {
 	n, err := w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+		err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 	}
 	return err
 }

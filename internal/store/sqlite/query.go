@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"engramd/internal/store"
 )
 
 // The bounds of a page when Ask names none.
@@ -23,18 +25,18 @@ const (
 //
 // A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of ctx when the caller went away, or the
 // database's. ErrFilter is for a filter with Search (use Search) or an unknown kind of tag condition.
-func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
+func (s *Store) Query(ctx context.Context, ask store.Ask) (page store.Page, err error) {
 	var p plan
 	defer s.observed("query", time.Now(), &err, &p)
 	want, err := compile(ask.Filter)
 	if err != nil {
-		return Page{}, err
+		return store.Page{}, err
 	}
 	if ask.Filter.Search != "" {
-		return Page{}, fmt.Errorf("%w: it has a search", ErrFilter)
+		return store.Page{}, fmt.Errorf("%w: it has a search", store.ErrFilter)
 	}
 	if want.none {
-		return Page{}, nil
+		return store.Page{}, nil
 	}
 	p = choose(want)
 	if ask.Above > 0 {
@@ -63,12 +65,12 @@ func (p plan) oneStatement() bool {
 	return false
 }
 
-func boundsOf(a *Ask) bounds {
+func boundsOf(a *store.Ask) bounds {
 	return bounds{cmp.Or(max(a.MaxRows, 0), defaultPageRows), cmp.Or(max(a.MaxBytes, 0), defaultPageBytes)}
 }
 
 // reading prepares one read call.
-func (s *Store) reading(ctx context.Context, c *conn, ask Ask, want *wanted) *reading {
+func (s *Store) reading(ctx context.Context, c *conn, ask store.Ask, want *wanted) *reading {
 	return &reading{
 		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
 	}
@@ -184,11 +186,11 @@ func (s *Store) observed(op string, start time.Time, err *error, planned ...*pla
 	failure := ""
 	switch {
 	case *err == nil:
-	case errors.Is(*err, ErrTimeout):
+	case errors.Is(*err, store.ErrTimeout):
 		failure = "timeout"
 	case errors.Is(*err, context.Canceled):
 		failure = "canceled"
-	case errors.Is(*err, ErrEnded):
+	case errors.Is(*err, store.ErrEnded):
 		failure = "ended"
 	default:
 		failure = "error"
@@ -202,5 +204,5 @@ func (s *Store) observed(op string, start time.Time, err *error, planned ...*pla
 	for _, p := range planned {
 		how = p.String()
 	}
-	s.recent.read(SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
+	s.recent.read(store.SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
 }

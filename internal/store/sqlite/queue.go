@@ -22,10 +22,10 @@ type queue struct {
 	closed   error         // why nothing more is taken in, nil while open
 	room     chan struct{} // closed, and made anew, when something was taken
 	wake     chan struct{} // holds one token while items wait
-	observe  Observer
+	observe  store.Observer
 }
 
-func newQueue(maxItems, maxBytes int, observe Observer) *queue {
+func newQueue(maxItems, maxBytes int, observe store.Observer) *queue {
 	return &queue{
 		maxItems: maxItems, maxBytes: maxBytes, observe: observe,
 		room: make(chan struct{}), wake: make(chan struct{}, 1),
@@ -175,7 +175,7 @@ func (q *queue) signal() {
 // ev must have been checked: strict shape, id and signature. It must not be changed afterwards. The error is ctx's when
 // it ended before there was room, ErrClosed, or that of a malformed event; once an event is queued, its outcome comes
 // through the Pending whatever becomes of ctx.
-func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o PutOptions) (store.Pending, error) {
+func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error) {
 	own := &struct {
 		Pending
 		record
@@ -192,10 +192,10 @@ func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o PutOptions) (store
 }
 
 // Put is Begin and Wait: it returns after the event is durable, or after it is known that it will not be.
-func (s *Store) Put(ctx context.Context, ev *nostr.Event, o PutOptions) Result {
+func (s *Store) Put(ctx context.Context, ev *nostr.Event, o store.PutOptions) store.Result {
 	p, err := s.Begin(ctx, ev, o)
 	if err != nil {
-		return Result{Outcome: Failed, Err: err}
+		return store.Result{Outcome: store.Failed, Err: err}
 	}
 	return p.Wait()
 }

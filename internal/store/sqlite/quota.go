@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -159,12 +161,12 @@ func (w *writer) overQuota(r *record, before amount, imported bool) string {
 	return refusal(q, before, w.usage.of(author(r.pubkey)).now) // known since before
 }
 
-func unlimited(q Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }
+func unlimited(q store.Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }
 
 // refusal is the answer to a write that leaves its author over the quota, "" if it may stand. One that leaves him with
 // no more than before may: a deletion that frees something, a smaller version. A default quota lets nobody cross it, and so
 // does not hold who is beyond it already: an import, a restore or an older version of this program brought him there.
-func refusal(q Quota, before, after amount) string {
+func refusal(q store.Quota, before, after amount) string {
 	const text = "blocked: quota: this key may keep %d %s here, superseded versions included; delete some"
 	over := func(most int64, byDefault bool, was, is int64) bool {
 		return most > 0 && is > most && is > was && !(byDefault && was > most)
@@ -179,7 +181,7 @@ func refusal(q Quota, before, after amount) string {
 }
 
 // above lists the authors whom a default quota does not hold because they are above it.
-func above(ctx context.Context, c *conn, q Quota) (out []Usage, err error) {
+func above(ctx context.Context, c *conn, q store.Quota) (out []store.Usage, err error) {
 	var events, bytes int64
 	if q.DefaultEvents {
 		events = q.Events
@@ -188,7 +190,7 @@ func above(ctx context.Context, c *conn, q Quota) (out []Usage, err error) {
 		bytes = q.Bytes
 	}
 	err = c.query(ctx, sqlAbove, []driver.Value{events, bytes}, func(row []driver.Value) error {
-		out = append(out, Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
+		out = append(out, store.Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
 		return nil
 	})
 	return out, err

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"engramd/internal/share"
+	"engramd/internal/store"
 )
 
 // effort says what a read is expected to take, by what is asked.
@@ -158,7 +159,7 @@ func (r *readers) close() error {
 }
 
 // Reads says how busy the readers are.
-func (s *Store) Reads() Reads {
+func (s *Store) Reads() store.Reads {
 	t := s.readers.turns
-	return Reads{Waiting: t.Waiting() + s.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
+	return store.Reads{Waiting: t.Waiting() + s.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // reading is one read call on one connection: what is asked, by whom, and as of when.
@@ -15,10 +16,10 @@ type reading struct {
 	c     *conn
 	scope gate.Scope
 	want  *wanted
-	above int64     // of byArrival
-	now   int64     // expired at or before it is not there
-	after *Position // resume behind it
-	whole bool      // it is not taken up again where it was ended
+	above int64           // of byArrival
+	now   int64           // expired at or before it is not there
+	after *store.Position // resume behind it
+	whole bool            // it is not taken up again where it was ended
 	texts map[*shape]statement
 }
 

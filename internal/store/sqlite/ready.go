@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"engramd/internal/store"
 )
 
 // ordinary is the room in bytes that an event of ordinary size takes: 64 KiB of text, its entries in the indexes, and its
@@ -57,14 +59,14 @@ func (w *writer) roomLeft() error {
 		}
 	}
 	if size, left := n[0], n[1]-n[2]+n[3]; left*size < ordinary {
-		return fmt.Errorf("%w: %d KB are left within the limit of its size", ErrFull, max(0, left*size)>>10)
+		return fmt.Errorf("%w: %d KB are left within the limit of its size", store.ErrFull, max(0, left*size)>>10)
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(w.s.path), &fs); err != nil {
 		return fmt.Errorf("free space: %w", err)
 	}
 	if free := int64(fs.Bavail) * fs.Bsize; free < ordinary {
-		return fmt.Errorf("%w: %d KB are free on its file system", ErrFull, free>>10)
+		return fmt.Errorf("%w: %d KB are free on its file system", store.ErrFull, free>>10)
 	}
 	return nil
 }

@@ -24,10 +24,10 @@ const (
 )
 
 // RelayKeys lists the relay's identity keys: the one in use, then the former ones, the latest first.
-func (s *Store) RelayKeys(ctx context.Context) (keys []RelayKey, err error) {
+func (s *Store) RelayKeys(ctx context.Context) (keys []store.RelayKey, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlRelayKeys, nil, func(v []driver.Value) error {
-			k := RelayKey{PubKey: hexOf(v[0])}
+			k := store.RelayKey{PubKey: hexOf(v[0])}
 			k.Since, _ = v[1].(int64)
 			k.Until, _ = v[2].(int64)
 			k.Revoked, _ = v[3].(int64)
@@ -54,7 +54,7 @@ func (w *writer) setRelayKey(pubkey string, revoke bool) error {
 	case err != nil:
 		return err
 	case row != nil && row[1] != nil:
-		return ErrRevokedKey
+		return store.ErrRevokedKey
 	case row != nil && row[0] == nil:
 		return nil // it is the one
 	}

@@ -17,7 +17,7 @@ import (
 // switched in by one transaction: readers see the old state or the new one. Use it from one goroutine.
 type Restoration struct {
 	s     *Store
-	o     RestoreOptions
+	o     store.RestoreOptions
 	num   int64
 	batch []store.Staged
 	size  int
@@ -35,18 +35,18 @@ type restorations struct {
 const stageBytes = 256 << 10
 
 // BeginRestore starts staging. End it with Switch or Drop; a process that dies leaves nothing.
-func (s *Store) BeginRestore(o RestoreOptions) (store.Restoration, error) {
+func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
 	if _, ok := lowerHex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
 	}
-	if o.Mode == Rollback && o.Name == "" {
+	if o.Mode == store.Rollback && o.Name == "" {
 		return nil, errors.New("restore: a rollback needs a name")
 	}
 	return &Restoration{s: s, o: o, num: s.restores.last.Add(1)}, nil
 }
 
 // Add stages one event of the snapshot. It must have been checked as for Begin; an event given twice counts once.
-func (r *Restoration) Add(ctx context.Context, p Part, ev *nostr.Event) error {
+func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
 	rec, err := newRecord(ev, r.s.table.Load().Classify(ev))
 	if err != nil {
 		return err
@@ -91,15 +91,15 @@ func (w *writer) recordOf(json []byte) (*record, error) {
 }
 
 // applyOrder is when a part is applied: what blocks others first, then versions before the heads that superseded them.
-func applyOrder(p Part) int {
+func applyOrder(p store.Part) int {
 	switch p {
-	case Deletions:
+	case store.Deletions:
 		return 0
-	case Versions:
+	case store.Versions:
 		return 1
-	case Heads:
+	case store.Heads:
 		return 2
-	case Relays:
+	case store.Relays:
 		return 3
 	default:
 		return 4
@@ -132,21 +132,21 @@ func (w *writer) unstage(restore int64) (more bool, err error) {
 
 // Switch makes what was staged the state that readers see, in one transaction, and removes it from staging. Other writers
 // wait for that transaction, about 25 µs for each event that is new here.
-func (r *Restoration) Switch(ctx context.Context) (Restored, error) {
+func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
 	if err := r.Flush(ctx); err != nil {
-		return Restored{}, err
+		return store.Restored{}, err
 	}
 	out, err := r.s.switchState(ctx, store.SwitchState{Restore: r.num, Options: r.o})
 	if err != nil {
-		return Restored{}, fmt.Errorf("restore: %w", err)
+		return store.Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	return out, r.Drop(ctx)
 }
 
-func (w *writer) switchStaged(c store.SwitchState) (Restored, error) {
+func (w *writer) switchStaged(c store.SwitchState) (store.Restored, error) {
 	agent, ok := lowerHex32(c.Options.Agent)
 	if !ok {
-		return Restored{}, errors.New("the agent is no pubkey")
+		return store.Restored{}, errors.New("the agent is no pubkey")
 	}
 	return w.switchState(&switching{w: w, staged: true, num: c.Restore, agent: agent, o: c.Options}, (*switching).run)
 }
@@ -154,20 +154,20 @@ func (w *writer) switchStaged(c store.SwitchState) (Restored, error) {
 const metaRestores = "restores"
 
 // switchState has a command executed that puts an agent's memory into another state at once.
-func (s *Store) switchState(ctx context.Context, c store.Command) (Restored, error) {
+func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
 	s.restores.active.Add(1)
 	defer s.restores.active.Add(-1)
-	return ask[Restored](ctx, s, c)
+	return ask[store.Restored](ctx, s, c)
 }
 
 // switchState runs that work, and then shows the state to live readers.
-func (w *writer) switchState(sw *switching, work func(*switching) error) (Restored, error) {
+func (w *writer) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
 	from, count := w.seq, w.s.restores.done.Load()+1
 	if err := w.setMeta(metaRestores, count); err != nil {
-		return Restored{}, err
+		return store.Restored{}, err
 	}
 	if err := work(sw); err != nil {
-		return Restored{}, err
+		return store.Restored{}, err
 	}
 	w.after(func() {
 		w.s.restores.done.Store(count)
@@ -209,7 +209,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 // memory than a small one.
 func (w *writer) announce(after, last int64) {
 	for after < last {
-		var piece []Committed
+		var piece []store.Committed
 		err := w.c.query(context.Background(), sqlAnnounce, []driver.Value{after, last, int64(sweepChunk)}, func(row []driver.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
@@ -217,7 +217,7 @@ func (w *writer) announce(after, last int64) {
 			if err != nil {
 				return err
 			}
-			piece = append(piece, Committed{Event: ev, JSON: json, Seq: after, Class: class})
+			piece = append(piece, store.Committed{Event: ev, JSON: json, Seq: after, Class: class})
 			return nil
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ var noScope = map[string]string{
 	"Store.TermsOf": contractState, "Store.Cases": "keys of contracts, for the gate, which is told whose cases they are",
 	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
 	"Store.AgentPage": "names, for the operator", "Store.AgentProvisioned": "a yes or no for the write policy about a key the operator had made", "Store.DropAgent": "writes", "Store.DropTokens": "writes",
-	"Store.Reseal": "writes", "Store.MasterKey": "a check value", "FoldName": "a text",
+	"Store.Reseal": "writes", "Store.MasterKey": "a check value",
 	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
 	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
 	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
@@ -86,7 +86,7 @@ func TestEveryReadTakesAScope(t *testing.T) {
 			}
 			seen[name] = true
 			scoped := slices.ContainsFunc(fn.Type.Params.List, func(p *ast.Field) bool {
-				return slices.Contains([]string{"gate.Scope", "Ask"}, typeName(p.Type))
+				return slices.Contains([]string{"gate.Scope", "store.Ask"}, typeName(p.Type))
 			})
 			if _, excused := noScope[name]; !scoped && !excused {
 				t.Errorf("%s takes no scope", name)
@@ -125,7 +125,7 @@ func sources(t *testing.T) (files []*ast.File) {
 	return files
 }
 
-// typeName names a parameter's or receiver's type without pointers, slices and the name of package store.
+// typeName names a parameter's or receiver's type without pointers and slices.
 func typeName(expr ast.Expr) string {
 	switch e := expr.(type) {
 	case *ast.StarExpr:
@@ -133,7 +133,7 @@ func typeName(expr ast.Expr) string {
 	case *ast.ArrayType:
 		return typeName(e.Elt)
 	case *ast.SelectorExpr:
-		return strings.TrimPrefix(typeName(e.X)+"."+e.Sel.Name, "store.")
+		return typeName(e.X) + "." + e.Sel.Name
 	case *ast.Ident:
 		return e.Name
 	}
@@ -143,7 +143,7 @@ func typeName(expr ast.Expr) string {
 // returnsEvents reports whether a method of another type gives out events.
 func returnsEvents(fn *ast.FuncDecl) bool {
 	return fn.Type.Results != nil && slices.ContainsFunc(fn.Type.Results.List, func(p *ast.Field) bool {
-		return slices.Contains([]string{"Row", "Page", "Hits", "nostr.Event"}, typeName(p.Type))
+		return slices.Contains([]string{"store.Row", "store.Page", "Hits", "nostr.Event"}, typeName(p.Type))
 	})
 }
 

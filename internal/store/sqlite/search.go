@@ -23,7 +23,7 @@ func (s *Store) SearchEnabled() bool { return s.search.Load() }
 // Hits are the ranked results of one search. Between pages nothing is held open.
 type Hits struct {
 	store *Store
-	ask   Ask
+	ask   store.Ask
 	list  []found
 	cut   bool
 }
@@ -36,17 +36,17 @@ type Hits struct {
 // first Ask.MaxRows of them (0: 500), by number only; the rows are read page by page from the Hits. After is not looked at.
 //
 // The error is ErrNoSearch without an index, ErrFilter for no search at all or one of more than 64 words, else as of Query.
-func (s *Store) Search(ctx context.Context, ask Ask) (out store.Hits, err error) {
+func (s *Store) Search(ctx context.Context, ask store.Ask) (out store.Hits, err error) {
 	defer s.observed("search", time.Now(), &err)
 	if !s.SearchEnabled() {
-		return nil, ErrNoSearch
+		return nil, store.ErrNoSearch
 	}
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return nil, err
 	}
 	if ask.Filter.Search == "" {
-		return nil, fmt.Errorf("%w: it has no search", ErrFilter)
+		return nil, fmt.Errorf("%w: it has no search", store.ErrFilter)
 	}
 	ask.After = nil
 	hits := &Hits{store: s, ask: ask}
@@ -100,8 +100,8 @@ func (h *Hits) Cut() bool { return h.cut }
 // Next returns the next page of the hits in their order; zero bounds mean the store's own. What was deleted, superseded or
 // expired since the search is not among them. More is false on the last page. Errors are as of Query; after one, the same
 // page may be asked for again.
-func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err error) {
-	size := boundsOf(&Ask{MaxRows: maxRows, MaxBytes: maxBytes})
+func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page store.Page, err error) {
+	size := boundsOf(&store.Ask{MaxRows: maxRows, MaxBytes: maxBytes})
 	for len(page.Rows) == 0 && len(h.list) > 0 {
 		settled := 0
 		err := h.store.snapshot(ctx, scan, func(ctx context.Context, c *conn) (err error) {
@@ -110,7 +110,7 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 			return err
 		})
 		if err != nil {
-			return Page{}, err
+			return store.Page{}, err
 		}
 		h.list = h.list[settled:]
 	}
@@ -126,7 +126,7 @@ func (r *reading) matchSpans() ([]span, error) {
 		return nil, nil
 	}
 	if len(words) > maxWords {
-		return nil, fmt.Errorf("%w: a search of more than %d words", ErrFilter, maxWords)
+		return nil, fmt.Errorf("%w: a search of more than %d words", store.ErrFilter, maxWords)
 	}
 	terms := strings.Join(words, " ")
 	open := []span{indexSpan(gate.Open, terms)}

@@ -1,9 +1,11 @@
 package sqlite
 
+import "engramd/internal/store"
+
 // stage is what the current transaction will mean outside the database once it is durable. A member that is undone takes
 // its part with it.
 type stage struct {
-	committed []Committed
+	committed []store.Committed
 	indexed   []indexChange // to the full-text index, applied at the end of the transaction
 	removed   [numReasons]int
 	counted   []counted // changes of authors' usage

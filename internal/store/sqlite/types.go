@@ -30,11 +30,11 @@ type Options struct {
 	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
 	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
 	Log           *slog.Logger                         // default: discard
-	Observe       Observer                             // default: none
+	Observe       store.Observer                       // default: none
 	// OnCommit gets what was stored, in seq order, after the commit is durable and LastSeq moved and before anybody's
 	// Wait returns. It runs on the writer's goroutine: it must not block and must not call the store's write methods.
-	OnCommit func([]Committed)
-	Live     // what SetOptions may change later
+	OnCommit   func([]store.Committed)
+	store.Live // what SetOptions may change later
 
 	pacing   pacing
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
@@ -45,7 +45,7 @@ type Options struct {
 type Pending struct {
 	rec     *record
 	who     share.Who // sent it
-	opts    PutOptions
+	opts    store.PutOptions
 	command store.Command       // in place of an event
 	answer  any                 // to a command
 	apart   func(*writer) error // work of this process's own, in place of either
@@ -54,20 +54,20 @@ type Pending struct {
 	size    int
 	again   bool // tried before, when deleted texts took the room
 	done    chan struct{}
-	result  Result
+	result  store.Result
 }
 
 // Done is closed when the result is known.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
 // Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
-func (p *Pending) Wait() Result {
+func (p *Pending) Wait() store.Result {
 	<-p.done
 	return p.result
 }
 
 // finish makes the result known. The writer calls it once.
-func (p *Pending) finish(r Result) {
+func (p *Pending) finish(r store.Result) {
 	p.result = r
 	close(p.done)
 }

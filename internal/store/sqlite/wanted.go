@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
 // wanted is a filter in the database's terms: lists without repeats, hex decoded. A nil list is no condition.
@@ -57,7 +59,7 @@ func compile(f nostr.Filter) (*wanted, error) {
 			continue
 		}
 		if !indexedTag(nostr.Tag{name, ""}) {
-			return nil, fmt.Errorf("%w: tag %q is not indexed", ErrFilter, name)
+			return nil, fmt.Errorf("%w: tag %q is not indexed", store.ErrFilter, name)
 		}
 		w.tags = append(w.tags, wantedTag{name, w.list(keysOf(values))})
 	}

@@ -139,7 +139,7 @@ func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 func (w *writer) abandon() {
 	for _, j := range w.jobs {
 		if j.pending != nil {
-			j.pending.finish(Result{Outcome: Failed, Err: ErrClosed})
+			j.pending.finish(store.Result{Outcome: store.Failed, Err: store.ErrClosed})
 		}
 	}
 	w.jobs = nil
