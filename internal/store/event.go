@@ -10,7 +10,8 @@ import (
 // Outcome is what became of an event. String is the metric label.
 type Outcome int
 
-// The outcomes of Put, in no particular order; the answers belonging to them are in Result.Message.
+// The outcomes of Put, in no particular order; the answers belonging to them
+// are in Result.Message.
 const (
 	Stored    Outcome = iota // new, and nothing was superseded
 	Replaced                 // new head of its address, an older version was superseded
@@ -33,13 +34,16 @@ const (
 // MsgBanned answers an event that the operator has banned by its id.
 const MsgBanned = "blocked: the operator of this relay has banned this event"
 
-// MsgRemoved answers a version of an address of which the operator has removed this superseded one or a newer one.
+// MsgRemoved answers a version of an address of which the operator has removed
+// this superseded one or a newer one.
 const MsgRemoved = "blocked: the operator of this relay has removed this superseded version or a newer one"
 
-// MsgTaken answers who tries to take a contract id that is another's, or to write under one.
+// MsgTaken answers who tries to take a contract id that is another's, or to
+// write under one.
 const MsgTaken = "blocked: this contract id is taken"
 
-// GuessedText refuses a share that has named too many contract ids which show it nothing.
+// GuessedText refuses a share that has named too many contract ids which show
+// it nothing.
 const GuessedText = "too many contract ids were named here that show nothing; ask for contracts of your own, or come back later"
 
 // Result is the answer to one Put.
@@ -52,18 +56,22 @@ type Result struct {
 
 // PutOptions vary one Put.
 type PutOptions struct {
-	// Import says that the event comes from an import or a restore: no lifecycle check (30-nip-temp), no quota.
-	// Deletions and vanish requests still block.
+	// Import says that the event comes from an import or a restore: no
+	// lifecycle check (30-nip-temp), no quota. Deletions and vanish requests
+	// still block.
 	Import bool
-	// Base makes the write a compare-and-set (20-nip-ae): the event is stored only if
-	// it becomes the head of its address and this one is the head before, by id; the
-	// zero id stands for none. Otherwise the outcome is Conflict. Only replaceable and
-	// addressable events have one. nil asks for nothing.
+	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
+	// only if it becomes the head of its address and this one is the head
+	// before, by id; the zero id stands for none. Otherwise the outcome is
+	// Conflict. Only replaceable and addressable events have one. nil asks for
+	// nothing.
 	Base *[32]byte
-	// Forward names further relays for which the outbox gets a contract event in the very commit in which it is stored.
+	// Forward names further relays for which the outbox gets a contract event
+	// in the very commit in which it is stored.
 	Forward []string
-	// KnownOnly says that who sends the event has guessed too many contract ids: a contract event is refused without a look
-	// at whose the contract is, unless its author has a part in it or made the id.
+	// KnownOnly says that who sends the event has guessed too many contract
+	// ids: a contract event is refused without a look at whose the contract is,
+	// unless its author has a part in it or made the id.
 	KnownOnly bool
 }
 
@@ -106,6 +114,7 @@ func (o Outcome) OK() bool { return o == Stored || o == Replaced || o == Duplica
 type Pending interface {
 	// Done is closed when the result is known.
 	Done() <-chan struct{}
-	// Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
+	// Wait returns the result as soon as it is known. The writer always
+	// answers, also when the store closes.
 	Wait() Result
 }

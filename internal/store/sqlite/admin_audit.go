@@ -32,7 +32,8 @@ func (w *writer) audit(c store.AdminCall) error {
 	return err
 }
 
-// AdminAudit gives fn the newest calls since a time in Unix seconds, at most limit of them (0: all), oldest first.
+// AdminAudit gives fn the newest calls since a time in Unix seconds, at most
+// limit of them (0: all), oldest first.
 func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(store.AdminCall) error) error {
 	most := int64(limit)
 	if limit <= 0 {
@@ -67,8 +68,9 @@ func scanCall(v []driver.Value) (c store.AdminCall, err error) {
 	return c, nil
 }
 
-// AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in Unix seconds, whose they were and when, in
-// the order of that time: what the memory against replays has to know after a restart.
+// AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in
+// Unix seconds, whose they were and when, in the order of that time: what the
+// memory against replays has to know after a restart.
 func (s *Store) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {

@@ -8,7 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// maxAdminEntries bounds each list of the management API: they lie in memory, in the write policy.
+// maxAdminEntries bounds each list of the management API: they lie in memory,
+// in the write policy.
 const maxAdminEntries = 100_000
 
 const (
@@ -20,9 +21,11 @@ const (
 	sqlAdminUnset = `DELETE FROM admin_lists WHERE list = ? AND key = ?`
 )
 
-// Administer makes a change to a list, nil for none, and writes the call to the audit table, in one transaction: after
-// an error neither is there. A banned event is removed in it, as head, as regular event and from history, whether it was
-// there or not, and cannot come back, by an import neither. The error wraps ErrAdminFull when the list has its most.
+// Administer makes a change to a list, nil for none, and writes the call to the
+// audit table, in one transaction: after an error neither is there. A banned
+// event is removed in it, as head, as regular event and from history, whether
+// it was there or not, and cannot come back, by an import neither. The error
+// wraps ErrAdminFull when the list has its most.
 func (s *Store) Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error {
 	return s.tell(ctx, store.Administer{Change: change, Call: call})
 }
@@ -64,7 +67,8 @@ func (w *writer) changeList(e store.AdminEntry) error {
 	return nil
 }
 
-// AdminLists reads all lists, each in the order in which its entries were made or changed.
+// AdminLists reads all lists, each in the order in which its entries were made
+// or changed.
 func (s *Store) AdminLists(ctx context.Context) (entries []store.AdminEntry, err error) {
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAdminLists, nil, func(v []driver.Value) error {

@@ -26,20 +26,25 @@ const (
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
 )
 
-// msgExpired answers an event whose NIP-40 time came between the policy's look at it and the writer's.
+// msgExpired answers an event whose NIP-40 time came between the policy's look
+// at it and the writer's.
 const msgExpired = "invalid: the event has expired"
 
-// known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
-// most of the time, and are asked for every event otherwise.
+// known is what the writer knows of tables without asking them: false means
+// surely empty. They are empty on most relays most of the time, and are asked
+// for every event otherwise.
 type known struct {
 	history, deletedIDs, deletedAddresses, vanished, banned, quarantine, floors bool
 }
 
-// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, banned, this very event,
-// deleted before, the contract's lifecycle, a newer head, quota. What it changed is undone when it fails or refuses.
+// apply decides what becomes of one event, in the order of the table in
+// 40-relay-behaviour: expired, banned, this very event, deleted before, the
+// contract's lifecycle, a newer head, quota. What it changed is undone when it
+// fails or refuses.
 //
-// The lifecycle comes after "deleted" and before "newer": sending an accepted event again is a duplicate and no second
-// move, while a move that comes too late must not be answered as if it had been taken.
+// The lifecycle comes after "deleted" and before "newer": sending an accepted
+// event again is a duplicate and no second move, while a move that comes too
+// late must not be answered as if it had been taken.
 func (w *writer) apply(p *Pending) (store.Result, error) {
 	r := p.rec
 	if r.expires != 0 && r.expires <= w.now {
@@ -90,7 +95,8 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	return result, err
 }
 
-// misses reports whether a write was made for another head than the one that is there, or would not become the head.
+// misses reports whether a write was made for another head than the one that is
+// there, or would not become the head.
 func (w *writer) misses(r *record, base *[32]byte) (bool, error) {
 	if base == nil {
 		return false, nil
@@ -111,7 +117,8 @@ func (w *writer) misses(r *record, base *[32]byte) (bool, error) {
 	return w.newerInHistory(r)
 }
 
-// have reports whether this very event is here, as head, regular event or history.
+// have reports whether this very event is here, as head, regular event or
+// history.
 func (w *writer) have(r *record) (bool, error) {
 	w.args = append(w.args[:0], r.id)
 	have, err := w.c.exists(sqlHaveEvent, w.args...)
@@ -121,8 +128,9 @@ func (w *writer) have(r *record) (bool, error) {
 	return w.c.exists(sqlHaveHistory, r.id)
 }
 
-// said is the answer to an entry that is no head, of the same second as its author's last one or older: it stands in its thread
-// as any other, and who listens hears of it now.
+// said is the answer to an entry that is no head, of the same second as its
+// author's last one or older: it stands in its thread as any other, and who
+// listens hears of it now.
 func (w *writer) said(r *record) store.Result {
 	w.committed(r, w.seq)
 	return store.Result{Outcome: store.Stored, Seq: w.seq}
@@ -221,8 +229,8 @@ func (w *writer) insertTag(r *record, t *tagRow, seq int64) error {
 	return err
 }
 
-// effects does what an event asks for that is about to be stored: before that, so that a deletion finds room in a full
-// database.
+// effects does what an event asks for that is about to be stored: before that,
+// so that a deletion finds room in a full database.
 func (w *writer) effects(r *record) error {
 	switch r.ev.Kind {
 	case kindDeletion:
@@ -233,10 +241,12 @@ func (w *writer) effects(r *record) error {
 	return nil
 }
 
-// isContract reports whether the kind is contract memory (NIP-TEMP), whose history is kept for ever.
+// isContract reports whether the kind is contract memory (NIP-TEMP), whose
+// history is kept for ever.
 func isContract(kind int) bool { return kind == niptemp.KindEntry || kind == niptemp.KindState }
 
-// hasHistory reports whether superseded versions of the record are kept: gated replaceable and addressable kinds.
+// hasHistory reports whether superseded versions of the record are kept: gated
+// replaceable and addressable kinds.
 func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }
 
 // pair returns the two parties of a contract event.

@@ -51,7 +51,8 @@ func TestCompareAndSet(t *testing.T) {
 	want(alice.Note(5, "note"), "", store.Conflict)
 	want(alice.Fake(0, 5, "profile"), "", store.Stored)
 
-	// A head that was deleted is none; what is older than what it superseded never becomes head.
+	// A head that was deleted is none; what is older than what it superseded
+	// never becomes head.
 	put(t, s, alice.Delete(40, storetest.Address(third)), store.Stored)
 	want(engram(35, "a"), "", store.Deleted)
 	want(engram(50, "a"), "", store.Stored)

@@ -8,14 +8,16 @@ import (
 	"engramd/internal/store"
 )
 
-// maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of a second or so.
+// maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of
+// a second or so.
 const maxBatchBytes = 4 << 20
 
-// commit applies the batch in one transaction and answers every member. The order matters: durable, then LastSeq, then
-// OnCommit, then the answers.
+// commit applies the batch in one transaction and answers every member. The
+// order matters: durable, then LastSeq, then OnCommit, then the answers.
 //
-// When SQLite gives the transaction up half-way, as it does when the disk is full, the batch is tried again in halves,
-// so that what fits is stored and only what does not fit fails. An error of COMMIT itself is not tried again.
+// When SQLite gives the transaction up half-way, as it does when the disk is
+// full, the batch is tried again in halves, so that what fits is stored and
+// only what does not fit fails. An error of COMMIT itself is not tried again.
 func (w *writer) commit(batch []*Pending) {
 	if batch[0].rec == nil { // the queue gives it alone
 		w.commitAlone(batch[0])
@@ -35,13 +37,15 @@ func (w *writer) commit(batch []*Pending) {
 		transact(true)
 	}
 	if w.purging && errors.Is(err, store.ErrFull) {
-		// Texts that were deleted still take the room. The full-text index may ask for it as late as at COMMIT.
+		// Texts that were deleted still take the room. The full-text index may
+		// ask for it as late as at COMMIT.
 		w.concluded(err)
 		w.purgeNow()
 		transact(true)
 	}
 	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, store.ErrFull) {
-		// What a deletion takes out of the full-text index waits in the database. There is no room: do it at once.
+		// What a deletion takes out of the full-text index waits in the
+		// database. There is no room: do it at once.
 		w.concluded(err)
 		w.noRoom = true
 		transact(true)
@@ -97,11 +101,12 @@ func (w *writer) commit(batch []*Pending) {
 	}
 }
 
-// batchTime is how long a transaction applies events while others wait: what an event costs is guessed from its size, and
-// on a busy machine all take longer.
+// batchTime is how long a transaction applies events while others wait: what an
+// event costs is guessed from its size, and on a busy machine all take longer.
 const batchTime = 25 * time.Millisecond
 
-// longEnough reports whether a transaction has done so much that p, and what comes after it, must wait for the next one.
+// longEnough reports whether a transaction has done so much that p, and what
+// comes after it, must wait for the next one.
 func (w *writer) longEnough(p *Pending, dropped int, start time.Time) bool {
 	return !w.halved && (dropped > removalCost || time.Since(start) > batchTime) && w.s.queue.wants(p.who.Share)
 }
@@ -171,13 +176,16 @@ func (w *writer) concluded(err error) {
 	}
 }
 
-// transact runs the batch between BEGIN and COMMIT. A member that fails is undone, and the others are not.
+// transact runs the batch between BEGIN and COMMIT. A member that fails is
+// undone, and the others are not.
 //
-// A savepoint for each costs as much as storing a note, and members hardly ever fail after they changed something: most
-// refusals come before. So the first time only risky members get one. If another has to be undone, everything is, and
-// the batch is done again, careful, with a savepoint for each.
+// A savepoint for each costs as much as storing a note, and members hardly ever
+// fail after they changed something: most refusals come before. So the first
+// time only risky members get one. If another has to be undone, everything is,
+// and the batch is done again, careful, with a savepoint for each.
 //
-// Results are of the members that were applied, at least one: the others take too long while others wait.
+// Results are of the members that were applied, at least one: the others take
+// too long while others wait.
 func (w *writer) transact(batch []*Pending, careful bool) ([]store.Result, error) {
 	w.begin()
 	results := make([]store.Result, len(batch))
@@ -230,8 +238,9 @@ func (w *writer) writeEnd() error {
 	return nil
 }
 
-// The last numbers that were given out, in the table meta, as of the last time that something with a number went: the last
-// one is this or the highest in use.
+// The last numbers that were given out, in the table meta, as of the last time
+// that something with a number went: the last one is this or the highest in
+// use.
 const (
 	metaLastSeq = "last_seq"
 	metaLastKey = "last_key"

@@ -13,7 +13,8 @@ import (
 	"engramd/internal/store"
 )
 
-// View is one agent's memory at one instant. It is valid within the function that Capture calls.
+// View is one agent's memory at one instant. It is valid within the function
+// that Capture calls.
 type View struct {
 	c       *conn
 	number  int64  // of the agent; 0 when no event is by it or names it
@@ -27,9 +28,10 @@ type View struct {
 // entryAt names a row: a seq of events, or the negative of one of history.
 type entryAt int64
 
-// Capture calls fn with the agent's memory at one instant: everything fn reads is of one read transaction, which holds no
-// client up. It needs the operator's scope. The error is fn's; ErrNotCovered when history has been pruned since At;
-// ErrFilter when Agent is no pubkey.
+// Capture calls fn with the agent's memory at one instant: everything fn reads
+// is of one read transaction, which holds no client up. It needs the operator's
+// scope. The error is fn's; ErrNotCovered when history has been pruned since
+// At; ErrFilter when Agent is no pubkey.
 func (s *Store) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQuery, fn func(store.View) error) error {
 	agent, ok := lowerHex32(q.Agent)
 	switch {
@@ -60,14 +62,15 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQu
 	})
 }
 
-// HistorySince is the Unix time from which on nothing that arrived and was superseded was pruned by the limits of history,
-// 0 when nothing was.
+// HistorySince is the Unix time from which on nothing that arrived and was
+// superseded was pruned by the limits of history, 0 when nothing was.
 func (v *View) HistorySince() int64 { return v.since }
 
 // Count is the number of events of a part.
 func (v *View) Count(p store.Part) int { return len(v.entries[p]) }
 
-// Each gives fn the stored JSON of every event of a part, in no certain order; fn may keep it. An error of fn ends it.
+// Each gives fn the stored JSON of every event of a part, in no certain order;
+// fn may keep it. An error of fn ends it.
 func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) error) error {
 	for _, at := range v.entries[p] {
 		table, seq := "events", int64(at)
@@ -126,8 +129,9 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 	return nil
 }
 
-// divide sorts versions into those that are heads and those that are history. When an instant is rebuilt, the newest
-// version that had arrived by then is the head of an address that has one now.
+// divide sorts versions into those that are heads and those that are history.
+// When an instant is rebuilt, the newest version that had arrived by then is
+// the head of an address that has one now.
 func (v *View) divide(ctx context.Context, text string, heads store.Part, rebuild bool) error {
 	var address versionsOf
 	finish := func() {
@@ -184,8 +188,9 @@ func sameKey(a, b driver.Value) bool {
 const sqlFullAddresses = `SELECT max(oldest) FROM (SELECT min(arrived_at) AS oldest FROM history
 	WHERE pubkey = ?1 AND kind = 30174 GROUP BY d HAVING count(*) >= ?2)`
 
-// historySince is when history began to be complete, as far as its limits tell: what was superseded days ago is gone, and
-// so is what an address with as many versions as are kept had before its oldest.
+// historySince is when history began to be complete, as far as its limits tell:
+// what was superseded days ago is gone, and so is what an address with as many
+// versions as are kept had before its oldest.
 func (v *View) historySince(ctx context.Context, l *store.Live) (int64, error) {
 	if l.Versions < 0 {
 		return v.now, nil

@@ -17,20 +17,23 @@ const (
 	sqlSetState      = `INSERT INTO contract_states(contract, a, b, poster, status, created_at, event, unproven, n, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT coalesce(max(n), 0) + 1 FROM contract_states), ?9)
 		ON CONFLICT (contract, a, b) DO UPDATE SET poster = ?4, status = ?5, created_at = ?6, event = ?7, unproven = ?8`
-	// A pair that accepts an offer, or is named in it, stands under its terms; the second one to accept stands behind the first.
+	// A pair that accepts an offer, or is named in it, stands under its terms;
+	// the second one to accept stands behind the first.
 	sqlFromOffer = `UPDATE contract_states SET (shown, api, deadline, arbitrator, due) =
 		(SELECT CASE o.shown WHEN 0 THEN 2 ELSE 1 END, o.api, o.deadline, o.arbitrator, o.due
 			FROM contract_states AS o WHERE o.contract = ?1 AND o.a = ?4 AND o.b = ?4)
 		WHERE contract = ?1 AND a = ?2 AND b = ?3 AND EXISTS (SELECT 1 FROM contract_states WHERE contract = ?1 AND a = ?4 AND b = ?4)`
 	sqlOfferTaken = `UPDATE contract_states SET shown = 0 WHERE contract = ?1 AND a = ?2 AND b = ?2 AND shown = 1 AND EXISTS
 		(SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND a <> b)`
-	// It has the offer's age, too: the numbers of the two are changed for each other.
+	// It has the offer's age, too: the numbers of the two are changed for each
+	// other.
 	sqlOfferAge   = `SELECT n, at FROM contract_states WHERE contract = ? AND a = ? AND b = ? AND shown = 1`
 	sqlPairNumber = `SELECT n FROM contract_states WHERE contract = ? AND a = ? AND b = ?`
 	sqlSetAge     = `UPDATE contract_states SET n = ?4, at = coalesce(?5, at) WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
 
-// maxAhead is how many seconds a state may be ahead of the clock: the next one must not be much earlier.
+// maxAhead is how many seconds a state may be ahead of the clock: the next one
+// must not be much earlier.
 const maxAhead = 60
 
 // heldState is a state as the store has it.
@@ -39,11 +42,14 @@ type heldState struct {
 	unproven bool // no open is known
 }
 
-// lifecycle judges contract memory against its owner and the state of its pair (30-nip-temp) and, for a 30091, moves that
-// state, in the transaction that stores the event: of two moves that wait together, the first wins and the second is judged
-// by what it left. The string is the refusal for the client. Imports and restores are not judged: what follows is adopted.
+// lifecycle judges contract memory against its owner and the state of its pair
+// (30-nip-temp) and, for a 30091, moves that state, in the transaction that
+// stores the event: of two moves that wait together, the first wins and the
+// second is judged by what it left. The string is the refusal for the client.
+// Imports and restores are not judged: what follows is adopted.
 //
-// The states outlive their events: deleting or expiring a 30091 does not reopen a contract.
+// The states outlive their events: deleting or expiring a 30091 does not reopen
+// a contract.
 func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal string, err error) {
 	if !isContract(r.ev.Kind) {
 		return "", nil
@@ -82,10 +88,13 @@ func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal string, er
 	return "", w.settle(r.ev.Tags.GetD())
 }
 
-// stateEvent takes a 30091: a decision of somebody who is no party, or a party's move. Then decisions are looked at again: one
-// may hold now, and one by which the contract was moved holds again where its states were put in order anew.
+// stateEvent takes a 30091: a decision of somebody who is no party, or a
+// party's move. Then decisions are looked at again: one may hold now, and one
+// by which the contract was moved holds again where its states were put in
+// order anew.
 func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal string, err error) {
-	// What it says of who decides is known before it is judged, and what is agreed with it follows from where it leads.
+	// What it says of who decides is known before it is judged, and what is
+	// agreed with it follows from where it leads.
 	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
 		return "", err
 	}
@@ -158,7 +167,8 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 		return "", err
 	}
 	if s := states[0]; opens && s != nil && (s.unproven || o.committed && s.Poster != p.Author) {
-		// The open that was missing, or that of the owner where somebody else's stood before.
+		// The open that was missing, or that of the owner where somebody else's
+		// stood before.
 		if err := (*niptemp.State)(nil).CheckTime(p.CreatedAt, last); err != nil {
 			return refusalOf(err)
 		}
@@ -185,7 +195,8 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 	return refusalOf(first)
 }
 
-// tooFarAhead is the refusal of a state that is dated later than maxAhead from now.
+// tooFarAhead is the refusal of a state that is dated later than maxAhead from
+// now.
 func (w *writer) tooFarAhead() string {
 	return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
 		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
@@ -226,7 +237,8 @@ func (w *writer) moved(r *record, p niptemp.Step, o ownership, next niptemp.Stat
 	return "", w.extend(k, &heldState{State: next})
 }
 
-// adopt takes a state that is not judged: it may come before those that it follows.
+// adopt takes a state that is not judged: it may come before those that it
+// follows.
 func (w *writer) adopt(r *record, o ownership) error {
 	p, err := niptemp.StepOf(r.ev)
 	if err != nil {
@@ -257,7 +269,8 @@ func (w *writer) adopt(r *record, o ownership) error {
 	return nil
 }
 
-// claimed writes down whose contract the record shows it to be, and looks again at what its new owner has in it.
+// claimed writes down whose contract the record shows it to be, and looks again
+// at what its new owner has in it.
 func (w *writer) claimed(r *record, o ownership, opens bool) error {
 	if err := w.own(r, o, opens); err != nil || o.displaced == nil {
 		return err
@@ -265,10 +278,13 @@ func (w *writer) claimed(r *record, o ownership, opens bool) error {
 	return w.tryAgain(r.ev.Tags.GetD(), r.pubkey, r.pubkey, true)
 }
 
-// statesFor lists the states that a contract event is judged by: that of its pair; if there is none, the open that the
-// author addressed to himself and, for a move, that of the counterparty, which it may accept; if there is none either, a
-// nil state. An entry is not judged by the counterparty's own open: whether there is one is not for its author to learn. A
-// poster's entry to himself stands in the thread that his contract has become, and is judged by that.
+// statesFor lists the states that a contract event is judged by: that of its
+// pair; if there is none, the open that the author addressed to himself and,
+// for a move, that of the counterparty, which it may accept; if there is none
+// either, a nil state. An entry is not judged by the counterparty's own open:
+// whether there is one is not for its author to learn. A poster's entry to
+// himself stands in the thread that his contract has become, and is judged by
+// that.
 func (w *writer) statesFor(r *record, moves bool) ([]*heldState, error) {
 	who, other := pair(r.ev)
 	if who == other && r.ev.Kind == niptemp.KindEntry {
@@ -301,7 +317,8 @@ func (w *writer) statesFor(r *record, moves bool) ([]*heldState, error) {
 	return out, nil
 }
 
-// state reads the state of the record's contract between two keys, nil if none is known.
+// state reads the state of the record's contract between two keys, nil if none
+// is known.
 func (w *writer) state(r *record, k1, k2 string) (*heldState, error) {
 	a, b, err := ordered(k1, k2)
 	if err != nil {
@@ -363,7 +380,8 @@ func (w *writer) setState(k pairKey, s niptemp.State, unproven bool) error {
 	return err
 }
 
-// inherit gives a new pair what its poster had offered to everybody: terms, place and age.
+// inherit gives a new pair what its poster had offered to everybody: terms,
+// place and age.
 func (w *writer) inherit(k pairKey, poster []byte) error {
 	if _, err := w.exec(sqlFromOffer, k.contract, k.a, k.b, poster); err != nil {
 		return err

@@ -79,7 +79,8 @@ func (s *Store) ThreadGroups(ctx context.Context, t store.Thread) (out []store.T
 	return out, err
 }
 
-// ends are the times of the first and the last entry of a part that the reader sees.
+// ends are the times of the first and the last entry of a part that the reader
+// sees.
 func (p threadPart) ends(c *conn) (first, last int64, err error) {
 	text, args := p.sql(sqlEntryTimes, "")
 	if first, err = c.number(text+" ORDER BY created_at LIMIT 1", args...); err != nil {

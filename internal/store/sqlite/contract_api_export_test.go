@@ -8,7 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// ContractStatement is a statement of the contract memory and what its plan may have.
+// ContractStatement is a statement of the contract memory and what its plan may
+// have.
 type ContractStatement struct {
 	Text         string
 	Args         []driver.Value

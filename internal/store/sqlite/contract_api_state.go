@@ -26,7 +26,8 @@ const (
 	sqlLookAt   = `UPDATE contract_states SET due = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
 
-// ContractBetween is the state of a contract between a poster and a worker ("" while none is named), nil for none.
+// ContractBetween is the state of a contract between a poster and a worker (""
+// while none is named), nil for none.
 func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *store.ContractPair, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		a, b, err := pairBetween(c, contract, poster, worker)
@@ -59,7 +60,8 @@ func between(poster, worker string) (a, b []byte, err error) {
 	return ordered(poster, worker)
 }
 
-// SetContractTerms writes down what was agreed through the API on a pair that has no terms yet.
+// SetContractTerms writes down what was agreed through the API on a pair that
+// has no terms yet.
 func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t store.ContractTerms) error {
 	return s.tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster, Worker: worker, Terms: t})
 }
@@ -81,8 +83,9 @@ func (w *writer) setTerms(c store.SetContractTerms) error {
 	return err
 }
 
-// DecideContract makes a move that no party makes, if the pair is still in the state d.Was, and records it. Otherwise the
-// error is ErrContractMoved. The state's event stays the last one there is.
+// DecideContract makes a move that no party makes, if the pair is still in the
+// state d.Was, and records it. Otherwise the error is ErrContractMoved. The
+// state's event stays the last one there is.
 func (s *Store) DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error {
 	return s.tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: d})
 }
@@ -164,7 +167,8 @@ func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
 	return at, err
 }
 
-// LookAtDeadline says when a pair's deadline is to be looked at again, 0 for never.
+// LookAtDeadline says when a pair's deadline is to be looked at again, 0 for
+// never.
 func (s *Store) LookAtDeadline(ctx context.Context, p *store.ContractPair, at int64) error {
 	return s.tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: at})
 }

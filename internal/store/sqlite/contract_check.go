@@ -15,7 +15,8 @@ const (
 		(SELECT 1 FROM contract_states WHERE contract = v.contract AND event = v.id) ORDER BY contract, created_at LIMIT ?`
 )
 
-// contracts lists what is not what an id means, and states that do not follow: no faults, but what an operator may be asked.
+// contracts lists what is not what an id means, and states that do not follow:
+// no faults, but what an operator may be asked.
 func (k *checker) contracts() error {
 	most := []driver.Value{int64(maxProblems)}
 	err := k.c.query(k.ctx, sqlDisplaced, most, func(v []driver.Value) error {

@@ -10,7 +10,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Those for whom a hash stands in what outlives events (contract_forget.go), by their keys.
+// Those for whom a hash stands in what outlives events (contract_forget.go), by
+// their keys.
 
 const (
 	sqlIsForgotten = `SELECT 1 FROM contract_forgotten WHERE contract = ? AND party = ?`
@@ -29,7 +30,8 @@ func partyHash(secret, key []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// standIn is what a key is called in what outlives the events of a contract: itself, or the hash that stands for it.
+// standIn is what a key is called in what outlives the events of a contract:
+// itself, or the hash that stands for it.
 func standIn(c *conn, contract string, key []byte) ([]byte, error) {
 	if key == nil {
 		return nil, nil
@@ -45,7 +47,8 @@ func standIn(c *conn, contract string, key []byte) ([]byte, error) {
 	return party, nil
 }
 
-// hidden is the key of the hashes that stand for parties of a contract, nil where there are none.
+// hidden is the key of the hashes that stand for parties of a contract, nil
+// where there are none.
 func hidden(c *conn, contract string) ([]byte, error) {
 	row, err := c.one(sqlHidden, contract)
 	if err != nil || row == nil {
@@ -66,11 +69,12 @@ func standIns(c *conn, contract string, k1, k2 []byte) (a, b []byte, err error) 
 	return a, b, err
 }
 
-// maxNamed is how many keys that are named under a contract are looked through for the one a hash stands for.
+// maxNamed is how many keys that are named under a contract are looked through
+// for the one a hash stands for.
 const maxNamed = 64
 
-// unhide calls the parties of a contract by their keys where others' words there, or whoever asks, name them. Where nobody does,
-// the hash stays.
+// unhide calls the parties of a contract by their keys where others' words
+// there, or whoever asks, name them. Where nobody does, the hash stays.
 func unhide(ctx context.Context, c *conn, contract string, poster, worker *string, hints ...string) error {
 	secret, err := hidden(c, contract)
 	if err != nil || secret == nil {

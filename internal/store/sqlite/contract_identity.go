@@ -9,7 +9,8 @@ import (
 	"engramd/internal/store"
 )
 
-// maxAgents bounds the table of identities, which anybody with a key can add to. A variable for tests.
+// maxAgents bounds the table of identities, which anybody with a key can add
+// to. A variable for tests.
 var maxAgents int64 = 1_000_000
 
 const (
@@ -39,7 +40,8 @@ func (s *Store) AgentByKey(ctx context.Context, pubkey string) (*store.Agent, er
 	return s.agent(ctx, sqlAgentOf, blob)
 }
 
-// AgentByToken finds the identity that a bearer token was issued for, by the token's hash; nil for none.
+// AgentByToken finds the identity that a bearer token was issued for, by the
+// token's hash; nil for none.
 func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, error) {
 	return s.agent(ctx, sqlAgentToken, hash[:])
 }
@@ -67,9 +69,11 @@ func scanAgent(v []driver.Value) (*store.Agent, error) {
 	return a, nil
 }
 
-// AddAgent stores an identity, with the hash of its first bearer token when the relay keeps its key (Sealed), and reports
-// it as it is stored. Binding a key to the name that it has is no error and changes nothing. The error is ErrNameTaken, also for
-// a name that looks like another's, ErrKeyNamed or ErrAgentsFull.
+// AddAgent stores an identity, with the hash of its first bearer token when the
+// relay keeps its key (Sealed), and reports it as it is stored. Binding a key
+// to the name that it has is no error and changes nothing. The error is
+// ErrNameTaken, also for a name that looks like another's, ErrKeyNamed or
+// ErrAgentsFull.
 func (s *Store) AddAgent(ctx context.Context, a store.Agent, token [32]byte) (stored store.Agent, err error) {
 	return ask[store.Agent](ctx, s, store.AddAgent{Agent: a, Token: token})
 }
@@ -106,8 +110,9 @@ func (w *writer) addAgent(a store.Agent, token [32]byte) (stored store.Agent, er
 	return stored, err
 }
 
-// vanishAgent forgets the identity of an author who asked for that, if it is not younger than the request: key, kept or
-// not, and tokens. That the name was somebody's stays.
+// vanishAgent forgets the identity of an author who asked for that, if it is
+// not younger than the request: key, kept or not, and tokens. That the name was
+// somebody's stays.
 func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 	a, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil || a == nil || a.Created > until {
@@ -123,7 +128,8 @@ func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 	return err
 }
 
-// roomForAgent refuses a key that has a name, and, but for those that the operator makes, one identity too many.
+// roomForAgent refuses a key that has a name, and, but for those that the
+// operator makes, one identity too many.
 func (w *writer) roomForAgent(pubkey []byte, provisioned bool) error {
 	keyed, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil {
@@ -150,8 +156,8 @@ func (w *writer) agent(text string, arg driver.Value) (*store.Agent, error) {
 	return scanAgent(row)
 }
 
-// ReplaceToken makes the token with this hash the only one of an identity whose key is kept. The error is ErrNotHeld when
-// there is none.
+// ReplaceToken makes the token with this hash the only one of an identity whose
+// key is kept. The error is ErrNotHeld when there is none.
 func (s *Store) ReplaceToken(ctx context.Context, id string, hash [32]byte) error {
 	return s.tell(ctx, store.ReplaceToken{ID: id, Hash: hash})
 }
@@ -171,8 +177,9 @@ func (w *writer) replaceToken(id string, hash [32]byte) error {
 	return err
 }
 
-// ForgetKey wipes the sealed key of an identity and revokes its tokens; name and pubkey stay. Of several calls one
-// succeeds: sealed is what the caller has read and must be what is there. The error is ErrNotHeld otherwise.
+// ForgetKey wipes the sealed key of an identity and revokes its tokens; name
+// and pubkey stay. Of several calls one succeeds: sealed is what the caller has
+// read and must be what is there. The error is ErrNotHeld otherwise.
 func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
 	if len(sealed) == 0 {
 		return store.ErrNotHeld

@@ -19,7 +19,8 @@ const (
 		(SELECT folded FROM contract_agents GROUP BY folded HAVING count(*) > 1) ORDER BY folded, created_at, agent_id`
 )
 
-// nameFree refuses a name that is, or looks like, one that another key has, or had when it vanished.
+// nameFree refuses a name that is, or looks like, one that another key has, or
+// had when it vanished.
 func (w *writer) nameFree(id string, pubkey []byte) error {
 	row, err := w.c.one(sqlFolded, store.FoldName(id))
 	if err != nil {
@@ -49,7 +50,8 @@ func ownerOf(id string, pubkey []byte) []byte {
 	return sum[:]
 }
 
-// names finds agent ids from before names were compared like that, which look the same.
+// names finds agent ids from before names were compared like that, which look
+// the same.
 func (k *checker) names() error {
 	last := ""
 	return k.c.query(k.ctx, sqlSameNames, nil, func(v []driver.Value) error {

@@ -75,7 +75,8 @@ func nameOf(pub string) string {
 
 var dave = storetest.NewKey("dave")
 
-// Whoever learns a contract's id cannot make it mean his contract for anybody (the takeovers a, b and c of the review).
+// Whoever learns a contract's id cannot make it mean his contract for anybody
+// (the takeovers a, b and c of the review).
 func TestIDMeansItsOwnersContract(t *testing.T) {
 	for name, id := range map[string]string{"chosen": "c", "committed": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +105,8 @@ func TestIDMeansItsOwnersContract(t *testing.T) {
 	}
 }
 
-// Under an id that commits to its poster others write nothing; under another, what they write stays between them.
+// Under an id that commits to its poster others write nothing; under another,
+// what they write stays between them.
 func TestOthersUnderAnID(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, tag := committed(t, alice, 1)
@@ -125,7 +127,8 @@ func TestOthersUnderAnID(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// An id that commits to somebody is his even when others were here first, and by any event of his that shows it.
+// An id that commits to somebody is his even when others were here first, and
+// by any event of his that shows it.
 func TestCommittedOwnerDisplaces(t *testing.T) {
 	id, tag := committed(t, alice, 1)
 	for name, ev := range map[string]*nostr.Event{
@@ -149,7 +152,8 @@ func TestCommittedOwnerDisplaces(t *testing.T) {
 					t.Errorf("to the worker it means %s", got)
 				}
 				wantRefused(t, s, carol.State(dave, 7, id, "", "open"), store.MsgTaken)
-				// His own contract is still there for its parties, by its poster.
+				// His own contract is still there for its parties, by its
+				// poster.
 				p, err := s.ContractPair(t.Context(), id, bob.Pub, carol.Pub)
 				if err != nil || p == nil || p.Poster != carol.Pub {
 					t.Errorf("the displaced contract: %+v, %v", p, err)
@@ -166,7 +170,8 @@ func TestCommittedOwnerDisplaces(t *testing.T) {
 	}
 }
 
-// Who accepted somebody's contract with his own signature has dealt with him, whoever owns the id.
+// Who accepted somebody's contract with his own signature has dealt with him,
+// whoever owns the id.
 func TestAcceptanceDecides(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, tag := committed(t, alice, 1)
@@ -251,7 +256,8 @@ func TestConcurrentOpens(t *testing.T) {
 	}
 }
 
-// New contracts need ids that nobody guesses; what is known, entries and imports pass.
+// New contracts need ids that nobody guesses; what is known, entries and
+// imports pass.
 func TestGuessableIDs(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.StrictIDs = true })
 	id, tag := committed(t, alice, 1)
@@ -305,8 +311,9 @@ func TestPairInheritsTheOffer(t *testing.T) {
 	}
 }
 
-// One signed set of events with ids that commit to their posters, in any order of arrival by import, gives the same owner,
-// thread and status as the relay had that took them move by move.
+// One signed set of events with ids that commit to their posters, in any order
+// of arrival by import, gives the same owner, thread and status as the relay
+// had that took them move by move.
 func TestAnyOrderOfImport(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	rounds := 30
@@ -377,7 +384,8 @@ func TestAnyOrderOfImport(t *testing.T) {
 	}
 }
 
-// An existing database keeps its contracts; where two posters share an id, who came first owns it.
+// An existing database keeps its contracts; where two posters share an id, who
+// came first owns it.
 func TestOldContractsGetOwners(t *testing.T) {
 	old, err := os.ReadFile("../../../testdata/stores/v1/engramd.db")
 	if err != nil {
@@ -407,7 +415,8 @@ func TestOldContractsGetOwners(t *testing.T) {
 	}
 }
 
-// threadOf lists the texts of what an id means to everybody, in no order of arrival.
+// threadOf lists the texts of what an id means to everybody, in no order of
+// arrival.
 func threadOf(t *testing.T, s *sqlite.Store, id string) string {
 	t.Helper()
 	p, err := s.ContractPair(t.Context(), id, "", "")
@@ -426,8 +435,8 @@ func threadOf(t *testing.T, s *sqlite.Store, id string) string {
 	return strings.Join(ids, " ")
 }
 
-// What is imported without its open is there, marked, until the open comes; what does not follow is listed, and tried
-// again.
+// What is imported without its open is there, marked, until the open comes;
+// what does not follow is listed, and tried again.
 func TestImportWithoutTheOpen(t *testing.T) {
 	s := storetest.MustOpen(t)
 	accepted, submitted := bob.State(alice, 2, "c", "open", "accepted"), bob.State(alice, 3, "c", "accepted", "submitted")
@@ -453,7 +462,8 @@ func TestImportWithoutTheOpen(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// A move that is judged as it arrives keeps its place; what was imported before waits for it.
+// A move that is judged as it arrives keeps its place; what was imported before
+// waits for it.
 func TestImportWaitsForAMove(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(bob, 0, "c", "", "open"), store.Stored)
@@ -469,7 +479,8 @@ func TestImportWaitsForAMove(t *testing.T) {
 	wantRefused(t, s, bob.Entry(alice, 10, "c", "x"), "blocked: contract c is completed")
 }
 
-// How many of the ids that a reader names show him nothing, and what is known of them when his guesses are used up.
+// How many of the ids that a reader names show him nothing, and what is known
+// of them when his guesses are used up.
 func TestContractsUnseen(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(bob, 0, "state", "", "open"), store.Stored)

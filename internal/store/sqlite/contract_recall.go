@@ -9,8 +9,9 @@ import (
 
 const msgForgotten = "blocked: too much of this contract was forgotten when its author asked to vanish"
 
-// recall gives its key back to whoever writes under a contract again: he is known by the event. It refuses who has so much under
-// it that others would wait.
+// recall gives its key back to whoever writes under a contract again: he is
+// known by the event. It refuses who has so much under it that others would
+// wait.
 func (w *writer) recall(ev *nostr.Event) (refusal string, err error) {
 	if !w.known.vanished {
 		return "", nil
@@ -35,8 +36,8 @@ func (w *writer) recall(ev *nostr.Event) (refusal string, err error) {
 	return "", err
 }
 
-// masked is a contract event with hashes for those whom it is addressed to and who are forgotten: as it is judged by what
-// outlives events.
+// masked is a contract event with hashes for those whom it is addressed to and
+// who are forgotten: as it is judged by what outlives events.
 func (w *writer) masked(ev *nostr.Event) (*nostr.Event, error) {
 	if !w.known.vanished {
 		return ev, nil
@@ -70,5 +71,6 @@ func (w *writer) masked(ev *nostr.Event) (*nostr.Event, error) {
 	return out, nil
 }
 
-// maxMasked is how many p tags of a contract event are looked at: a decision has two, all else one.
+// maxMasked is how many p tags of a contract event are looked at: a decision
+// has two, all else one.
 const maxMasked = 2

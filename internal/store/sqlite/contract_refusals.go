@@ -20,8 +20,10 @@ const (
 	sqlVanishRefusals = `DELETE FROM contract_refusals WHERE author = ? AND created_at <= ?`
 )
 
-// OutboxRefused notes that a target refused an event with a word, and whether that is the end of it: then the event is taken
-// off the target's list. That of this relay is the end for the others too: what it never takes is published nowhere.
+// OutboxRefused notes that a target refused an event with a word, and whether
+// that is the end of it: then the event is taken off the target's list. That of
+// this relay is the end for the others too: what it never takes is published
+// nowhere.
 func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error {
 	return s.tell(ctx, store.OutboxRefused{Target: target, EventID: ev.ID, Author: ev.PubKey, Contract: ev.Tags.GetD(),
 		CreatedAt: int64(ev.CreatedAt), Reason: reason, Final: final})
@@ -53,7 +55,8 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 	return err
 }
 
-// ContractRefusals lists what relays refused the events with these ids (32 bytes), in the order of the ids.
+// ContractRefusals lists what relays refused the events with these ids (32
+// bytes), in the order of the ids.
 func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, id := range ids {

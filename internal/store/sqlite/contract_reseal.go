@@ -21,9 +21,11 @@ const (
 // resealed is how many values are held in memory at a time.
 const resealed = 64
 
-// Reseal seals everything anew, under another master key: again is given each value and returns the one to take its place.
-// That, and the check value of the new key in place of that of the present one, is one commit. n is how many values there
-// were. The error is ErrOtherVault when the present key is not the one of check value was, else what again says.
+// Reseal seals everything anew, under another master key: again is given each
+// value and returns the one to take its place. That, and the check value of the
+// new key in place of that of the present one, is one commit. n is how many
+// values there were. The error is ErrOtherVault when the present key is not the
+// one of check value was, else what again says.
 func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error) {
 	err = s.apart(ctx, func(w *writer) error {
 		n = 0

@@ -8,8 +8,10 @@ import (
 	"engramd/internal/store"
 )
 
-// A contract of which only entries are known is its parties' (contract_talks). Of several pairs under one id a key is shown
-// the one that has two keys and came first: what a key says to itself is a contract while it says nothing to another.
+// A contract of which only entries are known is its parties' (contract_talks).
+// Of several pairs under one id a key is shown the one that has two keys and
+// came first: what a key says to itself is a contract while it says nothing to
+// another.
 const (
 	columnsTalk = `contract, a, b, first, at`
 	sqlTalk     = `SELECT ` + columnsTalk + ` FROM contract_talks WHERE contract = ?1 AND (a = ?2 OR b = ?2) ORDER BY a = b, n LIMIT 1`
@@ -23,8 +25,9 @@ const (
 		ORDER BY n DESC LIMIT ?2 OFFSET ?3`
 )
 
-// ContractTalk finds what a contract id of which no state is known means to one who has said or heard something under it,
-// nil for nothing. Its status is "", and its poster is who spoke first.
+// ContractTalk finds what a contract id of which no state is known means to one
+// who has said or heard something under it, nil for nothing. Its status is "",
+// and its poster is who spoke first.
 func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *store.ContractPair, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
@@ -40,7 +43,8 @@ func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *st
 	return out, err
 }
 
-// ContractTalks lists the contracts of a key of which only entries are known, the newest first, and how many there are.
+// ContractTalks lists the contracts of a key of which only entries are known,
+// the newest first, and how many there are.
 func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int) (out []store.ContractPair, total int, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {

@@ -13,15 +13,17 @@ import (
 const (
 	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, live, held, note)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`
-	// Those by which the contract was moved come first: they hold again when its states are gone through again. None is looked
-	// at of a key that the poster has not named for it: there may be any number.
+	// Those by which the contract was moved come first: they hold again when
+	// its states are gone through again. None is looked at of a key that the
+	// poster has not named for it: there may be any number.
 	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts AS v WHERE contract = ?1
 		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.said = 0 AND t.term < 4
 			AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author AND (v.worker = v.poster OR t.worker IN (v.poster, v.worker)))
 		ORDER BY held DESC, created_at, id LIMIT ?2`
 	sqlRecorded = `SELECT 1 FROM contract_decisions WHERE contract = ? AND a = ? AND b = ? AND event = ?`
 	sqlHold     = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
-	// The states that a verdict can be about: of the two it names, or a poster's open offers.
+	// The states that a verdict can be about: of the two it names, or a
+	// poster's open offers.
 	sqlOpenOffers = `SELECT a, b FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status = 'open' LIMIT ?3`
 	sqlOfferOver  = `SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status <> 'open' AND event <> ?3 LIMIT 1`
 	// No event says it, or the event is gone, or was judged as it arrived.
@@ -31,14 +33,16 @@ const (
 )
 
 const (
-	// maxVerdicts bounds how many decisions on one contract are looked at after each of its states.
+	// maxVerdicts bounds how many decisions on one contract are looked at after
+	// each of its states.
 	maxVerdicts = 64
 	// maxOffers bounds how many offers of a contract expire by one event.
 	maxOffers = 256
 )
 
-// verdict takes a state event that is no move of a party: a decision, or a word that a contract has expired. mine is
-// false for all others. One that does not hold is refused, also where no state is known, unless it is imported: then it
+// verdict takes a state event that is no move of a party: a decision, or a word
+// that a contract has expired. mine is false for all others. One that does not
+// hold is refused, also where no state is known, unless it is imported: then it
 // is kept, and tried again with every state of its contract (settle).
 func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, err error) {
 	d, shaped := niptemp.DecisionOf(r.ev)
@@ -104,7 +108,8 @@ func (w *writer) settle(contract string) error {
 	})
 }
 
-// judgeDecision is the refusal of a decision that holds for no state, "" if it holds for one.
+// judgeDecision is the refusal of a decision that holds for no state, "" if it
+// holds for one.
 func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
 	if d.CreatedAt > w.now+maxAhead {
 		return w.tooFarAhead(), nil
@@ -126,7 +131,8 @@ func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
 	return "", nil
 }
 
-// carry moves the states for which a decision holds, if there are any, and records who has moved them.
+// carry moves the states for which a decision holds, if there are any, and
+// records who has moved them.
 func (w *writer) carry(d niptemp.Decision, note string) error {
 	all, err := w.holdsFor(d)
 	if _, err := refusalOf(err); err != nil {
@@ -174,8 +180,9 @@ func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, not
 	})
 }
 
-// holdsFor are the states that a decision leads to: of the two keys it names, or of the offers that it ends. An error
-// that is a *nip01.Refusal says why there are none.
+// holdsFor are the states that a decision leads to: of the two keys it names,
+// or of the offers that it ends. An error that is a *nip01.Refusal says why
+// there are none.
 func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	if d.Worker != "" {
 		next, err := w.decides(d, d.Worker)
@@ -213,8 +220,8 @@ func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	return all, err
 }
 
-// decides applies a decision to the state of its poster and a worker, who is the poster himself in an offer that names
-// nobody.
+// decides applies a decision to the state of its poster and a worker, who is
+// the poster himself in an offer that names nobody.
 func (w *writer) decides(d niptemp.Decision, worker string) (niptemp.State, error) {
 	a, b, err := between(d.Poster, worker)
 	if err != nil {

@@ -10,15 +10,17 @@ import (
 	"engramd/internal/store"
 )
 
-// Bounds of one counting statement, below SQLite's own (32,766 arguments, 500 terms).
+// Bounds of one counting statement, below SQLite's own (32,766 arguments, 500
+// terms).
 const (
 	maxArguments = 32_000
 	maxTerms     = 400
 )
 
-// Count returns how many distinct events the asks match together, each within its own scope: exactly those that Query, or
-// Search, would return without any limit. Above, After and the page bounds are not looked at. Errors are as of Query; ErrNoSearch
-// is for an ask with a search where there is no index.
+// Count returns how many distinct events the asks match together, each within
+// its own scope: exactly those that Query, or Search, would return without any
+// limit. Above, After and the page bounds are not looked at. Errors are as of
+// Query; ErrNoSearch is for an ask with a search where there is no index.
 func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error) {
 	defer s.observed("count", time.Now(), &err)
 	var wants []*wanted
@@ -52,8 +54,8 @@ func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error
 	return n, err
 }
 
-// countSQL counts one stretch of an index as it is, and takes the union of the rows' numbers where an event may be met more
-// than once.
+// countSQL counts one stretch of an index as it is, and takes the union of the
+// rows' numbers where an event may be met more than once.
 func (s *Store) countSQL(ctx context.Context, c *conn, asks []store.Ask, wants []*wanted) (string, []driver.Value, error) {
 	var terms []string
 	var args []driver.Value

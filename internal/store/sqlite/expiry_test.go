@@ -60,7 +60,8 @@ func TestSweepTakesMoreThanOneChunk(t *testing.T) {
 	}
 }
 
-// An expired head that the sweeper has not reached yet does not keep an older version out: it is gone.
+// An expired head that the sweeper has not reached yet does not keep an older
+// version out: it is gone.
 func TestAnExpiredHeadDoesNotBlock(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {

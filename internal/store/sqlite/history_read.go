@@ -20,16 +20,20 @@ const (
 	historyBytes       = 8 << 20
 )
 
-// History returns superseded versions of one author and kind, of one address when D is given: newest first, ties by lowest
-// id. The scope is gate.Party's or gate.Operator: what the reader is no party to is not there, and neither is what has
-// expired. more says that the limit, or MaxBytes, kept further versions back: ask again with Until, or exactly with
-// After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
+// History returns superseded versions of one author and kind, of one address
+// when D is given: newest first, ties by lowest id. The scope is gate.Party's
+// or gate.Operator: what the reader is no party to is not there, and neither is
+// what has expired. more says that the limit, or MaxBytes, kept further
+// versions back: ask again with Until, or exactly with After, set to the last
+// row's. Errors are as of Query; ErrFilter when Author is no pubkey.
 //
-// Those of one address of contract memory come by arrival, the last first. Versions of contract memory say besides, behind the members of the event, which number they have, when they came and whether
-// they were withdrawn.
+// Those of one address of contract memory come by arrival, the last first.
+// Versions of contract memory say besides, behind the members of the event,
+// which number they have, when they came and whether they were withdrawn.
 //
-// Versions are kept under a rule of the gate. When the operator takes the rule away they are shown to nobody: they were
-// written for some, and only the head has become everybody's.
+// Versions are kept under a rule of the gate. When the operator takes the rule
+// away they are shown to nobody: they were written for some, and only the head
+// has become everybody's.
 func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error) {
 	defer s.observed("history", time.Now(), &err)
 	sp, want, err := versionsAsked(&q)

@@ -24,8 +24,9 @@ type match struct {
 	spare bool
 }
 
-// eachMatching gives fn what any of the filters matches, each row once, in pieces, holding nothing open meanwhile: events
-// first, so that what is superseded while they are read is found in history.
+// eachMatching gives fn what any of the filters matches, each row once, in
+// pieces, holding nothing open meanwhile: events first, so that what is
+// superseded while they are read is found in history.
 func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter, fn func([]match) error) error {
 	if !scope.All() {
 		return fmt.Errorf("%w: removing is the operator's", store.ErrFilter)
@@ -67,8 +68,9 @@ func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i in
 	}
 }
 
-// judged appends a row that filters[i] matches to found, unless it is another filter's: the first that matches it and may
-// touch it has it, or if none may, the first that matches it.
+// judged appends a row that filters[i] matches to found, unless it is another
+// filter's: the first that matches it and may touch it has it, or if none may,
+// the first that matches it.
 func judged(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
 	var err error
 	if m.kind, err = storedKind(json); err != nil {
@@ -110,8 +112,9 @@ const versionWindow = 1 << 16
 
 const sqlLastVersion = `SELECT max(seq) FROM history`
 
-// matchingVersions walks the superseded versions that filters[i] matches: those of ids by their index, else all of history
-// once, in windows that bound each read.
+// matchingVersions walks the superseded versions that filters[i] matches: those
+// of ids by their index, else all of history once, in windows that bound each
+// read.
 func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
 	var last int64
 	err := s.read(ctx, scan, func(_ context.Context, c *conn) (err error) {
@@ -138,7 +141,8 @@ func (s *Store) matchingQuarantine(ctx context.Context, filters []nostr.Filter, 
 	return s.matchingRows(ctx, inQuarantine, filters, i, 0, 1<<62, fn)
 }
 
-// matchingRows walks rows of history or quarantine whose number is above from and not above to.
+// matchingRows walks rows of history or quarantine whose number is above from
+// and not above to.
 func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filter, i int, from, to int64, fn func([]match) error) error {
 	want, err := compile(filters[i])
 	if err != nil || want.none {
@@ -177,7 +181,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 	}
 }
 
-// judgedVersion is judged for a row of which only the columns have been compared.
+// judgedVersion is judged for a row of which only the columns have been
+// compared.
 func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
 	if len(w.tags) > 0 {
 		ev, err := parsed(json)
@@ -188,7 +193,8 @@ func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m m
 	return judged(found, filters, i, m, json)
 }
 
-// rowsWhere selects rows of a table that has no tag index by the filter's other conditions.
+// rowsWhere selects rows of a table that has no tag index by the filter's other
+// conditions.
 func (want *wanted) rowsWhere(table, num string, from, to int64) *where {
 	w := &where{}
 	w.text("SELECT " + num + ",id,json FROM " + table + " AS e")
@@ -202,7 +208,8 @@ func (want *wanted) rowsWhere(table, num string, from, to int64) *where {
 	return w
 }
 
-// columns adds the conditions on columns that events, history and quarantine have in common.
+// columns adds the conditions on columns that events, history and quarantine
+// have in common.
 func (want *wanted) columns(w *where) {
 	w.and("e.created_at>=? AND e.created_at<=?", want.since, want.until)
 	if want.ids != nil {

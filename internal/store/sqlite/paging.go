@@ -8,8 +8,9 @@ import (
 	"engramd/internal/store"
 )
 
-// paging is a page in the making. A read that is ended in favour of others gives back its connection and its view of the
-// database, waits for another turn, and goes on here.
+// paging is a page in the making. A read that is ended in favour of others
+// gives back its connection and its view of the database, waits for another
+// turn, and goes on here.
 type paging struct {
 	size bounds
 	page store.Page
@@ -24,8 +25,10 @@ type paging struct {
 	full    bool            // best has as many as are wanted
 }
 
-// paged makes a page in as many turns as it takes. Who gets nowhere before others want his place has twice the grace the
-// next time, so that he gets somewhere in the end; all turns together may take no more work than one could.
+// paged makes a page in as many turns as it takes. Who gets nowhere before
+// others want his place has twice the grace the next time, so that he gets
+// somewhere in the end; all turns together may take no more work than one
+// could.
 func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
 	pg := &paging{size: boundsOf(&ask), until: math.MaxInt64, after: ask.After}
 	l := loan{how: how, grace: s.readers.pacing.grace}
@@ -69,8 +72,9 @@ func (pg *paging) place() place {
 	return p
 }
 
-// left notes where a merge was when it was ended: everything before that is in the page. What one cursor has not looked at
-// yet may come before what another one has at hand.
+// left notes where a merge was when it was ended: everything before that is in
+// the page. What one cursor has not looked at yet may come before what another
+// one has at hand.
 func (pg *paging) left(cursors []*cursor) {
 	at := int64(math.MinInt64)
 	for _, cu := range cursors {

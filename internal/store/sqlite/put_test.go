@@ -36,7 +36,8 @@ func TestPutRefusesAMalformedEvent(t *testing.T) {
 	}
 }
 
-// The order of the table in 40-relay-behaviour: what is both deleted and older than the head is deleted, and so on.
+// The order of the table in 40-relay-behaviour: what is both deleted and older
+// than the head is deleted, and so on.
 func TestOutcomesComeInOrder(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, head := alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 10, "mem/a")

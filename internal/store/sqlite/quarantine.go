@@ -16,7 +16,8 @@ const (
 		ORDER BY head, created_at, num LIMIT ?5`
 )
 
-// Quarantines lists what rollbacks took away, newest first. It needs the operator's scope.
+// Quarantines lists what rollbacks took away, newest first. It needs the
+// operator's scope.
 func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
@@ -32,8 +33,8 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.
 	return out, err
 }
 
-// ReleaseQuarantine brings back what a rollback took away, in one transaction: heads where nothing newer is here by now,
-// else, as all others, history.
+// ReleaseQuarantine brings back what a rollback took away, in one transaction:
+// heads where nothing newer is here by now, else, as all others, history.
 func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
 	return s.switchState(ctx, store.ReleaseQuarantine{Name: name})
 }
@@ -48,7 +49,8 @@ func (w *writer) releaseQuarantine(name string) (store.Restored, error) {
 	})
 }
 
-// release stores what is in quarantine under a name, superseded versions first, and empties it.
+// release stores what is in quarantine under a name, superseded versions first,
+// and empties it.
 func (s *switching) release(name string) (n int, err error) {
 	last := []driver.Value{int64(-1), int64(0), int64(0)}
 	for {
@@ -96,7 +98,8 @@ const (
 	sqlQuarantineOld = `DELETE FROM quarantine WHERE rowid IN (SELECT num FROM quarantine WHERE moved_at <= ? LIMIT ?)`
 )
 
-// unquarantine removes rows from quarantine that may not come back, and reports how many.
+// unquarantine removes rows from quarantine that may not come back, and reports
+// how many.
 func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
 	if !w.known.quarantine {
 		return 0, nil
@@ -105,7 +108,8 @@ func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
 	return int(n), err
 }
 
-// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or history.days after they were taken away.
+// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or
+// history.days after they were taken away.
 func (w *writer) pruneQuarantine(limit int) (int, error) {
 	n, err := w.unquarantine(sqlQuarantineExpired, w.now, int64(limit))
 	if days := w.s.live.Load().Days; err == nil && days >= 0 && n < limit {

@@ -13,8 +13,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Explained is how a filter is answered: the access, whether spans are merged as open cursors, and SQLite's own words for
-// each distinct statement.
+// Explained is how a filter is answered: the access, whether spans are merged
+// as open cursors, and SQLite's own words for each distinct statement.
 type Explained struct {
 	Access string
 	Spans  int
@@ -58,8 +58,8 @@ func (s *Store) ExplainQuery(ctx context.Context, ask store.Ask) (out Explained,
 	return out, err
 }
 
-// PlanQuery returns the statement of the first stretch that an ask is answered from. The filter must name kinds: else
-// they are asked of the database.
+// PlanQuery returns the statement of the first stretch that an ask is answered
+// from. The filter must name kinds: else they are asked of the database.
 func PlanQuery(s *Store, ask store.Ask) (string, error) {
 	want, err := compile(ask.Filter)
 	if err != nil {
@@ -118,7 +118,8 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q store.Hi
 	return detail, err
 }
 
-// Work is what one page of an ask, the ranking of its search, or its count takes, in steps: the same each time.
+// Work is what one page of an ask, the ranking of its search, or its count
+// takes, in steps: the same each time.
 func Work(ctx context.Context, s *Store, ask store.Ask, count bool) (work float64, err error) {
 	want, err := compile(ask.Filter)
 	if err != nil {
@@ -164,7 +165,8 @@ func Restless(o *Options) {
 	o.Readers, o.pacing = 2, pacing{every: 20, slice: 1, grace: 1, most: 2}
 }
 
-// HoldScans takes every turn that is not kept for look-ups until release is called.
+// HoldScans takes every turn that is not kept for look-ups until release is
+// called.
 func HoldScans(s *Store) (release func()) {
 	var held []*share.Turn
 	for range s.readers.n - keptTurns(s.readers.n) {

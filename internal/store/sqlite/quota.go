@@ -17,8 +17,8 @@ const (
 	sqlAbove   = `SELECT author, events, bytes FROM author_usage WHERE ?1 > 0 AND events > ?1 OR ?2 > 0 AND bytes > ?2 ORDER BY author`
 )
 
-// usage is what authors keep here, events and history together, of those that wrote lately, and what the current transaction
-// changes of it.
+// usage is what authors keep here, events and history together, of those that
+// wrote lately, and what the current transaction changes of it.
 type usage struct {
 	authors map[author]*tally
 	changed []*tally
@@ -43,7 +43,8 @@ type counted struct {
 	amount
 }
 
-// maxUsage bounds the counters in memory; beyond it they are dropped and read anew on demand.
+// maxUsage bounds the counters in memory; beyond it they are dropped and read
+// anew on demand.
 const maxUsage = 100_000
 
 // of is the tally of an author, a new one if it is not in memory.
@@ -133,7 +134,8 @@ func (w *writer) usageBefore(r *record) (amount, error) {
 	return t.now, nil
 }
 
-// mayExceed reports whether storing the record may take its author over the quota, whatever the write frees.
+// mayExceed reports whether storing the record may take its author over the
+// quota, whatever the write frees.
 func (w *writer) mayExceed(r *record) bool {
 	q := w.s.live.Load().Quota
 	if unlimited(q) {
@@ -143,7 +145,8 @@ func (w *writer) mayExceed(r *record) bool {
 	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != ""
 }
 
-// surelyOverQuota is the refusal of a write that frees nothing, made before it changes anything; else "".
+// surelyOverQuota is the refusal of a write that frees nothing, made before it
+// changes anything; else "".
 func (w *writer) surelyOverQuota(r *record, before amount, imported bool) string {
 	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || imported {
 		return ""
@@ -151,8 +154,8 @@ func (w *writer) surelyOverQuota(r *record, before amount, imported bool) string
 	return refusal(w.s.live.Load().Quota, before, amount{before.events + 1, before.bytes + int64(len(r.json))})
 }
 
-// overQuota is the refusal when the write took its author over the quota, else "". Imports and requests to vanish are
-// always allowed.
+// overQuota is the refusal when the write took its author over the quota, else
+// "". Imports and requests to vanish are always allowed.
 func (w *writer) overQuota(r *record, before amount, imported bool) string {
 	q := w.s.live.Load().Quota
 	if unlimited(q) || imported || r.ev.Kind == kindVanish {
@@ -163,9 +166,11 @@ func (w *writer) overQuota(r *record, before amount, imported bool) string {
 
 func unlimited(q store.Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }
 
-// refusal is the answer to a write that leaves its author over the quota, "" if it may stand. One that leaves him with
-// no more than before may: a deletion that frees something, a smaller version. A default quota lets nobody cross it, and so
-// does not hold who is beyond it already: an import, a restore or an older version of this program brought him there.
+// refusal is the answer to a write that leaves its author over the quota, "" if
+// it may stand. One that leaves him with no more than before may: a deletion
+// that frees something, a smaller version. A default quota lets nobody cross
+// it, and so does not hold who is beyond it already: an import, a restore or an
+// older version of this program brought him there.
 func refusal(q store.Quota, before, after amount) string {
 	const text = "blocked: quota: this key may keep %d %s here, superseded versions included; delete some"
 	over := func(most int64, byDefault bool, was, is int64) bool {
@@ -180,7 +185,8 @@ func refusal(q store.Quota, before, after amount) string {
 	return ""
 }
 
-// above lists the authors whom a default quota does not hold because they are above it.
+// above lists the authors whom a default quota does not hold because they are
+// above it.
 func above(ctx context.Context, c *conn, q store.Quota) (out []store.Usage, err error) {
 	var events, bytes int64
 	if q.DefaultEvents {

@@ -10,8 +10,8 @@ import (
 	"engramd/internal/store"
 )
 
-// ordinary is the room in bytes that an event of ordinary size takes: 64 KiB of text, its entries in the indexes, and its
-// words in the full-text index.
+// ordinary is the room in bytes that an event of ordinary size takes: 64 KiB of
+// text, its entries in the indexes, and its words in the full-text index.
 const ordinary = 192 << 10
 
 const (
@@ -20,10 +20,11 @@ const (
 	sqlFillGone = `DELETE FROM meta WHERE key = 'ready.room'`
 )
 
-// Ready proves that the database takes events of ordinary size: by a small write that goes through the same commit as
-// events do, and by looking how much room is left. Once an event did not fit, which a quota of the file system may cause
-// that nothing tells of, it writes as much as an event of ordinary size until that fits. The error wraps ErrFull where room
-// is what is missing.
+// Ready proves that the database takes events of ordinary size: by a small
+// write that goes through the same commit as events do, and by looking how much
+// room is left. Once an event did not fit, which a quota of the file system may
+// cause that nothing tells of, it writes as much as an event of ordinary size
+// until that fits. The error wraps ErrFull where room is what is missing.
 func (s *Store) Ready(ctx context.Context) error {
 	filled := false
 	err := s.apart(ctx, func(w *writer) error {
@@ -48,8 +49,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	})
 }
 
-// roomLeft fails with ErrFull if an event of ordinary size has no room within the limit of the database's size, or on its
-// file system.
+// roomLeft fails with ErrFull if an event of ordinary size has no room within
+// the limit of the database's size, or on its file system.
 func (w *writer) roomLeft() error {
 	var n [4]int64
 	for i, pragma := range []string{"page_size", "max_page_count", "page_count", "freelist_count"} {

@@ -9,8 +9,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestRecent_Slowest: of very many reads the slowest of the last ten minutes are
-// remembered, and no more.
+// TestRecent_Slowest: of very many reads the slowest of the last ten minutes
+// are remembered, and no more.
 func TestRecent_Slowest(t *testing.T) {
 	var s Store
 	now := time.Now()

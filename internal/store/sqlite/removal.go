@@ -27,8 +27,9 @@ func counter(r *store.Removal, p shelf) map[int]int64 {
 	return [...]map[int]int64{r.Events, r.Versions, r.Quarantined}[p]
 }
 
-// CountMatching counts what RemoveMatching would remove now. It changes nothing, and works on a store that is open for
-// reading alone. Scope and filters are as of RemoveMatching.
+// CountMatching counts what RemoveMatching would remove now. It changes
+// nothing, and works on a store that is open for reading alone. Scope and
+// filters are as of RemoveMatching.
 func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
 	out := newRemoval()
 	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
@@ -44,12 +45,16 @@ func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []n
 	return out, err
 }
 
-// RemoveMatching removes what any of the filters matches: heads, regular events, superseded versions and what lies in
-// quarantine, but of kinds that must be named only what a filter names. It goes piece by piece, each a transaction of its
-// own with others' writes in between; after an error, what had been removed is gone, and is counted. What is removed may be
-// published again, but a superseded version, or one older than a removed head, does not become head (see floors.go).
+// RemoveMatching removes what any of the filters matches: heads, regular
+// events, superseded versions and what lies in quarantine, but of kinds that
+// must be named only what a filter names. It goes piece by piece, each a
+// transaction of its own with others' writes in between; after an error, what
+// had been removed is gone, and is counted. What is removed may be published
+// again, but a superseded version, or one older than a removed head, does not
+// become head (see floors.go).
 //
-// It needs the operator's scope, and filters without Search and Limit: ErrFilter.
+// It needs the operator's scope, and filters without Search and Limit:
+// ErrFilter.
 func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
 	out := newRemoval()
 	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
@@ -120,7 +125,8 @@ const (
 	sqlUnquarantineRow = `DELETE FROM quarantine WHERE num = ? AND id = ?`
 )
 
-// removeMatch removes one row, which may have been superseded since it was found, and reports where it was.
+// removeMatch removes one row, which may have been superseded since it was
+// found, and reports where it was.
 func (w *writer) removeMatch(m store.MatchedRow) (from shelf, there bool, err error) {
 	if m.Quarantined {
 		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)

@@ -13,8 +13,9 @@ import (
 	"engramd/internal/store"
 )
 
-// Restoration is a snapshot's events on their way into the store. They are staged first, beside other writers, and then
-// switched in by one transaction: readers see the old state or the new one. Use it from one goroutine.
+// Restoration is a snapshot's events on their way into the store. They are
+// staged first, beside other writers, and then switched in by one transaction:
+// readers see the old state or the new one. Use it from one goroutine.
 type Restoration struct {
 	s     *Store
 	o     store.RestoreOptions
@@ -23,8 +24,8 @@ type Restoration struct {
 	size  int
 }
 
-// restorations says what restores of one store do. Who changes what readers see sets active before, and done before active
-// is cleared.
+// restorations says what restores of one store do. Who changes what readers see
+// sets active before, and done before active is cleared.
 type restorations struct {
 	last   atomic.Int64 // number given to a Restoration
 	active atomic.Int64 // switches under way
@@ -34,7 +35,8 @@ type restorations struct {
 // stageBytes is how much JSON one transaction stages: some milliseconds.
 const stageBytes = 256 << 10
 
-// BeginRestore starts staging. End it with Switch or Drop; a process that dies leaves nothing.
+// BeginRestore starts staging. End it with Switch or Drop; a process that dies
+// leaves nothing.
 func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
 	if _, ok := lowerHex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
@@ -45,7 +47,8 @@ func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) 
 	return &Restoration{s: s, o: o, num: s.restores.last.Add(1)}, nil
 }
 
-// Add stages one event of the snapshot. It must have been checked as for Begin; an event given twice counts once.
+// Add stages one event of the snapshot. It must have been checked as for Begin;
+// an event given twice counts once.
 func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
 	rec, err := newRecord(ev, r.s.table.Load().Classify(ev))
 	if err != nil {
@@ -90,7 +93,8 @@ func (w *writer) recordOf(json []byte) (*record, error) {
 	return newRecord(ev, w.s.table.Load().Classify(ev))
 }
 
-// applyOrder is when a part is applied: what blocks others first, then versions before the heads that superseded them.
+// applyOrder is when a part is applied: what blocks others first, then versions
+// before the heads that superseded them.
 func applyOrder(p store.Part) int {
 	switch p {
 	case store.Deletions:
@@ -120,7 +124,8 @@ func (r *Restoration) Drop(ctx context.Context) error {
 
 const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN (SELECT restore, part, created_at, id FROM staged`
 
-// unstage removes some of what was staged for a restore, 0 for all, and reports whether there may be more.
+// unstage removes some of what was staged for a restore, 0 for all, and reports
+// whether there may be more.
 func (w *writer) unstage(restore int64) (more bool, err error) {
 	text, args := sqlUnstage+" LIMIT ?)", []driver.Value{int64(sweepChunk)}
 	if restore != 0 {
@@ -130,8 +135,9 @@ func (w *writer) unstage(restore int64) (more bool, err error) {
 	return n >= sweepChunk, err
 }
 
-// Switch makes what was staged the state that readers see, in one transaction, and removes it from staging. Other writers
-// wait for that transaction, about 25 µs for each event that is new here.
+// Switch makes what was staged the state that readers see, in one transaction,
+// and removes it from staging. Other writers wait for that transaction, about
+// 25 µs for each event that is new here.
 func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
 	if err := r.Flush(ctx); err != nil {
 		return store.Restored{}, err
@@ -153,7 +159,8 @@ func (w *writer) switchStaged(c store.SwitchState) (store.Restored, error) {
 
 const metaRestores = "restores"
 
-// switchState has a command executed that puts an agent's memory into another state at once.
+// switchState has a command executed that puts an agent's memory into another
+// state at once.
 func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
 	s.restores.active.Add(1)
 	defer s.restores.active.Add(-1)
@@ -183,12 +190,13 @@ func (w *writer) countRestores() error {
 	return err
 }
 
-// Restores counts the restores and rollbacks that took effect. Who reads an answer in several pages takes it before the
-// first one.
+// Restores counts the restores and rollbacks that took effect. Who reads an
+// answer in several pages takes it before the first one.
 func (s *Store) Restores() int64 { return s.restores.done.Load() }
 
-// RestoredSince reports, after a page was read, whether the page may be of a later state than before: a restore took
-// effect since Restores was called. It may be asked by everybody and tells of no event. Errors are as of Query.
+// RestoredSince reports, after a page was read, whether the page may be of a
+// later state than before: a restore took effect since Restores was called. It
+// may be asked by everybody and tells of no event. Errors are as of Query.
 func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	if s.restores.done.Load() != before {
 		return true, nil
@@ -205,8 +213,8 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	return now != before, err
 }
 
-// announce gives what a restore stored to OnCommit, after the commit and in pieces, so that a large one takes no more
-// memory than a small one.
+// announce gives what a restore stored to OnCommit, after the commit and in
+// pieces, so that a large one takes no more memory than a small one.
 func (w *writer) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed

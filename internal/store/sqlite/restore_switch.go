@@ -95,7 +95,8 @@ func (w *writer) applyImport(r *record) (store.Result, error) {
 	return w.apply(&Pending{rec: r, opts: store.PutOptions{Import: true}})
 }
 
-// applyVersion stores a superseded version as such: it never becomes head, also where nothing newer is known.
+// applyVersion stores a superseded version as such: it never becomes head, also
+// where nothing newer is known.
 func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if !hasHistory(r) {
 		return w.applyImport(r)
@@ -137,7 +138,8 @@ func (s *switching) target(kind, d driver.Value) (h head, ok bool, err error) {
 	return head{exists: true, created: row[0].(int64), id: row[1].([]byte)}, true, nil
 }
 
-// older reports whether h comes before an event with this created_at and id, which would replace it.
+// older reports whether h comes before an event with this created_at and id,
+// which would replace it.
 func (h head) older(created int64, id []byte) bool {
 	if created != h.created {
 		return created > h.created
@@ -145,7 +147,8 @@ func (h head) older(created int64, id []byte) bool {
 	return bytes.Compare(id, h.id) < 0
 }
 
-// clearHeads takes away the heads of the agent that are newer than the staged ones, or stand where none is staged.
+// clearHeads takes away the heads of the agent that are newer than the staged
+// ones, or stand where none is staged.
 func (s *switching) clearHeads() error {
 	who, err := s.w.number(author(s.agent))
 	if err != nil || who == 0 {
@@ -167,8 +170,8 @@ func (s *switching) clearHeads() error {
 	})
 }
 
-// clearVersions takes away superseded versions that are newer than the staged heads, and the staged heads themselves,
-// which become heads again.
+// clearVersions takes away superseded versions that are newer than the staged
+// heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
 	return s.w.each(sqlVersionsOf, []driver.Value{s.agent}, func(row []driver.Value) error {
 		target, ok, err := s.target(row[1], row[2])

@@ -17,8 +17,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// noScope are the exported functions and methods that need no scope, with the reason. A new one belongs here only if it
-// cannot tell anybody on the network of an event.
+// noScope are the exported functions and methods that need no scope, with the
+// reason. A new one belongs here only if it cannot tell anybody on the network
+// of an event.
 var noScope = map[string]string{
 	"ThreadsInC": "a number of threads",
 	"Open":       "opens", "Latest": "a number of the format", "SweepScratch": "files", "TempDir": "a path", "Store.Older": "a number of the format", "Lock": "a file", "PrepareDir": "a folder", "File": "a path",
@@ -58,8 +59,8 @@ var noScope = map[string]string{
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
-// Reasons for what the contract memory service reads. It asks for one pair of keys, and what its callers get of that is
-// tested there, by role.
+// Reasons for what the contract memory service reads. It asks for one pair of
+// keys, and what its callers get of that is tested there, by role.
 const (
 	agentName     = "an agent's name and key, which are public; the sealed key opens under the master key alone"
 	outboxOnly    = "for the outbox, which shows no reader anything"
@@ -67,8 +68,8 @@ const (
 	threadReader  = "its Thread says whose private entries are seen, and whether sealed ones are"
 )
 
-// TestEveryReadTakesAScope reads the package's own source: whatever is exported takes a gate.Scope, or an Ask, which holds
-// one, unless it is listed above.
+// TestEveryReadTakesAScope reads the package's own source: whatever is exported
+// takes a gate.Scope, or an Ask, which holds one, unless it is listed above.
 func TestEveryReadTakesAScope(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range sources(t) {

@@ -6,7 +6,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Space looks at the file, on a connection of its own: it answers also when all readers are busy.
+// Space looks at the file, on a connection of its own: it answers also when all
+// readers are busy.
 func (s *Store) Space(ctx context.Context) (out store.Space, err error) {
 	_, out.WAL = s.Sizes()
 	out.Max = s.live.Load().MaxBytes

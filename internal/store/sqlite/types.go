@@ -9,16 +9,19 @@ import (
 	"engramd/internal/store"
 )
 
-// Options say how a store is opened. Path and Table are required; a zero elsewhere means the default named there.
+// Options say how a store is opened. Path and Table are required; a zero
+// elsewhere means the default named there.
 type Options struct {
 	Path    string // the database file; its folder must exist
 	Readers int    // how many read at a time; default 4
-	// ReadOnly opens an existing database beside the process that writes it, for export, check and backup: no write, no
-	// migration, writes answer ErrReadOnly, LastSeq stands still. A database of an older version is ErrOlder, unless
-	// Scratch or AsIs says otherwise.
+	// ReadOnly opens an existing database beside the process that writes it,
+	// for export, check and backup: no write, no migration, writes answer
+	// ErrReadOnly, LastSeq stands still. A database of an older version is
+	// ErrOlder, unless Scratch or AsIs says otherwise.
 	ReadOnly bool
-	// Scratch is a folder in which a database of an older version is copied, to be read there once the copy is up to
-	// date. Close removes it. It needs 2.5 times the size of the database.
+	// Scratch is a folder in which a database of an older version is copied, to
+	// be read there once the copy is up to date. Close removes it. It needs 2.5
+	// times the size of the database.
 	Scratch       string
 	AsIs          bool                                 // an older version is good for Backup, and for nothing else
 	Table         *gate.Table                          // read rules: they class every event that is stored
@@ -31,8 +34,10 @@ type Options struct {
 	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
 	Log           *slog.Logger                         // default: discard
 	Observe       store.Observer                       // default: none
-	// OnCommit gets what was stored, in seq order, after the commit is durable and LastSeq moved and before anybody's
-	// Wait returns. It runs on the writer's goroutine: it must not block and must not call the store's write methods.
+	// OnCommit gets what was stored, in seq order, after the commit is durable
+	// and LastSeq moved and before anybody's Wait returns. It runs on the
+	// writer's goroutine: it must not block and must not call the store's write
+	// methods.
 	OnCommit   func([]store.Committed)
 	store.Live // what SetOptions may change later
 
@@ -60,7 +65,8 @@ type Pending struct {
 // Done is closed when the result is known.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
-// Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
+// Wait returns the result as soon as it is known. The writer always answers,
+// also when the store closes.
 func (p *Pending) Wait() store.Result {
 	<-p.done
 	return p.result

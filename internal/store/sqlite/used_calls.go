@@ -14,8 +14,8 @@ const (
 	sqlCalls    = `SELECT id, key, at FROM used_calls WHERE at >= ? ORDER BY at`
 )
 
-// UseCalls notes calls, says which were noted before, and forgets those from before a time in Unix seconds, in one
-// transaction.
+// UseCalls notes calls, says which were noted before, and forgets those from
+// before a time in Unix seconds, in one transaction.
 func (s *Store) UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error) {
 	return ask[[]bool](ctx, s, store.UseCalls{Calls: calls, Before: before})
 }
@@ -38,7 +38,8 @@ func (w *writer) useCalls(calls []store.UsedCall, before int64) (had []bool, err
 	return had, err
 }
 
-// UsedCalls gives fn the calls since a time in Unix seconds, in the order of their time.
+// UsedCalls gives fn the calls since a time in Unix seconds, in the order of
+// their time.
 func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {

@@ -13,7 +13,8 @@ import (
 	"engramd/internal/store"
 )
 
-// wanted is a filter in the database's terms: lists without repeats, hex decoded. A nil list is no condition.
+// wanted is a filter in the database's terms: lists without repeats, hex
+// decoded. A nil list is no condition.
 type wanted struct {
 	filter  nostr.Filter
 	ids     []driver.Value // []byte
@@ -103,7 +104,8 @@ func compareValues(a, b driver.Value) int {
 	return 1
 }
 
-// tagRank says how few events a tag value is expected to select: an address or a contract fewest, a topic most.
+// tagRank says how few events a tag value is expected to select: an address or
+// a contract fewest, a topic most.
 func tagRank(name string) int {
 	switch name {
 	case "d":
