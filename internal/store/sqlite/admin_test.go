@@ -78,8 +78,8 @@ func TestBannedEventsAreGone(t *testing.T) {
 		t.Error("not just the banned events are gone")
 	}
 	for _, ev := range []*nostr.Event{note, old, never} {
-		if r := put(t, s, ev, store.Deleted); r.Message != store.MsgBanned {
-			t.Errorf("a banned event: %q", r.Message)
+		if r := put(t, s, ev, store.Deleted); r.Message() != store.WhyBanned.Error() {
+			t.Errorf("a banned event: %q", r.Message())
 		}
 		restore(t, s, ev, store.Deleted)
 	}

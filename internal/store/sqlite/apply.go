@@ -8,6 +8,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/nips/kind"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -26,9 +27,9 @@ const (
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
 )
 
-// msgExpired answers an event whose NIP-40 time came between the policy's look
+// whyExpired answers an event whose NIP-40 time came between the policy's look
 // at it and the writer's.
-const msgExpired = "invalid: the event has expired"
+var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 
 // known is what the writer knows of tables without asking them: false means
 // surely empty. They are empty on most relays most of the time, and are asked
@@ -48,28 +49,28 @@ type known struct {
 func (w *writer) apply(p *Pending) (store.Result, error) {
 	r := p.rec
 	if r.expires != 0 && r.expires <= w.now {
-		return store.Result{Outcome: store.Refused, Message: msgExpired}, nil
+		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if banned, err := w.banned(r); err != nil || banned {
-		return store.Result{Outcome: store.Deleted, Message: store.MsgBanned}, err
+		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
 	request, withdrawn, before, err := w.met(r, p.opts.Import)
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
 	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
-		return store.Result{Outcome: store.Conflict, Message: store.MsgConflict}, err
+		return store.Result{Outcome: store.Conflict, Why: store.WhyConflict}, err
 	}
 	usage, err := w.usageBefore(r)
 	if err != nil {
 		return store.Result{}, err
 	}
-	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != "" {
-		return store.Result{Outcome: store.Refused, Message: refusal}, nil
+	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	refusal, err := w.lifecycle(r, p.opts)
-	if err != nil || refusal != "" {
-		return store.Result{Outcome: store.Refused, Message: refusal}, err
+	if err != nil || refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
 	if err := w.effects(r); err != nil {
 		return store.Result{}, err
@@ -86,8 +87,8 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if result.Outcome == store.Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
 		result = w.said(r)
 	}
-	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != "" {
-		return store.Result{Outcome: store.Refused, Message: refusal}, nil
+	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
 		err = w.forward(r, p.opts.Forward)
@@ -155,7 +156,7 @@ func (w *writer) place(r *record) (store.Result, error) {
 		return store.Result{}, err
 	}
 	if head.exists && head.beats(r) {
-		return store.Result{Outcome: store.Stale, Message: store.MsgStale}, w.keepLate(r)
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, w.keepLate(r)
 	}
 	if !head.exists {
 		newer, err := w.newerInHistory(r)
@@ -163,14 +164,14 @@ func (w *writer) place(r *record) (store.Result, error) {
 			return store.Result{}, err
 		}
 		if newer {
-			return store.Result{Outcome: store.Stale, Message: store.MsgStale}, w.keepLate(r)
+			return store.Result{Outcome: store.Stale, Why: store.WhyStale}, w.keepLate(r)
 		}
 		removed, err := w.belowFloor(r)
 		if err != nil {
 			return store.Result{}, err
 		}
 		if removed {
-			return store.Result{Outcome: store.Stale, Message: store.MsgRemoved}, w.keepLate(r)
+			return store.Result{Outcome: store.Stale, Why: store.WhyRemoved}, w.keepLate(r)
 		}
 		return w.insert(r)
 	}

@@ -31,8 +31,8 @@ func TestCompareAndSet(t *testing.T) {
 	want := func(ev *nostr.Event, id string, outcome store.Outcome) {
 		t.Helper()
 		r := s.Put(t.Context(), ev, base(t, id))
-		if r.Outcome != outcome || (outcome == store.Conflict) != (r.Message == store.MsgConflict) {
-			t.Errorf("%v %q, want %v", r.Outcome, r.Message, outcome)
+		if r.Outcome != outcome || (outcome == store.Conflict) != (r.Message() == store.WhyConflict.Error()) {
+			t.Errorf("%v %q, want %v", r.Outcome, r.Message(), outcome)
 		}
 	}
 	first, second, third := engram(10, "a"), engram(20, "a"), engram(30, "a")

@@ -45,26 +45,26 @@ type heldState struct {
 // lifecycle judges contract memory against its owner and the state of its pair
 // (30-nip-temp) and, for a 30091, moves that state, in the transaction that
 // stores the event: of two moves that wait together, the first wins and the
-// second is judged by what it left. The string is the refusal for the client.
+// second is judged by what it left. A refusal is for the client.
 // Imports and restores are not judged: what follows is adopted.
 //
 // The states outlive their events: deleting or expiring a 30091 does not reopen
 // a contract.
-func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal string, err error) {
+func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal *nip01.Refusal, err error) {
 	if !isContract(r.ev.Kind) {
-		return "", nil
+		return nil, nil
 	}
 	if opts.KnownOnly {
 		if known, err := w.hasPart(r); err != nil || !known {
-			return msgGuessed, err
+			return whyGuessed, err
 		}
 	}
-	if refusal, err := w.recall(r.ev); err != nil || refusal != "" {
+	if refusal, err := w.recall(r.ev); err != nil || refusal != nil {
 		return refusal, err
 	}
 	ev, err := w.masked(r.ev)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if ev != r.ev {
 		judged := *r
@@ -72,31 +72,31 @@ func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal string, er
 	}
 	o, err := w.ownership(r)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	switch {
 	case r.ev.Kind == niptemp.KindState:
 		return w.stateEvent(r, o, opts.Import)
 	case !opts.Import:
-		if refusal, err = w.checkEntry(r, o); err != nil || refusal != "" {
+		if refusal, err = w.checkEntry(r, o); err != nil || refusal != nil {
 			return refusal, err
 		}
 	}
 	if err := w.claimed(r, o, false); err != nil || o.displaced == nil {
-		return "", err
+		return nil, err
 	}
-	return "", w.settle(r.ev.Tags.GetD())
+	return nil, w.settle(r.ev.Tags.GetD())
 }
 
 // stateEvent takes a 30091: a decision of somebody who is no party, or a
 // party's move. Then decisions are looked at again: one may hold now, and one
 // by which the contract was moved holds again where its states were put in
 // order anew.
-func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal string, err error) {
+func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal *nip01.Refusal, err error) {
 	// What it says of who decides is known before it is judged, and what is
 	// agreed with it follows from where it leads.
 	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
-		return "", err
+		return nil, err
 	}
 	mine, refusal, err := w.verdict(r, imported)
 	switch {
@@ -106,29 +106,29 @@ func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal stri
 	default:
 		refusal, err = w.move(r, o)
 	}
-	if err != nil || refusal != "" {
+	if err != nil || refusal != nil {
 		return refusal, err
 	}
 	if err := w.agree(r.ev); err != nil {
-		return "", err
+		return nil, err
 	}
-	return "", w.settle(r.ev.Tags.GetD())
+	return nil, w.settle(r.ev.Tags.GetD())
 }
 
 // checkEntry refuses an entry that its author may not write now.
-func (w *writer) checkEntry(r *record, o ownership) (refusal string, err error) {
-	if refusal, err := w.checkOwner(r, o, false); err != nil || refusal != "" {
+func (w *writer) checkEntry(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+	if refusal, err := w.checkOwner(r, o, false); err != nil || refusal != nil {
 		return refusal, err
 	}
 	states, err := w.statesFor(r, false)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var first error
 	for _, s := range states {
 		err := s.base().CheckEntry(r.ev)
 		if err == nil {
-			return "", nil
+			return nil, nil
 		}
 		if first == nil {
 			first = err
@@ -146,13 +146,13 @@ func (s *heldState) base() *niptemp.State {
 }
 
 // move applies a state event to the first state in question that allows it.
-func (w *writer) move(r *record, o ownership) (refusal string, err error) {
+func (w *writer) move(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	p, err := niptemp.StepOf(r.ev)
 	if err != nil {
 		return refusalOf(err)
 	}
 	opens := p.Status == niptemp.Open
-	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != "" {
+	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != nil {
 		return refusal, err
 	}
 	if p.CreatedAt > w.now+maxAhead {
@@ -160,11 +160,11 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	states, err := w.statesFor(r, !opens)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if s := states[0]; opens && s != nil && (s.unproven || o.committed && s.Poster != p.Author) {
 		// The open that was missing, or that of the owner where somebody else's
@@ -172,10 +172,10 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 		if err := (*niptemp.State)(nil).CheckTime(p.CreatedAt, last); err != nil {
 			return refusalOf(err)
 		}
-		return "", w.adopt(r, o)
+		return nil, w.adopt(r, o)
 	}
 	if states[0] == nil && opens {
-		if refusal, err := w.checkNewID(r, o); err != nil || refusal != "" {
+		if refusal, err := w.checkNewID(r, o); err != nil || refusal != nil {
 			return refusal, err
 		}
 	}
@@ -197,44 +197,44 @@ func (w *writer) move(r *record, o ownership) (refusal string, err error) {
 
 // tooFarAhead is the refusal of a state that is dated later than maxAhead from
 // now.
-func (w *writer) tooFarAhead() string {
-	return fmt.Sprintf("invalid: created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
+func (w *writer) tooFarAhead() *nip01.Refusal {
+	return nip01.Refuse(nip01.PrefixInvalid, "created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
 		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
 }
 
-// refusalOf is the text of a refusal; other errors are failures.
-func refusalOf(err error) (string, error) {
+// refusalOf tells a refusal from other errors, which are failures.
+func refusalOf(err error) (*nip01.Refusal, error) {
 	var refusal *nip01.Refusal
 	if errors.As(err, &refusal) {
-		return refusal.Error(), nil
+		return refusal, nil
 	}
-	return "", err
+	return nil, err
 }
 
 // moved stores a move that was judged, and adopts what waited for it.
-func (w *writer) moved(r *record, p niptemp.Step, o ownership, next niptemp.State) (refusal string, err error) {
+func (w *writer) moved(r *record, p niptemp.Step, o ownership, next niptemp.State) (refusal *nip01.Refusal, err error) {
 	a, b, err := ordered(p.Author, p.To)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	k := pairKey{p.Contract, a, b}
 	end, err := w.c.number(sqlEndOfChain, k.keys()...)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := w.addStep(p, k, true, end+1); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := w.setState(k, next, false); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := w.claimed(r, o, p.Status == niptemp.Open); err != nil {
-		return "", err
+		return nil, err
 	}
 	if bytes.Equal(a, b) {
-		return "", w.tryAgain(p.Contract, a, o.after(r), false)
+		return nil, w.tryAgain(p.Contract, a, o.after(r), false)
 	}
-	return "", w.extend(k, &heldState{State: next})
+	return nil, w.extend(k, &heldState{State: next})
 }
 
 // adopt takes a state that is not judged: it may come before those that it

@@ -104,8 +104,8 @@ func TestTheVanishedLeaveNoKey(t *testing.T) {
 	}
 	defer s.Close()
 	for _, id := range ids {
-		wantRefused(t, s, dave.State(bob, 55, id, "", "open"), store.MsgTaken)
-		wantRefused(t, s, dave.Entry(bob, 55, id, "mine"), store.MsgTaken)
+		wantRefused(t, s, dave.State(bob, 55, id, "", "open"), store.WhyTaken.Error())
+		wantRefused(t, s, dave.Entry(bob, 55, id, "mine"), store.WhyTaken.Error())
 	}
 	if n := rows(t, s, "contract_states WHERE status = 'cancelled'"); n != 1 {
 		t.Errorf("%d contracts have kept their end", n)
@@ -143,7 +143,7 @@ func TestTheVanishedComeBack(t *testing.T) {
 	if tables := named(t, s, alice); tables != nil {
 		t.Errorf("her key is in %v", tables)
 	}
-	wantRefused(t, s, carol.State(alice, 11, id, "", "open"), store.MsgTaken)
+	wantRefused(t, s, carol.State(alice, 11, id, "", "open"), store.WhyTaken.Error())
 	put(t, s, alice.Entry(alice, 20, id, "back again"), store.Stored)
 	if got := means(t, s, id, alice); got != "alice nobody open" {
 		t.Errorf("it means %s", got)

@@ -68,8 +68,8 @@ func TestOrderIsArrival(t *testing.T) {
 		bob.State(alice, 3, "c", "accepted", "submitted"),
 	}
 	for _, ev := range all {
-		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() || r.Message != "" {
-			t.Fatalf("%s: %v %q", ev.Content, r.Outcome, r.Message)
+		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() || r.Message() != "" {
+			t.Fatalf("%s: %v %q", ev.Content, r.Outcome, r.Message())
 		}
 	}
 	wantOrder(t, s, theirs, all...)

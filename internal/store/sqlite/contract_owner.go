@@ -7,13 +7,14 @@ import (
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
-// msgGuessable answers the open of a contract whose id others could guess.
-const msgGuessable = "invalid: a new contract needs an id that cannot be guessed: a UUID, or 32 hex digits and more"
+// whyGuessable answers the open of a contract whose id others could guess.
+var whyGuessable = nip01.Refuse(nip01.PrefixInvalid, "a new contract needs an id that cannot be guessed: a UUID, or 32 hex digits and more")
 
-const msgGuessed = "rate-limited: " + store.GuessedText
+var whyGuessed = nip01.Refuse(nip01.PrefixRateLimited, store.GuessedText)
 
 const (
 	sqlOwner    = `SELECT owner, salt FROM contract_owners WHERE contract = ?`
@@ -85,17 +86,17 @@ func (w *writer) own(r *record, o ownership, opens bool) error {
 // checkOwner refuses what the record's author may not write under another's
 // contract id: a new contract under any, under one that commits to its owner
 // anything but what a party writes.
-func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal string, err error) {
+func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
 	switch {
 	case !o.foreign(r):
 	case opens:
-		return store.MsgTaken, nil
+		return store.WhyTaken, nil
 	case o.committed:
 		if may, err := w.mayWrite(r, o.owner); err != nil || !may {
-			return store.MsgTaken, err
+			return store.WhyTaken, err
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 // mayWrite reports whether somebody has a part in an owner's contract: he
@@ -165,14 +166,14 @@ func (w *writer) standing(r *record) (*heldState, error) {
 
 // checkNewID refuses a new contract under an id that others could guess, unless
 // the operator allows that.
-func (w *writer) checkNewID(r *record, o ownership) (refusal string, err error) {
+func (w *writer) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	contract := r.ev.Tags.GetD()
 	if !w.s.live.Load().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
-		return "", nil
+		return nil, nil
 	}
 	known, err := w.c.exists(sqlKnownContract, contract)
 	if err != nil || known {
-		return "", err
+		return nil, err
 	}
-	return msgGuessable, nil
+	return whyGuessable, nil
 }

@@ -88,9 +88,9 @@ func TestIDMeansItsOwnersContract(t *testing.T) {
 			}
 			put(t, s, saltedState(alice, alice, 0, id, "", "open", salt...), store.Stored)
 			before := means(t, s, id, dave)
-			wantRefused(t, s, carol.State(bob, 1, id, "", "open"), store.MsgTaken)   // names the worker
-			wantRefused(t, s, carol.State(carol, 1, id, "", "open"), store.MsgTaken) // an offer
-			wantRefused(t, s, carol.State(dave, 1, id, "", "open"), store.MsgTaken)  // with a sockpuppet
+			wantRefused(t, s, carol.State(bob, 1, id, "", "open"), store.WhyTaken.Error())   // names the worker
+			wantRefused(t, s, carol.State(carol, 1, id, "", "open"), store.WhyTaken.Error()) // an offer
+			wantRefused(t, s, carol.State(dave, 1, id, "", "open"), store.WhyTaken.Error())  // with a sockpuppet
 			if after := means(t, s, id, dave); after != before || after != "alice nobody open" {
 				t.Errorf("it meant %s, and means %s", before, after)
 			}
@@ -112,18 +112,18 @@ func TestOthersUnderAnID(t *testing.T) {
 	id, tag := committed(t, alice, 1)
 	put(t, s, bob.Entry(alice, -1, id, "may I?"), store.Stored) // nothing is known yet
 	put(t, s, saltedState(alice, bob, 0, id, "", "open", tag), store.Stored)
-	wantRefused(t, s, carol.Entry(alice, 1, id, "x"), store.MsgTaken)
-	wantRefused(t, s, carol.Entry(dave, 1, id, "x"), store.MsgTaken)
-	wantRefused(t, s, carol.State(alice, 1, id, "open", "accepted"), store.MsgTaken)
+	wantRefused(t, s, carol.Entry(alice, 1, id, "x"), store.WhyTaken.Error())
+	wantRefused(t, s, carol.Entry(dave, 1, id, "x"), store.WhyTaken.Error())
+	wantRefused(t, s, carol.State(alice, 1, id, "open", "accepted"), store.WhyTaken.Error())
 	put(t, s, bob.State(alice, 1, id, "open", "accepted"), store.Stored)
 	put(t, s, bob.Entry(alice, 2, id, "yes"), store.Replaced)
-	wantRefused(t, s, carol.Entry(alice, 3, id, "x"), store.MsgTaken)
+	wantRefused(t, s, carol.Entry(alice, 3, id, "x"), store.WhyTaken.Error())
 
 	offer, tag := committed(t, alice, 2)
 	put(t, s, saltedState(alice, alice, 0, offer, "", "open", tag), store.Stored)
-	wantRefused(t, s, carol.Entry(alice, 1, offer, "x"), store.MsgTaken)
+	wantRefused(t, s, carol.Entry(alice, 1, offer, "x"), store.WhyTaken.Error())
 	put(t, s, bob.State(alice, 1, offer, "open", "accepted"), store.Stored)
-	wantRefused(t, s, carol.State(alice, 2, offer, "open", "accepted"), store.MsgTaken)
+	wantRefused(t, s, carol.State(alice, 2, offer, "open", "accepted"), store.WhyTaken.Error())
 	wantWhole(t, s)
 }
 
@@ -151,7 +151,7 @@ func TestCommittedOwnerDisplaces(t *testing.T) {
 				if got := means(t, s, id, bob); got != "alice bob open" {
 					t.Errorf("to the worker it means %s", got)
 				}
-				wantRefused(t, s, carol.State(dave, 7, id, "", "open"), store.MsgTaken)
+				wantRefused(t, s, carol.State(dave, 7, id, "", "open"), store.WhyTaken.Error())
 				// His own contract is still there for its parties, by its
 				// poster.
 				p, err := s.ContractPair(t.Context(), id, bob.Pub, carol.Pub)
@@ -224,7 +224,7 @@ func TestOwnershipOutlivesEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer again.Close()
-			wantRefused(t, again, carol.State(bob, 20, "c", "", "open"), store.MsgTaken)
+			wantRefused(t, again, carol.State(bob, 20, "c", "", "open"), store.WhyTaken.Error())
 		})
 	}
 }
@@ -246,7 +246,7 @@ func TestConcurrentOpens(t *testing.T) {
 			switch {
 			case r.Outcome.OK() && winner == "":
 				winner = nameOf(posters[i].Pub)
-			case r.Outcome != store.Refused || r.Message != store.MsgTaken:
+			case r.Outcome != store.Refused || r.Message() != store.WhyTaken.Error():
 				t.Errorf("round %d: %+v", round, results)
 			}
 		}

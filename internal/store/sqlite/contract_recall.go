@@ -5,35 +5,37 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nip01"
 )
 
-const msgForgotten = "blocked: too much of this contract was forgotten when its author asked to vanish"
+var whyForgotten = nip01.Refuse(nip01.PrefixBlocked, "too much of this contract was forgotten when its author asked to vanish")
 
 // recall gives its key back to whoever writes under a contract again: he is
 // known by the event. It refuses who has so much under it that others would
 // wait.
-func (w *writer) recall(ev *nostr.Event) (refusal string, err error) {
+func (w *writer) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
 	if !w.known.vanished {
-		return "", nil
+		return nil, nil
 	}
 	key, ok := lowerHex32(ev.PubKey)
 	if !ok {
-		return "", nil
+		return nil, nil
 	}
 	contract := ev.Tags.GetD()
 	party, err := standIn(w.c, contract, key)
 	if err != nil || bytes.Equal(party, key) {
-		return "", err
+		return nil, err
 	}
 	n, err := w.renameParty(contract, party, key, maxFold)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if n >= maxFold {
-		return msgForgotten, nil
+		return whyForgotten, nil
 	}
 	_, err = w.exec(sqlRemembered, contract, party)
-	return "", err
+	return nil, err
 }
 
 // masked is a contract event with hashes for those whom it is addressed to and

@@ -15,8 +15,8 @@ import (
 // wantRefused stores an event and checks what the refusal begins with.
 func wantRefused(t *testing.T, s *sqlite.Store, ev *nostr.Event, prefix string) {
 	t.Helper()
-	if r := put(t, s, ev, store.Refused); !strings.HasPrefix(r.Message, prefix) {
-		t.Errorf("refused with %q, want %q…", r.Message, prefix)
+	if r := put(t, s, ev, store.Refused); !strings.HasPrefix(r.Message(), prefix) {
+		t.Errorf("refused with %q, want %q…", r.Message(), prefix)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestContractLifecycle(t *testing.T) {
 	wantRefused(t, s, alice.State(bob, 8, "c", "completed", "open"), "invalid:")
 	// A third key has its own pair, in which it writes, but the id is taken.
 	put(t, s, carol.Entry(alice, 8, "c", "hello"), store.Stored)
-	wantRefused(t, s, carol.State(alice, 8, "c", "", "open"), store.MsgTaken)
+	wantRefused(t, s, carol.State(alice, 8, "c", "", "open"), store.WhyTaken.Error())
 	wantWhole(t, s)
 }
 
@@ -85,7 +85,7 @@ func TestConcurrentMoves(t *testing.T) {
 		switch {
 		case r.Outcome.OK():
 			won++
-		case r.Outcome != store.Refused || !strings.HasPrefix(r.Message, "invalid: "):
+		case r.Outcome != store.Refused || !strings.HasPrefix(r.Message(), "invalid: "):
 			t.Errorf("%+v", r)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -44,18 +45,18 @@ const (
 // that a contract has expired. mine is false for all others. One that does not
 // hold is refused, also where no state is known, unless it is imported: then it
 // is kept, and tried again with every state of its contract (settle).
-func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, err error) {
+func (w *writer) verdict(r *record, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
 		if err != nil || said.Status != niptemp.Expired || imported {
-			return false, "", nil // a move, or no state by today's rules
+			return false, nil, nil // a move, or no state by today's rules
 		}
-		return true, msgNotExpirer, nil
+		return true, whyNotExpirer, nil
 	}
 	if !imported {
 		refusal, err := w.judgeDecision(r, d)
-		if err != nil || refusal != "" {
+		if err != nil || refusal != nil {
 			return true, refusal, err
 		}
 	}
@@ -63,13 +64,13 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 		// Older relays let parties say that an offer has expired.
 		known, err := w.state(r, d.Author, d.Poster)
 		if err != nil || known != nil {
-			return false, "", err
+			return false, nil, err
 		}
 	}
-	return true, "", w.keepVerdict(d, r.ev, imported)
+	return true, nil, w.keepVerdict(d, r.ev, imported)
 }
 
-const msgNotExpirer = "invalid: only the expirer that the contract names says that it has expired"
+var whyNotExpirer = nip01.Refuse(nip01.PrefixInvalid, "only the expirer that the contract names says that it has expired")
 
 // keepVerdict remembers a decision, for settle.
 func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {
@@ -108,15 +109,15 @@ func (w *writer) settle(contract string) error {
 	})
 }
 
-// judgeDecision is the refusal of a decision that holds for no state, "" if it
+// judgeDecision is the refusal of a decision that holds for no state, nil if it
 // holds for one.
-func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
+func (w *writer) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, error) {
 	if d.CreatedAt > w.now+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(d.Contract, r.pubkey)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := (*niptemp.State)(nil).CheckTime(d.CreatedAt, last); err != nil {
 		return refusalOf(err)
@@ -126,9 +127,9 @@ func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
 		return refusalOf(err)
 	}
 	if len(next) == 0 {
-		return msgNotExpirer, nil
+		return whyNotExpirer, nil
 	}
-	return "", nil
+	return nil, nil
 }
 
 // carry moves the states for which a decision holds, if there are any, and

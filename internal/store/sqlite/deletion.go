@@ -42,13 +42,13 @@ func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, 
 	if err != nil {
 		return nil, false, res, err
 	}
-	deleted := store.Result{Outcome: store.Deleted, Message: store.MsgDeleted}
+	deleted := store.Result{Outcome: store.Deleted, Why: store.WhyDeleted}
 	withdrawn = gone && isContract(r.ev.Kind)
 	if withdrawn && !imported {
 		return nil, false, deleted, nil // it may be here, but not for who asks for it
 	}
 	if have, err := w.have(r); err != nil || have {
-		return nil, false, store.Result{Outcome: store.Duplicate, Message: store.MsgDuplicate}, err
+		return nil, false, store.Result{Outcome: store.Duplicate, Why: store.WhyDuplicate}, err
 	}
 	if w.known.vanished {
 		if vanished, err := w.hasVanished(r); err != nil || vanished {

@@ -26,8 +26,8 @@ func TestDeletionByID(t *testing.T) {
 	if !isHead(t, s, req) {
 		t.Error("the request is not stored")
 	}
-	if r := put(t, s, note, store.Deleted); r.Message != store.MsgDeleted {
-		t.Errorf("message %q", r.Message)
+	if r := put(t, s, note, store.Deleted); r.Message() != store.WhyDeleted.Error() {
+		t.Errorf("message %q", r.Message())
 	}
 	restore(t, s, note, store.Deleted)
 	wantWhole(t, s)

@@ -82,8 +82,8 @@ func TestAnExpiredHeadDoesNotBlock(t *testing.T) {
 func TestAnEventThatExpiredOnItsWayIsRefused(t *testing.T) {
 	s := storetest.MustOpen(t)
 	r := put(t, s, alice.Note(-10, "x", expires(0)), store.Refused)
-	if r.Message != "invalid: the event has expired" {
-		t.Errorf("message %q", r.Message)
+	if r.Message() != "invalid: the event has expired" {
+		t.Errorf("message %q", r.Message())
 	}
 }
 

@@ -30,7 +30,7 @@ func TestFullDatabase(t *testing.T) {
 		}
 		kept = append(kept, ev)
 	}
-	if r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrFull) || r.Message != "" {
+	if r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrFull) || r.Message() != "" {
 		t.Fatalf("when full: %+v", r)
 	}
 	if seen.failed == 0 || seen.noRoom != 1 {

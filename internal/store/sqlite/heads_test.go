@@ -119,8 +119,8 @@ func TestLateContractEntriesAreKept(t *testing.T) {
 	put(t, s, alice.Entry(bob, 10, "c", "third"), store.Stored)
 	for at, text := range map[int64]string{1: "first", 5: "second"} {
 		late := alice.Entry(bob, at, "c", text)
-		if r := put(t, s, late, store.Stored); r.Message != "" || r.Seq == 0 {
-			t.Errorf("the answer to a late entry is %q, seq %d", r.Message, r.Seq)
+		if r := put(t, s, late, store.Stored); r.Message() != "" || r.Seq == 0 {
+			t.Errorf("the answer to a late entry is %q, seq %d", r.Message(), r.Seq)
 		}
 		put(t, s, late, store.Duplicate)
 		if !isHistory(t, s, late) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 const (
@@ -142,47 +143,47 @@ func (w *writer) mayExceed(r *record) bool {
 		return false
 	}
 	before, err := w.usageBefore(r)
-	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != ""
+	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != nil
 }
 
 // surelyOverQuota is the refusal of a write that frees nothing, made before it
-// changes anything; else "".
-func (w *writer) surelyOverQuota(r *record, before amount, imported bool) string {
+// changes anything; else nil.
+func (w *writer) surelyOverQuota(r *record, before amount, imported bool) *nip01.Refusal {
 	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || imported {
-		return ""
+		return nil
 	}
 	return refusal(w.s.live.Load().Quota, before, amount{before.events + 1, before.bytes + int64(len(r.json))})
 }
 
 // overQuota is the refusal when the write took its author over the quota, else
-// "". Imports and requests to vanish are always allowed.
-func (w *writer) overQuota(r *record, before amount, imported bool) string {
+// nil. Imports and requests to vanish are always allowed.
+func (w *writer) overQuota(r *record, before amount, imported bool) *nip01.Refusal {
 	q := w.s.live.Load().Quota
 	if unlimited(q) || imported || r.ev.Kind == kindVanish {
-		return ""
+		return nil
 	}
 	return refusal(q, before, w.usage.of(author(r.pubkey)).now) // known since before
 }
 
 func unlimited(q store.Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }
 
-// refusal is the answer to a write that leaves its author over the quota, "" if
+// refusal is the answer to a write that leaves its author over the quota, nil if
 // it may stand. One that leaves him with no more than before may: a deletion
 // that frees something, a smaller version. A default quota lets nobody cross
 // it, and so does not hold who is beyond it already: an import, a restore or an
 // older version of this program brought him there.
-func refusal(q store.Quota, before, after amount) string {
-	const text = "blocked: quota: this key may keep %d %s here, superseded versions included; delete some"
+func refusal(q store.Quota, before, after amount) *nip01.Refusal {
+	const text = "quota: this key may keep %d %s here, superseded versions included; delete some"
 	over := func(most int64, byDefault bool, was, is int64) bool {
 		return most > 0 && is > most && is > was && !(byDefault && was > most)
 	}
 	switch {
 	case over(q.Events, q.DefaultEvents, before.events, after.events):
-		return fmt.Sprintf(text, q.Events, "events")
+		return nip01.Refuse(nip01.PrefixBlocked, text, q.Events, "events")
 	case over(q.Bytes, q.DefaultBytes, before.bytes, after.bytes):
-		return fmt.Sprintf(text, q.Bytes, "bytes")
+		return nip01.Refuse(nip01.PrefixBlocked, text, q.Bytes, "bytes")
 	}
-	return ""
+	return nil
 }
 
 // above lists the authors whom a default quota does not hold because they are

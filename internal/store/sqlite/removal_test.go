@@ -163,8 +163,8 @@ func TestRemovedVersionsDoNotReturn(t *testing.T) {
 	remove(t, s, `{"kinds":[30174],"ids":["`+oldest.ID+`"]}`)
 	for _, again := range []bool{false, true} {
 		for _, ev := range []*nostr.Event{oldest, old, late, at(0), at(9), first} {
-			if r := put(t, s, ev, store.Stale); r.Message != store.MsgRemoved {
-				t.Errorf("at %d: %q", ev.CreatedAt, r.Message)
+			if r := put(t, s, ev, store.Stale); r.Message() != store.WhyRemoved.Error() {
+				t.Errorf("at %d: %q", ev.CreatedAt, r.Message())
 			}
 			restore(t, s, ev, store.Stale)
 		}

@@ -102,7 +102,7 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 		return w.applyImport(r)
 	}
 	if r.expires != 0 && r.expires <= w.now {
-		return store.Result{Outcome: store.Refused, Message: msgExpired}, nil
+		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if banned, err := w.banned(r); err != nil || banned {
 		return store.Result{Outcome: store.Deleted}, err

@@ -39,8 +39,8 @@ func TestVanishRemovesEverythingUpToItsTime(t *testing.T) {
 		t.Error("want the gift wrap up to the request's time gone, and nothing else of others")
 	}
 	for _, ev := range []*nostr.Event{note, engram, deletion, wrap, alice.Vanish(10), alice.Note(100, "same second")} {
-		if r := put(t, s, ev, store.Deleted); r.Message != store.MsgDeleted {
-			t.Errorf("message %q", r.Message)
+		if r := put(t, s, ev, store.Deleted); r.Message() != store.WhyDeleted.Error() {
+			t.Errorf("message %q", r.Message())
 		}
 		restore(t, s, ev, store.Deleted)
 	}

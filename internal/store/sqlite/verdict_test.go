@@ -122,8 +122,8 @@ func TestVerdictIsCommitted(t *testing.T) {
 	}
 	release()
 	for _, p := range pending {
-		if r := p.Wait(); r.Outcome != store.Stored || r.Message != "" {
-			t.Errorf("%v %q", r.Outcome, r.Message)
+		if r := p.Wait(); r.Outcome != store.Stored || r.Message() != "" {
+			t.Errorf("%v %q", r.Outcome, r.Message())
 		}
 	}
 	mu.Lock()

@@ -140,7 +140,7 @@ func TestFailedCommitFailsAll(t *testing.T) {
 	}
 	release()
 	for _, p := range pending {
-		if r := p.Wait(); r.Outcome != store.Failed || r.Err == nil || r.Message != "" {
+		if r := p.Wait(); r.Outcome != store.Failed || r.Err == nil || r.Message() != "" {
 			t.Errorf("%+v", r)
 		}
 	}
