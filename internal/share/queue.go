@@ -23,7 +23,7 @@ type lane[T any] struct {
 	key     laneKey
 	clock   float64 // what it has had, from the floor on that it began at
 	had     float64 // of that, since it is remembered
-	floor   float64 // what those below have had on average: nobody begins with less
+	floor   float64 // what one below begins with at least: about what the last one served had had
 	arrived uint64  // order among lanes that are level
 	last    uint64  // given to one below
 	at      int     // in the ready lanes above, -1 when it is not among them
@@ -86,8 +86,10 @@ func (q *Queue[T]) enter(who Who, cost, charged float64) (to path[T]) {
 		case next == nil:
 			next = q.add(at, key)
 		case charged > 0:
-			back := min(charged, next.had) // it was not below the floor then
-			next.clock, next.had = next.clock-back, next.had-back
+			if back := min(charged, next.had); back > 0 {
+				next.clock, next.had = next.clock-back, next.had-back
+				at.floor = min(at.floor, next.clock) // as it was before
+			}
 		case next.n == 0:
 			next.clock = max(next.clock, at.floor)
 		}
@@ -216,10 +218,15 @@ func (q *Queue[T]) add(above *lane[T], key laneKey) *lane[T] {
 	return l
 }
 
+// rising is how many times its own cost a large item waits at most for small ones
+// of lanes that nobody knew: each of them raises the floor at which the next one
+// begins by this part of its cost.
+const rising = 64
+
 // served charges a lane of which an item was taken. One that has nothing left is
 // kept while others wait beside it, because it is ahead of them.
 func (q *Queue[T]) served(above, l *lane[T], cost float64) {
-	above.floor = max(above.floor+cost/float64(len(above.ready)), l.clock)
+	above.floor = max(above.floor+cost/rising, l.clock)
 	l.clock, l.had = l.clock+cost, l.had+cost
 	l.n--
 	l.cost -= cost
