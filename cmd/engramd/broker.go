@@ -34,7 +34,8 @@ func brokerOptions(cfg *config.Config) events.Options {
 	return events.Options{URL: cfg.Events.NATS, Credentials: cfg.Events.Credentials, Prefix: cfg.Events.Prefix}
 }
 
-// brokerCompiles finds mistakes in the configuration; that a broker cannot be reached is none.
+// brokerCompiles finds mistakes in the configuration. An unreachable broker is
+// not one.
 func brokerCompiles(cfg *config.Config) error {
 	o := brokerOptions(cfg)
 	if o.URL == "" {

@@ -66,8 +66,8 @@ func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logg
 	}))
 }
 
-// What clients can make the daemon log, at level debug and in the access log:
-// some 100 KB a second at most.
+// Lines that clients can make the daemon log, at level debug and in the access
+// log: some 100 KB a second at most.
 const (
 	linesPerSecond = 500
 	linesAtOnce    = 5000

@@ -11,7 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Snapshots carries out the snapshot methods. What is asked has been checked
+// Snapshots carries out the snapshot methods. The parameters have been checked
 // (see SnapshotParams): an id is an id and never a path. Recipients and
 // identities of encryption come from the configuration only. A result is any
 // value that encodes to JSON; an error may be an Error of this package, or wrap

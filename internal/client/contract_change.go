@@ -274,8 +274,8 @@ func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 }
 
 // label returns what this key calls itself in events of a contract: the name
-// that the API knows it by, else the key. What the other party calls it is not
-// it.
+// that the API knows it by, else the key. The other party's name for it is not
+// used.
 func (cs *Contracts) label(t Thread) string {
 	if t.API {
 		return t.Contract.agentID(cs.PubKey())

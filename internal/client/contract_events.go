@@ -60,8 +60,9 @@ func content(body any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// members is the content of an event by exact names, as package niptemp reads it:
-// encoding/json would take "Content" for "content". What is no object has none.
+// members is the content of an event by exact names, as package niptemp reads
+// it: encoding/json would take "Content" for "content". Content that is no JSON
+// object has no members.
 type members map[string]jsontext.Value
 
 func membersOf(content string) members {

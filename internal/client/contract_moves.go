@@ -12,8 +12,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// wireMove is a move as the API has it. What it says besides is in the event; one
-// without an event is the relay's decision, which the contract tells too.
+// wireMove is a move as the API has it. The event says the rest. A move without
+// an event is the relay's decision, which the contract says too.
 type wireMove struct {
 	N          int64           `json:"n"`
 	ReceivedAt moment          `json:"received_at"`

@@ -49,7 +49,7 @@ type wireWithdrawal struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// withdrawal returns what it says. A request that is not right is none, and the
+// withdrawal returns what it says. An invalid request is ignored, and the
 // relay's word stays.
 func (w *wireWithdrawal) withdrawal() *Withdrawal {
 	if w == nil {
@@ -83,8 +83,9 @@ type wireOrder struct {
 	} `json:"gaps"`
 }
 
-// order asks the relay that keeps the contract in which order everything arrived. Who may not know, and a relay that does not
-// tell, is no failure; a false order is.
+// order asks the relay that keeps the contract in which order everything
+// arrived. A caller who may not know and a relay that does not tell are no
+// failures; a false order is.
 func (g *gathering) order(ctx context.Context, c Contract) *ThreadOrder {
 	if c.Home == "" || !c.party(g.c.id.PubKey()) && c.Arbitrator.PubKey != g.c.id.PubKey() {
 		return nil

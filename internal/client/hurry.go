@@ -93,7 +93,8 @@ func (r *race) finish(t target, err error) {
 	if !r.answered {
 		return
 	}
-	// Who has much to send takes long: the others' time is a measure of it.
+	// A relay that has much to send takes long, and the others' time is a measure
+	// of that.
 	took := time.Since(r.start)
 	for _, w := range r.waiting {
 		if w.timer != nil {

@@ -25,8 +25,8 @@ const maxAttempts = 3
 // is an ErrAuth: what it left out because of that is not known.
 func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
 	if !isPublic(f) && c.authPending() {
-		// What it answers before it has judged us would have to be asked again.
-		// Whether it accepts us is looked at below.
+		// An answer from before it has judged us would have to be asked for again.
+		// The code below looks whether it accepts us.
 		_, _ = c.authSettled(ctx)
 	}
 	for attempt := 1; ; attempt++ {

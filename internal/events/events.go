@@ -2,9 +2,9 @@
 // to, that an agent wrote. It is for the operator: off by default, best effort,
 // and never in anybody's way. docs/events.md has the subjects and the payloads.
 //
-// What is to be told goes into a bounded queue; a full queue drops it. A goroutine
-// of its own connects, sends and connects again. No call waits for the broker, and
-// none fails.
+// Every message goes into a bounded queue; a full queue drops it. A goroutine
+// of its own connects, sends and connects again. No call waits for the broker,
+// and none fails.
 package events
 
 import (

@@ -26,7 +26,7 @@ func TryLock(f *os.File) error {
 }
 
 // RemoveLocked gives the lock in a folder free and removes that: what is open
-// cannot be removed. Who sweeps it in between does the same.
+// cannot be removed. A sweep in between does the same.
 func RemoveLocked(dir string, lock *os.File) error {
 	return errors.Join(lock.Close(), os.RemoveAll(dir))
 }

@@ -8,16 +8,16 @@
 //
 // # Failure
 //
-// What goes wrong in the memory or on the way to it is a tool result with
-// isError and a Failure in it: a code, what happened, and what to do next. Only
-// what is no call at all is a protocol error. A failure never reads as absence:
-// an agent that is told "nothing there" writes over what is merely out of reach.
+// A failure in the memory or on the way to it is a tool result with isError and
+// a Failure in it: a code, what happened, and what to do next. Only what is no
+// call at all is a protocol error. A failure never reads as absence: an agent
+// that is told "nothing there" writes over what is merely out of reach.
 //
 // # Trust
 //
-// A remembered text may hold anything, also words that somebody planted. It goes
-// out as a JSON string, and descriptions say that it is data. What relays say is
-// quoted and cut.
+// A remembered text may hold anything, also words that somebody planted. It
+// goes out as a JSON string, and descriptions say that it is data. Relays'
+// words are quoted and cut.
 //
 // # Bounds
 //

@@ -69,9 +69,9 @@ func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Ch
 	}
 }
 
-// NotStored gives an author back what an event was charged to him that the relay
-// did not store: anybody may send his events once more, and must not use up what
-// he may write. Who sent it has paid.
+// NotStored gives an author back what an event was charged to him that the
+// relay did not store: anybody may send his events once more, and must not use
+// up what he may write. The sender has paid.
 func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
 	if p.isOwn(ev) {
 		return // it was charged nothing

@@ -35,11 +35,11 @@ type Versions struct {
 }
 
 // History authorizes a question for superseded versions. They are for parties
-// only, and for the arbitrator of a contract that is asked for by its d: neither an
-// id nor the name of a contract is a key, and no option makes them public. Who has proved nothing is refused, a
-// RejectFilter hook may refuse (*nip01.Refusal), and a stranger finds nothing,
-// whether or not there is anything. A limit over the relay's maximum is cut
-// down to it.
+// only, and for the arbitrator of a contract that is asked for by its d:
+// neither an id nor the name of a contract is a key, and no option makes them
+// public. A reader who has proved nothing is refused, a RejectFilter hook may
+// refuse (*nip01.Refusal), and a stranger finds nothing, whether or not there
+// is anything. A limit over the relay's maximum is cut down to it.
 func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) {
 	reader, table := ReaderFrom(ctx), r.table.Load()
 	surface, rule := gate.SurfaceHistory.String(), table.RuleOf(q.Kind).String()

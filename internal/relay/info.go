@@ -33,8 +33,9 @@ func (r *Relay) Self() string { return r.self() }
 func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }
 
 // SupportedNIPs lists what this relay does, and nothing else. NIP-04 and NIP-59
-// are listed for what they ask of relays: to show direct messages and gift wraps
-// to their parties alone. What a relay only stores, like the lists of NIP-65, is not.
+// are listed for what they ask of relays: to show direct messages and gift
+// wraps to their parties alone. NIPs whose events a relay only stores, like the
+// lists of NIP-65, are not listed.
 func (r *Relay) SupportedNIPs() []any {
 	nips := []any{1, 4, 9, 11, 40, 42, 45}
 	if r.store != nil && r.store.SearchEnabled() {

@@ -130,8 +130,8 @@ func (s *scanner) hexGroup(at, size int) bool {
 // tokens have 24 characters.
 const minEncoded = 32
 
-// encoded finds a secret in text that is written in base64. What is no text inside
-// (images, keys, ciphertext) tells nothing.
+// encoded finds a secret in text that is written in base64. Anything that is no
+// text inside (images, keys, ciphertext) tells nothing.
 func (s *scanner) encoded(at int) (Finding, bool) {
 	if s.inside || at > 0 && base64Char(s.text[at-1]) {
 		return Finding{}, false

@@ -13,10 +13,10 @@ import (
 	"engramd/nips/nip01"
 )
 
-// effects executes one connection's messages in the order they came, and its
-// answers go into the outbox in that order, and are sent before it waits for the
-// next message or commit. It runs while the inbox has something. It owns the connection's
-// identity and its subscriptions.
+// effects executes one connection's messages in the order they came. Its
+// answers go into the outbox in that order, and are sent before it waits for
+// the next message or commit. It runs while the inbox has something. It owns
+// the connection's identity and its subscriptions.
 type effects struct {
 	c        *conn
 	ctx      context.Context // carries who is asking

@@ -12,8 +12,8 @@ import (
 // several events to one client then go out in one system call.
 const eventsTogether = 32
 
-// Work that is done at once by who delivers, in comparisons: for one connection,
-// and for all. What is more is done by others in fair turns (feed.go).
+// Delivery itself makes at most so many comparisons: for one connection, and
+// for all of them. Other goroutines make the rest in fair turns (feed.go).
 const (
 	comparisonsEach = 1 << 11
 	comparisonsAll  = 1 << 17

@@ -128,7 +128,7 @@ var attempts = sync.Pool{New: func() any {
 }}
 
 // do writes to a socket, which the runtime has made non-blocking. It always
-// says that it is done, so that nobody waits until the socket takes more.
+// returns true, so that nobody waits until the socket takes more.
 func (a *attempt) do(fd uintptr) (done bool) {
 	for {
 		n, err := syscall.Write(int(fd), a.p)

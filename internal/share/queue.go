@@ -8,8 +8,9 @@ import (
 // Queue holds what waits for one server and gives it out fairly: the next item
 // is of the share that has had least, within it of the part, and then of the
 // connection that has had least; the items of one connection come in their
-// order. What was had is the items' cost (start-time fair queueing, as Turns).
-// It is not safe for concurrent use; the zero Queue is empty.
+// order. The cost of its items measures what each has had (start-time fair
+// queueing, as Turns). It is not safe for concurrent use; the zero Queue is
+// empty.
 type Queue[T any] struct {
 	root lane[T]
 	free []*lane[T] // for use again

@@ -7,7 +7,7 @@ import (
 
 // Seats are places for those who compute: as long as there are enough, sitting
 // down costs next to nothing, and when there are not, the next one goes by fair
-// turns. What a seat was used is counted in time. Nobody may wait for anything
+// turns. The use of a seat is counted in time. Nobody may wait for anything
 // while sitting. Seats are safe for concurrent use.
 type Seats struct {
 	mu   sync.Mutex

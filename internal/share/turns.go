@@ -62,8 +62,9 @@ func (t *Turns) Bound(most int, grace float64) *Turns {
 	return t
 }
 
-// Forgive remembers of who comes back after a pause no more than this of what he
-// had beyond his part. Call it before the first Take.
+// Forgive bounds what is remembered of a holder who comes back after a pause:
+// no more than this of what it had beyond its part. Call it before the first
+// Take.
 func (t *Turns) Forgive(units float64) *Turns {
 	t.tree.debt = units
 	return t
@@ -145,8 +146,8 @@ func (turn *Turn) Contended() bool {
 }
 
 // Yield gives others their turn if it is theirs and waits for the next one of
-// its own. What goes on after it is not quick. The error is that of ctx, or
-// ErrEnded; then there is no place any more, and only Done is left to call.
+// its own. The work after it does not count as quick. The error is that of ctx,
+// or ErrEnded; then there is no place any more, and only Done is left to call.
 func (turn *Turn) Yield(ctx context.Context) error {
 	t := turn.turns
 	t.mu.Lock()

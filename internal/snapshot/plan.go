@@ -28,8 +28,8 @@ const (
 // Op is what a restore does at one address.
 type Op string
 
-// What a restore does. Addresses at which nothing is to be done are not in a
-// plan, but for Keep.
+// A restore does one of these at an address. Addresses at which nothing is to
+// be done are not in a plan, but for Keep.
 const (
 	// Keep leaves what is there although the bundle has something else; the
 	// reason says why.

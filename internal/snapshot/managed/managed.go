@@ -142,7 +142,8 @@ func (m Snapshots) Create(ctx context.Context, p admin.SnapshotParams) (any, err
 	}{q.Managed}, nil
 }
 
-// Verify says whether every check is passed. That one failed is a result.
+// Verify reports whether every check passed. A failed check is a result, not an
+// error.
 func (m Snapshots) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)

@@ -131,8 +131,9 @@ func (t *taking) anyHistory() bool {
 	return slices.ContainsFunc(t.order, func(url string) bool { return !errors.Is(t.relays[url].Err, client.ErrNoHistory) })
 }
 
-// rewound are list and history as they were at an instant, by created_at: of each address
-// that is listed the newest version of then. What was deleted since is gone.
+// rewound are list and history as they were at an instant, by created_at: of
+// each address that is listed the newest version of then. Versions that were
+// deleted since are gone.
 func rewound(list map[string]*nostr.Event, past []*nostr.Event, at int64) (map[string]*nostr.Event, []*nostr.Event, int) {
 	then, heads, now := map[string]*nostr.Event{}, map[string]*nostr.Event{}, map[string]int{}
 	var before []*nostr.Event

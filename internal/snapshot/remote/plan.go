@@ -20,7 +20,7 @@ const kindEngram = nipae.Kind
 type Plan struct {
 	Actions []snapshot.Action
 	// Unread counts engrams, there or in the bundle, that the key does not read.
-	// What is at the address of one in the bundle is left alone. One that is there is
+	// The plan leaves the address of one in the bundle alone. One that is there is
 	// superseded if the bundle has something at its address, and else left alone.
 	Unread int
 	// Untold counts engrams that are there and left alone because the bundle does not
@@ -45,8 +45,8 @@ func tells(m *bundle.Manifest, ev *nostr.Event) bool {
 	return m.Consistency != bundle.PartialListing && (!m.OneOwners() || slices.Contains(m.Owners, ownerOf(ev)))
 }
 
-// NewPlan compares what is there with a bundle. What the bundle does not tell of is
-// left alone.
+// NewPlan compares the present memory with a bundle. It leaves addresses alone
+// of which the bundle says nothing.
 func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Keys) (Plan, error) {
 	then, err := snapshot.ReadHeads(ctx, b, now.Agent, keys)
 	if err != nil {
