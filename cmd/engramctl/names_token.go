@@ -76,9 +76,9 @@ func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	return a.print("%s  %s\n", agentID, file)
 }
 
-// toPrivate runs do with a new file that only its user can read: made first, because
-// what cannot be written down would be lost, with room for what comes, and removed if
-// nothing came.
+// toPrivate runs do with a new file that only its user can read: made first,
+// because what cannot be written down would be lost, with room for what comes,
+// and removed if nothing came.
 func (a *app) toPrivate(file string, do func(f *privateFile) error) error {
 	path := a.path(file)
 	opened, err := newPrivate(path)

@@ -17,8 +17,8 @@ const (
 	orderDrop       = "drop"
 )
 
-// restoreOrder is a restore as the daemon is asked for it. Paths are absolute. It
-// holds no key: the daemon reads the identity file itself.
+// restoreOrder is a restore as the daemon is asked for it. Paths are absolute.
+// It holds no key: the daemon reads the identity file itself.
 type restoreOrder struct {
 	Tenant   string        `json:"tenant"`
 	Agent    string        `json:"agent"`

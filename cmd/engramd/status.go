@@ -12,8 +12,8 @@ import (
 	"engramd/internal/status"
 )
 
-// statusCommand is `engramd status`: who is connected to the running daemon, what
-// is slow in it, and how full it is.
+// statusCommand is `engramd status`: who is connected to the running daemon,
+// what is slow in it, and how full it is.
 type statusCommand struct {
 	*Main
 	cfg  *config.Config

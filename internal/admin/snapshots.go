@@ -33,8 +33,8 @@ type Snapshots interface {
 	// Pin exempts one snapshot from retention, or, with Unpin, no longer.
 	Pin(ctx context.Context, p SnapshotParams) (result any, err error)
 	Unpin(ctx context.Context, p SnapshotParams) (result any, err error)
-	// Delete deletes one snapshot, never the last verified one, and a pinned one only with
-	// Force.
+	// Delete deletes one snapshot, never the last verified one, and a pinned one
+	// only with Force.
 	Delete(ctx context.Context, p SnapshotParams) (result any, err error)
 }
 

@@ -16,9 +16,9 @@ import (
 const maxAttempts = 3
 
 // request sends a REQ and calls take with each event that answers it, up to
-// EOSE, which it returns. It answers AUTH on demand: a refusal that asks for it,
-// and an answer given before our AUTH was judged, count for nothing, and the
-// REQ is sent again. So take may be given the same events again.
+// EOSE, which it returns. It answers AUTH on demand: a refusal that asks for
+// it, and an answer given before our AUTH was judged, count for nothing, and
+// the REQ is sent again. So take may be given the same events again.
 //
 // An error of take ends the request and is returned. A CLOSED is a
 // *RefusalError. An AUTH that is refused by a relay that answers all the same

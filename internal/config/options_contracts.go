@@ -20,7 +20,8 @@ func (c *Config) contractOptions() []*Option {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// keyPlace takes the place of a secret key, and never the key itself: flags and configuration files are seen by others.
+// keyPlace takes the place of a secret key, and never the key itself: flags and
+// configuration files are seen by others.
 func keyPlace(words string) elem[string] {
 	e := text(func(s string) error {
 		name, env := strings.CutPrefix(s, "env:")

@@ -39,8 +39,8 @@ type Observer interface {
 	BrokerFailed() // an attempt to connect, or a connection, failed
 }
 
-// Errors of New. They are mistakes of the operator; that a broker cannot be reached
-// is none.
+// Errors of New. They are mistakes of the operator; that a broker cannot be
+// reached is none.
 var (
 	ErrURL         = errors.New("want nats://HOST:PORT or tls://HOST:PORT, without user and password (they go into events.credentials)")
 	ErrPrefix      = errors.New("want words of letters, digits, _ and - with points between them")
@@ -98,7 +98,8 @@ func (nobody) BrokerMessage(string, bool) {}
 func (nobody) BrokerConnected(bool)       {}
 func (nobody) BrokerFailed()              {}
 
-// readable reports whether the credentials file is there, and whether it holds a JWT.
+// readable reports whether the credentials file is there, and whether it holds
+// a JWT.
 func readable(path string) (jwt bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -22,8 +22,8 @@ func RefuseNobody() *Refusal {
 
 // Refusal is the answer to a filter that the first check does not let through.
 // It is made of the filter and the reader alone and says nothing about what is
-// stored: "auth-required" or "restricted", and what would work. For clients it is
-// a nip01.Refusal like any other; the rule is for metrics.
+// stored: "auth-required" or "restricted", and what would work. For clients it
+// is a nip01.Refusal like any other; the rule is for metrics.
 type Refusal struct {
 	nip01.Refusal
 	Rule string // metric label: a Class's String, or RuleWildcard

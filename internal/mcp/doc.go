@@ -2,9 +2,9 @@
 // an agent which speaks MCP remembers without knowing Nostr.
 //
 // A Server has tools (list, read, search, history; write, append, delete and
-// restore for the agent itself), the core profile as a resource and as a prompt,
-// and each memory as a resource. It knows MCP and internal/client only: what a
-// head is, and what failed, is decided there.
+// restore for the agent itself), the core profile as a resource and as a
+// prompt, and each memory as a resource. It knows MCP and internal/client only:
+// what a head is, and what failed, is decided there.
 //
 // # Failure
 //
@@ -21,8 +21,9 @@
 //
 // # Bounds
 //
-// Calls in progress, waiting calls, their time, frames, texts, lists, words of a
-// query and snippets are bounded. Writes to one slug come one after the other. A
-// write that has begun is finished, also if the caller is gone, so that nobody
-// has to guess whether it was; it ends early only when the process does.
+// Calls in progress, waiting calls, their time, frames, texts, lists, words of
+// a query and snippets are bounded. Writes to one slug come one after the
+// other. A write that has begun is finished, also if the caller is gone, so
+// that nobody has to guess whether it was; it ends early only when the process
+// does.
 package mcp

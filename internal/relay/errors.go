@@ -8,8 +8,8 @@ import (
 	"engramd/nips/nip01"
 )
 
-// ErrRestored says that the operator restored a snapshot while an answer was read:
-// the rest of it would be of another state.
+// ErrRestored says that the operator restored a snapshot while an answer was
+// read: the rest of it would be of another state.
 var ErrRestored = errors.New("the memory was restored meanwhile")
 
 // RefusalOf is what a client is told about an error: a refusal as it is, of a

@@ -12,8 +12,8 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Answer is the relay's word on one event: what OK says (NIP-01), and the outcome
-// as metrics name it.
+// Answer is the relay's word on one event: what OK says (NIP-01), and the
+// outcome as metrics name it.
 type Answer struct {
 	OK bool
 	// Why is the reason if it is not OK; "duplicate" also where it is. Nil says

@@ -25,8 +25,8 @@ var (
 	shuttingDown   = failure("the relay is shutting down")
 )
 
-// isEventFault tells whether a fault is that of an EVENT, whose answer waits for
-// those before it and for nothing else.
+// isEventFault tells whether a fault is that of an EVENT, whose answer waits
+// for those before it and for nothing else.
 func isEventFault(err error) bool {
 	var f *wire.FrameError
 	return errors.As(err, &f) && f.Label == wire.LabelEvent
@@ -101,8 +101,8 @@ func (e *effects) ask(f wire.Frame) {
 	e.subscribe(f.SubID, granted)
 }
 
-// authorize asks what a request is granted. What contracts that it names show, and
-// whether they are cases of the reader's, the store is asked.
+// authorize asks what a request is granted. What contracts that it names show,
+// and whether they are cases of the reader's, the store is asked.
 func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
 	if slices.ContainsFunc(filters, gate.NamesContracts) {
 		e.seat.Rise()

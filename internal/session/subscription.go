@@ -132,8 +132,8 @@ func overlap(a, b []uint64, comparisons *int) bool {
 	return false
 }
 
-// stale tells whether an arrival was in the stored answer. Ephemeral events have
-// no arrival number.
+// stale tells whether an arrival was in the stored answer. Ephemeral events
+// have no arrival number.
 func (s *subscription) stale(seq int64) bool {
 	if seq == 0 || seq <= s.ceiling.Load() {
 		return seq != 0
@@ -175,9 +175,9 @@ func (s *subscription) push(json []byte) (start bool) {
 	return start
 }
 
-// goLive sends EOSE and what was kept. start says that the caller must start the
-// connection's writer. If the relay has closed the subscription meanwhile, it
-// does nothing but say why.
+// goLive sends EOSE and what was kept. start says that the caller must start
+// the connection's writer. If the relay has closed the subscription meanwhile,
+// it does nothing but say why.
 func (s *subscription) goLive(eose []byte) (start bool, closed *nip01.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +197,8 @@ func (s *subscription) goLive(eose []byte) (start bool, closed *nip01.Refusal) {
 	return start, nil
 }
 
-// closedFor is why the relay has closed the subscription before it was live; nil
-// if it has not.
+// closedFor is why the relay has closed the subscription before it was live;
+// nil if it has not.
 func (s *subscription) closedFor() *nip01.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()

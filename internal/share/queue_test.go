@@ -40,7 +40,8 @@ func TestQueueGivesSharesTheirTurns(t *testing.T) {
 	}
 }
 
-// Within a share a connection that has much waiting does not hold up another of it, and neither does one /64 another.
+// Within a share a connection that has much waiting does not hold up another of
+// it, and neither does one /64 another.
 func TestQueueDividesAShare(t *testing.T) {
 	var q Queue[string]
 	for range 50 {
@@ -74,7 +75,8 @@ func TestQueueWeighsCost(t *testing.T) {
 	}
 }
 
-// Who comes back after a pause is level with the others, and who has just had much waits for those who have not.
+// Who comes back after a pause is level with the others, and who has just had
+// much waits for those who have not.
 func TestQueueForgetsNoDebtWhileOthersWait(t *testing.T) {
 	var q Queue[string]
 	for range 200 {
@@ -96,7 +98,8 @@ func TestQueueForgetsNoDebtWhileOthersWait(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes, nothing is lost, nothing is given twice, and a connection's items keep their order.
+// Whatever comes and goes, nothing is lost, nothing is given twice, and a
+// connection's items keep their order.
 func TestQueueAgainstModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	var q Queue[[2]int]
@@ -173,7 +176,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// What is put back comes first of its connection again, and costs its share nothing.
+// What is put back comes first of its connection again, and costs its share
+// nothing.
 func TestQueuePutBack(t *testing.T) {
 	var q Queue[string]
 	for _, item := range []string{"a1", "a2", "a3"} {

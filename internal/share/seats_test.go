@@ -44,7 +44,8 @@ func TestSeats(t *testing.T) {
 		var none Seat
 		none.Sit(Who{})
 		none.Rise()
-		// Of those who wait, the one that has had least is next: the greedy come first only while all are level.
+		// Of those who wait, the one that has had least is next: the greedy come
+		// first only while all are level.
 		b.Sit(Who{})
 		a.Sit(Who{})
 		wait := func(name string, had float64) {

@@ -146,8 +146,8 @@ func (r *record) owner() string {
 	return ""
 }
 
-// CheckShape judges the shape of the kinds that have one, which every event of a
-// bundle must have.
+// CheckShape judges the shape of the kinds that have one, which every event of
+// a bundle must have.
 func CheckShape(ev *nostr.Event) error {
 	switch ev.Kind {
 	case nipae.Kind:
