@@ -79,7 +79,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
-	c.Flags().StringVar(&at, "at", "", "what was there at a `time` in the past")
+	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
 	c.Flags().BoolVar(&all, "all", false, "core and removed memories too")
 	return c
 }

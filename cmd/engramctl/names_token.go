@@ -43,8 +43,8 @@ a new file (mode 0600). The token before is worth nothing from then on.`,
 func (a *app) identityTokenVoidCommand() *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "void AGENT_ID",
-		Short: "Make all tokens of an agent worth nothing",
-		Long: `Make all bearer tokens of an agent worth nothing, at once. Its key stays with the relay;
+		Short: "Void all tokens of an agent",
+		Long: `Void all bearer tokens of an agent at once. Its key stays with the relay;
 token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
 		Args:    arguments("AGENT_ID"),
