@@ -10,7 +10,7 @@ ROUNDS   ?= 200
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product test load lines portable peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-programs load lines portable peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -21,12 +21,24 @@ product: ## engramd and engramctl, into bin/
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
+test-programs: ## the daemon that tests run, once for all packages
+	$(GO) build $(GOTAGS) -o bin/test/engramd ./cmd/engramd
+	$(GO) build $(GOTAGS) -race -o bin/test/engramd-race ./cmd/engramd
+
+# Without the race detector, the tests that start programs and those of the other module.
+CHECKED = $(shell $(GO) list ./... | grep -v -e /e2e/ -e /cmd/)
+
+check: ## what a developer needs at each save: format, vet, and the packages' own tests, in their short form
+	test -z "$$(gofmt -l .)"
+	$(GO) vet $(GOTAGS) ./...
+	$(GO) test $(GOTAGS) -short -vet=off $(CHECKED)
+
 # What measures runs once more without the race detector, which would be most of what is measured.
 # Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
-test: ## everything but what takes many minutes
-	@notes=$${E2E_NOTES:-$$(mktemp)}; \
+test: test-programs ## everything but what takes many minutes
+	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./... && \
-	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e; code=$$?; \
+	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e/hostile; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own
@@ -99,7 +111,7 @@ microbench: ## go test -bench of all packages
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
 soak: ## crash rounds, the largest answers and writers with one base, at full length
-	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session' ./internal/e2e
+	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session' ./internal/e2e/crash ./internal/e2e/hostile
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client
 
 # SIEGE=short takes about two minutes and leaves docs alone.

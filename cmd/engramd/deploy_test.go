@@ -32,7 +32,7 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("the final stage lacks %q", want)
 		}
 	}
-	if !strings.Contains(text, "RUN make build") || strings.Contains(text, " -tags ") {
+	if !strings.Contains(text, "RUN make product") || strings.Contains(text, " -tags ") {
 		t.Error("the image must be built by make, which alone knows the build tags")
 	}
 	for _, m := range regexp.MustCompile(`\b(ENGRAMD_[A-Z_]+)=`).FindAllStringSubmatch(text, -1) {

@@ -1,5 +1,15 @@
-// Package e2e holds the tests that run the built engramd binary from outside:
-// power, crashes, hostile clients, a full disk, conformance, the session over
-// real sockets, and the faults of khatru that must not come back. The child,
-// the client and the events are in relaytest.
+// Package e2e holds, folder by folder, the tests that run the built engramd
+// binary from outside:
+//
+//   - gate: nobody but the parties learns of a gated event, by any way out
+//   - crash: what was acknowledged survives kills, power cuts, full disks,
+//     deletions cut short, restores and databases of older versions
+//   - hostile: what one client does costs no other
+//   - conformance: the protocol, and the faults of khatru that must not return
+//   - contracts: contract memory over every surface
+//   - snapshots: bundles, and memory taken back
+//   - operator: management, logs, status, HTTP, and what the docs show
+//
+// The relay as a child process, the client and the events are in relaytest;
+// what the folders share beyond that is in rig.
 package e2e

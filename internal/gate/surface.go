@@ -7,7 +7,7 @@ package gate
 // at its end.
 //
 // To add a way of reading: name it here, pass it where the relay is asked, and
-// write its driver in internal/e2e/gate_surfaces_test.go.
+// write its driver in internal/e2e/gate/surfaces_test.go.
 type Surface uint8
 
 // The surfaces. The zero Surface is none.

@@ -4,7 +4,7 @@
  * fails reads of the database on demand.
  *
  * The file is named by E2E_FSYNCS and laid out as struct shared; the
- * test (internal/e2e/fsync_test.go) reads and writes the same words. Times are
+ * test (internal/e2e/rig/fsync.go) reads and writes the same words. Times are
  * CLOCK_MONOTONIC in nanoseconds, which all processes of a machine share.
  */
 #define _GNU_SOURCE

@@ -84,6 +84,9 @@ func Clean() error {
 }
 
 func compile(b Build) (string, error) {
+	if path := ready(b); path != "" {
+		return path, nil
+	}
 	root, err := Root()
 	if err != nil {
 		return "", err
@@ -120,6 +123,23 @@ func compile(b Build) (string, error) {
 		return "", fmt.Errorf("build engramd: %w\n%s", err, out)
 	}
 	return path, nil
+}
+
+// ready returns the path of a binary that was built for all packages together, in
+// the folder that ENGRAMD_BUILT names (make test), or "".
+func ready(b Build) string {
+	dir := os.Getenv("ENGRAMD_BUILT")
+	if dir == "" || b.Tags != "" || b.Overlay != "" {
+		return ""
+	}
+	path := filepath.Join(dir, "engramd")
+	if b.Race {
+		path += "-race"
+	}
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
 }
 
 // touchSources looks at every source of the binary. go test remembers results by

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 // maxAdminEntries bounds each list of the management API: they lie in memory, in the write policy.
@@ -22,17 +24,19 @@ const (
 // an error neither is there. A banned event is removed in it, as head, as regular event and from history, whether it was
 // there or not, and cannot come back, by an import neither. The error wraps ErrAdminFull when the list has its most.
 func (s *Store) Administer(ctx context.Context, change *AdminEntry, call AdminCall) error {
-	return s.do(ctx, func(w *writer) error {
-		if change != nil {
-			if err := w.administer(*change); err != nil {
-				return err
-			}
-		}
-		return w.audit(call)
-	})
+	return s.tell(ctx, store.Administer{Change: change, Call: call})
 }
 
-func (w *writer) administer(e AdminEntry) error {
+func (w *writer) administer(c store.Administer) error {
+	if c.Change != nil {
+		if err := w.changeList(*c.Change); err != nil {
+			return err
+		}
+	}
+	return w.audit(c.Call)
+}
+
+func (w *writer) changeList(e AdminEntry) error {
 	at := []driver.Value{string(e.List), key(e.Key)}
 	if e.Verdict == AdminNone {
 		_, err := w.exec(sqlAdminUnset, at...)

@@ -15,9 +15,8 @@ const maxBatchBytes = 4 << 20
 // When SQLite gives the transaction up half-way, as it does when the disk is full, the batch is tried again in halves,
 // so that what fits is stored and only what does not fit fails. An error of COMMIT itself is not tried again.
 func (w *writer) commit(batch []*Pending) {
-	if batch[0].job != nil { // the queue gives the store's own work alone
-		_, err := w.stepAlone(func(w *writer) (bool, error) { return false, batch[0].job(w) })
-		batch[0].finish(failure(err))
+	if batch[0].rec == nil { // the queue gives it alone
+		w.commitAlone(batch[0])
 		return
 	}
 	start := time.Now()
@@ -74,6 +73,9 @@ func (w *writer) commit(batch []*Pending) {
 			p.again = true
 			again = append(again, p)
 			continue
+		}
+		if results[i].Outcome != Failed {
+			w.recordPut(p)
 		}
 		if j := w.jobOf(p); j != nil {
 			j.result = results[i]
@@ -132,6 +134,7 @@ func (w *writer) jobOf(p *Pending) *job {
 // begin starts a new transaction's stage.
 func (w *writer) begin() {
 	w.stage.reset()
+	w.stage.last = w.lastGiven()
 	w.now = w.s.clock().Unix()
 }
 
@@ -140,6 +143,10 @@ func (w *writer) concluded(err error) {
 	if err != nil {
 		w.usage.reset(true)
 		w.numbers.forget(w.stage.numbered)
+		w.giveBack(w.stage.last)
+		for _, restore := range w.stage.restore {
+			restore()
+		}
 		w.stage.reset()
 		return
 	}
@@ -156,6 +163,9 @@ func (w *writer) concluded(err error) {
 	w.jobs = append(w.jobs, w.stage.jobs...)
 	if len(w.stage.committed) > 0 {
 		w.s.onCommit(w.stage.committed)
+	}
+	if w.stage.ended != nil {
+		w.endJob()
 	}
 }
 
@@ -176,7 +186,10 @@ func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
 				results = results[:i]
 				break
 			}
-			w.current = p
+			if w.current = p; !p.timed {
+				p.at, p.timed = w.now, true
+			}
+			w.now = p.at
 			var err error
 			if careful || w.risky(p) {
 				results[i], err = w.guarded(p)
@@ -187,10 +200,7 @@ func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
 				return err
 			}
 		}
-		if err := w.writeIndex(); err != nil {
-			return fmt.Errorf("%w: full-text index: %w", errLost, err)
-		}
-		if err := w.writeUsage(); err != nil {
+		if err := w.writeEnd(); err != nil {
 			return fmt.Errorf("%w: %w", errLost, err)
 		}
 		return nil
@@ -198,3 +208,29 @@ func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
 	w.current = nil
 	return results, writeError(err)
 }
+
+// writeEnd writes what a transaction has collected, at its end.
+func (w *writer) writeEnd() error {
+	if err := w.writeIndex(); err != nil {
+		return fmt.Errorf("full-text index: %w", err)
+	}
+	if err := w.writeUsage(); err != nil {
+		return err
+	}
+	if w.stage.seqGone {
+		if err := w.setMeta(metaLastSeq, w.seq); err != nil {
+			return err
+		}
+	}
+	if w.stage.keyGone {
+		return w.setMeta(metaLastKey, w.numbers.last)
+	}
+	return nil
+}
+
+// The last numbers that were given out, in the table meta, as of the last time that something with a number went: the last
+// one is this or the highest in use.
+const (
+	metaLastSeq = "last_seq"
+	metaLastKey = "last_key"
+)

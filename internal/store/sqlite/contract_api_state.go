@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -59,41 +61,45 @@ func between(poster, worker string) (a, b []byte, err error) {
 
 // SetContractTerms writes down what was agreed through the API on a pair that has no terms yet.
 func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t ContractTerms) error {
+	return s.tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster, Worker: worker, Terms: t})
+}
+
+func (w *writer) setTerms(c store.SetContractTerms) error {
+	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
+	if err != nil {
+		return err
+	}
 	var arbitrator driver.Value
-	if t.Arbitrator != "" {
-		k, ok := lowerHex32(t.Arbitrator)
+	if c.Terms.Arbitrator != "" {
+		k, ok := lowerHex32(c.Terms.Arbitrator)
 		if !ok {
 			return fmt.Errorf("the arbitrator is no pubkey")
 		}
 		arbitrator = k
 	}
-	return s.do(ctx, func(w *writer) error {
-		a, b, err := pairBetween(w.c, contract, poster, worker)
-		if err != nil {
-			return err
-		}
-		_, err = w.exec(sqlTerms, contract, a, b, timeOrNil(t.Deadline), arbitrator)
-		return err
-	})
+	_, err = w.exec(sqlTerms, c.Contract, a, b, timeOrNil(c.Terms.Deadline), arbitrator)
+	return err
 }
 
 // DecideContract makes a move that no party makes, if the pair is still in the state d.Was, and records it. Otherwise the
 // error is ErrContractMoved. The state's event stays the last one there is.
 func (s *Store) DecideContract(ctx context.Context, p *ContractPair, d ContractDecision) error {
-	return s.do(ctx, func(w *writer) error {
-		a, b, err := pairBetween(w.c, p.Contract, p.Poster, p.Worker)
-		if err != nil {
-			return err
-		}
-		n, err := w.exec(sqlDecide, p.Contract, a, b, d.Was, d.Status, d.At)
-		if err == nil && n == 0 {
-			err = ErrContractMoved
-		}
-		if err != nil {
-			return err
-		}
-		return w.decision(p.Contract, a, b, d)
-	})
+	return s.tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: d})
+}
+
+func (w *writer) decideContract(c store.DecideContract) error {
+	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
+	if err != nil {
+		return err
+	}
+	n, err := w.exec(sqlDecide, c.Contract, a, b, c.Decision.Was, c.Decision.Status, c.Decision.At)
+	if err == nil && n == 0 {
+		err = ErrContractMoved
+	}
+	if err != nil {
+		return err
+	}
+	return w.decision(c.Contract, a, b, c.Decision)
 }
 
 func (w *writer) decision(contract string, a, b []byte, d ContractDecision) error {
@@ -159,14 +165,16 @@ func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
 
 // LookAtDeadline says when a pair's deadline is to be looked at again, 0 for never.
 func (s *Store) LookAtDeadline(ctx context.Context, p *ContractPair, at int64) error {
-	return s.do(ctx, func(w *writer) error {
-		a, b, err := pairBetween(w.c, p.Contract, p.Poster, p.Worker)
-		if err != nil {
-			return err
-		}
-		_, err = w.exec(sqlLookAt, p.Contract, a, b, timeOrNil(at))
+	return s.tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: at})
+}
+
+func (w *writer) lookAtDeadline(c store.LookAtDeadline) error {
+	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
+	if err != nil {
 		return err
-	})
+	}
+	_, err = w.exec(sqlLookAt, c.Contract, a, b, timeOrNil(c.At))
+	return err
 }
 
 // scanPair reads columnsPair.

@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"engramd/internal/store"
 	"errors"
 	"fmt"
 	"slices"
+
+	"engramd/internal/store"
 )
 
 const (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -20,51 +21,55 @@ const (
 // are used. The pair must be in no final state, or the error is ErrContractMoved; others are ErrEntryTaken and, when the
 // author has most in this contract already, ErrEntriesFull.
 func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e ThreadEntry, most int) error {
+	return s.tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: most})
+}
+
+func (w *writer) addPrivate(contract string, e ThreadEntry, most int) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, func(w *writer) error {
-		a, b, err := standIns(w.c, contract, author, other)
-		if err != nil {
-			return err
-		}
-		row, err := w.c.one(sqlContractState, contract, a, b)
-		if err != nil {
-			return err
-		}
-		if row == nil || niptemp.Status(row[1].(string)).Final() {
-			return ErrContractMoved
-		}
-		taken, err := w.c.exists(sqlEntryTaken, contract, e.Entry, author, other, []byte(nil))
-		if err != nil || taken {
-			return errors.Join(err, ErrEntryTaken)
-		}
-		n, err := w.c.number(sqlPrivateCount, contract, author)
-		if err != nil {
-			return err
-		}
-		if n >= int64(most) {
-			return ErrEntriesFull
-		}
-		return w.addEntry(contract, author, other, e, EntryPrivate)
-	})
+	a, b, err := standIns(w.c, contract, author, other)
+	if err != nil {
+		return err
+	}
+	row, err := w.c.one(sqlContractState, contract, a, b)
+	if err != nil {
+		return err
+	}
+	if row == nil || niptemp.Status(row[1].(string)).Final() {
+		return ErrContractMoved
+	}
+	taken, err := w.c.exists(sqlEntryTaken, contract, e.Entry, author, other, []byte(nil))
+	if err != nil || taken {
+		return errors.Join(err, ErrEntryTaken)
+	}
+	n, err := w.c.number(sqlPrivateCount, contract, author)
+	if err != nil {
+		return err
+	}
+	if n >= int64(most) {
+		return ErrEntriesFull
+	}
+	return w.addEntry(contract, author, other, e, EntryPrivate)
 }
 
 // AddWaitingEntry keeps the signed event of a shared entry that the relay has not taken, until it does. One that is here
 // already is no error.
 func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e ThreadEntry) error {
+	return s.tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: e})
+}
+
+func (w *writer) addWaiting(contract string, e ThreadEntry) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, func(w *writer) error {
-		have, err := w.c.exists(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
-		if err != nil || have {
-			return err
-		}
-		return w.addEntry(contract, author, other, e, e.Form)
-	})
+	have, err := w.c.exists(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
+	if err != nil || have {
+		return err
+	}
+	return w.addEntry(contract, author, other, e, e.Form)
 }
 
 // addEntry gives an entry that is no event of the relay's, or not yet, its place.

@@ -4,6 +4,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
+
+	"engramd/internal/store"
 )
 
 // What outlives the events of a contract, its owner, its states and their order, names its parties. When one of them asked to
@@ -101,6 +103,13 @@ func (w *writer) forgetStep(limit int) (more bool, err error) {
 	return len(all) > 0, err
 }
 
+// forgetParties does one step of it that a command asks for.
+func (w *writer) forgetParties() (more bool, err error) {
+	more, err = w.forgetStep(partyChunk)
+	w.after(func() { w.forgetting = more })
+	return more, err
+}
+
 // forgetParty forgets who has vanished from a contract in which nothing names him any more. It returns how many rows that took.
 func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
 	gone, err := w.c.exists(sqlEverGone, key)
@@ -153,9 +162,9 @@ func (w *writer) forgetSome() bool {
 	if !w.forgetting {
 		return false
 	}
-	more, err := w.stepAlone(func(w *writer) (bool, error) { return w.forgetStep(partyChunk) })
-	w.forgetting = err == nil && more
+	more, err := w.issue(store.ForgetParties{})
 	if err != nil { // what is left is taken up with the next removal, or at the next start
+		w.forgetting = false
 		w.s.log.Error("forgetting parties of contracts failed", "err", err)
 	}
 	return err == nil && more

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -46,35 +48,39 @@ func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool,
 // DropAgent forgets an identity: its name is free again, its tokens are void, and a key that is kept is gone for good. The
 // error is ErrNoAgent, or ErrKeyKept where a key would be lost that the caller has not said he means.
 func (s *Store) DropAgent(ctx context.Context, id string, withKey bool) error {
-	return s.do(ctx, func(w *writer) error {
-		a, err := w.agent(sqlAgent, id)
-		switch {
-		case err != nil:
-			return err
-		case a == nil:
-			return ErrNoAgent
-		case a.Sealed != nil && !withKey:
-			return ErrKeyKept
-		}
-		if _, err := w.exec(sqlDropTokens, id); err != nil {
-			return err
-		}
-		_, err = w.exec(sqlDropAgent, id)
+	return s.tell(ctx, store.DropAgent{ID: id, WithKey: withKey})
+}
+
+func (w *writer) dropAgent(id string, withKey bool) error {
+	a, err := w.agent(sqlAgent, id)
+	switch {
+	case err != nil:
 		return err
-	})
+	case a == nil:
+		return ErrNoAgent
+	case a.Sealed != nil && !withKey:
+		return ErrKeyKept
+	}
+	if _, err := w.exec(sqlDropTokens, id); err != nil {
+		return err
+	}
+	_, err = w.exec(sqlDropAgent, id)
+	return err
 }
 
 // DropTokens makes the tokens of an identity whose key is kept worth nothing. The error is ErrNotHeld when there is none.
 func (s *Store) DropTokens(ctx context.Context, id string) error {
-	return s.do(ctx, func(w *writer) error {
-		a, err := w.agent(sqlAgent, id)
-		if err != nil {
-			return err
-		}
-		if a == nil || a.Sealed == nil {
-			return ErrNotHeld
-		}
-		_, err = w.exec(sqlDropTokens, id)
+	return s.tell(ctx, store.DropTokens{ID: id})
+}
+
+func (w *writer) dropTokens(id string) error {
+	a, err := w.agent(sqlAgent, id)
+	if err != nil {
 		return err
-	})
+	}
+	if a == nil || a.Sealed == nil {
+		return ErrNotHeld
+	}
+	_, err = w.exec(sqlDropTokens, id)
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 // maxAgents bounds the table of identities, which anybody with a key can add to. A variable for tests.
@@ -69,43 +71,39 @@ func scanAgent(v []driver.Value) (*Agent, error) {
 // it as it is stored. Binding a key to the name that it has is no error and changes nothing. The error is ErrNameTaken, also for
 // a name that looks like another's, ErrKeyNamed or ErrAgentsFull.
 func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored Agent, err error) {
+	return ask[Agent](ctx, s, store.AddAgent{Agent: a, Token: token})
+}
+
+func (w *writer) addAgent(a Agent, token [32]byte) (stored Agent, err error) {
 	pubkey, ok := lowerHex32(a.PubKey)
 	if !ok || a.ID == "" {
 		return Agent{}, errors.New("an identity is a name and a pubkey")
 	}
-	err = s.do(ctx, func(w *writer) error {
-		named, err := w.agent(sqlAgent, a.ID)
-		if err != nil {
-			return err
-		}
-		if named != nil {
-			if named.PubKey != a.PubKey || a.Sealed != nil {
-				return ErrNameTaken
-			}
-			stored = *named
-			return nil
-		}
-		if err := w.nameFree(a.ID, pubkey); err != nil {
-			return err
-		}
-		if err := w.roomForAgent(pubkey, a.Sealed != nil); err != nil {
-			return err
-		}
-		stored = a
-		stored.Created, stored.Provisioned = w.now, a.Sealed != nil
-		if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now, FoldName(a.ID), stored.Provisioned); err != nil {
-			return err
-		}
-		if a.Sealed == nil {
-			return nil
-		}
-		_, err = w.exec(sqlAddToken, token[:], a.ID, w.now)
-		return err
-	})
+	named, err := w.agent(sqlAgent, a.ID)
 	if err != nil {
 		return Agent{}, err
 	}
-	return stored, nil
+	if named != nil {
+		if named.PubKey != a.PubKey || a.Sealed != nil {
+			return Agent{}, ErrNameTaken
+		}
+		return *named, nil
+	}
+	if err := w.nameFree(a.ID, pubkey); err != nil {
+		return Agent{}, err
+	}
+	if err := w.roomForAgent(pubkey, a.Sealed != nil); err != nil {
+		return Agent{}, err
+	}
+	stored = a
+	stored.Created, stored.Provisioned = w.now, a.Sealed != nil
+	if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now, FoldName(a.ID), stored.Provisioned); err != nil {
+		return Agent{}, err
+	}
+	if a.Sealed != nil {
+		_, err = w.exec(sqlAddToken, token[:], a.ID, w.now)
+	}
+	return stored, err
 }
 
 // vanishAgent forgets the identity of an author who asked for that, if it is not younger than the request: key, kept or
@@ -155,20 +153,22 @@ func (w *writer) agent(text string, arg driver.Value) (*Agent, error) {
 // ReplaceToken makes the token with this hash the only one of an identity whose key is kept. The error is ErrNotHeld when
 // there is none.
 func (s *Store) ReplaceToken(ctx context.Context, id string, hash [32]byte) error {
-	return s.do(ctx, func(w *writer) error {
-		a, err := w.agent(sqlAgent, id)
-		if err != nil {
-			return err
-		}
-		if a == nil || a.Sealed == nil {
-			return ErrNotHeld
-		}
-		if _, err := w.exec(sqlDropTokens, id); err != nil {
-			return err
-		}
-		_, err = w.exec(sqlAddToken, hash[:], id, w.now)
+	return s.tell(ctx, store.ReplaceToken{ID: id, Hash: hash})
+}
+
+func (w *writer) replaceToken(id string, hash [32]byte) error {
+	a, err := w.agent(sqlAgent, id)
+	if err != nil {
 		return err
-	})
+	}
+	if a == nil || a.Sealed == nil {
+		return ErrNotHeld
+	}
+	if _, err := w.exec(sqlDropTokens, id); err != nil {
+		return err
+	}
+	_, err = w.exec(sqlAddToken, hash[:], id, w.now)
+	return err
 }
 
 // ForgetKey wipes the sealed key of an identity and revokes its tokens; name and pubkey stay. Of several calls one
@@ -177,15 +177,17 @@ func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
 	if len(sealed) == 0 {
 		return ErrNotHeld
 	}
-	return s.do(ctx, func(w *writer) error {
-		n, err := w.exec(sqlWipeAgent, id, sealed)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return ErrNotHeld
-		}
-		_, err = w.exec(sqlDropTokens, id)
+	return s.tell(ctx, store.ForgetKey{ID: id, Sealed: sealed})
+}
+
+func (w *writer) forgetKey(id string, sealed []byte) error {
+	n, err := w.exec(sqlWipeAgent, id, sealed)
+	if err != nil {
 		return err
-	})
+	}
+	if n == 0 {
+		return ErrNotHeld
+	}
+	_, err = w.exec(sqlDropTokens, id)
+	return err
 }

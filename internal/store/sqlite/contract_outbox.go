@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store"
 	"engramd/internal/wire"
 )
 
@@ -44,13 +45,20 @@ const (
 // QueueEvent puts a signed contract event into the outbox for each of the targets, behind all that was put there before.
 // An event that is in it keeps its place. The error is ErrOutboxFull, which does not hold for this relay itself.
 func (s *Store) QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error {
+	return s.tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: targets})
+}
+
+func (w *writer) queue(c store.QueueEvent) error {
+	ev, err := parsed(c.Event)
+	if err != nil {
+		return err
+	}
 	id, ok1 := lowerHex32(ev.ID)
 	author, ok2 := lowerHex32(ev.PubKey)
 	if !ok1 || !ok2 {
 		return errors.New("the outbox takes signed events")
 	}
-	row := []driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, wire.AppendEvent(nil, ev)}
-	return s.do(ctx, func(w *writer) error { return w.queueEvent(row, targets) })
+	return w.queueEvent([]driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, c.Event}, c.Targets)
 }
 
 // queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the targets' lists.
@@ -121,7 +129,7 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 
 // OutboxDone takes events off the list of a target: it has them. An event that no other waits for is forgotten.
 func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
-	return s.do(ctx, func(w *writer) error { return w.offOutbox(target, numbers) })
+	return s.tell(ctx, store.OutboxDone{Target: target, Numbers: numbers})
 }
 
 func (w *writer) offOutbox(target string, numbers []int64) error {
@@ -148,78 +156,81 @@ func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, er
 	if target == OutboxLocal {
 		return 0, errors.New("what waits for this relay itself is not given up")
 	}
-	end := int64(-1)
-	for more := true; more; {
-		var numbers []int64
-		err := s.do(ctx, func(w *writer) (err error) {
-			if end < 0 {
-				if end, err = w.c.number(sqlOutboxEnd, target); err != nil {
-					return err
-				}
-			}
-			err = w.c.query(ctx, sqlOutboxSome, []driver.Value{target, end, int64(forgetChunk)}, func(v []driver.Value) error {
-				n, _ := v[0].(int64)
-				numbers = append(numbers, n)
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			return w.offOutbox(target, numbers)
-		})
-		if err != nil {
+	for some := (store.Forgotten{Until: -1, More: true}); some.More; {
+		if some, err = ask[store.Forgotten](ctx, s, store.OutboxForget{Target: target, Until: some.Until}); err != nil {
 			return gone, err
 		}
-		gone += int64(len(numbers))
-		more = len(numbers) == forgetChunk
+		gone += some.Events
 	}
 	return gone, nil
 }
 
+func (w *writer) forgetOutbox(target string, until int64) (out store.Forgotten, err error) {
+	if until < 0 {
+		if until, err = w.c.number(sqlOutboxEnd, target); err != nil {
+			return out, err
+		}
+	}
+	var numbers []int64
+	err = w.c.query(context.Background(), sqlOutboxSome, []driver.Value{target, until, int64(forgetChunk)}, func(v []driver.Value) error {
+		n, _ := v[0].(int64)
+		numbers = append(numbers, n)
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	return store.Forgotten{Events: int64(len(numbers)), Until: until, More: len(numbers) == forgetChunk}, w.offOutbox(target, numbers)
+}
+
 // OutboxWithdraw takes an event off all lists, by its id in hex: it is not to be published after all.
 func (s *Store) OutboxWithdraw(ctx context.Context, eventID string) error {
+	return s.tell(ctx, store.OutboxWithdraw{EventID: eventID})
+}
+
+func (w *writer) withdrawFromOutbox(eventID string) error {
 	id, ok := lowerHex32(eventID)
 	if !ok {
 		return nil
 	}
-	return s.do(ctx, func(w *writer) error {
-		n, err := w.c.number(sqlOutboxHas, id)
-		if err != nil || n == 0 {
-			return err
-		}
-		if _, err := w.exec(sqlOutboxDrop, n); err != nil {
-			return err
-		}
-		_, err = w.exec(sqlOutboxClean, n)
+	n, err := w.c.number(sqlOutboxHas, id)
+	if err != nil || n == 0 {
 		return err
-	})
+	}
+	if _, err := w.exec(sqlOutboxDrop, n); err != nil {
+		return err
+	}
+	_, err = w.exec(sqlOutboxClean, n)
+	return err
 }
 
 // OutboxKeep forgets what waits for targets that are not among these; this relay always is.
 func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
-	return s.do(ctx, func(w *writer) error {
-		var gone []string
-		err := w.c.query(ctx, sqlOutboxLoose, nil, func(v []driver.Value) error {
-			target, _ := v[0].(string)
-			if target != OutboxLocal && !slices.Contains(targets, target) {
-				gone = append(gone, target)
-			}
-			return nil
-		})
-		if err != nil || len(gone) == 0 {
+	return s.tell(ctx, store.OutboxKeep{Targets: targets})
+}
+
+func (w *writer) keepOutbox(targets []string) error {
+	var gone []string
+	err := w.c.query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
+		target, _ := v[0].(string)
+		if target != OutboxLocal && !slices.Contains(targets, target) {
+			gone = append(gone, target)
+		}
+		return nil
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	for _, target := range gone {
+		if _, err := w.exec(sqlOutboxLeave, target); err != nil {
 			return err
 		}
-		for _, target := range gone {
-			if _, err := w.exec(sqlOutboxLeave, target); err != nil {
-				return err
-			}
-			if _, err := w.exec(sqlRefusalGone, target); err != nil {
-				return err
-			}
+		if _, err := w.exec(sqlRefusalGone, target); err != nil {
+			return err
 		}
-		_, err = w.exec(sqlOutboxSweep)
-		return err
-	})
+	}
+	_, err = w.exec(sqlOutboxSweep)
+	return err
 }
 
 // OutboxWaits reports whether an event of an author, in hex, for the contract waits for this relay.

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -21,30 +23,34 @@ const (
 // OutboxRefused notes that a target refused an event with a word, and whether that is the end of it: then the event is taken
 // off the target's list. That of this relay is the end for the others too: what it never takes is published nowhere.
 func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error {
-	id, ok1 := lowerHex32(ev.ID)
-	author, ok2 := lowerHex32(ev.PubKey)
+	return s.tell(ctx, store.OutboxRefused{Target: target, EventID: ev.ID, Author: ev.PubKey, Contract: ev.Tags.GetD(),
+		CreatedAt: int64(ev.CreatedAt), Reason: reason, Final: final})
+}
+
+func (w *writer) refusedOutside(c store.OutboxRefused) error {
+	id, ok1 := lowerHex32(c.EventID)
+	author, ok2 := lowerHex32(c.Author)
 	if !ok1 || !ok2 {
 		return errors.New("the outbox takes signed events")
 	}
-	return s.do(ctx, func(w *writer) error {
-		n, err := w.c.number(sqlOutboxHas, id)
-		if err != nil || n == 0 {
-			return err // taken back meanwhile
-		}
-		if _, err := w.exec(sqlRefused, id, target, author, ev.Tags.GetD(), int64(ev.CreatedAt), reason, w.now, boolInt(final)); err != nil || !final {
-			return err
-		}
-		if target == OutboxLocal {
-			_, err = w.exec(sqlOutboxDrop, n)
-		} else {
-			_, err = w.exec(sqlOutboxDone, target, n)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = w.exec(sqlOutboxClean, n)
+	n, err := w.c.number(sqlOutboxHas, id)
+	if err != nil || n == 0 {
+		return err // taken back meanwhile
+	}
+	_, err = w.exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.now, boolInt(c.Final))
+	if err != nil || !c.Final {
 		return err
-	})
+	}
+	if c.Target == OutboxLocal {
+		_, err = w.exec(sqlOutboxDrop, n)
+	} else {
+		_, err = w.exec(sqlOutboxDone, c.Target, n)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(sqlOutboxClean, n)
+	return err
 }
 
 // ContractRefusals lists what relays refused the events with these ids (32 bytes), in the order of the ids.

@@ -23,7 +23,7 @@ const resealed = 64
 // That, and the check value of the new key in place of that of the present one, is one commit. n is how many values there
 // were. The error is ErrOtherVault when the present key is not the one of check value was, else what again says.
 func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(Sealed) ([]byte, error)) (n int, err error) {
-	err = s.do(ctx, func(w *writer) error {
+	err = s.apart(ctx, func(w *writer) error {
 		n = 0
 		row, err := w.c.one(sqlVaultCheck)
 		if err != nil {

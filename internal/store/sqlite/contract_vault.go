@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -43,23 +45,23 @@ func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
 // SetVaultCheck remembers the master key's check value, and reports whether it is a new one. The error is ErrOtherVault
 // when something is sealed with another key.
 func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {
-	err = s.do(ctx, func(w *writer) error {
-		row, err := w.c.one(sqlVaultCheck)
-		if err != nil {
-			return err
+	return ask[bool](ctx, s, store.SetVaultCheck{Check: check})
+}
+
+func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
+	row, err := w.c.one(sqlVaultCheck)
+	if err != nil {
+		return false, err
+	}
+	if row != nil {
+		if have, _ := row[0].([]byte); bytes.Equal(have, check) {
+			return false, nil
 		}
-		if row != nil {
-			if have, _ := row[0].([]byte); bytes.Equal(have, check) {
-				return nil
-			}
-			if sealed, err := w.c.number(sqlAnySealed); err != nil {
-				return err
-			} else if sealed != 0 {
-				return ErrOtherVault
-			}
+		if sealed, err := w.c.number(sqlAnySealed); err != nil {
+			return false, err
+		} else if sealed != 0 {
+			return false, ErrOtherVault
 		}
-		changed = true
-		return w.setMeta("contracts_key", check)
-	})
-	return changed && err == nil, err
+	}
+	return true, w.setMeta("contracts_key", check)
 }

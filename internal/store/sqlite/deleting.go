@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql/driver"
 	"strconv"
 
@@ -61,6 +60,10 @@ func (d *deleting) step(w *writer) (more bool, err error) {
 	return false, err
 }
 
+func (d *deleting) job(p *Pending) *job {
+	return &job{pending: p, request: d.request, step: d.step, save: func() func() { was := *d; return func() { *d = was } }}
+}
+
 // goOn has the rest done after the commit, and bars now what it is to remove.
 func (d *deleting) goOn(w *writer) error {
 	for _, t := range d.rec.ev.Tags[d.next:] {
@@ -82,7 +85,7 @@ func (d *deleting) goOn(w *writer) error {
 		return err
 	}
 	d.noted = true
-	w.stage.jobs = append(w.stage.jobs, &job{pending: w.current, step: d.step})
+	w.stage.jobs = append(w.stage.jobs, d.job(w.current))
 	return nil
 }
 
@@ -116,12 +119,11 @@ func (w *writer) barAddress(r *record, target string) error {
 	return err
 }
 
-// finishDeletions ends the requests that a crash or a shutdown left unfinished. It runs before anybody can read.
-func (w *writer) finishDeletions(ctx context.Context) error {
-	var open []*deleting
-	err := w.each(sqlDeletionUnfinished, nil, func(row []driver.Value) error {
+// openDeletions makes jobs of the requests that were left unfinished.
+func (w *writer) openDeletions() error {
+	return w.each(sqlDeletionUnfinished, nil, func(row []driver.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
-		open = append(open, d)
+		w.jobs = append(w.jobs, d.job(nil))
 		found, err := w.c.one(sqlRequestJSON, d.request)
 		if err != nil {
 			return err
@@ -137,13 +139,4 @@ func (w *writer) finishDeletions(ctx context.Context) error {
 		d.rec, err = newRecord(ev, gate.Open)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	for _, d := range open {
-		if err := w.finish(ctx, d.step); err != nil {
-			return err
-		}
-	}
-	return nil
 }

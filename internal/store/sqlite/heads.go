@@ -124,6 +124,7 @@ const noReason reason = -1
 func (w *writer) removeEvent(seq int64, why reason) error {
 	var size int64
 	var who author
+	w.stage.seqGone = w.stage.seqGone || why != noReason // else its successor has a higher number
 	err := w.dropEvent(seq, nil, true, func(row []driver.Value) {
 		size, who = int64(len(row[0].([]byte))), author(row[2].([]byte))
 	})

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"time"
 
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -43,6 +44,7 @@ func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (i
 
 // dropVersion removes one version of size bytes from history.
 func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error {
+	w.stage.seqGone = true
 	if _, err := w.exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
@@ -66,17 +68,17 @@ func (w *writer) pruneDays(limit int) (int, error) {
 // pruneContracts removes the history of pairs whose contract has been in a final state for longer than
 // history.contract_days; by default there is no such time. It takes up to limit contracts and goes on where it stopped
 // (w.contractsDone, forgotten at restart), so that old contracts are not looked at again every time.
-func (w *writer) pruneContracts(limit int) (int, error) {
+func (w *writer) pruneContracts(limit int, done store.FinalPair) (int, error) {
 	days := w.s.live.Load().ContractDays
 	if days <= 0 {
 		return 0, nil
 	}
 	until := w.now - int64(days)*secondsPerDay
-	n, done := 0, w.contractsDone
-	args := []driver.Value{until, done.at, done.contract, done.a, done.b, int64(limit)}
+	n := 0
+	args := []driver.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
 	err := w.each(sqlFinalStates, args, func(row []driver.Value) error {
 		contract, _ := row[1].(string)
-		done = stateKey{at: row[0].(int64), contract: contract, a: row[2].([]byte), b: row[3].([]byte)}
+		done = store.FinalPair{At: row[0].(int64), Contract: contract, A: row[2].([]byte), B: row[3].([]byte)}
 		n++
 		return w.forgetContract(done)
 	})
@@ -87,25 +89,18 @@ func (w *writer) pruneContracts(limit int) (int, error) {
 	return n, nil
 }
 
-// stateKey is a place in the order of final contract states.
-type stateKey struct {
-	at       int64
-	contract string
-	a, b     []byte
-}
-
 // forgetContract removes what history holds of the contract between two keys, in both directions, and their private
 // entries.
-func (w *writer) forgetContract(k stateKey) error {
+func (w *writer) forgetContract(k store.FinalPair) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
-		for _, dir := range [][2][]byte{{k.a, k.b}, {k.b, k.a}} {
-			if _, err := w.removeHistory(byPruning, sqlContractHistory, kind, dir[0], key(k.contract), dir[1]); err != nil {
+		for _, dir := range [][2][]byte{{k.A, k.B}, {k.B, k.A}} {
+			if _, err := w.removeHistory(byPruning, sqlContractHistory, kind, dir[0], key(k.Contract), dir[1]); err != nil {
 				return err
 			}
 		}
 	}
-	for _, dir := range [][2][]byte{{k.a, k.b}, {k.b, k.a}} {
-		if _, err := w.exec(sqlForgetPrivate, k.contract, dir[0], dir[1]); err != nil {
+	for _, dir := range [][2][]byte{{k.A, k.B}, {k.B, k.A}} {
+		if _, err := w.exec(sqlForgetPrivate, k.Contract, dir[0], dir[1]); err != nil {
 			return err
 		}
 	}

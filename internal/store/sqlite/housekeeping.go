@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"time"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -53,9 +55,15 @@ func (w *writer) expiresAt(at int64) {
 	}
 }
 
+// due is the command for what is due.
+func (w *writer) due() store.Housekeep {
+	c := &w.chores
+	return store.Housekeep{Expiry: c.expiry != 0 && c.expiry <= w.s.clock().Unix(), Prune: c.prune <= w.s.clock().Unix()}
+}
+
 // housekeep does one chunk of what is due and reports whether there may be more.
-func (w *writer) housekeep() (more bool, err error) {
-	if w.chores.expiry != 0 && w.chores.expiry <= w.now {
+func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
+	if c.Expiry {
 		n, err := w.sweepExpired(sweepChunk)
 		if err != nil {
 			return false, err
@@ -67,10 +75,11 @@ func (w *writer) housekeep() (more bool, err error) {
 			return false, err
 		}
 	}
-	if w.chores.prune > w.now {
+	if !c.Prune {
 		return false, nil
 	}
-	for _, prune := range []func(int) (int, error){w.pruneDays, w.pruneContracts, w.pruneQuarantine} {
+	contracts := func(limit int) (int, error) { return w.pruneContracts(limit, c.After) }
+	for _, prune := range []func(int) (int, error){w.pruneDays, contracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {
 			return false, err
@@ -116,25 +125,17 @@ func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.retainAll(ctx); err != nil {
 		return err
 	}
-	first := true
-	for more := true; more; first = false {
-		err := s.do(ctx, func(w *writer) (err error) {
-			if first {
-				w.chores.prune = 0
+	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}, store.ForgetParties{}} {
+		for more := true; more; {
+			var err error
+			if more, err = ask[bool](ctx, s, c); err != nil {
+				return err
 			}
-			if more, err = w.housekeep(); err == nil && !more && w.loose {
-				if more, err = w.tightenStep(looseChunk); err == nil && !more {
-					w.after(func() { w.loose = false })
-				}
-				more = true // for what comes next
-			}
-			if err == nil && !more && w.forgetting {
-				if more, err = w.forgetStep(partyChunk); err == nil && !more {
-					w.after(func() { w.forgetting = false })
-				}
-				more = true
-			}
-			if err == nil && !more && w.purging {
+		}
+	}
+	for more := true; more; {
+		err := s.apart(ctx, func(w *writer) (err error) {
+			if more = w.purging; more {
 				more, err = w.purgeStep(purgeChunk)
 			}
 			return err

@@ -1,39 +1,75 @@
 package sqlite
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"slices"
 
-// job is work that takes more than one transaction. The writer does one step between batches.
+	"engramd/internal/store"
+)
+
+// job is what a command began that takes more than one transaction: the rest of it is done by store.GoOn, step by step, in
+// the order in which jobs began.
 type job struct {
-	pending *Pending // answered when the job is done; nil for the store's own work
+	pending *Pending // answered when the job is done; nil for one that an earlier process began
 	result  Result
+	request int64 // seq of the event that asked for it
 	step    func(*writer) (more bool, err error)
+	save    func() (restore func()) // how far it is
+}
+
+// goOn does the next step of the oldest job and reports whether it has more.
+func (w *writer) goOn() (more bool, err error) {
+	if len(w.jobs) == 0 {
+		return false, nil
+	}
+	j := w.jobs[0]
+	w.stage.restore = append(w.stage.restore, j.save())
+	more, err = j.step(w)
+	if err == nil && !more {
+		w.stage.ended = j
+	}
+	return more, err
+}
+
+// endJob takes the oldest job off the list and answers who waits for it.
+func (w *writer) endJob() {
+	j := w.jobs[0]
+	w.jobs = w.jobs[1:]
+	if j.pending != nil {
+		j.pending.finish(j.result)
+	}
 }
 
 // work does one step of what is to be done besides the queue and reports whether there was any: the oldest job, else
-// housekeeping that is due, else keys that nothing may name any more, in indexes and contracts, else texts that are to leave the full-text index.
+// building the full-text index, else housekeeping that is due, else keys that nothing may name any more, in indexes and
+// contracts, else texts that are to leave the full-text index. A store that follows does what is its own only: all else is commands of another's.
 func (w *writer) work() bool {
-	if len(w.jobs) > 0 {
-		j := w.jobs[0]
-		more, err := w.stepAlone(j.step)
-		if err == nil && more {
-			return true
-		}
-		w.jobs = w.jobs[1:]
-		if err != nil {
+	if len(w.jobs) > 0 && !w.s.follows {
+		if _, err := w.issue(store.GoOn{}); err != nil {
 			w.s.log.Error("work on the database failed", "err", err)
-			j.result = Result{Outcome: Failed, Err: writeError(err)}
-		}
-		if j.pending != nil {
-			j.pending.finish(j.result)
+			w.jobs[0].result = Result{Outcome: Failed, Err: writeError(err)}
+			w.endJob()
 		}
 		return true
+	}
+	if w.building {
+		more, err := w.stepAlone((*writer).buildStep)
+		if err != nil {
+			w.s.log.Error("building the full-text index failed", "err", err)
+		}
+		w.building = more && err == nil
+		return true
+	}
+	if w.s.follows {
+		return w.purge()
 	}
 	if !w.chores.due(w.s.clock().Unix()) {
 		tightened := w.tightenSome()
 		forgot := w.forgetSome()
 		return w.purge() || tightened || forgot
 	}
-	more, err := w.stepAlone((*writer).housekeep)
+	more, err := w.issue(w.due())
 	if err != nil {
 		w.s.log.Error("housekeeping failed", "err", err)
 		w.chores.postpone(w.s.clock().Unix())
@@ -54,10 +90,7 @@ func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err err
 		if r.Err != nil {
 			return r.Err
 		}
-		if err := w.writeIndex(); err != nil {
-			return err
-		}
-		return w.writeUsage()
+		return w.writeEnd()
 	}))
 	w.concluded(err)
 	return more, err
@@ -73,4 +106,36 @@ func (w *writer) finish(ctx context.Context, step func(*writer) (bool, error)) e
 			return err
 		}
 	}
+}
+
+// finishOwn has the store's own command executed until there is no more to do.
+func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if more, err := w.issue(c); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// finishJobs ends what a crash or a shutdown left unfinished, before anybody can read; a store that follows leaves that to
+// the commands that come.
+func (w *writer) finishJobs(ctx context.Context) error {
+	for _, open := range []func() error{w.openVanishes, w.openDeletions} {
+		if err := open(); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(w.jobs, func(a, b *job) int { return cmp.Compare(a.request, b.request) })
+	if w.s.follows {
+		return nil
+	}
+	for len(w.jobs) > 0 {
+		if err := w.finishOwn(ctx, store.GoOn{}); err != nil {
+			return err
+		}
+	}
+	return w.finishOwn(ctx, store.Unstage{})
 }

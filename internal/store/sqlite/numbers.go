@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 // Authors and the keys that p tags name are numbered in the table pubkeys, because a key of 32 bytes in each of an event's
@@ -14,7 +16,7 @@ const (
 	numOf = `(SELECT +num FROM pubkeys WHERE key=?)`
 
 	sqlNumber     = `SELECT num FROM pubkeys WHERE key = ?`
-	sqlLastNumber = `SELECT max(num) FROM pubkeys`
+	sqlLastNumber = `SELECT max(coalesce((SELECT max(num) FROM pubkeys), 0), coalesce((SELECT value FROM meta WHERE key = 'last_key'), 0))`
 	sqlGiveNumber = `INSERT INTO pubkeys(num, key, since) VALUES (?, ?, ?)`
 	sqlKnownFrom  = `UPDATE pubkeys SET since = ?2 WHERE num = ?1 AND since IS NULL`
 
@@ -33,7 +35,7 @@ const maxNumbers = 32_768
 // numbers is the writer's memory of keys' numbers: those used lately, at most twice maxNumbers. What is in the younger half
 // was used since the halves changed places last, so the least used are lost first.
 type numbers struct {
-	last        int64 // given out; never goes back
+	last        int64 // given out
 	young, aged map[author]numbered
 }
 
@@ -158,6 +160,7 @@ func (w *writer) tighten(num int64) error {
 		return err
 	}
 	w.numbers.forget([]author{author(row[0].([]byte))})
+	w.stage.keyGone = true
 	_, err = w.exec(sqlTakeNumber, num)
 	return err
 }
@@ -176,6 +179,9 @@ func (w *writer) tightenStep(limit int) (more bool, err error) {
 		_, err := w.exec(sqlTightened, row[0])
 		return err
 	})
+	if err == nil {
+		w.after(func() { w.loose = n == limit })
+	}
 	return n == limit, err
 }
 
@@ -184,9 +190,9 @@ func (w *writer) tightenSome() bool {
 	if !w.loose {
 		return false
 	}
-	more, err := w.stepAlone(func(w *writer) (bool, error) { return w.tightenStep(looseChunk) })
-	w.loose = err == nil && more
+	_, err := w.issue(store.Tighten{})
 	if err != nil { // what is left is taken up with the next removal, or at the next start
+		w.loose = false
 		w.s.log.Error("forgetting keys failed", "err", err)
 	}
 	return err == nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // Store is one open database: one writer, several readers.
@@ -29,6 +30,8 @@ type Store struct {
 	lastSeq  atomic.Int64
 	search   atomic.Bool // the full-text index exists
 	restores restorations
+	executed func(store.Executed)
+	follows  bool
 	older    int64    // the version of a database that lacks migrations; 0 when none is missing
 	scratch  *scratch // where it was copied to; nil when it was not
 	maxLog   int64
@@ -59,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		path: o.Path, clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, maxLog: o.MaxLogBytes,
-		closing: make(chan struct{}), stopped: make(chan struct{}),
+		executed: o.executed, follows: o.follows, closing: make(chan struct{}), stopped: make(chan struct{}),
 		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
 	}
 	s.live.Store(&o.Live)
@@ -97,7 +100,9 @@ func (s *Store) start(ctx context.Context, c *conn, o Options) error {
 	}
 	s.writer = w
 	go w.run(o.After)
-	s.startRetainer(o.After)
+	if !s.follows {
+		s.startRetainer(o.After)
+	}
 	return nil
 }
 
@@ -259,13 +264,15 @@ func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 // SetOptions replaces the options that may change while the store is open. They hold for the writes that follow.
 func (s *Store) SetOptions(ctx context.Context, l Live) error {
 	completeLive(&l)
-	return s.do(ctx, func(w *writer) error {
-		if err := w.setPageLimit(l.MaxBytes); err != nil {
-			return err
-		}
-		w.after(func() { s.retainAnew(s.live.Swap(&l).Retention, l.Retention) })
-		return nil
-	})
+	return s.tell(ctx, store.Configure{Live: l})
+}
+
+func (w *writer) configure(l Live) error {
+	if err := w.setPageLimit(l.MaxBytes); err != nil {
+		return err
+	}
+	w.after(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
+	return nil
 }
 
 // SetTable replaces the gate rules that events are classed by. Rules that would put stored events into other classes

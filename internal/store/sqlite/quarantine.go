@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 const (
@@ -34,20 +35,17 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quaran
 // ReleaseQuarantine brings back what a rollback took away, in one transaction: heads where nothing newer is here by now,
 // else, as all others, history.
 func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
-	var out Restored
-	err := s.switchState(ctx, func(w *writer) error {
-		sw := &switching{w: w}
+	return s.switchState(ctx, store.ReleaseQuarantine{Name: name})
+}
+
+func (w *writer) releaseQuarantine(name string) (Restored, error) {
+	return w.switchState(&switching{w: w}, func(sw *switching) error {
 		n, err := sw.release(name)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
 		}
-		out = sw.done
 		return err
 	})
-	if err != nil {
-		return Restored{}, err
-	}
-	return out, nil
 }
 
 // release stores what is in quarantine under a name, superseded versions first, and empties it.
@@ -77,13 +75,15 @@ func (s *switching) release(name string) (n int, err error) {
 
 // DropQuarantine forgets for good what a rollback took away.
 func (s *Store) DropQuarantine(ctx context.Context, name string) error {
-	return s.do(ctx, func(w *writer) error {
-		n, err := w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
-		}
-		return err
-	})
+	return s.tell(ctx, store.DropQuarantine{Name: name})
+}
+
+func (w *writer) dropQuarantine(name string) error {
+	n, err := w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+	}
+	return err
 }
 
 const (

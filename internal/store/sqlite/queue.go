@@ -69,7 +69,7 @@ func (q *queue) fits(p *Pending) bool {
 	return n+1 <= q.maxItems-otherN/2 && bytes+float64(p.size) <= float64(q.maxBytes)-otherBytes/2
 }
 
-// take removes up to n items with up to size bytes, at least one if any waits. The store's own work comes alone.
+// take removes up to n items with up to size bytes, at least one if any waits. Commands other than events come alone.
 func (q *queue) take(n, size int) []*Pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +80,7 @@ func (q *queue) take(n, size int) []*Pending {
 	bytes := 0
 	for len(out) < n {
 		p, _, ok := q.items.Next()
-		if !ok || len(out) > 0 && (p.job != nil || bytes+p.size > size) {
+		if !ok || len(out) > 0 && (p.rec == nil || bytes+p.size > size) {
 			break
 		}
 		if len(out) == 0 {
@@ -89,7 +89,7 @@ func (q *queue) take(n, size int) []*Pending {
 		}
 		q.items.Pop()
 		bytes += p.size
-		if out = append(out, p); p.job != nil {
+		if out = append(out, p); p.rec == nil {
 			break
 		}
 	}
@@ -198,15 +198,6 @@ func (s *Store) Put(ctx context.Context, ev *nostr.Event, o PutOptions) Result {
 		return Result{Outcome: Failed, Err: err}
 	}
 	return p.Wait()
-}
-
-// do runs the store's own work on the writer, in a transaction of its own, and waits for it.
-func (s *Store) do(ctx context.Context, job func(*writer) error) error {
-	p := &Pending{job: job, done: make(chan struct{})}
-	if err := s.queue.push(ctx, p); err != nil {
-		return err
-	}
-	return p.Wait().Err
 }
 
 // QueueLen reports how many events wait for the writer.

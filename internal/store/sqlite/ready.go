@@ -24,7 +24,7 @@ const (
 // is what is missing.
 func (s *Store) Ready(ctx context.Context) error {
 	filled := false
-	err := s.do(ctx, func(w *writer) error {
+	err := s.apart(ctx, func(w *writer) error {
 		if err := w.roomLeft(); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err != nil || !filled {
 		return err
 	}
-	return s.do(ctx, func(w *writer) error {
+	return s.apart(ctx, func(w *writer) error {
 		_, err := w.c.exec(sqlFillGone)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -40,40 +41,42 @@ func (s *Store) RelayKeys(ctx context.Context) (keys []RelayKey, err error) {
 // SetRelayKey makes a key, in hex, the relay's identity key. The one that was becomes a former one, and is revoked with it
 // if revoke says so. The error is ErrRevokedKey for a key that was revoked before.
 func (s *Store) SetRelayKey(ctx context.Context, pubkey string, revoke bool) error {
+	return s.tell(ctx, store.SetRelayKey{PubKey: pubkey, Revoke: revoke})
+}
+
+func (w *writer) setRelayKey(pubkey string, revoke bool) error {
 	key, ok := lowerHex32(pubkey)
 	if !ok {
 		return errors.New("a public key is 64 lower-case hex digits")
 	}
-	return s.do(ctx, func(w *writer) error {
-		row, err := w.c.one(sqlRelayKey, key)
-		switch {
-		case err != nil:
-			return err
-		case row != nil && row[1] != nil:
-			return ErrRevokedKey
-		case row != nil && row[0] == nil:
-			return nil // it is the one
-		}
-		if _, err := w.exec(sqlRetireRelayKey, w.now, revoke); err != nil {
-			return err
-		}
-		_, err = w.exec(sqlUseRelayKey, key, w.now)
+	row, err := w.c.one(sqlRelayKey, key)
+	switch {
+	case err != nil:
 		return err
-	})
+	case row != nil && row[1] != nil:
+		return ErrRevokedKey
+	case row != nil && row[0] == nil:
+		return nil // it is the one
+	}
+	if _, err := w.exec(sqlRetireRelayKey, w.now, revoke); err != nil {
+		return err
+	}
+	_, err = w.exec(sqlUseRelayKey, key, w.now)
+	return err
 }
 
 // RevokeRelayKey takes a former key, in hex, out of the trusted ones, and reports whether it was one.
 func (s *Store) RevokeRelayKey(ctx context.Context, pubkey string) (revoked bool, err error) {
+	return ask[bool](ctx, s, store.RevokeRelayKey{PubKey: pubkey})
+}
+
+func (w *writer) revokeRelayKey(pubkey string) (revoked bool, err error) {
 	key, ok := lowerHex32(pubkey)
 	if !ok {
 		return false, nil
 	}
-	err = s.do(ctx, func(w *writer) error {
-		n, err := w.exec(sqlRevokeRelayKey, key, w.now)
-		revoked = n > 0
-		return err
-	})
-	return revoked && err == nil, err
+	n, err := w.exec(sqlRevokeRelayKey, key, w.now)
+	return n > 0 && err == nil, err
 }
 
 // maxNaming is as far as ContractsNaming counts.

@@ -6,6 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 func newRemoval() Removal {
@@ -79,19 +80,11 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *Removal) err
 			cost += list[n].cost
 			n++
 		}
-		done := newRemoval()
-		err := s.do(ctx, func(w *writer) error {
-			for i := range list[:n] {
-				from, there, err := w.removeMatch(&list[i])
-				if err != nil {
-					return err
-				}
-				if there {
-					counter(&done, from)[list[i].kind]++
-				}
-			}
-			return nil
-		})
+		rows := make([]store.MatchedRow, n)
+		for i, m := range list[:n] {
+			rows[i] = store.MatchedRow{Quarantined: m.place == inQuarantine, Seq: m.seq, ID: m.id, Kind: m.kind}
+		}
+		done, err := ask[Removal](ctx, s, store.RemoveRows{Rows: rows})
 		if err != nil {
 			return err
 		}
@@ -105,6 +98,21 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *Removal) err
 	return ctx.Err()
 }
 
+// removeRows removes rows that were matched, and counts those that are there.
+func (w *writer) removeRows(list []store.MatchedRow) (Removal, error) {
+	done := newRemoval()
+	for _, m := range list {
+		from, there, err := w.removeMatch(m)
+		if err != nil {
+			return Removal{}, err
+		}
+		if there {
+			counter(&done, from)[m.Kind]++
+		}
+	}
+	return done, nil
+}
+
 const (
 	sqlRemovable       = `SELECT kind, pubkey, d, created_at, id FROM events WHERE seq = ?`
 	sqlRemovableOld    = `SELECT kind, pubkey, d, created_at FROM history WHERE seq = ?`
@@ -113,12 +121,12 @@ const (
 )
 
 // removeMatch removes one row, which may have been superseded since it was found, and reports where it was.
-func (w *writer) removeMatch(m *match) (from shelf, there bool, err error) {
-	if m.place == inQuarantine {
-		n, err := w.unquarantine(sqlUnquarantineRow, m.seq, m.id)
+func (w *writer) removeMatch(m store.MatchedRow) (from shelf, there bool, err error) {
+	if m.Quarantined {
+		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err
 	}
-	row, err := w.c.one(sqlRemovable, m.seq)
+	row, err := w.c.one(sqlRemovable, m.Seq)
 	if err != nil {
 		return 0, false, err
 	}
@@ -128,14 +136,14 @@ func (w *writer) removeMatch(m *match) (from shelf, there bool, err error) {
 				return 0, false, err
 			}
 		}
-		return inEvents, true, w.removeEvent(m.seq, byOperator)
+		return inEvents, true, w.removeEvent(m.Seq, byOperator)
 	}
-	if row, err = w.c.one(sqlRemovableOld, m.seq); err != nil || row == nil {
+	if row, err = w.c.one(sqlRemovableOld, m.Seq); err != nil || row == nil {
 		return 0, false, err
 	}
 	if err := w.raiseFloor(row[0], row[1], row[2], row[3], []byte{}); err != nil {
 		return 0, false, err
 	}
-	_, err = w.removeHistory(byOperator, sqlVersionBySeq, m.seq)
+	_, err = w.removeHistory(byOperator, sqlVersionBySeq, m.Seq)
 	return inHistory, true, err
 }

@@ -19,14 +19,8 @@ type Restoration struct {
 	s     *Store
 	o     RestoreOptions
 	num   int64
-	agent []byte
-	batch []stagedRow
+	batch []store.Staged
 	size  int
-}
-
-type stagedRow struct {
-	part Part
-	rec  *record
 }
 
 // restorations says what restores of one store do. Who changes what readers see sets active before, and done before active
@@ -42,14 +36,13 @@ const stageBytes = 256 << 10
 
 // BeginRestore starts staging. End it with Switch or Drop; a process that dies leaves nothing.
 func (s *Store) BeginRestore(o RestoreOptions) (store.Restoration, error) {
-	agent, ok := lowerHex32(o.Agent)
-	if !ok {
+	if _, ok := lowerHex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
 	}
 	if o.Mode == Rollback && o.Name == "" {
 		return nil, errors.New("restore: a rollback needs a name")
 	}
-	return &Restoration{s: s, o: o, num: s.restores.last.Add(1), agent: agent}, nil
+	return &Restoration{s: s, o: o, num: s.restores.last.Add(1)}, nil
 }
 
 // Add stages one event of the snapshot. It must have been checked as for Begin; an event given twice counts once.
@@ -58,7 +51,7 @@ func (r *Restoration) Add(ctx context.Context, p Part, ev *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	r.batch = append(r.batch, stagedRow{part: p, rec: rec})
+	r.batch = append(r.batch, store.Staged{Part: p, Event: rec.json})
 	if r.size += len(rec.json); r.size < stageBytes {
 		return nil
 	}
@@ -71,16 +64,30 @@ const sqlStage = `INSERT OR IGNORE INTO staged(restore, part, created_at, id, ki
 func (r *Restoration) Flush(ctx context.Context) error {
 	rows := r.batch
 	r.batch, r.size = nil, 0
-	return r.s.do(ctx, func(w *writer) error {
-		for _, row := range rows {
-			_, err := w.exec(sqlStage, r.num, int64(applyOrder(row.part)), row.rec.created, row.rec.id, int64(row.rec.ev.Kind),
-				row.rec.pubkey, row.rec.d, row.rec.json)
-			if err != nil {
-				return err
-			}
+	return r.s.tell(ctx, store.Stage{Restore: r.num, Events: rows})
+}
+
+func (w *writer) stageEvents(c store.Stage) error {
+	for _, row := range c.Events {
+		r, err := w.recordOf(row.Event)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		_, err = w.exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.created, r.id, int64(r.ev.Kind), r.pubkey, r.d, r.json)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordOf is the record of an event as JSON.
+func (w *writer) recordOf(json []byte) (*record, error) {
+	ev, err := parsed(json)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(ev, w.s.table.Load().Classify(ev))
 }
 
 // applyOrder is when a part is applied: what blocks others first, then versions before the heads that superseded them.
@@ -103,12 +110,8 @@ func applyOrder(p Part) int {
 func (r *Restoration) Drop(ctx context.Context) error {
 	r.batch = nil
 	for more := true; more; {
-		err := r.s.do(ctx, func(w *writer) error {
-			n, err := w.exec(sqlUnstage+" WHERE restore = ? LIMIT ?)", r.num, int64(sweepChunk))
-			more = n >= sweepChunk
-			return err
-		})
-		if err != nil {
+		var err error
+		if more, err = ask[bool](ctx, r.s, store.Unstage{Restore: r.num}); err != nil {
 			return err
 		}
 	}
@@ -117,51 +120,60 @@ func (r *Restoration) Drop(ctx context.Context) error {
 
 const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN (SELECT restore, part, created_at, id FROM staged`
 
-// sweepStaged removes some of what a process left in staging that is gone, and reports whether there may be more.
-func (w *writer) sweepStaged() (more bool, err error) {
-	n, err := w.exec(sqlUnstage+" LIMIT ?)", int64(sweepChunk))
+// unstage removes some of what was staged for a restore, 0 for all, and reports whether there may be more.
+func (w *writer) unstage(restore int64) (more bool, err error) {
+	text, args := sqlUnstage+" LIMIT ?)", []driver.Value{int64(sweepChunk)}
+	if restore != 0 {
+		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []driver.Value{restore, int64(sweepChunk)}
+	}
+	n, err := w.exec(text, args...)
 	return n >= sweepChunk, err
 }
 
 // Switch makes what was staged the state that readers see, in one transaction, and removes it from staging. Other writers
 // wait for that transaction, about 25 µs for each event that is new here.
 func (r *Restoration) Switch(ctx context.Context) (Restored, error) {
-	var out Restored
 	if err := r.Flush(ctx); err != nil {
-		return out, err
+		return Restored{}, err
 	}
-	err := r.s.switchState(ctx, func(w *writer) error {
-		sw := &switching{w: w, r: r}
-		err := sw.run()
-		out = sw.done
-		return err
-	})
+	out, err := r.s.switchState(ctx, store.SwitchState{Restore: r.num, Options: r.o})
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	return out, r.Drop(ctx)
 }
 
+func (w *writer) switchStaged(c store.SwitchState) (Restored, error) {
+	agent, ok := lowerHex32(c.Options.Agent)
+	if !ok {
+		return Restored{}, errors.New("the agent is no pubkey")
+	}
+	return w.switchState(&switching{w: w, staged: true, num: c.Restore, agent: agent, o: c.Options}, (*switching).run)
+}
+
 const metaRestores = "restores"
 
-// switchState runs work that puts the agent's memory into another state at once, and then shows it to live readers.
-func (s *Store) switchState(ctx context.Context, work func(*writer) error) error {
+// switchState has a command executed that puts an agent's memory into another state at once.
+func (s *Store) switchState(ctx context.Context, c store.Command) (Restored, error) {
 	s.restores.active.Add(1)
 	defer s.restores.active.Add(-1)
-	return s.do(ctx, func(w *writer) error {
-		from, count := w.seq, s.restores.done.Load()+1
-		if err := w.setMeta(metaRestores, count); err != nil {
-			return err
-		}
-		if err := work(w); err != nil {
-			return err
-		}
-		w.after(func() {
-			s.restores.done.Store(count)
-			w.announce(from, w.seq)
-		})
-		return nil
+	return ask[Restored](ctx, s, c)
+}
+
+// switchState runs that work, and then shows the state to live readers.
+func (w *writer) switchState(sw *switching, work func(*switching) error) (Restored, error) {
+	from, count := w.seq, w.s.restores.done.Load()+1
+	if err := w.setMeta(metaRestores, count); err != nil {
+		return Restored{}, err
+	}
+	if err := work(sw); err != nil {
+		return Restored{}, err
+	}
+	w.after(func() {
+		w.s.restores.done.Store(count)
+		w.announce(from, w.seq)
 	})
+	return sw.done, nil
 }
 
 // countRestores reads the count of restores at open.

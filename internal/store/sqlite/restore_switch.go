@@ -8,13 +8,16 @@ import (
 
 // switching is the transaction in which a restore takes effect.
 type switching struct {
-	w    *writer
-	r    *Restoration
-	done Restored
+	w      *writer
+	staged bool // of what was staged under num; else of what is in quarantine
+	num    int64
+	agent  []byte
+	o      RestoreOptions
+	done   Restored
 }
 
 func (s *switching) run() error {
-	if s.r.o.Mode == Rollback {
+	if s.o.Mode == Rollback {
 		if err := s.clearHeads(); err != nil {
 			return err
 		}
@@ -33,7 +36,7 @@ func (s *switching) apply() error {
 	last := []driver.Value{int64(-1), int64(0), []byte{}}
 	for {
 		n := 0
-		args := append([]driver.Value{s.r.num}, append(last, int64(sweepChunk))...)
+		args := append([]driver.Value{s.num}, append(last, int64(sweepChunk))...)
 		err := s.w.each(sqlStaged, args, func(row []driver.Value) error {
 			n++
 			last = row[:3:3]
@@ -47,15 +50,11 @@ func (s *switching) apply() error {
 
 // take stores one staged event.
 func (s *switching) take(order int, json []byte) error {
-	ev, err := parsed(json)
+	rec, err := s.w.recordOf(json)
 	if err != nil {
 		return err
 	}
-	rec, err := newRecord(ev, s.w.s.table.Load().Classify(ev))
-	if err != nil {
-		return err
-	}
-	if s.r == nil || s.r.o.Mode == Rollback {
+	if !s.staged || s.o.Mode == Rollback {
 		if err := s.w.dropFloor(rec); err != nil {
 			return err
 		}
@@ -64,11 +63,12 @@ func (s *switching) take(order int, json []byte) error {
 	if order == applyOrder(Versions) {
 		put = s.w.applyVersion
 	}
+	others := len(s.w.stage.committed)
 	result, err := put(rec)
 	if err != nil {
 		return err
 	}
-	s.w.stage.committed = s.w.stage.committed[:0] // see announce
+	s.w.stage.committed = s.w.stage.committed[:others] // see announce
 	switch result.Outcome {
 	case Stored:
 		s.done.Stored++
@@ -128,7 +128,7 @@ const (
 
 // target is the staged head of an address; ok is false when it has none.
 func (s *switching) target(kind, d driver.Value) (h head, ok bool, err error) {
-	row, err := s.w.c.one(sqlTarget, s.r.num, kind, s.r.agent, d)
+	row, err := s.w.c.one(sqlTarget, s.num, kind, s.agent, d)
 	if err != nil || row == nil {
 		return head{}, false, err
 	}
@@ -145,7 +145,7 @@ func (h head) older(created int64, id []byte) bool {
 
 // clearHeads takes away the heads of the agent that are newer than the staged ones, or stand where none is staged.
 func (s *switching) clearHeads() error {
-	who, err := s.w.number(author(s.r.agent))
+	who, err := s.w.number(author(s.agent))
 	if err != nil || who == 0 {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *switching) clearHeads() error {
 // clearVersions takes away superseded versions that are newer than the staged heads, and the staged heads themselves,
 // which become heads again.
 func (s *switching) clearVersions() error {
-	return s.w.each(sqlVersionsOf, []driver.Value{s.r.agent}, func(row []driver.Value) error {
+	return s.w.each(sqlVersionsOf, []driver.Value{s.agent}, func(row []driver.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (s *switching) clearVersions() error {
 		seq, created, id := row[0], row[3].(int64), row[4].([]byte)
 		switch {
 		case ok && bytes.Equal(id, target.id): // stored anew as head
-		case ok && target.older(created, id), !ok && created > s.r.o.AsOf:
+		case ok && target.older(created, id), !ok && created > s.o.AsOf:
 			if err := s.quarantine("history", seq.(int64), false); err != nil {
 				return err
 			}
@@ -191,10 +191,11 @@ func (s *switching) clearVersions() error {
 // quarantine copies a row of events or history to where no reader comes.
 func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 	s.done.Quarantined++
+	s.w.stage.seqGone = true
 	s.w.known.quarantine = true
 	_, err := s.w.exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
-		s.r.o.Name, s.w.now, boolInt(isHead), seq)
+		s.o.Name, s.w.now, boolInt(isHead), seq)
 	return err
 }
 

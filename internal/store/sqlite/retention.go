@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/retention"
+	"engramd/internal/store"
 )
 
 const (
@@ -182,34 +183,38 @@ func (s *Store) retire(ctx context.Context, list []found) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	err = s.do(ctx, func(w *writer) error {
-		n = 0
-		classes := map[gate.Class]int{}
-		cost := 0
-		for _, f := range list {
-			if cost += tagCost * f.size; cost > removalCost && n > 0 {
-				break
-			}
-			class, gone, full, err := w.retire(f.seq)
-			if err != nil {
-				return err
-			}
-			if full {
-				break
-			}
-			if gone {
-				classes[class]++
-			}
-			n++
+	c := store.Retire{Events: make([]store.RetiredEvent, len(list))}
+	for i, f := range list {
+		c.Events[i] = store.RetiredEvent{Seq: f.seq, Size: int64(f.size)}
+	}
+	return ask[int](ctx, s, c)
+}
+
+func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
+	classes := map[gate.Class]int{}
+	cost := int64(0)
+	for _, f := range list {
+		if cost += tagCost * f.Size; cost > removalCost && n > 0 {
+			break
 		}
-		w.after(func() {
-			for class, n := range classes {
-				s.observe.Retired(class.String(), n)
-			}
-		})
-		return nil
+		class, gone, full, err := w.retire(f.Seq)
+		if err != nil {
+			return 0, err
+		}
+		if full {
+			break
+		}
+		if gone {
+			classes[class]++
+		}
+		n++
+	}
+	w.after(func() {
+		for class, n := range classes {
+			w.s.observe.Retired(class.String(), n)
+		}
 	})
-	return n, err
+	return n, nil
 }
 
 // retire removes an event, if it is there, with the superseded versions of its address. full says that these alone were as

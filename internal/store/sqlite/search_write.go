@@ -280,7 +280,7 @@ func (w *writer) buildSearch(ctx context.Context) error {
 		}
 	}
 	w.s.log.Info("building the full-text index; search is off until it is done")
-	w.jobs = append(w.jobs, &job{step: (*writer).buildStep})
+	w.building = true
 	return nil
 }
 

@@ -9,6 +9,11 @@ type stage struct {
 	counted   []counted // changes of authors' usage
 	numbered  []author  // who got their numbers
 	jobs      []*job    // work to go on with after the commit
+	ended     *job      // the oldest one is done
+	restore   []func()  // takes jobs back to where they were, if the transaction fails
+	last      lastGiven // before the transaction
+	seqGone   bool      // something with a sequence number went
+	keyGone   bool      // something with a key's number went
 	after     []func()  // what becomes true with the commit
 }
 
@@ -37,10 +42,20 @@ func (r reason) String() string {
 type mark struct {
 	committed, indexed, counted, numbered, jobs, after int
 	removed                                            [numReasons]int
+	last                                               lastGiven
 }
 
-func (s *stage) mark() mark {
-	return mark{len(s.committed), len(s.indexed), len(s.counted), len(s.numbered), len(s.jobs), len(s.after), s.removed}
+// lastGiven is the last numbers that were given out. What is undone gives its numbers back, so that they follow from the
+// commands that were executed and from nothing else.
+type lastGiven struct{ seq, key int64 }
+
+func (w *writer) lastGiven() lastGiven { return lastGiven{w.seq, w.numbers.last} }
+
+func (w *writer) giveBack(last lastGiven) { w.seq, w.numbers.last = last.seq, last.key }
+
+func (w *writer) mark() mark {
+	s := &w.stage
+	return mark{len(s.committed), len(s.indexed), len(s.counted), len(s.numbered), len(s.jobs), len(s.after), s.removed, w.lastGiven()}
 }
 
 // reset empties the stage for a new transaction. What was handed to OnCommit is not reused.
@@ -62,4 +77,5 @@ func (w *writer) undo(m mark) {
 	w.stage.jobs = w.stage.jobs[:m.jobs]
 	w.stage.after = w.stage.after[:m.after]
 	w.stage.removed = m.removed
+	w.giveBack(m.last)
 }

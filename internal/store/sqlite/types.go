@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/share"
+	"engramd/internal/store"
 )
 
 // Options say how a store is opened. Path and Table are required; a zero elsewhere means the default named there.
@@ -35,19 +36,25 @@ type Options struct {
 	OnCommit func([]Committed)
 	Live     // what SetOptions may change later
 
-	pacing pacing
+	pacing   pacing
+	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
+	follows  bool                 // commands are another's to give: none of the store's own
 }
 
 // Pending is an event on its way to disk.
 type Pending struct {
-	rec    *record
-	who    share.Who // sent it
-	opts   PutOptions
-	job    func(*writer) error // the store's own work, in place of an event
-	size   int
-	again  bool // tried before, when deleted texts took the room
-	done   chan struct{}
-	result Result
+	rec     *record
+	who     share.Who // sent it
+	opts    PutOptions
+	command store.Command       // in place of an event
+	answer  any                 // to a command
+	apart   func(*writer) error // work of this process's own, in place of either
+	at      int64               // Unix seconds: when it was executed first
+	timed   bool                // at is set
+	size    int
+	again   bool // tried before, when deleted texts took the room
+	done    chan struct{}
+	result  Result
 }
 
 // Done is closed when the result is known.

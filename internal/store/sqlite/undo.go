@@ -24,7 +24,7 @@ func (w *writer) risky(p *Pending) bool {
 
 // unguarded applies one member without a savepoint. The error is errRedo, or errLost for a transaction that is gone.
 func (w *writer) unguarded(p *Pending) (Result, error) {
-	m := w.stage.mark()
+	m := w.mark()
 	w.dirty = false
 	r := w.protected(func() (Result, error) { return w.apply(p) })
 	switch {
@@ -42,7 +42,7 @@ func (w *writer) unguarded(p *Pending) (Result, error) {
 // guarded applies one member in its own savepoint. The error is errLost.
 func (w *writer) guarded(p *Pending) (Result, error) {
 	var r Result
-	m := w.stage.mark()
+	m := w.mark()
 	err := w.inSavepoint(func() error {
 		r = w.protected(func() (Result, error) { return w.apply(p) })
 		switch r.Outcome {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -15,23 +17,25 @@ const (
 // UseCalls notes calls, says which were noted before, and forgets those from before a time in Unix seconds, in one
 // transaction.
 func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) (had []bool, err error) {
+	return ask[[]bool](ctx, s, store.UseCalls{Calls: calls, Before: before})
+}
+
+func (w *writer) useCalls(calls []UsedCall, before int64) (had []bool, err error) {
 	had = make([]bool, len(calls))
-	return had, s.do(ctx, func(w *writer) error {
-		for i, c := range calls {
-			id, ok1 := lowerHex32(c.ID)
-			key, ok2 := lowerHex32(c.Key)
-			if !ok1 || !ok2 {
-				return errors.New("a call is noted with an event id and a pubkey")
-			}
-			n, err := w.exec(sqlUseCall, id, key, c.At)
-			if err != nil {
-				return err
-			}
-			had[i] = n == 0
+	for i, c := range calls {
+		id, ok1 := lowerHex32(c.ID)
+		key, ok2 := lowerHex32(c.Key)
+		if !ok1 || !ok2 {
+			return nil, errors.New("a call is noted with an event id and a pubkey")
 		}
-		_, err := w.exec(sqlOldCalls, before)
-		return err
-	})
+		n, err := w.exec(sqlUseCall, id, key, c.At)
+		if err != nil {
+			return nil, err
+		}
+		had[i] = n == 0
+	}
+	_, err = w.exec(sqlOldCalls, before)
+	return had, err
 }
 
 // UsedCalls gives fn the calls since a time in Unix seconds, in the order of their time.

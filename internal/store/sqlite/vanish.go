@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql/driver"
 )
 
@@ -74,7 +73,7 @@ func (w *writer) vanish(r *record, seq int64) error {
 	v := &vanishing{pubkey: r.pubkey, until: r.created, request: seq, wrapsUntil: r.created}
 	more, err := v.step(w)
 	if err == nil && more {
-		w.stage.jobs = append(w.stage.jobs, &job{pending: w.current, step: v.step})
+		w.stage.jobs = append(w.stage.jobs, v.job(w.current))
 	}
 	return err
 }
@@ -85,6 +84,10 @@ type vanishing struct {
 	until      int64
 	request    int64 // seq of the request
 	wrapsUntil int64 // gift wraps later than this are gone
+}
+
+func (v *vanishing) job(p *Pending) *job {
+	return &job{pending: p, request: v.request, step: v.step, save: func() func() { was := *v; return func() { *v = was } }}
 }
 
 // step removes up to vanishChunk rows and reports whether more may be there.
@@ -135,22 +138,11 @@ func (v *vanishing) wraps(w *writer, limit int) (int, error) {
 	})
 }
 
-// finishVanishes ends the requests that a crash or a shutdown left unfinished. It runs before anybody can read.
-func (w *writer) finishVanishes(ctx context.Context) error {
-	var open []*vanishing
-	err := w.each(sqlVanishOpen, nil, func(row []driver.Value) error {
-		open = append(open, &vanishing{
-			pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64),
-		})
+// openVanishes makes jobs of the requests that were left unfinished.
+func (w *writer) openVanishes() error {
+	return w.each(sqlVanishOpen, nil, func(row []driver.Value) error {
+		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
+		w.jobs = append(w.jobs, v.job(nil))
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, v := range open {
-		if err := w.finish(ctx, v.step); err != nil {
-			return err
-		}
-	}
-	return nil
 }

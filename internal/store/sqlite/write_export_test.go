@@ -13,7 +13,7 @@ import (
 // OnWriter runs statements on the live writer's connection, in a savepoint like any event, and returns the first
 // column of the last one's rows.
 func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
-	err = s.do(context.Background(), func(w *writer) error {
+	err = s.apart(context.Background(), func(w *writer) error {
 		for _, text := range statements {
 			out = nil
 			err := w.c.query(context.Background(), text, nil, func(v []driver.Value) error {
@@ -31,7 +31,7 @@ func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
 
 // FailOnWriter queues work that changes something and then fails.
 func FailOnWriter(s *Store) error {
-	return s.do(context.Background(), func(w *writer) error {
+	return s.apart(context.Background(), func(w *writer) error {
 		if err := w.setMeta("test", "left behind"); err != nil {
 			return err
 		}
@@ -41,14 +41,14 @@ func FailOnWriter(s *Store) error {
 
 // PanicOnWriter queues work that panics.
 func PanicOnWriter(s *Store) error {
-	return s.do(context.Background(), func(*writer) error { panic("on purpose") })
+	return s.apart(context.Background(), func(*writer) error { panic("on purpose") })
 }
 
 // HoldWriter keeps the writer busy until release is called; what is queued meanwhile shares the next transaction.
 func HoldWriter(s *Store) (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})
 	go func() {
-		_ = s.do(context.Background(), func(*writer) error {
+		_ = s.apart(context.Background(), func(*writer) error {
 			close(held)
 			<-free
 			return nil
@@ -95,7 +95,7 @@ func WaitClosing(ctx context.Context, s *Store) error {
 
 // UsageOf returns what the writer knows of an author's usage, without asking the tables of events.
 func UsageOf(s *Store, pubkey string) (events, bytes int64) {
-	_ = s.do(context.Background(), func(w *writer) error {
+	_ = s.apart(context.Background(), func(w *writer) error {
 		k, _ := lowerHex32(pubkey)
 		a, err := w.usageBefore(&record{pubkey: k})
 		events, bytes = a.events, a.bytes

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"engramd/internal/store"
 )
 
 // writer is the actor that owns the only connection that writes, and all state that follows from being the only one:
@@ -15,7 +17,7 @@ type writer struct {
 	s          *Store
 	c          *conn
 	maxBatch   int
-	seq        int64          // last one given out; never goes back, also when a transaction fails
+	seq        int64          // last one given out
 	now        int64          // Unix seconds, the same throughout a transaction
 	args       []driver.Value // of the statement that runs
 	known      known
@@ -25,6 +27,7 @@ type writer struct {
 	dirty      bool     // the current member has changed something, or tried
 	current    *Pending // being applied
 	jobs       []*job
+	building   bool // the full-text index, between batches
 	chores     chores
 	searchTo   int64 // events up to this seq are in the full-text index; -1: there is none
 	purging    bool  // search_gone may have rows
@@ -36,7 +39,7 @@ type writer struct {
 	noRoom     bool  // nothing is to be put into search_gone and pubkeys_gone
 	keeper     keeper
 
-	contractsDone stateKey // see pruneContracts
+	contractsDone store.FinalPair // see pruneContracts
 }
 
 // newWriter reads what the writer has to know, and ends what a crash left unfinished.
@@ -59,6 +62,7 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		return nil, err
 	}
 	s.lastSeq.Store(w.seq)
+	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
 	if w.numbers.last, err = c.number(sqlLastNumber); err != nil {
 		return nil, err
 	}
@@ -74,9 +78,7 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		func() error { return w.reclassify(ctx) },
 		func() error { return w.openSearch(ctx) },
 		func() error { return w.countRestores() },
-		func() error { return w.finishVanishes(ctx) },
-		func() error { return w.finishDeletions(ctx) },
-		func() error { return w.finish(ctx, (*writer).sweepStaged) },
+		func() error { return w.finishJobs(ctx) },
 	} {
 		if err := prepare(); err != nil {
 			return nil, err
@@ -87,7 +89,7 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 
 // sqlLastSeq counts what waits to leave the full-text index too: its number there must not be given out again.
 const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
-	coalesce((SELECT max(seq) FROM search_gone), 0))`
+	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
 
 // lastSeq reads the highest sequence number there is.
 func lastSeq(c *conn) (int64, error) {

@@ -1,0 +1,185 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+	"engramd/internal/gate"
+	"engramd/internal/gate/oracle"
+	"engramd/nips/nip01"
+)
+
+// gatePast is a question for superseded versions.
+type gatePast struct {
+	kind   int
+	author string
+	d      *string
+	until  *nostr.Timestamp
+	limit  int // 0: none
+}
+
+// path is the question as a URL.
+func (p *gatePast) path() string {
+	values := url.Values{"kind": {strconv.Itoa(p.kind)}, "author": {p.author}}
+	if p.d != nil {
+		values.Set("d", *p.d)
+	}
+	if p.until != nil {
+		values.Set("until", strconv.FormatInt(int64(*p.until), 10))
+	}
+	if p.limit > 0 {
+		values.Set("limit", strconv.Itoa(p.limit))
+	}
+	return "/history?" + values.Encode()
+}
+
+// asksFor says whether a version is asked for.
+func (p *gatePast) asksFor(ev *nostr.Event) bool {
+	return ev.Kind == p.kind && ev.PubKey == p.author && (p.d == nil || ev.Tags.GetD() == *p.d) &&
+		(p.until == nil || ev.CreatedAt <= *p.until)
+}
+
+// gateSigner is the key that signs a reader's n-th request; nil when he has
+// none. One request proves one key.
+func (r gateReader) signer(n int) *relaytest.Key {
+	if len(r.keys) == 0 {
+		return nil
+	}
+	return &r.keys[n%len(r.keys)]
+}
+
+// asked returns which keys a reader's n-th question on a surface proves.
+func (r gateReader) asked(d gateDriver, n int) []string {
+	if !d.http {
+		return r.pubs()
+	}
+	if k := r.signer(n); k != nil {
+		return []string{k.Pub}
+	}
+	return nil
+}
+
+// overHTTP sends all requests, a few at a time.
+func (c *gateConn) overHTTP(asks []gateAsk, request func(ask gateAsk) (method, path string, body []byte)) ([]gateAnswer, error) {
+	answers, faults := make([]gateAnswer, len(asks)), make([]error, len(asks))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for n := range next {
+				method, path, body := request(asks[n])
+				resp, err := c.http.Signed(c.signer(n), method, path, body)
+				if err == nil {
+					answers[n], err = gateAnswerOf(resp)
+				}
+				faults[n] = err
+			}
+		})
+	}
+	for n := range asks {
+		next <- n
+	}
+	close(next)
+	workers.Wait()
+	for n, err := range faults {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", asks[n].name, err)
+		}
+	}
+	return answers, nil
+}
+
+// gateAnswerOf reads an answer. A refusal must have the status of its prefix.
+func gateAnswerOf(resp relaytest.Response) (a gateAnswer, err error) {
+	if resp.Aborted || resp.Header.Get("Content-Type") != "application/json" {
+		return a, fmt.Errorf("HTTP %d, %s, aborted %v", resp.Status, resp.Header.Get("Content-Type"), resp.Aborted)
+	}
+	var doc struct {
+		Error string
+		Count int64
+	}
+	switch {
+	case resp.Status == http.StatusOK && strings.HasPrefix(string(resp.Body), "["):
+		var events []struct{ ID string }
+		err = json.Unmarshal(resp.Body, &events)
+		for _, ev := range events {
+			a.ids = append(a.ids, ev.ID)
+		}
+		a.truncated = resp.Header.Get("Engramd-Truncated") != ""
+		return a, err
+	case resp.Status == http.StatusOK:
+		err = json.Unmarshal(resp.Body, &doc)
+		a.count = doc.Count
+		return a, err
+	}
+	err = json.Unmarshal(resp.Body, &doc)
+	a.closed = doc.Error
+	want := map[int]string{http.StatusUnauthorized: nip01.PrefixAuthRequired, http.StatusForbidden: nip01.PrefixRestricted}[resp.Status]
+	if err == nil && (want == "" || !strings.HasPrefix(a.closed, want+": ")) {
+		err = fmt.Errorf("HTTP %d with %q", resp.Status, a.closed)
+	}
+	return a, err
+}
+
+func askHTTPFilters(path string) func(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
+	return func(c *gateConn, _ gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
+		return c.overHTTP(asks, func(ask gateAsk) (string, string, []byte) {
+			return http.MethodPost, path, []byte(gateJSON(ask.filters))
+		})
+	}
+}
+
+func askHistory(c *gateConn, _ gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
+	return c.overHTTP(asks, func(ask gateAsk) (string, string, []byte) {
+		return http.MethodGet, ask.past.path(), nil
+	})
+}
+
+// judgeQuery is judgeStored, and wants a cut answer to say so.
+func judgeQuery(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
+	f := ask.filters[0]
+	cut := len(ask.filters) == 1 && f.Limit > 0 && f.Limit < len(visible)
+	if complaint := judgeStored(o, ask, visible, got); complaint != "" || got.truncated == cut {
+		return complaint
+	}
+	return fmt.Sprintf("truncated %v, want %v", got.truncated, cut)
+}
+
+// judgeHistory wants every visible version, newest first, up to the limit; of an
+// address of contract memory by arrival, the last first.
+func judgeHistory(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
+	want := rig.NewestFirst(slices.Clone(visible)...)
+	if contract := ask.past.kind == relaytest.KindEntry || ask.past.kind == relaytest.KindState; contract && ask.past.d != nil {
+		want = gateIDs(visible)
+		slices.Reverse(want)
+	}
+	cut := ask.past.limit > 0 && ask.past.limit < len(want)
+	if cut {
+		want = want[:ask.past.limit]
+	}
+	if !slices.Equal(got.ids, want) || got.truncated != cut {
+		return gateDiff(got.ids, visible) + fmt.Sprintf("; got %.8s, want %.8s, truncated %v", got.ids, want, got.truncated)
+	}
+	return ""
+}
+
+// visiblePast returns the versions that the reader is shown.
+func (g *gateRun) visiblePast(reader []string, past *gatePast) []*nostr.Event {
+	var visible []*nostr.Event
+	for _, ev := range g.past() {
+		if past.asksFor(ev) && (oracle.Party(g.options, reader, ev) || past.d != nil && oracle.Decides(g.options, reader, ev)) {
+			visible = append(visible, ev)
+		}
+	}
+	return visible
+}

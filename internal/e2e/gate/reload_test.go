@@ -1,0 +1,55 @@
+package gate
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+)
+
+// TestGateReload: SIGHUP with stricter rules holds for subscriptions that were
+// let through before it. Whoever may read by the new rules misses nothing.
+func TestGateReload(t *testing.T) {
+	const contract = "contract-reload"
+	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: "[gate]\ncontracts = \"contract\"\n"})
+	stranger, party := rig.Dial(t, relay, rig.GateStranger), rig.Dial(t, relay, rig.GateWorker)
+	publisher := rig.Dial(t, relay)
+	thread := relaytest.Filter{"kinds": []int{relaytest.KindEntry}, "#d": []string{contract}}
+	mine := relaytest.Filter{"kinds": []int{relaytest.KindEntry}, "#p": []string{rig.GateWorker.Pub}}
+	marks := relaytest.Filter{"kinds": []int{gateMarker}}
+	strangerSub := stranger.MustSubscribe(thread, marks).Sub
+	partySub := party.MustSubscribe(mine).Sub
+
+	before := relaytest.Entry(rig.GateAgent, rig.GateWorker.Pub, contract, "message", "before", 1_700_000_001)
+	publisher.Store(before)
+	if ev := stranger.MustLive(strangerSub); ev.ID != before.ID {
+		t.Fatalf("who names the contract got kind %d", ev.Kind)
+	}
+
+	if err := os.WriteFile(relay.Config, []byte("[gate]\ncontracts = \"parties\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	relay.Signal(syscall.SIGHUP)
+	ctx, cancel := context.WithTimeout(context.Background(), relaytest.Patience)
+	defer cancel()
+	if _, err := relay.Log.Wait(ctx, func(line string) bool { return strings.Contains(line, "configuration reloaded") }); err != nil {
+		t.Fatalf("reload: %v\n%s", err, relay.Log.Text())
+	}
+
+	after := relaytest.Entry(rig.GateAgent, rig.GateWorker.Pub, contract, "message", "after", 1_700_000_002)
+	marker := relaytest.Sign(rig.GateStranger, gateMarker, 1_700_000_003, "marker")
+	publisher.Store(after, marker)
+	if ev := stranger.MustLive(strangerSub); ev.ID != marker.ID {
+		t.Errorf("after contracts = parties the stranger's old subscription got kind %d", ev.Kind)
+	}
+	for _, want := range rig.IDs(before, after) {
+		if ev := party.MustLive(partySub); ev.ID != want {
+			t.Errorf("the party got %s, want %s", ev.ID, want)
+		}
+	}
+	stranger.Closed("restricted: ", thread)
+}

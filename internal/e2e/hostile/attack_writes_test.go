@@ -1,0 +1,204 @@
+package hostile
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+)
+
+// behindProxy makes a relay take each client's address from a header, so that
+// clients of one machine come from several.
+var behindProxy = []string{
+	"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_PROXY_TRUSTED=127.0.0.1", "ENGRAMD_PROXY_HEADER=X-Forwarded-For",
+}
+
+// dialFrom connects as a client of an address.
+func dialFrom(t *testing.T, relay *relaytest.Child, address string) *relaytest.Client {
+	t.Helper()
+	c, err := relaytest.Connect(relay.URL, http.Header{"X-Forwarded-For": {address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// taggedNote is a note with so many rows in the tag index, which no other key's
+// has.
+func taggedNote(k relaytest.Key, rows int) *nostr.Event {
+	tags := make([]nostr.Tag, rows)
+	for i := range tags {
+		tags[i] = nostr.Tag{"t", fmt.Sprintf("%.8s-%d", k.Pub, i)}
+	}
+	return relaytest.Sign(k, 1, rig.Now(), "tagged", tags...)
+}
+
+// TestAttack_IndexRows: forty connections that write events of 3,900 tags have
+// what their address may have of the tag index, and hear rate-limited beyond it;
+// nothing is indexed in part; and another client's writes go on. Before, its
+// median rose from 1 ms to more than 1 s for as long as they stayed. The bound
+// here is for a machine that does other things too; the siege measures.
+func TestAttack_IndexRows(t *testing.T) {
+	relay := rig.Start(t, behindProxy...)
+	const attackers, rows = 40, 3900
+	stop := make(chan struct{})
+	var mu sync.Mutex
+	var stored []*nostr.Event
+	limited := 0
+	began := time.Now()
+	var attack sync.WaitGroup
+	for i := range attackers {
+		c := dialFrom(t, relay, "192.0.2.1")
+		// Keys of their own: a key's budget is not what stops them.
+		var events []*nostr.Event
+		for j := range 5 {
+			events = append(events, taggedNote(relaytest.NewKey(uint64(2000+10*i+j)), rows))
+		}
+		attack.Go(func() {
+			for n := 0; ; n++ {
+				ev := events[n%len(events)]
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ok, err := c.Publish(ev)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				if ok.True && !strings.HasPrefix(ok.Message, "duplicate:") {
+					stored = append(stored, ev)
+				} else if strings.HasPrefix(ok.Message, "rate-limited: one address may write 5000 indexed tags per second, 20000 at once") {
+					limited++
+				} else if !ok.True {
+					t.Errorf("refused: %s", ok.Message)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	victim := dialFrom(t, relay, "192.0.2.2")
+	var took []time.Duration
+	for i := range 60 {
+		note := relaytest.Note(rig.GateAgent, rig.Now()-int64(i), fmt.Sprint("a note ", i))
+		at := time.Now()
+		if ok, err := victim.Publish(note); err != nil || !ok.True {
+			t.Fatalf("another client's write: %+v, %v", ok, err)
+		}
+		took = append(took, time.Since(at))
+	}
+	close(stop)
+	attack.Wait()
+	slices.Sort(took)
+	t.Logf("another client's writes: median %v, most %v; %d attacks stored, %d refused", took[30], took[59], len(stored), limited)
+	if took[30] > 500*time.Millisecond {
+		t.Errorf("another client's writes take %v", took[30])
+	}
+	if most := (20_000+int(5000*time.Since(began).Seconds()))/rows + 1; len(stored) > most || limited == 0 {
+		t.Errorf("%d events of %d tags were stored, at most %d are within the rate; %d refused", len(stored), rows, most, limited)
+	}
+	// What was stored is found by its last tag.
+	c := rig.Dial(t, relay)
+	for _, ev := range stored {
+		last := ev.Tags[len(ev.Tags)-1][1]
+		rig.WantIDs(t, "by the last of its tags", c.MustQuery(relaytest.Filter{"kinds": []int{1}, "#t": []string{last}}).IDs(), rig.IDs(ev))
+	}
+}
+
+// TestAttack_Rates: what one address may write in a time is the default's, and
+// addresses do not use up one another's. What a relay of one's own takes, on
+// loopback, is not limited.
+func TestAttack_Rates(t *testing.T) {
+	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=20", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")...)
+	publish := func(c *relaytest.Client, k relaytest.Key, n int) (taken int) {
+		for i := range n {
+			ok, err := c.Publish(relaytest.Note(k, rig.Now()-int64(i), fmt.Sprint("a note ", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok.True {
+				taken++
+			} else if !strings.HasPrefix(ok.Message, "rate-limited: one address may write 0.001 events per second, 20 at once") {
+				t.Fatalf("refused: %s", ok.Message)
+			}
+		}
+		return taken
+	}
+	for i, c := range []struct {
+		address    string
+		sent, want int
+	}{{"192.0.2.1", 23, 20}, {"192.0.2.1", 3, 0}, {"192.0.2.2", 23, 20}} {
+		if got := publish(dialFrom(t, relay, c.address), relaytest.NewKey(uint64(2100+i)), c.sent); got != c.want {
+			t.Errorf("%s: %d of %d events were taken, want %d", c.address, got, c.sent, c.want)
+		}
+	}
+	own := rig.Start(t, "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=20", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")
+	if got := publish(dialFrom(t, own, "192.0.2.1"), relaytest.NewKey(2200), 30); got != 30 {
+		t.Errorf("on loopback %d of 30 events were taken", got)
+	}
+}
+
+// TestAttack_SharesOfKeys: who has used up what his address may write has a share
+// of his own once he proves a key that the relay knows; a new key gives none.
+func TestAttack_SharesOfKeys(t *testing.T) {
+	listed, unknown := relaytest.NewKey(2301), relaytest.NewKey(2302)
+	relay := rig.Start(t, apart, "ENGRAMD_ADMIN_KEYS="+listed.Pub,
+		"ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=2", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")
+	const limited = "rate-limited: one address"
+	at := func() *rig.Peer { return dialAt(t, relay, "127.0.6.1") }
+	c := at()
+	note := func(i int64) *nostr.Event { return relaytest.Note(unknown, rig.Now()-i, fmt.Sprint("a note ", i)) }
+	c.Store(note(1), note(2))
+	c.Refused(note(3), limited)
+	if err := c.Auth(unknown); err != nil {
+		t.Fatal(err)
+	}
+	c.Refused(note(3), limited)
+	if err := c.Auth(listed); err != nil {
+		t.Fatal(err)
+	}
+	c.Store(note(3), note(4))
+	c.Refused(note(5), limited)
+	at().Refused(note(5), limited)
+}
+
+// TestAttack_EphemeralEventsAgain: whoever has an ephemeral event may send it again
+// and again, and its author has all that an author may write in a time for
+// himself: the first to run out is who sends. Before, a stranger kept an author
+// from writing anything.
+func TestAttack_EphemeralEventsAgain(t *testing.T) {
+	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001", "ENGRAMD_LIMITS_EVENTS_PER_KEY_BURST=5")...)
+	author := relaytest.NewKey(2401)
+	typing := relaytest.Sign(author, 20001, rig.Now(), "typing")
+	stranger := dialFrom(t, relay, "192.0.2.1")
+	taken := 0
+	for range 20 {
+		ok, err := stranger.Publish(typing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok.True {
+			taken++
+		} else if !strings.HasPrefix(ok.Message, "rate-limited: one key may write 0.001 events per second, 5 at once") {
+			t.Fatalf("refused: %s", ok.Message)
+		}
+	}
+	if taken != 5 {
+		t.Errorf("%d of 20 were taken from who is not the author", taken)
+	}
+	mine := &rig.Peer{Client: dialFrom(t, relay, "192.0.2.2"), T: t}
+	for i := range int64(5) {
+		mine.Store(relaytest.Note(author, rig.Now()-i, fmt.Sprint("a note ", i)))
+	}
+	mine.Refused(relaytest.Note(author, rig.Now()-9, "a sixth one"), "rate-limited: one key")
+}

@@ -1,0 +1,106 @@
+package hostile
+
+import (
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+)
+
+// hostile is a kind of client that harms others if it can. run keeps at it
+// until stop is closed and returns what the relay did wrong, nil if nothing; it
+// calls begun once it is doing harm.
+type hostile struct {
+	name string
+	run  func(url string, begun func(), stop <-chan struct{}) error
+}
+
+func hostiles() []hostile {
+	return []hostile{
+		{"never reads", neverReads},
+		{"sends byte by byte", byteByByte},
+		{"opens the maximum of subscriptions", maximumOfSubscriptions},
+		{"floods", floods},
+		{"half handshakes", halfHandshakes},
+		{"oversized messages", oversized},
+		{"inflating messages", inflating},
+		{"endless fragments", endlessFragments},
+	}
+}
+
+// hostileConfig makes the bounds of time and memory small enough for a test.
+var hostileConfig = []string{
+	rig.Exclude,
+	"ENGRAMD_TIMEOUTS_WRITE_STALL=1s",
+	"ENGRAMD_TIMEOUTS_HANDSHAKE=1s",
+	"ENGRAMD_LIMITS_QUEUE_TOTAL=64MiB",
+}
+
+// peakMemory is what the daemon may ever hold under all of it: its own needs,
+// SQLite's caches, and queue_total, doubled because of the garbage collector.
+const peakMemory = 256 << 20
+
+// TestHostile_ClientsDoNotHarmOthers runs each hostile client beside a well-behaved one and wants that
+// the latter's latency stays within 3 × of what it is alone. Both are measured
+// in turn on the same relay; because other programs share the machine, an
+// attempt that fails is made again, twice at most.
+func TestHostile_ClientsDoNotHarmOthers(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Env: hostileConfig})
+	memory := relay.WatchMemory()
+	w := newWellBehaved(t, relay)
+	w.measure(time.Second) // caches, the WAL and the heap get their size
+	calm, err := relay.Metric("go_goroutines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, h := range hostiles() {
+		names = append(names, h.name)
+	}
+	for _, name := range append(names, together) {
+		t.Run(name, func(t *testing.T) {
+			besideHostile(t, relay, w, name)
+			left, err := relay.AwaitMetric("go_goroutines", relaytest.Patience, func(n float64) bool { return n <= calm+8 })
+			if err != nil {
+				t.Errorf("goroutines of clients that are gone: %v (%v before)", err, calm)
+			}
+			t.Logf("goroutines: %v before, %v after", calm, left)
+		})
+	}
+	peak, err := memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("peak memory %d MiB", peak>>20)
+	if peak > peakMemory {
+		t.Errorf("the daemon has used %d MiB, want at most %d", peak>>20, peakMemory>>20)
+	}
+	if cut, err := relay.Metric("engramd_slow_readers_cut_total"); err != nil || cut == 0 {
+		t.Errorf("engramd_slow_readers_cut_total %v, %v", cut, err)
+	}
+	if code, _ := relay.Stop(); code != 0 {
+		t.Errorf("exit code %d after all that", code)
+	}
+}
+
+// besideHostile compares the latency alone with that beside hostile clients.
+func besideHostile(t *testing.T, relay *relaytest.Child, w *wellBehaved, name string) {
+	t.Helper()
+	const long, attempts = 2 * time.Second, 3
+	for attempt := 1; ; attempt++ {
+		alone := w.measure(long)
+		end := unleash(t, relay, name)
+		beside := w.measure(long)
+		end()
+		t.Logf("alone:  %v", alone)
+		t.Logf("beside: %v", beside)
+		if beside.within(alone) {
+			return
+		}
+		if attempt == attempts {
+			t.Errorf("%d attempts, and the well-behaved client is always slowed down by more than 3 ×", attempts)
+			return
+		}
+	}
+}

@@ -1,7 +1,0 @@
-//go:build race
-
-package e2e
-
-// raceEnabled says whether the tests run with the race detector; children then
-// do too, unless a test asks for the plain binary because it measures.
-const raceEnabled = true

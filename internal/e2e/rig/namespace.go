@@ -1,0 +1,69 @@
+package rig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// The words that pass between a test and its copy in a namespace.
+const (
+	InNamespace = "E2E_IN_NAMESPACE"
+	Mounted     = "e2e: tmpfs mounted"
+	NoMount     = "e2e: tmpfs not mounted:"
+)
+
+// notesFile names a file to which tests add a line when the machine does not
+// let them run a variant; `make test` prints it, because go test hides what a
+// passing test says.
+const notesFile = "E2E_NOTES"
+
+// rerunInNamespace runs this test again in a mount namespace of its own, with
+// the rights of root in it where the machine gives them. Where it does not, the
+// variant did not run, and that is said loudly.
+func RerunInNamespace(t *testing.T) {
+	t.Helper()
+	bin, err := relaytest.Binary(Watched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), InNamespace+"=1", "ENGRAMD_BIN="+bin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case cmd.Process == nil:
+		notRun(t, fmt.Sprintf("no mount namespace: %v", err))
+	case strings.Contains(text, NoMount):
+		notRun(t, text)
+	case err != nil || !strings.Contains(text, Mounted):
+		t.Errorf("in the namespace: %v\n%s", err, text)
+	}
+}
+
+// notRun reports that this machine does not allow a variant.
+func notRun(t *testing.T, why string) {
+	t.Helper()
+	text := fmt.Sprintf("%s DID NOT RUN on this machine: %s", t.Name(), strings.TrimSpace(why))
+	if path := os.Getenv(notesFile); path != "" {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		defer f.Close()
+		if _, err := fmt.Fprintln(f, text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	t.Skip(text)
+}

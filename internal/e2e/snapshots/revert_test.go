@@ -1,0 +1,464 @@
+package snapshots
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/snapshot/remote"
+	"engramd/nips/nipae"
+)
+
+// revertRounds is how often a restore is killed (60-snapshots).
+const revertRounds = 25
+
+// ctl is engramctl with an agent's key, a relay and a folder for snapshots.
+type ctl struct {
+	t        testing.TB
+	bin, dir string
+	env      []string
+	agent    *client.Memory
+	c        *client.Client
+}
+
+func newCtl(t testing.TB, relay *relaytest.Child) *ctl {
+	t.Helper()
+	dir := t.TempDir()
+	x := &ctl{t: t, bin: filepath.Join(dir, "engramctl"), dir: dir}
+	build := exec.Command("go", "build", "-tags", relaytest.Tags, "-o", x.bin, "engramd/cmd/engramctl")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build engramctl: %v\n%s", err, out)
+	}
+	key := filepath.Join(dir, "agent.key")
+	if err := os.WriteFile(key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.env = []string{"HOME=" + dir, "ENGRAM_KEY_FILE=" + key, "ENGRAM_RELAYS=" + relay.URL, "ENGRAM_SNAPSHOTS=" + x.root()}
+	id, err := client.NewIdentity(relaytest.Agent().Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.c = client.New(id, client.Options{Relays: []string{relay.URL}, Timeout: time.Minute})
+	t.Cleanup(x.c.Close)
+	if x.agent, err = x.c.AsAgent(relaytest.Owner().Pub); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func (x *ctl) root() string { return filepath.Join(x.dir, "snapshots") }
+
+func (x *ctl) folder() string {
+	return filepath.Join(x.root(), "tenants", bundle.DefaultTenant, "snapshots", relaytest.Agent().Pub)
+}
+
+func (x *ctl) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	cmd := exec.Command(x.bin, append(args, "--timeout", "1m")...)
+	out := &bytes.Buffer{}
+	cmd.Env, cmd.Stdout, cmd.Stderr = x.env, out, out
+	return cmd, out
+}
+
+// run runs a command that must end with a code.
+func (x *ctl) run(code int, args ...string) string {
+	x.t.Helper()
+	cmd, out := x.command(args...)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		x.t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		x.t.Fatalf("%v: exit code %d, want %d\n%s", args, got, code, out)
+	}
+	return out.String()
+}
+
+// set writes a text, or removes it for "".
+func (x *ctl) set(slug nipae.Slug, text string) {
+	x.t.Helper()
+	var err error
+	if text == "" {
+		_, _, err = x.agent.Remove(x.t.Context(), slug, false)
+	} else {
+		_, _, err = x.agent.Set(x.t.Context(), slug, text, client.SetOptions{})
+	}
+	if err != nil {
+		x.t.Fatalf("%s: %v", slug, err)
+	}
+}
+
+// texts is everything that is remembered now.
+func (x *ctl) texts() map[nipae.Slug]string {
+	x.t.Helper()
+	l, status, err := x.agent.ListAll(x.t.Context())
+	if err != nil || status.Partial {
+		x.t.Fatalf("list: %v, partial %v", err, status.Partial)
+	}
+	all := map[nipae.Slug]string{}
+	if l.Core != nil {
+		all[nipae.Core] = l.Core.Text
+	}
+	for _, e := range l.Memories {
+		all[e.Slug] = e.Text
+	}
+	return all
+}
+
+func (x *ctl) create() string {
+	x.t.Helper()
+	id, _, _ := strings.Cut(x.run(0, "snapshot", "create"), " ")
+	return id
+}
+
+// mess changes, removes and adds memories, and the core.
+func (x *ctl) mess(random *rand.Rand, round, memories int) {
+	x.t.Helper()
+	for i := range memories {
+		slug := nipae.Slug(fmt.Sprintf("mem/old/%02d", i))
+		switch random.IntN(4) {
+		case 0, 1:
+			x.set(slug, fmt.Sprintf("changed in round %d", round))
+		case 2:
+			x.set(slug, "")
+		}
+	}
+	for i := range memories / 4 {
+		x.set(nipae.Slug(fmt.Sprintf("mem/new/%d/%d", round, i)), "was not there")
+	}
+	x.set(nipae.Core, fmt.Sprintf("core of round %d", round))
+}
+
+// TestRevertKilled: a restore that is killed at any point leaves each slug with its
+// old or its new text, and core with its old one unless all is done; running it
+// again completes it.
+func TestRevertKilled(t *testing.T) {
+	const memories = 32
+	x := newCtl(t, rig.Start(t))
+	for i := range memories {
+		x.set(nipae.Slug(fmt.Sprintf("mem/old/%02d", i)), fmt.Sprintf("text %d", i))
+	}
+	x.set(nipae.Core, "the core")
+	id, want := x.create(), x.texts()
+	random := rand.New(rand.NewPCG(60, 5))
+	x.mess(random, revertRounds, memories)
+	began := time.Now()
+	whole := x.start("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
+	x.awaitJournal(whole.ended)
+	planned := time.Since(began)
+	if err := whole.wait(); err != nil {
+		t.Fatalf("%v\n%s", err, whole.out)
+	}
+	full := time.Since(began)
+	writing := max(full-planned, 1)
+	if got := x.texts(); !equalTexts(got, want) {
+		t.Fatalf("after a restore: %v, want %v", got, want)
+	}
+	midway := 0
+	for round := range revertRounds {
+		x.mess(random, round, memories)
+		before := x.texts()
+		p := x.start("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
+		// Every fourth at any time, the others while it writes, which is soon over.
+		began, span := time.Now(), &full
+		if round%4 > 0 {
+			x.awaitJournal(p.ended)
+			began, span = time.Now(), &writing
+		}
+		delay := time.Duration(random.Int64N(int64(*span)))
+		kill := time.AfterFunc(delay, func() { _ = p.cmd.Process.Kill() })
+		err := p.wait()
+		kill.Stop()
+		if err == nil { // the machine may have been busier when it was measured
+			*span = min(*span, time.Since(began))
+		} else if p.cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("round %d: %v\n%s", round, err, p.out)
+		}
+		old, changed := 0, 0
+		after := x.texts()
+		for slug := range union(before, after, want) {
+			switch after[slug] {
+			case want[slug]:
+				if before[slug] != want[slug] {
+					changed++
+				}
+			case before[slug]:
+				old++
+			default:
+				t.Fatalf("round %d: %s is %q: neither %q nor %q", round, slug, after[slug], before[slug], want[slug])
+			}
+		}
+		if after[nipae.Core] == want[nipae.Core] && old > 0 {
+			t.Fatalf("round %d: the core is new, and %d others are old", round, old)
+		}
+		if old > 0 && changed > 0 {
+			midway++
+		}
+		x.run(0, "snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
+		if got := x.texts(); !equalTexts(got, want) {
+			t.Fatalf("round %d: after a second run: %v, want %v", round, got, want)
+		}
+		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("round %d: the journal stays: %v", round, err)
+		}
+	}
+	t.Logf("%d of %d were killed midway, a whole one took %v", midway, revertRounds, full)
+	if midway == 0 {
+		t.Error("none was killed midway: the test shows nothing")
+	}
+}
+
+// process is a command that runs.
+type process struct {
+	cmd   *exec.Cmd
+	out   *bytes.Buffer
+	err   error // how it ended; see wait
+	ended chan struct{}
+}
+
+func (x *ctl) start(args ...string) *process {
+	x.t.Helper()
+	p := &process{ended: make(chan struct{})}
+	p.cmd, p.out = x.command(args...)
+	if err := p.cmd.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		p.err = p.cmd.Wait()
+	}()
+	return p
+}
+
+// wait returns how the process ended.
+func (p *process) wait() error {
+	<-p.ended
+	return p.err
+}
+
+// awaitJournal waits until a restore that was started has written its journal, or has
+// ended: what is soon over may be missed.
+func (x *ctl) awaitJournal(ended <-chan struct{}) {
+	x.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Microsecond) {
+		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); err == nil {
+			return
+		}
+		select {
+		case <-ended:
+			return
+		default:
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatal("no journal is written")
+		}
+	}
+}
+
+// TestRevertConflict: a restore that goes on stops at a slug that somebody has changed
+// since it was planned, writes nothing after it, and not the core; --replan begins anew.
+func TestRevertConflict(t *testing.T) {
+	x := newCtl(t, rig.Start(t))
+	for _, slug := range []nipae.Slug{"mem/a", "mem/b", "mem/c", nipae.Core} {
+		x.set(slug, "then")
+	}
+	id := x.create()
+	for _, slug := range []nipae.Slug{"mem/a", "mem/b", "mem/c", nipae.Core} {
+		x.set(slug, "now")
+	}
+	x.plan(id)
+	x.set("mem/b", "meanwhile")
+	out := x.run(5, "snapshot", "restore", "--id", id)
+	if !strings.Contains(out, "conflict: mem/b: another version was written") || !strings.Contains(out, "going on with the restore") {
+		t.Errorf("%s", out)
+	}
+	got := x.texts()
+	if got["mem/a"] != "then" || got["mem/b"] != "meanwhile" || got["mem/c"] != "now" || got[nipae.Core] != "now" {
+		t.Errorf("after a conflict: %v", got)
+	}
+	if out := x.run(5, "snapshot", "restore", "--id", x.create()); !strings.Contains(out, id) {
+		t.Errorf("another restore while one is unfinished: %s", out)
+	}
+	x.run(0, "snapshot", "restore", "--id", id, "--replan")
+	for slug, text := range x.texts() {
+		if text != "then" {
+			t.Errorf("%s is %q", slug, text)
+		}
+	}
+}
+
+// TestRevertGoesOnWithoutItsSnapshot: the journal has all that is to be written, also
+// when the snapshot was deleted since; another one is still not found, and a dry run
+// needs it.
+func TestRevertGoesOnWithoutItsSnapshot(t *testing.T) {
+	x := newCtl(t, rig.Start(t))
+	for _, text := range []string{"then", "now"} {
+		for _, slug := range []nipae.Slug{"mem/a", "mem/b", nipae.Core} {
+			x.set(slug, text)
+		}
+		if text == "then" {
+			x.create()
+		}
+	}
+	list, err := snapshot.New(x.root()).List(bundle.DefaultTenant, relaytest.Agent().Pub)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	id := list[0].ID
+	x.plan(id)
+	if err := os.Remove(list[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	x.run(1, "snapshot", "restore", "--id", id, "--dry-run")
+	x.run(5, "snapshot", "restore", "--id", "20200101T000000Z-0123456789abcdef")
+	x.run(0, "snapshot", "restore", "--id", id)
+	for slug, text := range x.texts() {
+		if text != "then" {
+			t.Errorf("%s is %q", slug, text)
+		}
+	}
+	x.run(1, "snapshot", "restore", "--id", id)
+}
+
+// plan writes the journal of a restore, as a process does that is killed right after.
+func (x *ctl) plan(id string) {
+	x.t.Helper()
+	ctx := x.t.Context()
+	keys, err := bundle.KeysOf(relaytest.Agent().Secret, relaytest.Agent().Pub)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	b, _, err := bundle.Open(ctx, filepath.Join(x.folder(), bundle.FileName(id, false)), bundle.VerifyOptions{Keys: keys})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	now, err := remote.Take(ctx, x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	plan, err := remote.NewPlan(ctx, b, now, keys)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	steps, err := plan.Steps(ctx, x.c, b, now, keys, nil)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	j := &remote.Journal{Agent: relaytest.Agent().Pub, Tenant: bundle.DefaultTenant, Bundle: id, CreatedAt: time.Now(), Steps: steps}
+	if err := j.Save(x.folder()); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// TestSnapshotLocked: one process at a time is at an agent's snapshots; the others
+// wait, and then say who it is.
+func TestSnapshotLocked(t *testing.T) {
+	x := newCtl(t, rig.Start(t))
+	x.set("mem/a", "text")
+	lock, err := snapshot.New(x.root()).Lock(t.Context(), bundle.DefaultTenant, relaytest.Agent().Pub, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := x.run(5, "snapshot", "create", "--lock-timeout", "50ms")
+	if !strings.Contains(out, fmt.Sprintf("held by pid %d", os.Getpid())) {
+		t.Errorf("%s", out)
+	}
+	waiting, text := x.command("snapshot", "create")
+	if err := waiting.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := waiting.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestCaptureUnderWrites: a capture shows one instant also while the agent writes, or
+// says that it cannot.
+func TestCaptureUnderWrites(t *testing.T) {
+	x := newCtl(t, rig.Start(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	written := make(chan error, 1)
+	go func() {
+		// Two memories that are always written one after the other: b never lags by more than one.
+		for n := 1; ctx.Err() == nil; n++ {
+			for _, slug := range []nipae.Slug{"mem/a", "mem/b"} {
+				if _, _, err := x.agent.Set(ctx, slug, fmt.Sprint(n), client.SetOptions{}); err != nil && ctx.Err() == nil {
+					written <- err
+					return
+				}
+			}
+			time.Sleep(time.Duration(n%20) * time.Millisecond) // the load that the test is about
+		}
+		written <- nil
+	}()
+	taken := 0
+	for range 20 {
+		cap, err := remote.Take(t.Context(), x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
+		if errors.Is(err, remote.ErrMoving) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken++
+		keys, err := bundle.KeysOf(relaytest.Agent().Secret, relaytest.Agent().Pub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[nipae.Slug]int{}
+		err = remote.Texts(t.Context(), cap, relaytest.Agent().Pub, keys, func(r remote.Text) error {
+			n, err := strconv.Atoi(r.Text)
+			got[r.Slug] = n
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := got["mem/a"], got["mem/b"]; a-b != 0 && a-b != 1 {
+			t.Errorf("a mixture: a is %d, b is %d", a, b)
+		}
+	}
+	cancel()
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	if taken == 0 {
+		t.Error("no capture succeeded")
+	}
+}
+
+func union(all ...map[nipae.Slug]string) map[nipae.Slug]bool {
+	out := map[nipae.Slug]bool{}
+	for _, m := range all {
+		for slug := range m {
+			out[slug] = true
+		}
+	}
+	return out
+}
+
+func equalTexts(a, b map[nipae.Slug]string) bool {
+	for slug := range union(a, b) {
+		if a[slug] != b[slug] {
+			return false
+		}
+	}
+	return true
+}
