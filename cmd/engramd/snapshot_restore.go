@@ -95,7 +95,8 @@ func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order re
 	return err
 }
 
-// refusals are why the daemon, or this command without one, would not restore.
+// refusals returns why the daemon, or this command without one, would not
+// restore.
 func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, order restoreOrder) ([]string, error) {
 	answer, err := control.Ask(ctx, c.cfg.Data, orderMayRestore, restoreArgs{&order})
 	if unreachable := new(control.UnreachableError); errors.As(err, &unreachable) {

@@ -14,8 +14,8 @@ const RuleWildcard = "wildcard"
 // filter: the relay shows nothing to nobody.
 const RulePrivate = "private"
 
-// RefuseNobody is the refusal of who has proved nothing, where that is needed
-// to read at all.
+// RefuseNobody returns the refusal of who has proved nothing, where that is
+// needed to read at all.
 func RefuseNobody() *Refusal {
 	return newRefusal(nip01.PrefixAuthRequired, RulePrivate, "this relay is read only by who has proved a key; authenticate first")
 }

@@ -22,7 +22,7 @@ type Answer struct {
 	Outcome string
 }
 
-// Message is the text that goes with OK.
+// Message returns the text that goes with OK.
 func (a Answer) Message() string {
 	if a.Why == nil {
 		return ""

@@ -45,7 +45,7 @@ type headAt struct {
 	id      [32]byte
 }
 
-// Events gives the events of a class.
+// Events calls yield with each event of a class.
 func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]byte) error) error {
 	if class == bundle.History && s.view.Count(store.Versions) > 0 {
 		if err := s.know(ctx); err != nil {

@@ -40,7 +40,7 @@ type Capture struct {
 	events [5][]*nostr.Event // by bundle.Class
 }
 
-// Events gives the events of a class.
+// Events calls yield with each event of a class.
 func (c *Capture) Events(ctx context.Context, class bundle.Class, yield func([]byte) error) error {
 	for _, ev := range c.events[class] {
 		if err := ctx.Err(); err != nil {

@@ -65,8 +65,8 @@ func (l *listener) subscribe() error {
 	return nil
 }
 
-// next is the next message that is not about the connection, and when it had
-// come. A CLOSED is an error.
+// next returns the next message that is not about the connection, and when it
+// had come. A CLOSED is an error.
 func (l *listener) next() (m Message, at time.Time, err error) {
 	for {
 		b, err := l.conn.Read()

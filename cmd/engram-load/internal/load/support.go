@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrUnsupported says that the relay does not do what a workload is about, and
+// ErrUnsupported means that the relay does not do what a workload is about, and
 // does not claim to: there is no figure, and nothing is wrong.
 var ErrUnsupported = errors.New("the relay does not support this")
 
@@ -80,7 +80,7 @@ func supportedNIPs(ctx context.Context, url string) ([]int, error) {
 // closedError is a CLOSED that answers a question.
 type closedError struct{ text string }
 
-// Error tells what the relay said.
+// Error reports what the relay said.
 func (e *closedError) Error() string { return "CLOSED: " + printable([]byte(e.text)) }
 
 // Unwrap makes it an ErrRefused.
