@@ -93,8 +93,8 @@ func listAt(ctx context.Context, m *client.Memory, past time.Time) (client.Listi
 	return m.ListAllAt(ctx, past.Unix())
 }
 
-// asOf says by which times a state of the past was put together, and of how many
-// memories nothing can be told.
+// asOf says by which times a state of the past was put together, and of how
+// many memories nothing can be told.
 func asOf(past time.Time, unknown int) string {
 	text := fmt.Sprintf("as of %s, by the times that versions bear (created_at)", past.UTC().Format(time.RFC3339))
 	if unknown == 0 {

@@ -160,8 +160,8 @@ func (p patch) apply(text string) (string, error) {
 	return out.String(), nil
 }
 
-// unended reports whether a new line without an end would not be the last one of
-// the text.
+// unended reports whether a new line without an end would not be the last one
+// of the text.
 func unended(lines []gitdiff.Line, lastHunk bool) bool {
 	open := false
 	for _, l := range lines {

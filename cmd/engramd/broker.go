@@ -12,10 +12,12 @@ import (
 	"engramd/internal/events"
 )
 
-// brokerGrace bounds how long the end of the daemon waits for the events broker.
+// brokerGrace bounds how long the end of the daemon waits for the events
+// broker.
 const brokerGrace = time.Second
 
-// openBroker starts telling the events broker, if there is one in the configuration.
+// openBroker starts telling the events broker, if there is one in the
+// configuration.
 func (c *serveCommand) openBroker() (err error) {
 	if c.cfg.Events.NATS == "" {
 		return nil
@@ -58,8 +60,8 @@ func brokerOption(err error) string {
 	return "events.credentials"
 }
 
-// wrote tells of a write to an agent's memory. It runs after the commit, off the
-// writer, in the order of the commits.
+// wrote tells of a write to an agent's memory. It runs after the commit, off
+// the writer, in the order of the commits.
 func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
 	if c.mutations.Load() && events.ChangesMemory(ev) {
 		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))

@@ -205,8 +205,8 @@ type ContractMove struct {
 }
 
 // describe sets what state events say besides the state: amount and description
-// are the poster's word, the newest counts, and each party names itself. What the
-// poster was not seen to say is taken from the worker.
+// are the poster's word, the newest counts, and each party names itself. What
+// the poster was not seen to say is taken from the worker.
 func (c *Contract) describe(moves []ContractMove) {
 	said := map[string]stateBody{}
 	for _, m := range moves {

@@ -45,8 +45,8 @@ func (p *Policy) rejectRate(r Rates) Hook {
 
 // payer is whose budget for one key's events pays. What is not stored cannot be
 // told from what somebody sends once more: only who has proved the author's key
-// uses up what the author may write, and anybody else what his share may deliver
-// of that author.
+// uses up what the author may write, and anybody else what his share may
+// deliver of that author.
 func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
 	who := share.From(ctx)
 	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (share.Who{}) || p.reader(ctx).Has(ev.PubKey) {

@@ -18,7 +18,8 @@ type HistoryQuery struct {
 	D      *string          // one address; nil is all of them
 	Until  *nostr.Timestamp // newest created_at, inclusive; nil is no bound
 	Before string           // of one address of contract memory: the id of the version to go on behind, in the order of arrival
-	// Arrivals adds to contract memory what the relay knows of its arrival, behind the members of the event.
+	// Arrivals adds to contract memory what the relay knows of its arrival,
+	// behind the members of the event.
 	Arrivals bool
 	Limit    int // versions at most; 0 means the default limit of a filter
 }

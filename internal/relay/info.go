@@ -22,7 +22,8 @@ type Info struct {
 	Retention                                []retention.Rule
 }
 
-// software says what runs here. NIP-11 wants a URL: this is a package URL (purl), since there is no page of the project's.
+// software says what runs here. NIP-11 wants a URL: this is a package URL
+// (purl), since there is no page of the project's.
 const software = "pkg:generic/engramd"
 
 // Self returns the relay's own key, 64 hex digits, for the field "self" of

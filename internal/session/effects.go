@@ -240,8 +240,8 @@ func (e *effects) known(j *job, answer []byte) {
 	e.awaiting = append(e.awaiting, awaited{size: j.size, answer: answer})
 }
 
-// challengeBefore sends the connection's challenge before an answer that asks for
-// authentication (NIP-42).
+// challengeBefore sends the connection's challenge before an answer that asks
+// for authentication (NIP-42).
 func (e *effects) challengeBefore(why *nip01.Refusal) {
 	if why.Has(nip01.PrefixAuthRequired) {
 		e.c.say(wire.AppendAuthChallenge(nil, e.c.challenge))

@@ -71,7 +71,8 @@ func (t *transport) Write(p []byte) (int, error) {
 }
 
 // send writes all of p, however slowly the client reads, unless it takes
-// nothing for the time of a stall. Deadlines are set only for who makes us wait.
+// nothing for the time of a stall. Deadlines are set only for who makes us
+// wait.
 func (t *transport) send(p []byte) error {
 	n, err := t.attempt(p)
 	if p = p[n:]; err != nil || len(p) == 0 {

@@ -51,9 +51,9 @@ func (q *Queue[T]) Push(who Who, item T, cost float64) {
 	at.items = append(at.items, queued[T]{item, max(cost, 1)})
 }
 
-// PutBack puts an item that Pop gave, and that was not served, in front of those
-// of its connection, and takes off what it was charged. Of several, the one that
-// was taken last comes first.
+// PutBack puts an item that Pop gave, and that was not served, in front of
+// those of its connection, and takes off what it was charged. Of several, the
+// one that was taken last comes first.
 func (q *Queue[T]) PutBack(who Who, item T, cost float64) {
 	at := q.enter(who, max(cost, 1), max(cost, 1))
 	back := queued[T]{item, max(cost, 1)}
@@ -65,8 +65,8 @@ func (q *Queue[T]) PutBack(who Who, item T, cost float64) {
 	at.items = slices.Insert(at.items, 0, back)
 }
 
-// enter finds the connection of an item that is put in, counts it, and takes off
-// what was charged for it before.
+// enter finds the connection of an item that is put in, counts it, and takes
+// off what was charged for it before.
 func (q *Queue[T]) enter(who Who, cost, charged float64) *lane[T] {
 	at := &q.root
 	at.n++
@@ -186,8 +186,8 @@ func (q *Queue[T]) add(above *lane[T], key laneKey) *lane[T] {
 	return l
 }
 
-// served charges a lane of which an item was taken. One that has nothing left is
-// kept while others wait beside it, because it is ahead of them.
+// served charges a lane of which an item was taken. One that has nothing left
+// is kept while others wait beside it, because it is ahead of them.
 func (q *Queue[T]) served(above, l *lane[T], cost float64) {
 	above.floor = max(above.floor, l.clock)
 	l.clock += cost

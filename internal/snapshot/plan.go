@@ -154,8 +154,9 @@ func (a *Action) decideRollback() {
 	}
 }
 
-// untouched begin the slugs that a revert leaves as they are: they are not the agent's own
-// account of things, but what was agreed about it and what its program notes.
+// untouched begin the slugs that a revert leaves as they are: they are not the
+// agent's own account of things, but what was agreed about it and what its
+// program notes.
 var untouched = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
 
 func (a *Action) decideRevert() error {
@@ -179,8 +180,8 @@ func (a *Action) decideRevert() error {
 	return nil
 }
 
-// Changes returns the plan's actions that change something as changes, from what
-// is there to what will be, for AddLines.
+// Changes returns the plan's actions that change something as changes, from
+// what is there to what will be, for AddLines.
 func Changes(actions []Action) []Change {
 	var changes []Change
 	for _, a := range actions {

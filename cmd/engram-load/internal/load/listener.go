@@ -33,8 +33,8 @@ type listener struct {
 	receipts *receipts
 }
 
-// subscribe opens the subscriptions and waits until the relay says that each is.
-// Nothing may be stored that they ask for.
+// subscribe opens the subscriptions and waits until the relay says that each
+// is. Nothing may be stored that they ask for.
 func (l *listener) subscribe() error {
 	waits := make(map[string]bool, len(l.subs))
 	messages := make([][]byte, 0, len(l.subs))

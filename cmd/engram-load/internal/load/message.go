@@ -50,8 +50,8 @@ func ParseMessage(b []byte) (Message, error) {
 	return m, nil
 }
 
-// SkimMessage is ParseMessage for the many: of an event it reads no more than up
-// to id and created_at, whichever comes last, and does not set Event.
+// SkimMessage is ParseMessage for the many: of an event it reads no more than
+// up to id and created_at, whichever comes last, and does not set Event.
 func SkimMessage(b []byte) (Message, error) {
 	s := scan{b: b, skim: true}
 	m, ok := s.message()

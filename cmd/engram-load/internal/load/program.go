@@ -153,8 +153,8 @@ func watch(pid int) (seen func() int64) {
 // usageOf returns what a program took that has ended, its children included.
 //
 // Linux counts to a program's peak what its parent had when it was started: the
-// kernel's word is the program's own only above that. Below it, what was seen of
-// the program is, unless it was too short for that.
+// kernel's word is the program's own only above that. Below it, what was seen
+// of the program is, unless it was too short for that.
 func usageOf(cmd *exec.Cmd, own, seen int64) Usage {
 	s := cmd.ProcessState
 	u := Usage{CPUUser: s.UserTime().Seconds(), CPUSystem: s.SystemTime().Seconds(), RSSPeak: seen}

@@ -28,8 +28,8 @@ const (
 )
 
 // excuse turns a failed answer into ErrUnsupported where the relay says so
-// itself (a CLOSED unsupported:), or where its NIP-11 document lists the NIPs it
-// supports and this one is not among them. It returns err otherwise.
+// itself (a CLOSED unsupported:), or where its NIP-11 document lists the NIPs
+// it supports and this one is not among them. It returns err otherwise.
 func excuse(ctx context.Context, t Target, nip int, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, ErrWrong) && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrTimeout) {
 		return err

@@ -7,7 +7,8 @@ import (
 )
 
 // svg is a picture that is being drawn. Its colours follow the reader's light
-// or dark scheme; it has a ground of its own, so that it can be read on any page.
+// or dark scheme; it has a ground of its own, so that it can be read on any
+// page.
 type svg struct {
 	width, height int
 	body          strings.Builder
