@@ -110,8 +110,9 @@ microbench: ## go test -bench of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
-soak: ## crash rounds, the largest answers and writers with one base, at full length
-	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session' ./internal/e2e/crash ./internal/e2e/hostile
+soak: ## crash rounds, the largest answers, random contracts and writers with one base, at full length
+	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
+	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/contracts
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client
 
 # SIEGE=short takes about two minutes and leaves docs alone.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -62,12 +63,12 @@ func (o ContractOffer) needsAPI() bool {
 	})
 }
 
-// termsOf returns what the state events of a pair offer, and what is agreed of
-// that.
+// termsOf returns what the state events of a pair offer, each term by the open
+// to the worker or else to whoever accepts, and what is agreed of that.
 func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed niptemp.Terms) {
 	var said, repeated []niptemp.Terms
-	newest := nostr.Timestamp(-1)
-	for _, ev := range moves {
+	var toAll, toWorker niptemp.Terms // of several opens the newest says it
+	for _, ev := range slices.SortedFunc(slices.Values(moves), func(x, y *nostr.Event) int { return cmp.Compare(y.CreatedAt, x.CreatedAt) }) {
 		s, err := niptemp.ReadState(ev)
 		if err != nil || s.Worker != "" {
 			continue
@@ -75,8 +76,10 @@ func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed nipte
 		switch {
 		case s.Status == niptemp.Open && ev.PubKey == poster && (s.To == poster || s.To == worker):
 			said = append(said, s.Terms)
-			if ev.CreatedAt > newest {
-				newest, offered = ev.CreatedAt, s.Terms
+			if s.To == worker {
+				toWorker = toWorker.Or(s.Terms)
+			} else {
+				toAll = toAll.Or(s.Terms)
 			}
 		case s.Status == niptemp.Accepted && s.Previous == niptemp.Open && ev.PubKey == worker && s.To == poster:
 			repeated = append(repeated, s.Terms)
@@ -88,7 +91,7 @@ func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed nipte
 			agreed = agreed.Or(both)
 		}
 	}
-	return offered, agreed
+	return toWorker.Or(toAll), agreed
 }
 
 // decisionPair returns the two keys that a state event decides about who signed

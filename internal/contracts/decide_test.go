@@ -315,3 +315,65 @@ func (w *world) judges(mode string, sealed *nostr.Event) {
 		t.Errorf("%s: his cases are %d", mode, list.Total)
 	}
 }
+
+// TestWhoMadeEachMove: a decision is told as that of who was agreed on, and the expiry of an offer stands among its moves.
+func TestWhoMadeEachMove(t *testing.T) {
+	w := newWorld(t)
+	at := w.clock.Now().Add(time.Hour).Unix()
+	id := w.disputed(w.agreement(at))
+	w.mustPut(w.saysAs(arby, id, niptemp.Completed, niptemp.Disputed, []string{anna.Pub, will.Pub}))
+	want := "open by poster|open to accepted by worker|accepted to disputed by poster|disputed to completed by arbitrator"
+	if got := strings.ReplaceAll(w.moves(holder(anna), id), ": because", ""); got != want {
+		t.Errorf("the moves are %s, want %s", got, want)
+	}
+
+	offer := strings.Replace(contractID, "5f0f", "5f10", 1)
+	w.mustPut(w.saysAs(anna, offer, niptemp.Open, "", []string{anna.Pub}, w.agreement(at)...))
+	w.clock.Add(2 * time.Hour)
+	if _, err := w.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page := must[TransitionPage](t)(w.Transitions(t.Context(), holder(anna), offer, TransitionQuery{}))
+	if page.Total != 2 || len(page.Transitions) != 2 || page.Transitions[1].Status != niptemp.Expired || page.Transitions[1].NostrEventID == nil ||
+		page.Transitions[1].MovedBy != "deadline" {
+		t.Errorf("an offer that has expired: %+v", page)
+	}
+}
+
+// TestDecisionsAreToldOnce: one that came by import before other moves stands where it came, and not again as the relay's word.
+func TestDecisionsAreToldOnce(t *testing.T) {
+	w := newWorld(t)
+	terms := w.agreement(w.clock.Now().Add(time.Hour).Unix())
+	all := []*nostr.Event{w.saysAs(anna, contractID, niptemp.Open, "", []string{will.Pub}, terms...),
+		w.saysAs(will, contractID, niptemp.Accepted, niptemp.Open, []string{anna.Pub}, terms...),
+		w.saysAs(anna, contractID, niptemp.Disputed, niptemp.Accepted, []string{will.Pub}),
+		w.saysAs(arby, contractID, niptemp.Completed, niptemp.Disputed, []string{anna.Pub, will.Pub})}
+	for _, i := range []int{0, 3, 2, 1} {
+		if r := w.store.Put(t.Context(), all[i], store.PutOptions{Import: true}); !r.Outcome.OK() && r.Outcome != store.Stale {
+			t.Fatal(r)
+		}
+	}
+	page := must[TransitionPage](t)(w.Transitions(t.Context(), holder(anna), contractID, TransitionQuery{}))
+	if page.Total != 4 || len(page.Transitions) != 4 || must[Contract](t)(w.Get(t.Context(), holder(anna), contractID)).Status != niptemp.Completed {
+		t.Errorf("%d moves: %s", page.Total, tellMoves(page.Transitions))
+	}
+}
+
+// TestArbitratorVanishes: what is left of his decision is that there was one.
+func TestArbitratorVanishes(t *testing.T) {
+	w := newWorld(t)
+	id := w.disputed(w.agreement(w.clock.Now().Add(time.Hour).Unix()))
+	w.mustPut(w.saysAs(arby, id, niptemp.Completed, niptemp.Disputed, []string{anna.Pub, will.Pub}))
+	w.clock.Add(second)
+	w.mustPut(w.event(arby, 62, "", nostr.Tag{"relay", "ALL_RELAYS"}))
+	c := must[Contract](t)(w.Get(t.Context(), holder(will), id))
+	if c.Status != niptemp.Completed || c.Decided == nil || c.Decided.Note != "" || c.Decided.NostrEventID != nil {
+		t.Errorf("the contract is %+v, decided %+v", c, c.Decided)
+	}
+	if got := w.moves(holder(will), id); strings.Contains(got, "completed") {
+		t.Errorf("the moves are %s", got)
+	}
+	if gaps := must[Order](t)(w.Order(t.Context(), holder(will), id)).Gaps; len(gaps) != 1 || gaps[0].Status != niptemp.Completed {
+		t.Errorf("the gaps are %+v", gaps)
+	}
+}

@@ -172,3 +172,29 @@ func TestWithdrawnInADispute(t *testing.T) {
 		t.Errorf("the contract is %s", c.Status)
 	}
 }
+
+// TestTalkLeavesNotesToOneselfOut: while no state is known they have numbers of their own, and stand in the thread from the open on.
+func TestTalkLeavesNotesToOneselfOut(t *testing.T) {
+	w := newWorld(t)
+	const id = "job-of-another-platform"
+	w.mustPut(w.entryOf(anna, id, anna.Pub, "note", "think of the price"))
+	w.mustPut(w.entryOf(anna, id, will.Pub, "message", "are you free?"))
+	for _, k := range []Caller{holder(anna), holder(will)} {
+		if got := w.texts(k, id); got != "are you free?" {
+			t.Errorf("read are %s", got)
+		}
+		if items := orderOf(t, must[Order](t)(w.Order(t.Context(), k, id))); len(items) != 1 {
+			t.Errorf("the order is %+v", items)
+		}
+		if got := must[Summary](t)(w.Summary(t.Context(), k, id)); got.TotalEntries != 1 {
+			t.Errorf("the summary counts %d", got.TotalEntries)
+		}
+	}
+	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "a job"))
+	if got := w.texts(holder(will), id); got != "think of the price|are you free?" {
+		t.Errorf("read are then %s", got)
+	}
+	if items := orderOf(t, must[Order](t)(w.Order(t.Context(), holder(will), id))); len(items) != 3 {
+		t.Errorf("the order is then %+v", items)
+	}
+}

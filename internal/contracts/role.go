@@ -121,7 +121,7 @@ func (v *view) whole() bool {
 
 // thread selects what the caller may read.
 func (v *view) thread(private bool) store.Thread {
-	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Party: v.role.party(), Sealed: v.role == arbitrator, Whole: v.whole()}
+	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Talk: v.talk(), Party: v.role.party(), Sealed: v.role == arbitrator, Whole: v.whole()}
 	if t.Party && private {
 		t.Reader = v.caller.PubKey
 	}

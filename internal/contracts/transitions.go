@@ -180,7 +180,7 @@ func (s *Service) unsigned(ctx context.Context, v *view) (*Transition, error) {
 		return nil, nil
 	}
 	d, err := s.store.ContractDecision(ctx, v.ContractPair)
-	if err != nil || d == nil || d.Status != v.Status {
+	if err != nil || d == nil || d.Status != v.Status || d.EventID != "" || d.Gone {
 		return nil, err
 	}
 	rows, _, err := s.store.ContractMoves(ctx, v.ContractPair, true, 1, -1, pageBytes)

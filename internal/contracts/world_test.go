@@ -51,7 +51,9 @@ type world struct {
 	identities *agents
 	sealer     *sealer
 	outbox     *outbox
-	self       storetest.Key             // the relay's
+	self       storetest.Key // the relay's
+	path       string        // of the database
+	rules      *gate.Table
 	refuse     func(*nostr.Event) string // the relay's refusal, "" for none
 	mu         sync.Mutex
 }
@@ -60,25 +62,34 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 	tb.Helper()
 	w := &world{tb: tb, clock: storetest.NewClock(), identities: &agents{keys: map[string]storetest.Key{}, names: map[string]string{}}, outbox: &outbox{}, self: storetest.NewKey("relay")}
 	w.sealer = newSealer(tb)
-	names, err := relay.NewNames([]string{"wss://relay.example"}, netip.MustParseAddrPort("0.0.0.0:7447"))
-	if err != nil {
-		tb.Fatal(err)
-	}
 	var o gate.Options
 	for _, c := range change {
 		c(&o)
 	}
-	table := storetest.MustTable(tb, o)
+	w.rules, w.path = storetest.MustTable(tb, o), storetest.Options(tb).Path
+	w.open()
+	tb.Cleanup(w.close)
+	return w
+}
+
+// open starts the relay on its database.
+func (w *world) open() {
+	w.tb.Helper()
+	must := func(err error) {
+		w.tb.Helper()
+		if err != nil {
+			w.tb.Fatal(err)
+		}
+	}
+	names, err := relay.NewNames([]string{"wss://relay.example"}, netip.MustParseAddrPort("0.0.0.0:7447"))
+	must(err)
 	guesses := share.NewGuesses(w.clock.Now)
-	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, table); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(w.relay.Close)
-	w.store = storetest.MustOpen(tb, func(o *sqlite.Options) { o.OnCommit, o.Clock, o.Table = w.relay.Committed, w.clock.Now, table })
+	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, w.rules)
+	must(err)
+	w.store, err = sqlite.Open(context.Background(), sqlite.Options{Path: w.path, OnCommit: w.relay.Committed, Clock: w.clock.Now, Table: w.rules})
+	must(err)
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(err)
 	w.relay.Reject(writes.RejectEvent, func(_ context.Context, ev *nostr.Event) (bool, string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -88,17 +99,21 @@ func newWorld(tb testing.TB, change ...func(*gate.Options)) *world {
 		message := w.refuse(ev)
 		return message != "", message
 	})
-	if err := w.relay.Attach(w.store); err != nil {
-		tb.Fatal(err)
-	}
+	must(w.relay.Attach(w.store))
 	w.Service, err = New(Options{
-		Store: w.store, Relay: w.relay, Table: func() *gate.Table { return table }, Signer: w.identities, Sealer: w.sealer,
+		Store: w.store, Relay: w.relay, Table: func() *gate.Table { return w.rules }, Signer: w.identities, Sealer: w.sealer,
 		Identities: w.identities, Outbox: w.outbox, RelayKeys: storetest.Signer{Key: w.self}, Clock: w.clock.Now, Guesses: guesses,
 	})
-	if err != nil {
-		tb.Fatal(err)
+	must(err)
+}
+
+// close ends it; open goes on with what is on the disk.
+func (w *world) close() {
+	w.tb.Helper()
+	if err := w.store.Close(); err != nil {
+		w.tb.Errorf("close store: %v", err)
 	}
-	return w
+	w.relay.Close()
 }
 
 // refusing makes the relay refuse events; nil lets it take them.

@@ -41,5 +41,6 @@ type ContractDecision struct {
 	Key         string // whose decision, "" for the deadline that this relay alone saw pass
 	Note        string
 	At          int64
-	EventID     string // "" where it holds on this relay only
+	EventID     string // "" where it holds on this relay only, and where its event is gone
+	Gone        bool   // there was an event, of which a gap is left
 }

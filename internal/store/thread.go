@@ -35,6 +35,7 @@ type ThreadEntry struct {
 type Thread struct {
 	Contract, Poster string
 	Worker           string // "" while none is named
+	Talk             bool   // no state is known: what the poster wrote to himself is no part of what he said to the worker
 	Party            bool   // the reader is one of the two, and may see sealed entries
 	Whole            bool   // withdrawn entries are seen too
 	Sealed           bool   // sealed entries are counted and listed for one who may not read them

@@ -170,6 +170,10 @@ func (c *checking) parties() {
 	k := Check{Name: "parties"}
 	if c.r.Poster == "" && len(c.entries) > 0 {
 		c.r.Poster, c.r.Worker = c.entries[0].PubKey, valueOf(c.entries[0], "p")
+		made := func(ev *nostr.Event) bool { return ev.PubKey == c.r.Worker && niptemp.ProvenSalt(ev) != "" }
+		if slices.ContainsFunc(c.entries, made) { // who spoke first is another than who made the id
+			c.r.Poster, c.r.Worker = c.r.Worker, c.r.Poster
+		}
 	}
 	ours := func(key string) bool { return key == c.r.Poster || key == c.r.Worker && key != "" }
 	for _, ev := range c.entries {

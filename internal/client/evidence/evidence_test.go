@@ -216,6 +216,35 @@ func TestWhatIsNotThereIsNotChecked(t *testing.T) {
 	want(t, r, map[string]Outcome{"order": OK, "relay": NotChecked, "gaps": ""})
 }
 
+// TestTalkOfWhoMadeTheID: where no state is known the poster is who made the id, whoever spoke first.
+func TestTalkOfWhoMadeTheID(t *testing.T) {
+	th := newThread(t)
+	th.entry(worker, `{"type":"message","content":"may I?"}`)
+	th.add(poster, niptemp.KindEntry, `{"type":"message","content":"do"}`, nostr.Tag{"d", th.id}, nostr.Tag{"p", worker.Pub}, nostr.Tag{"t", "message"}, niptemp.SaltTag(th.salt))
+	r := th.report(Options{})
+	want(t, r, map[string]Outcome{"id": OK, "parties": OK})
+	if !r.Holds() || r.Poster != poster.Pub || r.Worker != worker.Pub {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTermsOfAllOpens: who is named after an offer to all stands under the terms of that, but for those that his own open says.
+func TestTermsOfAllOpens(t *testing.T) {
+	th := newThread(t)
+	open := func(to, previous string, more ...nostr.Tag) {
+		tags := append([]nostr.Tag{{"d", th.id}, {"p", to}}, more...)
+		th.add(poster, niptemp.KindState, fmt.Sprintf(`{"contract_id":%q,"status":"open","previous_status":%q}`, th.id, previous), tags...)
+	}
+	open(poster.Pub, "", nostr.Tag{"expirer", relay.Pub}, nostr.Tag{"deadline", "1600000000"})
+	open(worker.Pub, "open", nostr.Tag{"arbitrator", mara.Pub})
+	th.add(relay, niptemp.KindState, fmt.Sprintf(`{"contract_id":%q,"status":"expired","previous_status":"open"}`, th.id), nostr.Tag{"d", th.id}, nostr.Tag{"p", poster.Pub})
+	r := th.report(Options{})
+	want(t, r, map[string]Outcome{"states follow": OK})
+	if r.Status != "expired" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestDecisionsAreChecked: who the two agreed on decides, and nobody else, whatever the
 // file says.
 func TestDecisionsAreChecked(t *testing.T) {

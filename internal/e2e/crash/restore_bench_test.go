@@ -40,7 +40,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	dir, fresh := filepath.Join(b.TempDir(), "data"), filepath.Join(b.TempDir(), "fresh")
 	measure := func(name string, stdin []byte, args ...string) {
 		cmd := exec.Command(bin, args...)
-		cmd.Env = append(relaytest.CleanEnv(), allowRestore)
+		cmd.Env = append(relaytest.CleanEnv(), rig.AllowRestore)
 		if stdin != nil {
 			cmd.Stdin = bytes.NewReader(stdin)
 		}

@@ -36,7 +36,7 @@ func TestDaemonKilledInARestore(t *testing.T) {
 		return relay.Run(nil, "snapshot", "restore", "--agent", relaytest.Agent().Pub, "--from", bundles[0], "--allow-unsigned", "--rollback", "--data", relay.Data)
 	}
 	serve := func(f folder) *relaytest.Child {
-		return relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: f.dir, Env: []string{allowRestore}})
+		return relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: f.dir, Env: []string{rig.AllowRestore}})
 	}
 	whole := template.copied()
 	relay := serve(whole)

@@ -204,7 +204,7 @@ func TestReaderNeverSeesAMixture(t *testing.T) {
 	if err != nil || len(bundles) != 1 {
 		t.Fatalf("%v, %v", bundles, err)
 	}
-	relay := rig.Start(t, allowRestore)
+	relay := rig.Start(t, rig.AllowRestore)
 	engramdWith := func(in []byte, args ...string) {
 		t.Helper()
 		if r := relay.Run(in, append(args, "--data", relay.Data)...); r.Code != 0 {

@@ -25,8 +25,6 @@ import (
 	"engramd/internal/wire"
 )
 
-const allowRestore = "ENGRAMD_RESTORE_ALLOW=true"
-
 // folder is a data folder that no daemon has open.
 type folder struct {
 	t   *testing.T
@@ -43,7 +41,7 @@ func (f folder) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	}
 	out := &bytes.Buffer{}
 	cmd := exec.Command(bin, append(args, "--data", f.dir)...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(relaytest.CleanEnv(), allowRestore), out, out
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(relaytest.CleanEnv(), rig.AllowRestore), out, out
 	return cmd, out
 }
 

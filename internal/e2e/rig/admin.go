@@ -10,10 +10,10 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// managerKey manages the relays of these tests.
+// ManagerKey manages the relays of these tests.
 func ManagerKey() relaytest.Key { return relaytest.NewKey(1986) }
 
-// managedRelay is a relay with a managing key and its caller.
+// ManagedRelay is a relay with a managing key and its caller.
 type ManagedRelay struct {
 	*relaytest.Child
 	T     *testing.T
@@ -29,7 +29,7 @@ func StartManaged(t *testing.T, o relaytest.Options) *ManagedRelay {
 	return &ManagedRelay{Child: relay, T: t, Calls: NewCaller(t, relay)}
 }
 
-// sign makes the header of a call that no other call of this test has.
+// Sign makes the header of a call that no other call of this test has.
 func (m *ManagedRelay) Sign(k relaytest.Key, url string, body []byte, at int64) string {
 	m.N++
 	return relaytest.HTTPAuthWith(k, http.MethodPost, url, body, at, Tag("nonce", fmt.Sprint(m.N)))
@@ -48,7 +48,7 @@ func (m *ManagedRelay) MustSend(auth string, body []byte) relaytest.Response {
 	return resp
 }
 
-// call makes a call as the manager and returns the answer's text.
+// Call makes a call as the manager and returns the answer's text.
 func (m *ManagedRelay) Call(method string, params ...any) string {
 	m.T.Helper()
 	if params == nil {

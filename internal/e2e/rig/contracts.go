@@ -11,21 +11,21 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// contractAgent acts over HTTP with its own key, or with a token for a key that
+// ContractAgent acts over HTTP with its own key, or with a token for a key that
 // the relay keeps.
 type ContractAgent struct {
 	Key   relaytest.Key // Secret is "" when the relay keeps it
 	Token string
 }
 
-// contractCalls makes calls of the contract memory API.
+// ContractCalls makes calls of the contract memory API.
 type ContractCalls struct {
 	*Caller
 	T *testing.T
 	n int
 }
 
-// call sends a request and returns its status and answer.
+// Call sends a request and returns its status and answer.
 func (c *ContractCalls) Call(a *ContractAgent, method, path string, body any) (int, []byte) {
 	c.T.Helper()
 	var raw []byte
@@ -51,7 +51,7 @@ func (c *ContractCalls) Call(a *ContractAgent, method, path string, body any) (i
 	return resp.Status, resp.Body
 }
 
-// want makes a call, wants a status and reads the answer into v unless it is nil.
+// Want makes a call, wants a status and reads the answer into v unless it is nil.
 func (c *ContractCalls) Want(status int, a *ContractAgent, method, path string, body, v any) {
 	c.T.Helper()
 	got, text := c.Call(a, method, path, body)
@@ -66,7 +66,7 @@ func (c *ContractCalls) Want(status int, a *ContractAgent, method, path string, 
 	}
 }
 
-// contractEntry is what these tests look at of an entry.
+// ContractEntry is what these tests look at of an entry.
 type ContractEntry struct {
 	ID      string  `json:"entry_id"`
 	Type    string  `json:"type"`
@@ -89,7 +89,7 @@ var ExampleSteps = []struct{ Typ, Visibility, Text string }{
 	{"deliverable", "shared", "The summary"},
 }
 
-// wantExample compares what a contract tells with the published table.
+// WantExample compares what a contract tells with the published table.
 func (c *ContractCalls) WantExample(poster, worker, stranger *ContractAgent, posterName, workerName, id string) {
 	c.T.Helper()
 	var s GateSummary

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// soak says whether the long variants run (make soak).
+// Soak says whether the long variants run (make soak).
 func Soak() bool { return os.Getenv("ENGRAMD_SOAK") == "1" }
 
-// seed is the time, or ENGRAMD_SEED to run a failure again.
+// Seed is the time, or ENGRAMD_SEED to run a failure again.
 func Seed(t *testing.T) uint64 {
 	n := uint64(time.Now().UnixNano())
 	if text := os.Getenv("ENGRAMD_SEED"); text != "" {

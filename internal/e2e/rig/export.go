@@ -11,7 +11,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// exported runs `engramd export` and returns the events by id.
+// Exported runs `engramd export` and returns the events by id.
 func Exported(t *testing.T, relay *relaytest.Child, flags ...string) map[string]*nostr.Event {
 	t.Helper()
 	r := relay.Run(nil, append([]string{"export", "--data", relay.Data}, flags...)...)
@@ -43,7 +43,7 @@ func parseJSONL(t *testing.T, text []byte) map[string]*nostr.Event {
 	return events
 }
 
-// jsonl writes events, one a line.
+// JSONL writes events, one a line.
 func JSONL(t *testing.T, evs ...*nostr.Event) []byte {
 	t.Helper()
 	var out bytes.Buffer

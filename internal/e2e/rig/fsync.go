@@ -28,13 +28,13 @@ type fsyncShared struct {
 	entries                         [fsyncEntries]fsyncEntry
 }
 
-// fsyncs sees and steers the fsyncs of a child that runs with the library.
+// Fsyncs sees and steers the fsyncs of a child that runs with the library.
 type Fsyncs struct {
 	shared *fsyncShared
 	Env    []string
 }
 
-// watchFsyncs compiles the library and maps the file that it writes to. A
+// WatchFsyncs compiles the library and maps the file that it writes to. A
 // machine without a C compiler cannot build the daemon either, so that is a
 // failure.
 func WatchFsyncs(t *testing.T) *Fsyncs {
@@ -75,19 +75,19 @@ func WatchFsyncs(t *testing.T) *Fsyncs {
 	}
 }
 
-// delay makes every sync take us microseconds longer.
+// Delay makes every sync take us microseconds longer.
 func (f *Fsyncs) Delay(us uint64) { atomic.StoreUint64(&f.shared.delayUS, us) }
 
-// fail makes every sync of the WAL fail with errno; 0 ends it.
+// Fail makes every sync of the WAL fail with errno; 0 ends it.
 func (f *Fsyncs) Fail(errno uint64) { atomic.StoreUint64(&f.shared.fail, errno) }
 
-// failReads makes every read of the database and its WAL fail with errno; 0 ends it.
+// FailReads makes every read of the database and its WAL fail with errno; 0 ends it.
 func (f *Fsyncs) FailReads(errno uint64) { atomic.StoreUint64(&f.shared.failReads, errno) }
 
-// calls is how many syncs have begun.
+// Calls is how many syncs have begun.
 func (f *Fsyncs) Calls() uint64 { return atomic.LoadUint64(&f.shared.calls) }
 
-// walWithin says whether a sync of the WAL began at or after from, succeeded
+// WalWithin says whether a sync of the WAL began at or after from, succeeded
 // and had returned by to. Only the entries from call number since on are read.
 func (f *Fsyncs) WalWithin(since, from, to uint64) bool {
 	for n := since; n < f.Calls(); n++ {

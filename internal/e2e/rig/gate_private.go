@@ -8,7 +8,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// limitationOf reads one field of NIP-11's limitation.
+// LimitationOf reads one field of NIP-11's limitation.
 func LimitationOf(t *testing.T, relay *relaytest.Child, name string) any {
 	t.Helper()
 	resp, err := relay.Do(http.MethodGet, "/", nil, http.Header{"Accept": {"application/nostr+json"}})

@@ -1,9 +1,9 @@
 package rig
 
-// contractsPath is where the contract memory API has its contracts.
+// ContractsPath is where the contract memory API has its contracts.
 const ContractsPath = "/api/escrow/contracts"
 
-// gateSummary is a summary but for its times.
+// GateSummary is a summary but for its times.
 type GateSummary struct {
 	Total        int            `json:"total_entries"`
 	ByType       map[string]int `json:"by_type"`

@@ -13,36 +13,39 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// watched is the binary most tests run: with the race detector when the tests
+// Watched is the binary most tests run: with the race detector when the tests
 // have it.
 var Watched = relaytest.Build{Race: RaceEnabled}
 
-// plain is the binary as shipped, for tests that measure.
+// Plain is the binary as shipped, for tests that measure.
 var Plain = relaytest.Build{}
 
-// exclude makes the relay serve filters without kinds (gate.wildcard).
+// Exclude makes the relay serve filters without kinds (gate.wildcard).
 const Exclude = "ENGRAMD_GATE_WILDCARD=exclude"
 
-// start runs a relay for this test.
+// AllowRestore lets snapshots be restored.
+const AllowRestore = "ENGRAMD_RESTORE_ALLOW=true"
+
+// Start runs a relay for this test.
 func Start(t *testing.T, env ...string) *relaytest.Child {
 	t.Helper()
 	return relaytest.Start(t, relaytest.Options{Build: Watched, Env: env})
 }
 
-// again starts a relay on the data of one that has ended.
+// Again starts a relay on the data of one that has ended.
 func Again(t *testing.T, c *relaytest.Child, env ...string) *relaytest.Child {
 	t.Helper()
 	return relaytest.Start(t, relaytest.Options{Build: Watched, Data: c.Data, Env: env})
 }
 
-// peer is a client whose failures end the test. Use it on the test's own
+// Peer is a client whose failures end the test. Use it on the test's own
 // goroutine only.
 type Peer struct {
 	*relaytest.Client
 	T *testing.T
 }
 
-// dial connects a peer and proves the keys.
+// Dial connects a peer and proves the keys.
 func Dial(t *testing.T, c *relaytest.Child, keys ...relaytest.Key) *Peer {
 	t.Helper()
 	cl, err := relaytest.Dial(c.URL)
@@ -59,7 +62,7 @@ func Dial(t *testing.T, c *relaytest.Child, keys ...relaytest.Key) *Peer {
 	return p
 }
 
-// send writes ["label", args…].
+// MustSend writes ["label", args…].
 func (p *Peer) MustSend(label string, args ...any) {
 	p.T.Helper()
 	if err := p.Send(label, args...); err != nil {
@@ -67,7 +70,7 @@ func (p *Peer) MustSend(label string, args ...any) {
 	}
 }
 
-// raw writes text as it is.
+// Raw writes text as it is.
 func (p *Peer) Raw(text string) {
 	p.T.Helper()
 	if err := p.SendRaw([]byte(text)); err != nil {
@@ -75,7 +78,7 @@ func (p *Peer) Raw(text string) {
 	}
 }
 
-// next takes the next frame of any kind.
+// MustNext takes the next frame of any kind.
 func (p *Peer) MustNext() relaytest.Frame {
 	p.T.Helper()
 	f, err := p.Next()
@@ -85,7 +88,7 @@ func (p *Peer) MustNext() relaytest.Frame {
 	return f
 }
 
-// expect takes the next frame and wants this label.
+// Expect takes the next frame and wants this label.
 func (p *Peer) Expect(label string) relaytest.Frame {
 	p.T.Helper()
 	f := p.MustNext()
@@ -95,7 +98,7 @@ func (p *Peer) Expect(label string) relaytest.Frame {
 	return f
 }
 
-// publish returns the answer to an event.
+// MustPublish returns the answer to an event.
 func (p *Peer) MustPublish(ev *nostr.Event) relaytest.OK {
 	p.T.Helper()
 	ok, err := p.Publish(ev)
@@ -105,7 +108,7 @@ func (p *Peer) MustPublish(ev *nostr.Event) relaytest.OK {
 	return ok
 }
 
-// store publishes events that must be accepted as new.
+// Store publishes events that must be accepted as new.
 func (p *Peer) Store(evs ...*nostr.Event) {
 	p.T.Helper()
 	for _, ev := range evs {
@@ -115,7 +118,7 @@ func (p *Peer) Store(evs ...*nostr.Event) {
 	}
 }
 
-// refused publishes an event that must be refused with this prefix.
+// Refused publishes an event that must be refused with this prefix.
 func (p *Peer) Refused(ev *nostr.Event, prefix string) {
 	p.T.Helper()
 	ok := p.MustPublish(ev)
@@ -129,13 +132,13 @@ func WantRefusal(t *testing.T, what string, ok relaytest.OK, prefix string) {
 	}
 }
 
-// hasPrefix says whether text is prefix followed by something, as in
+// HasPrefix says whether text is prefix followed by something, as in
 // "invalid: because".
 func HasPrefix(text, prefix string) bool {
 	return len(text) > len(prefix) && text[:len(prefix)] == prefix
 }
 
-// subscribe sends a REQ that stays open and returns what is stored.
+// MustSubscribe sends a REQ that stays open and returns what is stored.
 func (p *Peer) MustSubscribe(filters ...any) relaytest.Answer {
 	p.T.Helper()
 	a, err := p.Subscribe(p.NextSub(), filters...)
@@ -145,7 +148,7 @@ func (p *Peer) MustSubscribe(filters ...any) relaytest.Answer {
 	return a
 }
 
-// query sends a REQ, wants EOSE and closes it.
+// MustQuery sends a REQ, wants EOSE and closes it.
 func (p *Peer) MustQuery(filters ...any) relaytest.Answer {
 	p.T.Helper()
 	a, err := p.Query(filters...)
@@ -158,7 +161,7 @@ func (p *Peer) MustQuery(filters ...any) relaytest.Answer {
 	return a
 }
 
-// closed sends a REQ and wants CLOSED with this prefix.
+// Closed sends a REQ and wants CLOSED with this prefix.
 func (p *Peer) Closed(prefix string, filters ...any) {
 	p.T.Helper()
 	a, err := p.Query(filters...)
@@ -170,7 +173,7 @@ func (p *Peer) Closed(prefix string, filters ...any) {
 	}
 }
 
-// count wants a number.
+// MustCount wants a number.
 func (p *Peer) MustCount(filters ...any) int64 {
 	p.T.Helper()
 	n, closed, err := p.Count(filters...)
@@ -183,7 +186,7 @@ func (p *Peer) MustCount(filters ...any) int64 {
 	return n
 }
 
-// live takes the next event of an open subscription.
+// MustLive takes the next event of an open subscription.
 func (p *Peer) MustLive(sub string) *nostr.Event {
 	p.T.Helper()
 	ev, err := p.Live(sub)
@@ -193,7 +196,7 @@ func (p *Peer) MustLive(sub string) *nostr.Event {
 	return ev
 }
 
-// ids names events.
+// IDs names events.
 func IDs(evs ...*nostr.Event) []string {
 	out := make([]string, len(evs))
 	for i, ev := range evs {
@@ -202,7 +205,7 @@ func IDs(evs ...*nostr.Event) []string {
 	return out
 }
 
-// sortNewestFirst is the order of every answer: created_at descending, ties by
+// SortNewestFirst is the order of every answer: created_at descending, ties by
 // lowest id.
 func SortNewestFirst(evs []*nostr.Event) {
 	slices.SortFunc(evs, func(a, b *nostr.Event) int {
@@ -210,13 +213,13 @@ func SortNewestFirst(evs []*nostr.Event) {
 	})
 }
 
-// newestFirst names events in the order of an answer.
+// NewestFirst names events in the order of an answer.
 func NewestFirst(evs ...*nostr.Event) []string {
 	SortNewestFirst(evs)
 	return IDs(evs...)
 }
 
-// wantIDs compares an answer with the events that it must hold, in order.
+// WantIDs compares an answer with the events that it must hold, in order.
 func WantIDs(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	same := len(got) == len(want)
@@ -228,6 +231,7 @@ func WantIDs(t *testing.T, what string, got, want []string) {
 	}
 }
 
+// Short is ids as a failure shows them.
 func Short(ids []string) []string {
 	out := make([]string, 0, min(len(ids), 12))
 	for i, id := range ids {
@@ -239,13 +243,13 @@ func Short(ids []string) []string {
 	return out
 }
 
-// now is the time in seconds.
+// Now is the time in seconds.
 func Now() int64 { return time.Now().Unix() }
 
-// byID is the filter for these events.
+// ByID is the filter for these events.
 func ByID(evs ...*nostr.Event) relaytest.Filter {
 	return relaytest.Filter{"ids": IDs(evs...)}
 }
 
-// tag is a shorter way to write a tag.
+// Tag is a shorter way to write a tag.
 func Tag(values ...string) nostr.Tag { return nostr.Tag(values) }

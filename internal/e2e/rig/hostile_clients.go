@@ -1,6 +1,6 @@
 package rig
 
-// stopped says whether stop is closed.
+// Stopped says whether stop is closed.
 func Stopped(stop <-chan struct{}) bool {
 	select {
 	case <-stop:

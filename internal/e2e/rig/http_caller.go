@@ -10,7 +10,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// caller sends HTTP requests to a relay over connections that it keeps.
+// Caller sends HTTP requests to a relay over connections that it keeps.
 type Caller struct {
 	Relay  *relaytest.Child
 	client *http.Client
@@ -25,7 +25,7 @@ func NewCaller(t *testing.T, relay *relaytest.Child) *Caller {
 	}}
 }
 
-// signed sends a request in the name of k (NIP-98); nil sends it unsigned.
+// Signed sends a request in the name of k (NIP-98); nil sends it unsigned.
 func (c *Caller) Signed(k *relaytest.Key, method, path string, body []byte) (relaytest.Response, error) {
 	header := http.Header{}
 	if k != nil {
@@ -34,7 +34,7 @@ func (c *Caller) Signed(k *relaytest.Key, method, path string, body []byte) (rel
 	return c.MustSend(method, path, body, header)
 }
 
-// send sends a request with these headers and reads the answer to its end.
+// MustSend sends a request with these headers and reads the answer to its end.
 func (c *Caller) MustSend(method, path string, body []byte, header http.Header) (relaytest.Response, error) {
 	req, err := http.NewRequest(method, c.Relay.HTTP(path), bytes.NewReader(body))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // can reach us from the network (docs/khatru.md has the table). This file: one
 // unauthenticated message that ends the process.
 
-// wantAlive wants that the daemon still serves on a new connection, as the same
+// WantAlive wants that the daemon still serves on a new connection, as the same
 // process.
 func WantAlive(t *testing.T, relay *relaytest.Child) {
 	t.Helper()

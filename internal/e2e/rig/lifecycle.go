@@ -7,7 +7,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// await polls a condition that nothing announces.
+// Await polls a condition that nothing announces.
 func Await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -23,7 +23,7 @@ const (
 // passing test says.
 const notesFile = "E2E_NOTES"
 
-// rerunInNamespace runs this test again in a mount namespace of its own, with
+// RerunInNamespace runs this test again in a mount namespace of its own, with
 // the rights of root in it where the machine gives them. Where it does not, the
 // variant did not run, and that is said loudly.
 func RerunInNamespace(t *testing.T) {

@@ -15,17 +15,17 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// event lets tables name events without the import.
+// Event lets tables name events without the import.
 type Event nostr.Event
 
 func (e *Event) Nostr() *nostr.Event { return (*nostr.Event)(e) }
 
-// signed is relaytest.Sign for tables.
+// Signed is relaytest.Sign for tables.
 func Signed(k relaytest.Key, kind int, at int64, content string, tags ...nostr.Tag) *Event {
 	return (*Event)(relaytest.Sign(k, kind, at, content, tags...))
 }
 
-// rawEvent builds an event from JSON text of its parts, hashes exactly that
+// RawEvent builds an event from JSON text of its parts, hashes exactly that
 // text and signs the hash: what a client sends that serializes in its own way.
 // It returns the id and the event object.
 func RawEvent(t *testing.T, k relaytest.Key, createdAt, kind, tags, content string) (id, object string) {
@@ -37,7 +37,7 @@ func RawEvent(t *testing.T, k relaytest.Key, createdAt, kind, tags, content stri
 	return id, object
 }
 
-// publishRaw sends an event object and returns the answer to its id. What is
+// PublishRaw sends an event object and returns the answer to its id. What is
 // not JSON at all may be answered with a NOTICE, which counts as a refusal.
 func (p *Peer) PublishRaw(id, object string) relaytest.OK {
 	p.T.Helper()
@@ -67,7 +67,7 @@ func signHash(t *testing.T, k relaytest.Key, hash [32]byte) string {
 	return hex.EncodeToString(sig.Serialize())
 }
 
-// brokenHTTPAuth is a NIP-98 header for POST / whose event was changed after
+// BrokenHTTPAuth is a NIP-98 header for POST / whose event was changed after
 // signing.
 func BrokenHTTPAuth(t *testing.T, relay *relaytest.Child, k relaytest.Key, change func(*Event)) string {
 	t.Helper()

@@ -6,7 +6,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// engramd runs a command on the relay's data folder.
+// Engramd runs a command on the relay's data folder.
 func Engramd(t *testing.T, relay *relaytest.Child, args ...string) string {
 	t.Helper()
 	r := relay.Run(nil, append(args, "--data", relay.Data)...)

@@ -37,7 +37,7 @@ func BenchmarkRevert(b *testing.B) {
 		id := x.create()
 		write("now "+strings.Repeat("x", 100), now-1000)
 		began := time.Now()
-		x.run(0, "snapshot", "restore", "--id", id)
+		x.Run(0, "snapshot", "restore", "--id", id)
 		b.ReportMetric(time.Since(began).Seconds(), "s")
 	}
 }

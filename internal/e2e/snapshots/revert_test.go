@@ -26,28 +26,16 @@ import (
 // revertRounds is how often a restore is killed (60-snapshots).
 const revertRounds = 25
 
-// ctl is engramctl with an agent's key, a relay and a folder for snapshots.
+// ctl is engramctl, and beside it the client library with the same key.
 type ctl struct {
-	t        testing.TB
-	bin, dir string
-	env      []string
-	agent    *client.Memory
-	c        *client.Client
+	*rig.Ctl
+	agent *client.Memory
+	c     *client.Client
 }
 
 func newCtl(t testing.TB, relay *relaytest.Child) *ctl {
 	t.Helper()
-	dir := t.TempDir()
-	x := &ctl{t: t, bin: filepath.Join(dir, "engramctl"), dir: dir}
-	build := exec.Command("go", "build", "-tags", relaytest.Tags, "-o", x.bin, "engramd/cmd/engramctl")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build engramctl: %v\n%s", err, out)
-	}
-	key := filepath.Join(dir, "agent.key")
-	if err := os.WriteFile(key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	x.env = []string{"HOME=" + dir, "ENGRAM_KEY_FILE=" + key, "ENGRAM_RELAYS=" + relay.URL, "ENGRAM_SNAPSHOTS=" + x.root()}
+	x := &ctl{Ctl: rig.NewCtl(t, relay)}
 	id, err := client.NewIdentity(relaytest.Agent().Secret)
 	if err != nil {
 		t.Fatal(err)
@@ -60,54 +48,30 @@ func newCtl(t testing.TB, relay *relaytest.Child) *ctl {
 	return x
 }
 
-func (x *ctl) root() string { return filepath.Join(x.dir, "snapshots") }
-
 func (x *ctl) folder() string {
-	return filepath.Join(x.root(), "tenants", bundle.DefaultTenant, "snapshots", relaytest.Agent().Pub)
-}
-
-func (x *ctl) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
-	cmd := exec.Command(x.bin, append(args, "--timeout", "1m")...)
-	out := &bytes.Buffer{}
-	cmd.Env, cmd.Stdout, cmd.Stderr = x.env, out, out
-	return cmd, out
-}
-
-// run runs a command that must end with a code.
-func (x *ctl) run(code int, args ...string) string {
-	x.t.Helper()
-	cmd, out := x.command(args...)
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		x.t.Fatal(err)
-	}
-	if got := cmd.ProcessState.ExitCode(); got != code {
-		x.t.Fatalf("%v: exit code %d, want %d\n%s", args, got, code, out)
-	}
-	return out.String()
+	return filepath.Join(x.Root(), "tenants", bundle.DefaultTenant, "snapshots", relaytest.Agent().Pub)
 }
 
 // set writes a text, or removes it for "".
 func (x *ctl) set(slug nipae.Slug, text string) {
-	x.t.Helper()
+	x.T.Helper()
 	var err error
 	if text == "" {
-		_, _, err = x.agent.Remove(x.t.Context(), slug, false)
+		_, _, err = x.agent.Remove(x.T.Context(), slug, false)
 	} else {
-		_, _, err = x.agent.Set(x.t.Context(), slug, text, client.SetOptions{})
+		_, _, err = x.agent.Set(x.T.Context(), slug, text, client.SetOptions{})
 	}
 	if err != nil {
-		x.t.Fatalf("%s: %v", slug, err)
+		x.T.Fatalf("%s: %v", slug, err)
 	}
 }
 
 // texts is everything that is remembered now.
 func (x *ctl) texts() map[nipae.Slug]string {
-	x.t.Helper()
-	l, status, err := x.agent.ListAll(x.t.Context())
+	x.T.Helper()
+	l, status, err := x.agent.ListAll(x.T.Context())
 	if err != nil || status.Partial {
-		x.t.Fatalf("list: %v, partial %v", err, status.Partial)
+		x.T.Fatalf("list: %v, partial %v", err, status.Partial)
 	}
 	all := map[nipae.Slug]string{}
 	if l.Core != nil {
@@ -120,14 +84,14 @@ func (x *ctl) texts() map[nipae.Slug]string {
 }
 
 func (x *ctl) create() string {
-	x.t.Helper()
-	id, _, _ := strings.Cut(x.run(0, "snapshot", "create"), " ")
+	x.T.Helper()
+	id, _, _ := strings.Cut(x.Run(0, "snapshot", "create"), " ")
 	return id
 }
 
 // mess changes, removes and adds memories, and the core.
 func (x *ctl) mess(random *rand.Rand, round, memories int) {
-	x.t.Helper()
+	x.T.Helper()
 	for i := range memories {
 		slug := nipae.Slug(fmt.Sprintf("mem/old/%02d", i))
 		switch random.IntN(4) {
@@ -208,7 +172,7 @@ func TestRevertKilled(t *testing.T) {
 		if old > 0 && changed > 0 {
 			midway++
 		}
-		x.run(0, "snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
+		x.Run(0, "snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
 		if got := x.texts(); !equalTexts(got, want) {
 			t.Fatalf("round %d: after a second run: %v, want %v", round, got, want)
 		}
@@ -231,11 +195,11 @@ type process struct {
 }
 
 func (x *ctl) start(args ...string) *process {
-	x.t.Helper()
+	x.T.Helper()
 	p := &process{ended: make(chan struct{})}
-	p.cmd, p.out = x.command(args...)
+	p.cmd, p.out = x.Command(args...)
 	if err := p.cmd.Start(); err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	go func() {
 		defer close(p.ended)
@@ -253,7 +217,7 @@ func (p *process) wait() error {
 // awaitJournal waits until a restore that was started has written its journal, or has
 // ended: what is soon over may be missed.
 func (x *ctl) awaitJournal(ended <-chan struct{}) {
-	x.t.Helper()
+	x.T.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Microsecond) {
 		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); err == nil {
 			return
@@ -264,7 +228,7 @@ func (x *ctl) awaitJournal(ended <-chan struct{}) {
 		default:
 		}
 		if time.Now().After(deadline) {
-			x.t.Fatal("no journal is written")
+			x.T.Fatal("no journal is written")
 		}
 	}
 }
@@ -282,7 +246,7 @@ func TestRevertConflict(t *testing.T) {
 	}
 	x.plan(id)
 	x.set("mem/b", "meanwhile")
-	out := x.run(5, "snapshot", "restore", "--id", id)
+	out := x.Run(5, "snapshot", "restore", "--id", id)
 	if !strings.Contains(out, "conflict: mem/b: another version was written") || !strings.Contains(out, "going on with the restore") {
 		t.Errorf("%s", out)
 	}
@@ -290,10 +254,10 @@ func TestRevertConflict(t *testing.T) {
 	if got["mem/a"] != "then" || got["mem/b"] != "meanwhile" || got["mem/c"] != "now" || got[nipae.Core] != "now" {
 		t.Errorf("after a conflict: %v", got)
 	}
-	if out := x.run(5, "snapshot", "restore", "--id", x.create()); !strings.Contains(out, id) {
+	if out := x.Run(5, "snapshot", "restore", "--id", x.create()); !strings.Contains(out, id) {
 		t.Errorf("another restore while one is unfinished: %s", out)
 	}
-	x.run(0, "snapshot", "restore", "--id", id, "--replan")
+	x.Run(0, "snapshot", "restore", "--id", id, "--replan")
 	for slug, text := range x.texts() {
 		if text != "then" {
 			t.Errorf("%s is %q", slug, text)
@@ -314,7 +278,7 @@ func TestRevertGoesOnWithoutItsSnapshot(t *testing.T) {
 			x.create()
 		}
 	}
-	list, err := snapshot.New(x.root()).List(bundle.DefaultTenant, relaytest.Agent().Pub)
+	list, err := snapshot.New(x.Root()).List(bundle.DefaultTenant, relaytest.Agent().Pub)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -323,44 +287,44 @@ func TestRevertGoesOnWithoutItsSnapshot(t *testing.T) {
 	if err := os.Remove(list[0].Path); err != nil {
 		t.Fatal(err)
 	}
-	x.run(1, "snapshot", "restore", "--id", id, "--dry-run")
-	x.run(5, "snapshot", "restore", "--id", "20200101T000000Z-0123456789abcdef")
-	x.run(0, "snapshot", "restore", "--id", id)
+	x.Run(1, "snapshot", "restore", "--id", id, "--dry-run")
+	x.Run(5, "snapshot", "restore", "--id", "20200101T000000Z-0123456789abcdef")
+	x.Run(0, "snapshot", "restore", "--id", id)
 	for slug, text := range x.texts() {
 		if text != "then" {
 			t.Errorf("%s is %q", slug, text)
 		}
 	}
-	x.run(1, "snapshot", "restore", "--id", id)
+	x.Run(1, "snapshot", "restore", "--id", id)
 }
 
 // plan writes the journal of a restore, as a process does that is killed right after.
 func (x *ctl) plan(id string) {
-	x.t.Helper()
-	ctx := x.t.Context()
+	x.T.Helper()
+	ctx := x.T.Context()
 	keys, err := bundle.KeysOf(relaytest.Agent().Secret, relaytest.Agent().Pub)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	b, _, err := bundle.Open(ctx, filepath.Join(x.folder(), bundle.FileName(id, false)), bundle.VerifyOptions{Keys: keys})
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	now, err := remote.Take(ctx, x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	plan, err := remote.NewPlan(ctx, b, now, keys)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	steps, err := plan.Steps(ctx, x.c, b, now, keys, nil)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	j := &remote.Journal{Agent: relaytest.Agent().Pub, Tenant: bundle.DefaultTenant, Bundle: id, CreatedAt: time.Now(), Steps: steps}
 	if err := j.Save(x.folder()); err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 }
 
@@ -369,15 +333,15 @@ func (x *ctl) plan(id string) {
 func TestSnapshotLocked(t *testing.T) {
 	x := newCtl(t, rig.Start(t))
 	x.set("mem/a", "text")
-	lock, err := snapshot.New(x.root()).Lock(t.Context(), bundle.DefaultTenant, relaytest.Agent().Pub, time.Minute)
+	lock, err := snapshot.New(x.Root()).Lock(t.Context(), bundle.DefaultTenant, relaytest.Agent().Pub, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := x.run(5, "snapshot", "create", "--lock-timeout", "50ms")
+	out := x.Run(5, "snapshot", "create", "--lock-timeout", "50ms")
 	if !strings.Contains(out, fmt.Sprintf("held by pid %d", os.Getpid())) {
 		t.Errorf("%s", out)
 	}
-	waiting, text := x.command("snapshot", "create")
+	waiting, text := x.Command("snapshot", "create")
 	if err := waiting.Start(); err != nil {
 		t.Fatal(err)
 	}

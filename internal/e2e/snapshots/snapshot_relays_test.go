@@ -34,21 +34,21 @@ func TestCaptureWithALaggingRelay(t *testing.T) {
 	front.Store(append(append(before, vanish, named, deletion), after...)...)
 
 	x := newCtl(t, ahead)
-	for i, v := range x.env {
+	for i, v := range x.Env {
 		if strings.HasPrefix(v, "ENGRAM_RELAYS=") {
-			x.env[i] = v + " " + lagging.URL
+			x.Env[i] = v + " " + lagging.URL
 		}
 	}
 	id := x.create()
 	rig.Engramd(t, ahead, "snapshot", "--agent", agent.Pub)
-	client, daemon := onlyManifest(t, x.root()), onlyManifest(t, ahead.Data)
+	client, daemon := onlyManifest(t, x.Root()), onlyManifest(t, ahead.Data)
 	if client.BundleSHA256 != daemon.BundleSHA256 || client.Consistency != bundle.StableListing || !client.Whole() {
 		t.Errorf("client %+v\ndaemon %+v", client, daemon)
 	}
 	if n := client.Artifacts[bundle.Heads].Count; n != 2 {
 		t.Errorf("%d heads, want what was written since", n)
 	}
-	if out := x.run(0, "snapshot", "restore", "--id", id, "--dry-run"); !strings.Contains(out, "nothing to do") {
+	if out := x.Run(0, "snapshot", "restore", "--id", id, "--dry-run"); !strings.Contains(out, "nothing to do") {
 		t.Errorf("going back to it at once: %s", out)
 	}
 }

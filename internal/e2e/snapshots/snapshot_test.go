@@ -51,7 +51,7 @@ func TestDaemonAndClientCaptureTheSame(t *testing.T) {
 	}
 	x.create()
 	rig.Engramd(t, relay, "snapshot", "--agent", agent.Pub)
-	client, daemon := onlyManifest(t, x.root()), onlyManifest(t, relay.Data)
+	client, daemon := onlyManifest(t, x.Root()), onlyManifest(t, relay.Data)
 	if client.HeadsRoot != daemon.HeadsRoot || client.BundleSHA256 != daemon.BundleSHA256 {
 		t.Errorf("client %+v\ndaemon %+v", client.Artifacts, daemon.Artifacts)
 	}

@@ -174,12 +174,15 @@ func (k *checker) tags() error {
 	return err
 }
 
-// heads looks for addresses whose head is not the newest version known.
+// heads looks for addresses whose head is not the newest version known. One that came after it had been withdrawn is no head
+// and takes no other's place.
 func (k *checker) heads() error {
 	err := k.c.query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
 		ON e.kind = h.kind AND e.pubkey = h.pubkey AND e.d = h.d AND e.d IS NOT NULL
 		WHERE (h.created_at > e.created_at OR h.created_at = e.created_at AND h.id < e.id)
-		AND (h.expires_at IS NULL OR h.expires_at > ?)`, []driver.Value{k.now}, func(v []driver.Value) error {
+		AND (h.expires_at IS NULL OR h.expires_at > ?)
+		AND NOT EXISTS (SELECT 1 FROM contract_entries AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
+		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)`, []driver.Value{k.now}, func(v []driver.Value) error {
 		k.problem("heads", adviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
 		return nil
 	})

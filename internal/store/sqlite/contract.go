@@ -266,9 +266,16 @@ func (w *writer) claimed(r *record, o ownership, opens bool) error {
 
 // statesFor lists the states that a contract event is judged by: that of its pair; if there is none, the open that the
 // author addressed to himself and, for a move, that of the counterparty, which it may accept; if there is none either, a
-// nil state. An entry is not judged by the counterparty's own open: whether there is one is not for its author to learn.
+// nil state. An entry is not judged by the counterparty's own open: whether there is one is not for its author to learn. A
+// poster's entry to himself stands in the thread that his contract has become, and is judged by that.
 func (w *writer) statesFor(r *record, moves bool) ([]*heldState, error) {
 	who, other := pair(r.ev)
+	if who == other && r.ev.Kind == niptemp.KindEntry {
+		s, err := w.standing(r)
+		if err != nil || s != nil {
+			return []*heldState{s}, err
+		}
+	}
 	s, err := w.state(r, who, other)
 	if err != nil || s != nil || who == other {
 		return []*heldState{s}, err

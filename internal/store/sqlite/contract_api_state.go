@@ -133,6 +133,7 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 		out.At, _ = row[5].(int64)
 		if row[6] != nil {
 			out.EventID = hexOf(row[6])
+			out.Gone = out.EventID == ""
 		}
 		return nil
 	})

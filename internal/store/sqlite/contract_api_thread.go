@@ -171,6 +171,9 @@ func (t thread) parts() (out []threadPart) {
 	pairs := [][2][]byte{{poster, poster}}
 	if named {
 		pairs = append(pairs, [2][]byte{poster, worker}, [2][]byte{worker, poster})
+		if t.Talk {
+			pairs = pairs[1:]
+		}
 	}
 	for _, pair := range pairs {
 		p := threadPart{

@@ -13,8 +13,13 @@ import (
 )
 
 const (
-	sqlPairOfA  = `SELECT ` + columnsPair + `, shown FROM contract_states WHERE contract = ? AND a = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
-	sqlPairOfB  = `SELECT ` + columnsPair + `, shown FROM contract_states WHERE contract = ? AND b = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
+	sqlPairOfA = `SELECT ` + columnsPair + `, shown FROM contract_states WHERE contract = ? AND a = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
+	sqlPairOfB = `SELECT ` + columnsPair + `, shown FROM contract_states WHERE contract = ? AND b = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
+	// Of a poster's opens the first: as it came, or by its date where it was imported, so that their order there does not matter.
+	sqlPairOpened = `SELECT s.contract, s.a, s.b, s.poster, s.status, s.created_at, s.event, s.at, s.n, s.deadline, s.arbitrator, s.unproven
+		FROM contract_steps AS p JOIN contract_states AS s ON s.contract = p.contract AND s.a = p.a AND s.b = p.b
+		WHERE p.contract = ?1 AND p.author = ?2 AND p.status = 'open' AND p.step IS NOT NULL AND s.poster = ?2 AND s.shown > 0
+		ORDER BY p.live DESC, p.place, p.id LIMIT 1`
 	sqlPairBy   = `SELECT ` + columnsPair + ` FROM contract_states WHERE contract = ? AND poster = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
 	sqlPairLeft = `SELECT ` + columnsPair + ` FROM contract_states WHERE contract = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
 	// With whom a key agreed: its own signed acceptance says it.
@@ -76,12 +81,14 @@ type finder struct {
 	c          *conn
 	contract   string
 	key, owner []byte // nil for none
+	committed  bool   // the id shows that the owner made it
 }
 
 func (f *finder) findOwner() error {
 	row, err := f.c.one(sqlOwner, f.contract)
 	if err == nil && row != nil {
 		f.owner, _ = row[0].([]byte)
+		f.committed = row[1] != nil
 	}
 	return err
 }
@@ -129,6 +136,10 @@ func (f *finder) standing(poster []byte) ([]driver.Value, error) {
 		if err != nil || row != nil && bytes.Equal(row[3].([]byte), poster) {
 			return row, err
 		}
+	}
+	row, err := f.c.one(sqlPairOpened, f.contract, poster)
+	if err != nil || row != nil {
+		return row, err
 	}
 	return f.c.one(sqlPairBy, f.contract, poster)
 }
@@ -181,10 +192,10 @@ func standsBefore(x, y []driver.Value) bool {
 	return x[8].(int64) < y[8].(int64)
 }
 
-// public is what the id means to everybody.
+// public is what the id means to everybody: where it shows who made it, never somebody else's contract.
 func (f *finder) public() ([]driver.Value, error) {
 	row, err := f.standing(f.owner)
-	if err != nil || row != nil {
+	if err != nil || row != nil || f.committed {
 		return row, err
 	}
 	return f.c.one(sqlPairLeft, f.contract)

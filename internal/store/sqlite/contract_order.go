@@ -38,10 +38,13 @@ const (
 
 	sqlAddMove = `INSERT INTO contract_moves(thread, n, contract, author, other, id, created_at, arrived_at, status, previous, seq)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlMoveBySeq = `SELECT thread, n, arrived_at, author, other, status, previous, created_at, contract FROM contract_moves WHERE seq = ?`
+	sqlMoveBySeq = `SELECT thread, n, arrived_at, author, other, status, previous, created_at, contract, id FROM contract_moves WHERE seq = ?`
 	sqlUnmove    = `DELETE FROM contract_moves WHERE seq = ?`
 	sqlGap       = `INSERT OR IGNORE INTO contract_gaps(thread, n, arrived_at, type, role, status, previous, created_at, parties)
 		VALUES (?, ?, ?, 'state', ?, ?, ?, ?, ?)`
+	// What a decision did stays; whose it was, and what he said, goes with his event.
+	sqlForgetDecision = `UPDATE contract_decisions SET key = NULL, note = '', event = x'' WHERE contract = ? AND a = ? AND b = ? AND event = ?`
+	sqlForgetVerdict  = `UPDATE contract_verdicts SET note = '' WHERE contract = ? AND id = ?`
 	// The pair of a thread, rather than the offer that it took.
 	sqlPairOfThread = `SELECT a, b FROM contract_threads WHERE thread = ? ORDER BY a = b LIMIT 1`
 	sqlPartiesKey   = `SELECT value FROM meta WHERE key = 'parties'`
@@ -265,6 +268,9 @@ func (w *writer) gapOfMove(seq int64) error {
 		}
 		a, _ = of[0].([]byte)
 		b, _ = of[1].([]byte)
+		if err := w.forgetDecision(row[8], a, b, row[9]); err != nil {
+			return err
+		}
 	} else if role, err = w.roleOf(row[8], a, b, who); err != nil {
 		return err
 	}
@@ -279,6 +285,15 @@ func (w *writer) gapOfMove(seq int64) error {
 		return err
 	}
 	_, err = w.exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
+	return err
+}
+
+// forgetDecision leaves of a decision whose event goes that there was one.
+func (w *writer) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
+	if _, err := w.exec(sqlForgetDecision, contract, a, b, id); err != nil {
+		return err
+	}
+	_, err := w.exec(sqlForgetVerdict, contract, id)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	"engramd/nips/niptemp"
 )
@@ -136,6 +137,22 @@ func (w *writer) acceptedBy(contract string, owner []byte) ([]byte, error) {
 	}
 	worker, _ := row[0].([]byte)
 	return worker, nil
+}
+
+// standing is the state of what the record's author has posted under its contract id: with who accepted it, else as he
+// offers it; nil for none.
+func (w *writer) standing(r *record) (*heldState, error) {
+	f := finder{c: w.c, contract: r.ev.Tags.GetD()}
+	row, err := f.standing(r.pubkey)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	a, ok1 := row[1].([]byte)
+	b, ok2 := row[2].([]byte)
+	if !ok1 || !ok2 {
+		return nil, fmt.Errorf("contract state: %w", errStoredRow)
+	}
+	return w.stateOf(pairKey{f.contract, a, b})
 }
 
 // checkNewID refuses a new contract under an id that others could guess, unless the operator allows that.

@@ -18,7 +18,9 @@ const (
 	sqlAgreedTerms = `SELECT o.term, o.value FROM contract_terms AS r JOIN contract_terms AS o
 		ON o.contract = ?1 AND o.poster = ?2 AND o.worker IN (?2, ?3) AND o.said = 0 AND o.term = r.term AND o.value = r.value
 		WHERE r.contract = ?1 AND r.poster = ?2 AND r.worker = ?3 AND r.said = 1 ORDER BY o.term, o.value`
-	sqlAcceptedBy = `SELECT DISTINCT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 1`
+	// Who has accepted, and whom a poster has named.
+	sqlOfferedTo = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 1
+		UNION SELECT iif(a = ?2, b, a) FROM contract_states WHERE contract = ?1 AND poster = ?2 AND a <> b LIMIT ?3`
 	// What was agreed once stays.
 	sqlAgree = `INSERT INTO contract_cases(contract, poster, worker, arbitrator, decider, expirer, deadline, n)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -79,7 +81,7 @@ func (w *writer) offer(said niptemp.StateText, poster, to []byte) error {
 		return err
 	}
 	var workers [][]byte
-	err := w.each(sqlAcceptedBy, []driver.Value{said.Contract, poster}, func(v []driver.Value) error {
+	err := w.each(sqlOfferedTo, []driver.Value{said.Contract, poster, int64(maxPairs)}, func(v []driver.Value) error {
 		worker, _ := v[0].([]byte)
 		workers = append(workers, bytes.Clone(worker))
 		return nil

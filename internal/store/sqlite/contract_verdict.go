@@ -23,8 +23,8 @@ const (
 	// The states that a verdict can be about: of the two it names, or a poster's open offers.
 	sqlOpenOffers = `SELECT a, b FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status = 'open' LIMIT ?3`
 	sqlOfferOver  = `SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status <> 'open' AND event <> ?3 LIMIT 1`
-	// No event says it, or the event was judged as it arrived.
-	sqlDecidedForGood = `SELECT 1 FROM contract_decisions AS d WHERE contract = ? AND a = ? AND b = ? AND (event IS NULL OR EXISTS
+	// No event says it, or the event is gone, or was judged as it arrived.
+	sqlDecidedForGood = `SELECT 1 FROM contract_decisions AS d WHERE contract = ? AND a = ? AND b = ? AND (event IS NULL OR event = x'' OR EXISTS
 		(SELECT 1 FROM contract_verdicts AS v WHERE v.contract = d.contract AND v.id = d.event AND v.live = 1)) LIMIT 1`
 	sqlDecideState = `UPDATE contract_states SET status = ?4, created_at = ?5, event = ?6 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
