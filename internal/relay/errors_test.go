@@ -32,8 +32,8 @@ func TestRefusalOf(t *testing.T) {
 	}
 }
 
-// TestAnswerOfAFailure: a refusal within a failure of the store is the store's own
-// words, and not for clients.
+// TestAnswerOfAFailure: a refusal within a failure of the store is the store's
+// own words, and not for clients.
 func TestAnswerOfAFailure(t *testing.T) {
 	r := &Relay{}
 	a := r.answerOf(store.Result{Outcome: store.Failed, Err: fmt.Errorf("row 7: %w", nip01.Refuse(nip01.PrefixInvalid, "of somebody else"))})

@@ -1,7 +1,7 @@
 // Package nip01 is what NIP-01 says of answers: why something was not done is a
-// machine-readable word and a text for a person. Within a program both stay apart
-// in a [Refusal]; "word: text" is made where bytes leave, and read only where
-// somebody else's text comes in.
+// machine-readable word and a text for a person. Within a program both stay
+// apart in a [Refusal]; "word: text" is made where bytes leave, and read only
+// where somebody else's text comes in.
 package nip01
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Prefixes of NIP-01 and, the first, of NIP-42. Conflict is this relay's own, for
-// writes that name the version they build on.
+// Prefixes of NIP-01 and, the first, of NIP-42. Conflict is this relay's own,
+// for writes that name the version they build on.
 const (
 	PrefixAuthRequired = "auth-required" // nothing is proved yet
 	PrefixRestricted   = "restricted"    // what is proved does not suffice

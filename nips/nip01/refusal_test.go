@@ -48,8 +48,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// FuzzParse: what has a prefix goes out as it came in, what has none as blocked, and
-// what was read once is read the same again.
+// FuzzParse: what has a prefix goes out as it came in, what has none as
+// blocked, and what was read once is read the same again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "invalid: x", "a b: c", ": ", "error:x"} {
 		f.Add(text)
