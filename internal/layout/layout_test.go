@@ -41,9 +41,8 @@ var allowed = map[string][]string{
 	"internal/admin":        {"nips/nip01", "internal/gate", "internal/wire", "internal/store", "internal/metrics", "internal/secrets"},
 	"internal/gate":         {"nips/nip01", "nips/nipae", "nips/niptemp"},
 	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
-	// What a store is; consumers declare what they need of one. Only cmd opens
-	// the implementation, and only it speaks SQL.
-	"internal/store":              {"internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	// What a store is; consumers declare what they need of one. Only cmd opens the implementation, and only it speaks SQL.
+	"internal/store":              {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
 	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
 	"internal/relay":              {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/store/sqlite/steps": {},

@@ -40,9 +40,10 @@ func TestAnswerOfAFailure(t *testing.T) {
 	if a.OK || a.Message() != "error: the relay could not read or write its store" {
 		t.Errorf("%v %q", a.OK, a.Message())
 	}
-	for message, ok := range map[string]bool{"": true, store.MsgDuplicate: true} {
-		if a := r.answerOf(store.Result{Outcome: store.Duplicate, Message: message}); a.OK != ok || a.Message() != message {
-			t.Errorf("%q became %v %q", message, a.OK, a.Message())
+	for _, why := range []*nip01.Refusal{nil, store.WhyDuplicate, nip01.Refuse("two words", "a text")} {
+		if a := r.answerOf(store.Result{Outcome: store.Duplicate, Why: why}); !a.OK || a.Why != why {
+			t.Errorf("%v became %v %v", why, a.OK, a.Why)
 		}
 	}
+
 }

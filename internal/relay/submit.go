@@ -109,7 +109,7 @@ func (p *Pending) Wait() Answer {
 	if p.stored != nil {
 		res := p.stored.Wait()
 		answer = p.relay.answerOf(res)
-		if res.Message == store.MsgTaken {
+		if res.Why.Is(store.WhyTaken) {
 			p.relay.guesses.Take(p.who, 1)
 		}
 		if tell := p.relay.notStored.Load(); tell != nil && res.Outcome != store.Stored && res.Outcome != store.Replaced {
@@ -121,10 +121,7 @@ func (p *Pending) Wait() Answer {
 }
 
 func (r *Relay) answerOf(res store.Result) Answer {
-	a := Answer{Outcome: res.Outcome.String()}
-	if res.Message != "" {
-		a.Why = nip01.Parse(res.Message)
-	}
+	a := Answer{Why: res.Why, Outcome: res.Outcome.String()}
 	switch res.Outcome {
 	case store.Stored, store.Replaced, store.Duplicate:
 		a.OK = true

@@ -34,8 +34,8 @@ func Refuse(prefix, format string, args ...any) *Refusal {
 	return &Refusal{prefix, fmt.Sprintf(format, args...)}
 }
 
-// Parse reads what khatru's hooks and the store say as one text. A message
-// without a prefix is "blocked".
+// Parse reads what khatru's hooks say as one text. A message without a prefix
+// is "blocked".
 func Parse(message string) *Refusal {
 	prefix, text, found := strings.Cut(message, ": ")
 	if !found || strings.ContainsRune(prefix, ' ') || prefix == "" {
@@ -52,3 +52,9 @@ func (r *Refusal) Error() string { return r.Prefix + ": " + r.Text }
 
 // Has reports whether r has a prefix. A nil Refusal has none.
 func (r *Refusal) Has(prefix string) bool { return r != nil && r.Prefix == prefix }
+
+// Is reports whether target is a Refusal that says the same, for errors.Is.
+func (r *Refusal) Is(target error) bool {
+	other, ok := target.(*Refusal)
+	return ok && r != nil && other != nil && *r == *other
+}

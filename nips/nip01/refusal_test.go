@@ -1,6 +1,8 @@
 package nip01_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,8 +35,21 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// FuzzParse: what has a prefix goes out as it came in, what has none as
-// blocked, and what was read once is read the same again.
+func TestIs(t *testing.T) {
+	r, same := nip01.Refuse(nip01.PrefixInvalid, "x"), nip01.Refuse(nip01.PrefixInvalid, "x")
+	var none *nip01.Refusal
+	if !r.Is(same) || !errors.Is(fmt.Errorf("row 7: %w", r), same) {
+		t.Error("two that say the same are not the same")
+	}
+	for _, other := range []error{nip01.Refuse(nip01.PrefixInvalid, "y"), nip01.Refuse(nip01.PrefixBlocked, "x"), none, errors.New(r.Error()), nil} {
+		if r.Is(other) || none.Is(other) {
+			t.Errorf("%v is %v", r, other)
+		}
+	}
+}
+
+// FuzzParse: what has a prefix goes out as it came in, what has none as blocked, and
+// what was read once is read the same again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "invalid: x", "a b: c", ": ", "error:x"} {
 		f.Add(text)
