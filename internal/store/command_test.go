@@ -174,7 +174,7 @@ OutboxWithdraw 51169435
 OutboxKeep 5b9edc9f
 OutboxRefused 4e5216ad
 SetContractTerms 4260645a
-DecideContract 63adcccb
+DecideContract 1d54b0f5
 LookAtDeadline d23b2db2
 AddPrivateEntry 084b462a
 AddWaitingEntry b14e637a
