@@ -17,7 +17,7 @@ type View struct {
 	By             []string // who made each of the moves
 	Order          []string // of all that has a number, with gaps; nil for who may not know it
 	// Local says that the relay has moved it without an event, Second that another took
-	// the offer first or was named before, so that what the poster wrote to himself counts there, Astray that states are there which do not follow, and Gaps
+	// the offer first or was named before, Astray that states are there which do not follow, and Gaps
 	// that states had to go.
 	Local, Second, Astray, Gaps bool
 }
@@ -192,21 +192,22 @@ func (r *Relay) fill(v *View, c *Contract, s *State) {
 	for _, it := range inOrder(c.items()) {
 		who, to := it.Event.PubKey, it.to()
 		ours := p.has(who) && p.has(to) && (who != to || who == s.Poster && (s.Status != "" || p[0] == p[1]))
+		offered := who == to && it.thread != own // and another took the offer
 		if it.Event.Kind == KindState {
-			ours = it.thread == own && (ours || it.decides())
+			ours = ours && offered || it.thread == own && (ours || it.decides())
 		}
-		if !ours {
+		if !ours || offered && it.Gone {
 			continue
 		}
 		v.Astray = v.Astray || it.astray
 		if it.Gone {
 			v.Gaps = v.Gaps || it.Event.Kind == KindState
-			if whole && it.thread == own {
+			if whole {
 				v.Order = append(v.Order, it.gap())
 			}
 			continue
 		}
-		if whole && it.thread == own {
+		if whole {
 			v.Order = append(v.Order, Line(true, it.N, it.Received, it.Event.ID, ""))
 		}
 		if it.Withdrawn && !whole || it.sealed && !party && v.Role != "arbitrator" {
