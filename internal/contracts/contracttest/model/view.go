@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // View is what a key is shown of a contract id.
@@ -279,15 +281,31 @@ func (r *Relay) Heads(id, key string, q Request, byName bool) (ids []string, ref
 		return nil, true
 	}
 	for _, it := range r.heads {
-		mine, toMe := it.Event.PubKey == key && key != "", slices.Contains(it.keys, key) && key != ""
+		mine, toMe := it.mine(key)
 		switch {
 		case it.contract != id, q == Mine && !mine, q == ToMe && !toMe:
-		case mine || toMe, byName && !it.sealed && q == ByContract, r.inCase(it, key):
+		case r.reads(it, key, byName && q == ByContract):
 			ids = append(ids, it.Event.ID)
 		}
 	}
 	slices.Sort(ids)
 	return ids, false
+}
+
+// Hears reports whether who listens to all of a contract is told of an event of it
+// that comes now.
+func (r *Relay) Hears(ev *nostr.Event, key string, byName bool) bool {
+	return r.reads(&Item{said: read(ev), Event: ev}, key, byName)
+}
+
+func (r *Relay) reads(it *Item, key string, byName bool) bool {
+	mine, toMe := it.mine(key)
+	return mine || toMe || byName && !it.sealed || r.inCase(it, key)
+}
+
+// mine reports whether a key wrote an item, and whether it names the key.
+func (it *Item) mine(key string) (mine, toMe bool) {
+	return it.Event.PubKey == key && key != "", slices.Contains(it.keys, key) && key != ""
 }
 
 // cases are the keys of each case of a contract that a key is to settle.
