@@ -153,7 +153,7 @@ func (p *Play) decides(pl *plot, k Key, at int64, status, previous, poster, work
 
 // entry is something said, mostly by a party to the other.
 func (p *Play) entry(pl *plot) *nostr.Event {
-	if p.one(6) {
+	if p.o.Strays && p.one(6) {
 		if ev := p.stray(); ev != nil {
 			return ev
 		}
