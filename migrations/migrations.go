@@ -1,8 +1,10 @@
-// Package migrations embeds the numbered SQL files that make an engramd database.
+// Package migrations embeds the numbered SQL files that make an engramd
+// database.
 //
-// A file is named NNNN_what.sql and is applied once, in order, in a transaction of its own; the database remembers the
-// number of the last one in PRAGMA user_version. What a released file makes of a database never changes: a change is a
-// new file.
+// A file is named NNNN_what.sql and is applied once, in order, in a transaction
+// of its own; the database remembers the number of the last one in PRAGMA
+// user_version. What a released file makes of a database never changes: a
+// change is a new file.
 package migrations
 
 import (
@@ -17,7 +19,8 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// ApplicationID is written to PRAGMA application_id, so that file(1) and the store know whose database it is ("EnGr").
+// ApplicationID is written to PRAGMA application_id, so that file(1) and the
+// store know whose database it is ("EnGr").
 const ApplicationID = 0x456e4772
 
 // Migration is one numbered file.
@@ -27,8 +30,10 @@ type Migration struct {
 	SQL     string
 }
 
-// Ranges stands on the line above a statement that is run once for each range of seq, ?1 to ?2, that the table events
-// has: SQLite keeps what undoes a statement until it ends, and of the whole table that would be as large as the table.
+// Ranges stands on the line above a statement that is run once for each range
+// of seq, ?1 to ?2, that the table events has: SQLite keeps what undoes a
+// statement until it ends, and of the whole table that would be as large as the
+// table.
 const Ranges = "-- in ranges of events.seq:\n"
 
 // Step is a part of a migration.
@@ -54,7 +59,8 @@ func (m Migration) Steps() (steps []Step) {
 
 // All returns the embedded migrations in order.
 //
-// It fails when the numbering has a gap or a repeat, which a test rules out for a released binary.
+// It fails when the numbering has a gap or a repeat, which a test rules out for
+// a released binary.
 func All() ([]Migration, error) { return load(files) }
 
 func load(fsys fs.FS) ([]Migration, error) {

@@ -55,7 +55,8 @@ func (m *Main) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// isBenchUsage reports whether a bench cannot begin because of what it was told.
+// isBenchUsage reports whether a bench cannot begin because of what it was
+// told.
 func isBenchUsage(err error) bool {
 	return errors.Is(err, bench.ErrConfig) || errors.Is(err, bench.ErrResume)
 }

@@ -1,5 +1,6 @@
 // Command engram-load measures a Nostr relay by its URL. This package reads
-// command lines and prints; what is measured, and how, is in internal/load beside it.
+// command lines and prints; what is measured, and how, is in internal/load
+// beside it.
 package main
 
 import (

@@ -76,7 +76,7 @@ func cacheFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "cache", defaultCache(), "folder of the events that are signed ahead of time")
 }
 
-// defaultCache is a folder of the user's cache; of the system's temporary
+// defaultCache returns a folder of the user's cache; of the system's temporary
 // files, where there is none.
 func defaultCache() string {
 	dir, err := os.UserCacheDir()

@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolsThatSay are the calls of MCP tools that can say "absent", with what they say
-// then: of an answer, or with ":" the code of the failure.
+// toolsThatSay are the calls of MCP tools that can say "absent", with what they
+// say then: of an answer, or with ":" the code of the failure.
 var toolsThatSay = []struct {
 	tool   string
 	args   map[string]any
@@ -26,7 +26,8 @@ var toolsThatSay = []struct {
 	{"memory_history", map[string]any{"slug": "notes"}, "not_found:"},
 }
 
-// wantTools has a client of `engramctl mcp` call every tool that can say "absent".
+// wantTools has a client of `engramctl mcp` call every tool that can say
+// "absent".
 func (p *places) wantTools(t *testing.T, c cell) {
 	session := p.serve(t, c.relays)
 	if session == nil {
@@ -65,7 +66,8 @@ func (p *places) wantTools(t *testing.T, c cell) {
 	all.Wait()
 }
 
-// serve is a client of `engramctl mcp` in this process, nil if it cannot be had.
+// serve is a client of `engramctl mcp` in this process, nil if it cannot be
+// had.
 func (p *places) serve(t *testing.T, relays []string) *sdk.ClientSession {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()

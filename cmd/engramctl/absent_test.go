@@ -28,9 +28,10 @@ const (
 
 var states = []string{current, stale, empty, fails, hangs}
 
-// TestAbsentOnlyIfAllSaySo has every command that can say "absent" or "done", and
-// every tool of MCP that can, ask a configured and a listed relay in each state, or
-// without a list. A third one, configured, empty and up, knows the agent's list.
+// TestAbsentOnlyIfAllSaySo has every command that can say "absent" or "done",
+// and every tool of MCP that can, ask a configured and a listed relay in each
+// state, or without a list. A third one, configured, empty and up, knows the
+// agent's list.
 func TestAbsentOnlyIfAllSaySo(t *testing.T) {
 	asked := newPlaces(t)
 	for i, configured := range states {
@@ -73,8 +74,8 @@ type said struct {
 	text string
 }
 
-// whole is said by what answers only if every relay did: text, or where there is
-// nothing the code.
+// whole is said by what answers only if every relay did: text, or where there
+// is nothing the code.
 func whole(text string, nothing int) func(found string, partial bool) said {
 	return func(found string, partial bool) said {
 		switch {
@@ -155,7 +156,8 @@ var commandsThatSay = []struct {
 	}},
 }
 
-// orElse is what was found, or a failure if it may be somewhere, or else absent.
+// orElse is what was found, or a failure if it may be somewhere, or else
+// absent.
 func orElse(found string, partial bool, absent said) said {
 	switch {
 	case found != "":
@@ -276,7 +278,8 @@ func (p *places) runAs(t *testing.T, who identity, relays []string, stdin string
 	return ctlResult{code: m.Run(context.Background()), stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// mainAs is engramctl without its streams. What hangs is waited for three seconds.
+// mainAs is engramctl without its streams. What hangs is waited for three
+// seconds.
 func mainAs(t *testing.T, who identity, relays []string, args ...string) *Main {
 	t.Helper()
 	return &Main{

@@ -36,8 +36,8 @@ func cellOf(asked *places, relays []string, configured, listed string) cell {
 // patchOfCurrent is made for the current text of a memory.
 const patchOfCurrent = "--- a\n+++ b\n@@ -1 +1 @@\n-" + current + "\n\\ No newline at end of file\n+patched\n\\ No newline at end of file\n"
 
-// commandsThatWrite are commands that can say "absent" or "done" and write, each to a
-// slug of its own.
+// commandsThatWrite are commands that can say "absent" or "done" and write,
+// each to a slug of its own.
 var commandsThatWrite = []struct {
 	args  []string
 	stdin string
@@ -89,8 +89,8 @@ func agentsSaid(c cell) said {
 	return orElse("", c.partial, said{0, ""})
 }
 
-// plantFor makes an agent of its own, for an owner of its own, and gives it the memory
-// that the relays of a cell have of it.
+// plantFor makes an agent of its own, for an owner of its own, and gives it the
+// memory that the relays of a cell have of it.
 func (p *places) plantFor(t *testing.T, c cell, number uint64) identity {
 	t.Helper()
 	now, agent, owner := time.Now().Unix(), relaytest.NewKey(number), relaytest.NewKey(number+5000).Pub

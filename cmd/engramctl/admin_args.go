@@ -72,8 +72,8 @@ func readKind(_ *app, name, text string) (any, error) {
 	return kind, nil
 }
 
-// readText takes a text as it is, or with "-" from stdin; the relay says what may
-// be in it.
+// readText takes a text as it is, or with "-" from stdin; the relay says what
+// may be in it.
 func readText(a *app, _, text string) (any, error) {
 	if text == "-" {
 		var err error

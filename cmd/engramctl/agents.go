@@ -37,8 +37,8 @@ func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, li
 	return do(ctx, c.Approvals())
 }
 
-// approvalCommand makes a command that changes the list by the one agent it names,
-// and prints what that is then.
+// approvalCommand makes a command that changes the list by the one agent it
+// names, and prints what that is then.
 func (a *app) approvalCommand(c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
 	c.Args = arguments("PUBKEY")
 	return a.command(c, func(ctx context.Context, args []string) error {

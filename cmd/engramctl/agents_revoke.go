@@ -10,7 +10,7 @@ func (a *app) agentsRevokeCommand() *cobra.Command {
 	return a.approvalCommand(&cobra.Command{
 		Use:   "revoke PUBKEY",
 		Short: "Take an approval back",
-		Long: `Take an approval back. What the agent wrote stays, and stays readable. A relay that
+		Long: `Take an approval back. The agent's memory stays, and stays readable. A relay that
 cannot be reached keeps the approval: stderr names it; revoke again once it is
 back. Exit code 1 if the agent is not approved.`,
 		Example: `  engramctl agents revoke npub1… --key-file owner.key --relay wss://relay.example`,

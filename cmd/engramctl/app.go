@@ -24,7 +24,8 @@ type app struct {
 	// noDiscovery says not to look for the agent's own list of relays;
 	// discoveryChosen that a profile says what it is good for.
 	noDiscovery, discoveryChosen bool
-	// patient says that every relay is waited for: what is done rests on all of them.
+	// patient says that every relay is waited for: what is done rests on all of
+	// them.
 	patient bool
 	started bool // a command's own code has begun: what fails now is no mistyped command line
 }
@@ -149,8 +150,8 @@ func (a *app) open(ctx context.Context) (*client.Client, *client.Memory, error) 
 	return c, m, nil
 }
 
-// discover makes the client ask the agent's own relays (NIP-65) too, if it has a
-// list, unless the command line names the relays or says not to look.
+// discover makes the client ask the agent's own relays (NIP-65) too, if it has
+// a list, unless the command line names the relays or says not to look.
 func (a *app) discover(ctx context.Context, c *client.Client, agent string) error {
 	if a.noDiscovery {
 		return nil
@@ -171,7 +172,8 @@ func (a *app) withMemory(ctx context.Context, do func(ctx context.Context, m *cl
 	return a.within(ctx, false, do)
 }
 
-// withOwnMemory is withMemory for commands that write: an owner is told at once.
+// withOwnMemory is withMemory for commands that write: an owner is told at
+// once.
 func (a *app) withOwnMemory(ctx context.Context, do func(ctx context.Context, m *client.Memory) error) error {
 	return a.within(ctx, true, do)
 }

@@ -8,11 +8,12 @@ import (
 	"engramd/nips/nipae"
 )
 
-// bearerToken is a token with which an agent acts whose key a relay keeps, and that
-// relay's URL; zero for none.
+// bearerToken is a token with which an agent acts whose key a relay keeps, and
+// that relay's URL; zero for none.
 type bearerToken struct{ text, relay string }
 
-// token is ENGRAM_TOKEN, for the relay that ENGRAM_TOKEN_RELAY names, and no other.
+// token is ENGRAM_TOKEN, for the relay that ENGRAM_TOKEN_RELAY names, and no
+// other.
 func (a *app) token() (bearerToken, error) {
 	t := bearerToken{text: strings.TrimSpace(a.env["ENGRAM_TOKEN"]), relay: a.env["ENGRAM_TOKEN_RELAY"]}
 	if t.text == "" {
@@ -40,9 +41,9 @@ func (a *app) token() (bearerToken, error) {
 	return t, nil
 }
 
-// act makes a client that acts on contracts: by the token, unless the command line
-// names a key, or there is none. keyFirst is for what a key may do and a token may
-// not: then the token counts where no key is configured.
+// act makes a client that acts on contracts: by the token, unless the command
+// line names a key, or there is none. keyFirst is for what a key may do and a
+// token may not: then the token counts where no key is configured.
 func (a *app) act(ctx context.Context, keyFirst bool) (*client.Client, error) {
 	s, err := a.settings()
 	if err != nil {
@@ -71,8 +72,8 @@ func (a *app) bearing(t bearerToken) (*client.Client, error) {
 }
 
 // withContracts runs do in the name of the key or the token, at the configured
-// relays: where a contract is kept is agreed with its other party, and no list of
-// one's own says it.
+// relays: where a contract is kept is agreed with its other party, and no list
+// of one's own says it.
 func (a *app) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
 	poster, err := publicKey("--poster", "the command line", a.flags.poster)
 	if err != nil {
@@ -81,8 +82,8 @@ func (a *app) withContracts(ctx context.Context, do func(ctx context.Context, cs
 	return a.acting(ctx, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
 }
 
-// withNames runs do, about names of agents, in the name of the key; where there is
-// none, of the token.
+// withNames runs do, about names of agents, in the name of the key; where there
+// is none, of the token.
 func (a *app) withNames(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
 	return a.acting(ctx, true, do)
 }

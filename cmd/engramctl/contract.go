@@ -73,7 +73,8 @@ func (a *app) withThread(ctx context.Context, id, with string, do func(me string
 	})
 }
 
-// whichFlags say which contract is meant where several have its id: --with and --poster.
+// whichFlags say which contract is meant where several have its id: --with and
+// --poster.
 func (a *app) whichFlags(c *cobra.Command, with *string) {
 	c.Flags().StringVar(with, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
 	c.Flags().StringVar(&a.flags.poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
@@ -200,8 +201,8 @@ func statusText(c client.Contract) string {
 	return cmp.Or(c.Status, "unknown")
 }
 
-// guardContract refuses texts with a secret in them: what is signed for others to
-// read cannot be taken back.
+// guardContract refuses texts with a secret in them: what is signed for others
+// to read cannot be taken back.
 func guardContract(allow bool, texts ...string) error {
 	if allow {
 		return nil

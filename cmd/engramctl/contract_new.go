@@ -78,7 +78,7 @@ on any relay.`,
 	})
 	jsonFlag(c, &asJSON)
 	secretFlag(c, &allow)
-	c.Flags().StringVar(&worker, "worker", "", "`WHO` is to do it")
+	c.Flags().StringVar(&worker, "worker", "", "`WHO` does the work")
 	c.Flags().StringVar(&arbitrator, "arbitrator", "", "`WHO` may settle a dispute, and reads the case")
 	c.Flags().StringVar(&decider, "decider", "", "`WHO` may settle a dispute too: the operator of a relay")
 	c.Flags().StringVar(&expirer, "expirer", "", "`WHO` signs that the deadline is over: a relay")

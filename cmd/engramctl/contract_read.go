@@ -54,8 +54,8 @@ func entryFrom(e client.ContractEntry, role string) contractEntryOut {
 	return out
 }
 
-// withdrawnOut says that an author took something back; event is the signed request,
-// or its id, or nothing.
+// withdrawnOut says that an author took something back; event is the signed
+// request, or its id, or nothing.
 type withdrawnOut struct {
 	At    string `json:"at"`
 	Event any    `json:"event,omitempty"`

@@ -87,7 +87,7 @@ Prints the entry's id and its event's.`,
 	eventFlag(c, &event)
 	c.Flags().StringVar(&s.Type, "type", "message", "`TYPE` of the entry")
 	c.Flags().StringVar(&s.Visibility, "visibility", client.VisibilityShared, "`WHO` may read it: shared or private")
-	c.Flags().StringArrayVar(&s.Attachments, "attach", nil, "`URL` of what belongs to it, may be given several times")
+	c.Flags().StringArrayVar(&s.Attachments, "attach", nil, "`URL` of an attachment; may be given several times")
 	c.Flags().BoolVar(&s.Sealed, "seal", false, "encrypt it between the two parties")
 	c.MarkFlagsMutuallyExclusive("event", "attach")
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(niptemp.EntryTypes(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists

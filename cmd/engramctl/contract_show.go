@@ -119,8 +119,8 @@ func (a *app) printContract(t client.Thread, me string) error {
 	return a.print("%s", indented(c.Description))
 }
 
-// deciding says who decides besides the parties: what is agreed, and what is offered and
-// not agreed.
+// deciding says who decides besides the parties: what is agreed, and what is
+// offered and not agreed.
 func deciding(c client.Contract, line func(name, format string, args ...any)) {
 	for _, who := range []struct{ name, agreed, offered string }{
 		{"arbitrator", cmp.Or(c.Agreed.Arbitrator, c.Arbitrator.PubKey), c.Offered.Arbitrator},
@@ -137,8 +137,8 @@ func deciding(c client.Contract, line func(name, format string, args ...any)) {
 	}
 }
 
-// indented is somebody else's text with every line indented: none of them can be
-// taken for a line of ours.
+// indented is somebody else's text with every line indented: none of them can
+// be taken for a line of ours.
 func indented(text string) string {
 	if text == "" {
 		return ""

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A list in Markdown begins with "- ", and so do many memories. What begins with a
-// dash and can be no flag of ours is an argument, without "--" before it.
+// A list in Markdown begins with "- ", and so do many memories. A word that
+// begins with a dash and can be no flag of ours is an argument, without "--"
+// before it.
 
 // withTexts moves such arguments behind a "--", which is how cobra is told.
 func withTexts(root *cobra.Command, args []string) []string {

@@ -48,7 +48,8 @@ stdin does, or at SIGTERM, with exit code 0.`,
 	return c
 }
 
-// snapshotPatience is how long a call waits for who else is at the agent's snapshots.
+// snapshotPatience is how long a call waits for who else is at the agent's
+// snapshots.
 const snapshotPatience = 5 * time.Second
 
 // mcp serves until the peer or the process ends.

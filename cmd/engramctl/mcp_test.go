@@ -124,8 +124,8 @@ func (c *mcpChild) ended(secrets ...string) {
 	}
 }
 
-// TestMCPServer has a client of the SDK use every tool of a child process against
-// a real relay, as agent and as owner.
+// TestMCPServer has a client of the SDK use every tool of a child process
+// against a real relay, as agent and as owner.
 func TestMCPServer(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	agent, owner := relaytest.Agent(), relaytest.Owner()

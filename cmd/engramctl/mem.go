@@ -69,7 +69,8 @@ func secretFlag(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "allow-secret", false, "write also what looks like a key or a token")
 }
 
-// guard refuses a text with a secret in it that is not there already, unless that is allowed.
+// guard refuses a text with a secret in it that is not there already, unless
+// that is allowed.
 func guard(allow bool) func(old, text string) error {
 	return secrets.Guard(allow, func(err error) error {
 		return usagef("%w: what is remembered is signed and cannot be redacted later; --allow-secret writes it all the same", err)

@@ -95,8 +95,8 @@ func about(slug nipae.Slug, entry client.Entry, err error) error {
 	return err
 }
 
-// printAbsent prints, as JSON if that is wanted, that every relay says that there
-// is nothing. Any other error prints nothing: what is there is not known.
+// printAbsent prints, as JSON if that is wanted, that every relay says that
+// there is nothing. Any other error prints nothing: what is there is not known.
 func (a *app) printAbsent(asJSON bool, m *client.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
 	out := struct {
 		answerOut

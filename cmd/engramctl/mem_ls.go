@@ -79,7 +79,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
-	c.Flags().StringVar(&at, "at", "", "what was there at a `time` in the past")
+	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
 	c.Flags().BoolVar(&all, "all", false, "core and removed memories too")
 	return c
 }
@@ -93,8 +93,8 @@ func listAt(ctx context.Context, m *client.Memory, past time.Time) (client.Listi
 	return m.ListAllAt(ctx, past.Unix())
 }
 
-// asOf says by which times a state of the past was put together, and of how many
-// memories nothing can be told.
+// asOf says by which times a state of the past was put together, and of how
+// many memories nothing can be told.
 func asOf(past time.Time, unknown int) string {
 	text := fmt.Sprintf("as of %s, by the times that versions bear (created_at)", past.UTC().Format(time.RFC3339))
 	if unknown == 0 {

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/client"
 )
 
-// maxPatch is the size of the largest patch that can make sense, in bytes: every
-// line of the largest text out and in, with as much again for headers.
+// maxPatch is the size of the largest patch that can make sense, in bytes:
+// every line of the largest text out and in, with as much again for headers.
 const maxPatch = 1 << 20
 
 func (a *app) memPatchCommand() *cobra.Command {
@@ -105,7 +105,8 @@ func (a *app) readPatch(args []string) (patch, error) {
 	return parsePatch(string(text))
 }
 
-// applyTo applies the patch to a version, if it is the one that it was made for.
+// applyTo applies the patch to a version, if it is the one that it was made
+// for.
 func (p patch) applyTo(entry client.Entry, base string) (string, error) {
 	if base != "" && base != entry.Hash {
 		return "", &client.ConflictError{Theirs: &entry, Reason: "the text is not the one that the patch was made for"}

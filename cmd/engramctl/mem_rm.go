@@ -16,7 +16,7 @@ func (a *app) memRmCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "rm SLUG [--over-unreadable] [--json]",
 		Short: "Remove a memory",
-		Long: `Remove a memory: a tombstone is written over it. What it was stays in the relays'
+		Long: `Remove a memory: a tombstone is written over it. Its old text stays in the relays'
 history for a while (mem log, mem restore). The core cannot be removed, only
 written anew. Exit code 1 if there is nothing to remove.`,
 		Example: `  engramctl mem rm notes`,

@@ -58,7 +58,7 @@ Exit code 3 if the key is not the operator's.`,
 	})
 	jsonFlag(c, &asJSON)
 	c.Flags().IntVar(&limit, "limit", maxNames, "how many at most")
-	c.Flags().IntVar(&offset, "offset", 0, "how many to pass over")
+	c.Flags().IntVar(&offset, "offset", 0, "how many to skip")
 	return c
 }
 

@@ -43,8 +43,8 @@ a new file (mode 0600). The token before is worth nothing from then on.`,
 func (a *app) identityTokenVoidCommand() *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "void AGENT_ID",
-		Short: "Make all tokens of an agent worth nothing",
-		Long: `Make all bearer tokens of an agent worth nothing, at once. Its key stays with the relay;
+		Short: "Void all tokens of an agent",
+		Long: `Void all bearer tokens of an agent at once. Its key stays with the relay;
 token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
 		Args:    arguments("AGENT_ID"),
@@ -76,9 +76,9 @@ func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	return a.print("%s  %s\n", agentID, file)
 }
 
-// toPrivate runs do with a new file that only its user can read: made first, because
-// what cannot be written down would be lost, with room for what comes, and removed if
-// nothing came.
+// toPrivate runs do with a new file that only its user can read: made first,
+// because what cannot be written down would be lost, with room for what comes,
+// and removed if nothing came.
 func (a *app) toPrivate(file string, do func(f *privateFile) error) error {
 	path := a.path(file)
 	opened, err := newPrivate(path)

@@ -17,10 +17,10 @@ type patch struct {
 	file *gitdiff.File
 }
 
-// parsePatch reads a unified diff, as of diff -u or git diff. It is strict where
-// the library is not: hunks must have the lines that they count, and nothing may
-// stand after them, since a line that is left out there would be lost silently.
-// What it says of names and modes is not looked at. Errors are of usage.
+// parsePatch reads a unified diff, as of diff -u or git diff. It is strict
+// where the library is not: hunks must have the lines that they count, and
+// nothing may stand after them, since a line that is left out there would be
+// lost silently. Its names and modes are ignored. Errors are of usage.
 func parsePatch(text string) (patch, error) {
 	if err := checkHunks(text); err != nil {
 		return patch{}, usagef("the patch: %w", err)
@@ -160,8 +160,8 @@ func (p patch) apply(text string) (string, error) {
 	return out.String(), nil
 }
 
-// unended reports whether a new line without an end would not be the last one of
-// the text.
+// unended reports whether a new line without an end would not be the last one
+// of the text.
 func unended(lines []gitdiff.Line, lastHunk bool) bool {
 	open := false
 	for _, l := range lines {

@@ -17,9 +17,9 @@ const (
 	progressWidth = 20
 )
 
-// progress shows on a terminal that a long command is alive: a bar that fills up
-// to the time limit, since nobody can know how much the relays will send, and
-// how much has come. The zero progress counts and shows nothing.
+// progress shows on a terminal that a long command is alive: a bar that fills
+// up to the time limit, since nobody can know how much the relays will send,
+// and how much has come. The zero progress counts and shows nothing.
 type progress struct {
 	events atomic.Int64
 	bytes  atomic.Int64
@@ -38,8 +38,8 @@ func (p *progress) trace(_ string, sent bool, frame []byte) {
 	}
 }
 
-// show draws the bar on w until the function it returns is called, which removes
-// it. limit is the time after which the command ends by itself.
+// show draws the bar on w until the function it returns is called, which
+// removes it. limit is the time after which the command ends by itself.
 func (p *progress) show(ctx context.Context, w io.Writer, limit time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -19,8 +19,8 @@ func (a *app) relaysIgnoreCommand() *cobra.Command {
 	var undo bool
 	c := a.command(&cobra.Command{
 		Use:   "ignore [URL…] [--undo]",
-		Short: "Ask a relay no more that only agents' lists name",
-		Long: `Ask a relay no more that only an agent's own list names (NIP-65): one that is gone for
+		Short: "Stop asking a relay that only agents' lists name",
+		Long: `Stop asking a relay that only an agent's own list names (NIP-65): one that is gone for
 good would keep everything from being absent. It is asked all the same where it is
 configured. Without a URL, the relays that are ignored are shown. They stand in a
 file beside the configuration file, one on each line.`,

@@ -8,7 +8,8 @@ import (
 )
 
 // report says on stderr which relays failed, and that an answer is partial. It
-// returns the error to end with: err, or with --strict one for a partial answer.
+// returns the error to end with: err, or with --strict one for a partial
+// answer.
 func (a *app) report(s client.Status, err error) error {
 	return a.reportWith(s, err, "engramctl relays sync brings the others up to date")
 }

@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command-line tests in testdata/script. Each has the key
-// files agent.key, owner.key and stranger.key, their public keys in AGENT, OWNER
-// and STRANGER (npub) and AGENT_HEX, …, and ENGRAM_KEY_FILE and ENGRAM_OWNER set for
-// the agent. Besides testscript's commands there are
+// files agent.key, owner.key and stranger.key, their public keys in AGENT,
+// OWNER and STRANGER (npub) and AGENT_HEX, …, and ENGRAM_KEY_FILE and
+// ENGRAM_OWNER set for the agent. Besides testscript's commands there are
 //
 //	ctl CODE [-stdin FILE] [-tty] ARGS…  run engramctl in this process and compare the exit code;
 //	                            -tty: its streams are terminals; a secret in its output fails the test
@@ -275,8 +275,8 @@ func publishFile(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// within wants that a command ends as it must and in time, at the third attempt at
-// the latest: the machine may be busy.
+// within wants that a command ends as it must and in time, at the third attempt
+// at the latest: the machine may be busy.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -333,8 +333,8 @@ func keepFile(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // TestEveryCommandAndExitCodeHasAScript keeps the commands and the scripts
-// together: a script for each command, or that of its group with a line that runs
-// it and wants it done; and a line "ctl CODE" for each code.
+// together: a script for each command, or that of its group with a line that
+// runs it and wants it done; and a line "ctl CODE" for each code.
 func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 	var all strings.Builder
 	scripts, err := filepath.Glob("testdata/script/*.txtar")

@@ -47,8 +47,8 @@ func parseSecret(text string) (secret, encrypted string, err error) {
 	return "", "", errors.New("want one secret key and nothing else: nsec1…, ncryptsec1… or 64 hex digits")
 }
 
-// Sizes of NIP-49: the payload, and the greatest cost that is tried (2^22 rounds
-// take 4 GiB of memory).
+// Sizes of NIP-49: the payload, and the greatest cost that is tried (2^22
+// rounds take 4 GiB of memory).
 const (
 	encryptedSize = 91
 	maxKeyCost    = 22
@@ -107,7 +107,8 @@ var secretText = regexp.MustCompile(`(?i)n(?:crypt)?sec1[02-9ac-hj-np-z]+`)
 // line should not find it in a log as well.
 func redact(text string) string { return secretText.ReplaceAllString(text, "[secret key]") }
 
-// publicKey reads a public key: npub, nprofile or hex. An empty one stays empty.
+// publicKey reads a public key: npub, nprofile or hex. An empty one stays
+// empty.
 func publicKey(what, where, text string) (string, error) {
 	lower := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "nostr:")
 	switch {

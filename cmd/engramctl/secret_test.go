@@ -65,8 +65,8 @@ func TestEncryptedVector(t *testing.T) {
 	}
 }
 
-// TestEncryptedShape: what would make the decrypter fail, or take all memory, is
-// refused before it.
+// TestEncryptedShape: what would make the decrypter fail, or take all memory,
+// is refused before it.
 func TestEncryptedShape(t *testing.T) {
 	payload := make([]byte, encryptedSize)
 	payload[0], payload[1] = 2, 16

@@ -97,8 +97,8 @@ func (p party) signer() (bundle.Signer, error) {
 	return client.Using(p.id, bundle.NewSigner)
 }
 
-// party finds out whose snapshots they are. A key is used if there is one, and must
-// be there if it is needed, or if nothing else names the agent.
+// party finds out whose snapshots they are. A key is used if there is one, and
+// must be there if it is needed, or if nothing else names the agent.
 func (a *app) party(ctx context.Context, needed bool) (p party, err error) {
 	s, err := a.settings()
 	if err != nil {
@@ -246,7 +246,8 @@ func idFlag(c *cobra.Command, id *string) {
 	c.Flags().StringVar(id, "id", "", "`id` of the snapshot; it may be given without --id, too")
 }
 
-// idArgument takes an id that is given without --id off the arguments; what is none stays.
+// idArgument takes an id that is given without --id off the arguments; what is
+// none stays.
 func idArgument(id *string, args []string) []string {
 	if *id == "" && len(args) > 0 && bundle.CheckID(args[0]) == nil {
 		*id, args = args[0], args[1:]

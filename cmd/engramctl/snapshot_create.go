@@ -92,7 +92,7 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 	c.Flags().StringVar(&o.at, "at", "", "the memory of a `time` in the past, by the times that versions bear")
 	c.Flags().BoolVar(&o.empty, "allow-empty", false, "make it also if there is no memory")
 	c.Flags().BoolVar(&o.pin, "pin", false, "exempt it from gc")
-	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` to give the file; what it holds is as of now, or --at, all the same, and retention (order and age) goes by it. Both make the same bytes of the same memory")
+	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
 	identityFlag(c, f)
 	jsonFlag(c, &o.asJSON)

@@ -42,8 +42,8 @@ with --force.`,
 	return c
 }
 
-// snapshotByID makes a command that does something to one snapshot of the agent, under
-// the lock. The rest of its usage, and an example, are added.
+// snapshotByID makes a command that does something to one snapshot of the
+// agent, under the lock. The rest of its usage, and an example, are added.
 func (a *app) snapshotByID(f *snapshotFlags, c *cobra.Command, do func(lock *snapshot.Lock, id string) error) *cobra.Command {
 	var id string
 	c.Example = `  engramctl snapshot ` + c.Use + ` 20261120T235100Z-0123456789abcdef`

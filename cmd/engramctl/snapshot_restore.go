@@ -152,8 +152,8 @@ func (r *reverting) begun(dir, id string) (*remote.Journal, error) {
 	return j, nil
 }
 
-// begin plans a restore and writes its journal. Without one there is nothing to do,
-// or nothing is to be done.
+// begin plans a restore and writes its journal. Without one there is nothing to
+// do, or nothing is to be done.
 func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*remote.Journal, error) {
 	now, err := remote.Take(ctx, r.c, remote.Wanted{Agent: r.p.agent, Whole: !r.o.partial}, time.Now)
 	if err := r.report(now.Status, err); err != nil {
@@ -214,8 +214,8 @@ func (r *reverting) refusals(ctx context.Context, plan remote.Plan, b *bundle.Bu
 	return append(why, secret...), err
 }
 
-// before keeps what is there now, if there is anything, for the same readers as the
-// snapshot that is gone back to.
+// before keeps what is there now, if there is anything, for the same readers as
+// the snapshot that is gone back to.
 func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *remote.Capture) (string, error) {
 	o, err := r.bundleOptions(r.p, createOptions{label: "auto:pre-restore-" + b.ID, encrypt: b.Manifest.Recipients})
 	if err != nil {

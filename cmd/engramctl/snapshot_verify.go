@@ -90,7 +90,7 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (re
 	return report, err
 }
 
-// verifyFile verifies a file of whomever it is.
+// verifyFile verifies a file, whoever it belongs to.
 func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*bundle.Report, error) {
 	ids, err := a.identities(f)
 	if err != nil {

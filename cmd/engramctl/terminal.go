@@ -11,8 +11,8 @@ import (
 var errNoTerminal = errors.New("there is no terminal")
 
 // askPassword asks at the terminal of the process, whatever stdin is, without
-// showing what is typed. When ctx ends it gives up and leaves the terminal as it
-// was.
+// showing what is typed. When ctx ends it gives up and leaves the terminal as
+// it was.
 func askPassword(ctx context.Context, prompt string) (string, error) {
 	in, out, err := openTerminal()
 	if err != nil {

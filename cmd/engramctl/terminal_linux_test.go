@@ -84,8 +84,8 @@ func (s *screen) await(t *testing.T, text string, times int) {
 	}
 }
 
-// onTerminal runs engramctl as a process of its own with a terminal, stdin being
-// something else.
+// onTerminal runs engramctl as a process of its own with a terminal, stdin
+// being something else.
 func onTerminal(t *testing.T, args ...string) (*exec.Cmd, *os.File, *screen, *bytes.Buffer) {
 	t.Helper()
 	ours, theirs := pty(t)

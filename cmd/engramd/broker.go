@@ -12,10 +12,12 @@ import (
 	"engramd/internal/events"
 )
 
-// brokerGrace bounds how long the end of the daemon waits for the events broker.
+// brokerGrace bounds how long the end of the daemon waits for the events
+// broker.
 const brokerGrace = time.Second
 
-// openBroker starts telling the events broker, if there is one in the configuration.
+// openBroker starts telling the events broker, if there is one in the
+// configuration.
 func (c *serveCommand) openBroker() (err error) {
 	if c.cfg.Events.NATS == "" {
 		return nil
@@ -34,7 +36,8 @@ func brokerOptions(cfg *config.Config) events.Options {
 	return events.Options{URL: cfg.Events.NATS, Credentials: cfg.Events.Credentials, Prefix: cfg.Events.Prefix}
 }
 
-// brokerCompiles finds mistakes in the configuration; that a broker cannot be reached is none.
+// brokerCompiles finds mistakes in the configuration. An unreachable broker is
+// not one.
 func brokerCompiles(cfg *config.Config) error {
 	o := brokerOptions(cfg)
 	if o.URL == "" {
@@ -57,8 +60,8 @@ func brokerOption(err error) string {
 	return "events.credentials"
 }
 
-// wrote tells of a write to an agent's memory. It runs after the commit, off the
-// writer, in the order of the commits.
+// wrote tells of a write to an agent's memory. It runs after the commit, off
+// the writer, in the order of the commits.
 func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
 	if c.mutations.Load() && events.ChangesMemory(ev) {
 		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))

@@ -74,8 +74,8 @@ func serves(cfg *config.Config) error {
 	return notToItself(cfg, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
 }
 
-// notToItself finds the relay itself among those that it publishes to: by its names, and by the port of this machine that
-// it listens on.
+// notToItself finds the relay itself among those that it publishes to: by its
+// names, and by the port of this machine that it listens on.
 func notToItself(cfg *config.Config, listening netip.AddrPort) error {
 	if addr := listening.Addr(); !addr.IsValid() || addr.IsUnspecified() {
 		listening = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), listening.Port())

@@ -11,7 +11,7 @@ import (
 )
 
 // openContracts puts the contract memory API together, over the relay, the
-// vault and the outbox. What it answers goes out when the port is served.
+// vault and the outbox. Its answers go out when the port is served.
 func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	c.contracts, err = contracts.New(contracts.Options{
 		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.agents, Sealer: identity.Sealer{Vault: c.vault},

@@ -14,11 +14,13 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// lagTimeout bounds what a scrape of the metrics waits for the outbox's figures.
+// lagTimeout bounds what a scrape of the metrics waits for the outbox's
+// figures.
 const lagTimeout = time.Second
 
-// openVault finds the master key, or makes it at the first start, and sees that it is the one of this database.
-// before says that it was in use before this start.
+// openVault finds the master key, or makes it at the first start, and sees that
+// it is the one of this database. before says that it was in use before this
+// start.
 func (c *serveCommand) openVault(ctx context.Context) (before bool, err error) {
 	o, err := vaultOptions(ctx, c.cfg, c.Env, c.store)
 	if err != nil {
@@ -76,7 +78,8 @@ func (c *serveCommand) openOutbox() {
 	}
 }
 
-// delivered notes in its thread that the relay has an entry now. The service hands it to the relay once more, which knows it.
+// delivered notes in its thread that the relay has an entry now. The service
+// hands it to the relay once more, which knows it.
 func (c *serveCommand) delivered(ctx context.Context, ev *nostr.Event) error {
 	if ev.Kind != niptemp.KindEntry {
 		return nil

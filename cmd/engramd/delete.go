@@ -42,7 +42,8 @@ func (c *deleteCommand) ParseFlags(args []string) (err error) {
 	return err
 }
 
-// Run counts, or removes through the daemon that holds the folder, or in its place.
+// Run counts, or removes through the daemon that holds the folder, or in its
+// place.
 func (c *deleteCommand) Run(ctx context.Context) error {
 	private()
 	if !c.yes {

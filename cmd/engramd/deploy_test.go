@@ -73,7 +73,8 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// TestHelpNamesSections: where an option's help names a section of a page, it is there.
+// TestHelpNamesSections: where an option's help names a section of a page, it
+// is there.
 func TestHelpNamesSections(t *testing.T) {
 	for _, o := range config.Options() {
 		for _, m := range regexp.MustCompile(`\((docs/[a-z0-9-]+\.md), ([^)]+)\)`).FindAllStringSubmatch(o.Help, -1) {

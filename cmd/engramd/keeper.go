@@ -19,8 +19,8 @@ type keeper struct {
 	working sync.WaitGroup
 }
 
-// openSnapshots makes the service for the control socket, the management API and
-// the daemon itself.
+// openSnapshots makes the service for the control socket, the management API
+// and the daemon itself.
 func (c *serveCommand) openSnapshots() (err error) {
 	if c.judge, err = importer.NewJudge(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
 		return usageError{err}

@@ -166,7 +166,8 @@ const together = time.Second
 // ending is the first signal to end; its zero value is none.
 type ending struct{ at time.Time }
 
-// again takes a signal, and reports whether it repeats an earlier one in earnest.
+// again takes a signal, and reports whether it repeats an earlier one in
+// earnest.
 func (e *ending) again(now time.Time) bool {
 	if e.at.IsZero() {
 		e.at = now

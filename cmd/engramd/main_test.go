@@ -35,7 +35,8 @@ func (s *stubborn) Run(ctx context.Context) error {
 }
 func (s *stubborn) Close() error { return nil }
 
-// TestSignalsEndACommand: the first ends its context, one that comes with it is the same, a later one does not wait.
+// TestSignalsEndACommand: the first ends its context, one that comes with it is
+// the same, a later one does not wait.
 func TestSignalsEndACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 2)

@@ -11,8 +11,9 @@ import (
 	"engramd/internal/store/sqlite"
 )
 
-// order does what writes to the database: by the daemon that holds the folder, whose answer is read into result, or here,
-// where nobody else has the database open.
+// order does what writes to the database: by the daemon that holds the folder,
+// whose answer is read into result, or here, where nobody else has the database
+// open.
 func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*sqlite.Store) error) (err error) {
 	if err := sqlite.PrepareDir(cfg.Data); err != nil {
 		return err

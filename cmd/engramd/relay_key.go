@@ -26,11 +26,12 @@ func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *sqli
 	return o, err
 }
 
-// openKeys finds the relay's identity key and the master key, or makes them at the first start. Nothing is made when the
-// first is not the one of this database.
+// openKeys finds the relay's identity key and the master key, or makes them at
+// the first start. Nothing is made when the first is not the one of this
+// database.
 //
-// Further relays may know this one by the key that was made of the master key before there was another: if that was in use,
-// it stays.
+// Further relays may know this one by the key that was made of the master key
+// before there was another: if that was in use, it stays.
 func (c *serveCommand) openKeys(ctx context.Context) error {
 	o := relayKeyOptions(c.cfg, c.Env)
 	known, err := c.store.RelayKeys(ctx)

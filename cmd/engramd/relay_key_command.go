@@ -184,7 +184,8 @@ type shownKey struct {
 	Named   int    `json:"contracts"` // that have no end yet and name it, up to 1,000
 }
 
-// show prints the keys, and returns an error if serve would not start with them.
+// show prints the keys, and returns an error if serve would not start with
+// them.
 func (c *relayKeyCommand) show(ctx context.Context) (err error) {
 	s, err := openBeside(ctx, c.cfg)
 	if err != nil {

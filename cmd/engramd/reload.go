@@ -45,7 +45,7 @@ func listed(keys []string) string {
 // applyLimit bounds how long a reload waits for the database.
 const applyLimit = 10 * time.Second
 
-// apply puts cfg into force. What can fail comes first, so that a refusal
+// apply puts cfg into force. Steps that can fail come first, so that a refusal
 // leaves everything as it was.
 func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, applyLimit)

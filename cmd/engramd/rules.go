@@ -48,8 +48,8 @@ func adminConfig(cfg *config.Config) admin.Config {
 	}
 }
 
-// ruling compiles rules under a configuration, for the reload that brings it and
-// for the calls that come until the next one.
+// ruling compiles rules under a configuration, for the reload that brings it
+// and for the calls that come until the next one.
 func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 	return func(r admin.Rules) (func(), error) {
 		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)

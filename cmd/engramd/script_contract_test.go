@@ -21,7 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// ask calls a path of a daemon with JSON and returns the answer, which must be of this status. auth may be "".
+// ask calls a path of a daemon with JSON and returns the answer, which must be
+// of this status. auth may be "".
 func ask(ts *testscript.TestScript, name, method, path, auth string, in any, status int) map[string]any {
 	var body []byte
 	if in != nil {
@@ -53,8 +54,10 @@ func ask(ts *testscript.TestScript, name, method, path, auth string, in any, sta
 	return out
 }
 
-// contract is `contract NAME AGENT`: the operator ($MANAGER) provisions an agent of this name, which offers a contract and
-// writes a shared entry and a private one to it. Its token is kept in the file AGENT.token, the contract in AGENT.id.
+// contract is `contract NAME AGENT`: the operator ($MANAGER) provisions an
+// agent of this name, which offers a contract and writes a shared entry and a
+// private one to it. Its token is kept in the file AGENT.token, the contract in
+// AGENT.id.
 func contract(ts *testscript.TestScript, _ bool, args []string) {
 	relay, agent := args[0], args[1]
 	made := ask(ts, relay, http.MethodPost, "/api/identities", "operator", map[string]any{"agent_id": agent}, http.StatusCreated)
@@ -71,8 +74,8 @@ func contract(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(agent+".id"), []byte(id), 0o600))
 }
 
-// recalls is `recalls NAME AGENT`: the agent of `contract` reads both of its entries, and moves its contract with the key
-// that is kept for it.
+// recalls is `recalls NAME AGENT`: the agent of `contract` reads both of its
+// entries, and moves its contract with the key that is kept for it.
 func recalls(ts *testscript.TestScript, _ bool, args []string) {
 	relay, token, id := args[0], ts.ReadFile(args[1]+".token"), ts.ReadFile(args[1]+".id")
 	got := ask(ts, relay, http.MethodGet, "/api/escrow/contracts/"+id+"/memory", token, nil, http.StatusOK)
@@ -86,7 +89,8 @@ func recalls(ts *testscript.TestScript, _ bool, args []string) {
 	ask(ts, relay, http.MethodPost, "/api/escrow/contracts/"+id+"/transitions", token, map[string]any{"status": "cancelled"}, http.StatusOK)
 }
 
-// self is `self NAME DIR`: the relay tells in its NIP-11 document the key that `engramd relay-key` shows.
+// self is `self NAME DIR`: the relay tells in its NIP-11 document the key that
+// `engramd relay-key` shows.
 func self(ts *testscript.TestScript, _ bool, args []string) {
 	told, _ := ask(ts, args[0], http.MethodGet, "/", "", nil, http.StatusOK)["self"].(string)
 	ts.Check(ts.Exec("engramd", "relay-key", "--data", args[1]))
@@ -106,9 +110,11 @@ func scrape(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("metrics"), text, 0o600))
 }
 
-// documented is `documented FILE AFTER`: it writes the commands of docs/operating.md that stand in the first block after a
-// line AFTER to FILE, as a shell script. Services and users are not the script's business: systemctl and sudo are left out,
-// and so are owners. /var/lib/engramd is the folder data, /backups the folder backups.
+// documented is `documented FILE AFTER`: it writes the commands of
+// docs/operating.md that stand in the first block after a line AFTER to FILE,
+// as a shell script. Services and users are not the script's business:
+// systemctl and sudo are left out, and so are owners. /var/lib/engramd is the
+// folder data, /backups the folder backups.
 func documented(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := os.ReadFile(filepath.Join(ts.Getenv("STORES"), "..", "..", "docs", "operating.md"))
 	ts.Check(err)
@@ -122,8 +128,9 @@ func documented(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(shims+script), 0o600))
 }
 
-// keyless is `keyless DIR`: it makes a data folder one of before the relay had a key of its own, and sets $DERIVED to the key,
-// made of the master key, by which further relays knew it.
+// keyless is `keyless DIR`: it makes a data folder one of before the relay had
+// a key of its own, and sets $DERIVED to the key, made of the master key, by
+// which further relays knew it.
 func keyless(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.Remove(filepath.Join(dir, relaykey.FileName)))
@@ -140,7 +147,8 @@ func keyless(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("DERIVED", public)
 }
 
-// alike is `alike DIR`: it puts names into a database that look the same, as one from before such were refused may have them.
+// alike is `alike DIR`: it puts names into a database that look the same, as
+// one from before such were refused may have them.
 func alike(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := (&sqlite3.SQLiteDriver{}).Open(filepath.Join(ts.MkAbs(args[0]), "engramd.db"))
 	ts.Check(err)

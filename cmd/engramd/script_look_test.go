@@ -35,8 +35,8 @@ func info(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(text), 0o600))
 }
 
-// waitMetric is `metric NAME METRIC VALUE`: it waits until a daemon's metric has
-// a value.
+// waitMetric is `metric NAME METRIC VALUE`: it waits until a daemon's metric
+// has a value.
 func waitMetric(ts *testscript.TestScript, _ bool, args []string) {
 	line := fmt.Sprintf("%s %s", args[1], args[2])
 	tick := time.NewTicker(20 * time.Millisecond)

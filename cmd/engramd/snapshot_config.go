@@ -13,7 +13,7 @@ import (
 )
 
 // snapshotSettings returns the part of the configuration that a reload may
-// change. What is wrong is a mistake in the configuration.
+// change. Anything wrong is a mistake in the configuration.
 func snapshotSettings(cfg *config.Config) (o operator.Settings, err error) {
 	c := cfg.Snapshot
 	o = operator.Settings{

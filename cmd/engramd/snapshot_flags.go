@@ -66,7 +66,7 @@ func (f *snapshotFlags) add(fs *flag.FlagSet, name string) {
 	}{
 		"label":            {&f.label, "`TEXT` to remember it by"},
 		"at":               {&f.at, "rebuild the memory as it was here at a `TIME`, by when things arrived: 2026-11-20T23:51:00Z, 2h (ago), yesterday, or a date (the end of that day)"},
-		"created-at":       {&f.createdAt, "`TIME` to give the file; what it holds is as of now, or --at, all the same, and retention (order and age) goes by it. Both make the same bytes of the same memory"},
+		"created-at":       {&f.createdAt, "`TIME` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes"},
 		"parent":           {&f.parent, "make an incremental one on top of the one with this `ID`"},
 		"bundle":           {&f.bundle, "`FILE` of the snapshot, of anybody"},
 		"id":               {&f.id, "`ID` of the snapshot; it may be given without --id, too"},

@@ -17,8 +17,8 @@ const (
 	orderDrop       = "drop"
 )
 
-// restoreOrder is a restore as the daemon is asked for it. Paths are absolute. It
-// holds no key: the daemon reads the identity file itself.
+// restoreOrder is a restore as the daemon is asked for it. Paths are absolute.
+// It holds no key: the daemon reads the identity file itself.
 type restoreOrder struct {
 	Tenant   string        `json:"tenant"`
 	Agent    string        `json:"agent"`
@@ -47,7 +47,7 @@ type restoreArgs struct {
 	Restore *restoreOrder `json:"restore,omitempty"`
 }
 
-// request is the restore that is asked for.
+// request returns the restore that is asked for.
 func (a restoreArgs) request() (operator.RestoreRequest, error) {
 	if a.Restore == nil {
 		return operator.RestoreRequest{}, errors.New("nothing to restore was named")
@@ -82,7 +82,7 @@ func (c *serveCommand) snapshotOrders() []control.Order {
 	}
 }
 
-// mayRestore says why a service would not restore.
+// mayRestore reports why a service would not restore.
 func mayRestore(ctx context.Context, s *operator.Service, args restoreArgs) ([]string, error) {
 	q, err := args.request()
 	if err != nil {

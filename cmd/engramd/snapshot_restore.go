@@ -74,8 +74,8 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 	return c.printOr(done, func(out io.Writer) error { return writeRestored(out, c.Stderr, done) })
 }
 
-// dryRun prints the plan, beside a daemon or without one, and all that the process that
-// would do it would refuse; then it fails as that would.
+// dryRun prints the plan, beside a daemon or without one, and all that the
+// process that would do it would refuse; then it fails as that would.
 func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order restoreOrder) error {
 	s, err := c.reading(ctx)
 	if err != nil {
@@ -95,7 +95,8 @@ func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order re
 	return err
 }
 
-// refusals are why the daemon, or this command without one, would not restore.
+// refusals returns why the daemon, or this command without one, would not
+// restore.
 func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, order restoreOrder) ([]string, error) {
 	answer, err := control.Ask(ctx, c.cfg.Data, orderMayRestore, restoreArgs{&order})
 	if unreachable := new(control.UnreachableError); errors.As(err, &unreachable) {
@@ -181,8 +182,8 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 	})
 }
 
-// order does what writes to the database: by the daemon that holds the folder, or
-// here. The daemon's result is read into result.
+// order does what writes to the database: by the daemon that holds the folder,
+// or here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*operator.Service) error) error {
 	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
 		judge, err := judgeOf(c.cfg)

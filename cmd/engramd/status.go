@@ -12,8 +12,8 @@ import (
 	"engramd/internal/status"
 )
 
-// statusCommand is `engramd status`: who is connected to the running daemon, what
-// is slow in it, and how full it is.
+// statusCommand is `engramd status`: who is connected to the running daemon,
+// what is slow in it, and how full it is.
 type statusCommand struct {
 	*Main
 	cfg  *config.Config
@@ -65,7 +65,7 @@ func (c *statusCommand) Run(ctx context.Context) error {
 // statusTimeout bounds how long the daemon may take.
 const statusTimeout = 30 * time.Second
 
-// errStarting says that there is nothing to tell yet.
+// errStarting means that there is nothing to tell yet.
 var errStarting = errors.New("the daemon is starting")
 
 // orderStatus is the order of this command to a running daemon.

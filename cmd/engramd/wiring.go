@@ -34,13 +34,13 @@ import (
 // temporary ones included.
 func private() { syscall.Umask(0o077) }
 
-// collectLess lets the heap grow to three times what lives before it is collected,
-// unless GOGC is set. A relay's heap is small, and signatures need the
-// processor: publishing is 4 % faster for some 20 MB (docs/benchmarks.md).
+// collectLess lets the heap grow to three times what lives before it is
+// collected, unless GOGC is set. A relay's heap is small, and signatures need
+// the processor: publishing is 4 % faster for some 20 MB (docs/benchmarks.md).
 func collectLess(env []string) { collectAt(env, 200) }
 
-// collectMore is for commands that hold an index of many events: half the heap for
-// some processor time.
+// collectMore is for commands that hold an index of many events: half the heap
+// for some processor time.
 func collectMore(env []string) { collectAt(env, 50) }
 
 func collectAt(env []string, percent int) {
@@ -66,8 +66,8 @@ func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logg
 	}))
 }
 
-// What clients can make the daemon log, at level debug and in the access log:
-// some 100 KB a second at most.
+// Lines that clients can make the daemon log, at level debug and in the access
+// log: some 100 KB a second at most.
 const (
 	linesPerSecond = 500
 	linesAtOnce    = 5000

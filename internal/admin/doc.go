@@ -2,7 +2,7 @@
 // which events are banned, what the relay calls itself, and its snapshots.
 //
 // It takes calls whose signature (NIP-98) somebody else has checked, from keys
-// that the configuration names. What a call changes is written to the database
+// that the configuration names. A call's change is written to the database
 // together with its line in the audit table, and only then takes effect, for
 // the next event and the next connection. Lists of the configuration and of the
 // database are united: nothing that is called here takes away what the

@@ -9,10 +9,10 @@ import (
 	"engramd/internal/wire"
 )
 
-// Filters are filters of NIP-01 from an operator's command line, each from one use
-// of --filter, read as strictly as those of clients. They are passed on as they
-// were written: encoders leave out an empty list, which matches nothing, and what
-// is left would match more.
+// Filters are filters of NIP-01 from an operator's command line, each from one
+// use of --filter, read as strictly as those of clients. They are passed on as
+// they were written: encoders leave out an empty list, which matches nothing,
+// and what is left would match more.
 type Filters struct {
 	list  []nostr.Filter
 	texts []json.RawMessage

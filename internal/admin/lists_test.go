@@ -39,8 +39,8 @@ func TestPubkeys(t *testing.T) {
 	w.want(`[]`, "listallowedpubkeys")
 }
 
-// TestAllowingShutsNobodyOut: where everybody may write, a first entry in a list
-// of allowed keys or kinds must not close the relay.
+// TestAllowingShutsNobodyOut: where everybody may write, a first entry in a
+// list of allowed keys or kinds must not close the relay.
 func TestAllowingShutsNobodyOut(t *testing.T) {
 	w := newWorld(t, admin.Config{}, admin.Options{})
 	w.want(`true`, "allowpubkey", alice)

@@ -19,9 +19,9 @@ type Remover interface {
 	RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error)
 }
 
-// Remove removes what filters match and writes to the audit table that it began,
-// and how it ended. The scope is the operator's: no call of the management API has
-// one.
+// Remove removes what filters match and writes to the audit table that it
+// began, and how it ended. The scope is the operator's: no call of the
+// management API has one.
 func Remove(ctx context.Context, s Remover, scope gate.Scope, filters *Filters) (store.Removal, error) {
 	if err := filters.Named(); err != nil {
 		return store.Removal{}, err

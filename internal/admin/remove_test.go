@@ -74,8 +74,8 @@ func TestRemoveWantsFilters(t *testing.T) {
 	}
 }
 
-// TestFiltersPassAsTheyCame: an empty list matches nothing, and must not be lost on
-// the way to the daemon.
+// TestFiltersPassAsTheyCame: an empty list matches nothing, and must not be
+// lost on the way to the daemon.
 func TestFiltersPassAsTheyCame(t *testing.T) {
 	var f, back admin.Filters
 	for _, text := range []string{`{"kinds":[]}`, `{"authors":[],"since":1}`} {

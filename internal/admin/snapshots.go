@@ -11,7 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Snapshots carries out the snapshot methods. What is asked has been checked
+// Snapshots carries out the snapshot methods. The parameters have been checked
 // (see SnapshotParams): an id is an id and never a path. Recipients and
 // identities of encryption come from the configuration only. A result is any
 // value that encodes to JSON; an error may be an Error of this package, or wrap
@@ -33,8 +33,8 @@ type Snapshots interface {
 	// Pin exempts one snapshot from retention, or, with Unpin, no longer.
 	Pin(ctx context.Context, p SnapshotParams) (result any, err error)
 	Unpin(ctx context.Context, p SnapshotParams) (result any, err error)
-	// Delete deletes one snapshot, never the last verified one, and a pinned one only with
-	// Force.
+	// Delete deletes one snapshot, never the last verified one, and a pinned one
+	// only with Force.
 	Delete(ctx context.Context, p SnapshotParams) (result any, err error)
 }
 

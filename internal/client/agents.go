@@ -23,13 +23,14 @@ type AgentMemory struct {
 	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never
 }
 
-// Agents returns the agents of the client's identity as an owner: those that it has
-// approved, and behind them those that remember something for it, who wrote last
-// first. Anybody can address memory to anybody: what is not approved is a claim.
-// Only the configured relays are asked, since the lists of agents that are not
-// known cannot be looked at.
+// Agents returns the agents of the client's identity as an owner: those that it
+// has approved, and behind them those that remember something for it, who wrote
+// last first. Anybody can address memory to anybody: what is not approved is a
+// claim. Only the configured relays are asked, since the lists of agents that
+// are not known cannot be looked at.
 //
-// Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay failed.
+// Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay
+// failed.
 func (c *Client) Agents(ctx context.Context) ([]AgentMemory, Status, error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()

@@ -39,8 +39,8 @@ func (a *Approvals) List(ctx context.Context) ([]string, Status, error) {
 // some relay, and every relay answered, the list is sent to those that lack it,
 // unchanged. Otherwise a new version is written as by Memory.Set, with the same
 // errors; but with a relay that failed it is ErrPartial and nothing is written:
-// that relay may have a newer list, in which another agent is revoked, or the only
-// one.
+// that relay may have a newer list, in which another agent is revoked, or the
+// only one.
 func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
 	if !nostr.IsValid32ByteHex(agent) {
 		return Status{}, fmt.Errorf("agent: %w", nipae.ErrKey)
@@ -54,9 +54,9 @@ func (a *Approvals) Allow(ctx context.Context, agent string) (Status, error) {
 }
 
 // Revoke takes an agent out of the list. ErrNotFound says that it is not in it.
-// Relays that cannot be reached keep the old list: see Status.Published. If it is
-// in an older list only, which some relay still goes by, the list is sent to all,
-// unchanged.
+// Relays that cannot be reached keep the old list: see Status.Published. If it
+// is in an older list only, which some relay still goes by, the list is sent to
+// all, unchanged.
 func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
 	return a.change(ctx, false, func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error) {
 		left := slices.DeleteFunc(slices.Clone(tags), isAgent(agent))
@@ -68,7 +68,8 @@ func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
 	})
 }
 
-// read returns the lists that the relays have, the newest first: that one counts.
+// read returns the lists that the relays have, the newest first: that one
+// counts.
 func (a *Approvals) read(ctx context.Context, ask asking) ([]*nostr.Event, Status, error) {
 	answers, err := ask(ctx, a.c.relays(), nostr.Filter{Kinds: []int{nostr.KindApplicationSpecificData}, Authors: []string{a.c.id.PubKey()},
 		Tags: nostr.TagMap{"d": {approvalsD}}})

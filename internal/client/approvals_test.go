@@ -91,7 +91,8 @@ func TestApprovalsAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.put(list)
-	// The relay that is down may have a newer list, without somebody who is in this one.
+	// The relay that is down may have a newer list, without somebody who is in
+	// this one.
 	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.count() != 1 {
 		t.Errorf("allow over half of the lists: %v, %d events", err, h.count())
 	}

@@ -89,7 +89,8 @@ func TestAuthOnDemand(t *testing.T) {
 	}
 }
 
-// checkAuth reads twice and publishes on one connection, and says what is wrong.
+// checkAuth reads twice and publishes on one connection, and says what is
+// wrong.
 func checkAuth(t testing.TB, m *Memory, ev *nostr.Event, want error, auths *atomic.Int32) error {
 	defer m.c.Close()
 	for range 2 {

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// bearer is a token with which an agent acts whose key a relay keeps. It is sent to
-// that relay alone, and shown to nobody: it lies in a closure, as secret keys do.
+// bearer is a token with which an agent acts whose key a relay keeps. It is
+// sent to that relay alone, and shown to nobody: it lies in a closure, as
+// secret keys do.
 type bearer struct {
 	relay  target
 	reveal func() string
@@ -22,9 +23,10 @@ type bearer struct {
 // token.
 var ErrNoKey = errors.New("this needs the agent's key, and there is a bearer token only")
 
-// NewBearer makes a client that acts by a bearer token: on contracts, by the API of
-// the one relay that has made the token. Everybody else's word is read as nobody.
-// The errors are ErrInvalid and ErrCleartext; none repeats the token.
+// NewBearer makes a client that acts by a bearer token: on contracts, by the
+// API of the one relay that has made the token. Everybody else's word is read
+// as nobody. The errors are ErrInvalid and ErrCleartext; none repeats the
+// token.
 func NewBearer(token, relay string, o Options) (*Client, error) {
 	o.Relays, o.WriteListed = []string{relay}, false
 	c := New(Identity{}, o)
@@ -41,7 +43,8 @@ func NewBearer(token, relay string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// known finds out who a token stands for, once; with a key there is nothing to find.
+// known finds out who a token stands for, once; with a key there is nothing to
+// find.
 func (c *Client) known(ctx context.Context) (Status, error) {
 	b := c.token
 	if b == nil {

@@ -27,7 +27,8 @@ func tokenOf(t testing.TB, token, relay string) *client.Contracts {
 	return c.Contracts()
 }
 
-// TestTokensDoWhatKeysDo: two agents whose keys the relay keeps do business without a key of their own.
+// TestTokensDoWhatKeysDo: two agents whose keys the relay keeps do business
+// without a key of their own.
 func TestTokensDoWhatKeysDo(t *testing.T) {
 	relay := contracttest.Start(t, nil)
 	first := relay.Provision(t, "agent-0000")
@@ -86,7 +87,8 @@ func TestTokensDoWhatKeysDo(t *testing.T) {
 	}
 }
 
-// TestTokensGoWhereTheyWereMade: over a line that nobody else reads, to one relay, and with no redirect elsewhere.
+// TestTokensGoWhereTheyWereMade: over a line that nobody else reads, to one
+// relay, and with no redirect elsewhere.
 func TestTokensGoWhereTheyWereMade(t *testing.T) {
 	const token = "engramd_agent_0123456789"
 	for relay, want := range map[string]error{

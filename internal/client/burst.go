@@ -8,13 +8,13 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Who writes one slug faster than once a second dates each version a second after
-// the one before, and so runs ahead of the clock (20-nip-ae, "Bursts").
+// Who writes one slug faster than once a second dates each version a second
+// after the one before, and so runs ahead of the clock (20-nip-ae, "Bursts").
 const (
 	// burstAhead is how far a version of ours may be dated ahead of the clock.
 	burstAhead = 30 * time.Second
-	// foreignAhead is from where a head's time is another clock's: ours never wrote
-	// it. It is superseded, slowly, up to where it is poisoned.
+	// foreignAhead is from where a head's time is another clock's: ours never
+	// wrote it. It is superseded, slowly, up to where it is poisoned.
 	foreignAhead = 60 * time.Second
 	// burstPatience is how long a write waits for its turn.
 	burstPatience = 30 * time.Second

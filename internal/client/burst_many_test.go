@@ -14,8 +14,9 @@ import (
 )
 
 // sharedClock is the clock of several writers, each with a client of its own as
-// processes have. It stands while one of them works; when all wait, it goes on to
-// the first whose wait is over, with those that end with it or, oneByOne, alone.
+// processes have. It stands while one of them works; when all wait, it goes on
+// to the first whose wait is over, with those that end with it or, oneByOne,
+// alone.
 type sharedClock struct {
 	mu       sync.Mutex
 	now      time.Time
@@ -71,7 +72,8 @@ func (s *sharedClock) rest() {
 	s.waiting = later
 }
 
-// run has writers work at once, each with a client of its own, and waits for them.
+// run has writers work at once, each with a client of its own, and waits for
+// them.
 func (s *sharedClock) run(t *testing.T, writers int, relays []string, work func(n int, m *Memory)) {
 	t.Helper()
 	s.working = writers
@@ -87,8 +89,8 @@ func (s *sharedClock) run(t *testing.T, writers int, relays []string, work func(
 	all.Wait()
 }
 
-// wantNear wants every version of mem/a dated 31 s ahead of the clock at most, and
-// that whoever comes next can write over it.
+// wantNear wants every version of mem/a dated 31 s ahead of the clock at most,
+// and that whoever comes next can write over it.
 func (s *sharedClock) wantNear(t *testing.T, relays []string) {
 	t.Helper()
 	b := &burstClock{now: s.now}
@@ -107,9 +109,9 @@ func (s *sharedClock) wantNear(t *testing.T, relays []string) {
 	}
 }
 
-// TestManyBurstsKeepToTheClock: several writers in a burst on one slug, without a
-// base, run 31 seconds ahead together. One that wrote at the same time as another,
-// and lost, is told so.
+// TestManyBurstsKeepToTheClock: several writers in a burst on one slug, without
+// a base, run 31 seconds ahead together. One that wrote at the same time as
+// another, and lost, is told so.
 func TestManyBurstsKeepToTheClock(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -147,8 +149,8 @@ func TestManyBurstsKeepToTheClock(t *testing.T) {
 	}
 }
 
-// TestManyBusy: of more writers than there are seconds for, each with one write, those
-// that find no place in 30 seconds publish nothing and say so.
+// TestManyBusy: of more writers than there are seconds for, each with one
+// write, those that find no place in 30 seconds publish nothing and say so.
 func TestManyBusy(t *testing.T) {
 	relays := []string{bridgetest.Start(t).URL}
 	s := &sharedClock{now: time.Now().Truncate(time.Second), oneByOne: true}

@@ -33,8 +33,8 @@ func (b *burstClock) wait(_ context.Context, d time.Duration) error {
 
 func (b *burstClock) options(o *Options) { o.Clock, o.Wait = b.clock, b.wait }
 
-// TestBurstsKeepToTheClock: a burst runs 31 seconds ahead at most, and goes on at
-// one write a second.
+// TestBurstsKeepToTheClock: a burst runs 31 seconds ahead at most, and goes on
+// at one write a second.
 func TestBurstsKeepToTheClock(t *testing.T) {
 	b := &burstClock{now: time.Now().Truncate(time.Second)}
 	m := agentOf(t, "agent", "owner", []string{bridgetest.Start(t).URL}, b.options)

@@ -26,7 +26,8 @@ type Client struct {
 	slots   map[string]*slot     // by canonical URL
 	silent  map[string]time.Time // by canonical URL: when it let a question time out (hurry.go)
 	closed  bool
-	// lastForeign is when something was last written behind a head of another clock.
+	// lastForeign is when something was last written behind a head of another
+	// clock.
 	lastForeign time.Time
 
 	tracing sync.Mutex

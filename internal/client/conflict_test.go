@@ -162,7 +162,8 @@ func TestAConflictAfterTheWriteIsReported(t *testing.T) {
 
 // Two writers at once at the real relays: of one round at most one is told that
 // it has won without being the head in the end, namely when the other one's
-// write came after its check; everybody reads the same, and it is one of theirs.
+// write came after its check; everybody reads the same, and it is one of
+// theirs.
 func TestTwoWritersAtOnce(t *testing.T) {
 	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL}
 	stopped := time.Now()

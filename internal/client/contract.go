@@ -16,13 +16,14 @@ import (
 // Contracts is contract memory (NIP-TEMP) in the hands of one key: a poster, a
 // worker, or somebody who was given a contract's id.
 //
-// It has two sources, which it unites. One is the events themselves, kinds 30090
-// and 30091, which every relay has; superseded ones come from GET /history, which
-// is for parties. The other is the HTTP API of engramd (/api/escrow/…), which has
-// private entries, deadlines and arbitrators besides. Every relay is asked for
-// both, and one without the API is no failure. A change goes to the API of the
-// first relay that has the contract (a new one: of the first that has an API), and
-// what is signed to all other relays as events; without any API, to all as events.
+// It has two sources, which it unites. One is the events themselves, kinds
+// 30090 and 30091, which every relay has; superseded ones come from GET
+// /history, which is for parties. The other is the HTTP API of engramd
+// (/api/escrow/…), which has private entries, deadlines and arbitrators
+// besides. Every relay is asked for both, and one without the API is no
+// failure. A change goes to the API of the first relay that has the contract (a
+// new one: of the first that has an API), and what is signed to all other
+// relays as events; without any API, to all as events.
 type Contracts struct {
 	c      *Client
 	poster string // in hex: only the contract that this key has opened is meant
@@ -31,8 +32,8 @@ type Contracts struct {
 // Contracts is contract memory in the hands of the client's identity.
 func (c *Client) Contracts() *Contracts { return &Contracts{c: c} }
 
-// By means, of several contracts under one id, that of a poster: the one that is found
-// by the id may be another's. "" means any.
+// By means, of several contracts under one id, that of a poster: the one that
+// is found by the id may be another's. "" means any.
 func (cs *Contracts) By(poster string) *Contracts { return &Contracts{c: cs.c, poster: poster} }
 
 // PubKey returns the key that asks, in hex: it signs itself, or the relay does
@@ -57,8 +58,8 @@ type Party struct {
 	PubKey  string // hex, "" if nobody is named yet
 }
 
-// Contract is where one contract stands between one pair of keys. Times are Unix
-// seconds, 0 where unknown.
+// Contract is where one contract stands between one pair of keys. Times are
+// Unix seconds, 0 where unknown.
 type Contract struct {
 	ID                         string
 	Status                     string
@@ -67,20 +68,21 @@ type Contract struct {
 	Description                string
 	Deadline                   int64
 	CreatedAt, UpdatedAt       int64
-	// Offered is what the poster's newest open says of who decides, Agreed what the
-	// worker's acceptance has repeated: of events that were seen, else by the API's word.
+	// Offered is what the poster's newest open says of who decides, Agreed what
+	// the worker's acceptance has repeated: of events that were seen, else by
+	// the API's word.
 	Offered, Agreed niptemp.Terms
-	// Stateless says that no state of it is known, only entries: then Poster is who
-	// spoke first, and Status is "".
+	// Stateless says that no state of it is known, only entries: then Poster is
+	// who spoke first, and Status is "".
 	Stateless bool
-	// Unproven says that the offer that it began with is not known: the state is that of
-	// the newest move.
+	// Unproven says that the offer that it began with is not known: the state is
+	// that of the newest move.
 	Unproven bool
 	// Decided is by whom the last move was made if it was no party: "operator",
 	// "arbitrator" or "deadline", with a note; there need be no event of it.
 	Decided, DecidedNote string
-	// DecidedEvent is the id of the event that says it; "" where it holds on the relay
-	// Home only.
+	// DecidedEvent is the id of the event that says it; "" where it holds on the
+	// relay Home only.
 	DecidedEvent string
 	// Home is the URL of the relay whose API has the contract; "" if it is known
 	// from events only.
@@ -88,7 +90,8 @@ type Contract struct {
 }
 
 // Role returns what a key is in the contract: "poster", "worker", "arbitrator",
-// "decider", "expirer", "party" if it is one of the two and which is not known, or "".
+// "decider", "expirer", "party" if it is one of the two and which is not known,
+// or "".
 func (c Contract) Role(pubkey string) string {
 	if c.Stateless && c.party(pubkey) {
 		return "party"
@@ -169,9 +172,10 @@ type ContractEntry struct {
 	Attachments []string
 	CreatedAt   int64 // by its author's word, if it is signed
 	ArrivedAt   int64 // when the relay took it; 0 where unknown
-	// N is its number in the order of arrival at the relay that keeps the contract;
-	// of a private entry the number after which it came, and K which one of its side
-	// it is. 0 where that relay does not have it, or does not tell.
+	// N is its number in the order of arrival at the relay that keeps the
+	// contract; of a private entry the number after which it came, and K which
+	// one of its side it is. 0 where that relay does not have it, or does not
+	// tell.
 	N, K      int64
 	Withdrawn *Withdrawal // nil for what stands
 	EventID   string
@@ -183,8 +187,8 @@ type ContractEntry struct {
 	// ByRelay says that the text of a sealed entry is the relay's word: it opened
 	// it with the key that it keeps for the caller. No signature of that was seen.
 	ByRelay bool
-	// Payload is what a relay says of a sealed entry that it does not show, as to the
-	// arbitrator; nil of all others.
+	// Payload is what a relay says of a sealed entry that it does not show, as
+	// to the arbitrator; nil of all others.
 	Payload *SealedPayload
 
 	rank int64 // where the relay that keeps the contract lists it, from 1 on
@@ -196,8 +200,8 @@ type SealedPayload struct {
 	SHA256 string // in hex
 }
 
-// PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if it
-// is none.
+// PubKeyOf reads a public key, npub or 64 lower-case hex digits, as hex; "" if
+// it is none.
 func PubKeyOf(text string) string {
 	if nostr.IsValid32ByteHex(text) {
 		return text

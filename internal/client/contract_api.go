@@ -15,7 +15,8 @@ const (
 	contractsPath = "/api/escrow/contracts"
 	// apiPage is how many things are asked for at a time.
 	apiPage = 500
-	// maxContractThings bounds what one relay's API may list in answer to one question.
+	// maxContractThings bounds what one relay's API may list in answer to one
+	// question.
 	maxContractThings = 20_000
 )
 
@@ -62,8 +63,8 @@ func (e *APIError) Is(target error) bool {
 	return target == ErrRefused
 }
 
-// api is one call of a relay's HTTP API. path is escaped; a body that is not nil
-// is sent as JSON; what is answered is decoded into out. A refusal is an
+// api is one call of a relay's HTTP API. path is escaped; a body that is not
+// nil is sent as JSON; what is answered is decoded into out. A refusal is an
 // *APIError; what is no answer of an API is ErrNoAPI.
 func (c *Client) api(ctx context.Context, t target, method, path string, query url.Values, body, out any) error {
 	return c.apiAs(ctx, t, httpCall{method: method, path: path, query: query, body: body}, out)

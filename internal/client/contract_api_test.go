@@ -93,7 +93,8 @@ func TestWorkedExample(t *testing.T) {
 					}
 				}
 				shared := th.Select(client.EntryFilter{Visibility: client.VisibilityShared})
-				// All of it is of one second: where no relay tells the order, it is unproven.
+				// All of it is of one second: where no relay tells the order, it is
+				// unproven.
 				if first := shared[0].Content; api && first != "Focus on government filings" || (th.Order != nil) != (api && who != stranger) {
 					t.Errorf("the first entry is %q, the order %+v", first, th.Order)
 				}
@@ -117,8 +118,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// TestOneRelayOfEach: what is signed is on both relays, what is private on the one
-// with the API, and either of them alone is enough for what it has.
+// TestOneRelayOfEach: what is signed is on both relays, what is private on the
+// one with the API, and either of them alone is enough for what it has.
 func TestOneRelayOfEach(t *testing.T) {
 	api, plain := contracttest.Start(t, nil).URL, bridgetest.Start(t).URL
 	poster, worker := contractsOf(t, "poster", plain, api), contractsOf(t, "worker", plain, api)
@@ -167,8 +168,8 @@ func TestConcurrentMoves(t *testing.T) {
 	}
 }
 
-// TestArbitration: the arbitrator whom both named settles a dispute by an event of
-// his own, and the thread says whose word it is; without any API too.
+// TestArbitration: the arbitrator whom both named settles a dispute by an event
+// of his own, and the thread says whose word it is; without any API too.
 func TestArbitration(t *testing.T) {
 	for name, url := range map[string]string{"an API": contracttest.Start(t, nil).URL, "events alone": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +205,8 @@ func TestArbitration(t *testing.T) {
 	}
 }
 
-// TestDiscloseOneEntry: a party opens one sealed entry, and what it hands over proves
-// what was said to anybody; others open nothing.
+// TestDiscloseOneEntry: a party opens one sealed entry, and what it hands over
+// proves what was said to anybody; others open nothing.
 func TestDiscloseOneEntry(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
@@ -235,8 +236,8 @@ func TestDiscloseOneEntry(t *testing.T) {
 	}
 }
 
-// TestNamesNeedAPI: without the API nobody is offered who is named by what it alone
-// knows; keys and a deadline are in the signed offer.
+// TestNamesNeedAPI: without the API nobody is offered who is named by what it
+// alone knows; keys and a deadline are in the signed offer.
 func TestNamesNeedAPI(t *testing.T) {
 	url := bridgetest.Start(t).URL
 	poster := contractsOf(t, "poster", url)
@@ -329,8 +330,8 @@ func TestLyingAPI(t *testing.T) {
 	}
 }
 
-// TestEventFromElsewhere: an event that another program signed is taken if it is
-// ours and fits, and nothing else is.
+// TestEventFromElsewhere: an event that another program signed is taken if it
+// is ours and fits, and nothing else is.
 func TestEventFromElsewhere(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)

@@ -20,8 +20,8 @@ func identityPath(name string) string { return "/api/identities/" + url.PathEsca
 
 func isNoAPI(err error) bool { return errors.Is(err, ErrNoAPI) }
 
-// refusedEvent makes a relay's refusal for a contract's state a conflict: another
-// move or the end of the contract came first.
+// refusedEvent makes a relay's refusal for a contract's state a conflict:
+// another move or the end of the contract came first.
 func refusedEvent(err error, published []PublishStatus) error {
 	if err == nil || errors.Is(err, ErrConflict) {
 		return err
@@ -35,13 +35,15 @@ func refusedEvent(err error, published []PublishStatus) error {
 	return err
 }
 
-// Move moves a contract's state machine. with is as in Thread. event, if not nil, is a
-// signed 30091 to be sent in place of one of our own signing. The arbitrator and the
-// decider whom the parties agreed on sign their decision; the operator of the relay
-// that is the decider signs no event: that needs the API.
+// Move moves a contract's state machine. with is as in Thread. event, if not
+// nil, is a signed 30091 to be sent in place of one of our own signing. The
+// arbitrator and the decider whom the parties agreed on sign their decision;
+// the operator of the relay that is the decider signs no event: that needs the
+// API.
 //
-// ErrConflict says that the contract is in a state from which that move does not
-// lead, or that somebody else was faster; ErrAuth that it is not this key's move.
+// ErrConflict says that the contract is in a state from which that move does
+// not lead, or that somebody else was faster; ErrAuth that it is not this key's
+// move.
 func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, Status, error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()
@@ -96,8 +98,9 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	return moved, status, cs.publish(ctx, ev, &home, &status)
 }
 
-// Decide ends a dispute of others, as Move does for its arbitrator, its decider or the
-// operator of a relay. A party is ErrAuth: it moves the contract by its own word.
+// Decide ends a dispute of others, as Move does for its arbitrator, its decider
+// or the operator of a relay. A party is ErrAuth: it moves the contract by its
+// own word.
 func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, Status, error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()
@@ -117,7 +120,8 @@ func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0]
 // moving signs the 30091 that moves a contract on.
 func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
-	// It is later than our last and, where the other's clock is ahead, not much earlier than what it follows.
+	// It is later than our last and, where the other's clock is ahead, not much
+	// earlier than what it follows.
 	at, err := cs.following(max(t.last[kindContractState], c.UpdatedAt-aheadToFollow-1))
 	if err != nil {
 		return nil, err
@@ -175,9 +179,9 @@ type Saying struct {
 	Event *nostr.Event
 }
 
-// Say writes an entry. with is as in Thread. Private entries are never signed and
-// need the API (ErrNoAPI). ErrConflict says that the contract takes none any more,
-// or not yet from this key.
+// Say writes an entry. with is as in Thread. Private entries are never signed
+// and need the API (ErrNoAPI). ErrConflict says that the contract takes none
+// any more, or not yet from this key.
 func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (ContractEntry, Status, error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()
@@ -274,8 +278,8 @@ func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 }
 
 // label returns what this key calls itself in events of a contract: the name
-// that the API knows it by, else the key. What the other party calls it is not
-// it.
+// that the API knows it by, else the key. The other party's name for it is not
+// used.
 func (cs *Contracts) label(t Thread) string {
 	if t.API {
 		return t.Contract.agentID(cs.PubKey())
@@ -283,8 +287,8 @@ func (cs *Contracts) label(t Thread) string {
 	return cs.PubKey()
 }
 
-// entry signs the 30090 of a shared entry, dated now: what the second has besides
-// stands in the thread all the same.
+// entry signs the 30090 of a shared entry, dated now: what the second has
+// besides stands in the thread all the same.
 func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	c, me := t.Contract, cs.PubKey()
 	nonce, err := cs.c.random(6)

@@ -9,8 +9,8 @@ import (
 )
 
 // choose finds the contract that is meant: what an API has, if it is with the
-// key that is named (any for "") and its poster is the one that is asked for; else
-// one known from events. nil if there is none.
+// key that is named (any for "") and its poster is the one that is asked for;
+// else one known from events. nil if there is none.
 func (g *gathering) choose(with string) (*Contract, error) {
 	for _, a := range g.apis {
 		if c := a.contract; c != nil && (with == "" || with == c.Poster.PubKey || with == c.Worker.PubKey) && g.by(c.Poster.PubKey) {
@@ -64,8 +64,8 @@ func (g *gathering) ofPair(kind int, pair [2]string) []*nostr.Event {
 }
 
 // choosePair finds the pair of keys among those of the events of a kind: a pair
-// that names the caller; if there are several, the one in which he spoke last; if
-// he did in none, and for somebody else, the only one there is. What a key
+// that names the caller; if there are several, the one in which he spoke last;
+// if he did in none, and for somebody else, the only one there is. What a key
 // addressed to itself is a pair only if nothing else is.
 func (g *gathering) choosePair(kind int, with string) (*[2]string, error) {
 	me := g.c.me()

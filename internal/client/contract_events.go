@@ -60,8 +60,9 @@ func content(body any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// members is the content of an event by exact names, as package niptemp reads it:
-// encoding/json would take "Content" for "content". What is no object has none.
+// members is the content of an event by exact names, as package niptemp reads
+// it: encoding/json would take "Content" for "content". Content that is no JSON
+// object has no members.
 type members map[string]jsontext.Value
 
 func membersOf(content string) members {
@@ -204,8 +205,8 @@ type ContractMove struct {
 }
 
 // describe sets what state events say besides the state: amount and description
-// are the poster's word, the newest counts, and each party names itself. What the
-// poster was not seen to say is taken from the worker.
+// are the poster's word, the newest counts, and each party names itself. What
+// the poster was not seen to say is taken from the worker.
 func (c *Contract) describe(moves []ContractMove) {
 	said := map[string]stateBody{}
 	for _, m := range moves {

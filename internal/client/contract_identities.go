@@ -14,8 +14,8 @@ type AgentIdentities struct {
 	Total int // of all pages
 }
 
-// Identities lists the identities of the first relay with a contract API, for its
-// operator: ErrAuth for others.
+// Identities lists the identities of the first relay with a contract API, for
+// its operator: ErrAuth for others.
 func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out AgentIdentities, status Status, err error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()
@@ -51,9 +51,9 @@ func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out Age
 	return out, status, nil
 }
 
-// DeleteIdentity has a relay forget an identity, for its operator; the name is free
-// again. A key that the relay keeps is lost with it, which withKey must say is
-// meant: ErrConflict otherwise.
+// DeleteIdentity has a relay forget an identity, for its operator; the name is
+// free again. A key that the relay keeps is lost with it, which withKey must
+// say is meant: ErrConflict otherwise.
 func (cs *Contracts) DeleteIdentity(ctx context.Context, agentID string, withKey bool) (id AgentIdentity, status Status, err error) {
 	call := httpCall{method: http.MethodDelete, path: identityPath(agentID)}
 	if withKey {

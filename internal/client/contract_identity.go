@@ -14,7 +14,8 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 )
 
-// AgentIdentity is what a relay's contract API knows of an agent's name: public.
+// AgentIdentity is what a relay's contract API knows of an agent's name:
+// public.
 type AgentIdentity struct {
 	AgentID     string
 	PubKey      string // 64 lower-case hex digits
@@ -50,10 +51,10 @@ func goodToken(token string) bool {
 	return token != "" && printable(token) == token && !strings.ContainsAny(token, " \t")
 }
 
-// Provision has the first relay with a contract API make a key for an agent that
-// has none, and keep it. The token is what the agent acts with. It is for the
-// relay's operator; errors are as of RenewToken, ErrConflict for a name that is
-// taken.
+// Provision has the first relay with a contract API make a key for an agent
+// that has none, and keep it. The token is what the agent acts with. It is for
+// the relay's operator; errors are as of RenewToken, ErrConflict for a name
+// that is taken.
 func (cs *Contracts) Provision(ctx context.Context, agentID string) (id AgentIdentity, token string, status Status, err error) {
 	w, id, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: "/api/identities",
 		body: map[string]string{"agent_id": agentID}})
@@ -66,8 +67,8 @@ func (cs *Contracts) Provision(ctx context.Context, agentID string) (id AgentIde
 	return id, w.Token, status, nil
 }
 
-// Bind binds a name to the caller's own key, first come: ErrConflict where it is
-// another's, or the key has another one.
+// Bind binds a name to the caller's own key, first come: ErrConflict where it
+// is another's, or the key has another one.
 func (cs *Contracts) Bind(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
 	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: "/api/identities",
 		body: map[string]string{"agent_id": agentID, "pubkey": cs.PubKey()}})
@@ -83,11 +84,11 @@ func (cs *Contracts) Identity(ctx context.Context, agentID string) (id AgentIden
 	return id, status, err
 }
 
-// ClaimKey takes away the secret key that the relay keeps for an agent, once, by
-// the agent's bearer token: the relay forgets both. The key comes as 64 hex digits.
-// The client must have exactly one relay, reached over TLS or on this machine
-// (ErrCleartext): a token is for the relay that made it. Errors are ErrAuth for a
-// token that is not this agent's, or not any more.
+// ClaimKey takes away the secret key that the relay keeps for an agent, once,
+// by the agent's bearer token: the relay forgets both. The key comes as 64 hex
+// digits. The client must have exactly one relay, reached over TLS or on this
+// machine (ErrCleartext): a token is for the relay that made it. Errors are
+// ErrAuth for a token that is not this agent's, or not any more.
 func (cs *Contracts) ClaimKey(ctx context.Context, agentID, token string) (secret string, id AgentIdentity, status Status, err error) {
 	targets := cs.c.relays()
 	switch {

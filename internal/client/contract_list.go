@@ -13,9 +13,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// List returns the contracts that the caller is a party of, newest change first:
-// those of every relay's API and those that the state events name. status is one
-// of the seven, or "" for all.
+// List returns the contracts that the caller is a party of, newest change
+// first: those of every relay's API and those that the state events name.
+// status is one of the seven, or "" for all.
 func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Status, error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()
@@ -197,8 +197,8 @@ type ContractSummary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"`
-	// TotalTransitions is how many moves were seen, and Notes are the newest that say
-	// why, oldest first: as many as the API tells.
+	// TotalTransitions is how many moves were seen, and Notes are the newest
+	// that say why, oldest first: as many as the API tells.
 	TotalTransitions int        `json:"total_transitions"`
 	Notes            []MoveNote `json:"notes"`
 }

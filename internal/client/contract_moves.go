@@ -12,8 +12,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// wireMove is a move as the API has it. What it says besides is in the event; one
-// without an event is the relay's decision, which the contract tells too.
+// wireMove is a move as the API has it. The event says the rest. A move without
+// an event is the relay's decision, which the contract says too.
 type wireMove struct {
 	N          int64           `json:"n"`
 	ReceivedAt moment          `json:"received_at"`
@@ -65,9 +65,9 @@ func (w wireMove) signed(col *collector, id string) *nostr.Event {
 	return ev
 }
 
-// arrived says of moves what the APIs told of them: when one took it, the number that
-// the one at home gives it, and whether it was withdrawn. What a signed order says of
-// arrival stays.
+// arrived says of moves what the APIs told of them: when one took it, the
+// number that the one at home gives it, and whether it was withdrawn. What a
+// signed order says of arrival stays.
 func (g *gathering) arrived(moves []ContractMove, home int) {
 	at := map[string]int{}
 	for i := range moves {
@@ -91,6 +91,7 @@ func (g *gathering) arrived(moves []ContractMove, home int) {
 	}
 }
 
-// Replay follows the state events of one pair of keys, verified ones, and those of
-// the opens that either addressed to itself. The state is nil if there is none.
+// Replay follows the state events of one pair of keys, verified ones, and those
+// of the opens that either addressed to itself. The state is nil if there is
+// none.
 func Replay(events []*nostr.Event) (*niptemp.State, []ContractMove) { return replay(events, nil) }

@@ -19,8 +19,9 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// TestEverybodyReadsAllMoves: who may read a thread over the API reads all of its
-// moves, those superseded on the relay too, with their notes and when they came.
+// TestEverybodyReadsAllMoves: who may read a thread over the API reads all of
+// its moves, those superseded on the relay too, with their notes and when they
+// came.
 func TestEverybodyReadsAllMoves(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker, stranger := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "stranger", url)
@@ -52,8 +53,8 @@ func TestEverybodyReadsAllMoves(t *testing.T) {
 	}
 }
 
-// TestContractsOfWhichOnlyEntriesAreKnownAreListed: also when they are known from
-// the API alone.
+// TestContractsOfWhichOnlyEntriesAreKnownAreListed: also when they are known
+// from the API alone.
 func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	worker := contractsOf(t, "worker", url)
@@ -114,8 +115,9 @@ func TestFalseOrderIsAFailure(t *testing.T) {
 	}
 }
 
-// TestWhatARelayOpensIsItsWord: a relay that says what is in a sealed entry is not
-// believed to the party that can open it, and to others it is its word, unsigned.
+// TestWhatARelayOpensIsItsWord: a relay that says what is in a sealed entry is
+// not believed to the party that can open it, and to others it is its word,
+// unsigned.
 func TestWhatARelayOpensIsItsWord(t *testing.T) {
 	var lie atomic.Pointer[[]byte]
 	url := contracttest.Start(t, func(next http.Handler) http.Handler {

@@ -16,11 +16,11 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// ThreadOrder is the word of the relay that keeps a contract on the order in which
-// its states and entries arrived.
+// ThreadOrder is the word of the relay that keeps a contract on the order in
+// which its states and entries arrived.
 type ThreadOrder struct {
-	// Event is the signed order, kind 24174: its signature is right and it is of Lines.
-	// Whether its author is the relay's key is for who checks it to know.
+	// Event is the signed order, kind 24174: its signature is right and it is of
+	// Lines. Whether its author is the relay's key is for who checks it to know.
 	Event *nostr.Event
 	Lines string
 	Items []niptemp.OrderItem // what Lines say
@@ -43,13 +43,14 @@ type Withdrawal struct {
 	Event   *nostr.Event
 }
 
-// wireWithdrawal is one as the API has it: event is the signed request, its id, or null.
+// wireWithdrawal is one as the API has it: event is the signed request, its id,
+// or null.
 type wireWithdrawal struct {
 	At    moment          `json:"at"`
 	Event json.RawMessage `json:"event"`
 }
 
-// withdrawal returns what it says. A request that is not right is none, and the
+// withdrawal returns what it says. An invalid request is ignored, and the
 // relay's word stays.
 func (w *wireWithdrawal) withdrawal() *Withdrawal {
 	if w == nil {
@@ -83,8 +84,9 @@ type wireOrder struct {
 	} `json:"gaps"`
 }
 
-// order asks the relay that keeps the contract in which order everything arrived. Who may not know, and a relay that does not
-// tell, is no failure; a false order is.
+// order asks the relay that keeps the contract in which order everything
+// arrived. A caller who may not know and a relay that does not tell are no
+// failures; a false order is.
 func (g *gathering) order(ctx context.Context, c Contract) *ThreadOrder {
 	if c.Home == "" || !c.party(g.c.id.PubKey()) && c.Arbitrator.PubKey != g.c.id.PubKey() {
 		return nil
@@ -142,15 +144,18 @@ func (o *ThreadOrder) places() map[string]niptemp.OrderItem {
 	return places
 }
 
-// Place is where something stands in a thread: its number, or what stands for it, and among private entries of one number
-// their own; 0 where the relay that keeps the thread does not have it, or does not tell. Then it stands where its date puts it.
+// Place is where something stands in a thread: its number, or what stands for
+// it, and among private entries of one number their own; 0 where the relay that
+// keeps the thread does not have it, or does not tell. Then it stands where its
+// date puts it.
 type Place struct {
 	N, K      int64
 	CreatedAt int64
 	ID        string
 }
 
-// Arrange puts things of a thread in order: those with a number by it, and between them, by their dates, those without.
+// Arrange puts things of a thread in order: those with a number by it, and
+// between them, by their dates, those without.
 func Arrange[T any](all []T, placed func(*T) Place) []T {
 	var known, others []T
 	for i := range all {

@@ -29,8 +29,8 @@ func openOf(t *testing.T, poster, worker, id string, more ...nostr.Tag) *nostr.E
 	return ev
 }
 
-// TestSecondPairs: a contract that was displaced is found by its poster, on every relay, for reading and for writing, and
-// the owner's without one.
+// TestSecondPairs: a contract that was displaced is found by its poster, on
+// every relay, for reading and for writing, and the owner's without one.
 func TestSecondPairs(t *testing.T) {
 	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,8 @@ func TestSecondPairs(t *testing.T) {
 	}
 }
 
-// TestUnproven: a contract of which the offer is not known says so, by the relay's word or as its events show.
+// TestUnproven: a contract of which the offer is not known says so, by the
+// relay's word or as its events show.
 func TestUnproven(t *testing.T) {
 	unproven := contracttest.Start(t, func(h http.Handler) http.Handler {
 		return rewriting(h, `"status":"accepted"`, `"unproven":true,"status":"accepted"`)

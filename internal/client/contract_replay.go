@@ -12,8 +12,9 @@ import (
 
 // replay finds where the state events of one pair of keys, and the opens that
 // either of the two addressed to himself, lead, whatever order relays took them
-// in, and what was decided of it. The moves are listed in the order of arrival as far as it is known, else from
-// the oldest on. The state is nil if there is none.
+// in, and what was decided of it. The moves are listed in the order of arrival
+// as far as it is known, else from the oldest on. The state is nil if there is
+// none.
 func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []ContractMove) {
 	events = Arrange(events, func(ev **nostr.Event) Place {
 		return Place{N: order[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}
@@ -99,8 +100,8 @@ func conclude(state *niptemp.State, ev *nostr.Event, events []*nostr.Event) (nip
 	return next, err
 }
 
-// explain puts the moves that follow one another in that order, among those that
-// do not, and says why these do not: why has the answer for decisions.
+// explain puts the moves that follow one another in that order, among those
+// that do not, and says why these do not: why has the answer for decisions.
 func explain(moves []ContractMove, follows map[string]int, why map[string]string) {
 	var chain []ContractMove
 	for _, m := range moves {
@@ -129,7 +130,8 @@ func explain(moves []ContractMove, follows map[string]int, why map[string]string
 	}
 }
 
-// begun reports whether moves, those that follow one another, begin with an offer.
+// begun reports whether moves, those that follow one another, begin with an
+// offer.
 func begun(moves []ContractMove) bool {
 	return slices.ContainsFunc(moves, func(m ContractMove) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) })
 }

@@ -15,8 +15,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Relay in place of a decider's or an expirer's key is the identity key of the first
-// relay that has the contract API.
+// Relay in place of a decider's or an expirer's key is the identity key of the
+// first relay that has the contract API.
 const Relay = "relay"
 
 // relayKey returns the identity key of a relay, as its information document
@@ -56,7 +56,8 @@ func (cs *Contracts) terms(ctx context.Context, o ContractOffer, home *target) (
 	return t, nil
 }
 
-// needsAPI reports whether somebody in the offer is named by what an API alone knows.
+// needsAPI reports whether somebody in the offer is named by what an API alone
+// knows.
 func (o ContractOffer) needsAPI() bool {
 	return slices.ContainsFunc([]string{o.Worker, o.Arbitrator, o.Decider, o.Expirer}, func(who string) bool {
 		return who != "" && !nostr.IsValid32ByteHex(who)
@@ -140,8 +141,8 @@ func decide(state *niptemp.State, ev *nostr.Event, offered, agreed niptemp.Terms
 	return next, true, err
 }
 
-// settled sets by whom the contract was decided, if its last move that follows is no
-// party's, and what holds of its deadline.
+// settled sets by whom the contract was decided, if its last move that follows
+// is no party's, and what holds of its deadline.
 func (c *Contract) settled(moves []ContractMove) {
 	c.Arbitrator.PubKey, c.Deadline = c.Agreed.Arbitrator, c.Agreed.Deadline
 	if c.Status == string(niptemp.Open) || len(moves) == 1 {
@@ -165,8 +166,8 @@ func (c *Contract) settled(moves []ContractMove) {
 	}
 }
 
-// concluded takes a decision for the last move in a list, for which no history is
-// read: the acceptance is not seen, and the offer names who decided.
+// concluded takes a decision for the last move in a list, for which no history
+// is read: the acceptance is not seen, and the offer names who decided.
 func (c *Contract) concluded(moves []ContractMove) {
 	for _, m := range moves {
 		d, ok := niptemp.DecisionOf(m.Event)
@@ -177,8 +178,9 @@ func (c *Contract) concluded(moves []ContractMove) {
 	}
 }
 
-// mayDecide reports whether a key may be the arbitrator of a contract by what was seen:
-// he is shown history too, in which the open and the acceptance lie that name him.
+// mayDecide reports whether a key may be the arbitrator of a contract by what
+// was seen: he is shown history too, in which the open and the acceptance lie
+// that name him.
 func (g *gathering) mayDecide(me string, c Contract) bool {
 	if me == "" || me == c.Agreed.Arbitrator || me == c.Offered.Arbitrator {
 		return me != ""
@@ -196,7 +198,8 @@ func (c Contract) decides(pubkey string) bool {
 	return pubkey != "" && (pubkey == c.Agreed.Arbitrator || pubkey == c.Agreed.Decider)
 }
 
-// deciding signs the 30091 by which the arbitrator or the decider ends a dispute.
+// deciding signs the 30091 by which the arbitrator or the decider ends a
+// dispute.
 func (cs *Contracts) deciding(t Thread, to, note string) (*nostr.Event, error) {
 	c, at := t.Contract, cs.c.now()
 	if c.Status != string(niptemp.Disputed) {
@@ -207,10 +210,11 @@ func (cs *Contracts) deciding(t Thread, to, note string) (*nostr.Event, error) {
 	return cs.state(body, c.Poster.PubKey, max(at, c.UpdatedAt-aheadToFollow), nostr.Tag{"p", c.Worker.PubKey})
 }
 
-// Disclose opens one sealed entry of a contract to somebody else: its event, and the
-// message keys of its payload, which open no other. entry is an entry id or an event
-// id; with is as in Thread. ErrNotFound says that there is no such entry, ErrInvalid
-// that it is not sealed, ErrUnreadable that this key does not open it.
+// Disclose opens one sealed entry of a contract to somebody else: its event,
+// and the message keys of its payload, which open no other. entry is an entry
+// id or an event id; with is as in Thread. ErrNotFound says that there is no
+// such entry, ErrInvalid that it is not sealed, ErrUnreadable that this key
+// does not open it.
 func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disclosure, Status, error) {
 	t, status, err := cs.Thread(ctx, id, with)
 	if err != nil {

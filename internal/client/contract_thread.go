@@ -52,9 +52,9 @@ func perRelay(all []RelayStatus) []RelayStatus {
 	return out
 }
 
-// Thread reads a contract from every relay. with names the counterparty, in hex,
-// where several pairs of keys have a contract of that id; "" finds it: what the
-// API has, else the caller's own.
+// Thread reads a contract from every relay. with names the counterparty, in
+// hex, where several pairs of keys have a contract of that id; "" finds it:
+// what the API has, else the caller's own.
 //
 // The errors are ErrNotFound, ErrPartial, ErrNoRelay and ErrAuth as of other
 // readings, and ErrAmbiguous.
@@ -125,9 +125,9 @@ func (g *gathering) add(relays []RelayStatus, events []*nostr.Event) {
 	}
 }
 
-// everywhere asks the API and the websocket of every relay. A party finds his own
-// events also where the contract's id opens nothing (gate.contracts); that is
-// refused then is no failure.
+// everywhere asks the API and the websocket of every relay. A party finds his
+// own events also where the contract's id opens nothing (gate.contracts); that
+// is refused then is no failure.
 func (g *gathering) everywhere(ctx context.Context) {
 	me := g.c.id.PubKey()
 	filters := []nostr.Filter{g.filter(nil)}

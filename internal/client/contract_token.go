@@ -6,11 +6,11 @@ import (
 	"net/http"
 )
 
-// RenewToken has the first relay with a contract API make a new bearer token for
-// an agent whose key it keeps; those before are void. It is for the relay's
+// RenewToken has the first relay with a contract API make a new bearer token
+// for an agent whose key it keeps; those before are void. It is for the relay's
 // operator, and for the agent by the token that it has. Errors are ErrAuth for
-// others, ErrNotFound for an agent that the relay does not know, ErrConflict for
-// one that has its key itself, ErrNoAPI where no relay has the API.
+// others, ErrNotFound for an agent that the relay does not know, ErrConflict
+// for one that has its key itself, ErrNoAPI where no relay has the API.
 func (cs *Contracts) RenewToken(ctx context.Context, agentID string) (token string, status Status, err error) {
 	w, _, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: identityPath(agentID) + "/token", body: struct{}{}})
 	switch {

@@ -18,8 +18,8 @@ import (
 // ContractOffer is a contract to be made. The caller is its poster.
 type ContractOffer struct {
 	Worker string // pubkey in hex, or an agent id that the API knows; "" for whoever accepts
-	// Who decides, as the signed open says it: pubkeys in hex, or agent ids that the
-	// API knows. Decider and Expirer may be Relay.
+	// Who decides, as the signed open says it: pubkeys in hex, or agent ids that
+	// the API knows. Decider and Expirer may be Relay.
 	Arbitrator, Decider, Expirer string
 	Description                  string
 	AmountSats                   int64
@@ -28,8 +28,8 @@ type ContractOffer struct {
 	Event *nostr.Event
 }
 
-// New makes a contract. Errors are ErrInvalid, ErrNoAPI where the offer needs the
-// API, and those of Client.Publish.
+// New makes a contract. Errors are ErrInvalid, ErrNoAPI where the offer needs
+// the API, and those of Client.Publish.
 func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status, error) {
 	ctx, cancel := cs.c.operation(ctx)
 	defer cancel()

@@ -120,8 +120,8 @@ func (c *Client) headAt(ctx context.Context, t target, ev *nostr.Event) (head *n
 }
 
 // postWithBase is POST /events?base=ID. Its errors are *ConflictError,
-// *takenError, errNoDecider, a refusal, or ErrNoRelay around what kept it from an
-// answer; the event may then have been stored all the same.
+// *takenError, errNoDecider, a refusal, or ErrNoRelay around what kept it from
+// an answer; the event may then have been stored all the same.
 func (c *Client) postWithBase(ctx context.Context, t target, ev *nostr.Event, base string, reached bool) error {
 	if t.err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRelay, t.err)

@@ -13,9 +13,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestOneWriterWins: of writers with one base exactly one is told that it wrote,
-// on one relay and on three. A thousand rounds each take minutes: they are for
-// make soak (ENGRAMD_SOAK=1).
+// TestOneWriterWins: of writers with one base exactly one is told that it
+// wrote, on one relay and on three. A thousand rounds each take minutes: they
+// are for make soak (ENGRAMD_SOAK=1).
 func TestOneWriterWins(t *testing.T) {
 	rounds := 20
 	if os.Getenv("ENGRAMD_SOAK") == "1" {
@@ -100,7 +100,8 @@ func TestWhoDecides(t *testing.T) {
 		t.Errorf("with a base that only the other relay has: %v, %+v", err, status)
 	}
 
-	// A decider that is down: nothing is published, also not where it would be taken.
+	// A decider that is down: nothing is published, also not where it would be
+	// taken.
 	down := bridgetest.Down(t)
 	three, _, err := m.Get(t.Context(), "mem/a")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // entry says.
 var ErrNotDisclosed = errors.New("that does not prove what the entry says")
 
-// Disclosure is one sealed entry as a party opens it to somebody else: its signed
-// event with the message keys of its payload, which open no other entry.
+// Disclosure is one sealed entry as a party opens it to somebody else: its
+// signed event with the message keys of its payload, which open no other entry.
 type Disclosure struct {
 	Event *nostr.Event  // verified
 	Keys  disclose.Keys // of its content
@@ -38,9 +38,9 @@ func (d Disclosure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"event": raw(d.Event), "keys": d.Keys.Hex()})
 }
 
-// ReadDisclosure reads what MarshalJSON made, and checks all of it: the signature
-// of the event, that it is a sealed entry, and that the keys open its content. The
-// error is ErrNotDisclosed, and says what is wrong.
+// ReadDisclosure reads what MarshalJSON made, and checks all of it: the
+// signature of the event, that it is a sealed entry, and that the keys open its
+// content. The error is ErrNotDisclosed, and says what is wrong.
 func ReadDisclosure(data []byte) (Disclosure, error) {
 	var said disclosed
 	if experimental.Unmarshal(data, &said, experimental.RejectUnknownMembers(true)) != nil {

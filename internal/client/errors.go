@@ -26,7 +26,8 @@ var (
 	// ErrNoRelay means that no relay answered, or that there is none to ask.
 	ErrNoRelay = errors.New("no relay answered")
 	// ErrAuth means that a relay refused us: it wants an AUTH that it does not
-	// accept, or this key may not do this (auth-required:, restricted: and blocked:).
+	// accept, or this key may not do this (auth-required:, restricted: and
+	// blocked:).
 	ErrAuth = errors.New("refused by the relay for this key")
 	// ErrRefused means that a relay refused a request or an event for another
 	// reason than who we are.
@@ -56,9 +57,9 @@ var (
 	ErrReadOnly = errors.New("only the agent can write its memory")
 	// ErrNoHistory means that a relay has no GET /history.
 	ErrNoHistory = errors.New("the relay keeps no history that it shows")
-	// ErrHistoryUnasked is ErrNoHistory of a relay that only the agent's list names:
-	// it may keep one, and is not asked, because it would learn which address is
-	// looked for, and by whom.
+	// ErrHistoryUnasked is ErrNoHistory of a relay that only the agent's list
+	// names: it may keep one, and is not asked, because it would learn which
+	// address is looked for, and by whom.
 	ErrHistoryUnasked error = unaskedError{}
 	// ErrWhen means that a text names neither a time nor an id.
 	ErrWhen = errors.New("neither a time nor an event id")

@@ -19,9 +19,9 @@ import (
 // truncatedHeader says, as a header or a trailer, that a cap cut an answer.
 const truncatedHeader = "Engramd-Truncated"
 
-// AskHistory is Ask for superseded versions (GET /history), for a filter of one kind,
-// one author and at most one d. A relay without /history has ErrNoHistory as its
-// error, which makes the answers neither partial nor failed.
+// AskHistory is Ask for superseded versions (GET /history), for a filter of one
+// kind, one author and at most one d. A relay without /history has ErrNoHistory
+// as its error, which makes the answers neither partial nor failed.
 func (c *Client) AskHistory(ctx context.Context, filter nostr.Filter) (Answers, error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
@@ -103,14 +103,16 @@ func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 	return nil
 }
 
-// byArrival reports whether versions come in the order of arrival, the last first: those of an address of contract memory. Then
-// the next page begins behind the last of this one.
+// byArrival reports whether versions come in the order of arrival, the last
+// first: those of an address of contract memory. Then the next page begins
+// behind the last of this one.
 func byArrival(f nostr.Filter) bool {
 	return (f.Kinds[0] == kindContractEntry || f.Kinds[0] == kindContractState) && len(f.Tags["d"]) > 0
 }
 
 // get sends a signed GET. An answer other than 200 with JSON is an error:
-// ErrNoHistory if the relay has no such endpoint, a *RefusalError if it refuses.
+// ErrNoHistory if the relay has no such endpoint, a *RefusalError if it
+// refuses.
 func (c *Client) get(ctx context.Context, t target, path string, query url.Values) (*http.Response, error) {
 	if t.err != nil {
 		return nil, t.err

@@ -113,7 +113,8 @@ func TestHostileRelaysSpoilNothing(t *testing.T) {
 			t.Parallel()
 			hostile := start(t)
 			scaled(t, func(timeout func(*Options)) error {
-				// A good relay for each try: what an earlier one sent late must not reach this one.
+				// A good relay for each try: what an earlier one sent late must not
+				// reach this one.
 				relays := []string{hostile, bridgetest.Start(t).URL}
 				truth := mustSet(t, agentOf(t, "agent", "owner", relays[1:], nil), "mem/a", "the truth")
 				return besideHostile(t, agentOf(t, "agent", "owner", relays, timeout), truth, timeout)

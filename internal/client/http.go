@@ -22,7 +22,8 @@ import (
 
 const (
 	jsonType = "application/json"
-	// maxForeign is how much is read of an answer that does not say that it is JSON.
+	// maxForeign is how much is read of an answer that does not say that it is
+	// JSON.
 	maxForeign = 64 << 10
 )
 

@@ -10,11 +10,11 @@ import (
 )
 
 // A relay that hangs must not hold up what the others have answered. Where an
-// answer may be partial, a relay is waited for only for a while after the last of
-// the others: it is given up with errHurried, and the answer is marked. Where
-// nothing was found, the question is asked again with all the time there is,
-// because "absent" needs every relay. A relay that was given up is waited for
-// less long at the next questions, until it answers one.
+// answer may be partial, a relay is waited for only for a while after the last
+// of the others: it is given up with errHurried, and the answer is marked.
+// Where nothing was found, the question is asked again with all the time there
+// is, because "absent" needs every relay. A relay that was given up is waited
+// for less long at the next questions, until it answers one.
 
 const (
 	// mostGrace is how long a relay is waited for, at least where there is time,
@@ -93,7 +93,8 @@ func (r *race) finish(t target, err error) {
 	if !r.answered {
 		return
 	}
-	// Who has much to send takes long: the others' time is a measure of it.
+	// A relay that has much to send takes long, and the others' time is a measure
+	// of that.
 	took := time.Since(r.start)
 	for _, w := range r.waiting {
 		if w.timer != nil {

@@ -15,8 +15,8 @@ import (
 // long is a time limit that no test waits for.
 func long(o *Options) { o.Timeout = 5 * time.Minute }
 
-// TestOneThatHangsIsNotWaitedFor: what others have answered comes at once, marked,
-// and a second question waits less.
+// TestOneThatHangsIsNotWaitedFor: what others have answered comes at once,
+// marked, and a second question waits less.
 func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	now := time.Now().Unix()
 	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{
@@ -41,8 +41,8 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAbsentIsWaitedFor: nothing is said to be absent, or partial, before a slow relay
-// had all the time, its list of relays included.
+// TestAbsentIsWaitedFor: nothing is said to be absent, or partial, before a
+// slow relay had all the time, its list of relays included.
 func TestAbsentIsWaitedFor(t *testing.T) {
 	now := time.Now().Unix()
 	listed := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/far", "away", now-5)}})
@@ -73,8 +73,8 @@ func TestPatient(t *testing.T) {
 	}
 }
 
-// TestOneQuestionIsAskedOnce: neither the list of relays nor what a relay shows to a
-// proved key alone is asked for twice.
+// TestOneQuestionIsAskedOnce: neither the list of relays nor what a relay shows
+// to a proved key alone is asked for twice.
 func TestOneQuestionIsAskedOnce(t *testing.T) {
 	relay := gated(t)
 	var sent transcript
@@ -91,8 +91,8 @@ func TestOneQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestOneRelayIsNamedOnce: an error has a line for each relay, also if it failed at
-// several questions.
+// TestOneRelayIsNamedOnce: an error has a line for each relay, also if it
+// failed at several questions.
 func TestOneRelayIsNamedOnce(t *testing.T) {
 	one := RelayStatus{URL: "ws://one", Err: errors.New("down")}
 	err := failures(ErrPartial, []RelayStatus{one, {URL: "ws://two"}, one, {URL: "ws://one", Err: fmt.Errorf("%w: down", errUnsure)}})

@@ -36,8 +36,9 @@ func NewIdentity(secretHex string) (Identity, error) {
 	return Identity{pubkey: pubkey, reveal: func() string { return secretHex }}, nil
 }
 
-// Signing makes an identity that signs by a function of its holder, which sets pubkey, id and signature. It answers AUTH
-// and signs what it publishes; to encrypt, or for Using, there is no secret key.
+// Signing makes an identity that signs by a function of its holder, which sets
+// pubkey, id and signature. It answers AUTH and signs what it publishes; to
+// encrypt, or for Using, there is no secret key.
 func Signing(pubkey string, sign func(ev *nostr.Event) error) Identity {
 	return Identity{pubkey: pubkey, sign: sign}
 }

@@ -14,8 +14,9 @@ import (
 // as little as possible: kinds and authors, which are no secret, but neither
 // owner nor address, and no AUTH unless they demand it.
 
-// askListed is askRelay for such a relay. What fits the filter is sorted out
-// here. It gets a few seconds: a public relay must not hold up every command.
+// askListed is askRelay for such a relay. The answers are matched against the
+// filter here. It gets a few seconds: a public relay must not hold up every
+// command.
 func (c *Client) askListed(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
 	ctx, cancel := context.WithTimeout(ctx, listedPatience)
 	defer cancel()

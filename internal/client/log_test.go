@@ -268,8 +268,8 @@ func TestParseWhen(t *testing.T) {
 	}
 }
 
-// TestLogWithoutHTTP: a relay that has a websocket only shows what is current, and
-// the answer says that it is not all.
+// TestLogWithoutHTTP: a relay that has a websocket only shows what is current,
+// and the answer says that it is not all.
 func TestLogWithoutHTTP(t *testing.T) {
 	hangUp := func(w http.ResponseWriter, _ *http.Request) {
 		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {

@@ -15,13 +15,14 @@ const managementType = "application/nostr+json+rpc"
 // ErrNoManagement means that a relay does not answer calls of NIP-86.
 var ErrNoManagement = errors.New("the relay has no management API (NIP-86)")
 
-// Manage makes one call of the management API (NIP-86) of the client's relay, of
-// which it must have exactly one: what is done to one is not done to another. It
-// is signed, its parameters with it (NIP-98), and returns the JSON of the result.
+// Manage makes one call of the management API (NIP-86) of the client's relay,
+// of which it must have exactly one: what is done to one is not done to
+// another. It is signed, its parameters with it (NIP-98), and returns the JSON
+// of the result.
 //
-// A refusal is an *APIError: ErrInvalid, ErrAuth when the key does not manage the
-// relay or may not have this changed, else ErrRefused. ErrNoManagement is for a
-// relay without the API.
+// A refusal is an *APIError: ErrInvalid, ErrAuth when the key does not manage
+// the relay or may not have this changed, else ErrRefused. ErrNoManagement is
+// for a relay without the API.
 func (c *Client) Manage(ctx context.Context, method string, params ...any) (result json.RawMessage, err error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
@@ -46,7 +47,8 @@ func (c *Client) Manage(ctx context.Context, method string, params ...any) (resu
 	return result, nil
 }
 
-// managed reads {"result": …} or {"error": "…"}, by whatever Content-Type it comes.
+// managed reads {"result": …} or {"error": "…"}, by whatever Content-Type it
+// comes.
 func managed(answer httpAnswer) (json.RawMessage, error) {
 	none := fmt.Errorf("%w (HTTP status %d)", ErrNoManagement, answer.status)
 	var body struct {

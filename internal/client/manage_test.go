@@ -124,8 +124,8 @@ func TestManageAnswers(t *testing.T) {
 	}
 }
 
-// TestClaimKeyBelievesNothing: a key that is not the agent's is not taken, and a
-// token goes to one relay, over a line that others do not read.
+// TestClaimKeyBelievesNothing: a key that is not the agent's is not taken, and
+// a token goes to one relay, over a line that others do not read.
 func TestClaimKeyBelievesNothing(t *testing.T) {
 	agent, other := testkeys.New("agent"), testkeys.New("other")
 	nsec := nsecFor(t, agent.Secret)

@@ -15,9 +15,9 @@ import (
 // says so.
 //
 // The errors are, in this order of precedence: ErrNoRelay, no relay answered
-// (and ErrAuth if all refused us); ErrUnreadable, there is something and nothing
-// of it can be read; ErrPartial, nothing was found or a tombstone, and some
-// relay failed; ErrTombstone, with the tombstone as Entry; ErrNotFound.
+// (and ErrAuth if all refused us); ErrUnreadable, there is something and
+// nothing of it can be read; ErrPartial, nothing was found or a tombstone, and
+// some relay failed; ErrTombstone, with the tombstone as Entry; ErrNotFound.
 func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
@@ -173,8 +173,8 @@ func (m *Memory) judged(l nipae.Listing, relays []RelayStatus) (nipae.Listing, S
 }
 
 // Graph returns how the records refer to each other and which of them core
-// leads to (NIP-AE, "References and reachability"). Errors are as of ListAll. In
-// a partial one, orphans may be none, and what dangles may exist.
+// leads to (NIP-AE, "References and reachability"). Errors are as of ListAll.
+// In a partial one, orphans may be none, and what dangles may exist.
 func (m *Memory) Graph(ctx context.Context) (nipae.Graph, Status, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()

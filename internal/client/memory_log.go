@@ -56,8 +56,8 @@ type kept struct {
 	past  relayAnswer
 }
 
-// versions is Log within an operation; soon: without waiting for relays that the
-// others wait for.
+// versions is Log within an operation; soon: without waiting for relays that
+// the others wait for.
 func (m *Memory) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Version, Status, error) {
 	filter := m.at(slug)
 	col := newCollector()

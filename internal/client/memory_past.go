@@ -10,11 +10,12 @@ import (
 	"engramd/nips/nipae"
 )
 
-// ListAllAt is ListAll of an instant in the past, in Unix seconds, by the times that
-// versions bear (created_at): of each address that has a head now the newest version of
-// then that the relays keep. unknown counts addresses of which none is kept: they were not
-// there yet, or the versions of then were dropped. The Status is partial also if some are
-// unknown and no relay shows superseded versions. Errors are as of ListAll.
+// ListAllAt is ListAll of an instant in the past, in Unix seconds, by the times
+// that versions bear (created_at): of each address that has a head now the
+// newest version of then that the relays keep. unknown counts addresses of
+// which none is kept: they were not there yet, or the versions of then were
+// dropped. The Status is partial also if some are unknown and no relay shows
+// superseded versions. Errors are as of ListAll.
 func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown int, status Status, err error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 )
 
 // Remove writes a tombstone, which is the Entry. The errors are those of Set,
-// ErrCore, and ErrNotFound or ErrTombstone, with the one that is there, if there is
-// nothing to remove and every relay says so (ErrPartial if some failed). With
-// overUnreadable it removes also what cannot be read.
+// ErrCore, and ErrNotFound or ErrTombstone, with the one that is there, if
+// there is nothing to remove and every relay says so (ErrPartial if some
+// failed). With overUnreadable it removes also what cannot be read.
 func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (Entry, Status, error) {
 	if err := m.writable(); err != nil {
 		return Entry{}, Status{}, err

@@ -22,9 +22,10 @@ type When struct {
 // minPrefix is the length of the shortest part of an id that names a version.
 const minPrefix = 8
 
-// ParseWhen reads a When as people write it: an id or 8 or more of its first hex
-// digits; Unix seconds, at most 12 digits (which may be the beginning of an id as
-// well: then it is both); or a time as package when reads it. The error is ErrWhen.
+// ParseWhen reads a When as people write it: an id or 8 or more of its first
+// hex digits; Unix seconds, at most 12 digits (which may be the beginning of an
+// id as well: then it is both); or a time as package when reads it. The error
+// is ErrWhen.
 func ParseWhen(s string, now time.Time) (When, error) {
 	digits := len(s) >= minPrefix && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 	at, err := when.Parse(s, when.At, now)
@@ -42,8 +43,8 @@ func ParseWhen(s string, now time.Time) (When, error) {
 // At returns the version of a record that a When names, out of those that Log
 // would show. The errors are those of Log; ErrNotFound if every relay answered
 // and shows no such version, ErrPartial if some failed; ErrTombstone, with the
-// Entry, for a tombstone; ErrUnreadable for one that cannot be read; ErrWhen for
-// part of an id that names several.
+// Entry, for a tombstone; ErrUnreadable for one that cannot be read; ErrWhen
+// for part of an id that names several.
 //
 // A version from a time that the relays have dropped cannot be told from one
 // that never was: the one found is the newest of those kept that are not newer
@@ -82,11 +83,11 @@ func chosen(versions []Version, when When, status Status) (Version, error) {
 	return *found, nil
 }
 
-// Between returns two versions of a record out of those that Log would show: the one
-// that the first When names and the one that the second names, else the current one;
-// without any, the current one and the one before. A removal has an empty text, and
-// so has what there was before the first version (an empty Entry). The errors are
-// those of At, but not ErrTombstone.
+// Between returns two versions of a record out of those that Log would show:
+// the one that the first When names and the one that the second names, else the
+// current one; without any, the current one and the one before. A removal has
+// an empty text, and so has what there was before the first version (an empty
+// Entry). The errors are those of At, but not ErrTombstone.
 func (m *Memory) Between(ctx context.Context, slug nipae.Slug, whens ...When) (from, to Entry, status Status, err error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
@@ -141,8 +142,8 @@ func pick(versions []Version, when When) (*Version, error) {
 }
 
 // Restore writes what an old version said, with all members of its body, as a
-// new version. check is that of SetOptions. The errors are those of At and of Set;
-// a tombstone is not restored, Remove writes one.
+// new version. check is that of SetOptions. The errors are those of At and of
+// Set; a tombstone is not restored, Remove writes one.
 func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When, check func(old, text string) error) (Entry, Status, error) {
 	if err := m.writable(); err != nil {
 		return Entry{}, Status{}, err

@@ -14,9 +14,9 @@ import (
 
 // SetOptions say what a write may do.
 type SetOptions struct {
-	// Base is the Hash of the text that the new one was made from, or BaseNone. If
-	// the head has another text, or none, the write is a conflict. "" is any. With a
-	// base one relay decides between writers (Status.Decider).
+	// Base is the Hash of the text that the new one was made from, or BaseNone.
+	// If the head has another text, or none, the write is a conflict. "" is any.
+	// With a base one relay decides between writers (Status.Decider).
 	Base string
 	// AllowEmpty lets the text be empty.
 	AllowEmpty bool
@@ -31,7 +31,8 @@ type SetOptions struct {
 	Check func(old, text string) error
 }
 
-// BaseNone is the Base of a text that is to be written only where there is none.
+// BaseNone is the Base of a text that is to be written only where there is
+// none.
 const BaseNone = "none"
 
 // Set writes a text (NIP-AE, "Writing"): it reads the head, seals a version
@@ -39,11 +40,11 @@ const BaseNone = "none"
 // not define, sends it once to every relay, and reads the head again.
 //
 // The Entry is what was written. Errors: ErrReadOnly, ErrEmpty, ErrTooLarge,
-// ErrUnreadable and those of Check and of Client.Publish write nothing, and so does ErrNoRelay if
-// no relay answers the first reading. A *ConflictError says that the head is not
-// Base's, or that another version won; a *PoisonedError that the head is dated
-// too far ahead. ErrUnverified: some relay accepted it, but it was not there when
-// read again. Nothing is ever sent again.
+// ErrUnreadable and those of Check and of Client.Publish write nothing, and so
+// does ErrNoRelay if no relay answers the first reading. A *ConflictError says
+// that the head is not Base's, or that another version won; a *PoisonedError
+// that the head is dated too far ahead. ErrUnverified: some relay accepted it,
+// but it was not there when read again. Nothing is ever sent again.
 //
 // With a nil error at least one relay has it; Status.Published tells which.
 func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOptions) (Entry, Status, error) {
@@ -64,9 +65,9 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 	})
 }
 
-// write is one write as a whole. compose makes the new body from what is there; its
-// error ends the write. When the slug is written faster than
-// once a second, it waits for its turn (burst.go).
+// write is one write as a whole. compose makes the new body from what is there;
+// its error ends the write. When the slug is written faster than once a second,
+// it waits for its turn (burst.go).
 func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compose func(nipae.Reading) (nipae.Body, error)) (Entry, Status, error) {
 	var t turn
 	for {
@@ -86,8 +87,8 @@ func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compo
 	}
 }
 
-// writeOnce is write up to where it must wait: then it returns for how long, and
-// nothing is published.
+// writeOnce is write up to where it must wait: then it returns for how long,
+// and nothing is published.
 func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t *turn, compose func(nipae.Reading) (nipae.Body, error)) (Entry, Status, time.Duration, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
@@ -228,9 +229,9 @@ func (m *Memory) seal(body nipae.Body, reading nipae.Reading) (nipae.Engram, err
 	return nipae.Engram{Event: ev, Body: body}, err
 }
 
-// Compose makes the event of a version that is newer than one of that time (0: there
-// is none), in Unix seconds, without sending it. Errors are ErrReadOnly, ErrTooLarge
-// and *PoisonedError.
+// Compose makes the event of a version that is newer than one of that time (0:
+// there is none), in Unix seconds, without sending it. Errors are ErrReadOnly,
+// ErrTooLarge and *PoisonedError.
 func (m *Memory) Compose(body nipae.Body, last int64) (*nostr.Event, error) {
 	if err := m.writable(); err != nil {
 		return nil, err
@@ -239,8 +240,8 @@ func (m *Memory) Compose(body nipae.Body, last int64) (*nostr.Event, error) {
 	return engram.Event, err
 }
 
-// send publishes a sealed engram once, to the relays that do not have it yet, and
-// verifies the head afterwards.
+// send publishes a sealed engram once, to the relays that do not have it yet,
+// and verifies the head afterwards.
 func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d decided) (Entry, Status, error) {
 	entry := entryOf(ours)
 	publishing, cancel := part(ctx, 0.6)

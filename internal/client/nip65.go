@@ -18,8 +18,8 @@ var errUnsure = errors.New("it may know a list of the agent's relays")
 // configured relays. Relays that it names for writing (marked write, or not
 // marked; valid ws and wss URLs only) are asked from now on besides the
 // configured ones, as they are written there; 32 at most, and none that
-// Options.Ignore names. Memory is absent only if all of them say so: a list must
-// not hide what is on the relays that the user named. It is written to the
+// Options.Ignore names. Memory is absent only if all of them say so: a list
+// must not hide what is on the relays that the user named. It is written to the
 // configured ones alone, unless Options.WriteListed says otherwise.
 //
 // agent is a public key in hex. Where the context has a deadline, half of the
@@ -28,8 +28,8 @@ var errUnsure = errors.New("it may know a list of the agent's relays")
 // The error is ErrNoRelay when no relay answered. If others failed, that is no
 // error here, whether or not a list was found; but from then on every Status is
 // partial, and nothing is said to be absent: there may be a newer list, and the
-// memory may lie on relays that are not known. A relay that lets the others wait
-// has failed, unless Options.Patient; what then finds nothing looks again.
+// memory may lie on relays that are not known. A relay that lets the others
+// wait has failed, unless Options.Patient; what then finds nothing looks again.
 func (c *Client) Discover(ctx context.Context, agent string) error {
 	return c.discover(ctx, agent, c.askSoon)
 }
@@ -88,8 +88,8 @@ func relayLists(ctx context.Context, targets []target, agent string, ask asking)
 	return a, unsure, err
 }
 
-// patiently does again, waiting for all relays, what found nothing while some was
-// not waited for: the question for the agent's list too, if it was that.
+// patiently does again, waiting for all relays, what found nothing while some
+// was not waited for: the question for the agent's list too, if it was that.
 func (c *Client) patiently(ctx context.Context, agent string, again func() error) error {
 	if hurried(c.Doubts()) {
 		if err := c.discover(ctx, agent, c.askThose); err != nil {
@@ -112,8 +112,8 @@ func (c *Client) use(targets []target, leftOut []string, unsure []RelayStatus) {
 }
 
 // LeftOut are configured relays that the agent's list does not name: other
-// clients, which go by the list alone, do not look there. It is empty if there is
-// no list.
+// clients, which go by the list alone, do not look there. It is empty if there
+// is no list.
 func (c *Client) LeftOut() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

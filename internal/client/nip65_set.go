@@ -18,14 +18,14 @@ type ListedRelay struct {
 }
 
 // SetRelayList writes the identity's list of relays (NIP-65, kind 10002) anew,
-// with these entries and no others, newer than the one that is found. It is sent
-// to the relays that are asked now, to those that the old list names, and to
-// those of the new one: whoever looks for it finds the same. before is the old
-// list, nil if none was found.
+// with these entries and no others, newer than the one that is found. It is
+// sent to the relays that are asked now, to those that the old list names, and
+// to those of the new one: whoever looks for it finds the same. before is the
+// old list, nil if none was found.
 //
-// The errors are those of Publish; nipae.ErrRelayURL for an entry that is no relay
-// URL, with nothing sent; ErrNoRelay, with nothing sent, if no configured relay
-// said which list there is; and *PoisonedError.
+// The errors are those of Publish; nipae.ErrRelayURL for an entry that is no
+// relay URL, with nothing sent; ErrNoRelay, with nothing sent, if no configured
+// relay said which list there is; and *PoisonedError.
 func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (before []ListedRelay, status Status, err error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()

@@ -138,8 +138,8 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	}
 }
 
-// A list that is found while some relay fails may be an old one: where it leads,
-// nothing is absent, and what is found may be old.
+// A list that is found while some relay fails may be an old one: where it
+// leads, nothing is absent, and what is found may be old.
 func TestAnOldListIsDoubted(t *testing.T) {
 	now := time.Now().Unix()
 	left, home := bridgetest.Start(t).URL, bridgetest.Start(t).URL

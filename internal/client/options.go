@@ -39,7 +39,8 @@ const (
 	maxIdleFrames = 1000
 	// maxIdle is how long an unused connection is trusted to be alive.
 	maxIdle = 30 * time.Second
-	// listedPatience is the time that a relay gets which only the agent's list names.
+	// listedPatience is the time that a relay gets which only the agent's list
+	// names.
 	listedPatience = 3 * time.Second
 	// maxRelays is how many relays of one NIP-65 list are used.
 	maxRelays = 32
@@ -59,8 +60,8 @@ type Options struct {
 	// WriteListed has the relays of the agent's list written to as well. They are
 	// its public relays, and most have no gate.
 	WriteListed bool
-	// Decider is the relay that decides compare-and-sets; "" is the first that can,
-	// in the order of canonical URLs.
+	// Decider is the relay that decides compare-and-sets; "" is the first that
+	// can, in the order of canonical URLs.
 	Decider string
 	// Patient waits for every relay as long as Timeout allows. Otherwise one that
 	// lets the others wait is given up where an answer may be partial.

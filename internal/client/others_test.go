@@ -11,7 +11,8 @@ import (
 	"engramd/internal/bridge/bridgetest"
 )
 
-// TestOthers: whose key it is decides what can be known, on a relay with a gate.
+// TestOthers: whose key it is decides what can be known, on a relay with a
+// gate.
 func TestOthers(t *testing.T) {
 	relay := gated(t)
 	now := time.Now().Unix()
@@ -43,8 +44,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestOwnersAreNotTold: relays that only the agent's list names do not learn from an
-// owner's question who he is.
+// TestOwnersAreNotTold: relays that only the agent's list names do not learn
+// from an owner's question who he is.
 func TestOwnersAreNotTold(t *testing.T) {
 	listed := &hoard{hints: true}
 	url := startHoard(t, listed)
@@ -62,7 +63,8 @@ func TestOwnersAreNotTold(t *testing.T) {
 	}
 }
 
-// TestAgents: the union over relays, approved ones first, sizes as they are read.
+// TestAgents: the union over relays, approved ones first, sizes as they are
+// read.
 func TestAgents(t *testing.T) {
 	one, two := gated(t), gated(t)
 	now := time.Now().Unix()

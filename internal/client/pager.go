@@ -11,9 +11,9 @@ import (
 
 // pager asks one relay for page after page, each up to the time of the oldest
 // event of the one before, until there is no more. A head that is replaced
-// between two of several pages is in neither: its old version is gone before its
-// page is asked for, its new one is newer than those asked for before. Therefore
-// what was written since the paging began is asked for in the end.
+// between two of several pages is in neither: its old version is gone before
+// its page is asked for, its new one is newer than those asked for before.
+// Therefore what was written since the paging began is asked for in the end.
 type pager struct {
 	col    *collector
 	filter nostr.Filter
@@ -90,7 +90,8 @@ func (p *pager) meanwhile() bool {
 	return true
 }
 
-// replaceable reports whether an event of a kind takes the place of another (NIP-01).
+// replaceable reports whether an event of a kind takes the place of another
+// (NIP-01).
 func replaceable(kind int) bool {
 	return nostr.IsReplaceableKind(kind) || nostr.IsAddressableKind(kind)
 }

@@ -13,10 +13,10 @@ import (
 	"engramd/internal/wire"
 )
 
-// Publish sends a signed event to every relay that is written to (Writers) in parallel and waits for their
-// OKs. It is sent once to each: a refusal is final, except one that asks for
-// AUTH, and one for being too many in a time (rate-limited:), after which it is
-// sent again while there is time.
+// Publish sends a signed event to every relay that is written to (Writers) in
+// parallel and waits for their OKs. It is sent once to each: a refusal is
+// final, except one that asks for AUTH, and one for being too many in a time
+// (rate-limited:), after which it is sent again while there is time.
 //
 // The error is nil if at least one relay accepted it. Otherwise it is
 // ErrConflict if some relay has a newer version and refused it for that; else
@@ -29,8 +29,8 @@ func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus,
 }
 
 // publishToOthers is publish to the relays that no decision was asked of, with
-// what those said that were. Once a relay has decided, or taken it, the event is
-// published, whatever the others say.
+// what those said that were. Once a relay has decided, or taken it, the event
+// is published, whatever the others say.
 func (c *Client) publishToOthers(ctx context.Context, to []target, ev *nostr.Event, slow map[string]bool, d decided) ([]PublishStatus, error) {
 	others := slices.DeleteFunc(slices.Clone(to), func(t target) bool {
 		return slices.ContainsFunc(d.published, func(s PublishStatus) bool { return s.URL == t.url })
@@ -142,8 +142,8 @@ func timedOut(relays []RelayStatus) map[string]bool {
 	return slow
 }
 
-// withoutSilent are targets of which those that let an event time out are not to
-// be asked any more.
+// withoutSilent are targets of which those that let an event time out are not
+// to be asked any more.
 func withoutSilent(targets []target, published []PublishStatus) []target {
 	out := slices.Clone(targets)
 	for _, s := range published {

@@ -16,17 +16,17 @@ import (
 const maxAttempts = 3
 
 // request sends a REQ and calls take with each event that answers it, up to
-// EOSE, which it returns. It answers AUTH on demand: a refusal that asks for it,
-// and an answer given before our AUTH was judged, count for nothing, and the
-// REQ is sent again. So take may be given the same events again.
+// EOSE, which it returns. It answers AUTH on demand: a refusal that asks for
+// it, and an answer given before our AUTH was judged, count for nothing, and
+// the REQ is sent again. So take may be given the same events again.
 //
 // An error of take ends the request and is returned. A CLOSED is a
 // *RefusalError. An AUTH that is refused by a relay that answers all the same
 // is an ErrAuth: what it left out because of that is not known.
 func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
 	if !isPublic(f) && c.authPending() {
-		// What it answers before it has judged us would have to be asked again.
-		// Whether it accepts us is looked at below.
+		// An answer from before it has judged us would have to be asked for again.
+		// The code below looks whether it accepts us.
 		_, _ = c.authSettled(ctx)
 	}
 	for attempt := 1; ; attempt++ {

@@ -202,7 +202,8 @@ func (tr *transcript) into(o *Options) {
 	o.Log = slog.New(slog.NewTextHandler(tr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// mustHideSecrets fails if a text holds a secret key in a form that can be used.
+// mustHideSecrets fails if a text holds a secret key in a form that can be
+// used.
 func mustHideSecrets(t testing.TB, text string, names ...string) {
 	t.Helper()
 	for _, name := range names {

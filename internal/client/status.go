@@ -80,8 +80,8 @@ func partial(relays []RelayStatus) bool {
 	return false
 }
 
-// failed reports whether the relay did not answer. That it has no history to
-// show is an answer.
+// failed reports whether the relay did not answer. A relay without history to
+// show has answered.
 func (r RelayStatus) failed() bool { return r.Err != nil && !errors.Is(r.Err, ErrNoHistory) }
 
 // answered counts the relays that answered.

@@ -59,7 +59,7 @@ func (m *Memory) Sync(ctx context.Context) (SyncReport, error) {
 		return expires && at <= m.c.now()
 	})
 	report.Expired = report.Heads - len(heads)
-	// What refers to others comes after them only by chance; what is old comes
+	// Records that refer to others come after them only by chance. Old ones come
 	// first, so that a sync that is cut off leaves no gap in time.
 	newestFirst(heads)
 	slices.Reverse(heads)

@@ -31,8 +31,8 @@ func (c *Config) check() []error {
 	return errs
 }
 
-// checkPorts finds what keeps the relay from being reached. Who only reads the database, or asks the relay that runs, needs
-// nothing of it.
+// checkPorts finds what keeps the relay from being reached. Who only reads the
+// database, or asks the relay that runs, needs nothing of it.
 func (c *Config) checkPorts() []error {
 	var errs []error
 	if !c.LoopbackOnly() && len(c.PublicURL) == 0 {
@@ -44,7 +44,8 @@ func (c *Config) checkPorts() []error {
 	return errs
 }
 
-// samePort reports whether two listeners would want one port: of the same address, or one of them of all.
+// samePort reports whether two listeners would want one port: of the same
+// address, or one of them of all.
 func samePort(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)

@@ -196,7 +196,8 @@ func duration(low, high time.Duration) elem[time.Duration] {
 		toml: wantString(`a duration such as "10s"`)}
 }
 
-// shortDuration drops the zero parts that Duration.String keeps: 15m, not 15m0s.
+// shortDuration drops the zero parts that Duration.String keeps: 15m, not
+// 15m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

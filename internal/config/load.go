@@ -22,7 +22,7 @@ type Sources struct {
 	Serve bool     // the relay itself is to run with it: check what its ports and names need, too
 }
 
-// Path returns the file that Load reads: "" is none.
+// Path returns the file that Load reads, "" for none.
 func (s Sources) Path() string {
 	if s.File != "" {
 		return s.File

@@ -12,8 +12,8 @@ type section struct{ name, help string }
 func sections() []section {
 	return []section{
 		{"", "Where the relay listens and what it is called."},
-		{"log", "Logging (docs/operating.md). No line names a key, an id or content of a client; at level debug clients have short tags that are other ones after each start."},
-		{"info", "What the relay says of itself (NIP-11 document and landing page)."},
+		{"log", "Logging (docs/operating.md). No line names a key, an id or content of a client; at level debug clients have short tags, which change at each start."},
+		{"info", "How the relay describes itself (NIP-11 document and landing page)."},
 		{"gate", "Who may read what."},
 		{"write", "Who may write what. Pubkeys are 64 hex digits or npub."},
 		{"read", "Who may read at all."},
@@ -25,10 +25,10 @@ func sections() []section {
 		{"retention", "How long events are kept (docs/operating.md)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
 		{"store", "The database."},
-		{"events", "Telling a NATS broker of snapshots and writes (docs/events.md). Subjects name agents: it is for the operator alone."},
+		{"events", "Messages about snapshots and writes for a NATS broker (docs/events.md). Subjects name agents, so they are for the operator alone."},
 		{"snapshot", "Snapshots of agents' memory (docs/snapshots.md)."},
 		{"contracts", "The contract memory API (docs/contracts.md)."},
-		{"admin", "Managing the relay over the network (NIP-86); docs/management.md. What it changes is kept in the database and united with this configuration."},
+		{"admin", "Managing the relay over the network (NIP-86; docs/management.md). The database keeps its changes, and the relay unites them with this configuration."},
 	}
 }
 
@@ -65,9 +65,9 @@ func (c *Config) generalOptions() []*Option {
 			}))},
 		{"public_url", "The relay's own names, as clients reach it. AUTH, requests to vanish and signed HTTP requests must name one of them. A loopback listener also answers to its address.", false,
 			many(&c.PublicURL, relayURL())},
-		{"metrics_listen", "HOST:PORT of /metrics, apart from the public port. Empty turns it off. Keep it where only the scraper gets.", false,
+		{"metrics_listen", "HOST:PORT of /metrics, apart from the public port. Empty turns it off. Let only the scraper reach it.", false,
 			one(&c.MetricsListen, "127.0.0.1:9447", listenAddr(true))},
-		{"metrics_pprof", "Serve Go's profiles under /debug/pprof/ on the metrics listener. They show what the process has in memory.", false,
+		{"metrics_pprof", "Serve Go's profiles under /debug/pprof/ on the metrics listener. They show the memory of the process.", false,
 			onOff(&c.MetricsPprof, false)},
 		{"compression", "Offer permessage-deflate to clients, without context takeover.", false,
 			onOff(&c.Compression, true)},
@@ -76,9 +76,9 @@ func (c *Config) generalOptions() []*Option {
 		{"relay_key", `Where the relay's identity key is: "auto" is the file relay.key in the data folder, made at the first start; a path names such a file; "env:NAME" names an environment variable that holds what such a file would. Keep a copy with the backups: without it the relay does not start.`, false,
 			one(&c.RelayKey, "auto", keyPlace("auto, path or env:NAME"))},
 
-		{"log.level", "Least level that is logged.", true, one(&c.Log.Level, "info", choice("debug", "info", "warn", "error"))},
+		{"log.level", "Lowest level that is logged.", true, one(&c.Log.Level, "info", choice("debug", "info", "warn", "error"))},
 		{"log.format", "Form of the log on standard error.", false, one(&c.Log.Format, "text", choice("text", "json"))},
-		{"log.access", "Log one line for each HTTP request, and for each websocket connection when it ends: who, what and how long, and nothing of what was asked or said.", true, onOff(&c.Log.Access, false)},
+		{"log.access", "Log one line for each HTTP request, and for each websocket connection when it ends. It says who called, what and for how long, but nothing of the question or answer.", true, onOff(&c.Log.Access, false)},
 
 		{"info.name", "Name of the relay.", true, str(&c.Info.Name, "engramd")},
 		{"info.description", "What the relay is for, in a sentence or two.", true,
@@ -87,11 +87,11 @@ func (c *Config) generalOptions() []*Option {
 		{"info.pubkey", "Pubkey of the operator, hex or npub.", true, one(&c.Info.Pubkey, "", pubkey(true))},
 		{"info.contact", "How to reach the operator: a mailto: or https: URL.", true, str(&c.Info.Contact, "")},
 
-		{"gate.wildcard", "A filter that names neither kinds nor something of one's own is refused (reject), or served without what the reader is no party to (exclude: for relays that carry general traffic too).", true,
+		{"gate.wildcard", "A filter that names neither kinds nor the reader's own keys or ids is refused (reject), or served without events to which the reader is not a party (exclude: for relays that carry general traffic too).", true,
 			one(&c.Gate.Wildcard, "reject", choice("reject", "exclude"))},
-		{"gate.ids", "Whether who names the full id of an engram or sealed contract entry may read it (exempt), or only its parties (party).", true,
+		{"gate.ids", "Who may read an engram or sealed contract entry by its full id: whoever names it (exempt), or only its parties (party).", true,
 			one(&c.Gate.IDs, "exempt", choice("exempt", "party"))},
-		{"gate.contracts", "Plain contract memory is read by who names the contract (contract), by its parties only (parties), or by everybody (public).", true,
+		{"gate.contracts", "Who may read plain contract memory: whoever names the contract (contract), only its parties (parties), or everybody (public).", true,
 			one(&c.Gate.Contracts, "contract", choice("contract", "parties", "public"))},
 		{"gate.rules", `Further gated kinds, one text each: KIND READERS [GRANTS], readers author, p or author,p; grants ids, d or ids,d. Built-in kinds cannot be weakened. In the environment and in a flag, rules are separated by semicolons.`, false,
 			lines(&c.Gate.Rules, text(nil))},
@@ -102,23 +102,23 @@ func (c *Config) generalOptions() []*Option {
 		{"write.kinds", "If not empty, only these kinds may be written.", true, many(&c.Write.Kinds, whole(0, 65535))},
 		{"write.ban_authors", "Pubkeys that may not write.", true, many(&c.Write.BanAuthors, pubkey(false))},
 		{"write.ban_kinds", "Kinds that may not be written.", true, many(&c.Write.BanKinds, whole(0, 65535))},
-		{"write.program", "A program, and its arguments, that is asked about every event which the lists and rates let pass: a write policy plugin of strfry's (docs/write-policy.md). Without its answer events are refused with error:. Imports and restores are not asked about.", true,
+		{"write.program", "A program, and its arguments, that is asked about every event which the lists and rates let pass: a write policy plugin of strfry's (docs/write-policy.md). Without its answer, events are refused with error:. Imports and restores do not ask it.", true,
 			many(&c.Write.Program, text(nil))},
-		{"write.program_timeout", "For one answer of write.program; then its writers have error: and it is started anew.", true,
+		{"write.program_timeout", "Time for one answer of write.program. Then its writers get error: and it is started anew.", true,
 			dur(&c.Write.ProgramTimeout, time.Second, 10*time.Millisecond, time.Minute)},
 
-		{"read.auth_required", "Nobody reads anything without having proved a key, by AUTH or a signed request. The relay's page, its NIP-11 document, health and the description of its API stay open. Who may write is another question (write).", true,
+		{"read.auth_required", "Readers must prove a key, by AUTH or a signed request, to read anything. The relay's page, its NIP-11 document, health and the description of its API stay open. This does not decide who may write (write).", true,
 			onOff(&c.Read.AuthRequired, false)},
 	}
 }
 
 func (c *Config) storeOptions() []*Option {
 	return []*Option{
-		{"timeouts.handshake", "For the headers of a request and the websocket handshake.", false, dur(&c.Timeouts.Handshake, 10*time.Second, time.Second, time.Minute)},
-		{"timeouts.write_stall", "A client is cut off when a write to it makes no progress for so long.", true, dur(&c.Timeouts.WriteStall, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
-		{"timeouts.ping", "Idle connections are pinged so often.", true, dur(&c.Timeouts.Ping, 30*time.Second, time.Second, time.Hour)},
-		{"timeouts.silence", "A client that sends nothing for so long, not even a pong, is gone.", true, dur(&c.Timeouts.Silence, 75*time.Second, time.Second, 2*time.Hour)},
-		{"timeouts.shutdown", "For finishing after SIGTERM; then what is left is cut off.", true, dur(&c.Timeouts.Shutdown, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
+		{"timeouts.handshake", "Time for the headers of a request and for the websocket handshake.", false, dur(&c.Timeouts.Handshake, 10*time.Second, time.Second, time.Minute)},
+		{"timeouts.write_stall", "Time without progress of a write after which its client is cut off.", true, dur(&c.Timeouts.WriteStall, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
+		{"timeouts.ping", "How often idle connections are pinged.", true, dur(&c.Timeouts.Ping, 30*time.Second, time.Second, time.Hour)},
+		{"timeouts.silence", "Time without a byte from a client, not even a pong, after which it counts as gone.", true, dur(&c.Timeouts.Silence, 75*time.Second, time.Second, 2*time.Hour)},
+		{"timeouts.shutdown", "Time for finishing after SIGTERM. Then the connections that are left are cut off.", true, dur(&c.Timeouts.Shutdown, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
 
 		{"auth.window", "How far created_at of an AUTH event may be from the relay's clock.", false, dur(&c.Auth.Window, 10*time.Minute, time.Second, 24*time.Hour)},
 		{"auth.http_window", "How far created_at of the event in the Authorization header of an HTTP request may be from the relay's clock.", false, dur(&c.Auth.HTTPWindow, time.Minute, time.Second, time.Hour)},
@@ -132,19 +132,19 @@ func (c *Config) storeOptions() []*Option {
 		{"retention.rules", `Events to remove by kind and age, one text each: KINDS AGE, KINDS max NUMBER, or both, such as "1,7 90d", "1000-9999 1y max 10000". KINDS are numbers and ranges by commas, or * for all; AGE, by created_at, is in h, d, w or y; max keeps the newest of all these kinds together. Kinds 5, 62, 30090, 30091 and 30174 are touched only where their number stands alone. In the environment and in a flag, rules are separated by semicolons.`, true,
 			lines(&c.Retention.Rules, text(nil))},
 
-		{"proxy.trusted", "Addresses or ranges of reverse proxies whose word on the client's address is taken. From anybody else the header is ignored.", true,
+		{"proxy.trusted", "Addresses or ranges of reverse proxies that the relay believes about the client's address. From anybody else the header is ignored.", true,
 			many[netip.Prefix](&c.Proxy.Trusted, network())},
 		{"proxy.header", "Header in which trusted proxies name the client. In a list (X-Forwarded-For) the last address that is not itself a trusted proxy counts.", true,
 			one(&c.Proxy.Header, "X-Forwarded-For", httpHeader())},
 
 		{"store.max_bytes", "Largest size of the database file; writes beyond it fail with error: and reads go on. 0 is no limit.", true, one(&c.Store.MaxBytes, int64(0), size[int64](0, math.MaxInt64))},
-		{"store.readers", "Reads of the database that run at a time; who reads long gives way to others in between. At least 2, because one is kept for look-ups by id and address.", false, num(&c.Store.Readers, 4, 2, 256)},
+		{"store.readers", "Reads of the database that run at a time. A long read gives way to others in between. At least 2, because one is kept for look-ups by id and address.", false, num(&c.Store.Readers, 4, 2, 256)},
 		{"store.max_batch", "Events that may share one commit.", false, num(&c.Store.MaxBatch, 1024, 1, 65536)},
 
-		{"events.nats", "NATS broker, nats://HOST:PORT or tls://HOST:PORT, several by commas. Empty is off. Without a broker there, everything else goes on.", false, str(&c.Events.NATS, "")},
+		{"events.nats", "NATS broker, nats://HOST:PORT or tls://HOST:PORT; commas separate several. Empty is off. If no broker answers, everything else goes on.", false, str(&c.Events.NATS, "")},
 		{"events.credentials", "File with NATS credentials (.creds) or an nkey seed, if the broker asks for them.", false, str(&c.Events.Credentials, "")},
-		{"events.prefix", "What the subjects of snapshot events begin with: PREFIX.AGENT.created, restored, deleted and PREFIX._all.gc.", false, str(&c.Events.Prefix, "engramd.snapshot")},
-		{"events.mutations", "Tell of each write to an agent's memory too, at engramd.mutated.AGENT.", true, onOff(&c.Events.Mutations, false)},
+		{"events.prefix", "Prefix of the subjects of snapshot events: PREFIX.AGENT.created, restored, deleted and PREFIX._all.gc.", false, str(&c.Events.Prefix, "engramd.snapshot")},
+		{"events.mutations", "Publish each write to an agent's memory too, at engramd.mutated.AGENT.", true, onOff(&c.Events.Mutations, false)},
 		{"admin.keys", "Pubkeys that may manage the relay with signed calls to its own URL. Empty: nobody.", true, many(&c.Admin.Keys, pubkey(false))},
 	}
 }

@@ -73,7 +73,7 @@ func TestNobodyTakesAContractOver(t *testing.T) {
 					if to == "" {
 						to = mara.Pub
 					}
-					if a := w.put(w.stateOf(mara, id, to, niptemp.Open, "", "mine")); a.OK || a.Message() != store.MsgTaken {
+					if a := w.put(w.stateOf(mara, id, to, niptemp.Open, "", "mine")); a.OK || a.Message() != store.WhyTaken.Error() {
 						t.Errorf("%s: over the websocket: %+v", when, a)
 					}
 				}
@@ -238,7 +238,7 @@ func TestGuessesAreCounted(t *testing.T) {
 		}
 	}
 	// An event under another's id is a guess, a read over the API too.
-	if a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")); a.Message() != store.MsgTaken {
+	if a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")); a.Message() != store.WhyTaken.Error() {
 		t.Fatalf("%+v", a)
 	}
 	wantCode(t, "a read of none", errOf(w.Entries(as(mara, guesser), holder(mara), "none", EntryQuery{})), NotFound)

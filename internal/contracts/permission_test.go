@@ -192,7 +192,7 @@ func TestStrangersThreads(t *testing.T) {
 	w.clock.Add(second)
 	theirs, end := w.entryOf(mara, id, will.Pub, "message", "theirs"), w.stateOf(mara, id, will.Pub, niptemp.Cancelled, niptemp.Open, "a trap")
 	for _, ev := range []*nostr.Event{trap, theirs, end} {
-		if a := w.put(ev); a.Message() != store.MsgTaken {
+		if a := w.put(ev); a.Message() != store.WhyTaken.Error() {
 			t.Errorf("kind %d: %+v", ev.Kind, a)
 		}
 		if r := w.store.Put(t.Context(), ev, store.PutOptions{Import: true}); !r.Outcome.OK() {

@@ -186,7 +186,7 @@ func (p *play) deliver(ev *nostr.Event, imported bool) (ok bool, message string)
 	case store.Failed:
 		p.t.Fatal(r.Err)
 	}
-	return r.Outcome.OK(), r.Message
+	return r.Outcome.OK(), r.Message()
 }
 
 // told describes an event, for whoever looks for a fault.

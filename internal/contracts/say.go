@@ -202,7 +202,7 @@ func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store
 		if err := s.stillWritable(ctx, v, ev); err != nil {
 			return err
 		}
-		if refused.Code == Invalid || answer.Message() == store.MsgDeleted || answer.Message() == store.MsgBanned {
+		if refused.Code == Invalid || answer.Why.Is(store.WhyDeleted) || answer.Why.Is(store.WhyBanned) {
 			return refused
 		}
 	}

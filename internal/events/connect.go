@@ -14,9 +14,9 @@ const (
 	maxRetry   = 30 * time.Second
 )
 
-// connect connects once. The library's own reconnecting is off: it would keep what
-// is sent meanwhile in a buffer of its own, and say nothing. gone is closed when the
-// connection is.
+// connect connects once. The library's own reconnecting is off: it would keep
+// what is sent meanwhile in a buffer of its own, and say nothing. gone is
+// closed when the connection is.
 func (p *Publisher) connect() (nc *nats.Conn, gone <-chan struct{}, err error) {
 	closed := make(chan struct{})
 	options := []nats.Option{
@@ -57,9 +57,9 @@ func (o *Options) login() (nats.Option, error) {
 	return seed, nil
 }
 
-// trouble counts failures in a row, and says how long to wait and when to log: the
-// 1st, 2nd, 4th, 8th, …, so that a broker that is down for days, or that takes
-// connections only to end them, does not fill the log.
+// trouble counts failures in a row, and says how long to wait and when to log:
+// the 1st, 2nd, 4th, 8th, …, so that a broker that is down for days, or that
+// takes connections only to end them, does not fill the log.
 type trouble struct {
 	o     *Options
 	count int

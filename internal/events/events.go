@@ -2,9 +2,9 @@
 // to, that an agent wrote. It is for the operator: off by default, best effort,
 // and never in anybody's way. docs/events.md has the subjects and the payloads.
 //
-// What is to be told goes into a bounded queue; a full queue drops it. A goroutine
-// of its own connects, sends and connects again. No call waits for the broker, and
-// none fails.
+// Every message goes into a bounded queue; a full queue drops it. A goroutine
+// of its own connects, sends and connects again. No call waits for the broker,
+// and none fails.
 package events
 
 import (
@@ -39,8 +39,8 @@ type Observer interface {
 	BrokerFailed() // an attempt to connect, or a connection, failed
 }
 
-// Errors of New. They are mistakes of the operator; that a broker cannot be reached
-// is none.
+// Errors of New. They are mistakes of the operator; that a broker cannot be
+// reached is none.
 var (
 	ErrURL         = errors.New("want nats://HOST:PORT or tls://HOST:PORT, without user and password (they go into events.credentials)")
 	ErrPrefix      = errors.New("want words of letters, digits, _ and - with points between them")
@@ -98,7 +98,8 @@ func (nobody) BrokerMessage(string, bool) {}
 func (nobody) BrokerConnected(bool)       {}
 func (nobody) BrokerFailed()              {}
 
-// readable reports whether the credentials file is there, and whether it holds a JWT.
+// readable reports whether the credentials file is there, and whether it holds
+// a JWT.
 func readable(path string) (jwt bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

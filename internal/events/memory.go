@@ -12,8 +12,8 @@ import (
 
 var engramText = strconv.Itoa(nipae.Kind)
 
-// ChangesMemory reports whether an event changes its author's memory: an engram,
-// a request to vanish, or a deletion request that names engrams.
+// ChangesMemory reports whether an event changes its author's memory: an
+// engram, a request to vanish, or a deletion request that names engrams.
 func ChangesMemory(ev *nostr.Event) bool {
 	switch ev.Kind {
 	case nipae.Kind, kind.Vanish:

@@ -1,6 +1,7 @@
 package events
 
-// Kinds of messages: the last word of a snapshot's subject, and "kind" in each payload.
+// Kinds of messages: the last word of a snapshot's subject, and "kind" in each
+// payload.
 const (
 	kindCreated  = "created"
 	kindRestored = "restored"

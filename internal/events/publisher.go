@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Publisher tells one broker. All methods are safe for concurrent use, return at
-// once, and do nothing on a nil *Publisher.
+// Publisher tells one broker. All methods are safe for concurrent use, return
+// at once, and do nothing on a nil *Publisher.
 type Publisher struct {
 	o     Options
 	queue chan message
@@ -89,8 +89,8 @@ func (p *Publisher) Mutated(agent string, eventKind, size int) {
 	}
 }
 
-// put never waits: what finds the queue full is dropped, so that what is older and
-// may be the cause of it is told.
+// put never waits: what finds the queue full is dropped, so that what is older
+// and may be the cause of it is told.
 func (p *Publisher) put(m message) {
 	select {
 	case <-p.stop:
@@ -161,8 +161,8 @@ func (p *Publisher) dropRest() {
 	}
 }
 
-// serve sends until the connection is gone, which is the error, with the message
-// that could not be sent; or until the publisher is stopped.
+// serve sends until the connection is gone, which is the error, with the
+// message that could not be sent; or until the publisher is stopped.
 func (p *Publisher) serve(nc *nats.Conn, gone <-chan struct{}, left *message) (*message, error) {
 	if left != nil {
 		if err := p.send(nc, *left); err != nil {

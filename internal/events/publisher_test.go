@@ -110,7 +110,8 @@ func next(t *testing.T, messages <-chan *nats.Msg) *nats.Msg {
 	}
 }
 
-// TestPayloads compares subjects and payloads with those that docs/events.md shows.
+// TestPayloads compares subjects and payloads with those that docs/events.md
+// shows.
 func TestPayloads(t *testing.T) {
 	server := natstest.Start(t)
 	all := server.Subscribe(">")
@@ -142,8 +143,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestBrokerComesAndGoes: what is told while the broker is away comes when it is
-// back, in order; nobody waited.
+// TestBrokerComesAndGoes: what is told while the broker is away comes when it
+// is back, in order; nobody waited.
 func TestBrokerComesAndGoes(t *testing.T) {
 	server := natstest.Start(t)
 	p, c := start(t, Options{URL: server.URL, Prefix: "other.prefix"})
@@ -232,7 +233,8 @@ func TestNoBroker(t *testing.T) {
 	}
 }
 
-// TestBrokerHangs: a broker that takes nothing stops nobody, and the end is bounded.
+// TestBrokerHangs: a broker that takes nothing stops nobody, and the end is
+// bounded.
 func TestBrokerHangs(t *testing.T) {
 	server := natstest.Start(t)
 	p, c := start(t, Options{URL: server.URL})
@@ -320,8 +322,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNil: without a broker in the configuration there is no Publisher, and every
-// method does nothing.
+// TestNil: without a broker in the configuration there is no Publisher, and
+// every method does nothing.
 func TestNil(t *testing.T) {
 	var p *Publisher
 	p.Created(Created{})

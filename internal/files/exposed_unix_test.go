@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExposed: any right of others is one too many, and the text says what to do.
+// TestExposed: any right of others is one too many, and the text says what to
+// do.
 func TestExposed(t *testing.T) {
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o666, 0o610} {
 		path := filepath.Join(t.TempDir(), "key")

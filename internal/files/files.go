@@ -10,8 +10,8 @@ import (
 // ErrLocked means that another process holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
-// WritePrivate writes a text into a file that only its user can read: a new one, or
-// an old one as a whole.
+// WritePrivate writes a text into a file that only its user can read: a new
+// one, or an old one as a whole.
 func WritePrivate(f *os.File, text []byte) error {
 	err := MakePrivate(f)
 	if err == nil {

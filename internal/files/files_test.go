@@ -55,7 +55,8 @@ func TestRemoveLocked(t *testing.T) {
 	}
 }
 
-// TestPrivate: what is written privately is not exposed, and can be written again.
+// TestPrivate: what is written privately is not exposed, and can be written
+// again.
 func TestPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	for _, text := range []string{"one", "two"} {

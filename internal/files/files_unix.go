@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock takes the lock on an open file, which ends with the file or its process.
-// The error is ErrLocked if somebody else has it.
+// TryLock takes the lock on an open file, which ends with the file or its
+// process. The error is ErrLocked if somebody else has it.
 func TryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -20,8 +20,8 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// RemoveLocked removes a folder, and then gives the lock in it free: nobody takes it
-// for one that was left behind.
+// RemoveLocked removes a folder, and then gives the lock in it free: nobody
+// takes it for one that was left behind.
 func RemoveLocked(dir string, lock *os.File) error {
 	return errors.Join(os.RemoveAll(dir), lock.Close())
 }

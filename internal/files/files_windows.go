@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockAt is the high half of the position of the byte that is locked: far behind the
-// content, because nobody else could read what is locked.
+// lockAt is the high half of the position of the byte that is locked: far
+// behind the content, because nobody else could read what is locked.
 const lockAt = 0x7fffffff
 
-// TryLock takes the lock on an open file, which ends with the file or its process.
-// The error is ErrLocked if somebody else has it.
+// TryLock takes the lock on an open file, which ends with the file or its
+// process. The error is ErrLocked if somebody else has it.
 func TryLock(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
@@ -26,7 +26,7 @@ func TryLock(f *os.File) error {
 }
 
 // RemoveLocked gives the lock in a folder free and removes that: what is open
-// cannot be removed. Who sweeps it in between does the same.
+// cannot be removed. A sweep in between does the same.
 func RemoveLocked(dir string, lock *os.File) error {
 	return errors.Join(lock.Close(), os.RemoveAll(dir))
 }
@@ -39,8 +39,8 @@ func OpenNoFollow(name string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(name, flag, perm)
 }
 
-// SyncDir has nothing to do: NTFS keeps names in its journal, and a folder cannot be
-// flushed.
+// SyncDir has nothing to do: NTFS keeps names in its journal, and a folder
+// cannot be flushed.
 func SyncDir(string) error { return nil }
 
 // ReadOnly reports whether an error says that a file system cannot be written.
@@ -90,8 +90,8 @@ func Exposed(f *os.File) (string, error) {
 	return "", nil
 }
 
-// MakePrivate lets nobody but the process's user at a file: mode 0600 means nothing
-// here, and the folder's access list would hold.
+// MakePrivate lets nobody but the process's user at a file: mode 0600 means
+// nothing here, and the folder's access list would hold.
 func MakePrivate(f *os.File) error {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 // Case is a contract of which the reader is the arbitrator that both parties
 // agreed on (NIP-TEMP), as a plain value: whoever asks the gate looks it up. It
-// shows him what the keys of the case have said to each other in the open, under
-// any option, and nothing else.
+// shows him what the keys of the case have said to each other in the open,
+// under any option, and nothing else.
 type Case struct {
 	Contract       string   // its id
 	Poster, Worker string   // 64 lower-case hex digits
@@ -21,8 +21,8 @@ func (c *Case) has(key string) bool {
 	return key == c.Poster || key == c.Worker || slices.Contains(c.Agreed, key)
 }
 
-// shows reports whether an event is part of the case: it is of the contract, and
-// by a key of the case, and so are all that its p tags name.
+// shows reports whether an event is part of the case: it is of the contract,
+// and by a key of the case, and so are all that its p tags name.
 func (c *Case) shows(e *Subject) bool {
 	if e.D != c.Contract || !c.has(e.Author) {
 		return false

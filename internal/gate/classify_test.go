@@ -130,8 +130,8 @@ func TestClassAgreesWithShape(t *testing.T) {
 }
 
 // TestClassifyDeletion: what was found decides where a request names ids, and
-// what the request says of kinds otherwise; a later look at it keeps the verdict
-// under any rules.
+// what the request says of kinds otherwise; a later look at it keeps the
+// verdict under any rules.
 func TestClassifyDeletion(t *testing.T) {
 	byID, note := nostr.Tag{"e", someID}, nostr.Tag{"k", "1"}
 	ruledKind, engramKind := nostr.Tag{"k", "4550"}, nostr.Tag{"k", "30174"}

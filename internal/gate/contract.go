@@ -6,7 +6,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// NamesContracts reports whether a filter asks for contract memory by contracts' ids.
+// NamesContracts reports whether a filter asks for contract memory by
+// contracts' ids.
 func NamesContracts(f nostr.Filter) bool {
 	return len(f.Tags["d"]) > 0 && namesContractMemory(f.Kinds)
 }

@@ -19,7 +19,8 @@ import "github.com/nbd-wtf/go-nostr"
 // A filter for contract memory may also name cases of the reader, and nothing
 // else, in #d: cases are those of the contracts it names.
 //
-// A table with AuthRequired refuses every filter of who has proved nothing.
+// A table with AuthRequired refuses every filter of a reader who has proved
+// nothing.
 func (t *Table) ScopeFor(r Reader, f nostr.Filter, cases ...Case) (Scope, error) {
 	if t.private && r.Empty() {
 		return Scope{}, RefuseNobody()

@@ -23,9 +23,9 @@ func (t *Table) Fingerprint() string { return t.fingerprint }
 // first versions they were open whatever they named.
 func WithVerdicts(fingerprint string) bool { return !strings.HasPrefix(fingerprint, "v1;") }
 
-// fingerprintOf makes one of the entries, the configured ones among them, and of
-// how the samples are classed: an entry says which trait decides, and code what
-// has the trait.
+// fingerprintOf makes one of the entries, the configured ones among them, and
+// of how the samples are classed: an entry says which trait decides, and code
+// what has the trait.
 func fingerprintOf(t *Table) (string, error) {
 	numbers := slices.Sorted(maps.Keys(t.kinds))
 	sum := sha256.New()
@@ -48,8 +48,8 @@ func fingerprintOf(t *Table) (string, error) {
 	return "kinds:" + hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// samples are events on which traits can be told apart: whoever changes what has
-// a trait adds one that shows it.
+// samples are events on which traits can be told apart: whoever changes what
+// has a trait adds one that shows it.
 func samples() []nostr.Event {
 	var all []nostr.Event
 	for _, content := range []string{"", "hello", "{}", " \t\r\n{}", "\v{}", "[]", "null", `"x"`, `{"a":1,"a":2}`, `{"a":`, "{} {}"} {

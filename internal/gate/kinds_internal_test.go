@@ -29,9 +29,10 @@ func changed(change func(list []entry) []entry) []entry {
 	return change(list)
 }
 
-// TestFingerprintFollowsTheTable: whatever is changed in an entry, added or taken
-// out, stores class anew what they have. The fields are found by reflection: one
-// that is added to an entry is in the fingerprint or fails this.
+// TestFingerprintFollowsTheTable: whatever is changed in an entry, added or
+// taken out, stores class anew what they have. The fields are found by
+// reflection: one that is added to an entry is in the fingerprint or fails
+// this.
 func TestFingerprintFollowsTheTable(t *testing.T) {
 	now := tableOf(t, kinds).Fingerprint()
 	if again := tableOf(t, kinds).Fingerprint(); again != now {

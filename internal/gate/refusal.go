@@ -14,16 +14,16 @@ const RuleWildcard = "wildcard"
 // filter: the relay shows nothing to nobody.
 const RulePrivate = "private"
 
-// RefuseNobody is the refusal of who has proved nothing, where that is needed
-// to read at all.
+// RefuseNobody returns the refusal of who has proved nothing, where that is
+// needed to read at all.
 func RefuseNobody() *Refusal {
 	return newRefusal(nip01.PrefixAuthRequired, RulePrivate, "this relay is read only by who has proved a key; authenticate first")
 }
 
 // Refusal is the answer to a filter that the first check does not let through.
 // It is made of the filter and the reader alone and says nothing about what is
-// stored: "auth-required" or "restricted", and what would work. For clients it is
-// a nip01.Refusal like any other; the rule is for metrics.
+// stored: "auth-required" or "restricted", and what would work. For clients it
+// is a nip01.Refusal like any other; the rule is for metrics.
 type Refusal struct {
 	nip01.Refusal
 	Rule string // metric label: a Class's String, or RuleWildcard

@@ -112,7 +112,8 @@ func (t *Table) PartiesOnly() *Table {
 	return &strict
 }
 
-// rightsOf returns the rights of a class. An unknown class has none: nobody reads it.
+// rightsOf returns the rights of a class. An unknown class has none: nobody
+// reads it.
 func (t *Table) rightsOf(c Class) rights {
 	if t == nil || c >= classCount {
 		return 0

@@ -54,10 +54,10 @@ func (t *Tally) count(r store.Result) string {
 		t.Older++
 	case store.Deleted:
 		t.Deleted++
-		return r.Message
+		return r.Message()
 	default:
 		t.Skipped++
-		return r.Message
+		return r.Message()
 	}
 	return ""
 }

@@ -1,5 +1,7 @@
-// Package keyfile reads and writes the files that hold the daemon's secret keys: readable by their owner and his group at
-// most, durable and whole or not there, and never overwritten by accident. What a file says is its readers' business.
+// Package keyfile reads and writes the files that hold the daemon's secret
+// keys: readable by their owner and his group at most, durable and whole or not
+// there, and never overwritten by accident. What a file says is its readers'
+// business.
 package keyfile
 
 import (
@@ -22,7 +24,8 @@ var (
 // maxSize is the size in bytes of the largest key file that is read.
 const maxSize = 4 << 10
 
-// Read returns the text of a key file; clear it after use. The error is ErrExposed, ErrShape or what the file system said.
+// Read returns the text of a key file; clear it after use. The error is
+// ErrExposed, ErrShape or what the file system said.
 func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -41,8 +44,8 @@ func Read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSize))
 }
 
-// Lines calls fn for each line of a key file's text that is neither empty nor a comment, without the white space around it.
-// The first error of fn ends it.
+// Lines calls fn for each line of a key file's text that is neither empty nor a
+// comment, without the white space around it. The first error of fn ends it.
 func Lines(text []byte, fn func(line []byte) error) error {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
@@ -55,21 +58,23 @@ func Lines(text []byte, fn func(line []byte) error) error {
 	return nil
 }
 
-// Create makes a key file of mode 0600. It is durable when Create returns, and never overwrites a file: then the error is
-// fs.ErrExist.
+// Create makes a key file of mode 0600. It is durable when Create returns, and
+// never overwrites a file: then the error is fs.ErrExist.
 func Create(path string, text []byte) error {
 	// A link fails where a rename would overwrite.
 	return place(path, text, func(temp string) error { return errors.Join(os.Link(temp, path), os.Remove(temp)) })
 }
 
-// next is what the name of a file ends with that is to take another one's place.
+// next is what the name of a file ends with that is to take another one's
+// place.
 const next = ".next"
 
 // Next returns the path at which Stage puts what is to take the place of the
 // file at path.
 func Next(path string) string { return path + next }
 
-// Stage writes what is to take the place of the file at path, beside it and durable. What was staged before is gone.
+// Stage writes what is to take the place of the file at path, beside it and
+// durable. What was staged before is gone.
 func Stage(path string, text []byte) error {
 	return place(path, text, func(temp string) error { return os.Rename(temp, Next(path)) })
 }
@@ -90,7 +95,8 @@ func Unstage(path string) error {
 	return nil
 }
 
-// place writes a temporary file beside path, has it given its name, and makes both durable.
+// place writes a temporary file beside path, has it given its name, and makes
+// both durable.
 func place(path string, text []byte, name func(temp string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
 	if err != nil {

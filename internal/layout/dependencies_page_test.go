@@ -32,8 +32,8 @@ func (r release) String() string {
 	return r.version + ", " + r.dated
 }
 
-// dependencies is the page: its rows, when the last releases were asked for, and
-// the modules that it says are not at theirs.
+// dependencies is the page: its rows, when the last releases were asked for,
+// and the modules that it says are not at theirs.
 type dependencies struct {
 	text    string
 	rows    map[string]module

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// The folders of the modules: that of the product, and that of engram-load, whose
-// tests and dependencies are not the product's.
+// The folders of the modules: that of the product, and that of engram-load,
+// whose tests and dependencies are not the product's.
 const (
 	product = "."
 	load    = "cmd/engram-load"
 )
 
-// programs are what is built and given to people, everything in cmd, and the module
-// of each.
+// programs are what is built and given to people, everything in cmd, and the
+// module of each.
 var programs = []struct{ name, module string }{{"engramd", product}, {"engramctl", product}, {"engram-load", load}}
 
 // TestDependenciesAreListed: docs/dependencies.md names every module that is

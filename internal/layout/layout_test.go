@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"internal/gate":         {"nips/nip01", "nips/nipae", "nips/niptemp"},
 	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	// What a store is; consumers declare what they need of one. Only cmd opens the implementation, and only it speaks SQL.
-	"internal/store":              {"internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	"internal/store":              {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
 	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
 	"internal/relay":              {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/store/sqlite/steps": {},
@@ -58,7 +58,8 @@ var allowed = map[string][]string{
 	"internal/contracts/vault":    {"internal/keyfile"},
 	"internal/contracts/identity": {"nips/niptemp", "internal/contracts", "internal/contracts/vault", "internal/gate", "internal/store"},
 	"internal/contracts/outbox":   {"nips/nip01", "nips/niptemp", "internal/client", "internal/relay", "internal/store", "internal/wire"},
-	// The format of snapshots and where they lie: files only, no database and no network.
+	// The format of snapshots and where they lie: files only, no database and no
+	// network.
 	"internal/snapshot/bundle": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/wire"},
 	"internal/snapshot":        {"internal/files", "nips/nipae", "internal/snapshot/bundle"},
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
@@ -73,7 +74,8 @@ var allowed = map[string][]string{
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "internal/client", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
-	// A module of its own, which knows the wire only. No package above may name it.
+	// A module of its own, which knows the wire only. No package above may name
+	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report"},
 	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
 	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},

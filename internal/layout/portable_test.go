@@ -10,23 +10,24 @@ import (
 	"testing"
 )
 
-// needCgo are the files that are left out where engramctl is built without cgo: tests
-// of what only the relay itself, in the process of the test, can show. They run in
-// make test.
+// needCgo are the files that are left out where engramctl is built without cgo:
+// tests of what only the relay itself, in the process of the test, can show.
+// They run in make test.
 var needCgo = map[string][]string{
 	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/admin
-	// These look into the relay's store, serve its contract API, or leave an API out.
+	// These look into the relay's store, serve its contract API, or leave an API
+	// out.
 	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_pairs_test.go", "contract_token_test.go", "manage_relay_test.go"},
 	"internal/client/evidence": {"evidence_test.go"}, // signs with the keys of the store's tests
 	"internal/mcp":             {"contract_life_test.go"},
 }
 
-// another are what a file may be left out for besides: another system, another build.
-// What libsecp256k1 does, Go code does without it.
+// another are what a file may be left out for besides: another system, another
+// build. What libsecp256k1 does, Go code does without it.
 var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n"}
 
-// TestEngramctlNeedsNoCgo: no file of engramctl, nor a test, is left out without cgo
-// but those above, and none at all for a reason that is not known.
+// TestEngramctlNeedsNoCgo: no file of engramctl, nor a test, is left out
+// without cgo but those above, and none at all for a reason that is not known.
 func TestEngramctlNeedsNoCgo(t *testing.T) {
 	left := map[string][]string{}
 	for _, pkg := range withoutCgo(t) {
@@ -55,7 +56,8 @@ type ignoring struct {
 	IgnoredGoFiles, CgoFiles []string
 }
 
-// withoutCgo are the packages of engramctl as they are built for Linux without cgo.
+// withoutCgo are the packages of engramctl as they are built for Linux without
+// cgo.
 func withoutCgo(t *testing.T) (all []ignoring) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,IgnoredGoFiles,CgoFiles", "engramd/cmd/engramctl")

@@ -1,5 +1,6 @@
-// Package loglimit keeps one cause from filling the log, and the disk it may be on: of the lines about it the first is
-// written, and then one in so long that says how many there would have been.
+// Package loglimit keeps one cause from filling the log, and the disk it may be
+// on: of the lines about it the first is written, and then one in so long that
+// says how many there would have been.
 package loglimit
 
 import (
@@ -16,7 +17,8 @@ type Options struct {
 	Text  string               // of the line that stands for others
 }
 
-// Handler is a slog.Handler that limits lines about some errors. Make one with New.
+// Handler is a slog.Handler that limits lines about some errors. Make one with
+// New.
 type Handler struct {
 	next  slog.Handler
 	state *state

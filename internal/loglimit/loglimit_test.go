@@ -43,8 +43,9 @@ func newLog(s *sink) *slog.Logger {
 	return slog.New(New(base, Options{About: func(err error) bool { return errors.Is(err, errFull) }, Every: time.Minute, Text: "more of it"}))
 }
 
-// TestOneLineAMinute: a thousand failures in two minutes are three lines, none in a third minute is none, and what is about
-// something else is never held back.
+// TestOneLineAMinute: a thousand failures in two minutes are three lines, none
+// in a third minute is none, and what is about something else is never held
+// back.
 func TestOneLineAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{}

@@ -29,7 +29,8 @@ func handler[In, Out any](s *Server, name string, do func(context.Context, In) (
 	}
 }
 
-// called is one call of a tool, a resource or a prompt. Its error is a *Failure.
+// called is one call of a tool, a resource or a prompt. Its error is a
+// *Failure.
 func called[Out any](ctx context.Context, s *Server, name string, do func(context.Context) (Out, error)) (Out, error) {
 	start := time.Now()
 	out, err := bounded(ctx, s, do)
@@ -64,13 +65,15 @@ func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (
 	return do(ctx)
 }
 
-// writing asks the relays while nobody else of ours writes at the slug. What has
-// begun is finished within its time, also if the caller does not wait for it.
+// writing asks the relays while nobody else of ours writes at the slug. What
+// has begun is finished within its time, also if the caller does not wait for
+// it.
 func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(context.Context) (Out, error)) (Out, error) {
 	return unbroken(ctx, s, s.door, slug, do)
 }
 
-// unbroken holds the slug and a place behind the door, and finishes what it begins.
+// unbroken holds the slug and a place behind the door, and finishes what it
+// begins.
 func unbroken[Out any](ctx context.Context, s *Server, through *door, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
 	unlock, err := s.slugs.lock(ctx, slug)
 	if err != nil {
@@ -104,8 +107,8 @@ func plainJSON(v any) (string, error) {
 	return string(bytes.TrimSpace(b.Bytes())), nil
 }
 
-// explained gives failed calls their Failure as data, for programs; what the SDK
-// itself finds wrong with the arguments becomes one too.
+// explained gives failed calls their Failure as data, for programs; what the
+// SDK itself finds wrong with the arguments becomes one too.
 func explained(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		res, err := next(ctx, method, req)

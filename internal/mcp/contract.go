@@ -35,8 +35,8 @@ type contracts struct{ *client.Contracts }
 
 func (c contracts) By(poster string) Contracts { return contracts{c.Contracts.By(poster)} }
 
-// negotiated asks the relays about a contract. They are those that are configured:
-// the agent's own list says nothing about where a contract is kept.
+// negotiated asks the relays about a contract. They are those that are
+// configured: the agent's own list says nothing about where a contract is kept.
 func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
 	exit, err := s.desk.enter(ctx)
 	if err != nil {
@@ -47,7 +47,8 @@ func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context
 }
 
 // signing changes a contract while no other call of ours does: the next event
-// must be dated after the one before. What has begun is finished within its time.
+// must be dated after the one before. What has begun is finished within its
+// time.
 func signing[Out any](ctx context.Context, s *Server, contract string, do func(context.Context) (Out, error)) (Out, error) {
 	return unbroken(ctx, s, s.desk, nipae.Slug("contract:"+contract), do) // no slug begins like that
 }
@@ -155,8 +156,8 @@ func contractAnswer(status client.Status) answer {
 	return answer{Partial: status.Partial, Warnings: complaints(status)}
 }
 
-// contractFailed makes an error of an operation on contracts a Failure. sent says
-// that the operation changes something.
+// contractFailed makes an error of an operation on contracts a Failure. sent
+// says that the operation changes something.
 func contractFailed(err error, status client.Status, sent bool) error {
 	var f *Failure
 	if errors.As(err, &f) {

@@ -68,8 +68,8 @@ func TestContractLife(t *testing.T) {
 	}
 }
 
-// TestContractIsDecided: an arbitrator on whom both agreed ends a dispute with nothing
-// but the tools, and everybody sees by whose signed word.
+// TestContractIsDecided: an arbitrator on whom both agreed ends a dispute with
+// nothing but the tools, and everybody sees by whose signed word.
 func TestContractIsDecided(t *testing.T) {
 	url := bridgetest.Start(t).URL
 	as := func(name string) peer {

@@ -106,7 +106,8 @@ func TestContractFailures(t *testing.T) {
 	}
 }
 
-// TestContractSecrets: no contract tool sends what looks like a key unless told to.
+// TestContractSecrets: no contract tool sends what looks like a key unless told
+// to.
 func TestContractSecrets(t *testing.T) {
 	token := "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"
 	fake := &fakeContracts{}
@@ -127,8 +128,9 @@ func TestContractSecrets(t *testing.T) {
 	}
 }
 
-// TestContractTerms: an offer names who decides, by key or by name, and an answer says
-// what is offered, what is agreed, and of a decision whether anybody can check it.
+// TestContractTerms: an offer names who decides, by key or by name, and an
+// answer says what is offered, what is agreed, and of a decision whether
+// anybody can check it.
 func TestContractTerms(t *testing.T) {
 	key := strings.Repeat("bb", 32)
 	terms := niptemp.Terms{Arbitrator: key, Decider: strings.Repeat("cc", 32), Expirer: strings.Repeat("dd", 32), Deadline: 1_700_000_000}
@@ -184,7 +186,8 @@ func TestContractArguments(t *testing.T) {
 	}
 }
 
-// TestContractDoubts: what was withdrawn and what is not proven is told wherever it is listed.
+// TestContractDoubts: what was withdrawn and what is not proven is told
+// wherever it is listed.
 func TestContractDoubts(t *testing.T) {
 	taken := &client.Withdrawal{At: 1700000000}
 	fake := &fakeContracts{thread: client.Thread{Contract: client.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []client.ContractEntry{{EntryID: "mem_1", Withdrawn: taken}},

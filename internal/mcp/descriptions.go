@@ -1,7 +1,7 @@
 package mcp
 
-// What a model reads before it calls anything. Golden files in testdata hold the
-// whole of what a client is told; see docs/mcp.md.
+// A model reads these texts before it calls anything. Golden files in testdata
+// hold the whole of what a client is told; see docs/mcp.md.
 
 // instructions are for the server as a whole.
 func (s *Server) instructions() string {

@@ -31,8 +31,8 @@ const (
 	CodeInternal    = "internal"          // a fault of the server
 )
 
-// failureKey is where a Failure is in the _meta of a failed call, and in the data
-// of an error.
+// failureKey is where a Failure is in the _meta of a failed call, and in the
+// data of an error.
 const failureKey = "engramd/failure"
 
 // Failure is why a call failed, in words that an agent can act on.
@@ -93,8 +93,8 @@ func theirsOf(e *client.Entry) *theirs {
 	return &theirs{Hash: e.Hash, Deleted: e.Tombstone, Size: e.Size, UpdatedAt: stamp(e.CreatedAt), ID: e.ID}
 }
 
-// quoted makes words from elsewhere one short line in quotes: they are shown, and
-// cannot be taken for ours.
+// quoted makes words from elsewhere one short line in quotes: they are shown,
+// and cannot be taken for ours.
 func quoted(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {

@@ -178,7 +178,8 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
-// TestWritesInDoubt: what may be there is not appended to, nor replaced with a base.
+// TestWritesInDoubt: what may be there is not appended to, nor replaced with a
+// base.
 func TestWritesInDoubt(t *testing.T) {
 	m := newFake()
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
@@ -209,7 +210,8 @@ func TestWritesInDoubt(t *testing.T) {
 	}
 }
 
-// TestAppendHoldsOnToWhatItRead: the text it read is the base of what it writes.
+// TestAppendHoldsOnToWhatItRead: the text it read is the base of what it
+// writes.
 func TestAppendHoldsOnToWhatItRead(t *testing.T) {
 	m := newFake()
 	m.texts["mem/x"] = "a\n"

@@ -46,8 +46,8 @@ func offered(t *testing.T, o Options) offer {
 		Tools: tools.Tools, Resources: resources.Resources, Templates: templates.ResourceTemplates, Prompts: prompts.Prompts}
 }
 
-// TestOffer compares what a model reads with the golden files: a change of it is
-// a change of behaviour.
+// TestOffer compares what a model reads with the golden files: a change of it
+// is a change of behaviour.
 func TestOffer(t *testing.T) {
 	for name, o := range map[string]Options{"agent": {}, "owner": {ReadOnly: true}} {
 		var got bytes.Buffer

@@ -37,8 +37,8 @@ type match struct {
 	score float64
 }
 
-// parseQuery splits a query into terms, folded, each once: words, and what stands
-// between double quotes. More than maxTerms are cut.
+// parseQuery splits a query into terms, folded, each once: words, and what
+// stands between double quotes. More than maxTerms are cut.
 func parseQuery(query string) []string {
 	var terms []string
 	add := func(term string) {

@@ -76,8 +76,8 @@ func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
 	return out, nil
 }
 
-// snippets shows a text around places, which are sorted bytes of the folded text;
-// places that another snippet shows need none of their own.
+// snippets shows a text around places, which are sorted bytes of the folded
+// text; places that another snippet shows need none of their own.
 func snippets(text string, at []int) []snippetOut {
 	out := []snippetOut{}
 	shown := 0

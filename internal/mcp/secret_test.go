@@ -9,8 +9,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestRefusesSecrets: no tool writes what looks like a key unless told to, and no
-// failure repeats it.
+// TestRefusesSecrets: no tool writes what looks like a key unless told to, and
+// no failure repeats it.
 func TestRefusesSecrets(t *testing.T) {
 	token := "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"
 	m := newFake()

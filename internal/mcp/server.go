@@ -22,12 +22,12 @@ const (
 type Options struct {
 	// Memory is the agent's memory; nil leaves out all that is about it.
 	Memory Memory
-	// Contracts is contract memory, for the contract tools; nil, or ReadOnly, leaves
-	// them out.
+	// Contracts is contract memory, for the contract tools; nil, or ReadOnly,
+	// leaves them out.
 	Contracts Contracts
-	// Snapshot keeps the whole memory as it is in a file of this machine, for the tool
-	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
-	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
+	// Snapshot keeps the whole memory as it is in a file of this machine, for
+	// the tool memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are
+	// those of client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
 	Snapshot func(ctx context.Context, label string) (Snapshot, error)
 	// ReadOnly leaves the tools out that write: for an owner, who reads.
 	ReadOnly bool
@@ -100,9 +100,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// Run serves one peer over a stream of lines in each direction, stdio as a rule,
-// until the peer closes its side (nil, after what was asked is answered), ctx ends
-// (nil; what is under way is given up), or the stream breaks. Nothing but the protocol is written to out.
+// Run serves one peer over a stream of lines in each direction, stdio as a
+// rule, until the peer closes its side (nil, after what was asked is answered),
+// ctx ends (nil; what is under way is given up), or the stream breaks. Nothing
+// but the protocol is written to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}, MaxLineLength: maxFrame})
 }

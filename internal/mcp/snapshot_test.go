@@ -9,7 +9,8 @@ import (
 	"engramd/internal/client"
 )
 
-// TestSnapshot: what comes of a snapshot is told, and failures in words to act on.
+// TestSnapshot: what comes of a snapshot is told, and failures in words to act
+// on.
 func TestSnapshot(t *testing.T) {
 	var label string
 	made, failed := Snapshot{ID: "20261120T235100Z-0123456789abcdef", Memories: 3, Size: 9, CreatedAt: 1_700_000_000}, error(nil)

@@ -11,8 +11,8 @@ import (
 
 // answering is a transport on which the end of what comes in is seen only once
 // everything that was asked is answered. The SDK gives calls up, and writes no
-// more, when it sees the end; but a peer that has asked and closed its side, like
-// a shell that pipes a file, still reads.
+// more, when it sees the end; but a peer that has asked and closed its side,
+// like a shell that pipes a file, still reads.
 type answering struct {
 	sdk.Transport
 	limit time.Duration // how long to wait for the answers

@@ -84,7 +84,8 @@ func useFurther(t *testing.T, p peer, ana, second writeOut) {
 	useHistory(t, p, ana)
 }
 
-// useHistory restores, deletes and revives what has three versions, ana the first.
+// useHistory restores, deletes and revives what has three versions, ana the
+// first.
 func useHistory(t *testing.T, p peer, ana writeOut) {
 	versions := ask[historyOut](p, "memory_history", args{"slug": "people/ana"})
 	if versions.Total != 3 || !versions.Versions[0].Current || versions.Versions[2].ID != ana.ID || versions.Versions[2].Current {

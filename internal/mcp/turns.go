@@ -26,8 +26,8 @@ var (
 	errWaited = errors.New("other calls took all the time there was")
 )
 
-// door lets calls to the relays, few at a time, and finds out which relays those
-// are while nobody is inside.
+// door lets calls to the relays, few at a time, and finds out which relays
+// those are while nobody is inside.
 type door struct {
 	calls    atomic.Int32
 	turn     chan struct{} // held by the one who stands in the door
@@ -107,8 +107,8 @@ func (d *door) due() bool {
 	return d.discover != nil && !d.clock().Before(d.next)
 }
 
-// doubt says that an answer was partial or none, which may be because the relays
-// are others.
+// doubt says that an answer was partial or none, which may be because the
+// relays are others.
 func (d *door) doubt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

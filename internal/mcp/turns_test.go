@@ -77,7 +77,8 @@ func TestWritesToOneSlugAreInTurn(t *testing.T) {
 	}
 }
 
-// TestCancelledCalls: reading stops, waiting stops, writing that has begun goes on.
+// TestCancelledCalls: reading stops, waiting stops, writing that has begun goes
+// on.
 func TestCancelledCalls(t *testing.T) {
 	m := newFake()
 	reading, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -139,8 +140,8 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-// TestBegunWrites: what has begun goes on when its caller gives up, and ends with
-// its time and with the server.
+// TestBegunWrites: what has begun goes on when its caller gives up, and ends
+// with its time and with the server.
 func TestBegunWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Memory: newFake(), Timeout: time.Minute})

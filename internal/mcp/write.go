@@ -96,13 +96,14 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		// What is added to must be the newest there is: a relay that failed may have a newer text.
+		// Text must be added to the newest version, and a relay that failed may have
+		// a newer one.
 		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
 	})
 }
 
-// before reads what a write is about to replace, and says what it will be called.
-// That nothing is there is no error.
+// before reads what a write is about to replace, and says what it will be
+// called. An absent memory is no error here.
 func (s *Server) before(ctx context.Context, slug nipae.Slug) (client.Entry, string, client.Status, error) {
 	head, status, err := s.o.Memory.Get(ctx, slug)
 	switch {

@@ -62,8 +62,8 @@ type Watch struct {
 	pressed atomic.Bool
 }
 
-// New sets a limit in bytes, 0 for none, and looks for the first time. Run keeps
-// looking.
+// New sets a limit in bytes, 0 for none, and looks for the first time. Run
+// keeps looking.
 func New(limit int64, o Options) *Watch {
 	w := &Watch{fixed: o.Fixed, read: o.Read, setLimit: o.SetLimit, collect: o.Collect}
 	if w.read == nil {
@@ -105,14 +105,14 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// look takes what C has off Go's limit, of which at least half remains, and sees
-// whether the process is pressed. Then little is served and little garbage made:
-// if nothing was collected since the last look, it is now, so that it is seen
-// when the pressure is gone.
+// look takes what C has off Go's limit, of which at least half remains, and
+// sees whether the process is pressed. Then little is served and little garbage
+// made: if nothing was collected since the last look, it is now, so that it is
+// seen when the pressure is gone.
 func (w *Watch) look() { w.see(true) }
 
-// see is look; collections go on being compared with those of the last look that
-// might collect.
+// see is look; collections go on being compared with those of the last look
+// that might collect.
 func (w *Watch) see(mayCollect bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,8 +11,8 @@ func apiRefusedLabel() label {
 }
 
 // APIRefused counts one request that was not let in: "signature" (NIP-98, a bad
-// one), "token" (unknown), "scheme" (neither of both), "replayed", "busy" (too many signed
-// changes) or "too_large".
+// one), "token" (unknown), "scheme" (neither of both), "replayed", "busy" (too
+// many signed changes) or "too_large".
 func (m *Metrics) APIRefused(reason string) {
 	if m == nil {
 		return

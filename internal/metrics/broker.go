@@ -9,8 +9,8 @@ func (m *Metrics) defineBroker() {
 		"Attempts to connect to the events broker that failed, and connections that ended.")
 }
 
-// BrokerMessage counts one message: kind "created", "restored", "deleted", "gc" or
-// "mutated", sent or dropped.
+// BrokerMessage counts one message: kind "created", "restored", "deleted", "gc"
+// or "mutated", sent or dropped.
 func (m *Metrics) BrokerMessage(kind string, sent bool) {
 	if m == nil {
 		return

@@ -81,7 +81,8 @@ func TestDashboardAndAlertsNameWhatExists(t *testing.T) {
 	}
 }
 
-// TestOperatorsTableIsComplete: docs/operating.md lists the daemon's own metrics, all of them and no others.
+// TestOperatorsTableIsComplete: docs/operating.md lists the daemon's own
+// metrics, all of them and no others.
 func TestOperatorsTableIsComplete(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

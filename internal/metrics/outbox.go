@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// OutboxLag says how far behind the outbox of contract memory is with one relay: events that wait, and the age in seconds of
-// the oldest.
+// OutboxLag says how far behind the outbox of contract memory is with one
+// relay: events that wait, and the age in seconds of the oldest.
 type OutboxLag struct{ Waiting, Oldest float64 }
 
 // defineOutbox makes what the outbox of contract memory counts.
@@ -25,9 +25,10 @@ func (m *Metrics) outboxTo(relay int) {
 	each([]label{attemptLabel()}, []string{targetOf(relay), placeOf(relay)}, func(values []string) { m.outbox.WithLabelValues(values...) })
 }
 
-// OutboxTried counts one attempt to deliver an event, to this relay (0) or to one of contracts.publish_to (1, 2, …):
-// "delivered", "known" (the relay had it), "superseded" (it has a newer one and takes no older), "withdrawn", "abandoned"
-// (refused for good), "refused" or "failed".
+// OutboxTried counts one attempt to deliver an event, to this relay (0) or to
+// one of contracts.publish_to (1, 2, …): "delivered", "known" (the relay had
+// it), "superseded" (it has a newer one and takes no older), "withdrawn",
+// "abandoned" (refused for good), "refused" or "failed".
 func (m *Metrics) OutboxTried(relay int, outcome string) {
 	if m == nil {
 		return
@@ -35,8 +36,9 @@ func (m *Metrics) OutboxTried(relay int, outcome string) {
 	m.outbox.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel().of(outcome)).Inc()
 }
 
-// WatchOutbox registers the outbox's lag, which lag reads at every scrape: of this relay, then of as many further ones as
-// relays says, in the order of contracts.publish_to; nothing when it cannot be read. Call it once.
+// WatchOutbox registers the outbox's lag, which lag reads at every scrape: of
+// this relay, then of as many further ones as relays says, in the order of
+// contracts.publish_to; nothing when it cannot be read. Call it once.
 func (m *Metrics) WatchOutbox(relays int, lag func() []OutboxLag) {
 	if m == nil {
 		return

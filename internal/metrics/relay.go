@@ -2,7 +2,8 @@ package metrics
 
 import "strconv"
 
-// defineRelay makes what the relay, its gate, the HTTP port and the daemon count.
+// defineRelay makes what the relay, its gate, the HTTP port and the daemon
+// count.
 func (m *Metrics) defineRelay() {
 	m.events = m.counterVec("engramd_events_total",
 		"Events submitted, by gate class of their kind and outcome.", gateClasses, outcomeLabel())
@@ -25,9 +26,9 @@ func httpRefusedLabel() label {
 
 // HTTPRefused counts one HTTP request that was not worked on: "blocked" (its
 // address is, or a RejectConnection hook says so), "crowded" (too many of its
-// share, or in all, wait for their turn), "late" (its turn did not come in time),
-// "bytes" (its share holds too many), "slow" (its body did not arrive in time) or
-// "memory" (the process is short of it).
+// share, or in all, wait for their turn), "late" (its turn did not come in
+// time), "bytes" (its share holds too many), "slow" (its body did not arrive in
+// time) or "memory" (the process is short of it).
 func (m *Metrics) HTTPRefused(reason string) {
 	if m == nil {
 		return
@@ -61,7 +62,8 @@ func (m *Metrics) GateDecision(surface, rule, decision string) {
 
 // HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
 // "healthz", "readyz", "events", "query", "count", "history", "management",
-// "contracts", "contract_memory", "identities" or "openapi", anything else is "other"; status the code that was sent.
+// "contracts", "contract_memory", "identities" or "openapi", anything else is
+// "other"; status the code that was sent.
 func (m *Metrics) HTTPDone(endpoint string, status int) {
 	if m == nil {
 		return

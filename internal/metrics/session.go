@@ -66,9 +66,9 @@ func (m *Metrics) SubscriptionsAdd(n int) {
 	m.subscriptions.Add(float64(n))
 }
 
-// SubscriptionClosed counts an open subscription that the relay closed: "behind"
-// (events came faster than they could be held against its filters) or "filters"
-// (it held memory for which others had little).
+// SubscriptionClosed counts an open subscription that the relay closed:
+// "behind" (events came faster than they could be held against its filters) or
+// "filters" (it held memory for which others had little).
 func (m *Metrics) SubscriptionClosed(reason string) {
 	if m == nil {
 		return

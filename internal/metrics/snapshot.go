@@ -19,10 +19,10 @@ func (m *Metrics) defineSnapshot() {
 	m.registry.MustRegister(m.snapshotLast)
 }
 
-// SnapshotDone counts one operation on snapshots: "create", "scheduled", "verify",
-// "repair", "rollback", "replace", "delete" or "gc", with its outcome: "ok", "unchanged" (nothing
-// new to be kept), "invalid" (the bundle does not verify), "busy" (somebody else
-// had the lock) or "failed".
+// SnapshotDone counts one operation on snapshots: "create", "scheduled",
+// "verify", "repair", "rollback", "replace", "delete" or "gc", with its
+// outcome: "ok", "unchanged" (nothing new to be kept), "invalid" (the bundle
+// does not verify), "busy" (somebody else had the lock) or "failed".
 func (m *Metrics) SnapshotDone(operation, outcome string, at time.Time, took time.Duration) {
 	if m == nil {
 		return

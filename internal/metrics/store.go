@@ -57,8 +57,8 @@ func (m *Metrics) QueryDone(operation string, took time.Duration, failure string
 	}
 }
 
-// ReadWaited records that a read had to wait for its turn: effort is "look_up" or
-// "scan".
+// ReadWaited records that a read had to wait for its turn: effort is "look_up"
+// or "scan".
 func (m *Metrics) ReadWaited(effort string, took time.Duration) {
 	if m == nil {
 		return

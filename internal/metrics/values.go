@@ -11,8 +11,8 @@ type Value struct {
 	Value  float64
 }
 
-// Values reads some counters and gauges, by their names; those that are zero are
-// left out.
+// Values reads some counters and gauges, by their names; those that are zero
+// are left out.
 func (m *Metrics) Values(names []string) (map[string][]Value, error) {
 	out := map[string][]Value{}
 	if m == nil {

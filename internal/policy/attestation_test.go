@@ -102,7 +102,8 @@ func TestAttestedOwnerRefuses(t *testing.T) {
 	}
 }
 
-// Each of these is signed by the owner as it stands; only the conditions decide.
+// Each of these is signed by the owner as it stands; only the conditions
+// decide.
 func TestAttestationConditions(t *testing.T) {
 	tests := []struct {
 		conditions string

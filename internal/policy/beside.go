@@ -21,9 +21,10 @@ type Attestation struct {
 	good  bool
 }
 
-// NewAttestation reads a NIP-OA auth tag, ["auth", owner, conditions, sig], that
-// is to attest agent. Its conditions have at most 256 bytes, since it is kept for as long
-// as a connection. The signature is checked when it is first needed.
+// NewAttestation reads a NIP-OA auth tag, ["auth", owner, conditions, sig],
+// that is to attest agent. Its conditions have at most 256 bytes, since it is
+// kept for as long as a connection. The signature is checked when it is first
+// needed.
 func NewAttestation(agent string, tag nostr.Tag) *Attestation {
 	a, fault := attestationOf(agent, tag)
 	if fault == nil && len(a.conditions) > maxKeptConditions {
@@ -38,8 +39,8 @@ func NewAttestation(agent string, tag nostr.Tag) *Attestation {
 	}
 }
 
-// Replaces reports whether a says again, or anew, what b says: for the same key,
-// by the same owner.
+// Replaces reports whether a says again, or anew, what b says: for the same
+// key, by the same owner.
 func (a *Attestation) Replaces(b *Attestation) bool {
 	return a.agent == b.agent && a.owner == b.owner
 }

@@ -4,7 +4,7 @@
 // store; the first that rejects gives the answer.
 //
 // A Policy is compiled from Options and never changes, so a reload swaps one
-// for another. What has to be remembered between events (token buckets, checked
+// for another. State that lasts between events (token buckets, checked
 // attestations) lives beside it, bounded, and is handed on by Reload.
 //
 // Messages carry a NIP-01 prefix and name rules and kinds, never a pubkey, an

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeysThatTheOperatorHadMade write on a closed relay, unless they are banned.
+// TestKeysThatTheOperatorHadMade write on a closed relay, unless they are
+// banned.
 func TestKeysThatTheOperatorHadMade(t *testing.T) {
 	made := func(_ context.Context, key string) (bool, error) { return key == agentKey, nil }
 	for _, o := range []Options{{Authors: []string{ownerKey}}, {Owners: []string{ownerKey}}, {Authors: []string{vectorOwner}, Owners: []string{ownerKey}}} {

@@ -16,9 +16,9 @@ import (
 // DefaultFuture is how far ahead of the relay's clock created_at may be.
 const DefaultFuture = 15 * time.Minute
 
-// Rates bound what is written in a time. A PerSecond of 0 is no limit. Key holds
-// for every author, and the others for clients that are not exempt from rates
-// (share.Who): neither for the relay's own writing nor for imports.
+// Rates bound what is written in a time. A PerSecond of 0 is no limit. Key
+// holds for every author, and the others for clients that are not exempt from
+// rates (share.Who): neither for the relay's own writing nor for imports.
 type Rates struct {
 	Key   share.Rate // events of one author
 	Share share.Rate // events of one share
@@ -38,8 +38,9 @@ type Options struct {
 	// BannedAuthors and BannedKinds may not be written by, and not be written.
 	BannedAuthors []string
 	BannedKinds   []int
-	// BannedEvents are ids that may not be written. AllowedEvents are ids that bans of authors and kinds, and lists of them,
-	// do not hold for: the operator has let in this one event.
+	// BannedEvents are ids that may not be written. AllowedEvents are ids that
+	// bans of authors and kinds, and lists of them, do not hold for: the
+	// operator has let in this one event.
 	BannedEvents, AllowedEvents []string
 	// MaxTags bounds the tags of one event; 0 is no bound. Each is an index row
 	// that the writer must make.
@@ -63,8 +64,9 @@ type Options struct {
 	// Approved tells whether the owner's stored list names the agent; nil means
 	// that no list is kept.
 	Approved func(ctx context.Context, owner, agent string) (bool, error)
-	// Own tells whether a key is the relay's, by which it decides and lets contracts
-	// expire: neither lists nor rates keep it from that. nil means that it has none.
+	// Own tells whether a key is the relay's, by which it decides and lets
+	// contracts expire: neither lists nor rates keep it from that. nil means
+	// that it has none.
 	Own func(pubkey string) bool
 	// Provisioned tells which keys the operator had made for agents: they pass as
 	// those of Authors do. nil means that there are none.

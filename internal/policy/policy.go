@@ -35,7 +35,8 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //     operator had made for agents (Provisioned) pass every list.
 //  6. rate-limited.
 //
-// Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event itself.
+// Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event
+// itself.
 //
 // Two kinds of event are more than writing, and are exempt where they would be
 // pointless otherwise. A request to vanish reaches the relay from everybody,

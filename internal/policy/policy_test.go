@@ -124,7 +124,8 @@ func TestTooManyTags(t *testing.T) {
 	}
 }
 
-// TestContractMemoryDoesNotExpire: a tag that says so is refused, and has no effect in what is imported.
+// TestContractMemoryDoesNotExpire: a tag that says so is refused, and has no
+// effect in what is imported.
 func TestContractMemoryDoesNotExpire(t *testing.T) {
 	const want = "invalid: contract memory does not expire: leave the expiration tag out"
 	for _, value := range []string{"1700000001", "1", "never"} {

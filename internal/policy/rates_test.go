@@ -94,7 +94,8 @@ func TestShareRate(t *testing.T) {
 	}
 }
 
-// Rows of the tag index are charged to the author, whoever brings his events, and to who brings them, whoever wrote them.
+// Rows of the tag index are charged to the author, whoever brings his events,
+// and to who brings them, whoever wrote them.
 func TestRowRate(t *testing.T) {
 	clock := &hand{start}
 	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 10, Burst: 100}}, Clock: clock.now})
@@ -171,7 +172,8 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// Whoever has an author's event may send it again and again: that must not use up what the author may write.
+// Whoever has an author's event may send it again and again: that must not use
+// up what the author may write.
 func TestSendingAnotherOnesEventAgainCostsTheSender(t *testing.T) {
 	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 1e-9, Burst: 100}, Key: share.Rate{PerSecond: 1e-9, Burst: 2}}})
 	author, stranger := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
@@ -194,7 +196,8 @@ func TestEphemeralEventsMakeNoRows(t *testing.T) {
 	}
 }
 
-// Ephemeral events that somebody else sends once more do not use up what their author may write.
+// Ephemeral events that somebody else sends once more do not use up what their
+// author may write.
 func TestSendingAnEphemeralEventAgainCostsTheSender(t *testing.T) {
 	author, stranger := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
 	reader := gate.Reader{}
@@ -211,13 +214,15 @@ func TestSendingAnEphemeralEventAgainCostsTheSender(t *testing.T) {
 	reader = gate.NewReader(strangerKey) // another key gives no right to the author's budget
 	checkFrom(t, p, stranger, ev, limited)
 	reader = gate.Reader{}
-	// The author, from an address of his own and without a proof, has what an address has, and all else is his.
+	// The author, from an address of his own and without a proof, has what an
+	// address has, and all else is his.
 	for range 2 {
 		checkFrom(t, p, author, ev, "")
 	}
 	checkFrom(t, p, author, ev, limited)
 	checkFrom(t, p, author, note(agentKey), "")
-	// With a proof he has what is left of his own, even where a stranger has used up the address.
+	// With a proof he has what is left of his own, even where a stranger has
+	// used up the address.
 	reader = gate.NewReader(agentKey)
 	checkFrom(t, p, stranger, ev, "")
 	checkFrom(t, p, stranger, ev, limited)

@@ -46,7 +46,8 @@ func (p *Policy) ownApproval(ev *nostr.Event) bool {
 	return ev.Kind == nostr.KindApplicationSpecificData && has(p.owners, ev.PubKey) && ev.Tags.GetD() == gate.ApprovalD
 }
 
-// isOwn reports whether ev is a contract's state that the relay itself has signed: nothing else is its own to say here.
+// isOwn reports whether ev is a contract's state that the relay itself has
+// signed: nothing else is its own to say here.
 func (p *Policy) isOwn(ev *nostr.Event) bool {
 	return ev.Kind == niptemp.KindState && p.own != nil && p.own(ev.PubKey)
 }
@@ -95,8 +96,9 @@ func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, strin
 // unvouched is followed by what the writer can do, or did wrong.
 const unvouched = "restricted: no listed owner has vouched for this key: "
 
-// attestedFor reports whether one of the owners attests the author of ev, by the
-// auth tag on it or by what came beside it. If not, why continues unvouched.
+// attestedFor reports whether one of the owners attests the author of ev, by
+// the auth tag on it or by what came beside it. If not, why continues
+// unvouched.
 func (p *Policy) attestedFor(ctx context.Context, ev *nostr.Event, owners []string) (ok bool, why string) {
 	attesting, err := p.memory.attestedOwner(ev)
 	if err == nil && slices.Contains(owners, attesting) {

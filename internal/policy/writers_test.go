@@ -96,7 +96,8 @@ func TestOwnApprovalList(t *testing.T) {
 	check(t, banned, withKind(30078, note(ownerKey, list)), "blocked: this key")
 }
 
-// TestOwnKeys: what the relay signs as a contract's decider or expirer passes lists and rates.
+// TestOwnKeys: what the relay signs as a contract's decider or expirer passes
+// lists and rates.
 func TestOwnKeys(t *testing.T) {
 	own := Options{Authors: []string{agentKey}, Own: func(key string) bool { return key == strangerKey },
 		Rates: Rates{Key: share.Rate{PerSecond: 0.001, Burst: 1}}}

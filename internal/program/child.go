@@ -25,8 +25,8 @@ type child struct {
 }
 
 // spawn starts a program in a process group of its own, so that what it starts
-// ends with it, and a terminal's interrupt is not its business. It dies with the
-// thread that started it, which the caller must keep.
+// ends with it, and a terminal's interrupt is not its business. It dies with
+// the thread that started it, which the caller must keep.
 func spawn(command, env []string) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = env

@@ -7,7 +7,7 @@
 // way at once, from different connections; whose turn it is says package share,
 // so that one client's flood does not keep the program from another's event.
 //
-// What a program does wrong costs its writers an "error:" and the program its
+// A fault of the program costs its writers an "error:" and the program its
 // life, and nobody else anything: it is asked outside of the store's writer,
 // its output is bounded in line and time, and what it prints besides answers is
 // counted or logged under a rate.

@@ -103,8 +103,8 @@ func parseAnswer(line []byte) (answer, error) {
 // maxMessage bounds what is passed on of a program's reason, in bytes.
 const maxMessage = 400
 
-// prefixes are the machine-readable ones of NIP-01 and NIP-42 that a program may
-// use. Not duplicate, which says that the relay has the event.
+// prefixes are the machine-readable ones of NIP-01 and NIP-42 that a program
+// may use. Not duplicate, which says that the relay has the event.
 var prefixes = []string{"auth-required", "blocked", "error", "invalid", "mute", "pow", "rate-limited", "restricted"}
 
 // message returns a program's reason as the OK has it: with a prefix, in one

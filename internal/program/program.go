@@ -98,7 +98,7 @@ func (l *Live) Set(o Options) {
 	}
 }
 
-// Close ends the program and waits for that. Who asks then gets an error.
+// Close ends the program and waits for its end. Later questions get an error.
 func (l *Live) Close() {
 	if r := l.current.Load(); r != nil {
 		r.stop()

@@ -130,7 +130,8 @@ func (r *runner) stop() {
 }
 
 // retire stops the runner when those who ask it have their answers, or had the
-// time for that: it takes all places, so that nobody is at the program any more.
+// time for that: it takes all places, so that nobody is at the program any
+// more.
 func (r *runner) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()

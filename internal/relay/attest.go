@@ -21,13 +21,13 @@ const (
 	maxAttestations      = 16
 )
 
-// Attestations are owners' words for keys (NIP-OA) that came beside events. They
-// are never stored. The zero value has none; values do not change.
+// Attestations are owners' words for keys (NIP-OA) that came beside events.
+// They are never stored. The zero value has none; values do not change.
 type Attestations struct{ list []*policy.Attestation }
 
 // WithAuth adds the attestation that an AUTH event carries, if there is one: it
-// counts for the events of the key that the AUTH proved. A later one by the same
-// owner for the same key takes its place.
+// counts for the events of the key that the AUTH proved. A later one by the
+// same owner for the same key takes its place.
 func (a Attestations) WithAuth(auth *nostr.Event) Attestations {
 	tag := policy.AuthTag(auth)
 	if tag == nil {
@@ -41,7 +41,8 @@ func (a Attestations) WithAuth(auth *nostr.Event) Attestations {
 }
 
 // AttestationIn reads the values of AttestationHeader for an event by author.
-// What cannot be one counts for nothing, and the policy says so if one was needed.
+// What cannot be one counts for nothing, and the policy says so if one was
+// needed.
 func AttestationIn(header []string, author string) Attestations {
 	if len(header) == 0 {
 		return Attestations{}

@@ -19,9 +19,9 @@ type Granted struct {
 
 // Authorize decides on all filters of one request: khatru's OverwriteFilter
 // hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
-// first check, which is told the reader's cases among the contracts that a filter
-// names; then it counts guesses. If any filter is refused the whole request is, with
-// a *nip01.Refusal; another error is a failure.
+// first check, which is told the reader's cases among the contracts that a
+// filter names; then it counts guesses. If any filter is refused the whole
+// request is, with a *nip01.Refusal; another error is a failure.
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
 	reader := ReaderFrom(ctx)
 	table := r.table.Load()

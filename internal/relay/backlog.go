@@ -18,8 +18,8 @@ const (
 
 // backlog is committed batches between the store's writer, which never waits,
 // and the dispatcher. Who sends faster than can be delivered waits before the
-// store, so that all else is delivered meanwhile. What does not fit all the same
-// is not delivered: the dispatcher is told that something is missing.
+// store, so that all else is delivered meanwhile. What does not fit all the
+// same is not delivered: the dispatcher is told that something is missing.
 type backlog struct {
 	mu      sync.Mutex
 	batches [][]store.Committed
@@ -37,8 +37,8 @@ func newBacklog() *backlog {
 
 // wait waits until one more event of a share may go to the store: what waits of
 // it must be no more than what is free, so that each of n that send too much
-// gets to have a part in n + 1, and one of which nothing waits is never held up. The
-// relay's own work is not either.
+// gets to have a part in n + 1, and one of which nothing waits is never held
+// up. The relay's own work is not either.
 func (b *backlog) wait(ctx context.Context, who share.Who) error {
 	if who == (share.Who{}) {
 		return nil

@@ -15,8 +15,8 @@ import (
 )
 
 // While live delivery stands still, who floods waits before the store, and what
-// others write is stored, and delivered with all that was: nothing is said to be
-// lost, and nobody's subscription is closed for another one's flood.
+// others write is stored, and delivered with all that was: nothing is said to
+// be lost, and nobody's subscription is closed for another one's flood.
 func TestAFloodWaitsForItsDelivery(t *testing.T) {
 	r, _ := open(t)
 	goOn, delivered, lost := make(chan struct{}), make(chan string, 10_000), make(chan struct{}, 1000)

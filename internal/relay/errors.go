@@ -8,12 +8,12 @@ import (
 	"engramd/nips/nip01"
 )
 
-// ErrRestored says that the operator restored a snapshot while an answer was read:
-// the rest of it would be of another state.
+// ErrRestored means that the operator restored a snapshot while an answer was
+// read: the rest of it would be of another state.
 var ErrRestored = errors.New("the memory was restored meanwhile")
 
-// RefusalOf is what a client is told about an error: a refusal as it is, of a
-// failure the class.
+// RefusalOf returns what a client is told about an error: a refusal as it is,
+// of a failure the class.
 func RefusalOf(err error) *nip01.Refusal {
 	var refusal *nip01.Refusal
 	if errors.As(err, &refusal) {
@@ -22,8 +22,8 @@ func RefusalOf(err error) *nip01.Refusal {
 	return failureOf(err)
 }
 
-// failureOf is what a client is told of a failure, never the store's own words,
-// which name files and rows.
+// failureOf returns what a client is told of a failure, never the store's own
+// words, which name files and rows.
 func failureOf(err error) *nip01.Refusal {
 	switch {
 	case errors.Is(err, store.ErrTimeout), errors.Is(err, context.DeadlineExceeded):

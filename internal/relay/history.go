@@ -18,7 +18,8 @@ type HistoryQuery struct {
 	D      *string          // one address; nil is all of them
 	Until  *nostr.Timestamp // newest created_at, inclusive; nil is no bound
 	Before string           // of one address of contract memory: the id of the version to go on behind, in the order of arrival
-	// Arrivals adds to contract memory what the relay knows of its arrival, behind the members of the event.
+	// Arrivals adds to contract memory what the relay knows of its arrival,
+	// behind the members of the event.
 	Arrivals bool
 	Limit    int // versions at most; 0 means the default limit of a filter
 }
@@ -35,11 +36,11 @@ type Versions struct {
 }
 
 // History authorizes a question for superseded versions. They are for parties
-// only, and for the arbitrator of a contract that is asked for by its d: neither an
-// id nor the name of a contract is a key, and no option makes them public. Who has proved nothing is refused, a
-// RejectFilter hook may refuse (*nip01.Refusal), and a stranger finds nothing,
-// whether or not there is anything. A limit over the relay's maximum is cut
-// down to it.
+// only, and for the arbitrator of a contract that is asked for by its d:
+// neither an id nor the name of a contract is a key, and no option makes them
+// public. A reader who has proved nothing is refused, a RejectFilter hook may
+// refuse (*nip01.Refusal), and a stranger finds nothing, whether or not there
+// is anything. A limit over the relay's maximum is cut down to it.
 func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) {
 	reader, table := ReaderFrom(ctx), r.table.Load()
 	surface, rule := gate.SurfaceHistory.String(), table.RuleOf(q.Kind).String()

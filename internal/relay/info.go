@@ -22,7 +22,8 @@ type Info struct {
 	Retention                                []retention.Rule
 }
 
-// software says what runs here. NIP-11 wants a URL: this is a package URL (purl), since there is no page of the project's.
+// software says what runs here. NIP-11 wants a URL: this is a package URL
+// (purl), since there is no page of the project's.
 const software = "pkg:generic/engramd"
 
 // Self returns the relay's own key, 64 hex digits, for the field "self" of
@@ -33,8 +34,9 @@ func (r *Relay) Self() string { return r.self() }
 func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }
 
 // SupportedNIPs lists what this relay does, and nothing else. NIP-04 and NIP-59
-// are listed for what they ask of relays: to show direct messages and gift wraps
-// to their parties alone. What a relay only stores, like the lists of NIP-65, is not.
+// are listed for what they ask of relays: to show direct messages and gift
+// wraps to their parties alone. NIPs whose events a relay only stores, like the
+// lists of NIP-65, are not listed.
 func (r *Relay) SupportedNIPs() []any {
 	nips := []any{1, 4, 9, 11, 40, 42, 45}
 	if r.store != nil && r.store.SearchEnabled() {

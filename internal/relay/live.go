@@ -19,8 +19,8 @@ type Delivery struct {
 }
 
 // committed runs on the store's writer: it only hands the batch over. If too
-// much waits, the events are not delivered live, and all subscriptions are told;
-// what must hear of every event does so here.
+// much waits, the events are not delivered live, and all subscriptions are
+// told; what must hear of every event does so here.
 func (r *Relay) committed(batch []store.Committed) {
 	if !r.backlog.put(batch) {
 		for i := range batch {

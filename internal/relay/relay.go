@@ -3,12 +3,13 @@
 // *khatru.Relay; its websocket loop, deletion, expiry and live dispatch are not
 // used (docs/khatru.md says why).
 //
-// Committed batches reach live delivery in the order of commits (live.go). It never
-// waits for a client, and the writer never waits for it: what waits in between is
-// bounded, and beyond the bound every subscription is closed, because none may miss
-// an event silently. Owners' attestations that come beside events live as long as
-// the connection or request and are never stored (attest.go). For a share that has
-// named too many contract ids that show it nothing, no more are looked up (guess.go).
+// Committed batches reach live delivery in the order of commits (live.go). It
+// never waits for a client, and the writer never waits for it: what waits in
+// between is bounded, and beyond the bound every subscription is closed,
+// because none may miss an event silently. Owners' attestations that come
+// beside events live as long as the connection or request and are never stored
+// (attest.go). For a share that has named too many contract ids that show it
+// nothing, no more are looked up (guess.go).
 package relay
 
 import (
@@ -38,7 +39,8 @@ type Config struct {
 	Clock      func() time.Time // nil means time.Now
 	Log        *slog.Logger
 	Metrics    *metrics.Metrics // nil-safe
-	// Self is the relay's own key, 64 hex digits, as NIP-11 tells it; "" for none. Nil is none.
+	// Self is the relay's own key, 64 hex digits, as NIP-11 tells it; "" for
+	// none. Nil is none.
 	Self func() string
 	// Guesses counts contract ids that show nothing; nil counts none.
 	Guesses *share.Guesses
@@ -86,8 +88,8 @@ type Relay struct {
 	dispatched chan struct{}
 }
 
-// New makes a relay under a gate. Give its Committed method to sqlite.Options as
-// OnCommit, open the store and hand it over with Attach: the store calls the
+// New makes a relay under a gate. Give its Committed method to sqlite.Options
+// as OnCommit, open the store and hand it over with Attach: the store calls the
 // relay, and the relay the store.
 func New(cfg Config, table *gate.Table) (*Relay, error) {
 	if len(cfg.Names) == 0 {

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// TestNoAnswerIsOfTwoStates rolls the memory back between two pages of an answer,
-// and before the first one.
+// TestNoAnswerIsOfTwoStates rolls the memory back between two pages of an
+// answer, and before the first one.
 func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	r, s := open(t)
 	agent, owner := storetest.NewKey("agent"), storetest.NewKey("owner")

@@ -58,10 +58,10 @@ func (r *Relay) Now() Instant {
 	return Instant{Seq: r.store.LastSeq(), restores: restores}
 }
 
-// Stored opens the stored part of an authorized request at an instant (Now, taken
-// after the subscription was registered). When a snapshot is restored before the
-// last page was read, pages of two states would come together: that is
-// ErrRestored instead.
+// Stored opens the stored part of an authorized request at an instant (Now,
+// taken after the subscription was registered). When a snapshot is restored
+// before the last page was read, pages of two states would come together: that
+// is ErrRestored instead.
 func (r *Relay) Stored(granted []Granted, at Instant) *Stream {
 	st := &Stream{relay: r, from: at, began: at.Seq}
 	limits := r.limits.Load()

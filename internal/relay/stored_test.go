@@ -31,7 +31,8 @@ func open(t *testing.T, change ...func(*sqlite.Options)) (*Relay, *sqlite.Store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Registered first and so run last: the store must have committed its last batch.
+	// Registered first and so run last: the store must have committed its last
+	// batch.
 	t.Cleanup(r.Close)
 	s := storetest.MustOpen(t, append(change, func(o *sqlite.Options) { o.OnCommit = r.Committed })...)
 	if err := r.Attach(s); err != nil {
@@ -183,8 +184,8 @@ func TestStoredSaysWhetherALimitKeptEventsBack(t *testing.T) {
 }
 
 // A head that is replaced after the instant a request is about, or between two
-// of its pages, is not lost: the answer holds the old version or the new one, and
-// nothing twice.
+// of its pages, is not lost: the answer holds the old version or the new one,
+// and nothing twice.
 func TestReplacedHeadsAreNotLost(t *testing.T) {
 	author := storetest.NewKey("a")
 	article := func(at int64, d, text string) *nostr.Event {

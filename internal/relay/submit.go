@@ -12,8 +12,8 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Answer is the relay's word on one event: what OK says (NIP-01), and the outcome
-// as metrics name it.
+// Answer is the relay's word on one event: what OK says (NIP-01), and the
+// outcome as metrics name it.
 type Answer struct {
 	OK bool
 	// Why is the reason if it is not OK; "duplicate" also where it is. Nil says
@@ -22,7 +22,7 @@ type Answer struct {
 	Outcome string
 }
 
-// Message is the text that goes with OK.
+// Message returns the text that goes with OK.
 func (a Answer) Message() string {
 	if a.Why == nil {
 		return ""
@@ -55,7 +55,7 @@ func (r *Relay) Submit(ctx context.Context, ev *nostr.Event) Answer {
 // wire.Verify). It runs the RejectEvent hooks now, in order, and queues the
 // store work, when the sender's share may have more waiting for the store and
 // for live delivery; events begun one after the other are applied in that order
-// and may share a commit. Who is asking is in ctx (WithReader, WithAddr).
+// and may share a commit. ctx says who is asking (WithReader, WithAddr).
 func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: share.From(ctx)}
 	for _, reject := range r.Hooks.RejectEvent {
@@ -109,7 +109,7 @@ func (p *Pending) Wait() Answer {
 	if p.stored != nil {
 		res := p.stored.Wait()
 		answer = p.relay.answerOf(res)
-		if res.Message == store.MsgTaken {
+		if res.Why.Is(store.WhyTaken) {
 			p.relay.guesses.Take(p.who, 1)
 		}
 		if tell := p.relay.notStored.Load(); tell != nil && res.Outcome != store.Stored && res.Outcome != store.Replaced {
@@ -121,10 +121,7 @@ func (p *Pending) Wait() Answer {
 }
 
 func (r *Relay) answerOf(res store.Result) Answer {
-	a := Answer{Outcome: res.Outcome.String()}
-	if res.Message != "" {
-		a.Why = nip01.Parse(res.Message)
-	}
+	a := Answer{Why: res.Why, Outcome: res.Outcome.String()}
 	switch res.Outcome {
 	case store.Stored, store.Replaced, store.Duplicate:
 		a.OK = true

@@ -16,8 +16,9 @@ import (
 // FileName is the name of the key file in the data folder.
 const FileName = "relay.key"
 
-// Auto is the setting that stands for FileName in the data folder, made when it is not there. Any other is the path of a
-// key file, or "env:" and the name of an environment variable.
+// Auto is the setting that stands for FileName in the data folder, made when it
+// is not there. Any other is the path of a key file, or "env:" and the name of
+// an environment variable.
 const Auto = "auto"
 
 const envPrefix = "env:"
@@ -80,7 +81,8 @@ func readText(path string) (string, error) {
 // keys reads the keys of the place.
 func (p place) keys() ([]Key, error) { return keysOf(p.text()) }
 
-// staged reads the keys that a rotation has put beside the file; none when there is no such file.
+// staged reads the keys that a rotation has put beside the file; none when
+// there is no such file.
 func (p place) staged() ([]Key, error) {
 	if p.path == "" {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Key is a key pair that signs. It never shows its secret: that lies in a closure, out of reach of fmt, of encoders and of
-// reflection.
+// Key is a key pair that signs. It never shows its secret: that lies in a
+// closure, out of reach of fmt, of encoders and of reflection.
 type Key struct {
 	pubkey string
 	secret func() string
@@ -35,7 +35,8 @@ func newKey(raw []byte) (Key, error) {
 	return Key{pubkey: pubkey, secret: func() string { return secret }}, nil
 }
 
-// makeKey makes a key of a seed of 32 bytes if there is one and it is a key, else at random.
+// makeKey makes a key of a seed of 32 bytes if there is one and it is a key,
+// else at random.
 func makeKey(seed []byte, random io.Reader) (Key, error) {
 	if k, err := newKey(seed); err == nil {
 		return k, nil
@@ -56,8 +57,8 @@ func (k Key) String() string { return k.pubkey }
 
 var errSign = errors.New("the relay's key does not sign it")
 
-// Sign sets the event's pubkey, id and signature, without randomness: the same event has the same signature. Tags that are
-// nil become an empty list.
+// Sign sets the event's pubkey, id and signature, without randomness: the same
+// event has the same signature. Tags that are nil become an empty list.
 func (k Key) Sign(ev *nostr.Event) error {
 	if ev.Tags == nil {
 		ev.Tags = nostr.Tags{}

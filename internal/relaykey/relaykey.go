@@ -1,13 +1,17 @@
-// Package relaykey keeps the relay's identity key: what the relay says in its own name it signs with it, and AUTH
-// challenges of further relays it answers with it. It stands in the relay's NIP-11 document as "self".
+// Package relaykey keeps the relay's identity key: what the relay says in its
+// own name it signs with it, and AUTH challenges of further relays it answers
+// with it. It stands in the relay's NIP-11 document as "self".
 //
-// The secret lies in a file of the data folder, in one that the operator names, or in an environment variable, and never in
-// the database, which knows the public halves: the one in use and the former ones, each trusted or revoked. A start without
-// the secret of the one in use, or with another, fails. The first line of the file is the key; below it are the secrets of
-// former keys, for as long as a contract that has no end yet names them as its expirer.
+// The secret lies in a file of the data folder, in one that the operator names,
+// or in an environment variable, and never in the database, which knows the
+// public halves: the one in use and the former ones, each trusted or revoked. A
+// start without the secret of the one in use, or with another, fails. The first
+// line of the file is the key; below it are the secrets of former keys, for as
+// long as a contract that has no end yet names them as its expirer.
 //
-// A rotation writes the new file beside the old one, commits the new key to the database, and puts the file in its place;
-// what a crash leaves is decided by the database at the next start.
+// A rotation writes the new file beside the old one, commits the new key to the
+// database, and puts the file in its place; what a crash leaves is decided by
+// the database at the next start.
 package relaykey
 
 import (
@@ -27,7 +31,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Register is what the database knows of the relay's keys; *sqlite.Store is one.
+// Register is what the database knows of the relay's keys; *sqlite.Store is
+// one.
 type Register interface {
 	RelayKeys(ctx context.Context) ([]store.RelayKey, error)
 	SetRelayKey(ctx context.Context, pubkey string, revoke bool) error
@@ -41,13 +46,13 @@ type Options struct {
 	Dir     string                           // data folder
 	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
 	Random  io.Reader                        // nil means crypto/rand
-	// Seed gives the 32 bytes of the key that is made where there is none and the database knows none; nil, or nothing
-	// from it, is a random one.
+	// Seed gives the 32 bytes of the key that is made where there is none and
+	// the database knows none; nil, or nothing from it, is a random one.
 	Seed func() ([]byte, error)
 }
 
-// Ring holds the relay's key and the former ones whose secrets are kept. Make one with Open. Methods may be called by
-// several goroutines.
+// Ring holds the relay's key and the former ones whose secrets are kept. Make
+// one with Open. Methods may be called by several goroutines.
 type Ring struct {
 	o        Options
 	place    place
@@ -59,11 +64,13 @@ type Ring struct {
 // ErrNotHeld means that the secret of a key is not here.
 var ErrNotHeld = errors.New("the secret of this relay key is not here")
 
-// Open finds the relay's key, or makes it where the database knows none and the setting is Auto, and finishes a rotation
-// that was cut short. Secrets of former keys that no contract without an end names any more it takes out of the file.
+// Open finds the relay's key, or makes it where the database knows none and the
+// setting is Auto, and finishes a rotation that was cut short. Secrets of
+// former keys that no contract without an end names any more it takes out of
+// the file.
 //
-// Errors name the file or the variable, and wrap ErrKey, ErrOther, ErrLost, ErrUnset, keyfile.ErrExposed or what the file
-// system or the database said.
+// Errors name the file or the variable, and wrap ErrKey, ErrOther, ErrLost,
+// ErrUnset, keyfile.ErrExposed or what the file system or the database said.
 func Open(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
@@ -123,8 +130,8 @@ func inUse(ctx context.Context, reg Register) (string, error) {
 	return all[0].PubKey, nil
 }
 
-// find reads the keys, of which the first must be the known one if there is one. It puts in place what a rotation left
-// beside them, or removes it.
+// find reads the keys, of which the first must be the known one if there is
+// one. It puts in place what a rotation left beside them, or removes it.
 func (r *Ring) find(known string) ([]Key, error) {
 	keys, err := r.place.keys()
 	if errors.Is(err, os.ErrNotExist) && known == "" && r.place.auto {
@@ -181,8 +188,8 @@ func misfit(keys []Key, err error, known string) error {
 // brief is enough of a key to know it again by.
 func brief(key string) string { return key[:min(len(key), 16)] + "…" }
 
-// Look reports whether Open would find the key that the database knows, and changes nothing. known is that key in hex, ""
-// when it knows none.
+// Look reports whether Open would find the key that the database knows, and
+// changes nothing. known is that key in hex, "" when it knows none.
 func Look(o Options, known string) error {
 	p := o.place()
 	keys, err := p.keys()
@@ -238,11 +245,13 @@ func (r *Ring) Key() Key {
 	return Key{}
 }
 
-// Sign signs an event with the relay's key: it sets pubkey, id and signature. It fits where a bundle.Signer is wanted.
+// Sign signs an event with the relay's key: it sets pubkey, id and signature.
+// It fits where a bundle.Signer is wanted.
 func (r *Ring) Sign(ev *nostr.Event) error { return r.Key().Sign(ev) }
 
-// SignAs signs an event with the relay's key or a former one whose secret is kept, by its public key in hex, for contracts
-// that name it. The error is ErrNotHeld.
+// SignAs signs an event with the relay's key or a former one whose secret is
+// kept, by its public key in hex, for contracts that name it. The error is
+// ErrNotHeld.
 func (r *Ring) SignAs(pubkey string, ev *nostr.Event) error {
 	for _, k := range r.held() {
 		if k.pubkey == pubkey {
@@ -252,7 +261,8 @@ func (r *Ring) SignAs(pubkey string, ev *nostr.Event) error {
 	return ErrNotHeld
 }
 
-// Holds reports whether the secret of a public key in hex, the relay's or a former one, is here.
+// Holds reports whether the secret of a public key in hex, the relay's or a
+// former one, is here.
 func (r *Ring) Holds(pubkey string) bool {
 	return slices.ContainsFunc(r.held(), func(k Key) bool { return k.pubkey == pubkey })
 }

@@ -34,7 +34,8 @@ func newRig(t *testing.T) *rig {
 	return &rig{T: t, store: storetest.MustOpen(t), o: Options{Dir: t.TempDir()}, named: map[string]bool{}}
 }
 
-// RelayKeys and the others make the rig a Register whose contracts are those of named.
+// RelayKeys and the others make the rig a Register whose contracts are those of
+// named.
 func (r *rig) RelayKeys(ctx context.Context) ([]store.RelayKey, error) { return r.store.RelayKeys(ctx) }
 
 func (r *rig) SetRelayKey(ctx context.Context, key string, revoke bool) error {
@@ -63,7 +64,8 @@ func (r *rig) open() *Ring {
 	return ring
 }
 
-// refused wants that Open and Look fail alike, with this error, and that no secret is told.
+// refused wants that Open and Look fail alike, with this error, and that no
+// secret is told.
 func (r *rig) refused(what string, want error) {
 	r.Helper()
 	_, err := Open(r.Context(), r.o, r)
@@ -159,7 +161,8 @@ func TestFirstStartMakesAKey(t *testing.T) {
 	}
 }
 
-// TestFirstStartTakesTheSeed: the key under which further relays may know this one stays, if it is one.
+// TestFirstStartTakesTheSeed: the key under which further relays may know this
+// one stays, if it is one.
 func TestFirstStartTakesTheSeed(t *testing.T) {
 	r := newRig(t)
 	seed := bytes.Repeat([]byte{5}, 32)
@@ -211,7 +214,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestGivenKey: a key that the operator names is taken, and none is made where it is not.
+// TestGivenKey: a key that the operator names is taken, and none is made where
+// it is not.
 func TestGivenKey(t *testing.T) {
 	for _, setting := range []string{"env:RELAY", filepath.Join(t.TempDir(), "given")} {
 		r := newRig(t)

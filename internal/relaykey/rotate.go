@@ -18,9 +18,10 @@ type Change struct {
 	Kept []string `json:"kept,omitempty"` // former keys whose secrets stay in the file
 }
 
-// Rotate makes a new key the relay's and the present one a former one, revoked if revoke says so. It is durable when Rotate
-// returns. The secret of a former key stays as long as a contract without an end names it. The error is ErrEnv where the
-// key is not in a file.
+// Rotate makes a new key the relay's and the present one a former one, revoked
+// if revoke says so. It is durable when Rotate returns. The secret of a former
+// key stays as long as a contract without an end names it. The error is ErrEnv
+// where the key is not in a file.
 func (r *Ring) Rotate(ctx context.Context, revoke bool) (Change, error) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -39,7 +40,8 @@ func (r *Ring) Rotate(ctx context.Context, revoke bool) (Change, error) {
 	if err := r.place.stage(keys); err != nil {
 		return Change{}, r.place.wrap(err)
 	}
-	// From here on the database decides. Should it not say what became of the commit, the next start finds out.
+	// From here on the database decides. Should it not say what became of the
+	// commit, the next start finds out.
 	if err := r.reg.SetRelayKey(ctx, made.pubkey, revoke); err != nil {
 		return Change{}, fmt.Errorf("relay key: %w", err)
 	}
@@ -64,8 +66,8 @@ func (r *Ring) Former() []string {
 	return out
 }
 
-// Prune takes the secrets of former keys out of the file that no contract without an end names any more. In an environment
-// variable they stay.
+// Prune takes the secrets of former keys out of the file that no contract
+// without an end names any more. In an environment variable they stay.
 func (r *Ring) Prune(ctx context.Context) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -116,9 +118,11 @@ func (r *Ring) Revoke(ctx context.Context, pubkey string) error {
 // be given up.
 var ErrNeeded = errors.New("contracts that have no end yet name the present key")
 
-// Adopt makes what the file or the variable holds the relay's key, where the database knows another one; the latter becomes
-// a former one, revoked if revoke says so. With lost, a missing file of the data folder is made anew, and the present key
-// may be given up although contracts without an end name it (else ErrNeeded). Nobody else may use the database meanwhile.
+// Adopt makes what the file or the variable holds the relay's key, where the
+// database knows another one; the latter becomes a former one, revoked if
+// revoke says so. With lost, a missing file of the data folder is made anew,
+// and the present key may be given up although contracts without an end name it
+// (else ErrNeeded). Nobody else may use the database meanwhile.
 func Adopt(ctx context.Context, o Options, reg Register, lost, revoke bool) (Change, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader

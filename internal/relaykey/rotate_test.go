@@ -13,7 +13,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestRotate: the key changes here, in the file and in the database, and what is no longer needed is gone.
+// TestRotate: the key changes here, in the file and in the database, and what
+// is no longer needed is gone.
 func TestRotate(t *testing.T) {
 	r := newRig(t)
 	ring := r.open()
@@ -44,7 +45,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestRotateKeepsWhatContractsName, revoked or not, and signs with it until the contracts have their end.
+// TestRotateKeepsWhatContractsName, revoked or not, and signs with it until the
+// contracts have their end.
 func TestRotateKeepsWhatContractsName(t *testing.T) {
 	r := newRig(t)
 	ring := r.open()
@@ -93,8 +95,9 @@ func TestRotateHasABound(t *testing.T) {
 	}
 }
 
-// TestRotateCutShort leaves what a crash may leave after each step: the next start has the key that the database says, and
-// nothing is left beside the file.
+// TestRotateCutShort leaves what a crash may leave after each step: the next
+// start has the key that the database says, and nothing is left beside the
+// file.
 func TestRotateCutShort(t *testing.T) {
 	for _, at := range []string{"staged", "committed", "switched"} {
 		r := newRig(t)

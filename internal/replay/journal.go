@@ -55,8 +55,8 @@ type group struct {
 // keepTime bounds the wait for the disk.
 const keepTime = 10 * time.Second
 
-// NewJournal makes a journal over a memory, with most as the bound of what is on
-// disk at a time. Seed it with what the keeper has before the first call.
+// NewJournal makes a journal over a memory, with most as the bound of what is
+// on disk at a time. Seed it with what the keeper has before the first call.
 func NewJournal(m *Memory, k Keeper, most int) *Journal {
 	m.evicts = true
 	return &Journal{memory: m, keeper: k, most: most, next: newGroup()}
@@ -72,8 +72,8 @@ func (j *Journal) Seed(id, key string, at time.Time) {
 	j.count(at)
 }
 
-// Used reports whether an id surely was used; one of long ago, of which only the
-// disk knows, is found by Use.
+// Used reports whether an id surely was used; one of long ago, of which only
+// the disk knows, is found by Use.
 func (j *Journal) Used(id string) bool { return j.memory.Used(id) }
 
 // Use is Memory.Use, and then durable. After an error of the keeper the call

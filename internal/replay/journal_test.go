@@ -99,8 +99,9 @@ func TestJournalGivesUpWithItsCaller(t *testing.T) {
 	close(s.gate)
 }
 
-// TestFloodKeepsNobodyOut: calls by more keys than the memory has room for are let in, each once, and so is everybody else's
-// call; what the disk may have is bounded, and there is room again after twice the window.
+// TestFloodKeepsNobodyOut: calls by more keys than the memory has room for are
+// let in, each once, and so is everybody else's call; what the disk may have is
+// bounded, and there is room again after twice the window.
 func TestFloodKeepsNobodyOut(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	memory := replay.New(time.Minute, 10, 5, func() time.Time { return at })

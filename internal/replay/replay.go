@@ -6,10 +6,10 @@
 // the latest one window after: who remembers its id for twice the window after
 // its first use has always seen it.
 //
-// A Memory lies in the process. It is bounded and never forgets before its time:
-// when it is full, further calls are refused. A Journal has the last word on
-// disk: it knows what was used over restarts, and what its Memory had no room
-// for, so that nobody can keep others out by filling it.
+// A Memory lies in the process. It is bounded and never forgets before its
+// time: when it is full, further calls are refused. A Journal has the last word
+// on disk: it knows what was used over restarts, and what its Memory had no
+// room for, so that nobody can keep others out by filling it.
 package replay
 
 import (

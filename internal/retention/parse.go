@@ -18,8 +18,10 @@ const (
 	maxCount = 1_000_000_000_000
 )
 
-// Parse reads rules, one text each: KINDS AGE, KINDS max NUMBER, or KINDS AGE max NUMBER. KINDS are numbers and ranges by
-// commas ("1,7,20-25"), or * for all; AGE is a number of hours, days, weeks or years ("90d"). An error names the text.
+// Parse reads rules, one text each: KINDS AGE, KINDS max NUMBER, or KINDS AGE
+// max NUMBER. KINDS are numbers and ranges by commas ("1,7,20-25"), or * for
+// all; AGE is a number of hours, days, weeks or years ("90d"). An error names
+// the text.
 func Parse(texts []string) ([]Rule, error) {
 	if len(texts) > maxRules {
 		return nil, fmt.Errorf("there are %d rules, and %d may be", len(texts), maxRules)

@@ -18,8 +18,8 @@ const slots = 1 << 13
 
 // Keys remembers the decompressed form of keys whose signatures were good: a
 // ninth of a check is decompressing the key. It is of fixed size, a key has one
-// place, and the last one there stays. The zero Keys is ready and may be used by
-// several goroutines.
+// place, and the last one there stays. The zero Keys is ready and may be used
+// by several goroutines.
 type Keys struct {
 	places [slots]atomic.Pointer[known]
 }
@@ -55,9 +55,9 @@ type Signed struct {
 	Sig      [64]byte
 }
 
-// VerifyAll tells of each signature whether it holds, as Verify does. atOnce says
-// of all of them that they hold (many.Hold), or they are checked one by one; it
-// may be nil.
+// VerifyAll tells of each signature whether it holds, as Verify does. atOnce
+// says of all of them that they hold (many.Hold), or they are checked one by
+// one; it may be nil.
 func (k *Keys) VerifyAll(signed []Signed, atOnce func([]Signed) bool) []bool {
 	hold := make([]bool, len(signed))
 	known := atOnce != nil && atOnce(signed)

@@ -15,8 +15,8 @@ const maxBlockName = 64
 // shortest keys have 64 characters.
 const minBlockRun = 40
 
-// keyBlock finds a private key in PEM or PGP armour. The lines alone, as code has
-// them that looks for keys, are none.
+// keyBlock finds a private key in PEM or PGP armour. The lines alone, as code
+// has them that looks for keys, are none.
 func (s *scanner) keyBlock(at int) (Finding, bool) {
 	rest := s.text[at:]
 	if !strings.HasPrefix(rest, blockBegin) {
@@ -37,7 +37,8 @@ func (s *scanner) keyBlock(at int) (Finding, bool) {
 	return Finding{Kind: "private key block", Start: at, End: end}, true
 }
 
-// blockEnd returns where the END line of a block ends, or -1 if the block has none.
+// blockEnd returns where the END line of a block ends, or -1 if the block has
+// none.
 func (s *scanner) blockEnd(from int, name string) int {
 	if s.noEnd {
 		return -1

@@ -8,9 +8,9 @@ const (
 	wordsAfter  = 32
 )
 
-// hexKey finds 64 hex digits, or 128 as of Ed25519, beside a word that says that
-// they are secret. Of the words before them the nearest that says anything counts,
-// so that a public key, an id or a hash beside a secret one passes.
+// hexKey finds 64 hex digits, or 128 as of Ed25519, beside a word that says
+// that they are secret. Of the words before them the nearest that says anything
+// counts, so that a public key, an id or a hash beside a secret one passes.
 func (s *scanner) hexKey(at int) (Finding, bool) {
 	from := at
 	if strings.HasPrefix(s.text[at:], "0x") || strings.HasPrefix(s.text[at:], "0X") {
@@ -26,8 +26,8 @@ func (s *scanner) hexKey(at int) (Finding, bool) {
 	return Finding{Kind: "secret key in hex", Start: from, End: end}, true
 }
 
-// saidSecret looks at the line before a value; if there is no word in it, at the
-// line before that; and if nothing before says anything, at what follows.
+// saidSecret looks at the line before a value; if there is no word in it, at
+// the line before that; and if nothing before says anything, at what follows.
 func (s *scanner) saidSecret(start, end int) bool {
 	before := lastLine(s.text[max(0, start-wordsBefore):start])
 	if strings.IndexFunc(before, isLetter) < 0 {
@@ -61,8 +61,8 @@ func (s *scanner) saidSecret(start, end int) bool {
 	return false
 }
 
-// explains reports whether what follows a value begins to say what it is. The name of a file beside
-// its digest, and the rest of a URI, do not.
+// explains reports whether what follows a value begins to say what it is. The
+// name of a file beside its digest, and the rest of a URI, do not.
 func explains(after string) bool {
 	text := strings.TrimLeft(after, " \t")
 	for _, sign := range []string{"(", "=", "#", "//", "- ", "-- ", "– ", "— ", "<-", "is "} {

@@ -27,7 +27,8 @@ func (s *scanner) separator(at int) int {
 // maxSeparators bounds what stands between two characters of a value.
 const maxSeparators = 8
 
-// brokenKey finds an nsec with something between its characters, by its checksum.
+// brokenKey finds an nsec with something between its characters, by its
+// checksum.
 func (s *scanner) brokenKey(at int) (Finding, bool) {
 	const human, size = "nsec1", len("nsec1") + 58
 	if s.text[at]|0x20 != human[0] {
@@ -85,8 +86,8 @@ func bechHolds(human, data string) bool {
 	return sum == 1
 }
 
-// groupedHex finds 64 hex digits in groups of one size with the same sign between
-// them, beside a word that says that they are secret.
+// groupedHex finds 64 hex digits in groups of one size with the same sign
+// between them, beside a word that says that they are secret.
 func (s *scanner) groupedHex(at int) (Finding, bool) {
 	const digits = 64
 	size := 0
@@ -116,7 +117,8 @@ func (s *scanner) groupedHex(at int) (Finding, bool) {
 	return Finding{Kind: "secret key in hex", Start: at, End: end}, true
 }
 
-// hexGroup reports whether so many hex digits, and no more, stand at a position.
+// hexGroup reports whether so many hex digits, and no more, stand at a
+// position.
 func (s *scanner) hexGroup(at, size int) bool {
 	for i := range size {
 		if at+i >= len(s.text) || !hex.has(s.text[at+i]) {
@@ -130,8 +132,8 @@ func (s *scanner) hexGroup(at, size int) bool {
 // tokens have 24 characters.
 const minEncoded = 32
 
-// encoded finds a secret in text that is written in base64. What is no text inside
-// (images, keys, ciphertext) tells nothing.
+// encoded finds a secret in text that is written in base64. Anything that is no
+// text inside (images, keys, ciphertext) tells nothing.
 func (s *scanner) encoded(at int) (Finding, bool) {
 	if s.inside || at > 0 && base64Char(s.text[at-1]) {
 		return Finding{}, false

@@ -126,7 +126,8 @@ func TestPassesWhatOnlyLooksHidden(t *testing.T) {
 	}
 }
 
-// TestPlainText measures what is found in text that was written for it: 60 notes as agents keep them.
+// TestPlainText measures what is found in text that was written for it: 60
+// notes as agents keep them.
 func TestPlainText(t *testing.T) {
 	for i, note := range strings.Split(strings.TrimSpace(plainNotes), "\n") {
 		for _, f := range Find(note) {

@@ -44,9 +44,10 @@ func hostile() map[string]string {
 	}
 }
 
-// TestLinear: ten times the text takes about ten times as long, and not a hundred; and
-// one text is bounded. The least of several runs counts, for caches are shared with
-// whatever else runs on the machine, and more are made while it is too much.
+// TestLinear: ten times the text takes about ten times as long, and not a
+// hundred; and one text is bounded. The least of several runs counts, for
+// caches are shared with whatever else runs on the machine, and more are made
+// while it is too much.
 func TestLinear(t *testing.T) {
 	const small, attempts = 64 << 10, 12
 	for name, piece := range hostile() {

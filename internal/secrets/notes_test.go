@@ -1,6 +1,7 @@
 package secrets
 
-// plainNotes are what agents remember, one a line: no secret is in them, though many speak of some.
+// plainNotes are what agents remember, one a line: no secret is in them, though
+// many speak of some.
 const plainNotes = `
 Ana prefers tea over coffee and wants the summary before nine.
 Deploys go out on Tuesdays; never on a Friday afternoon, see [[mem/how-to/release]].

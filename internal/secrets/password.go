@@ -137,7 +137,8 @@ func passwordLike(value string, quoted bool) bool {
 	return digits > 0 || signs > 0 || quoted && strings.IndexByte(value, ' ') < 0
 }
 
-// technical reports whether the digits of a value are those of a technical word.
+// technical reports whether the digits of a value are those of a technical
+// word.
 func technical(value string) bool {
 	lower := strings.ToLower(value)
 	for _, w := range []string{"base58", "base64", "sha1", "sha256", "sha512", "sha-", "md5", "utf8", "utf-", "argon2", "pbkdf2", "pkcs", "oauth2", "bip39", "ipv4", "ipv6", "x509",

@@ -21,9 +21,9 @@ const (
 	maxPhraseGap = 12
 )
 
-// phrase finds the words from which a wallet is made (BIP-39). They are everyday
-// words, of which even twelve in a row may come up by chance: their checksum
-// tells, or what is said before them.
+// phrase finds the words from which a wallet is made (BIP-39). They are
+// everyday words, of which even twelve in a row may come up by chance: their
+// checksum tells, or what is said before them.
 func (s *scanner) phrase(at int) (Finding, bool) {
 	run := s.listWords(at)
 	if len(run) < minPhrase {
@@ -80,8 +80,8 @@ func wordNumber(word string) int {
 	return i
 }
 
-// phraseGap returns where the next word of a phrase begins, -1 if something else
-// stands between: spaces, line ends, commas, and numbers of a list may.
+// phraseGap returns where the next word of a phrase begins, -1 if something
+// else stands between: spaces, line ends, commas, and numbers of a list may.
 func (s *scanner) phraseGap(at int) int {
 	for end := at; end < len(s.text) && end-at <= maxPhraseGap; end++ {
 		switch c := s.text[end]; {

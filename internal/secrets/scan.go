@@ -22,8 +22,9 @@ func (s *scanner) all() []Finding {
 	return s.found
 }
 
-// scanner goes through a text once. Everything it does at one position is bounded,
-// or remembered so that it is not done again: that is what keeps it linear.
+// scanner goes through a text once. Everything it does at one position is
+// bounded, or remembered so that it is not done again: that is what keeps it
+// linear.
 type scanner struct {
 	text  string
 	found []Finding
@@ -76,8 +77,8 @@ func (s *scanner) find(at int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// escaped reports whether the letter before a position belongs to an escape such
-// as \n in JSON or code.
+// escaped reports whether the letter before a position belongs to an escape
+// such as \n in JSON or code.
 func (s *scanner) escaped(at int) bool {
 	return at > 1 && s.text[at-2] == '\\' && strings.IndexByte("nrt", s.text[at-1]) >= 0
 }
@@ -127,8 +128,8 @@ func (s *scanner) shaped(at int, sh shape) (Finding, bool) {
 // looked is how much of a value is looked at to tell whether it is one.
 const looked = 128
 
-// placeholder reports whether a value is made up: of few different characters, or
-// with a word in it that says so.
+// placeholder reports whether a value is made up: of few different characters,
+// or with a word in it that says so.
 func placeholder(body string) bool {
 	body = strings.ToLower(body[:min(len(body), looked)])
 	return distinct(body) < min(7, len(body)/2) || strings.Contains(body, "example") || strings.Contains(body, "xxxx")
@@ -145,8 +146,8 @@ func distinct(text string) (n int) {
 	return n
 }
 
-// solid reports whether a value holds 20 letters and digits in a row, some of each: words with
-// hyphens between them do not.
+// solid reports whether a value holds 20 letters and digits in a row, some of
+// each: words with hyphens between them do not.
 func solid(body string) bool {
 	size, digits, letters := 0, 0, 0
 	for i := range min(len(body), looked) {

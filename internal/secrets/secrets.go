@@ -1,14 +1,14 @@
-// Package secrets finds in a text what looks like a key or a token, so that it can
-// be refused before it is remembered: what is signed and encrypted once cannot be
-// redacted later.
+// Package secrets finds in a text what looks like a key or a token, so that it
+// can be refused before it is remembered: what is signed and encrypted once
+// cannot be redacted later.
 //
 // It knows shapes only: Nostr keys, keys in hex beside a word that says so, age
-// keys, private key blocks, and the tokens of clouds and vendors by the prefixes
-// that these document for scanners; the words of wallets by their checksum, and
-// what a text says is a password. A bare id, public key or hash is none of them: a
-// secret key of 64 hex digits that nothing is said of cannot be told from an id,
-// of which memory is full, and passes.
-// It is pure, takes time linear in the text, and no error it returns holds a value.
+// keys, private key blocks, and the tokens of clouds and vendors by the
+// prefixes that these document for scanners; the words of wallets by their
+// checksum, and what a text says is a password. A bare id, public key or hash
+// is none of them: a secret key of 64 hex digits that nothing is said of cannot
+// be told from an id, of which memory is full, and passes. It is pure, takes
+// time linear in the text, and no error it returns holds a value.
 package secrets
 
 import (
@@ -43,8 +43,9 @@ func (e *Error) Error() string {
 // Check returns an *Error if there is a finding in text, else nil.
 func Check(text string) error { return failure(text, Find(text)) }
 
-// CheckChange is Check for an edit: values that were found in the old text as well
-// do not count. So whoever allowed a secret once can go on changing the rest.
+// CheckChange is Check for an edit: values that were found in the old text as
+// well do not count. So whoever allowed a secret once can go on changing the
+// rest.
 func CheckChange(old, text string) error {
 	found := Find(text)
 	if len(found) == 0 {

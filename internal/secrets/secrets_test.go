@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Values are put together here, so that the file itself holds nothing that another
-// scanner would take for a leak.
+// Values are put together here, so that the file itself holds nothing that
+// another scanner would take for a leak.
 const (
 	hex64   = "3bf0c63fcb93463407af97a5e5ee64fa883d107ef9e558472c4eb9aaefa459d1"
 	hex64b  = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
@@ -175,7 +175,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestShapes: the table is sorted as the scanner needs it, and every entry can be found.
+// TestShapes: the table is sorted as the scanner needs it, and every entry can
+// be found.
 func TestShapes(t *testing.T) {
 	for i, sh := range shapes {
 		if i > 0 {

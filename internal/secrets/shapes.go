@@ -1,7 +1,7 @@
 package secrets
 
-// shape is a value that begins with words of its own, which its vendor gave it so
-// that it can be found.
+// shape is a value that begins with words of its own, which its vendor gave it
+// so that it can be found.
 type shape struct {
 	prefix   string
 	kind     string
@@ -10,9 +10,9 @@ type shape struct {
 	solid    bool // what follows must not be words
 }
 
-// shapes are sorted by their first byte, and then the longer prefixes come first.
-// The lengths are those that vendors document or that are in use, with some room
-// below where they vary.
+// shapes are sorted by their first byte, and then the longer prefixes come
+// first. The lengths are those that vendors document or that are in use, with
+// some room below where they vary.
 var shapes = [...]shape{
 	{"AGE-SECRET-KEY-", "age secret key", word, 50, 0, false},
 	{"AccountKey=", "Azure storage key", base64, 86, 88, false},

@@ -7,7 +7,8 @@ import (
 
 // Values without a prefix that would be enough to tell them by.
 
-// webToken finds a signed JSON web token: three parts, of which two are objects.
+// webToken finds a signed JSON web token: three parts, of which two are
+// objects.
 func (s *scanner) webToken(at int) (Finding, bool) {
 	if !strings.HasPrefix(s.text[at:], "eyJ") {
 		return Finding{}, false
@@ -27,8 +28,8 @@ func (s *scanner) webToken(at int) (Finding, bool) {
 	return Finding{Kind: "JSON web token", Start: at, End: end}, true
 }
 
-// botToken finds Telegram's (a number, a colon and 35 characters from AA) and Discord's (an id in
-// base64, a time, and a code).
+// botToken finds Telegram's (a number, a colon and 35 characters from AA) and
+// Discord's (an id in base64, a time, and a code).
 func (s *scanner) botToken(at int) (Finding, bool) {
 	id := s.run(word, at)
 	switch rest := s.text[id:]; {
@@ -48,7 +49,8 @@ func (s *scanner) botToken(at int) (Finding, bool) {
 	return Finding{}, false
 }
 
-// azureSecret finds a client secret of Entra: three characters, a digit, "Q~" and 31 to 34 more.
+// azureSecret finds a client secret of Entra: three characters, a digit, "Q~"
+// and 31 to 34 more.
 func (s *scanner) azureSecret(at int) (Finding, bool) {
 	if len(s.text)-at < 37 || s.text[at+4:at+6] != "Q~" || !digit.has(s.text[at+3]) {
 		return Finding{}, false
@@ -91,7 +93,8 @@ func (s *scanner) walletKey(at int) (Finding, bool) {
 	return Finding{Kind: "Bitcoin secret key", Start: at, End: end}, true
 }
 
-// natsSeed finds an nkey seed of NATS: S, what it is for, and 56 digits of base32.
+// natsSeed finds an nkey seed of NATS: S, what it is for, and 56 digits of
+// base32.
 func (s *scanner) natsSeed(at int) (Finding, bool) {
 	if s.text[at] != 'S' || len(s.text)-at < 58 || strings.IndexByte("AUONCX", s.text[at+1]) < 0 {
 		return Finding{}, false
@@ -103,8 +106,8 @@ func (s *scanner) natsSeed(at int) (Finding, bool) {
 	return Finding{Kind: "NATS seed", Start: at, End: end}, true
 }
 
-// awsSecret finds the 40 characters that belong to an access key of AWS, which only
-// the name before them gives away.
+// awsSecret finds the 40 characters that belong to an access key of AWS, which
+// only the name before them gives away.
 func (s *scanner) awsSecret(at int) (Finding, bool) {
 	end := s.run(base64, at)
 	if end-at != 40 || at > 0 && base64.has(s.text[at-1]) && s.text[at-1] != '=' {

@@ -14,9 +14,9 @@ type admission struct {
 	byAddr map[string]int
 }
 
-// wideFactor is how many times as many connections an IPv6 /48 may have as one of
-// its /64s: who rents a server often has a /64 and hundreds of strangers beside
-// it, and who has the whole /48 is still one.
+// wideFactor is how many times as many connections an IPv6 /48 may have as one
+// of its /64s: who rents a server often has a /64 and hundreds of strangers
+// beside it, and who has the whole /48 is still one.
 const wideFactor = 4
 
 // places returns what a connection counts under, with how many times the bound

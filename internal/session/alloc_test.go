@@ -57,7 +57,8 @@ func TestDeliveryAllocations(t *testing.T) {
 	}
 }
 
-// deafConn is a connection of s without a socket: what is sent to it goes nowhere.
+// deafConn is a connection of s without a socket: what is sent to it goes
+// nowhere.
 func deafConn(s *Server) *conn {
 	c := &conn{srv: s}
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -42,12 +42,12 @@ type Pending interface {
 	Wait() relay.Answer
 }
 
-// Stream gives the stored events of one request page by page and holds nothing
-// open between pages.
+// Stream returns the stored events of one request page by page and holds
+// nothing open between pages.
 type Stream interface {
 	Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error)
-	// More says after the last page that a limit kept matching events back,
-	// Complete that none was; both false means that nobody knows (NIP-67).
+	// More reports after the last page that a limit kept matching events back,
+	// Complete that none was; if both are false, nobody knows (NIP-67).
 	More() bool
 	Complete() bool
 }

@@ -57,7 +57,8 @@ func (f *feed) shed(n int, least int64) {
 
 var errGiveWay = failure("the relay holds many filters, and others have few; ask for less, and again")
 
-// giveWay closes the subscription that holds most, so that others can have some.
+// giveWay closes the subscription that holds most, so that others can have
+// some.
 func (f *feed) giveWay() bool {
 	var most *subscription
 	for _, s := range f.list() {

@@ -16,7 +16,8 @@ import (
 )
 
 // hold takes all seats of those who are behind, until the test gives them back.
-// Who reads and answers needs them too, so that nothing must be asked meanwhile.
+// Who reads and answers needs them too, so that nothing must be asked
+// meanwhile.
 func (r *rig) hold() (goOn func()) {
 	seats := make([]share.Seat, share.Processors())
 	for i := range seats {
@@ -30,7 +31,8 @@ func (r *rig) hold() (goOn func()) {
 	}
 }
 
-// lateFilter is found by a tag "a" and fails, or not, at the end of a long list.
+// lateFilter is found by a tag "a" and fails, or not, at the end of a long
+// list.
 func lateFilter(n int, last string) string {
 	var b strings.Builder
 	for i := range n {
@@ -139,8 +141,8 @@ func TestWhatIsBehindIsBounded(t *testing.T) {
 	}
 }
 
-// Who asks for little gets it while others hold as much as there is: the largest
-// of their subscriptions are closed, with a reason.
+// Who asks for little gets it while others hold as much as there is: the
+// largest of their subscriptions are closed, with a reason.
 func TestWhoHoldsMostFiltersGivesWay(t *testing.T) {
 	r := start(t, &fake{}, Options{
 		Limits: Limits{LiveBytes: 1 << 20, LiveShare: 2 << 20, LiveTotal: 4 << 20},

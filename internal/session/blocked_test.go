@@ -8,8 +8,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// TestBlockedAddresses: who is connected is closed, who comes is not let in, and
-// who was neither meant nor blocked any more goes on.
+// TestBlockedAddresses: who is connected is closed, who comes is not let in,
+// and who was neither meant nor blocked any more goes on.
 func TestBlockedAddresses(t *testing.T) {
 	addrs := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
 	next := 0

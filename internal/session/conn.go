@@ -147,8 +147,8 @@ func (c *conn) overflow() {
 	}
 }
 
-// outOfMemory ends a connection that holds more of what was read than any other,
-// while others wait.
+// outOfMemory ends a connection that holds more of what was read than any
+// other, while others wait.
 func (c *conn) outOfMemory() bool {
 	if !c.cut("error: the relay is short of memory for messages, and yours hold most of it", websocket.CloseTryAgainLater) {
 		return false

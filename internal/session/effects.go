@@ -13,10 +13,10 @@ import (
 	"engramd/nips/nip01"
 )
 
-// effects executes one connection's messages in the order they came, and its
-// answers go into the outbox in that order, and are sent before it waits for the
-// next message or commit. It runs while the inbox has something. It owns the connection's
-// identity and its subscriptions.
+// effects executes one connection's messages in the order they came. Its
+// answers go into the outbox in that order, and are sent before it waits for
+// the next message or commit. It runs while the inbox has something. It owns
+// the connection's identity and its subscriptions.
 type effects struct {
 	c        *conn
 	ctx      context.Context // carries who is asking
@@ -240,8 +240,8 @@ func (e *effects) known(j *job, answer []byte) {
 	e.awaiting = append(e.awaiting, awaited{size: j.size, answer: answer})
 }
 
-// challengeBefore sends the connection's challenge before an answer that asks for
-// authentication (NIP-42).
+// challengeBefore sends the connection's challenge before an answer that asks
+// for authentication (NIP-42).
 func (e *effects) challengeBefore(why *nip01.Refusal) {
 	if why.Has(nip01.PrefixAuthRequired) {
 		e.c.say(wire.AppendAuthChallenge(nil, e.c.challenge))

@@ -232,7 +232,8 @@ func (f *fake) Disconnected(context.Context) {
 	f.ended++
 }
 
-// disconnected is how often the hook ran; more often than the other would be -1.
+// disconnected is how often the hook ran; more often than the other would be
+// -1.
 func (f *fake) disconnected() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 
 // feed is a connection's subscriptions, and the live events that were not yet
 // held against them, in their order. Whoever queues the first one works for the
-// feed, for a bounded time; what is left then a goroutine does, in fair turns
-// with others that have so much to look at. Only one at a time does. A feed that
-// falls behind loses its dearest subscriptions, which are told so.
+// feed, for a bounded time; a goroutine does the rest, in fair turns with
+// others that have as much to look at. Only one works for a feed at a time. A
+// feed that falls behind loses its dearest subscriptions, which are told so.
 type feed struct {
 	c    *conn
 	slot uint32 // in the index
@@ -109,7 +109,7 @@ func (f *feed) ownPlaces(s *subscription, others []*subscription) []uint64 {
 	return places
 }
 
-// push queues a task. mine says that the caller must work for the feed.
+// push queues a task. mine reports that the caller must now work for the feed.
 func (f *feed) push(t task) (mine bool) {
 	f.mu.Lock()
 	if f.over {

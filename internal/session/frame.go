@@ -15,8 +15,8 @@ const (
 	bitFinal, bitCompressed = 0x80, 0x40
 )
 
-// compressFromBytes is the size of a payload from which compressing it is worth the
-// work: below, the saving is in the tens of bytes.
+// compressFromBytes is the size of a payload from which compressing it is worth
+// the work: below, the saving is in the tens of bytes.
 const compressFromBytes = 512
 
 // appendHeader appends the header of an unmasked, unfragmented frame.

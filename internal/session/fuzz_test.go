@@ -9,7 +9,8 @@ import (
 )
 
 // FuzzFrames sends any bytes as a message: there is an answer, nothing panics,
-// and the connection goes on. CLOSE and NEG-CLOSE are the messages without an answer.
+// and the connection goes on. CLOSE and NEG-CLOSE are the messages without an
+// answer.
 func FuzzFrames(f *testing.F) {
 	r := start(f, &fake{}, Options{Limits: Limits{MessageBytes: 4 << 10, FramesBurst: 1 << 30}})
 	c := r.dial(f)

@@ -23,8 +23,8 @@ func (b *inbox) init() {
 	b.stopped = make(chan struct{})
 }
 
-// put adds a job if it fits: an empty inbox takes any. start reports that effects
-// must be started for it.
+// put adds a job if it fits: an empty inbox takes any. start reports that
+// effects must be started for it.
 func (b *inbox) put(j *job, lim *Limits) (taken, start bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,8 +73,8 @@ func (b *inbox) answered(size int) {
 	wake(b.room)
 }
 
-// rest ends the goroutine of effects if there is nothing to do. over reports that
-// no further job can arrive.
+// rest ends the goroutine of effects if there is nothing to do. over reports
+// that no further job can arrive.
 func (b *inbox) rest() (resting, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,8 +87,8 @@ func (b *inbox) rest() (resting, over bool) {
 	return true, b.closed
 }
 
-// close lets nothing more in. start reports that effects must be started, to end
-// the connection.
+// close lets nothing more in. start reports that effects must be started, to
+// end the connection.
 func (b *inbox) close() (start bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -133,8 +133,8 @@ func TestKhatruFault_DisconnectRunsTwice(t *testing.T) {
 }
 
 // What is read for a client ends when he is gone, and not only when the query
-// does: else whoever asks and goes leaves work behind without bound. EVENTs that
-// he sent before are stored all the same.
+// does: else whoever asks and goes leaves work behind without bound. EVENTs
+// that he sent before are stored all the same.
 func TestReadsEndWithTheirClient(t *testing.T) {
 	for name, frame := range map[string]string{"REQ": `["REQ","s",{"kinds":[1]}]`, "COUNT": `["COUNT","s",{"kinds":[1]}]`} {
 		for how, leave := range map[string]func(c *client){

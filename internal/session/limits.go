@@ -82,7 +82,8 @@ func (l Limits) withDefaults() Limits {
 // being read to its end and answered.
 func (l *Limits) hardCap() int { return 8 * l.MessageBytes }
 
-// What one page of stored events holds at most, unless a single event is larger.
+// One page of stored events holds at most these rows and bytes, unless a single
+// event is larger.
 const (
 	pageRows  = 128
 	pageBytes = 256 << 10

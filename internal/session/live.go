@@ -8,12 +8,12 @@ import (
 	"engramd/internal/share"
 )
 
-// eventsTogether is how many events of a batch are queued before the writers start:
-// several events to one client then go out in one system call.
+// eventsTogether is how many events of a batch are queued before the writers
+// start: several events to one client then go out in one system call.
 const eventsTogether = 32
 
-// Work that is done at once by who delivers, in comparisons: for one connection,
-// and for all. What is more is done by others in fair turns (feed.go).
+// Delivery itself makes at most so many comparisons: for one connection, and
+// for all of them. Other goroutines make the rest in fair turns (feed.go).
 const (
 	comparisonsEach = 1 << 11
 	comparisonsAll  = 1 << 17
@@ -119,7 +119,8 @@ func (r *round) serve() {
 	r.mine = r.mine[:0]
 }
 
-// directWriters is how many clients' writers are attempted before others take over.
+// directWriters is how many clients' writers are attempted before others take
+// over.
 const directWriters = 128
 
 // write starts the writers: those of the last few clients from here, and of

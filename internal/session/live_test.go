@@ -134,9 +134,9 @@ func TestKeptEventsMayExpire(t *testing.T) {
 	c.nothingBefore()
 }
 
-// khatru 0.19.1: live delivery consults neither RejectFilter nor OverwriteFilter
-// (50-khatru-notes). The second check is made for each recipient and each of
-// his filters, at the moment of delivery.
+// khatru 0.19.1: live delivery consults neither RejectFilter nor
+// OverwriteFilter (50-khatru-notes). The second check is made for each
+// recipient and each of his filters, at the moment of delivery.
 func TestKhatruFault_LiveDeliverySkipsTheGate(t *testing.T) {
 	f := &fake{}
 	f.canRead = func(scope gate.Scope, d *relay.Delivery) bool {

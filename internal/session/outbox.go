@@ -53,7 +53,8 @@ func (b *outbox) holds(bytes int) {
 	b.share.bytes.Add(int64(bytes))
 }
 
-// move counts what is held, and will be, to another share, and returns the former.
+// move counts what is held, and will be, to another share, and returns the
+// former.
 func (b *outbox) move(to *shareQueue) (from *shareQueue) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

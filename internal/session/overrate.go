@@ -15,9 +15,9 @@ const (
 	mostPause  = time.Second
 )
 
-// overRate holds back a connection whose events are over a rate (rate-limited:).
-// To refuse one costs almost what it costs to take it, so who goes on at once is
-// read more and more slowly; one that is taken ends that.
+// overRate holds back a connection whose events are over a rate
+// (rate-limited:). To refuse one costs almost what it costs to take it, so who
+// goes on at once is read more and more slowly; one that is taken ends that.
 type overRate struct {
 	until atomic.Int64  // not read from before, in Unix nanoseconds
 	pause time.Duration // the last one; of effects

@@ -8,7 +8,8 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Who goes on sending beyond a rate is read from ever more slowly, up to a second, and at once again when an event is taken.
+// Who goes on sending beyond a rate is read from ever more slowly, up to a
+// second, and at once again when an event is taken.
 func TestWhoIsOverARateIsReadSlowly(t *testing.T) {
 	var o overRate
 	now := time.Unix(1_700_000_000, 0)

@@ -20,8 +20,8 @@ type shareQueue struct {
 	bytes atomic.Int64
 }
 
-// enter counts one more connection of a share. Exempt peers, and those that cannot
-// be told apart, are each their own.
+// enter counts one more connection of a share. Exempt peers, and those that
+// cannot be told apart, are each their own.
 func (q *queues) enter(who share.Who) *shareQueue {
 	if who.Exempt || who.Share == share.Local {
 		return &shareQueue{}

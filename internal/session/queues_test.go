@@ -7,8 +7,8 @@ import (
 	"engramd/internal/share"
 )
 
-// What waits for the clients of one share is bounded together: those of it who are
-// over their mark get no more, and others do.
+// What waits for the clients of one share is bounded together: those of it who
+// are over their mark get no more, and others do.
 func TestQueuesOfAShare(t *testing.T) {
 	var q queues
 	var total atomic.Int64

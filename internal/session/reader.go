@@ -98,8 +98,8 @@ var errStopped = errors.New("the connection is being closed")
 // inflatingBytes is what decompressing a message holds.
 const inflatingBytes = 48 << 10
 
-// claimPatience is how long a message waits for room before those who hold most are
-// cut off for it.
+// claimPatience is how long a message waits for room before those who hold most
+// are cut off for it.
 const claimPatience = time.Second
 
 // claim takes more bytes of memory for what is read, or gives back what is too
@@ -148,7 +148,8 @@ func (c *conn) fill(buf *[]byte, body io.Reader, most int, claimed *int64) (size
 	return len(b), nil
 }
 
-// keptEndBytes is how much is kept of either end of a message that is too large.
+// keptEndBytes is how much is kept of either end of a message that is too
+// large.
 const keptEndBytes = 1 << 10
 
 // tooLarge returns the job for a message of which only a part was kept.

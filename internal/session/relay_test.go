@@ -145,8 +145,8 @@ func TestNoGapAndNoRepeatUnderLoad(t *testing.T) {
 	reading.Wait()
 }
 
-// The order in which a daemon ends: sessions, store, relay. What was sent before
-// is committed and answered.
+// The order in which a daemon ends: sessions, store, relay. What was sent
+// before is committed and answered.
 func TestShutdownOverTheRealRelay(t *testing.T) {
 	r := startReal(t, Options{})
 	c := r.dial(t)

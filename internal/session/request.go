@@ -15,7 +15,7 @@ import (
 	"engramd/nips/nip01"
 )
 
-// failure is a refusal for the relay's own sake.
+// failure returns a refusal for the relay's own sake.
 func failure(text string) *nip01.Refusal {
 	return &nip01.Refusal{Prefix: nip01.PrefixError, Text: text}
 }
@@ -25,15 +25,15 @@ var (
 	shuttingDown   = failure("the relay is shutting down")
 )
 
-// isEventFault tells whether a fault is that of an EVENT, whose answer waits for
-// those before it and for nothing else.
+// isEventFault reports whether a fault is that of an EVENT, whose answer waits
+// for those before it and for nothing else.
 func isEventFault(err error) bool {
 	var f *wire.FrameError
 	return errors.As(err, &f) && f.Label == wire.LabelEvent
 }
 
-// fault is the answer to a message that could not be read: to the event or the
-// subscription it names, else a NOTICE.
+// fault returns the answer to a message that could not be read: to the event or
+// the subscription it names, else a NOTICE.
 func fault(err error) []byte {
 	var f *wire.FrameError
 	if !errors.As(err, &f) {
@@ -101,8 +101,8 @@ func (e *effects) ask(f wire.Frame) {
 	e.subscribe(f.SubID, granted)
 }
 
-// authorize asks what a request is granted. What contracts that it names show, and
-// whether they are cases of the reader's, the store is asked.
+// authorize asks what a request is granted. What contracts that it names show,
+// and whether they are cases of the reader's, the store is asked.
 func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
 	if slices.ContainsFunc(filters, gate.NamesContracts) {
 		e.seat.Rise()
@@ -111,8 +111,8 @@ func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]rel
 	return e.c.srv.backend.Authorize(e.asking, surface, filters)
 }
 
-// bounds says which bound a request is over, if any, or that nothing is served
-// any more.
+// bounds reports which bound a request is over, if any, or that nothing is
+// served any more.
 func (e *effects) bounds(f wire.Frame) *nip01.Refusal {
 	lim := e.c.srv.limits.Load()
 	switch {
@@ -199,10 +199,10 @@ func (e *effects) hold(bytes int64) *nip01.Refusal {
 	return nil
 }
 
-// errClosed says that the relay has closed the subscription meanwhile.
+// errClosed means that the relay has closed the subscription meanwhile.
 var errClosed = errors.New("the subscription is closed")
 
-// errGone says that there is nobody to answer any more.
+// errGone means that there is nobody to answer any more.
 var errGone = errors.New("the client is gone")
 
 // stored sends the stored events page by page, as fast as the client reads.

@@ -147,7 +147,7 @@ func socketAddr(r *http.Request) netip.Addr {
 }
 
 // ServeHTTP upgrades a request and leaves the connection to its own goroutines.
-// What is refused is answered with 503 (too many connections, shutting down),
+// A refused upgrade is answered with 503 (too many connections, shutting down),
 // 429 (too many from this address) or 403 (a RejectConnection hook: the address
 // is blocked).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

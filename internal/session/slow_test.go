@@ -239,8 +239,8 @@ func TestPongsDoNotKeepAStuckClientAlive(t *testing.T) {
 	}
 }
 
-// A flood of one address, by however many connections, delays another's events by
-// little: the pool takes turns.
+// A flood of one address, by however many connections, delays another's events
+// by little: the pool takes turns.
 func TestTheVerifierTakesTurns(t *testing.T) {
 	v := &verifier{}
 	v.ready.L = &v.mu
@@ -272,7 +272,8 @@ func TestTheVerifierTakesTurns(t *testing.T) {
 	}
 }
 
-// One dispatcher serves all clients: compressing for each of them is left to their own goroutines.
+// One dispatcher serves all clients: compressing for each of them is left to
+// their own goroutines.
 func TestWhoeverQueuesAFrameDoesNotCompressIt(t *testing.T) {
 	r := start(t, &fake{}, Options{Compression: true})
 	c := r.dial(t, func(d *websocket.Dialer) { d.EnableCompression = true })

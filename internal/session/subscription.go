@@ -62,7 +62,7 @@ func newSubscription(c *conn, id string, granted []relay.Granted) *subscription 
 	return s
 }
 
-// isLive tells whether a filter can match what comes.
+// isLive reports whether a filter can match what comes.
 func isLive(f *nostr.Filter) bool { return f.Search == "" && canMatch(f) }
 
 // send queues a stored event.
@@ -114,7 +114,7 @@ func (s *subscription) deliver(t *task) (sent, start bool, comparisons int) {
 	return true, s.push(n.JSON), comparisons
 }
 
-// overlap tells whether two sorted lists have something in common.
+// overlap reports whether two sorted lists have something in common.
 func overlap(a, b []uint64, comparisons *int) bool {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -132,8 +132,8 @@ func overlap(a, b []uint64, comparisons *int) bool {
 	return false
 }
 
-// stale tells whether an arrival was in the stored answer. Ephemeral events have
-// no arrival number.
+// stale reports whether an arrival was in the stored answer. Ephemeral events
+// have no arrival number.
 func (s *subscription) stale(seq int64) bool {
 	if seq == 0 || seq <= s.ceiling.Load() {
 		return seq != 0
@@ -148,8 +148,8 @@ func (s *subscription) stale(seq int64) bool {
 	return sent
 }
 
-// wants tells whether one of the filters matches the event and the gate grants
-// it to that very filter.
+// wants reports whether one of the filters matches the event and the gate
+// grants it to that very filter.
 func (s *subscription) wants(n *news, comparisons *int) bool {
 	for i := range s.filters {
 		m := &s.filters[i]
@@ -175,9 +175,9 @@ func (s *subscription) push(json []byte) (start bool) {
 	return start
 }
 
-// goLive sends EOSE and what was kept. start says that the caller must start the
-// connection's writer. If the relay has closed the subscription meanwhile, it
-// does nothing but say why.
+// goLive sends EOSE and what was kept. start says that the caller must start
+// the connection's writer. If the relay has closed the subscription meanwhile,
+// it does nothing but say why.
 func (s *subscription) goLive(eose []byte) (start bool, closed *nip01.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +197,8 @@ func (s *subscription) goLive(eose []byte) (start bool, closed *nip01.Refusal) {
 	return start, nil
 }
 
-// closedFor is why the relay has closed the subscription before it was live; nil
-// if it has not.
+// closedFor returns why the relay has closed the subscription before it was
+// live; nil if it has not.
 func (s *subscription) closedFor() *nip01.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()

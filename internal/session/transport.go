@@ -71,7 +71,8 @@ func (t *transport) Write(p []byte) (int, error) {
 }
 
 // send writes all of p, however slowly the client reads, unless it takes
-// nothing for the time of a stall. Deadlines are set only for who makes us wait.
+// nothing for the time of a stall. Deadlines are set only for who makes us
+// wait.
 func (t *transport) send(p []byte) error {
 	n, err := t.attempt(p)
 	if p = p[n:]; err != nil || len(p) == 0 {
@@ -128,7 +129,7 @@ var attempts = sync.Pool{New: func() any {
 }}
 
 // do writes to a socket, which the runtime has made non-blocking. It always
-// says that it is done, so that nobody waits until the socket takes more.
+// returns true, so that nobody waits until the socket takes more.
 func (a *attempt) do(fd uintptr) (done bool) {
 	for {
 		n, err := syscall.Write(int(fd), a.p)

@@ -20,7 +20,8 @@ type verifier struct {
 	closed bool
 }
 
-// checkCostBytes is what a signature check costs, in bytes to be parsed and hashed.
+// checkCostBytes is what a signature check costs, in bytes to be parsed and
+// hashed.
 const checkCostBytes = 12 << 10
 
 func newVerifier(workers int, limits func() wire.Limits) *verifier {

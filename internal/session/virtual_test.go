@@ -10,8 +10,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// pipes is a listener without sockets: for a synctest bubble, in which time goes
-// by when everybody waits, and nobody is ever late.
+// pipes is a listener without sockets: for a synctest bubble, in which time
+// goes by when everybody waits, and nobody is ever late.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -61,8 +61,9 @@ func (w *writer) free() {
 // errBusy means that the write would block.
 var errBusy = errors.New("the socket takes no more at once")
 
-// write sends what is queued: as much as the socket takes at once from here, the
-// rest from a goroutine. The outbox has said that the writer must be started.
+// write sends what is queued: as much as the socket takes at once from here,
+// the rest from a goroutine. The outbox has said that the writer must be
+// started.
 func (c *conn) write() {
 	if w := newWriter(c); !w.attempt() {
 		go w.run()
@@ -214,7 +215,8 @@ func (w *writer) compresses(f *frame) bool {
 	return f.op == opText && w.c.net.compressed && f.payload() >= compressFromBytes
 }
 
-// large sends a frame whose body is not copied as a whole, and what is before it.
+// large sends a frame whose body is not copied as a whole, and what is before
+// it.
 func (w *writer) large(f *frame) error {
 	w.cork = append(appendHeader(w.cork, f.op, f.payload()), f.head...)
 	fits := min(max(corkBytes-len(w.cork), 0), len(f.body))

@@ -1,7 +1,7 @@
 package share
 
-// chain is a doubly linked list of things that have their link in themselves, so
-// that nothing is allocated for it.
+// chain is a doubly linked list of things that have their link in themselves,
+// so that nothing is allocated for it.
 type chain[T any] struct {
 	first, last *link[T]
 	n           int

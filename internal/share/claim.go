@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// claim is what a connection waits for: in the queue of its share or, when its own
-// connection must give something back first, in none.
+// claim is what a connection waits for: in the queue of its share or, when its
+// own connection must give something back first, in none.
 type claim struct {
 	stake *Stake
 	n     int64
@@ -18,9 +18,9 @@ type claim struct {
 // message, however full the pot.
 const spare = 4 << 10
 
-// Await takes n bytes, waiting until there is room. When there has been none for
-// patience, who has most gives way. It reports false when stop was closed first,
-// or when a connection may never have as much; then nothing is taken.
+// Await takes n bytes, waiting until there is room. When there has been none
+// for patience, who has most gives way. It reports false when stop was closed
+// first, or when a connection may never have as much; then nothing is taken.
 func (s *Stake) Await(stop <-chan struct{}, n int64, patience time.Duration) bool {
 	c, ok := s.claim(n)
 	if c == nil {
@@ -122,9 +122,9 @@ func (h *holder) leave() {
 	}
 }
 
-// grant gives what a stake has given back to those who wait: to itself, and then
-// to the connection that has least, of the share that has least, as long as
-// there is enough for it.
+// grant gives what a stake has given back to those who wait: to itself, and
+// then to the connection that has least, of the share that has least, as long
+// as there is enough for it.
 func (p *Pot) grant(s *Stake) {
 	if c := s.waits; c != nil && c.share == nil {
 		p.settle(c, s.fits(c.n))
@@ -139,8 +139,8 @@ func (p *Pot) grant(s *Stake) {
 	}
 }
 
-// seen is how many shares are looked at for the one that has least. If there are
-// more, others are looked at the next time.
+// seen is how many shares are looked at for the one that has least. If there
+// are more, others are looked at the next time.
 const seen = 256
 
 // next returns the claim of the connection that has least, of the share that

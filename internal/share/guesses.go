@@ -2,9 +2,9 @@ package share
 
 import "time"
 
-// Guesses counts what each share asks for by name and is shown nothing of: 1,000
-// at once, then 200 an hour. Whoever is exempt from rates is from this too. A nil
-// Guesses counts nothing.
+// Guesses counts what each share asks for by name and is shown nothing of:
+// 1,000 at once, then 200 an hour. Whoever is exempt from rates is from this
+// too. A nil Guesses counts nothing.
 type Guesses struct {
 	rates *Rates
 	clock func() time.Time

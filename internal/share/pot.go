@@ -10,9 +10,9 @@ type PotLimits struct {
 }
 
 // Pot is memory that connections divide: bounded for each, for each share and
-// in all. Who has little gets it while somebody else has much: when a bound is
-// reached, the connection that has most in the share that has most gives way.
-// It is safe for concurrent use.
+// in all. A connection that has little gets more while another has much: when a
+// bound is reached, the connection that has most in the share that has most
+// gives way. It is safe for concurrent use.
 type Pot struct {
 	mu      sync.Mutex
 	limits  PotLimits

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// pouch is a connection that holds pieces and gives the last one back when asked.
+// pouch is a connection that holds pieces and gives the last one back when
+// asked.
 type pouch struct {
 	*Stake
 	pieces []int64
@@ -240,8 +241,8 @@ func TestPotAwaitLosesPatience(t *testing.T) {
 	})
 }
 
-// Whatever is taken, awaited, moved and given back in whatever order: nothing is
-// lost and nothing waits although there is room.
+// Whatever is taken, awaited, moved and given back in whatever order: nothing
+// is lost and nothing waits although there is room.
 func TestPotKeepsItsAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := rand.Uint64()

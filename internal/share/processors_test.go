@@ -7,7 +7,8 @@ import (
 	"engramd/internal/share"
 )
 
-// Threads in C get places of their own, however often that is said, and nothing else counts them as processors.
+// Threads in C get places of their own, however often that is said, and nothing
+// else counts them as processors.
 func TestBeside(t *testing.T) {
 	before, processors := runtime.GOMAXPROCS(0), share.Processors()
 	defer runtime.GOMAXPROCS(before)

@@ -6,9 +6,11 @@ import (
 )
 
 // Queue holds what waits for one server and gives it out fairly: the next item
-// is of the share that has had least, within it of the part, and then of the
-// connection that has had least; the items of one connection come in their
-// order. What was had is the items' cost (start-time fair queueing, as Turns).
+// is of the share that will have had least with it, within that of such a part,
+// and then of such a connection; the items of one connection come in their
+// order. What was had is the items' cost (weighted fair queueing). Who comes
+// with a small item is before those who are level and have large ones: by what
+// they have had alone, he would wait for one of each of them.
 // It is not safe for concurrent use; the zero Queue is empty.
 type Queue[T any] struct {
 	root lane[T]
@@ -19,11 +21,12 @@ type Queue[T any] struct {
 // much lately that it is not level with the others yet.
 type lane[T any] struct {
 	key     laneKey
-	clock   float64 // what it has had
-	floor   float64 // of those below: the clock of the one served last
-	arrived uint64  // order among lanes of one clock
+	clock   float64 // what it has had, from the floor on that it began at
+	had     float64 // of that, since it is remembered
+	floor   float64 // what one below begins with at least: about what the last one served had had
+	arrived uint64  // order among lanes that are level
 	last    uint64  // given to one below
-	at      int     // in the ready lanes above
+	at      int     // in the ready lanes above, -1 when it is not among them
 	n       int     // items in and below it
 	cost    float64 // theirs
 	ready   lanes[T]
@@ -46,49 +49,71 @@ type queued[T any] struct {
 // Push puts an item behind those of its connection. Cost is what it takes of
 // the server, in any unit; none is for nothing.
 func (q *Queue[T]) Push(who Who, item T, cost float64) {
-	at := q.enter(who, max(cost, 1), 0)
+	path := q.enter(who, max(cost, 1), 0)
+	at := path[3]
 	at.items = append(at.items, queued[T]{item, max(cost, 1)})
+	path.place()
 }
 
 // PutBack puts an item that Pop gave, and that was not served, in front of those
 // of its connection, and takes off what it was charged. Of several, the one that
 // was taken last comes first.
 func (q *Queue[T]) PutBack(who Who, item T, cost float64) {
-	at := q.enter(who, max(cost, 1), max(cost, 1))
-	back := queued[T]{item, max(cost, 1)}
+	path := q.enter(who, max(cost, 1), max(cost, 1))
+	at, back := path[3], queued[T]{item, max(cost, 1)}
 	if at.first > 0 {
 		at.first--
 		at.items[at.first] = back
-		return
+	} else {
+		at.items = slices.Insert(at.items, 0, back)
 	}
-	at.items = slices.Insert(at.items, 0, back)
+	path.place()
 }
 
-// enter finds the connection of an item that is put in, counts it, and takes off
-// what was charged for it before.
-func (q *Queue[T]) enter(who Who, cost, charged float64) *lane[T] {
+// path leads from the root over a share and a part to a connection.
+type path[T any] [4]*lane[T]
+
+// enter finds the connection of an item that is to be put in, counts it, and
+// takes off what was charged for it before.
+func (q *Queue[T]) enter(who Who, cost, charged float64) (to path[T]) {
 	at := &q.root
 	at.n++
 	at.cost += cost
-	for _, key := range [3]laneKey{{text: who.Share}, {text: who.Part}, {number: who.Conn}} {
+	to[0] = at
+	for i, key := range [3]laneKey{{text: who.Share}, {text: who.Part}, {number: who.Conn}} {
 		next := at.below[key]
-		if next == nil {
+		switch {
+		case next == nil:
 			next = q.add(at, key)
+		case charged > 0:
+			if back := min(charged, next.had); back > 0 {
+				next.clock, next.had = next.clock-back, next.had-back
+				at.floor = min(at.floor, next.clock) // as it was before
+			}
+		case next.n == 0:
+			next.clock = max(next.clock, at.floor)
 		}
 		if next.n == 0 {
-			next.clock = max(next.clock-charged, at.floor)
 			at.last++
 			next.arrived = at.last
-			heap.Push(&at.ready, next)
-		} else if charged > 0 {
-			next.clock = max(next.clock-charged, at.floor)
-			heap.Fix(&at.ready, next.at)
 		}
 		next.n++
 		next.cost += cost
-		at = next
+		at, to[i+1] = next, next
 	}
-	return at
+	return to
+}
+
+// place puts the lanes of a path where they belong among those beside them, from
+// below: an item may have become the next one of all that are above it.
+func (p path[T]) place() {
+	for i := len(p) - 1; i > 0; i-- {
+		if l, ready := p[i], &p[i-1].ready; l.at < 0 {
+			heap.Push(ready, l)
+		} else {
+			heap.Fix(ready, l.at)
+		}
+	}
 }
 
 // Next returns the item that Pop would take, and its cost; ok is false when
@@ -98,11 +123,19 @@ func (q *Queue[T]) Next() (item T, cost float64, ok bool) {
 	if at.n == 0 {
 		return item, 0, false
 	}
-	for len(at.ready) > 0 {
-		at = at.ready[0]
-	}
-	next := &at.items[at.first]
+	next := at.next()
 	return next.item, next.cost, true
+}
+
+// after is what a lane that has items will have had with the next one.
+func (l *lane[T]) after() float64 { return l.clock + l.next().cost }
+
+// next is the item that is taken next of a lane that has some.
+func (l *lane[T]) next() *queued[T] {
+	for len(l.ready) > 0 {
+		l = l.ready[0]
+	}
+	return &l.items[l.first]
 }
 
 // Pop takes the item whose turn it is.
@@ -110,7 +143,7 @@ func (q *Queue[T]) Pop() (item T, ok bool) {
 	if q.root.n == 0 {
 		return item, false
 	}
-	path := [4]*lane[T]{&q.root}
+	path := path[T]{&q.root}
 	for i := range 3 {
 		path[i+1] = path[i].ready[0]
 	}
@@ -180,16 +213,21 @@ func (q *Queue[T]) add(above *lane[T], key laneKey) *lane[T] {
 	} else {
 		l = &lane[T]{}
 	}
-	l.key, l.clock = key, above.floor
+	l.key, l.clock, l.had, l.at = key, above.floor, 0, -1
 	above.below[key] = l
 	return l
 }
 
+// rising is how many times its own cost a large item waits at most for small ones
+// of lanes that nobody knew: each of them raises the floor at which the next one
+// begins by this part of its cost.
+const rising = 64
+
 // served charges a lane of which an item was taken. One that has nothing left is
 // kept while others wait beside it, because it is ahead of them.
 func (q *Queue[T]) served(above, l *lane[T], cost float64) {
-	above.floor = max(above.floor, l.clock)
-	l.clock += cost
+	above.floor = max(above.floor+cost/rising, l.clock)
+	l.clock, l.had = l.clock+cost, l.had+cost
 	l.n--
 	l.cost -= cost
 	if l.n > 0 {
@@ -233,14 +271,15 @@ func (q *Queue[T]) forget(above, l *lane[T]) {
 	}
 }
 
-// lanes are those with items, as a heap: least had in front, then first come.
+// lanes are those with items, as a heap: in front who will have had least when his
+// next item is served, then who came first.
 type lanes[T any] []*lane[T]
 
 func (s lanes[T]) Len() int { return len(s) }
 
 func (s lanes[T]) Less(i, j int) bool {
-	if s[i].clock != s[j].clock {
-		return s[i].clock < s[j].clock
+	if a, b := s[i].after(), s[j].after(); a != b {
+		return a < b
 	}
 	return s[i].arrived < s[j].arrived
 }
@@ -263,5 +302,6 @@ func (s *lanes[T]) Pop() any {
 	l := (*s)[last]
 	(*s)[last] = nil
 	*s = (*s)[:last]
+	l.at = -1
 	return l
 }

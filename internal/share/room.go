@@ -3,9 +3,10 @@ package share
 import "sync"
 
 // Room is a number of bytes that shares may hold at once. Nobody waits for it:
-// who gets none tries again later. As with Slots, a share may not hold more than
-// it leaves for others, nor a part more than it leaves for the other parts of its
-// share, so that who has little always finds some. It is safe for concurrent use.
+// who gets none tries again later. As with Slots, a share may not hold more
+// than it leaves for others, nor a part more than it leaves for the other parts
+// of its share, so that who has little always finds some. It is safe for
+// concurrent use.
 type Room struct {
 	mu    sync.Mutex
 	total int64

@@ -7,7 +7,7 @@ import (
 
 // Seats are places for those who compute: as long as there are enough, sitting
 // down costs next to nothing, and when there are not, the next one goes by fair
-// turns. What a seat was used is counted in time. Nobody may wait for anything
+// turns. The use of a seat is counted in time. Nobody may wait for anything
 // while sitting. Seats are safe for concurrent use.
 type Seats struct {
 	mu   sync.Mutex
@@ -18,7 +18,8 @@ type Seats struct {
 // NewSeats makes n seats.
 func NewSeats(n int) *Seats { return &Seats{free: n} }
 
-// Seat is one place for one goroutine at a time. The zero Seat with Of is ready.
+// Seat is one place for one goroutine at a time. The zero Seat with Of is
+// ready.
 type Seat struct {
 	Of    *Seats
 	taken bool
@@ -52,8 +53,8 @@ func (s *Seat) Sit(who Who) {
 // aTurn is how long a place should be used before others are let in.
 const aTurn = time.Millisecond
 
-// Long reports whether the place is held for longer than it should be, if others
-// wait: who has more to do rises and sits again.
+// Long reports whether the place is held for longer than it should be, if
+// others wait: who has more to do rises and sits again.
 func (s *Seat) Long() bool { return s.taken && time.Since(s.since) > aTurn }
 
 // Rise gives the place to the next; who does not sit may call it too.

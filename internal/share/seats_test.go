@@ -44,7 +44,7 @@ func TestSeats(t *testing.T) {
 		var none Seat
 		none.Sit(Who{})
 		none.Rise()
-		// Of those who wait, the one that has had least is next: the greedy come first only while all are level.
+		// Of those who wait, the one that has had least is next, and of those who are level the modest.
 		b.Sit(Who{})
 		a.Sit(Who{})
 		wait := func(name string, had float64) {
@@ -62,7 +62,7 @@ func TestSeats(t *testing.T) {
 		}
 		wait("modest", 1)
 		a.Rise()
-		for i, want := range []string{"greedy", "modest", "greedy", "greedy"} {
+		for i, want := range []string{"modest", "greedy", "greedy", "greedy"} {
 			if name := <-got; name != want {
 				t.Errorf("turn %d went to %s, want %s", i, name, want)
 			}

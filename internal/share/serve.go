@@ -52,8 +52,8 @@ func (t *Turns) leave(turn *Turn) {
 	t.waiting.Add(-1)
 }
 
-// serve gives free places to those whose turn it is, and makes room for who would
-// have one but for the bound of what is under way.
+// serve gives free places to those whose turn it is, and makes room for who
+// would have one but for the bound of what is under way.
 func (t *Turns) serve() {
 	for t.free > 0 && t.waiting.Load() > 0 {
 		slow := t.free > t.kept

@@ -26,11 +26,11 @@ type SlotLimits struct {
 }
 
 // Slots lend places for work whose length nobody can say, and that is not
-// interrupted: a request, not a page of one. So that a newcomer finds some free,
-// a share may not hold more than it leaves for others (a dynamic threshold): one
-// share alone gets half of the places, ten at a time ten elevenths. Those who wait are
-// served by what their share holds, then by how long ago it was served, then the
-// same within it by part, then in their order.
+// interrupted: a request, not a page of one. So that a newcomer finds some
+// free, a share may not hold more than it leaves for others (a dynamic
+// threshold): one share alone gets half of the places, ten at a time ten
+// elevenths. Those who wait are served by what their share holds, then by how
+// long ago it was served, then the same within it by part, then in their order.
 //
 // PerShare and WaitingPerShare do not hold for who is exempt, nor for Local,
 // behind which there may be everybody. Slots are safe for concurrent use.
@@ -108,9 +108,9 @@ func (s *Slots) Enter(ctx context.Context, who Who) (*Place, error) {
 	return p, p.wait(ctx, limits.Patience)
 }
 
-// Again is Enter for who gave a place back to let others work meanwhile: it waits
-// for as long as ctx lasts, however many do. How many come again must be bounded
-// by what they hold beside the place.
+// Again is Enter for who gave a place back to let others work meanwhile: it
+// waits for as long as ctx lasts, however many do. How many come again must be
+// bounded by what they hold beside the place.
 func (s *Slots) Again(ctx context.Context, who Who) (*Place, error) {
 	s.mu.Lock()
 	p := s.join(who)

@@ -29,7 +29,8 @@ type nodeName struct {
 	who   Who
 }
 
-// node is a share, a part or a connection. Its clock is what it has had, in units.
+// node is a share, a part or a connection. Its clock is what it has had, in
+// units.
 type node struct {
 	name     nodeName
 	path     [3]*node // from the share down to itself
@@ -156,7 +157,8 @@ func (t *tree) next(which sorts) *Turn {
 	return first
 }
 
-// served notes that it was the turn of a connection: who comes later starts level.
+// served notes that it was the turn of a connection: who comes later starts
+// level.
 func (leaf *node) served() {
 	for _, n := range leaf.path {
 		n.parent.floor = max(n.parent.floor, n.clock)

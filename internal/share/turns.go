@@ -9,12 +9,12 @@ import (
 )
 
 // Turns lends a number of places, fairly: the next free one goes to the share
-// that has had least, within it to the part, and then to the connection that has
-// had least; what one connection waits for comes in its order. What was had is
-// counted in units of work that the holder reports, so that many small pieces
-// and few large ones weigh the same (start-time fair queueing). Who comes back
-// after a pause starts level with the others, not ahead of them, and what he had
-// beyond his part is remembered for a while.
+// that has had least, within it to the part, and then to the connection that
+// has had least; what one connection waits for comes in its order. What was had
+// is counted in units of work that the holder reports, so that many small
+// pieces and few large ones weigh the same (start-time fair queueing). Who
+// comes back after a pause starts level with the others, not ahead of them, and
+// what he had beyond his part is remembered for a while.
 //
 // A holder may give his place back in the middle of his work and wait for the
 // next one (Yield): he stays under way, with what he needs for it. How many are
@@ -53,17 +53,18 @@ func NewTurns(places, kept int) *Turns {
 // Bound allows at most this many turns under way: those that have a place, and
 // those that gave it back for a while. As many of them as places are kept are,
 // again, for the quick. When somebody waits who could have a place but for this
-// bound, one turn is ended (its Yield fails with ErrEnded): of the share with the
-// most under way, within it of the connection with the most, the one that has
-// had most; but none that has had less than grace units. Who was ended may take
-// another turn and go on where he was. Call it before the first Take.
+// bound, one turn is ended (its Yield fails with ErrEnded): of the share with
+// the most under way, within it of the connection with the most, the one that
+// has had most; but none that has had less than grace units. Who was ended may
+// take another turn and go on where he was. Call it before the first Take.
 func (t *Turns) Bound(most int, grace float64) *Turns {
 	t.most, t.grace = max(most, t.free), grace
 	return t
 }
 
-// Forgive remembers of who comes back after a pause no more than this of what he
-// had beyond his part. Call it before the first Take.
+// Forgive bounds what is remembered of a holder who comes back after a pause:
+// no more than this of what it had beyond its part. Call it before the first
+// Take.
 func (t *Turns) Forgive(units float64) *Turns {
 	t.tree.debt = units
 	return t
@@ -123,16 +124,16 @@ func (t *Turns) Take(ctx context.Context, who Who, quick bool) (*Turn, error) {
 func (turn *Turn) Waited() time.Duration { return turn.waited }
 
 // Grace replaces what the turn may have before it is ended in favour of those
-// who wait to begin: more for who would otherwise never get anywhere, endless for
-// who could not go on later. Call it right after Take.
+// who wait to begin: more for who would otherwise never get anywhere, endless
+// for who could not go on later. Call it right after Take.
 func (turn *Turn) Grace(units float64) {
 	turn.turns.mu.Lock()
 	turn.grace = units
 	turn.turns.mu.Unlock()
 }
 
-// Spend notes work done in this turn, in units, and returns how much it is since
-// the place was given.
+// Spend notes work done in this turn, in units, and returns how much it is
+// since the place was given.
 func (turn *Turn) Spend(units float64) float64 {
 	turn.spent += units
 	return turn.spent
@@ -145,8 +146,8 @@ func (turn *Turn) Contended() bool {
 }
 
 // Yield gives others their turn if it is theirs and waits for the next one of
-// its own. What goes on after it is not quick. The error is that of ctx, or
-// ErrEnded; then there is no place any more, and only Done is left to call.
+// its own. The work after it does not count as quick. The error is that of ctx,
+// or ErrEnded; then there is no place any more, and only Done is left to call.
 func (turn *Turn) Yield(ctx context.Context) error {
 	t := turn.turns
 	t.mu.Lock()
@@ -200,10 +201,10 @@ func (turn *Turn) Done() {
 // Close ends all waiting, now and later, with ErrClosed. Call it once.
 func (t *Turns) Close() { close(t.closed) }
 
-// Clear lets nobody begin who is not quick, and closes cleared when none of them
-// is under way any more; those that still are after patience are ended. Until
-// resume is called, who waits to begin goes on waiting. Call it again only after
-// that.
+// Clear lets nobody begin who is not quick, and closes cleared when none of
+// them is under way any more; those that still are after patience are ended.
+// Until resume is called, who waits to begin goes on waiting. Call it again
+// only after that.
 func (t *Turns) Clear(patience time.Duration) (cleared <-chan struct{}, resume func()) {
 	done := make(chan struct{})
 	t.mu.Lock()

@@ -10,8 +10,9 @@ import (
 	"engramd/internal/share"
 )
 
-// While too many are under way, the dearest is ended for one who waits: of those who have most under way, the one that had
-// most. Who has had little is left in peace, and who asked for more grace.
+// While too many are under way, the dearest is ended for one who waits: of
+// those who have most under way, the one that had most. Who has had little is
+// left in peace, and who asked for more grace.
 func TestTheDearestIsEnded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -85,7 +86,8 @@ func TestTheDearestIsEnded(t *testing.T) {
 	}
 }
 
-// Clear waits for what is under way, for a while, ends what then still is, and lets nothing begin but look-ups.
+// Clear waits for what is under way, for a while, ends what then still is, and
+// lets nothing begin but look-ups.
 func TestClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := share.NewTurns(3, 1)
@@ -154,7 +156,8 @@ func TestClearEndsWhoWaits(t *testing.T) {
 	})
 }
 
-// What somebody had beyond his part is held against him when he comes back, as far as it is not forgiven.
+// What somebody had beyond his part is held against him when he comes back, as
+// far as it is not forgiven.
 func TestForgive(t *testing.T) {
 	for _, forgive := range []float64{0, 1_000_000, 250} {
 		synctest.Test(t, func(t *testing.T) {

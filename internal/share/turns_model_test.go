@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// model says whose turn it is by comparing all who wait, and remembers everybody for ever.
+// model says whose turn it is by comparing all who wait, and remembers
+// everybody for ever.
 type model struct {
 	free, kept, most int
 	clock, floor     map[string]float64
@@ -127,7 +128,8 @@ func (m *model) drop(i int) {
 	}
 }
 
-// TestTurnsAreTheModels does the same at random to both, and compares who gets a place each time.
+// TestTurnsAreTheModels does the same at random to both, and compares who gets
+// a place each time.
 func TestTurnsAreTheModels(t *testing.T) {
 	for seed := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, 7))

@@ -24,8 +24,9 @@ func take(t *testing.T, turns *share.Turns, w share.Who, quick bool) *share.Turn
 	return turn
 }
 
-// backlog lets connections work at one place in pieces of a size, giving way after each, until so much is done, and returns
-// what each share had, and each connection.
+// backlog lets connections work at one place in pieces of a size, giving way
+// after each, until so much is done, and returns what each share had, and each
+// connection.
 func backlog(units float64, shares map[string][]float64) map[string]float64 {
 	turns := share.NewTurns(1, 0)
 	had := map[string]float64{}
@@ -57,7 +58,8 @@ func backlog(units float64, shares map[string][]float64) map[string]float64 {
 	return had
 }
 
-// Who has many connections, or works in large pieces, gets no more than others; nor does who has few get less.
+// Who has many connections, or works in large pieces, gets no more than others;
+// nor does who has few get less.
 func TestEverybodyGetsTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		many := make([]float64, 60)
@@ -81,8 +83,9 @@ func TestEverybodyGetsTheSame(t *testing.T) {
 	})
 }
 
-// A newcomer has his turn soon, however many wait and whatever they had: of a new share at the next free place, of a share
-// that is busy after those of its connections that have had as little.
+// A newcomer has his turn soon, however many wait and whatever they had: of a
+// new share at the next free place, of a share that is busy after those of its
+// connections that have had as little.
 func TestANewcomerIsNext(t *testing.T) {
 	for _, c := range []struct {
 		share string
@@ -170,7 +173,8 @@ func TestKeptPlacesAreForTheQuick(t *testing.T) {
 	})
 }
 
-// A long piece of work that yields costs others no more than what it does between.
+// A long piece of work that yields costs others no more than what it does
+// between.
 func TestYieldLetsOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := share.NewTurns(1, 0)
@@ -212,7 +216,8 @@ func TestYieldLetsOthersIn(t *testing.T) {
 	})
 }
 
-// Whoever gives up leaves nothing behind, whether he waits for the first place or another one.
+// Whoever gives up leaves nothing behind, whether he waits for the first place
+// or another one.
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := share.NewTurns(1, 0)
@@ -254,7 +259,8 @@ func TestGivingUp(t *testing.T) {
 	})
 }
 
-// TestTurnsAtOnce takes, yields and gives up from many goroutines: no more places are out than there are.
+// TestTurnsAtOnce takes, yields and gives up from many goroutines: no more
+// places are out than there are.
 func TestTurnsAtOnce(t *testing.T) {
 	turns := share.NewTurns(3, 1).Bound(6, 50)
 	var held atomic.Int64
@@ -289,7 +295,8 @@ func TestTurnsAtOnce(t *testing.T) {
 	}
 }
 
-// TestIdleOnesAreForgotten: whoever comes from ever new connections takes a bounded room, and does not wait longer for it.
+// TestIdleOnesAreForgotten: whoever comes from ever new connections takes a
+// bounded room, and does not wait longer for it.
 func TestIdleOnesAreForgotten(t *testing.T) {
 	turns := share.NewTurns(2, 0)
 	for i := range 20_000 {

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Who is whom a piece of work is charged to, from wide to narrow. The zero Who
-// is the relay itself: it has a share like any other.
+// Who names the party that a piece of work is charged to, from wide to narrow.
+// The zero Who is the relay itself: it has a share like any other.
 type Who struct {
 	Share  string // what a share is known by: an address, a /48, "key " and 64 hex digits, or Local
 	Part   string // the /64 of an IPv6 share, else ""

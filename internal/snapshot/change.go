@@ -43,10 +43,11 @@ func (l *Lock) Create(ctx context.Context, src bundle.Source, o bundle.Options) 
 	return info, w, err
 }
 
-// CreateAt is Create now or, if the agent's newest bundle has this second or a later one,
-// a second after that: ids are of whole seconds, and the last to be made must come last,
-// for who takes the newest and for retention. One whose time is to come (ToCome) is
-// passed over: a clock that was wrong once would date all that follow.
+// CreateAt is Create now or, if the agent's newest bundle has this second or a
+// later one, a second after that: ids are of whole seconds, and the last to be
+// made must come last, for who takes the newest and for retention. One whose
+// time is to come (ToCome) is passed over: a clock that was wrong once would
+// date all that follow.
 func (l *Lock) CreateAt(ctx context.Context, src bundle.Source, o bundle.Options, now time.Time) (Info, error) {
 	list, err := l.s.List(l.tenant, l.agent)
 	if err != nil {
@@ -65,8 +66,8 @@ func (l *Lock) CreateAt(ctx context.Context, src bundle.Source, o bundle.Options
 	return info, err
 }
 
-// Unchanged returns the newest bundle if it is a verified one of the whole memory, with
-// these heads, and as it was when it was written.
+// Unchanged returns the newest bundle if it is a verified one of the whole
+// memory, with these heads, and as it was when it was written.
 func (l *Lock) Unchanged(root string, now time.Time) (Info, bool, error) {
 	list, err := l.s.List(l.tenant, l.agent)
 	if err != nil || len(list) == 0 {
@@ -85,9 +86,9 @@ func recordOf(m *bundle.Manifest, sum string, verified time.Time) Record {
 		Parent: m.Parent, Events: m.Events(), HeadsRoot: m.HeadsRoot}
 }
 
-// Verify is Store.Verify of the lock's agent, and records what was found: a bundle
-// that is OK was verified now; one whose file is another than was verified before
-// was not.
+// Verify is Store.Verify of the lock's agent, and records what was found: a
+// bundle that is OK was verified now; one whose file is another than was
+// verified before was not.
 func (l *Lock) Verify(ctx context.Context, id string, now time.Time, o bundle.VerifyOptions) (*bundle.Report, error) {
 	info, report, err := l.s.verify(ctx, l.tenant, l.agent, id, o)
 	switch {
@@ -109,8 +110,8 @@ func (l *Lock) damaged(info Info, now time.Time) error {
 	return writeRecord(filepath.Dir(info.Path), info.ID, info.Record)
 }
 
-// Verify verifies a bundle and records nothing. Tenant, Agent and, if it is nil,
-// Parent of the options are what is named here.
+// Verify verifies a bundle and records nothing. Tenant, Agent and, if it is
+// nil, Parent of the options are what is named here.
 func (s *Store) Verify(ctx context.Context, tenant, agent, id string, o bundle.VerifyOptions) (*bundle.Report, error) {
 	_, report, err := s.verify(ctx, tenant, agent, id, o)
 	return report, err
@@ -139,7 +140,8 @@ func (l *Lock) Pin(id string, pinned bool) error {
 	return writeRecord(filepath.Dir(info.Path), id, info.Record)
 }
 
-// Manage records the name of a bundle for who manages the relay over the network.
+// Manage records the name of a bundle for who manages the relay over the
+// network.
 func (l *Lock) Manage(id, name string) error {
 	info, err := l.s.Find(l.tenant, l.agent, id)
 	if err != nil {
@@ -153,16 +155,16 @@ func (l *Lock) Manage(id, name string) error {
 type Deletion struct {
 	// Force deletes a pinned one.
 	Force bool
-	// AnyKind lets any other verified bundle do in place of one of the same kind: who
-	// manages the relay over the network must not learn the kinds.
+	// AnyKind lets any other verified bundle do in place of one of the same
+	// kind: who manages the relay over the network must not learn the kinds.
 	AnyKind bool
 	// Now is when a bundle that is found damaged was found so.
 	Now time.Time
 }
 
-// Delete deletes a bundle. The error is ErrPinned; ErrLastVerified unless there is
-// another verified one that is worth as much, or it is empty; ErrParent for one that
-// others rest on.
+// Delete deletes a bundle. The error is ErrPinned; ErrLastVerified unless there
+// is another verified one that is worth as much, or it is empty; ErrParent for
+// one that others rest on.
 func (l *Lock) Delete(id string, how Deletion) error {
 	info, err := l.s.Find(l.tenant, l.agent, id)
 	if err != nil {
@@ -186,8 +188,8 @@ func (l *Lock) Delete(id string, how Deletion) error {
 	return remove(list, id)
 }
 
-// another is ErrLastVerified unless there is another verified bundle that is worth as
-// much, and is as it was when it was written.
+// another is ErrLastVerified unless there is another verified bundle that is
+// worth as much, and is as it was when it was written.
 func (l *Lock) another(list []Info, of Info, how Deletion) error {
 	for _, info := range list {
 		if info.ID == of.ID || !info.Verified() || !how.AnyKind && worth(info.Kind) < worth(of.Kind) {
@@ -219,9 +221,9 @@ func remove(list []Info, id string) error {
 }
 
 // Export copies a bundle and its .sha256 file to a path that does not exist
-// yet. The sibling names the new file. The error is bundle.ErrChanged if the bundle
-// is not what its own sibling, or its record, says: a damaged one must not get a hash
-// that fits it.
+// yet. The sibling names the new file. The error is bundle.ErrChanged if the
+// bundle is not what its own sibling, or its record, says: a damaged one must
+// not get a hash that fits it.
 func (s *Store) Export(tenant, agent, id, to string) error {
 	info, err := s.Find(tenant, agent, id)
 	if err != nil {

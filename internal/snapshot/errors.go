@@ -22,8 +22,8 @@ var (
 	ErrHeld = errors.New("the agent's snapshots are in use")
 )
 
-// CannotWrite reports whether an error of Store.Lock says that the folder can be read
-// at most: a copy on read-only media, or somebody else's.
+// CannotWrite reports whether an error of Store.Lock says that the folder can
+// be read at most: a copy on read-only media, or somebody else's.
 func CannotWrite(err error) bool {
 	return files.ReadOnly(err) || errors.Is(err, fs.ErrPermission)
 }

@@ -26,8 +26,9 @@ type Swept struct {
 }
 
 // Sweep applies the policy to the lock's agent, oldest first, and removes what
-// dead processes left behind. Before it deletes anything it reads the newest verified
-// bundle that stays: one that was damaged since does not count as verified any more.
+// dead processes left behind. Before it deletes anything it reads the newest
+// verified bundle that stays: one that was damaged since does not count as
+// verified any more.
 func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	out := Swept{Place: Place{l.tenant, l.agent}}
 	dir, err := l.s.Dir(l.tenant, l.agent)
@@ -60,8 +61,8 @@ func (l *Lock) Sweep(now time.Time, p Policy) (Swept, error) {
 	return out, errors.Join(errs...)
 }
 
-// expired is Expired, of a list in which the last verified one is as it was written. It
-// names those that are not.
+// expired is Expired, of a list in which the last verified one is as it was
+// written. It names those that are not.
 func (l *Lock) expired(list []Info, now time.Time, p Policy) (ids, damaged []string, err error) {
 	for {
 		ids = p.Expired(list, now)
@@ -76,8 +77,8 @@ func (l *Lock) expired(list []Info, now time.Time, p Policy) (ids, damaged []str
 	}
 }
 
-// confirm reports whether a verified bundle, and what it rests on, are as they were
-// when they were written. If not it is verified no more, in the list too.
+// confirm reports whether a verified bundle, and what it rests on, are as they
+// were when they were written. If not it is verified no more, in the list too.
 func (l *Lock) confirm(list []Info, id string, now time.Time) (bool, error) {
 	i := slices.IndexFunc(list, func(i Info) bool { return i.ID == id })
 	for at := i; ; {

@@ -136,8 +136,8 @@ func open(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Body, bool) {
 // maxTexts is how many bytes of texts Texts holds.
 const maxTexts = 64 << 20
 
-// Texts returns the texts of the engrams with these ids, as far as the keys read
-// them; a tombstone has none. The error is bundle.ErrLimit beyond 64 MiB.
+// Texts returns the texts of the engrams with these ids, as far as the keys
+// read them; a tombstone has none. The error is bundle.ErrLimit beyond 64 MiB.
 func Texts(ctx context.Context, src bundle.Source, agent string, keys bundle.Keys, ids map[string]bool) (map[string]string, error) {
 	texts, size := map[string]string{}, 0
 	err := src.Events(ctx, bundle.Heads, func(b []byte) error {

@@ -13,7 +13,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestPolicyByKind: bundles of less than the whole memory take no whole one's place, and the last verified whole one stays.
+// TestPolicyByKind: bundles of less than the whole memory take no whole one's
+// place, and the last verified whole one stays.
 func TestPolicyByKind(t *testing.T) {
 	list := func(kinds ...bundle.Kind) (out []Info) {
 		for i, k := range kinds {
@@ -49,7 +50,8 @@ func TestPolicyByKind(t *testing.T) {
 	}
 }
 
-// TestKindOfOldBundles: what has no kind in its record is classified by its manifest, or else by what the record tells.
+// TestKindOfOldBundles: what has no kind in its record is classified by its
+// manifest, or else by what the record tells.
 func TestKindOfOldBundles(t *testing.T) {
 	for _, tt := range []struct {
 		name, consistency, by string

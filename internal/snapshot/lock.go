@@ -28,9 +28,9 @@ type Lock struct {
 	f             *os.File
 }
 
-// Lock takes the lock of an agent, waiting for at most the time given. The error
-// is a *HeldError if somebody else holds it for longer. The agent's folder is
-// made if it is missing.
+// Lock takes the lock of an agent, waiting for at most the time given. The
+// error is a *HeldError if somebody else holds it for longer. The agent's
+// folder is made if it is missing.
 func (s *Store) Lock(ctx context.Context, tenant, agent string, wait time.Duration) (*Lock, error) {
 	dir, err := s.makeDir(tenant, agent)
 	if err != nil {

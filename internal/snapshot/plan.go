@@ -28,8 +28,8 @@ const (
 // Op is what a restore does at one address.
 type Op string
 
-// What a restore does. Addresses at which nothing is to be done are not in a
-// plan, but for Keep.
+// A restore does one of these at an address. Addresses at which nothing is to
+// be done are not in a plan, but for Keep.
 const (
 	// Keep leaves what is there although the bundle has something else; the
 	// reason says why.
@@ -154,8 +154,9 @@ func (a *Action) decideRollback() {
 	}
 }
 
-// untouched begin the slugs that a revert leaves as they are: they are not the agent's own
-// account of things, but what was agreed about it and what its program notes.
+// untouched begin the slugs that a revert leaves as they are: they are not the
+// agent's own account of things, but what was agreed about it and what its
+// program notes.
 var untouched = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
 
 func (a *Action) decideRevert() error {
@@ -179,8 +180,8 @@ func (a *Action) decideRevert() error {
 	return nil
 }
 
-// Changes returns the plan's actions that change something as changes, from what
-// is there to what will be, for AddLines.
+// Changes returns the plan's actions that change something as changes, from
+// what is there to what will be, for AddLines.
 func Changes(actions []Action) []Change {
 	var changes []Change
 	for _, a := range actions {

@@ -7,11 +7,12 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// Policy says what retention keeps of each agent. Pinned bundles are kept and not
-// counted; so are those whose time is still to come, which a clock that was wrong gave
-// them. Each kind is counted apart, so that bundles of less than the whole memory take
-// no whole one's place. The newest verified whole one is always kept (without one, the
-// newest verified one of what comes nearest to it), and what one that is kept rests on.
+// Policy says what retention keeps of each agent. Pinned bundles are kept and
+// not counted; so are those whose time is still to come, which a clock that was
+// wrong gave them. Each kind is counted apart, so that bundles of less than the
+// whole memory take no whole one's place. The newest verified whole one is
+// always kept (without one, the newest verified one of what comes nearest to
+// it), and what one that is kept rests on.
 type Policy struct {
 	Keep          int           // bundles that somebody asked for, of each kind; 0 is no bound
 	KeepAutomatic int           // bundles that a program made by itself; 0 is no bound
@@ -84,8 +85,9 @@ type counted struct {
 	kind               bundle.Kind
 }
 
-// counted leaves the kind out for bundles made over the network: who manages the relay
-// there must not learn from what is left whether an agent has a memory.
+// counted leaves the kind out for bundles made over the network: who manages
+// the relay there must not learn from what is left whether an agent has a
+// memory.
 func (i Info) counted() counted {
 	c := counted{automatic: i.Automatic(), managed: i.Managed != ""}
 	if !c.managed {
@@ -100,13 +102,13 @@ func worth(k bundle.Kind) int {
 	return slices.Index([]bundle.Kind{bundle.KindEmpty, bundle.KindPartial, bundle.KindOwners, bundle.KindUnknown, bundle.KindWhole}, k)
 }
 
-// ToCome reports whether the bundle's time is still to come, by more than a day: a clock
-// that was ahead gave it.
+// ToCome reports whether the bundle's time is still to come, by more than a
+// day: a clock that was ahead gave it.
 func (i Info) ToCome(now time.Time) bool { return i.CreatedAt.Sub(now) > ahead }
 
-// lastVerified returns the newest verified bundle of those that are worth most, never an
-// empty one; one whose time is to come only if there is no other. What it rests on stays
-// with it.
+// lastVerified returns the newest verified bundle of those that are worth most,
+// never an empty one; one whose time is to come only if there is no other. What
+// it rests on stays with it.
 func lastVerified(list []Info, now time.Time) (id string) {
 	best := 0
 	for _, info := range list {

@@ -17,7 +17,8 @@ import (
 func TestPolicy(t *testing.T) {
 	day := 24 * time.Hour
 	now := start
-	// entry: age in days, flags: v verified, a automatic, p pinned; >n rests on entry n
+	// entry: age in days, flags: v verified, a automatic, p pinned; >n rests on
+	// entry n
 	parse := func(specs ...string) []Info {
 		list := make([]Info, len(specs))
 		id := func(age int) string { return fmt.Sprintf("%04d", 2000-age) }
@@ -86,8 +87,8 @@ func damage(tb testing.TB, path string) {
 	}
 }
 
-// TestDamagedIsNotTheLastVerified: the bundle that is kept in any case is one that is
-// as it was when it was verified.
+// TestDamagedIsNotTheLastVerified: the bundle that is kept in any case is one
+// that is as it was when it was verified.
 func TestDamagedIsNotTheLastVerified(t *testing.T) {
 	for name, breakIt := range map[string]func(t *testing.T, newest Info){
 		"file":    func(t *testing.T, i Info) { damage(t, i.Path) },
@@ -147,8 +148,8 @@ func TestDamagedParentIsNotVerified(t *testing.T) {
 	}
 }
 
-// TestVerifyTakesTheMarkBack: what is found damaged was not verified, whatever the
-// record said; a key that does not fit takes nothing back.
+// TestVerifyTakesTheMarkBack: what is found damaged was not verified, whatever
+// the record said; a key that does not fit takes nothing back.
 func TestVerifyTakesTheMarkBack(t *testing.T) {
 	s := New(t.TempDir())
 	l := mustLock(t, s)
@@ -203,8 +204,8 @@ func TestCreateThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestCreateAt makes many at one instant, of one state and of others: each comes after
-// those before it, and retention keeps the last.
+// TestCreateAt makes many at one instant, of one state and of others: each
+// comes after those before it, and retention keeps the last.
 func TestCreateAt(t *testing.T) {
 	s := New(t.TempDir())
 	l := mustLock(t, s)
@@ -234,7 +235,8 @@ func TestCreateAt(t *testing.T) {
 		t.Errorf("left are %q, want %q, %v", ids(list), made[:2], err)
 	}
 
-	// A pinned time is taken as it is, and a clock that is past the newest one too.
+	// A pinned time is taken as it is, and a clock that is past the newest one
+	// too.
 	pinned := mustCreate(t, l, memory{engram(t, "mem/a", "one", 1)}, start, bundle.ByCLI, nil)
 	if !pinned.CreatedAt.Equal(start) {
 		t.Errorf("pinned to %v: %v", start, pinned.CreatedAt)
@@ -245,7 +247,8 @@ func TestCreateAt(t *testing.T) {
 	}
 }
 
-// TestRemoveKeepsTheRestOfWhatStays: a bundle that cannot be deleted keeps its hash.
+// TestRemoveKeepsTheRestOfWhatStays: a bundle that cannot be deleted keeps its
+// hash.
 func TestRemoveKeepsTheRestOfWhatStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "20261120T235100Z-0123456789abcdef"+bundle.Extension)
 	if err := errors.Join(os.MkdirAll(filepath.Join(path, "x"), 0o700), os.WriteFile(path+bundle.SumExtension, nil, 0o600)); err != nil {
@@ -259,8 +262,8 @@ func TestRemoveKeepsTheRestOfWhatStays(t *testing.T) {
 	}
 }
 
-// TestExportOfDamaged: no hash is written that fits a damaged bundle, also where
-// nothing but the .sha256 file tells.
+// TestExportOfDamaged: no hash is written that fits a damaged bundle, also
+// where nothing but the .sha256 file tells.
 func TestExportOfDamaged(t *testing.T) {
 	s := New(t.TempDir())
 	l := mustLock(t, s)

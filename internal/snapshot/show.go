@@ -24,7 +24,8 @@ var (
 	ErrAmbiguous = errors.New("several records begin with it")
 )
 
-// minName is the length of the shortest part of a d tag or an id that names a record.
+// minName is the length of the shortest part of a d tag or an id that names a
+// record.
 const minName = 8
 
 // Sorted returns the heads by slug where there is one, core first, then by
@@ -99,7 +100,8 @@ func Show(ctx context.Context, src bundle.Source, agent string, keys bundle.Keys
 	return out, nil
 }
 
-// WriteHeads lists heads for a person: slug or address, time, id, and what was removed.
+// WriteHeads lists heads for a person: slug or address, time, id, and what was
+// removed.
 func WriteHeads(w io.Writer, heads []Head) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, h := range heads {

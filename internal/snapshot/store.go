@@ -57,9 +57,9 @@ type Record struct {
 	Events    int64  `json:"events"`
 	HeadsRoot string `json:"heads_root,omitempty"`
 	Pinned    bool   `json:"pinned"`
-	// Managed is the name by which who manages the relay over the network knows the
-	// bundle: of the form of an id, and at random, because an id is made of what the
-	// bundle holds. Empty for bundles that were not made there.
+	// Managed is the name by which who manages the relay over the network knows
+	// the bundle: of the form of an id, and at random, because an id is made of
+	// what the bundle holds. Empty for bundles that were not made there.
 	Managed string `json:"managed,omitempty"`
 }
 
@@ -149,7 +149,8 @@ func names(dir string) ([]string, error) {
 }
 
 // List returns the bundles of an agent, newest first; none if there is no
-// folder. The kind of one whose record does not say it is found out as well as can be.
+// folder. The kind of one whose record does not say it is found out as well as
+// can be.
 func (s *Store) List(tenant, agent string) ([]Info, error) {
 	dir, err := s.Dir(tenant, agent)
 	if err != nil {
@@ -266,8 +267,9 @@ func (s *Store) ParentOf(tenant, agent string) func(id string) (string, error) {
 	}
 }
 
-// ParentBeside is ParentOf for a bundle at a path: its parents lie beside it, under
-// the names that Write gave them, or else where or finds them (nil: nowhere).
+// ParentBeside is ParentOf for a bundle at a path: its parents lie beside it,
+// under the names that Write gave them, or else where or finds them (nil:
+// nowhere).
 func ParentBeside(path string, or func(id string) (string, error)) func(id string) (string, error) {
 	return func(id string) (string, error) {
 		if err := bundle.CheckID(id); err != nil {

@@ -70,7 +70,8 @@ func compareLines(a, b []string) []edit {
 
 // middle finds the fewest edits, as E. Myers has it in "An O(ND) Difference
 // Algorithm and Its Variations" (1986), section 3: reach[k] is how far one gets
-// into a on diagonal k = i-j with a number of edits that grows by one each round.
+// into a on diagonal k = i-j with a number of edits that grows by one each
+// round.
 func middle(a, b []string) []edit {
 	limit := min(len(a)+len(b), maxEdits)
 	reach := make([]int32, 2*limit+3)

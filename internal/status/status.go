@@ -102,7 +102,7 @@ func (s *Sources) counted(out *Report) error {
 	return nil
 }
 
-// heldMemory is what the runtime has of the system, in bytes.
+// heldMemory returns what the runtime has of the system, in bytes.
 func heldMemory() int64 {
 	samples := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	rtmetrics.Read(samples)

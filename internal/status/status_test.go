@@ -51,7 +51,8 @@ func sources(p *parts) *status.Sources {
 	}
 }
 
-// TestReport: refusals are told, the most frequent first, and what went well is not.
+// TestReport: refusals are told, the most frequent first, and what went well is
+// not.
 func TestReport(t *testing.T) {
 	p := &parts{}
 	r, err := sources(p).Report(t.Context(), 1_000_000)
@@ -82,7 +83,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestReportOfAFailure: a store that cannot be asked is an error, not an empty report.
+// TestReportOfAFailure: a store that cannot be asked is an error, not an empty
+// report.
 func TestReportOfAFailure(t *testing.T) {
 	fails := errors.New("closed")
 	if r, err := sources(&parts{fails: fails}).Report(t.Context(), 1); !errors.Is(err, fails) || r != nil {

@@ -2,14 +2,17 @@ package store
 
 import "errors"
 
-// ErrAdminFull means that a list of the management API has as many entries as it may.
+// ErrAdminFull means that a list of the management API has as many entries as
+// it may.
 var ErrAdminFull = errors.New("the list is full")
 
-// AdminList names one of the lists that the management API (NIP-86) keeps in the database.
+// AdminList names one of the lists that the management API (NIP-86) keeps in
+// the database.
 type AdminList string
 
-// The lists. What a key is: 64 lower-case hex digits of a pubkey or an event id, a kind as decimal text, a network in
-// CIDR notation, the name of a field of the NIP-11 document.
+// The lists. What a key is: 64 lower-case hex digits of a pubkey or an event
+// id, a kind as decimal text, a network in CIDR notation, the name of a field
+// of the NIP-11 document.
 const (
 	AdminPubkeys  AdminList = "pubkey"
 	AdminEvents   AdminList = "event"
@@ -29,7 +32,8 @@ const (
 	AdminSet     AdminVerdict = "set" // AdminInfo only: Text is the field's value
 )
 
-// AdminOperator stands in the audit table for key and signature of what a command at the machine did: no key called.
+// AdminOperator stands in the audit table for key and signature of what a
+// command at the machine did: no key called.
 const AdminOperator = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // AdminEntry is one entry of a list.
@@ -60,12 +64,13 @@ type UsedCall struct {
 	At      int64  // Unix seconds
 }
 
-// Removal counts, by kind, what filters of the operator have in view or have removed.
+// Removal counts, by kind, what filters of the operator have in view or have
+// removed.
 type Removal struct {
 	Events      map[int]int64 // heads and regular events
 	Versions    map[int]int64 // superseded versions
 	Quarantined map[int]int64 // what rollbacks took away and is still kept
-	// Spared match too and stay, in whichever of the three they lie: no filter that matches them names their kinds
-	// (retention.MustBeNamed).
+	// Spared match too and stay, in whichever of the three they lie: no filter
+	// that matches them names their kinds (retention.MustBeNamed).
 	Spared map[int]int64
 }

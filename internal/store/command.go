@@ -1,21 +1,25 @@
 package store
 
-// Command is one write as a value. What changes a database is a Command, but for what is its own: migrations, its search
-// index, and what DESIGN.md of the implementation lists. A store executes commands one after the other. A command carries
-// everything that its effect depends on, or an earlier one set it, so that the same commands in the same order, each with
-// its time, give the same rows, whatever the clock says and however many share a transaction.
+// Command is one write as a value. What changes a database is a Command, but
+// for what is its own: migrations, its search index, and what DESIGN.md of the
+// implementation lists. A store executes commands one after the other. A
+// command carries everything that its effect depends on, or an earlier one set
+// it, so that the same commands in the same order, each with its time, give the
+// same rows, whatever the clock says and however many share a transaction.
 //
-// The types here are all that there are. The order of a type's fields is its encoding (AppendCommand); a change of it is a
-// new version.
+// The types here are all that there are. The order of a type's fields is its
+// encoding (AppendCommand); a change of it is a new version.
 type Command interface{ command() }
 
-// Executed is a command with the time at which it was executed, in Unix seconds: its effect depends on both.
+// Executed is a command with the time at which it was executed, in Unix
+// seconds: its effect depends on both.
 type Executed struct {
 	At      int64
 	Command Command
 }
 
-// PutEvent is a Put. Event is the JSON as it is stored; the other fields are as in PutOptions.
+// PutEvent is a Put. Event is the JSON as it is stored; the other fields are as
+// in PutOptions.
 type PutEvent struct {
 	Event     []byte
 	Import    bool
@@ -27,13 +31,15 @@ type PutEvent struct {
 // Configure sets the options that the commands after it are executed under.
 type Configure struct{ Live Live }
 
-// Administer changes a list, nil for none, and writes the call to the audit table.
+// Administer changes a list, nil for none, and writes the call to the audit
+// table.
 type Administer struct {
 	Change *AdminEntry
 	Call   AdminCall
 }
 
-// UseCalls notes calls and forgets those from before a time. It is answered with a bool for each that was noted before.
+// UseCalls notes calls and forgets those from before a time. It is answered
+// with a bool for each that was noted before.
 type UseCalls struct {
 	Calls  []UsedCall
 	Before int64
@@ -51,25 +57,30 @@ type Staged struct {
 	Event []byte // JSON
 }
 
-// Unstage forgets some of what was staged for a restore, 0 for all, and is answered with whether there may be more.
+// Unstage forgets some of what was staged for a restore, 0 for all, and is
+// answered with whether there may be more.
 type Unstage struct{ Restore int64 }
 
-// SwitchState makes what was staged the state that readers see. It is answered with Restored.
+// SwitchState makes what was staged the state that readers see. It is answered
+// with Restored.
 type SwitchState struct {
 	Restore int64
 	Options RestoreOptions
 }
 
-// ReleaseQuarantine brings back what a rollback took away. It is answered with Restored.
+// ReleaseQuarantine brings back what a rollback took away. It is answered with
+// Restored.
 type ReleaseQuarantine struct{ Name string }
 
 // DropQuarantine forgets what a rollback took away.
 type DropQuarantine struct{ Name string }
 
-// RemoveRows removes what filters of the operator matched. It is answered with Removal.
+// RemoveRows removes what filters of the operator matched. It is answered with
+// Removal.
 type RemoveRows struct{ Rows []MatchedRow }
 
-// MatchedRow is a row by its number. One of Quarantined rows needs the event's ID too.
+// MatchedRow is a row by its number. One of Quarantined rows needs the event's
+// ID too.
 type MatchedRow struct {
 	Quarantined bool
 	Seq         int64
@@ -77,18 +88,21 @@ type MatchedRow struct {
 	Kind        int
 }
 
-// Retire removes events by their numbers, as many of the first as one transaction may, and is answered with how many.
+// Retire removes events by their numbers, as many of the first as one
+// transaction may, and is answered with how many.
 type Retire struct{ Events []RetiredEvent }
 
-// RetiredEvent is an event that retention does not keep, and the size of its JSON.
+// RetiredEvent is an event that retention does not keep, and the size of its
+// JSON.
 type RetiredEvent struct{ Seq, Size int64 }
 
-// GoOn does the next step of what earlier commands began that takes more than one transaction: a large request to vanish
-// or to delete.
+// GoOn does the next step of what earlier commands began that takes more than
+// one transaction: a large request to vanish or to delete.
 type GoOn struct{}
 
-// Housekeep does one step of what is due: Expiry removes what has expired, Prune what history does not keep any more,
-// contracts from After on. It is answered with whether there is more.
+// Housekeep does one step of what is due: Expiry removes what has expired,
+// Prune what history does not keep any more, contracts from After on. It is
+// answered with whether there is more.
 type Housekeep struct {
 	Expiry, Prune bool
 	After         FinalPair
@@ -101,11 +115,13 @@ type FinalPair struct {
 	A, B     []byte
 }
 
-// Tighten forgets keys that nothing names any more, some at a time, and is answered with whether there may be more.
+// Tighten forgets keys that nothing names any more, some at a time, and is
+// answered with whether there may be more.
 type Tighten struct{}
 
-// ForgetParties takes keys of those who vanished out of contracts in which nothing names them any more, some at a time, and
-// is answered with whether there may be more.
+// ForgetParties takes keys of those who vanished out of contracts in which
+// nothing names them any more, some at a time, and is answered with whether
+// there may be more.
 type ForgetParties struct{}
 
 func (PutEvent) command()          {}

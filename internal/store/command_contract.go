@@ -1,12 +1,14 @@
 package store
 
-// AddAgent stores an identity and, where the relay keeps its key, the hash of its first token. It is answered with Agent.
+// AddAgent stores an identity and, where the relay keeps its key, the hash of
+// its first token. It is answered with Agent.
 type AddAgent struct {
 	Agent Agent
 	Token [32]byte
 }
 
-// ReplaceToken makes a token, by its hash, the only one of an identity whose key is kept.
+// ReplaceToken makes a token, by its hash, the only one of an identity whose
+// key is kept.
 type ReplaceToken struct {
 	ID   string
 	Hash [32]byte
@@ -27,7 +29,8 @@ type DropAgent struct {
 	WithKey bool
 }
 
-// SetVaultCheck remembers the master key's check value. It is answered with whether it is a new one.
+// SetVaultCheck remembers the master key's check value. It is answered with
+// whether it is a new one.
 type SetVaultCheck struct{ Check []byte }
 
 // SetRelayKey makes a key the relay's identity key.
@@ -36,7 +39,8 @@ type SetRelayKey struct {
 	Revoke bool
 }
 
-// RevokeRelayKey takes a former key out of the trusted ones. It is answered with whether it was one.
+// RevokeRelayKey takes a former key out of the trusted ones. It is answered
+// with whether it was one.
 type RevokeRelayKey struct{ PubKey string }
 
 // QueueEvent puts a signed event, as JSON, into the outbox for the targets.
@@ -51,14 +55,15 @@ type OutboxDone struct {
 	Numbers []int64
 }
 
-// OutboxForget takes events off the list of a target up to a number, some at a time; negative is the last one there is. It
-// is answered with Forgotten.
+// OutboxForget takes events off the list of a target up to a number, some at a
+// time; negative is the last one there is. It is answered with Forgotten.
 type OutboxForget struct {
 	Target string
 	Until  int64
 }
 
-// Forgotten says how many events OutboxForget took off the list, up to which number it goes, and whether there may be more.
+// Forgotten says how many events OutboxForget took off the list, up to which
+// number it goes, and whether there may be more.
 type Forgotten struct {
 	Events, Until int64
 	More          bool
@@ -79,7 +84,8 @@ type OutboxRefused struct {
 	Final                     bool
 }
 
-// SetContractTerms writes down what was agreed through the API on a pair that has no terms yet.
+// SetContractTerms writes down what was agreed through the API on a pair that
+// has no terms yet.
 type SetContractTerms struct {
 	Contract, Poster, Worker string
 	Terms                    ContractTerms

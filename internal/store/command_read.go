@@ -6,8 +6,9 @@ import (
 	"reflect"
 )
 
-// commandReader reads the fields of a command. After something that AppendCommand would not have written it is bad, and
-// whatever it returns is nothing.
+// commandReader reads the fields of a command. After something that
+// AppendCommand would not have written it is bad, and whatever it returns is
+// nothing.
 type commandReader struct {
 	left []byte
 	bad  bool
@@ -90,7 +91,8 @@ func (r *commandReader) value(v reflect.Value) {
 	}
 }
 
-// list reads a list, growing it with what is there: a length that is a lie costs nothing.
+// list reads a list, growing it with what is there: a length that is a lie
+// costs nothing.
 func (r *commandReader) list(v reflect.Value) {
 	n := r.uvarint()
 	if n == 0 || r.bad {

@@ -108,7 +108,8 @@ func TestForeignCommandsAreRefused(t *testing.T) {
 	}
 }
 
-// The encoding of every type is pinned: who changes a type gives it a new version, and this test its new line.
+// The encoding of every type is pinned: who changes a type gives it a new
+// version, and this test its new line.
 func TestEncodingIsPinned(t *testing.T) {
 	var got strings.Builder
 	for _, e := range filled() {

@@ -7,21 +7,25 @@ import (
 	"reflect"
 )
 
-// The encoding of a command: the format's version, the number of its type and that type's version, its time, and its fields
-// in their order. Integers are varints, texts and lists have their length before them, a pointer has a byte that says
-// whether there is something. There is one encoding of each command: what is not as AppendCommand would have written it is
-// refused.
+// The encoding of a command: the format's version, the number of its type and
+// that type's version, its time, and its fields in their order. Integers are
+// varints, texts and lists have their length before them, a pointer has a byte
+// that says whether there is something. There is one encoding of each command:
+// what is not as AppendCommand would have written it is refused.
 
-// commandFormat is the version of what stands before the fields, and of how fields are written.
+// commandFormat is the version of what stands before the fields, and of how
+// fields are written.
 const commandFormat = 1
 
-// wireType is one type of command. Numbers and versions are for ever: a type that goes leaves its number unused.
+// wireType is one type of command. Numbers and versions are for ever: a type
+// that goes leaves its number unused.
 type wireType struct {
 	number, version uint64
 	of              reflect.Type
 }
 
-// Commands returns an empty command of each type, in the order of their numbers.
+// Commands returns an empty command of each type, in the order of their
+// numbers.
 func Commands() []Command {
 	return []Command{
 		PutEvent{}, Configure{}, Administer{}, UseCalls{}, Stage{}, Unstage{}, SwitchState{}, ReleaseQuarantine{}, DropQuarantine{},
@@ -57,7 +61,8 @@ func AppendCommand(b []byte, e Executed) ([]byte, error) {
 	return b, fmt.Errorf("%w: %T", ErrCommand, e.Command)
 }
 
-// ParseCommand reads what AppendCommand wrote, and nothing else. It takes no more memory than a multiple of the length.
+// ParseCommand reads what AppendCommand wrote, and nothing else. It takes no
+// more memory than a multiple of the length.
 func ParseCommand(b []byte) (e Executed, err error) {
 	r := &commandReader{left: b}
 	if f := r.byte(); r.bad || f != commandFormat {

@@ -4,16 +4,18 @@ import "errors"
 
 // Errors of the contract memory's own tables.
 var (
-	// ErrContractMoved means that the contract is not, or no longer, in the state the caller took it to be in.
+	// ErrContractMoved means that the contract is not, or no longer, in the
+	// state the caller took it to be in.
 	ErrContractMoved = errors.New("the contract is in another state")
 	// ErrEntryTaken means that the thread has an entry with this id.
 	ErrEntryTaken = errors.New("the entry id is taken")
-	// ErrEntriesFull means that the author has as many private entries in the thread as he may.
+	// ErrEntriesFull means that the author has as many private entries in the
+	// thread as he may.
 	ErrEntriesFull = errors.New("too many private entries")
 )
 
-// ContractPair is where a contract stands between two keys, and what was agreed on through the API. Keys are 64
-// lower-case hex digits, times Unix seconds.
+// ContractPair is where a contract stands between two keys, and what was agreed
+// on through the API. Keys are 64 lower-case hex digits, times Unix seconds.
 type ContractPair struct {
 	Contract   string
 	Poster     string

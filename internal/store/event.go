@@ -5,12 +5,14 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/share"
+	"engramd/nips/nip01"
 )
 
 // Outcome is what became of an event. String is the metric label.
 type Outcome int
 
-// The outcomes of Put, in no particular order; the answers belonging to them are in Result.Message.
+// The outcomes of Put, in no particular order; the answers belonging to them
+// are in Result.Why.
 const (
 	Stored    Outcome = iota // new, and nothing was superseded
 	Replaced                 // new head of its address, an older version was superseded
@@ -18,52 +20,67 @@ const (
 	Stale                    // a newer (or equal and lower-id) head exists
 	Deleted                  // its author had it deleted (NIP-09, NIP-62), or the operator banned it
 	Conflict                 // PutOptions.Base is not the head of its address
-	Refused                  // lifecycle or quota: Message is "invalid: …" or "blocked: …"
+	Refused                  // lifecycle or quota: Why is invalid or blocked
 	Failed                   // the store failed: nothing is known to be kept, Err says why
 )
 
-// The answer texts of 40-relay-behaviour.
-const (
-	MsgDuplicate = "duplicate: already have this event"
-	MsgDeleted   = "blocked: deleted by its author"
-	MsgStale     = "duplicate: a newer version is stored"
-	MsgConflict  = "conflict: another version is the head"
+// The reasons of 40-relay-behaviour, not to be changed.
+var (
+	WhyDuplicate = nip01.Refuse(nip01.PrefixDuplicate, "already have this event")
+	WhyDeleted   = nip01.Refuse(nip01.PrefixBlocked, "deleted by its author")
+	WhyStale     = nip01.Refuse(nip01.PrefixDuplicate, "a newer version is stored")
+	WhyConflict  = nip01.Refuse(nip01.PrefixConflict, "another version is the head")
 )
 
-// MsgBanned answers an event that the operator has banned by its id.
-const MsgBanned = "blocked: the operator of this relay has banned this event"
+// WhyBanned answers an event that the operator has banned by its id.
+var WhyBanned = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay has banned this event")
 
-// MsgRemoved answers a version of an address of which the operator has removed this superseded one or a newer one.
-const MsgRemoved = "blocked: the operator of this relay has removed this superseded version or a newer one"
+// WhyRemoved answers a version of an address of which the operator has removed
+// this superseded one or a newer one.
+var WhyRemoved = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay has removed this superseded version or a newer one")
 
-// MsgTaken answers who tries to take a contract id that is another's, or to write under one.
-const MsgTaken = "blocked: this contract id is taken"
+// WhyTaken answers who tries to take a contract id that is another's, or to
+// write under one.
+var WhyTaken = nip01.Refuse(nip01.PrefixBlocked, "this contract id is taken")
 
-// GuessedText refuses a share that has named too many contract ids which show it nothing.
+// GuessedText refuses a share that has named too many contract ids which show
+// it nothing.
 const GuessedText = "too many contract ids were named here that show nothing; ask for contracts of your own, or come back later"
 
 // Result is the answer to one Put.
 type Result struct {
 	Outcome Outcome
-	Seq     int64  // of the stored event; 0 when it was not stored as head or regular event
-	Message string // text for the client with its prefix; "" for Stored, Replaced and Failed
-	Err     error  // set for Failed only
+	Seq     int64          // of the stored event; 0 when it was not stored as head or regular event
+	Why     *nip01.Refusal // for the client; nil for Stored, Replaced and Failed
+	Err     error          // set for Failed only
+}
+
+// Message is Why as text, "" for none.
+func (r Result) Message() string {
+	if r.Why == nil {
+		return ""
+	}
+	return r.Why.Error()
 }
 
 // PutOptions vary one Put.
 type PutOptions struct {
-	// Import says that the event comes from an import or a restore: no lifecycle check (30-nip-temp), no quota.
-	// Deletions and vanish requests still block.
+	// Import says that the event comes from an import or a restore: no
+	// lifecycle check (30-nip-temp), no quota. Deletions and vanish requests
+	// still block.
 	Import bool
-	// Base makes the write a compare-and-set (20-nip-ae): the event is stored only if
-	// it becomes the head of its address and this one is the head before, by id; the
-	// zero id stands for none. Otherwise the outcome is Conflict. Only replaceable and
-	// addressable events have one. nil asks for nothing.
+	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
+	// only if it becomes the head of its address and this one is the head
+	// before, by id; the zero id stands for none. Otherwise the outcome is
+	// Conflict. Only replaceable and addressable events have one. nil asks for
+	// nothing.
 	Base *[32]byte
-	// Forward names further relays for which the outbox gets a contract event in the very commit in which it is stored.
+	// Forward names further relays for which the outbox gets a contract event
+	// in the very commit in which it is stored.
 	Forward []string
-	// KnownOnly says that who sends the event has guessed too many contract ids: a contract event is refused without a look
-	// at whose the contract is, unless its author has a part in it or made the id.
+	// KnownOnly says that who sends the event has guessed too many contract
+	// ids: a contract event is refused without a look at whose the contract is,
+	// unless its author has a part in it or made the id.
 	KnownOnly bool
 }
 
@@ -106,6 +123,7 @@ func (o Outcome) OK() bool { return o == Stored || o == Replaced || o == Duplica
 type Pending interface {
 	// Done is closed when the result is known.
 	Done() <-chan struct{}
-	// Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
+	// Wait returns the result as soon as it is known. The writer always
+	// answers, also when the store closes.
 	Wait() Result
 }

@@ -14,13 +14,15 @@ var (
 	ErrNotHeld = errors.New("no key is kept for this agent id")
 	// ErrNoAgent means that there is no such identity.
 	ErrNoAgent = errors.New("there is no such identity")
-	// ErrKeyKept means that the relay keeps the key of an identity, which nobody else has.
+	// ErrKeyKept means that the relay keeps the key of an identity, which
+	// nobody else has.
 	ErrKeyKept = errors.New("a key is kept for this agent id")
 	// ErrAgentsFull means that there are as many identities as there may be.
 	ErrAgentsFull = errors.New("too many identities")
 )
 
-// Agent is the identity of an agent: its name, its key, and the secret key while the relay keeps it.
+// Agent is the identity of an agent: its name, its key, and the secret key
+// while the relay keeps it.
 type Agent struct {
 	ID          string // agent id
 	PubKey      string // 64 lower-case hex digits
@@ -29,7 +31,8 @@ type Agent struct {
 	Created     int64  // Unix seconds; given by the store
 }
 
-// Sealed is a value that is sealed for its row: an agent's kept key, or a private entry of a contract.
+// Sealed is a value that is sealed for its row: an agent's kept key, or a
+// private entry of a contract.
 type Sealed struct {
 	Agent    *Agent // nil for an entry
 	Contract string
@@ -48,12 +51,15 @@ type RelayKey struct {
 	Revoked int64  // since when what it signed is trusted no more, Unix seconds; 0 while it is
 }
 
-// ErrRevokedKey means that a key that was revoked would be the relay's key again.
+// ErrRevokedKey means that a key that was revoked would be the relay's key
+// again.
 var ErrRevokedKey = errors.New("this relay key was revoked")
 
-// Names of agents that a reader takes for each other are one name: they are compared in lower case, without punctuation, and
-// with one sign for those that look alike.
+// Names of agents that a reader takes for each other are one name: they are
+// compared in lower case, without punctuation, and with one sign for those that
+// look alike.
 var alike = strings.NewReplacer(".", "", "_", "", "-", "", "0", "o", "1", "l", "i", "l")
 
-// FoldName is what an agent id is compared by. The migration "identities" says the same in SQL.
+// FoldName is what an agent id is compared by. The migration "identities" says
+// the same in SQL.
 func FoldName(id string) string { return alike.Replace(strings.ToLower(id)) }

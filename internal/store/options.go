@@ -12,16 +12,18 @@ type Live struct {
 	Days         int   // days they are kept; default 365, negative for ever
 	ContractDays int   // days contract history is kept after the final state; 0 for ever
 	MaxBytes     int64 // largest size of the database file (page limit), 0 none
-	// QueryTimeout bounds every read: as work that takes about so long when nobody else reads, counts and searches also by
-	// the clock, waiting for their turn included. Default 10 s, negative none.
+	// QueryTimeout bounds every read: as work that takes about so long when
+	// nobody else reads, counts and searches also by the clock, waiting for
+	// their turn included. Default 10 s, negative none.
 	QueryTimeout time.Duration
 	StrictIDs    bool // a new contract needs an id that cannot be guessed (30-nip-temp)
 	Quota        Quota
 	Retention    []retention.Rule // applied at open, at a change, and every hour
 }
 
-// Quota bounds what one author may keep in events and history together. Zero means unlimited. A bound that nobody has
-// configured (Default…) does not hold who is above it already: see Check.
+// Quota bounds what one author may keep in events and history together. Zero
+// means unlimited. A bound that nobody has configured (Default…) does not hold
+// who is above it already: see Check.
 type Quota struct {
 	Events        int64
 	Bytes         int64 // of stored JSON
@@ -29,23 +31,27 @@ type Quota struct {
 	DefaultBytes  bool
 }
 
-// Observer is told what the store did; *metrics.Metrics is one. Its methods are called from the store's goroutines and
-// must not block.
+// Observer is told what the store did; *metrics.Metrics is one. Its methods are
+// called from the store's goroutines and must not block.
 type Observer interface {
-	// CommitDone reports one write transaction: its time up to the end of the fsync, how many events shared it, and
-	// whether it was made durable.
+	// CommitDone reports one write transaction: its time up to the end of the
+	// fsync, how many events shared it, and whether it was made durable.
 	CommitDone(took time.Duration, events int, ok bool)
-	// QueryDone reports one call of a read method ("query", "count", "search", "history", "export") and how it failed:
-	// "" (it did not), "timeout", "ended" (in favour of others), "canceled" or "error".
+	// QueryDone reports one call of a read method ("query", "count", "search",
+	// "history", "export") and how it failed: "" (it did not), "timeout",
+	// "ended" (in favour of others), "canceled" or "error".
 	QueryDone(operation string, took time.Duration, failure string)
-	// ReadWaited reports that a read had to wait for its turn, "look_up" or "scan".
+	// ReadWaited reports that a read had to wait for its turn, "look_up" or
+	// "scan".
 	ReadWaited(effort string, took time.Duration)
-	// Removed reports events and superseded versions that are gone: "deletion", "vanish", "expiry", "history", "ban",
-	// "operator" or "retention".
+	// Removed reports events and superseded versions that are gone: "deletion",
+	// "vanish", "expiry", "history", "ban", "operator" or "retention".
 	Removed(reason string, n int)
-	// NoRoom reports events that could not be stored because the disk, or the limit of the database's size, is reached.
+	// NoRoom reports events that could not be stored because the disk, or the
+	// limit of the database's size, is reached.
 	NoRoom(events int)
-	// Retired reports heads and regular events of one gate class that retention removed.
+	// Retired reports heads and regular events of one gate class that retention
+	// removed.
 	Retired(class string, n int)
 	// QueueAdd moves the depth of the writer's queue ("store_writer") by n.
 	QueueAdd(queue string, n int)

@@ -2,7 +2,8 @@ package store
 
 import "errors"
 
-// OutboxLocal is the name of this relay among the targets of the outbox; all others are URLs.
+// OutboxLocal is the name of this relay among the targets of the outbox; all
+// others are URLs.
 const OutboxLocal = ""
 
 // ErrOutboxFull means that as many events wait in the outbox as may.
@@ -18,7 +19,8 @@ type OutboxItem struct {
 	Ahead    bool // this relay has not taken the event yet, and it is another target's item
 }
 
-// ContractRefusal is what a relay said of an event in the outbox that it did not take.
+// ContractRefusal is what a relay said of an event in the outbox that it did
+// not take.
 type ContractRefusal struct {
 	Target string // a URL, or OutboxLocal
 	Reason string // a machine-readable word, as "blocked"

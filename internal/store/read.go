@@ -28,7 +28,8 @@ type Row struct {
 type Page struct {
 	Rows []Row
 	More bool // rows may follow: ask again with After set to the last row's position
-	// States is of how many states of the database the rows are. More than one means that others had to read in between.
+	// States is of how many states of the database the rows are. More than one
+	// means that others had to read in between.
 	States int
 }
 
@@ -49,12 +50,14 @@ type HistoryQuery struct {
 	D      *string   // nil: every address
 	Until  *int64    // created_at, inclusive
 	After  *Position // resume behind this row; nil starts at the newest
-	// Of one address of contract memory versions come by arrival, the last first: Before is the id of a version to resume behind,
-	// and Below its Seq, which a caller of several pages knows.
+	// Of one address of contract memory versions come by arrival, the last
+	// first: Before is the id of a version to resume behind, and Below its Seq,
+	// which a caller of several pages knows.
 	Before string
 	Below  int64
-	// Arrivals adds to versions of contract memory, behind the members of the event, which number they have, when they came and
-	// whether they were withdrawn. Not every reader of events passes over what he does not know.
+	// Arrivals adds to versions of contract memory, behind the members of the
+	// event, which number they have, when they came and whether they were
+	// withdrawn. Not every reader of events passes over what he does not know.
 	Arrivals bool
 	Limit    int // 0 means 100
 	// MaxBytes of JSON, at least one row is returned; 0 means 8 MiB.
@@ -66,11 +69,13 @@ func (q *HistoryQuery) ByArrival() bool {
 	return (q.Kind == niptemp.KindEntry || q.Kind == niptemp.KindState) && q.D != nil
 }
 
-// Hits are the ranked results of one search. Between pages nothing is held open. Use them from one goroutine.
+// Hits are the ranked results of one search. Between pages nothing is held
+// open. Use them from one goroutine.
 type Hits interface {
-	// Next returns the next page of the hits in their order; zero bounds mean the store's own. What was deleted, superseded
-	// or expired since the search is not among them. More is false on the last page. Errors are as of Query; after one, the
-	// same page may be asked for again.
+	// Next returns the next page of the hits in their order; zero bounds mean
+	// the store's own. What was deleted, superseded or expired since the search
+	// is not among them. More is false on the last page. Errors are as of
+	// Query; after one, the same page may be asked for again.
 	Next(ctx context.Context, maxRows, maxBytes int) (Page, error)
 	// Cut reports whether there are further matches beyond the limit.
 	Cut() bool

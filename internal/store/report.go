@@ -8,21 +8,25 @@ type Report struct {
 	Events   int64   // heads and regular events looked at
 	History  int64   // superseded versions looked at
 	Above    []Usage // authors above a default quota, which does not hold them
-	// Contracts that are not what an id means, and states that do not follow: up to a hundred of each.
+	// Contracts that are not what an id means, and states that do not follow:
+	// up to a hundred of each.
 	Displaced []Displaced
 	Astray    []Astray
 	Vain      []Astray // decisions that do not hold
-	// SameNames are agent ids that look alike, from before such names were refused: each list is of one name.
+	// SameNames are agent ids that look alike, from before such names were
+	// refused: each list is of one name.
 	SameNames [][]string
 }
 
 // OK reports whether nothing is wrong.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
-// Displaced is a contract under an id that is another poster's. Its parties may still read it.
+// Displaced is a contract under an id that is another poster's. Its parties may
+// still read it.
 type Displaced struct{ Contract, Poster string }
 
-// Astray is a state that is stored and does not follow from those that were adopted.
+// Astray is a state that is stored and does not follow from those that were
+// adopted.
 type Astray struct{ Contract, EventID string }
 
 // Problem is one finding of Check.
@@ -39,8 +43,10 @@ type Usage struct {
 	Bytes  int64 // of stored JSON
 }
 
-// Reads are the reads under way and those that wait for a turn, and since the store was opened the turns that were given
-// away in the middle of a read, and the reads that were ended so that others could begin or the log be written back.
+// Reads are the reads under way and those that wait for a turn, and since the
+// store was opened the turns that were given away in the middle of a read, and
+// the reads that were ended so that others could begin or the log be written
+// back.
 type Reads struct {
 	Waiting  int
 	UnderWay int
@@ -55,7 +61,8 @@ type Recent struct {
 	Reads         []SlowRead // slowest first, of the last ten minutes
 }
 
-// SlowRead is one read call that took its time, without anything of what was asked.
+// SlowRead is one read call that took its time, without anything of what was
+// asked.
 type SlowRead struct {
 	At        time.Time
 	Operation string // "query", "count", "search", "history" or "export"

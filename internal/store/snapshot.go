@@ -7,7 +7,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Part says what an event is in the memory of the agent that is captured (60-snapshots, "Bundle").
+// Part says what an event is in the memory of the agent that is captured
+// (60-snapshots, "Bundle").
 type Part int
 
 // The parts, in the order in which a bundle holds them.
@@ -22,15 +23,17 @@ const (
 // CaptureQuery asks for one agent's memory.
 type CaptureQuery struct {
 	Agent string // 64 lower-case hex
-	// At is the instant to rebuild from what had arrived here by then, in Unix seconds; nil is now, as clients see it. An
-	// address that has no head now has none at any instant: what was deleted is gone.
+	// At is the instant to rebuild from what had arrived here by then, in Unix
+	// seconds; nil is now, as clients see it. An address that has no head now
+	// has none at any instant: what was deleted is gone.
 	At *int64
 }
 
 // ErrNotCovered says that history does not reach back to the instant asked for.
 var ErrNotCovered = errors.New("history does not reach back so far")
 
-// RestoreMode says what a restore does to newer heads (60-snapshots, "Restore").
+// RestoreMode says what a restore does to newer heads (60-snapshots,
+// "Restore").
 type RestoreMode int
 
 const (
@@ -66,28 +69,34 @@ type Quarantine struct {
 	Versions int64 // superseded ones
 }
 
-// ErrNoQuarantine says that no rollback of this name took anything away that is still kept.
+// ErrNoQuarantine says that no rollback of this name took anything away that is
+// still kept.
 var ErrNoQuarantine = errors.New("nothing is in quarantine under this name")
 
-// View is one agent's memory at one instant. It is valid within the function that Capture calls.
+// View is one agent's memory at one instant. It is valid within the function
+// that Capture calls.
 type View interface {
-	// HistorySince is the Unix time from which on nothing that arrived and was superseded was pruned by the limits of
-	// history, 0 when nothing was.
+	// HistorySince is the Unix time from which on nothing that arrived and was
+	// superseded was pruned by the limits of history, 0 when nothing was.
 	HistorySince() int64
 	// Count is the number of events of a part.
 	Count(p Part) int
-	// Each gives fn the stored JSON of every event of a part, in no certain order; fn may keep it. An error of fn ends it.
+	// Each gives fn the stored JSON of every event of a part, in no certain
+	// order; fn may keep it. An error of fn ends it.
 	Each(ctx context.Context, p Part, fn func(json []byte) error) error
 }
 
-// Restoration is a snapshot's events on their way into the store. They are staged first, beside other writers, and then
-// switched in by one transaction: readers see the old state or the new one. Use it from one goroutine.
+// Restoration is a snapshot's events on their way into the store. They are
+// staged first, beside other writers, and then switched in by one transaction:
+// readers see the old state or the new one. Use it from one goroutine.
 type Restoration interface {
-	// Add stages one event of the snapshot. It must have been checked as for Begin; an event given twice counts once.
+	// Add stages one event of the snapshot. It must have been checked as for
+	// Begin; an event given twice counts once.
 	Add(ctx context.Context, p Part, ev *nostr.Event) error
 	// Flush writes to disk what Add collected. Switch does it too.
 	Flush(ctx context.Context) error
-	// Switch makes what was staged the state that readers see, in one transaction, and removes it from staging.
+	// Switch makes what was staged the state that readers see, in one
+	// transaction, and removes it from staging.
 	Switch(ctx context.Context) (Restored, error)
 	// Drop forgets what was staged. It does nothing after Switch.
 	Drop(ctx context.Context) error

@@ -2,7 +2,8 @@ package store
 
 import "errors"
 
-// ErrNoPlace means that the entry behind which others were asked for is not there any more.
+// ErrNoPlace means that the entry behind which others were asked for is not
+// there any more.
 var ErrNoPlace = errors.New("there is no such place in the thread")
 
 // EntryForm says what an entry is and who may read it.
@@ -30,8 +31,8 @@ type ThreadEntry struct {
 	Data          []byte // the event's JSON, or a private entry's sealed text
 }
 
-// Thread selects entries: those the poster and the worker addressed to each other, and those the poster wrote while no
-// worker was named.
+// Thread selects entries: those the poster and the worker addressed to each
+// other, and those the poster wrote while no worker was named.
 type Thread struct {
 	Contract, Poster string
 	Worker           string // "" while none is named
@@ -45,7 +46,8 @@ type Thread struct {
 	Private          *bool  // nil for both
 }
 
-// ThreadGroup counts entries that have an author, whom they are addressed to, a type and a form in common.
+// ThreadGroup counts entries that have an author, whom they are addressed to, a
+// type and a form in common.
 type ThreadGroup struct {
 	Author      string
 	Type        string
@@ -64,7 +66,8 @@ type ThreadMove struct {
 	Data      []byte // the event's JSON
 }
 
-// OrderItem is what has one number of a thread: a state, a shared entry, or a gap, which says what was there and has no id.
+// OrderItem is what has one number of a thread: a state, a shared entry, or a
+// gap, which says what was there and has no id.
 type OrderItem struct {
 	N          int64
 	ReceivedAt int64
@@ -72,7 +75,8 @@ type OrderItem struct {
 	Gap        *Gap   // nil for what is there
 }
 
-// Gap is what is left of what had to go: neither key nor id. Status and what follows it are of a state alone.
+// Gap is what is left of what had to go: neither key nor id. Status and what
+// follows it are of a state alone.
 type Gap struct {
 	Type             string // of the entry, or "state"
 	Role             string // of its author, "" where it was not known

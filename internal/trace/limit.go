@@ -14,9 +14,9 @@ import (
 // those that say Access. Lines at info and above are the daemon's own words and
 // always pass.
 //
-// What is dropped is counted, and said in a line of its own as soon as there is
-// room again, at most once a second. In lines below info whatever looks like a
-// key or an id is left out, whoever wrote them: libraries do, too.
+// Dropped lines are counted, and reported in a line of their own as soon as
+// there is room again, at most once a second. In lines below info whatever
+// looks like a key or an id is left out, whoever wrote them: libraries do, too.
 func Limit(h slog.Handler, perSecond float64, burst int) slog.Handler {
 	return &limited{h, &budget{
 		lines: rate.NewLimiter(rate.Limit(perSecond), burst),

@@ -11,7 +11,8 @@ import (
 const maxReason = 300
 
 // These may be somebody's own: what is quoted is mostly the client's text, long
-// runs of hex are keys, ids and signatures, and NIP-19 has its own form of them.
+// runs of hex are keys, ids and signatures, and NIP-19 has its own form of
+// them.
 var (
 	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
 	longHex = regexp.MustCompile(`[0-9a-fA-F]{16,}`)

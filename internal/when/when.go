@@ -1,5 +1,5 @@
-// Package when reads times as people write them on command lines and in calls. All
-// commands take the same forms.
+// Package when reads times as people write them on command lines and in calls.
+// All commands take the same forms.
 package when
 
 import (
@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// Use is what a time is for: it says which moment of a day is meant, and in which
-// direction a duration goes.
+// Use is what a time is for: it says which moment of a day is meant, and in
+// which direction a duration goes.
 type Use int
 
 // The uses.
 const (
-	// At is the instant at which something is looked at: a date is the end of that day
-	// (now, if it is today), 2h is two hours ago.
+	// At is the instant at which something is looked at: a date is the end of
+	// that day (now, if it is today), 2h is two hours ago.
 	At Use = iota
-	// Since is where something begins: a date is its first moment, 2h is two hours ago.
+	// Since is where something begins: a date is its first moment, 2h is two
+	// hours ago.
 	Since
 	// Until is to come: a date is the end of that day, 2h is in two hours.
 	Until
@@ -33,10 +34,11 @@ const (
 	most = 100 * 365 * day // a time.Duration ends at 292 years
 )
 
-// Parse reads a time: as of RFC 3339, also without seconds, or without a zone, which then
-// is that of now; a date; Unix seconds, at most 12 digits; "now", "today", "yesterday" and
-// "tomorrow"; or how long from now: what time.ParseDuration reads, or whole days (2d) and
-// weeks (1w), with or without "ago". The error is ErrTime.
+// Parse reads a time: as of RFC 3339, also without seconds, or without a zone,
+// which then is that of now; a date; Unix seconds, at most 12 digits; "now",
+// "today", "yesterday" and "tomorrow"; or how long from now: what
+// time.ParseDuration reads, or whole days (2d) and weeks (1w), with or without
+// "ago". The error is ErrTime.
 func Parse(text string, use Use, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil && len(text) <= 12 {

@@ -60,7 +60,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing that is read lies outside of what a manifest or an event can say by a mistake of arithmetic.
+// FuzzParse: nothing that is read lies outside of what a manifest or an event
+// can say by a mistake of arithmetic.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"1h", "2d", "2026-11-20", "yesterday", "1700000000", "65535w"} {
 		f.Add(s)

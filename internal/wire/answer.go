@@ -7,8 +7,8 @@ import (
 )
 
 // The functions below append one relay message each (NIP-01, NIP-42, NIP-45,
-// NIP-67, NIP-77). What they are given by clients or by errors is escaped, and made
-// valid UTF-8, because a text message of a websocket must be.
+// NIP-67, NIP-77). What they are given by clients or by errors is escaped, and
+// made valid UTF-8, because a text message of a websocket must be.
 
 // AppendEventFrame appends ["EVENT", subID, event], where event is JSON as
 // AppendEvent writes it.

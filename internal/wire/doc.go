@@ -9,8 +9,8 @@
 // for every frame, so it makes one copy of the frame and cuts every string
 // that holds no escape out of it.
 //
-// Verify stands before libsecp256k1, which must never see a wrong length. The id
-// of a stored event is always at the same offset of its JSON.
+// Verify stands before libsecp256k1, which must never see a wrong length. The
+// id of a stored event is always at the same offset of its JSON.
 //
 // The package keeps no state and does no I/O. Its error texts carry no NIP-01
 // prefix ("invalid: …"): the caller knows which answer they end up in.

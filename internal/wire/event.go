@@ -233,8 +233,8 @@ func (s *scanner) tags() (nostr.Tags, error) {
 	return tags, nil
 }
 
-// ParseTag reads one tag, an array of strings, and nothing beside it, as strictly
-// as ParseEvent. The tag does not share memory with b.
+// ParseTag reads one tag, an array of strings, and nothing beside it, as
+// strictly as ParseEvent. The tag does not share memory with b.
 func ParseTag(b []byte) (nostr.Tag, error) {
 	s := newScanner(b)
 	items, err := s.tag(nil)

@@ -22,8 +22,8 @@ type Limits struct {
 }
 
 // ParseFilter reads one filter object (NIP-01, NIP-50), and nothing beside it.
-// What lenient relays overlook is an error that names the key: an unknown or
-// misspelt key, null, a wrong type, a key that comes twice.
+// Mistakes that lenient relays overlook are errors that name the key: an
+// unknown or misspelt key, null, a wrong type, a key that comes twice.
 //
 //   - ids and authors are lists of 64 lower-case hex digits, kinds of integers
 //     0–65535, "#x" (one ASCII letter) of strings of MaxFilterValue bytes. An empty list is a

@@ -40,9 +40,9 @@ func verify(keys *schnorr.Keys, ev *nostr.Event) error {
 	return nil
 }
 
-// VerifyAll is Verify for each of the events. With atOnce (schnorr/many.Hold; nil
-// is none) hundreds of few authors take half the time, and more than alone if one
-// does not hold: worth it where all should.
+// VerifyAll is Verify for each of the events. With atOnce (schnorr/many.Hold;
+// nil is none) hundreds of few authors take half the time, and more than alone
+// if one does not hold: worth it where all should.
 func (v *Verifier) VerifyAll(events []*nostr.Event, atOnce func([]schnorr.Signed) bool) []error {
 	errs := make([]error, len(events))
 	all, of := make([]schnorr.Signed, len(events)), make([]int, 0, len(events))

@@ -88,10 +88,10 @@ func (k Keys) String() string { return "[redacted]" }
 // GoString is "[redacted]".
 func (k Keys) GoString() string { return "[redacted]" }
 
-// Open decrypts a payload by its message keys. It demands that the MAC is right,
-// that the text is padded with zeros to exactly the size that NIP-44 pads it to,
-// and that it is valid UTF-8, so that there is one text at most for a payload.
-// Errors are ErrPayload, ErrMAC, ErrPadding and ErrText.
+// Open decrypts a payload by its message keys. It demands that the MAC is
+// right, that the text is padded with zeros to exactly the size that NIP-44
+// pads it to, and that it is valid UTF-8, so that there is one text at most for
+// a payload. Errors are ErrPayload, ErrMAC, ErrPadding and ErrText.
 func Open(payload string, k Keys) (string, error) {
 	raw, err := decode(payload)
 	if err != nil {

@@ -1,6 +1,8 @@
 package nip01_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,6 +32,19 @@ func TestHas(t *testing.T) {
 	var none *nip01.Refusal
 	if !r.Has("invalid") || r.Has("error") || none.Has("invalid") || none.Has("") || r.Error() != "invalid: kind 5" {
 		t.Errorf("%v", r)
+	}
+}
+
+func TestIs(t *testing.T) {
+	r, same := nip01.Refuse(nip01.PrefixInvalid, "x"), nip01.Refuse(nip01.PrefixInvalid, "x")
+	var none *nip01.Refusal
+	if !r.Is(same) || !errors.Is(fmt.Errorf("row 7: %w", r), same) {
+		t.Error("two that say the same are not the same")
+	}
+	for _, other := range []error{nip01.Refuse(nip01.PrefixInvalid, "y"), nip01.Refuse(nip01.PrefixBlocked, "x"), none, errors.New(r.Error()), nil} {
+		if r.Is(other) || none.Is(other) {
+			t.Errorf("%v is %v", r, other)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@
 // NIP-44 v2 payload as content. Agent and owner, the pair, share one
 // [ConversationKey]: both read, only the agent writes.
 //
-// What can be judged without a key is what a relay judges: [CheckEnvelope],
+// A relay judges what can be judged without a key: [CheckEnvelope],
 // [CheckPayload] and the comparison of relay URLs ([CanonicalRelayURL]).
 //
 // With the key, a reader goes from a [Slug] to its address

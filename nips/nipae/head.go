@@ -29,8 +29,8 @@ type Reading struct {
 	Head *Engram
 	// Unreadable is the number of distinct candidates at the address that are
 	// not valid: all of them if there is no head, else those only that would be
-	// the head if they were valid. More than 0 beside a head means: somebody shows events
-	// that claim to be newer.
+	// the head if they were valid. More than 0 beside a head means: somebody
+	// shows events that claim to be newer.
 	Unreadable int
 	// Rejected holds those candidates, newest first.
 	Rejected []Rejection

@@ -13,10 +13,10 @@ import (
 )
 
 // ConversationKey is K_c, the NIP-44 key that agent and owner share (NIP-AE,
-// "Addressing"). Who has it reads everything of the pair, so it does not print
-// itself: fmt (any verb), slog and encoding/json show "[redacted]". Only as an
-// unexported field of a struct that is printed whole would its bytes show, as
-// fmt calls no methods there.
+// "Addressing"). Whoever has it reads everything of the pair, so it does not
+// print itself: fmt (any verb), slog and encoding/json show "[redacted]". Only
+// as an unexported field of a struct that is printed whole would its bytes
+// show, as fmt calls no methods there.
 type ConversationKey [32]byte
 
 // ErrKey is what every error about a secret, public or conversation key is. It

@@ -3,8 +3,8 @@ package niptemp
 import "github.com/nbd-wtf/go-nostr"
 
 // Decision is a kind-30091 event by which somebody moves a contract who is no
-// party of it: an agreed arbitrator or decider ends a dispute, or the expirer says
-// that the deadline is over.
+// party of it: an agreed arbitrator or decider ends a dispute, or the expirer
+// says that the deadline is over.
 type Decision struct {
 	Contract         string
 	ID               string // the event's
@@ -15,12 +15,12 @@ type Decision struct {
 	CreatedAt        int64
 }
 
-// DecisionOf reads an event that has the shape of a decision, which no move of a
-// party has: exactly two p tags, the poster's and the worker's, in this order;
-// and status completed or cancelled after disputed, or expired after accepted.
-// The expiry of an offer has one p tag, the poster's, and follows open; whether an
-// event like that is an expirer's or a party's the contract's terms say. ok is
-// false for every other event.
+// DecisionOf reads an event that has the shape of a decision, which no move of
+// a party has: exactly two p tags, the poster's and the worker's, in this
+// order; and status completed or cancelled after disputed, or expired after
+// accepted. The expiry of an offer has one p tag, the poster's, and follows
+// open; whether an event like that is an expirer's or a party's the contract's
+// terms say. ok is false for every other event.
 func DecisionOf(ev *nostr.Event) (d Decision, ok bool) {
 	t, err := parseState(ev)
 	if err != nil {
@@ -46,10 +46,10 @@ func (t transition) checkDecisionShape() error {
 	return invalid("a decision goes from disputed to completed or cancelled, or from accepted to expired, not from %s to %s", t.previous, t.status)
 }
 
-// Decide applies a decision to the state of the pair that it names, or of an offer
-// of its poster's, and returns the state it leads to. agreed are the terms that the
-// two have agreed on; of an offer, those of its open. s may be nil. Errors are
-// "invalid".
+// Decide applies a decision to the state of the pair that it names, or of an
+// offer of its poster's, and returns the state it leads to. agreed are the
+// terms that the two have agreed on; of an offer, those of its open. s may be
+// nil. Errors are "invalid".
 func (s *State) Decide(agreed Terms, d Decision) (State, error) {
 	if s == nil {
 		return State{}, invalid("no state of contract %s is known between the keys that the decision names", d.Contract)

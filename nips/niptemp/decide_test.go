@@ -24,8 +24,8 @@ func decisionEvent(author string, previous, status Status, at int64, keys ...str
 	return ev
 }
 
-// Every decision by every key from every status: only what the parties agreed on
-// holds.
+// Every decision by every key from every status: only what the parties agreed
+// on holds.
 func TestDecideAllowsWhoWasAgreed(t *testing.T) {
 	signers := []string{posterKey, workerKey, strangerKey, arbitratorKey, deciderKey, expirerKey}
 	for _, from := range Statuses() {

@@ -74,7 +74,8 @@ func Fold(a, b, owner string, steps []Step) (f Folded, ok bool) {
 	if len(pair) == 0 {
 		return Folded{}, false
 	}
-	// The owner's open counts before another's, one to the other before an offer to everybody.
+	// The owner's open counts before another's, one to the other before an offer
+	// to everybody.
 	if owner != a && owner != b {
 		owner = ""
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// chain makes the steps of a contract's life. Each text is who, previous, status
-// and created_at; an id is the number of the step.
+// chain makes the steps of a contract's life. Each text is who, previous,
+// status and created_at; an id is the number of the step.
 func chain(texts ...string) (steps []Step) {
 	keys := map[string][2]string{
 		"P": {posterKey, workerKey}, "W": {workerKey, posterKey}, "self": {posterKey, posterKey},
@@ -86,8 +86,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// Whatever a relay took move by move is found again, in any order of arrival and
-// with the clocks of the parties apart.
+// Whatever a relay took move by move is found again, in any order of arrival
+// and with the clocks of the parties apart.
 func TestFoldFindsWhatWasTaken(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for round := range 3000 {

@@ -44,10 +44,10 @@ func OrderEvent(contract, x string, at nostr.Timestamp) nostr.Event {
 	return nostr.Event{Kind: KindOrder, CreatedAt: at, Tags: nostr.Tags{{"format", OrderFormat}, {"d", contract}, {"x", x}}}
 }
 
-// CheckOrder judges whether an event, whose signature is checked elsewhere, is the
-// order of a contract with these lines, and returns what they say: numbers rise
-// and stand once, and so do ids. Whether its author is a relay that one trusts is
-// another question. Errors are "invalid".
+// CheckOrder judges whether an event, whose signature is checked elsewhere, is
+// the order of a contract with these lines, and returns what they say: numbers
+// rise and stand once, and so do ids. Whether its author is a relay that one
+// trusts is another question. Errors are "invalid".
 func CheckOrder(ev *nostr.Event, contract, lines string) ([]OrderItem, error) {
 	if ev.Kind != KindOrder {
 		return nil, invalid("kind %d is not the order of a contract", ev.Kind)
@@ -64,7 +64,8 @@ func CheckOrder(ev *nostr.Event, contract, lines string) ([]OrderItem, error) {
 	return ParseOrder(lines)
 }
 
-// ParseOrder reads the lines of an order. Errors are "invalid" and name the line.
+// ParseOrder reads the lines of an order. Errors are "invalid" and name the
+// line.
 func ParseOrder(lines string) ([]OrderItem, error) {
 	var items []OrderItem
 	seen := map[string]bool{}

@@ -13,7 +13,8 @@ type EntryText struct {
 	Contract string // its d tag
 	To       string // the pubkey in its p tag
 	Type     string // its t tag
-	// EntryID is its agentry:entry tag, else the entry_id of its content, "" for neither.
+	// EntryID is its agentry:entry tag, else the entry_id of its content, "" for
+	// neither.
 	EntryID string
 	// AuthorAgentID is a label: its agentry:author tag, else author_agent_id.
 	AuthorAgentID string
@@ -86,7 +87,8 @@ func ReadState(ev *nostr.Event) (StateText, error) {
 	for name, into := range map[string]*string{
 		"poster_agent_id": &s.PosterAgentID, "worker_agent_id": &s.WorkerAgentID, "description": &s.Description, "note": &s.Note,
 	} {
-		// What NIP-TEMP does not name, as a note, is no fault when it is something else.
+		// What NIP-TEMP does not name, as a note, is no fault when it is
+		// something else.
 		if value, err := obj.optionalText(name); err == nil {
 			*into = value
 		}

@@ -99,8 +99,8 @@ const maxBehind = 60
 
 // CheckTime judges when a state was signed (NIP-TEMP, "States"): later than its
 // author's last of this contract, between whatever keys, and not much earlier
-// than s, which it follows (nil for none). last is the created_at of the former,
-// 0 for none. Errors are "invalid".
+// than s, which it follows (nil for none). last is the created_at of the
+// former, 0 for none. Errors are "invalid".
 func (s *State) CheckTime(at, last int64) error {
 	switch {
 	case last != 0 && at == last:

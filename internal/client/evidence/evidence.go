@@ -66,7 +66,8 @@ func (c *checking) note(name, format string, args ...any) {
 	c.r.Checks = append(c.r.Checks, Check{Name: name, Outcome: NotChecked, Detail: fmt.Sprintf(format, args...)})
 }
 
-// signatures reads the events, and keeps those that are what they were signed as.
+// signatures reads the events, and keeps those that are what they were signed
+// as.
 func (c *checking) signatures() error {
 	k, lines := Check{Name: "signatures"}, 0
 	for line := range bytes.Lines(c.files.Events) {

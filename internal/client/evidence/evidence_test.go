@@ -216,7 +216,8 @@ func TestWhatIsNotThereIsNotChecked(t *testing.T) {
 	want(t, r, map[string]Outcome{"order": OK, "relay": NotChecked, "gaps": ""})
 }
 
-// TestTalkOfWhoMadeTheID: where no state is known the poster is who made the id, whoever spoke first.
+// TestTalkOfWhoMadeTheID: where no state is known the poster is who made the
+// id, whoever spoke first.
 func TestTalkOfWhoMadeTheID(t *testing.T) {
 	th := newThread(t)
 	th.entry(worker, `{"type":"message","content":"may I?"}`)
@@ -228,7 +229,8 @@ func TestTalkOfWhoMadeTheID(t *testing.T) {
 	}
 }
 
-// TestTermsOfAllOpens: who is named after an offer to all stands under the terms of that, but for those that his own open says.
+// TestTermsOfAllOpens: who is named after an offer to all stands under the
+// terms of that, but for those that his own open says.
 func TestTermsOfAllOpens(t *testing.T) {
 	th := newThread(t)
 	open := func(to, previous string, more ...nostr.Tag) {
@@ -245,8 +247,8 @@ func TestTermsOfAllOpens(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreChecked: who the two agreed on decides, and nobody else, whatever the
-// file says.
+// TestDecisionsAreChecked: who the two agreed on decides, and nobody else,
+// whatever the file says.
 func TestDecisionsAreChecked(t *testing.T) {
 	terms := niptemp.Terms{Arbitrator: mara.Pub, Expirer: relay.Pub, Deadline: 1_700_000_003}
 	write := func(agreed niptemp.Terms) *thread {
@@ -293,8 +295,8 @@ func TestDecisionsAreChecked(t *testing.T) {
 	want(t, early.report(Options{}), map[string]Outcome{"states follow": Failed})
 }
 
-// TestSealedEntriesOfTheArbitrator: what he was told of and not shown has its number, and
-// what a party discloses of it must be what he was told of.
+// TestSealedEntriesOfTheArbitrator: what he was told of and not shown has its
+// number, and what a party discloses of it must be what he was told of.
 func TestSealedEntriesOfTheArbitrator(t *testing.T) {
 	write := func(change func(*Sealed)) *thread {
 		th := dispute(t)
@@ -435,7 +437,8 @@ func wrongKeys(b []byte) []byte {
 	return out
 }
 
-// TestReadBounds: what is no export is said to be none, and nothing is read without end.
+// TestReadBounds: what is no export is said to be none, and nothing is read
+// without end.
 func TestReadBounds(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Read(dir); !errors.Is(err, ErrInput) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Files of a folder that is checked. Disclosures are the files of a folder in it:
-// each what `engramctl contract disclose` printed.
+// Files of a folder that is checked. Disclosures are the files of a folder in
+// it: each what `engramctl contract disclose` printed.
 const (
 	EventsFile    = "events.jsonl"
 	OrderFile     = "order.json"

@@ -37,7 +37,8 @@ func (c *Check) fail(format string, args ...any) {
 	}
 }
 
-// Report is what is known after all checks. Its texts are of whoever signed them.
+// Report is what is known after all checks. Its texts are of whoever signed
+// them.
 type Report struct {
 	Contract string  `json:"contract_id"`
 	Poster   string  `json:"poster_pubkey"` // hex; "" if it is not known

@@ -8,8 +8,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// SealedFile lists the entries of a contract that were sealed between its parties, and
-// that the exporter, who is none, was told of and not shown.
+// SealedFile lists the entries of a contract that were sealed between its
+// parties, and that the exporter, who is none, was told of and not shown.
 type SealedFile struct {
 	ContractID string   `json:"contract_id"`
 	Entries    []Sealed `json:"entries"`
@@ -50,8 +50,9 @@ func (c *checking) sealed() {
 	c.note("sealed entries", "%d sealed entries are not here; a relay's word says how long their payloads are, and what their hashes are", len(c.unseen))
 }
 
-// listed reports whether the event of a sealed entry, which somebody has disclosed, is
-// one that is listed and not here: that which has its number in the order, if there is one.
+// listed reports whether the event of a sealed entry, which somebody has
+// disclosed, is one that is listed and not here: that which has its number in
+// the order, if there is one.
 func (c *checking) listed(ev *nostr.Event) bool {
 	sum := sha256.Sum256([]byte(ev.Content))
 	s, ok := c.unseen[hex.EncodeToString(sum[:])]

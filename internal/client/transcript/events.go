@@ -53,8 +53,8 @@ func Events(w io.Writer, t client.Thread) error {
 	return nil
 }
 
-// Order writes the order of arrival as the relay signed it: the event, the lines whose
-// hash is its x tag, and what is known of gaps.
+// Order writes the order of arrival as the relay signed it: the event, the
+// lines whose hash is its x tag, and what is known of gaps.
 func Order(w io.Writer, t client.Thread) error {
 	type gap struct {
 		N          int64  `json:"n"`

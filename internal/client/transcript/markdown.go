@@ -30,7 +30,8 @@ type Options struct {
 	Closed bool
 }
 
-// record is one line of a thread's life: an entry, a move, or what is left of one.
+// record is one line of a thread's life: an entry, a move, or what is left of
+// one.
 type record struct {
 	place client.Place
 	entry *client.ContractEntry

@@ -10,9 +10,9 @@ import (
 	"engramd/internal/client/evidence"
 )
 
-// A signature of a sealed entry covers its payload. What lies in it is the word of
-// who opened it, until the message keys prove it, and stands under a heading of its
-// own, apart from what is signed as it stands.
+// A signature of a sealed entry covers its payload. The text inside is the word
+// of whoever opened it until the message keys prove it, and stands under a
+// heading of its own, apart from texts that are signed as they stand.
 
 // payloadHolds reports whether an entry is sealed, and its payload signed.
 func payloadHolds(e client.ContractEntry) bool {

@@ -10,8 +10,8 @@ import (
 const indent = "    "
 
 // harmless reports whether a character can do nothing but be shown. Controls,
-// separators that end a line in some programs, and what changes the direction of
-// writing or hides are not.
+// separators that end a line in some programs, and what changes the direction
+// of writing or hides are not.
 func harmless(r rune) bool {
 	switch {
 	case r == '\u2028', r == '\u2029', r == '\u061c', r == '\u200e', r == '\u200f', r == '\u200b', r == '\ufeff':

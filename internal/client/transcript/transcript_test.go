@@ -256,8 +256,8 @@ func TestSealedTextsStandApart(t *testing.T) {
 	}
 }
 
-// TestEventsStandAsRelaysTakeThem: a move comes behind the one it follows though it
-// is dated before it, and its author's entry behind the move.
+// TestEventsStandAsRelaysTakeThem: a move comes behind the one it follows
+// though it is dated before it, and its author's entry behind the move.
 func TestEventsStandAsRelaysTakeThem(t *testing.T) {
 	signed := func(id, by string, at int64) *nostr.Event {
 		return &nostr.Event{ID: strings.Repeat(id, 64), PubKey: by, CreatedAt: nostr.Timestamp(at), Tags: nostr.Tags{}}

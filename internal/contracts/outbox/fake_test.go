@@ -19,7 +19,6 @@ import (
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
-	"engramd/nips/nip01"
 )
 
 const patience = time.Minute
@@ -190,7 +189,7 @@ func (o *ours) Submit(_ context.Context, ev *nostr.Event) relay.Answer {
 		}
 	}
 	if o.ids[ev.ID] {
-		return relay.Answer{OK: true, Why: nip01.Parse(store.MsgDuplicate), Outcome: "duplicate"}
+		return relay.Answer{OK: true, Why: store.WhyDuplicate, Outcome: "duplicate"}
 	}
 	o.ids[ev.ID] = true
 	o.got = append(o.got, ev.Content)

@@ -234,7 +234,7 @@ func TestDeletedIsNotPublished(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
 	r.ours.set(func(*nostr.Event) relay.Answer {
-		return relay.Answer{Why: nip01.Parse(store.MsgDeleted), Outcome: store.Deleted.String()}
+		return relay.Answer{Why: store.WhyDeleted, Outcome: store.Deleted.String()}
 	})
 	r.start()
 	r.say("c", 1, true)

@@ -17,7 +17,8 @@ import (
 )
 
 // Required is the environment variable that makes a missing nats-server fail a
-// test. Without it the test is skipped, and named in the file that E2E_NOTES names.
+// test. Without it the test is skipped, and named in the file that E2E_NOTES
+// names.
 const Required = "E2E_NATS_REQUIRED"
 
 // Server is a nats-server on a loopback port, which it keeps over restarts.
@@ -109,7 +110,8 @@ func (s *Server) Restart() {
 // Kill ends the server at once, as a crash would.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
-// Hang stops the server without closing its connections; Continue lets it go on.
+// Hang stops the server without closing its connections; Continue lets it go
+// on.
 func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
 
 // Continue lets a server go on that hangs.
@@ -124,7 +126,8 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// Subscribe connects and returns what comes at a subject. It goes on over restarts.
+// Subscribe connects and returns what comes at a subject. It goes on over
+// restarts.
 func (s *Server) Subscribe(subject string, options ...nats.Option) <-chan *nats.Msg {
 	s.tb.Helper()
 	nc, err := nats.Connect(s.URL, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond),

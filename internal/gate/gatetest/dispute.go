@@ -15,9 +15,9 @@ type Dispute struct {
 	Events []*nostr.Event
 }
 
-// Dispute makes a contract between two people, of whom a third is the arbitrator.
-// Now and then it is one that he was offered for only. Its entries supersede each
-// other only with Reuse.
+// Dispute makes a contract between two people, of whom a third is the
+// arbitrator. Now and then it is one that he was offered for only. Its entries
+// supersede each other only with Reuse.
 func (g *Gen) Dispute() Dispute {
 	people := g.Rand.Perm(len(g.Keys))
 	poster, worker, arbitrator, decider := g.Keys[people[0]], g.Keys[people[1]], g.Keys[people[2]], g.Keys[people[3]]

@@ -73,8 +73,8 @@ func (g *Gen) fill(ev *nostr.Event) {
 	}
 }
 
-// fillAny gives an event of a kind that needs nothing the shape of its range: a d
-// of its own, or to be its author's one of the kind.
+// fillAny gives an event of a kind that needs nothing the shape of its range: a
+// d of its own, or to be its author's one of the kind.
 func (g *Gen) fillAny(ev *nostr.Event, other nostr.Tag) {
 	switch {
 	case nostr.IsAddressableKind(ev.Kind):
@@ -122,9 +122,9 @@ func (g *Gen) fillEntry(ev *nostr.Event, other nostr.Tag) {
 	ev.Content = object(map[string]any{"type": typ, "content": ev.Content})
 }
 
-// fillState makes the first state of a contract: later ones would have to follow
-// from it, and its id is nobody else's. No entry is under such a contract, because in the state open only
-// the poster may write one.
+// fillState makes the first state of a contract: later ones would have to
+// follow from it, and its id is nobody else's. No entry is under such a
+// contract, because in the state open only the poster may write one.
 func (g *Gen) fillState(ev *nostr.Event, other nostr.Tag) {
 	contract := "job-" + g.contract()
 	if !g.take("owned", contract) {

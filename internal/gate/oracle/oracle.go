@@ -115,10 +115,11 @@ func named(ev *nostr.Event) []string {
 	return ids
 }
 
-// Judge returns the options with Found for a relay that got these events in this
-// order. What a request names is found if it is one of those before, by the same
-// author, whether it was deleted meanwhile or not; requests for what was
-// superseded before, or has expired, are the caller's to judge. Disputes are those that all of them make.
+// Judge returns the options with Found for a relay that got these events in
+// this order. What a request names is found if it is one of those before, by
+// the same author, whether it was deleted meanwhile or not; requests for what
+// was superseded before, or has expired, are the caller's to judge. Disputes
+// are those that all of them make.
 func Judge(o Options, events []*nostr.Event) Options {
 	o.Found, o.Disputes = map[string]bool{}, disputes(events)
 	strict := o

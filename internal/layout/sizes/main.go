@@ -1,6 +1,6 @@
-// Command sizes prints how much Go there is, in lines: of the product, of its tests
-// and what only they use, of engram-load and of its tests; and which types of the
-// product have the most methods.
+// Command sizes prints how much Go there is, in lines: of the product, of its
+// tests and what only they use, of engram-load and of its tests; and which
+// types of the product have the most methods.
 //
 //	make lines
 package main
@@ -32,8 +32,8 @@ const (
 
 var parts = []string{product, tests, load, loadTests, peers}
 
-// support are packages that only tests and measurements use, beside those of which
-// the name ends in test.
+// support are packages that only tests and measurements use, beside those of
+// which the name ends in test.
 var support = []string{"internal/e2e/", "internal/gate/oracle/", "internal/layout/"}
 
 // mostTypes is how many types are printed.

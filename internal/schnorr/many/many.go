@@ -1,7 +1,7 @@
-// Package many checks many BIP-340 signatures as one sum, for imports. It stands
-// beside schnorr so that only programs that import link the library of points. It
-// is for files whose signatures are nearly all good: a client could make every one
-// of its batches fail.
+// Package many checks many BIP-340 signatures as one sum, for imports. It
+// stands beside schnorr so that only programs that import link the library of
+// points. It is for files whose signatures are nearly all good: a client could
+// make every one of its batches fail.
 package many
 
 import (
@@ -19,16 +19,16 @@ import (
 // fewest is from how many signatures on checking them at once can pay.
 const fewest = 256
 
-// Hold reports whether all of many signatures hold (BIP-340). False says nothing:
-// one does not, or they are too few or of too many keys for this to be faster than
-// one by one.
+// Hold reports whether all of many signatures hold (BIP-340). False says
+// nothing: one does not, or they are too few or of too many keys for this to be
+// faster than one by one.
 func Hold(signed []schnorr.Signed) bool { return len(signed) >= fewest && all(signed) }
 
 // all reports whether all signatures hold (BIP-340, batch verification). If it
 // says no, one does not, or they are of too many keys for it to be any faster.
 //
-// Each says that s G - R - e P is the point at infinity. They are added up, each
-// multiplied by 128 random bits that who made them cannot know: a sum that
+// Each says that s G - R - e P is the point at infinity. They are added up,
+// each multiplied by 128 random bits that who made them cannot know: a sum that
 // vanishes has a wrong one among them once in 2^128 times. The terms of one key
 // become one, so that keys cost as much as signatures.
 func all(signed []schnorr.Signed) bool {

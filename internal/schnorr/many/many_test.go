@@ -130,8 +130,8 @@ func TestAllWithPointsThatMeet(t *testing.T) {
 	}
 }
 
-// signedWith is the signature of a secret with a nonce of one's choice; both are
-// of points with an even y.
+// signedWith is the signature of a secret with a nonce of one's choice; both
+// are of points with an even y.
 func signedWith(secret, nonce *btcec.ModNScalar, s *schnorr.Signed) (sig [64]byte) {
 	var r btcec.JacobianPoint
 	btcec.ScalarBaseMultNonConst(nonce, &r)
@@ -170,8 +170,8 @@ func TestVerifyAll(t *testing.T) {
 	}
 }
 
-// BenchmarkVerifyAll checks signatures of one key, of 100, and of half as many as
-// there are.
+// BenchmarkVerifyAll checks signatures of one key, of 100, and of half as many
+// as there are.
 func BenchmarkVerifyAll(b *testing.B) {
 	for _, size := range []struct{ n, keys int }{{256, 100}, {256, 128}, {1024, 100}, {2048, 1}, {2048, 100}, {2048, 1024}} {
 		signed := many(b, size.n, size.keys)

@@ -32,8 +32,9 @@ var _ Source = (*Bundle)(nil)
 // State returns which events the bundle stands for, nil after Release.
 func (b *Bundle) State() *State { return b.state }
 
-// Release gives the index of State free where Events can do without: a full bundle
-// has each event once, and under its class. It can be nobody's parent afterwards.
+// Release gives the index of State free where Events can do without: a full
+// bundle has each event once, and under its class. It can be nobody's parent
+// afterwards.
 func (b *Bundle) Release() {
 	if b.parent == nil {
 		b.state = nil

@@ -152,7 +152,8 @@ func marshalSSH(tb testing.TB, key crypto.Signer, passphrase string) sshKey {
 	return sshKey{strings.TrimSpace(string(ssh.MarshalAuthorizedKey(public))) + " somebody@somewhere", pem.EncodeToMemory(block)}
 }
 
-// TestSSHKeys encrypts to SSH keys of both types beside one of age: each opens it.
+// TestSSHKeys encrypts to SSH keys of both types beside one of age: each opens
+// it.
 func TestSSHKeys(t *testing.T) {
 	long, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // golden holds bundles that earlier versions wrote, which every later one must
-// read: a full one, one that adds to it, and the full one encrypted. The keys are
-// published test keys. ENGRAMD_WRITE_BUNDLES=1 adds those of this version.
+// read: a full one, one that adds to it, and the full one encrypted. The keys
+// are published test keys. ENGRAMD_WRITE_BUNDLES=1 adds those of this version.
 const golden = "../../../testdata/bundles"
 
 func TestBundlesOfEarlierVersionsVerify(t *testing.T) {

@@ -149,8 +149,8 @@ func zeroFrame(windowLog int, raw []byte, zeros int64) []byte {
 	return out
 }
 
-// TestZerosAreRefusedInBoundedMemory has a 10 GB entry of zeros in 320 kB, under
-// a size that a header can say, and a manifest that declares as much.
+// TestZerosAreRefusedInBoundedMemory has a 10 GB entry of zeros in 320 kB,
+// under a size that a header can say, and a manifest that declares as much.
 func TestZerosAreRefusedInBoundedMemory(t *testing.T) {
 	dir := t.TempDir()
 	w := mustWrite(t, dir, sample(t, 1), options())

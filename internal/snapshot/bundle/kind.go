@@ -33,8 +33,8 @@ func (k Kind) String() string {
 // EmptyRoot is HeadsRoot of no heads, in hex: the SHA-256 of nothing.
 const EmptyRoot = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// ReadManifest reads the manifest of a bundle that is not encrypted, and verifies
-// nothing.
+// ReadManifest reads the manifest of a bundle that is not encrypted, and
+// verifies nothing.
 func ReadManifest(path string) (*Manifest, error) {
 	f, err := openRegular(path)
 	if err != nil {

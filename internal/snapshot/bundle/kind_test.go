@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestKind is in the manifest, and what is made has the one that follows from the rest.
+// TestKind is in the manifest, and what is made has the one that follows from
+// the rest.
 func TestKind(t *testing.T) {
 	for _, tt := range []struct {
 		consistency, by string
@@ -49,7 +50,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// TestTrusted: the agent's signature, or that of a key that is trusted; every other counts as none.
+// TestTrusted: the agent's signature, or that of a key that is trusted; every
+// other counts as none.
 func TestTrusted(t *testing.T) {
 	for _, tt := range []struct {
 		name, secret string
@@ -82,7 +84,8 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// TestTimeOfEvents: an instant that lies long before what is in the bundle is not its instant.
+// TestTimeOfEvents: an instant that lies long before what is in the bundle is
+// not its instant.
 func TestTimeOfEvents(t *testing.T) {
 	for _, tt := range []struct {
 		asOf time.Time

@@ -33,8 +33,8 @@ const (
 	// StableListing: listed over the wire, fetched, and listed again until both
 	// lists agreed.
 	StableListing = "stable-listing"
-	// PartialListing: listed like that, but some relay did not answer in full. That
-	// something is not in the bundle does not say that it was not there.
+	// PartialListing: listed like that, but some relay did not answer in full.
+	// That something is not in the bundle does not say that it was not there.
 	PartialListing = "partial-listing"
 )
 
@@ -113,12 +113,12 @@ func (m *Manifest) KindOf(empty bool) Kind {
 // Empty reports whether the bundle stands for no engram.
 func (m *Manifest) Empty() bool { return m.HeadsRoot == EmptyRoot }
 
-// OneOwners reports whether the bundle is what an owner could read of the agent over
-// the wire: it says nothing of memory for others.
+// OneOwners reports whether the bundle is what an owner could read of the agent
+// over the wire: it says nothing of memory for others.
 func (m *Manifest) OneOwners() bool { return m.Consistency != Transaction && m.CreatedBy == ByCLI }
 
-// Whole reports whether the bundle is all that the agent had, so that what is not in
-// it was not there.
+// Whole reports whether the bundle is all that the agent had, so that what is
+// not in it was not there.
 func (m *Manifest) Whole() bool { return m.Consistency != PartialListing && !m.OneOwners() }
 
 // Events returns how many events the bundle itself holds.

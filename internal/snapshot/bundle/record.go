@@ -16,7 +16,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// errNotCanonical says that a line is not what wire.AppendEvent writes.
+// errNotCanonical means that a line is not what wire.AppendEvent writes.
 var errNotCanonical = errors.New("not in the canonical form of an event")
 
 // record is an event with what the format needs to know of it.
@@ -146,8 +146,8 @@ func (r *record) owner() string {
 	return ""
 }
 
-// CheckShape judges the shape of the kinds that have one, which every event of a
-// bundle must have.
+// CheckShape judges the shape of the kinds that have one, which every event of
+// a bundle must have.
 func CheckShape(ev *nostr.Event) error {
 	switch ev.Kind {
 	case nipae.Kind:

@@ -63,8 +63,9 @@ type Report struct {
 	// Manifest is nil if it could not be read.
 	Manifest *Manifest `json:"manifest,omitempty"`
 	SignedBy string    `json:"signed_by,omitempty"`
-	// Trusted says whether who signed it is trusted: without that the bundle proves
-	// each event in it, but not that they are all, nor time, label and tenant.
+	// Trusted says whether who signed it is trusted: without that the bundle
+	// proves each event in it, but not that they are all, nor time, label and
+	// tenant.
 	Trusted bool    `json:"trusted"`
 	Checks  []Check `json:"checks"`
 	// Parents are the reports on the bundles that this one rests on, the next
@@ -92,8 +93,8 @@ func (r *Report) Check(name string) Check {
 	return Check{Name: name, State: NotChecked, Reason: "not reached"}
 }
 
-// Err returns nil if OK, else an ErrInvalid that names the checks that failed, or, if
-// none did, those that could not be made.
+// Err returns nil if OK, else an ErrInvalid that names the checks that failed,
+// or, if none did, those that could not be made.
 func (r *Report) Err() error {
 	if r.OK() {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestReportErr names what is at fault, and not all that could not be checked for it.
+// TestReportErr names what is at fault, and not all that could not be checked
+// for it.
 func TestReportErr(t *testing.T) {
 	key, _ := newIdentity(t)
 	o := options()
@@ -44,7 +45,8 @@ func TestReportErr(t *testing.T) {
 	}
 }
 
-// TestWhole: from which bundles it follows that what is not in them was not there.
+// TestWhole: from which bundles it follows that what is not in them was not
+// there.
 func TestWhole(t *testing.T) {
 	for _, tt := range []struct {
 		consistency, by  string

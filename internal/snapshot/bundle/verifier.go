@@ -285,7 +285,8 @@ func (v *verifier) openParent() error {
 	return nil
 }
 
-// readArtifact checks an artifact's hash, size and count, and each of its lines.
+// readArtifact checks an artifact's hash, size and count, and each of its
+// lines.
 func (v *verifier) readArtifact(tr *tarReader, a Artifact, size int64) error {
 	c := &counter{h: sha256.New()}
 	in := io.TeeReader(tr, c)

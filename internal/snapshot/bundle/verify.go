@@ -27,8 +27,8 @@ type VerifyOptions struct {
 	Keys Keys
 	// Signers, if any, ask for a signature by one of these public keys.
 	Signers []string
-	// Trusted are public keys whose signature is believed, as the agent's is, without
-	// being asked for.
+	// Trusted are public keys whose signature is believed, as the agent's is,
+	// without being asked for.
 	Trusted []string
 	// Parent finds the bundle that an incremental one rests on. Without it heads
 	// and root of an incremental bundle cannot be checked.

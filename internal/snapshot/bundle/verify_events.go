@@ -23,8 +23,8 @@ const (
 	maxMalformed = 1_000
 )
 
-// ahead is how far after the instant of a bundle its events may be dated: clocks differ,
-// and relays take no more.
+// ahead is how far after the instant of a bundle its events may be dated:
+// clocks differ, and relays take no more.
 const ahead = 15 * time.Minute
 
 // Latest returns the latest time that an event may bear in a bundle as of an

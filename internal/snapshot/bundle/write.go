@@ -44,8 +44,8 @@ type Options struct {
 	Limits     Limits
 	// SomeEngrams makes a source without an engram ErrEmpty.
 	SomeEngrams bool
-	// Before, if not nil, is shown what was written and verified before it gets its
-	// name; its error ends it.
+	// Before, if not nil, is shown what was written and verified before it gets
+	// its name; its error ends it.
 	Before func(*Written) error
 }
 

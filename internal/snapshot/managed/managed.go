@@ -1,5 +1,5 @@
-// Package managed is the snapshot methods of the management API (NIP-86) over the
-// operator's service of snapshots.
+// Package managed is the snapshot methods of the management API (NIP-86) over
+// the operator's service of snapshots.
 package managed
 
 import (
@@ -41,8 +41,8 @@ func New(s *operator.Service, after func(time.Duration) <-chan time.Time) Snapsh
 	return Snapshots{s, after}
 }
 
-// step is the time after which, or after a multiple of which, an answer
-// comes: every call reads what lies there of an agent, be it only his snapshots.
+// step is the time after which, or after a multiple of which, an answer comes:
+// every call reads what lies there of an agent, be it only his snapshots.
 const step = 500 * time.Millisecond
 
 // level lets the current step of time pass.
@@ -142,7 +142,8 @@ func (m Snapshots) Create(ctx context.Context, p admin.SnapshotParams) (any, err
 	}{q.Managed}, nil
 }
 
-// Verify says whether every check is passed. That one failed is a result.
+// Verify reports whether every check passed. A failed check is a result, not an
+// error.
 func (m Snapshots) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
@@ -226,8 +227,8 @@ func (m Snapshots) Delete(ctx context.Context, p admin.SnapshotParams) (any, err
 	return true, refused(m.s.Delete(ctx, p.Tenant, p.Agent, info.ID, snapshot.Deletion{Force: p.Force, AnyKind: true}))
 }
 
-// refused tells the caller of what is a matter of the request or the state of the
-// snapshots, in words of its own. Everything else is for the log alone.
+// refused tells the caller of what is a matter of the request or the state of
+// the snapshots, in words of its own. Everything else is for the log alone.
 func refused(err error) error {
 	if err == nil {
 		return nil

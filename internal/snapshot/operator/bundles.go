@@ -11,7 +11,8 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// Which names a bundle of an agent, and says what to verify beside what always is.
+// Which names a bundle of an agent, and says what to verify beside what always
+// is.
 type Which struct {
 	Tenant, Agent string
 	ID            string            // of one in the folder of snapshots; else
@@ -105,8 +106,8 @@ func (s *Service) List(tenant, agent string) ([]snapshot.Info, error) {
 	return all, nil
 }
 
-// Verify reports on every check of a bundle; one in the folder of snapshots that
-// is OK is recorded as verified. The error says that looking at it failed.
+// Verify reports on every check of a bundle; one in the folder of snapshots
+// that is OK is recorded as verified. The error says that looking at it failed.
 func (s *Service) Verify(ctx context.Context, w Which) (report *bundle.Report, err error) {
 	began := s.clock()
 	defer func() {
@@ -137,7 +138,8 @@ func (s *Service) Verify(ctx context.Context, w Which) (report *bundle.Report, e
 	return report, err
 }
 
-// lockedOn is locked for a bundle that is there: a mistyped agent gets no folder.
+// lockedOn is locked for a bundle that is there: a mistyped agent gets no
+// folder.
 func (s *Service) lockedOn(ctx context.Context, tenant, agent, id string, work func(*snapshot.Lock) error) error {
 	if _, err := s.bundles.Find(tenant, agent, id); err != nil {
 		return err
@@ -162,7 +164,8 @@ func (s *Service) Diff(ctx context.Context, a, b Which) ([]snapshot.Change, erro
 	return changes, snapshot.AddLines(ctx, changes, sides[0], sides[1], a.Agent, a.Keys)
 }
 
-// Heads verifies a bundle and returns its heads, with slugs where there are keys.
+// Heads verifies a bundle and returns its heads, with slugs where there are
+// keys.
 func (s *Service) Heads(ctx context.Context, w Which) (*bundle.Bundle, snapshot.Heads, error) {
 	b, err := s.open(ctx, w)
 	if err != nil {
@@ -205,8 +208,9 @@ func (s *Service) Delete(ctx context.Context, tenant, agent, id string, how snap
 // come to now it does next time.
 const sweepWait = 2 * time.Second
 
-// Sweep applies retention to every agent's bundles and removes what dead processes
-// left. An agent that fails does not keep the others from being swept.
+// Sweep applies retention to every agent's bundles and removes what dead
+// processes left. An agent that fails does not keep the others from being
+// swept.
 func (s *Service) Sweep(ctx context.Context, p snapshot.Policy) (swept []snapshot.Swept, err error) {
 	places, err := s.bundles.Places()
 	if err != nil {

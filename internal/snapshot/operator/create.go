@@ -20,8 +20,8 @@ type CreateRequest struct {
 	By            string // bundle.ByCLI, …
 	// At is the instant to rebuild, by what had arrived; zero is now.
 	At time.Time
-	// CreatedAt is the time to give the bundle; zero is now. With At it makes bundles
-	// of the same memory equal.
+	// CreatedAt is the time to give the bundle; zero is now. With At it makes
+	// bundles of the same memory equal.
 	CreatedAt time.Time
 	// AllowEmpty makes a bundle also of no memory, which else is bundle.ErrEmpty.
 	AllowEmpty bool
@@ -50,7 +50,8 @@ type Created struct {
 var errUnchanged = errors.New("nothing changed")
 
 // Create makes a bundle: of one read transaction, verified as it is written.
-// Errors are those of bundle.Write; store.ErrNotCovered and ErrFuture about At, bundle.ErrEmpty.
+// Errors are those of bundle.Write; store.ErrNotCovered and ErrFuture about At,
+// bundle.ErrEmpty.
 func (s *Service) Create(ctx context.Context, q CreateRequest) (out Created, err error) {
 	began := s.clock()
 	defer func() { s.counted("create", began, err) }()
@@ -61,8 +62,8 @@ func (s *Service) Create(ctx context.Context, q CreateRequest) (out Created, err
 	return out, err
 }
 
-// create makes a bundle with the lock held, unless its heads have the root given:
-// then it is errUnchanged.
+// create makes a bundle with the lock held, unless its heads have the root
+// given: then it is errUnchanged.
 func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest, unlike string) (Created, error) {
 	o, err := s.bundleOptions(ctx, q)
 	if err != nil {

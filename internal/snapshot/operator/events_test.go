@@ -13,8 +13,8 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// TestTold: what happens to snapshots is told a real broker, in order, and names no
-// address, owner or event.
+// TestTold: what happens to snapshots is told a real broker, in order, and
+// names no address, owner or event.
 func TestTold(t *testing.T) {
 	server := natstest.Start(t)
 	told := server.Subscribe("some.prefix.>")

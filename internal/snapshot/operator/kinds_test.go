@@ -32,8 +32,9 @@ func TestCreateOfNothing(t *testing.T) {
 	}
 }
 
-// TestRestoreIntoNothing: the state before is not kept where there is none, or where a repair finds the same heads; what is
-// asked over the network is answered alike in all cases.
+// TestRestoreIntoNothing: the state before is not kept where there is none, or
+// where a repair finds the same heads; what is asked over the network is
+// answered alike in all cases.
 func TestRestoreIntoNothing(t *testing.T) {
 	w := newWorld(t)
 	w.put("mem/a", 0)
@@ -55,7 +56,8 @@ func TestRestoreIntoNothing(t *testing.T) {
 	}
 }
 
-// TestSigned: what is made here is signed by the relay, and a restore wants a signature that is trusted.
+// TestSigned: what is made here is signed by the relay, and a restore wants a
+// signature that is trusted.
 func TestSigned(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Settings.RestoreAllow = true })
 	w.put("mem/a", 0)
@@ -108,7 +110,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestRollbackToNothing is refused, unless that is meant; the dry run says so, and which process would have to be allowed.
+// TestRollbackToNothing is refused, unless that is meant; the dry run says so,
+// and which process would have to be allowed.
 func TestRollbackToNothing(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Process = "the running relay (pid 7)" })
 	empty := w.create(func(q *CreateRequest) { q.AllowEmpty = true })
@@ -130,7 +133,8 @@ func TestRollbackToNothing(t *testing.T) {
 	}
 }
 
-// TestAsOf is the instant captured, whatever time the bundle is given; both pinned make the same file.
+// TestAsOf is the instant captured, whatever time the bundle is given; both
+// pinned make the same file.
 func TestAsOf(t *testing.T) {
 	w := newWorld(t)
 	w.put("mem/a", 0)
@@ -160,7 +164,8 @@ func TestAsOf(t *testing.T) {
 	}
 }
 
-// TestTooFarAhead: what is dated long after the instant is left out and counted, and the bundle verifies.
+// TestTooFarAhead: what is dated long after the instant is left out and
+// counted, and the bundle verifies.
 func TestTooFarAhead(t *testing.T) {
 	w := newWorld(t)
 	w.put("mem/a", 15*60)
@@ -172,7 +177,8 @@ func TestTooFarAhead(t *testing.T) {
 	}
 }
 
-// TestManagedDeletion: over the network an answer does not depend on whether a bundle holds anything.
+// TestManagedDeletion: over the network an answer does not depend on whether a
+// bundle holds anything.
 func TestManagedDeletion(t *testing.T) {
 	w := newWorld(t)
 	empty := w.create(func(q *CreateRequest) { q.AllowEmpty = true })

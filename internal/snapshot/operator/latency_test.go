@@ -18,11 +18,12 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// BenchmarkWritersBeside measures how long a durable write takes, by four writers that
-// never pause, alone and beside snapshots of an agent with 20,000 engrams being made,
-// or staged for a restore, one after the other: median and 99th percentile (µs), and
-// their ratios to those alone; also beside a capture that is only held open, and beside
-// a processor that is taken by something else.
+// BenchmarkWritersBeside measures how long a durable write takes, by four
+// writers that never pause, alone and beside snapshots of an agent with 20,000
+// engrams being made, or staged for a restore, one after the other: median and
+// 99th percentile (µs), and their ratios to those alone; also beside a capture
+// that is only held open, and beside a processor that is taken by something
+// else.
 //
 //	go test -tags "sqlite_fts5 libsecp256k1" ./internal/snapshot/operator -run '^$' -bench WritersBeside -benchtime 1x
 func BenchmarkWritersBeside(b *testing.B) {
@@ -93,7 +94,8 @@ func fill(tb testing.TB, w *world, n int) {
 	wg.Wait()
 }
 
-// latencies are those of writes for a time, sorted, while work is done over and over.
+// latencies are those of writes for a time, sorted, while work is done over and
+// over.
 func (w *world) latencies(tb testing.TB, during time.Duration, work func(context.Context) error) []time.Duration {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), during)
@@ -137,12 +139,13 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 	return sorted[int(p*float64(len(sorted)-1))]
 }
 
-// slowWrite is far longer than a write takes on any machine, and far shorter than a
-// capture that is held open for as long as the test wants.
+// slowWrite is far longer than a write takes on any machine, and far shorter
+// than a capture that is held open for as long as the test wants.
 const slowWrite = time.Minute
 
-// TestWritersAreNotHeldUp: writes go on, each in bounded time, while a capture is held
-// open and while a restore is staged; and the capture sees none of them.
+// TestWritersAreNotHeldUp: writes go on, each in bounded time, while a capture
+// is held open and while a restore is staged; and the capture sees none of
+// them.
 func TestWritersAreNotHeldUp(t *testing.T) {
 	w := newWorld(t)
 	fill(t, w, 300)

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestRepairAndRollback: a repair never replaces a newer head, a rollback needs to be
-// allowed and can be taken back, and both do so any number of times.
+// TestRepairAndRollback: a repair never replaces a newer head, a rollback needs
+// to be allowed and can be taken back, and both do so any number of times.
 func TestRepairAndRollback(t *testing.T) {
 	w := newWorld(t)
 	w.put("mem/a", 0)
@@ -80,7 +80,8 @@ func TestRepairAndRollback(t *testing.T) {
 	}
 }
 
-// TestPreSnapshotHoldsTheStateBefore: what a rollback replaced is in the bundle made before.
+// TestPreSnapshotHoldsTheStateBefore: what a rollback replaced is in the bundle
+// made before.
 func TestPreSnapshotHoldsTheStateBefore(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Settings.RestoreAllow = true })
 	w.put("mem/a", 0)
@@ -116,8 +117,8 @@ func TestRestoreSkips(t *testing.T) {
 	}
 }
 
-// TestRefused are requests that are turned down, each with its error, and nothing is
-// done.
+// TestRefused are requests that are turned down, each with its error, and
+// nothing is done.
 func TestRefused(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Settings.RestoreAllow = true })
 	w.put("mem/a", 0)
@@ -192,7 +193,8 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// TestSameSecond: two bundles of one memory within a second get ids of their own.
+// TestSameSecond: two bundles of one memory within a second get ids of their
+// own.
 func TestSameSecond(t *testing.T) {
 	w := newWorld(t)
 	w.put("mem/a", 0)

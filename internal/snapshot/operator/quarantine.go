@@ -16,8 +16,8 @@ type Quarantine struct {
 	Versions int64     `json:"versions"` // superseded ones
 }
 
-// Quarantines lists what rollbacks took away, newest first; of one agent unless it
-// is "".
+// Quarantines lists what rollbacks took away, newest first; of one agent unless
+// it is "".
 func (s *Service) Quarantines(ctx context.Context, agent string) ([]Quarantine, error) {
 	list, err := s.store.Quarantines(ctx, gate.Operator())
 	out := []Quarantine{}
@@ -29,9 +29,9 @@ func (s *Service) Quarantines(ctx context.Context, agent string) ([]Quarantine, 
 	return out, err
 }
 
-// ReleaseQuarantine brings back what a rollback took away: heads where nothing newer
-// is by now, all else as history. The error is store.ErrNoQuarantine if nothing is
-// kept under the name.
+// ReleaseQuarantine brings back what a rollback took away: heads where nothing
+// newer is by now, all else as history. The error is store.ErrNoQuarantine if
+// nothing is kept under the name.
 func (s *Service) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
 	done, err := s.store.ReleaseQuarantine(ctx, name)
 	out := Restored{}
@@ -39,8 +39,8 @@ func (s *Service) ReleaseQuarantine(ctx context.Context, name string) (Restored,
 	return out, err
 }
 
-// DropQuarantine forgets for good what a rollback took away. Errors are those of
-// ReleaseQuarantine.
+// DropQuarantine forgets for good what a rollback took away. Errors are those
+// of ReleaseQuarantine.
 func (s *Service) DropQuarantine(ctx context.Context, name string) error {
 	return s.store.DropQuarantine(ctx, name)
 }

@@ -16,18 +16,20 @@ import (
 // Replace is the mode of Service.Replace.
 const Replace snapshot.Mode = "replace"
 
-// ReplaceRequest asks that an agent's heads (engrams, relay list) become those given.
+// ReplaceRequest asks that an agent's heads (engrams, relay list) become those
+// given.
 type ReplaceRequest struct {
 	Tenant, Agent string
-	// AsOf is when what is given was all there was: superseded versions that are newer
-	// go to quarantine where the address has no head among them.
+	// AsOf is when what is given was all there was: superseded versions that are
+	// newer go to quarantine where the address has no head among them.
 	AsOf time.Time
-	// Events gives every event to add: verified ones that the relay takes, each with
-	// its part. There is one head at most for an address.
+	// Events gives every event to add: verified ones that the relay takes, each
+	// with its part. There is one head at most for an address.
 	Events func(add func(store.Part, *nostr.Event) error) error
 }
 
-// MayReplace is ErrNotAllowed unless the settings allow to take newer heads away.
+// MayReplace is ErrNotAllowed unless the settings allow to take newer heads
+// away.
 func (s *Service) MayReplace() error { return s.allowed(snapshot.Rollback) }
 
 // Replace returns a rollback to events that come from no bundle: it keeps the

@@ -18,11 +18,12 @@ type RestoreRequest struct {
 	Mode snapshot.Mode // snapshot.Repair or snapshot.Rollback
 	// NoPre leaves out the snapshot of the state before.
 	NoPre bool
-	// AllowUnsigned takes a bundle that nobody who is trusted signed, AllowEmpty rolls
-	// back to one without memory.
+	// AllowUnsigned takes a bundle that nobody who is trusted signed, AllowEmpty
+	// rolls back to one without memory.
 	AllowUnsigned, AllowEmpty bool
-	// Managed is Record.Managed of that snapshot. Then it is made also where there is
-	// nothing to keep, and what is in the bundle makes no difference to the answer.
+	// Managed is Record.Managed of that snapshot. Then it is made also where
+	// there is nothing to keep, and what is in the bundle makes no difference to
+	// the answer.
 	Managed string
 }
 
@@ -32,12 +33,12 @@ type Restored struct {
 	Tenant string        `json:"tenant"`
 	Agent  string        `json:"agent"`
 	Mode   snapshot.Mode `json:"mode"`
-	// PreSnapshot is the id of the bundle of the state before, if one was made, and
-	// PrePath its file: who does the work keeps it in a folder of its own.
+	// PreSnapshot is the id of the bundle of the state before, if one was made,
+	// and PrePath its file: who does the work keeps it in a folder of its own.
 	PreSnapshot string `json:"pre_snapshot,omitempty"`
 	PrePath     string `json:"pre_snapshot_path,omitempty"`
-	// Quarantine is the name under which a rollback put what it took away; empty if
-	// it took nothing.
+	// Quarantine is the name under which a rollback put what it took away; empty
+	// if it took nothing.
 	Quarantine string `json:"quarantine,omitempty"`
 
 	Stored      int64 `json:"stored"`      // events new here
@@ -52,11 +53,11 @@ type Restored struct {
 	Skipped map[string]int64 `json:"skipped,omitempty"`
 }
 
-// Restore verifies a bundle as a whole, keeps the state before in a bundle of its
-// own, stages the events and switches them in: readers see the old state or the new
-// one. Nothing is changed unless the error is nil; running it again has the same
-// result. The error is bundle.ErrInvalid with the checks at fault, bundle.ErrUntrusted,
-// ErrNotAllowed, ErrPartial or ErrEmpty for a rollback.
+// Restore verifies a bundle as a whole, keeps the state before in a bundle of
+// its own, stages the events and switches them in: readers see the old state or
+// the new one. Nothing is changed unless the error is nil; running it again has
+// the same result. The error is bundle.ErrInvalid with the checks at fault,
+// bundle.ErrUntrusted, ErrNotAllowed, ErrPartial or ErrEmpty for a rollback.
 func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, err error) {
 	began := s.clock()
 	defer func() { s.counted(string(q.Mode), began, err) }()
@@ -186,13 +187,15 @@ func (out *Restored) take(done store.Restored) {
 	out.Deleted, out.Expired, out.Quarantined = done.Deleted, done.Expired, done.Quarantined
 }
 
-// quarantineName names what a rollback to a bundle, or a replacement, takes away.
+// quarantineName names what a rollback to a bundle, or a replacement, takes
+// away.
 func (s *Service) quarantineName(of string) string {
 	return s.clock().UTC().Format("20060102T150405.000Z") + "-" + of
 }
 
-// before keeps the state before a restore of b, if there is any, and if anything is to be
-// repaired. It is encrypted as the settings say, else for those who can read b.
+// before keeps the state before a restore of b, if there is any, and if
+// anything is to be repaired. It is encrypted as the settings say, else for
+// those who can read b.
 func (s *Service) before(ctx context.Context, l *snapshot.Lock, b *bundle.Bundle, q RestoreRequest) (Created, error) {
 	recipients := s.settings.Load().Recipients
 	if recipients.Empty() {
@@ -250,9 +253,9 @@ type Plan struct {
 }
 
 // Plan verifies a bundle as Restore does and says what Restore would do to the
-// agent's memory as it is, by address, with the keys of the request by slug and line
-// by line. It needs no lock and changes nothing. Why Restore would not do it is what
-// Refusals says.
+// agent's memory as it is, by address, with the keys of the request by slug and
+// line by line. It needs no lock and changes nothing. Why Restore would not do
+// it is what Refusals says.
 func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
 	b, err := s.open(ctx, q.Which)
 	if err != nil {

@@ -29,10 +29,10 @@ func partOf(c bundle.Class) store.Part {
 	}
 }
 
-// source is an agent's memory in the database as a bundle holds it: without what
-// is not shaped as its kind must be or dated too far ahead, and without versions newer
-// than the head of their address, of which the newer one was deleted. A client that lists the same
-// memory leaves the same out.
+// source is an agent's memory in the database as a bundle holds it: without
+// what is not shaped as its kind must be or dated too far ahead, and without
+// versions newer than the head of their address, of which the newer one was
+// deleted. A client that lists the same memory leaves the same out.
 type source struct {
 	view    store.View
 	latest  int64               // the last time that an event may bear
@@ -45,7 +45,7 @@ type headAt struct {
 	id      [32]byte
 }
 
-// Events gives the events of a class.
+// Events calls yield with each event of a class.
 func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]byte) error) error {
 	if class == bundle.History && s.view.Count(store.Versions) > 0 {
 		if err := s.know(ctx); err != nil {
@@ -67,7 +67,8 @@ func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]by
 	})
 }
 
-// know notes the heads, against which history is compared, for as long as it is read.
+// know notes the heads, against which history is compared, for as long as it is
+// read.
 func (s *source) know(ctx context.Context) error {
 	if s.heads != nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// Worker is the daemon's own work on snapshots: retention, at its start and every
-// GCInterval, and scheduled bundles. It owns the times of both; settings that
-// change count from the last time on.
+// Worker is the daemon's own work on snapshots: retention, at its start and
+// every GCInterval, and scheduled bundles. It owns the times of both; settings
+// that change count from the last time on.
 type Worker struct {
 	s     *Service
 	after func(time.Duration) <-chan time.Time
@@ -20,7 +20,8 @@ type Worker struct {
 	made  time.Time // when the schedule last ran
 }
 
-// NewWorker makes the worker of a Service; after is time.After in all but tests.
+// NewWorker makes the worker of a Service; after is time.After in all but
+// tests.
 func NewWorker(s *Service, after func(time.Duration) <-chan time.Time) *Worker {
 	return &Worker{s: s, after: after}
 }
@@ -99,8 +100,8 @@ func (w *Worker) schedule(ctx context.Context, o Settings, first bool) {
 	}
 }
 
-// scheduled makes a bundle of an agent unless the last scheduled one has the same
-// heads or, with young, is younger than every.
+// scheduled makes a bundle of an agent unless the last scheduled one has the
+// same heads or, with young, is younger than every.
 func (s *Service) scheduled(ctx context.Context, agent string, every time.Duration, young bool) error {
 	return s.locked(ctx, bundle.DefaultTenant, agent, func(l *snapshot.Lock) error {
 		list, err := s.bundles.List(bundle.DefaultTenant, agent)

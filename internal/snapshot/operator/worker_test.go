@@ -9,7 +9,8 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// sleeper is a worker's time.After: each sleep is told, and ends when it is said to.
+// sleeper is a worker's time.After: each sleep is told, and ends when it is
+// said to.
 type sleeper struct {
 	told chan time.Duration
 	wake chan time.Time
@@ -20,8 +21,8 @@ func (s *sleeper) after(d time.Duration) <-chan time.Time {
 	return s.wake
 }
 
-// TestWorker: bundles are made on time and only of what changed, retention runs on
-// its own time, and settings that change count at once.
+// TestWorker: bundles are made on time and only of what changed, retention runs
+// on its own time, and settings that change count at once.
 func TestWorker(t *testing.T) {
 	settings := Settings{
 		LockTimeout: time.Minute, Every: time.Hour, GCInterval: 5 * time.Hour,

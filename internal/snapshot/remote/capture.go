@@ -33,14 +33,15 @@ type Capture struct {
 	// LeftOut counts events that are not shaped as their kind must be, or that
 	// claim to be newer than a head and are no head, or to be of long after AsOf.
 	LeftOut int
-	// Unknown counts, of an instant in the past, engrams that are there now and of which
-	// no version of then is kept: they were not there yet, or it was dropped since.
+	// Unknown counts, of an instant in the past, engrams that are there now and
+	// of which no version of then is kept: they were not there yet, or it was
+	// dropped since.
 	Unknown int
 
 	events [5][]*nostr.Event // by bundle.Class
 }
 
-// Events gives the events of a class.
+// Events calls yield with each event of a class.
 func (c *Capture) Events(ctx context.Context, class bundle.Class, yield func([]byte) error) error {
 	for _, ev := range c.events[class] {
 		if err := ctx.Err(); err != nil {
@@ -61,14 +62,14 @@ type Wanted struct {
 	Agent string
 	// Whole makes an answer that is not whole an error, client.ErrPartial.
 	Whole bool
-	// At is an instant in the past, by created_at; zero is now. Where no relay shows
-	// history, what was there then cannot be known in full.
+	// At is an instant in the past, by created_at; zero is now. Where no relay
+	// shows history, what was there then cannot be known in full.
 	At time.Time
 }
 
-// Take captures the memory of an agent as far as the client's key may read it: the
-// agent's all, an owner's what names it. Errors are client.ErrPartial, those of
-// Client.Ask, and ErrMoving.
+// Take captures the memory of an agent as far as the client's key may read it:
+// the agent's all, an owner's what names it. Errors are client.ErrPartial,
+// those of Client.Ask, and ErrMoving.
 func Take(ctx context.Context, c *client.Client, want Wanted, clock func() time.Time) (*Capture, error) {
 	t := &taking{c: c, agent: want.Agent, whole: want.Whole, at: want.At, relays: map[string]client.RelayStatus{}}
 	began := clock()
@@ -131,8 +132,9 @@ func (t *taking) anyHistory() bool {
 	return slices.ContainsFunc(t.order, func(url string) bool { return !errors.Is(t.relays[url].Err, client.ErrNoHistory) })
 }
 
-// rewound are list and history as they were at an instant, by created_at: of each address
-// that is listed the newest version of then. What was deleted since is gone.
+// rewound are list and history as they were at an instant, by created_at: of
+// each address that is listed the newest version of then. Versions that were
+// deleted since are gone.
 func rewound(list map[string]*nostr.Event, past []*nostr.Event, at int64) (map[string]*nostr.Event, []*nostr.Event, int) {
 	then, heads, now := map[string]*nostr.Event{}, map[string]*nostr.Event{}, map[string]int{}
 	var before []*nostr.Event
@@ -206,8 +208,8 @@ func (t *taking) list(ctx context.Context) (map[string]*nostr.Event, error) {
 	return events, nil
 }
 
-// history asks for what the listed events superseded, and for what was superseded
-// by events that are gone.
+// history asks for what the listed events superseded, and for what was
+// superseded by events that are gone.
 func (t *taking) history(ctx context.Context, list map[string]*nostr.Event) ([]*nostr.Event, error) {
 	authors := map[int][]string{nipae.Kind: {t.agent}}
 	if t.own() {

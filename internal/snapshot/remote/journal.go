@@ -18,8 +18,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// JournalName is the name of the journal in the folder of an agent's bundles. The
-// agent's lock is held by whoever reads or writes it.
+// JournalName is the name of the journal in the folder of an agent's bundles.
+// The agent's lock is held by whoever reads or writes it.
 const JournalName = "revert.journal"
 
 const (
@@ -31,9 +31,9 @@ const (
 // ErrJournal means that a journal is not one, or is damaged.
 var ErrJournal = errors.New("not the journal of a revert")
 
-// Journal is a revert that was begun: everything that it writes, signed, in order.
-// It is written as a whole before the first event is sent, so it needs no notes on
-// what was done: the relays know.
+// Journal is a revert that was begun: everything that it writes, signed, in
+// order. It is written as a whole before the first event is sent, so it needs
+// no notes on what was done: the relays know.
 type Journal struct {
 	Agent       string
 	Tenant      string
@@ -68,8 +68,8 @@ type journalStep struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// Save writes the journal into a folder: under another name first, synced, renamed,
-// and the folder synced.
+// Save writes the journal into a folder: under another name first, synced,
+// renamed, and the folder synced.
 func (j *Journal) Save(dir string) (err error) {
 	tmp := filepath.Join(dir, "."+JournalName)
 	f, err := files.OpenNoFollow(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -22,8 +22,9 @@ func ids(events []*nostr.Event) (out []string) {
 	return out
 }
 
-// TestRewound: of each address that is there the newest version of then; what is newer is
-// neither head nor history, and where nothing of then is kept it is counted.
+// TestRewound: of each address that is there the newest version of then; what
+// is newer is neither head nor history, and where nothing of then is kept it is
+// counted.
 func TestRewound(t *testing.T) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	memory := func(slug string, at int64) *nostr.Event { return relaytest.Memory(agent, owner.Pub, slug, "x", at) }

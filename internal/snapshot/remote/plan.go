@@ -20,11 +20,11 @@ const kindEngram = nipae.Kind
 type Plan struct {
 	Actions []snapshot.Action
 	// Unread counts engrams, there or in the bundle, that the key does not read.
-	// What is at the address of one in the bundle is left alone. One that is there is
+	// The plan leaves the address of one in the bundle alone. One that is there is
 	// superseded if the bundle has something at its address, and else left alone.
 	Unread int
-	// Untold counts engrams that are there and left alone because the bundle does not
-	// say that they were not.
+	// Untold counts engrams that are there and left alone because the bundle
+	// does not say that they were not.
 	Untold int
 }
 
@@ -38,15 +38,15 @@ func (p Plan) Writes() (n int) {
 	return n
 }
 
-// tells reports whether it says something that an engram is not in the bundle: what
-// an owner captured shows that owner's part only, and what was captured while a relay
-// was silent may lack anything.
+// tells reports whether it says something that an engram is not in the bundle:
+// what an owner captured shows that owner's part only, and what was captured
+// while a relay was silent may lack anything.
 func tells(m *bundle.Manifest, ev *nostr.Event) bool {
 	return m.Consistency != bundle.PartialListing && (!m.OneOwners() || slices.Contains(m.Owners, ownerOf(ev)))
 }
 
-// NewPlan compares what is there with a bundle. What the bundle does not tell of is
-// left alone.
+// NewPlan compares the present memory with a bundle. It leaves addresses alone
+// of which the bundle says nothing.
 func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Keys) (Plan, error) {
 	then, err := snapshot.ReadHeads(ctx, b, now.Agent, keys)
 	if err != nil {
@@ -81,10 +81,10 @@ func NewPlan(ctx context.Context, b *bundle.Bundle, now *Capture, keys bundle.Ke
 	return p, err
 }
 
-// Steps makes and signs what the plan writes: bodies of the bundle as they were,
-// tombstones for the rest, each newer than what is at its address now. check, if not
-// nil, is shown the text that is there and the one to be written; its error ends it.
-// It takes a second for each perSecond of them.
+// Steps makes and signs what the plan writes: bodies of the bundle as they
+// were, tombstones for the rest, each newer than what is at its address now.
+// check, if not nil, is shown the text that is there and the one to be written;
+// its error ends it. It takes a second for each perSecond of them.
 func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now *Capture, keys bundle.Keys,
 	check func(old, text string) error,
 ) ([]Step, error) {
@@ -178,8 +178,8 @@ type writing struct {
 	memories map[string]*client.Memory // by owner
 }
 
-// step makes one. from is the event whose body is written, or whose slug is said to
-// be empty; head is what is there, nil for nothing.
+// step makes one. from is the event whose body is written, or whose slug is
+// said to be empty; head is what is there, nil for nothing.
 func (w *writing) step(a snapshot.Action, from, head *nostr.Event) (Step, error) {
 	if from == nil {
 		return Step{}, bundle.ErrChanged

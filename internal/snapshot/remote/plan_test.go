@@ -35,8 +35,9 @@ func bundled(t *testing.T, consistency, by string, heads ...*nostr.Event) *bundl
 	return b
 }
 
-// TestPlanLeavesAloneWhatIsNotTold: a bundle that may lack memory, because it is an
-// owner's or because a relay was silent, removes nothing that it does not tell of.
+// TestPlanLeavesAloneWhatIsNotTold: a bundle that may lack memory, because it
+// is an owner's or because a relay was silent, removes nothing that it does not
+// tell of.
 func TestPlanLeavesAloneWhatIsNotTold(t *testing.T) {
 	agent, owner, other := relaytest.Agent(), relaytest.Owner(), relaytest.Stranger()
 	then := relaytest.Memory(agent, owner.Pub, "mem/a", "then", 10)
@@ -73,8 +74,8 @@ func TestPlanLeavesAloneWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// TestPlanLeavesAloneWhatCannotBeRead: that an engram in the bundle does not open does
-// not say that there was nothing.
+// TestPlanLeavesAloneWhatCannotBeRead: that an engram in the bundle does not
+// open does not say that there was nothing.
 func TestPlanLeavesAloneWhatCannotBeRead(t *testing.T) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	is := relaytest.Memory(agent, owner.Pub, "mem/a", "now", 20)

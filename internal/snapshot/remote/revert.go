@@ -24,14 +24,15 @@ type Done struct {
 }
 
 const (
-	// addressesTogether is how many addresses are asked for at once, before the first of them is
-	// written.
+	// addressesTogether is how many addresses are asked for at once, before the
+	// first of them is written.
 	addressesTogether = 64
 	// eventsTogether is how many events are on their way to the relays at once.
 	eventsTogether = 16
 )
 
-// Names gives a step's event its slug, for errors; "" where it has none to give.
+// Names gives a step's event its slug, for errors; "" where it has none to
+// give.
 type Names func(*nostr.Event) string
 
 // NamesOf reads slugs with keys.
@@ -49,11 +50,12 @@ func NamesOf(agent string, keys bundle.Keys) Names {
 	}
 }
 
-// Run sends the steps of a journal, some at a time, and those about core only when
-// all others are acknowledged. It stops at the first that is in conflict, a
-// *client.ConflictError that names the slug, and writes nothing after it: what is there is neither what
-// was there when the journal was made nor what the journal writes. It stops when no
-// relay takes an event as well. Run again, it goes on.
+// Run sends the steps of a journal, some at a time, and those about core only
+// when all others are acknowledged. It stops at the first that is in conflict,
+// a *client.ConflictError that names the slug, and writes nothing after it:
+// what is there is neither what was there when the journal was made nor what
+// the journal writes. It stops when no relay takes an event as well. Run again,
+// it goes on.
 func Run(ctx context.Context, c *client.Client, j *Journal, names Names) (Done, error) {
 	out := Done{Steps: len(j.Steps), names: names}
 	for _, core := range []bool{false, true} {
@@ -67,8 +69,8 @@ func Run(ctx context.Context, c *client.Client, j *Journal, names Names) (Done, 
 	return out, out.confirm(ctx, c, j)
 }
 
-// some does some steps: it asks for what is at their addresses, and writes those before
-// the first conflict.
+// some does some steps: it asks for what is at their addresses, and writes
+// those before the first conflict.
 func (d *Done) some(ctx context.Context, c *client.Client, steps []Step) error {
 	a, err := c.Ask(ctx, headsFilter(steps))
 	d.Status.Relays = a.Relays
@@ -84,7 +86,8 @@ func (d *Done) some(ctx context.Context, c *client.Client, steps []Step) error {
 		if conflict = s.conflict(d.names(s.Event), head, a.Partial()); conflict != nil {
 			break
 		}
-		// Unless all relays say the same, some may lack it. Where it is, it is a duplicate.
+		// Unless all relays say the same, some may lack it. Where it is, it is a
+		// duplicate.
 		if head == nil || head.ID != s.Event.ID || !same {
 			write = append(write, s.Event)
 		}
@@ -108,7 +111,8 @@ func (s Step) conflict(slug string, head *nostr.Event, partial bool) error {
 	return nil
 }
 
-// publish sends events and waits for all that were sent. After an error no more are.
+// publish sends events and waits for all that were sent. After an error no more
+// are.
 func (d *Done) publish(ctx context.Context, c *client.Client, events []*nostr.Event) error {
 	var mu sync.Mutex
 	var first error
@@ -150,7 +154,8 @@ func everywhere(a client.Answers, n int) bool {
 	return len(a.Events) == n && !slices.ContainsFunc(a.Relays, func(r client.RelayStatus) bool { return r.Err != nil || r.Events != n })
 }
 
-// confirm reads the memory back: at every address what was written must be the head.
+// confirm reads the memory back: at every address what was written must be the
+// head.
 func (d *Done) confirm(ctx context.Context, c *client.Client, j *Journal) error {
 	a, err := c.Ask(ctx, nostr.Filter{Kinds: []int{kindEngram}, Authors: []string{j.Agent}})
 	d.Status.Relays, d.Status.Partial = a.Relays, a.Partial() || d.Partial > 0
@@ -178,7 +183,8 @@ func (d *Done) confirm(ctx context.Context, c *client.Client, j *Journal) error 
 	return nil
 }
 
-// headsFilter asks for what is at the addresses of steps, which are of one agent.
+// headsFilter asks for what is at the addresses of steps, which are of one
+// agent.
 func headsFilter(steps []Step) nostr.Filter {
 	f := nostr.Filter{Kinds: []int{kindEngram}, Authors: []string{steps[0].Event.PubKey}, Tags: nostr.TagMap{}}
 	for _, s := range steps {

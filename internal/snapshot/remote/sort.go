@@ -11,9 +11,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// sorted puts what was listed and what was superseded into classes. A head is the
-// newest at its address of those that were listed; what the history has that is
-// newer was deleted somewhere, and is left out.
+// sorted puts what was listed and what was superseded into classes. A head is
+// the newest at its address of those that were listed; what the history has
+// that is newer was deleted somewhere, and is left out.
 func (t *taking) sorted(list map[string]*nostr.Event, past []*nostr.Event) *Capture {
 	out := &Capture{Agent: t.agent, Status: t.status()}
 	gone := deletions(list, t.agent)
@@ -82,9 +82,9 @@ func addressOf(ev *nostr.Event) string {
 	return strconv.Itoa(ev.Kind) + ":" + ev.PubKey + ":" + d
 }
 
-// deleted is what the agent's deletion requests name (NIP-09), and up to when it
-// asked to vanish from all relays (NIP-62). A relay that has not heard of one may
-// still show it.
+// deleted is what the agent's deletion requests name (NIP-09), and up to when
+// it asked to vanish from all relays (NIP-62). A relay that has not heard of
+// one may still show it.
 type deleted struct {
 	agent     string
 	ids       map[string]bool

@@ -48,9 +48,10 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// TestSortedVanish: what a relay still shows that has not heard of a request to vanish
-// from all relays (NIP-62) is not in the capture, neither as head nor as history. One
-// that is addressed to a relay says nothing of others, nor does one of somebody else.
+// TestSortedVanish: what a relay still shows that has not heard of a request to
+// vanish from all relays (NIP-62) is not in the capture, neither as head nor as
+// history. One that is addressed to a relay says nothing of others, nor does
+// one of somebody else.
 func TestSortedVanish(t *testing.T) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	memory := func(slug string, at int64) *nostr.Event { return relaytest.Memory(agent, owner.Pub, slug, "x", at) }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// perSecond is how many versions bear the time of one second at most. Memory is listed
-// by pages that begin at a second: of one with more events than a relay has in a page
-// (500 are common) the rest could never be listed again.
+// perSecond is how many versions bear the time of one second at most. Memory is
+// listed by pages that begin at a second: of one with more events than a relay
+// has in a page (500 are common) the rest could never be listed again.
 const perSecond = 400
 
 // spread has a revert wait for the next second when one is full.
@@ -20,8 +20,8 @@ type spread struct {
 
 func newSpread() *spread { return &spread{now: time.Now, wait: sleep} }
 
-// made notes a version of a second, and waits until that is over if it is full. One
-// that lies in the future, because what is there does, is not waited for.
+// made notes a version of a second, and waits until that is over if it is full.
+// One that lies in the future, because what is there does, is not waited for.
 func (s *spread) made(ctx context.Context, second int64) error {
 	if s.second != second {
 		s.second, s.count = second, 0

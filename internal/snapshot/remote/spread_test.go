@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSpread: no second gets more versions than a page of a relay holds, and the few
-// of a small memory are not waited for.
+// TestSpread: no second gets more versions than a page of a relay holds, and
+// the few of a small memory are not waited for.
 func TestSpread(t *testing.T) {
 	clock, waited := time.Unix(1_700_000_000, 300_000_000), time.Duration(0)
 	s := &spread{now: func() time.Time { return clock }, wait: func(_ context.Context, d time.Duration) error {

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 )
 
 // audit adds one row to the audit table.
-func (w *writer) audit(c AdminCall) error {
+func (w *writer) audit(c store.AdminCall) error {
 	who, ok1 := lowerHex32(c.Key)
 	auth, ok2 := lowerHex32(c.Auth)
 	if !ok1 || !ok2 {
@@ -30,8 +32,9 @@ func (w *writer) audit(c AdminCall) error {
 	return err
 }
 
-// AdminAudit gives fn the newest calls since a time in Unix seconds, at most limit of them (0: all), oldest first.
-func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(AdminCall) error) error {
+// AdminAudit gives fn the newest calls since a time in Unix seconds, at most
+// limit of them (0: all), oldest first.
+func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(store.AdminCall) error) error {
 	most := int64(limit)
 	if limit <= 0 {
 		most = -1
@@ -47,12 +50,12 @@ func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(
 	})
 }
 
-func scanCall(v []driver.Value) (c AdminCall, err error) {
+func scanCall(v []driver.Value) (c store.AdminCall, err error) {
 	digest, ok := v[7].([]byte)
 	if !ok || len(digest) != 32 {
 		return c, fmt.Errorf("audit row %v: %w", v[0], errStoredRow)
 	}
-	c = AdminCall{Key: hexOf(v[2]), Auth: hexOf(v[3]), Digest: [32]byte(digest)}
+	c = store.AdminCall{Key: hexOf(v[2]), Auth: hexOf(v[3]), Digest: [32]byte(digest)}
 	c.N, _ = v[0].(int64)
 	c.At, _ = v[1].(int64)
 	c.Address, _ = v[4].(string)
@@ -65,8 +68,9 @@ func scanCall(v []driver.Value) (c AdminCall, err error) {
 	return c, nil
 }
 
-// AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in Unix seconds, whose they were and when, in
-// the order of that time: what the memory against replays has to know after a restart.
+// AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in
+// Unix seconds, whose they were and when, in the order of that time: what the
+// memory against replays has to know after a restart.
 func (s *Store) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {

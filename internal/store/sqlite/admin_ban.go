@@ -15,7 +15,8 @@ func (w *writer) banned(r *record) (bool, error) {
 	return w.c.exists(sqlIsBanned, r.id)
 }
 
-// removeBanned takes a banned event out of the database. Versions of its address in history stay what they are.
+// removeBanned takes a banned event out of the database. Versions of its
+// address in history stay what they are.
 func (w *writer) removeBanned(id string) error {
 	w.known.banned = true
 	blob, ok := lowerHex32(id)

@@ -8,7 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// maxAdminEntries bounds each list of the management API: they lie in memory, in the write policy.
+// maxAdminEntries bounds each list of the management API: they lie in memory,
+// in the write policy.
 const maxAdminEntries = 100_000
 
 const (
@@ -20,10 +21,12 @@ const (
 	sqlAdminUnset = `DELETE FROM admin_lists WHERE list = ? AND key = ?`
 )
 
-// Administer makes a change to a list, nil for none, and writes the call to the audit table, in one transaction: after
-// an error neither is there. A banned event is removed in it, as head, as regular event and from history, whether it was
-// there or not, and cannot come back, by an import neither. The error wraps ErrAdminFull when the list has its most.
-func (s *Store) Administer(ctx context.Context, change *AdminEntry, call AdminCall) error {
+// Administer makes a change to a list, nil for none, and writes the call to the
+// audit table, in one transaction: after an error neither is there. A banned
+// event is removed in it, as head, as regular event and from history, whether
+// it was there or not, and cannot come back, by an import neither. The error
+// wraps ErrAdminFull when the list has its most.
+func (s *Store) Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error {
 	return s.tell(ctx, store.Administer{Change: change, Call: call})
 }
 
@@ -36,9 +39,9 @@ func (w *writer) administer(c store.Administer) error {
 	return w.audit(c.Call)
 }
 
-func (w *writer) changeList(e AdminEntry) error {
+func (w *writer) changeList(e store.AdminEntry) error {
 	at := []driver.Value{string(e.List), key(e.Key)}
-	if e.Verdict == AdminNone {
+	if e.Verdict == store.AdminNone {
 		_, err := w.exec(sqlAdminUnset, at...)
 		return err
 	}
@@ -52,20 +55,21 @@ func (w *writer) changeList(e AdminEntry) error {
 			return err
 		}
 		if n >= maxAdminEntries {
-			return fmt.Errorf("%w: %d entries", ErrAdminFull, n)
+			return fmt.Errorf("%w: %d entries", store.ErrAdminFull, n)
 		}
 	}
 	if _, err := w.exec(sqlAdminSet, at[0], at[1], string(e.Verdict), e.Text, w.now); err != nil {
 		return err
 	}
-	if e.List == AdminEvents && e.Verdict == AdminBanned {
+	if e.List == store.AdminEvents && e.Verdict == store.AdminBanned {
 		return w.removeBanned(e.Key)
 	}
 	return nil
 }
 
-// AdminLists reads all lists, each in the order in which its entries were made or changed.
-func (s *Store) AdminLists(ctx context.Context) (entries []AdminEntry, err error) {
+// AdminLists reads all lists, each in the order in which its entries were made
+// or changed.
+func (s *Store) AdminLists(ctx context.Context) (entries []store.AdminEntry, err error) {
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAdminLists, nil, func(v []driver.Value) error {
 			name, err := unkey(v[1])
@@ -75,7 +79,7 @@ func (s *Store) AdminLists(ctx context.Context) (entries []AdminEntry, err error
 			list, _ := v[0].(string)
 			verdict, _ := v[2].(string)
 			text, _ := v[3].(string)
-			entries = append(entries, AdminEntry{List: AdminList(list), Key: name, Verdict: AdminVerdict(verdict), Text: text})
+			entries = append(entries, store.AdminEntry{List: store.AdminList(list), Key: name, Verdict: store.AdminVerdict(verdict), Text: text})
 			return nil
 		})
 	})

@@ -61,7 +61,8 @@ func TestAdminListsSurviveARestart(t *testing.T) {
 	}
 }
 
-// TestBannedEventsAreGone: wherever an event lies it goes, and it comes back by no way.
+// TestBannedEventsAreGone: wherever an event lies it goes, and it comes back by
+// no way.
 func TestBannedEventsAreGone(t *testing.T) {
 	s := storetest.MustOpen(t)
 	note, old, head := alice.Note(0, "cedar"), alice.Engram(bob, 0, "x"), alice.Engram(bob, 10, "x")
@@ -77,8 +78,8 @@ func TestBannedEventsAreGone(t *testing.T) {
 		t.Error("not just the banned events are gone")
 	}
 	for _, ev := range []*nostr.Event{note, old, never} {
-		if r := put(t, s, ev, store.Deleted); r.Message != store.MsgBanned {
-			t.Errorf("a banned event: %q", r.Message)
+		if r := put(t, s, ev, store.Deleted); r.Message() != store.WhyBanned.Error() {
+			t.Errorf("a banned event: %q", r.Message())
 		}
 		restore(t, s, ev, store.Deleted)
 	}
@@ -112,7 +113,8 @@ func TestBansHoldAfterARestart(t *testing.T) {
 	put(t, s, note, store.Deleted)
 }
 
-// TestAuditIsAppendOnly: no statement that SQLite offers takes a row away or changes it.
+// TestAuditIsAppendOnly: no statement that SQLite offers takes a row away or
+// changes it.
 func TestAuditIsAppendOnly(t *testing.T) {
 	s := storetest.MustOpen(t)
 	params := `["x"]`
@@ -165,7 +167,8 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 }
 
-// TestAdministerIsOneTransaction: a call that cannot be recorded changes nothing.
+// TestAdministerIsOneTransaction: a call that cannot be recorded changes
+// nothing.
 func TestAdministerIsOneTransaction(t *testing.T) {
 	s := storetest.MustOpen(t)
 	note := alice.Note(0, "x")

@@ -13,8 +13,10 @@ import (
 	"engramd/internal/wire"
 )
 
-// Allocations of the hot paths, those of the writer's goroutine and of the SQLite driver included. They are counted, not
-// timed, so that these tests mean the same on every machine; with the race detector pools lose some of what they hold.
+// Allocations of the hot paths, those of the writer's goroutine and of the
+// SQLite driver included. They are counted, not timed, so that these tests mean
+// the same on every machine; with the race detector pools lose some of what
+// they hold.
 var (
 	maxPut  = map[string]float64{"notes": 44, "tagged": 60, "engrams": 54}
 	maxPlan = 46.0
@@ -57,7 +59,8 @@ func TestPutAllocations(t *testing.T) {
 	}
 }
 
-// smallWorld is a store of 600 notes by one author and one engram of alice's, and how they are asked for.
+// smallWorld is a store of 600 notes by one author and one engram of alice's,
+// and how they are asked for.
 func smallWorld(tb testing.TB) (s *sqlite.Store, page, head store.Ask) {
 	tb.Helper()
 	table := storetest.MustTable(tb, gate.Options{})

@@ -6,7 +6,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/kind"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -25,63 +27,68 @@ const (
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
 )
 
-// msgExpired answers an event whose NIP-40 time came between the policy's look at it and the writer's.
-const msgExpired = "invalid: the event has expired"
+// whyExpired answers an event whose NIP-40 time came between the policy's look
+// at it and the writer's.
+var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 
-// known is what the writer knows of tables without asking them: false means surely empty. They are empty on most relays
-// most of the time, and are asked for every event otherwise.
+// known is what the writer knows of tables without asking them: false means
+// surely empty. They are empty on most relays most of the time, and are asked
+// for every event otherwise.
 type known struct {
 	history, deletedIDs, deletedAddresses, vanished, banned, quarantine, floors bool
 }
 
-// apply decides what becomes of one event, in the order of the table in 40-relay-behaviour: expired, banned, this very event,
-// deleted before, the contract's lifecycle, a newer head, quota. What it changed is undone when it fails or refuses.
+// apply decides what becomes of one event, in the order of the table in
+// 40-relay-behaviour: expired, banned, this very event, deleted before, the
+// contract's lifecycle, a newer head, quota. What it changed is undone when it
+// fails or refuses.
 //
-// The lifecycle comes after "deleted" and before "newer": sending an accepted event again is a duplicate and no second
-// move, while a move that comes too late must not be answered as if it had been taken.
-func (w *writer) apply(p *Pending) (Result, error) {
+// The lifecycle comes after "deleted" and before "newer": sending an accepted
+// event again is a duplicate and no second move, while a move that comes too
+// late must not be answered as if it had been taken.
+func (w *writer) apply(p *Pending) (store.Result, error) {
 	r := p.rec
 	if r.expires != 0 && r.expires <= w.now {
-		return Result{Outcome: Refused, Message: msgExpired}, nil
+		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if banned, err := w.banned(r); err != nil || banned {
-		return Result{Outcome: Deleted, Message: MsgBanned}, err
+		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
 	request, withdrawn, before, err := w.met(r, p.opts.Import)
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
 	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
-		return Result{Outcome: Conflict, Message: MsgConflict}, err
+		return store.Result{Outcome: store.Conflict, Why: store.WhyConflict}, err
 	}
 	usage, err := w.usageBefore(r)
 	if err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
-	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != "" {
-		return Result{Outcome: Refused, Message: refusal}, nil
+	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	refusal, err := w.lifecycle(r, p.opts)
-	if err != nil || refusal != "" {
-		return Result{Outcome: Refused, Message: refusal}, err
+	if err != nil || refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
 	if err := w.effects(r); err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
-	var result Result
+	var result store.Result
 	if withdrawn {
-		result, err = Result{Outcome: Stored}, w.keepWithdrawn(r, request)
+		result, err = store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
 	} else {
 		result, err = w.place(r)
 	}
 	if err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
-	if result.Outcome == Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
+	if result.Outcome == store.Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
 		result = w.said(r)
 	}
-	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != "" {
-		return Result{Outcome: Refused, Message: refusal}, nil
+	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
 		err = w.forward(r, p.opts.Forward)
@@ -89,7 +96,8 @@ func (w *writer) apply(p *Pending) (Result, error) {
 	return result, err
 }
 
-// misses reports whether a write was made for another head than the one that is there, or would not become the head.
+// misses reports whether a write was made for another head than the one that is
+// there, or would not become the head.
 func (w *writer) misses(r *record, base *[32]byte) (bool, error) {
 	if base == nil {
 		return false, nil
@@ -110,7 +118,8 @@ func (w *writer) misses(r *record, base *[32]byte) (bool, error) {
 	return w.newerInHistory(r)
 }
 
-// have reports whether this very event is here, as head, regular event or history.
+// have reports whether this very event is here, as head, regular event or
+// history.
 func (w *writer) have(r *record) (bool, error) {
 	w.args = append(w.args[:0], r.id)
 	have, err := w.c.exists(sqlHaveEvent, w.args...)
@@ -120,16 +129,17 @@ func (w *writer) have(r *record) (bool, error) {
 	return w.c.exists(sqlHaveHistory, r.id)
 }
 
-// said is the answer to an entry that is no head, of the same second as its author's last one or older: it stands in its thread
-// as any other, and who listens hears of it now.
-func (w *writer) said(r *record) Result {
+// said is the answer to an entry that is no head, of the same second as its
+// author's last one or older: it stands in its thread as any other, and who
+// listens hears of it now.
+func (w *writer) said(r *record) store.Result {
 	w.committed(r, w.seq)
-	return Result{Outcome: Stored, Seq: w.seq}
+	return store.Result{Outcome: store.Stored, Seq: w.seq}
 }
 
 // committed has who listens hear of an event after the commit.
 func (w *writer) committed(r *record, seq int64) {
-	c := Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
+	c := store.Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
 	if w.current != nil {
 		c.Who = w.current.who
 	}
@@ -137,72 +147,72 @@ func (w *writer) committed(r *record, seq int64) {
 }
 
 // place stores the record as what it is: regular event, head, or late version.
-func (w *writer) place(r *record) (Result, error) {
+func (w *writer) place(r *record) (store.Result, error) {
 	if r.d == nil {
 		return w.insert(r)
 	}
 	head, err := w.head(r)
 	if err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
 	if head.exists && head.beats(r) {
-		return Result{Outcome: Stale, Message: MsgStale}, w.keepLate(r)
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, w.keepLate(r)
 	}
 	if !head.exists {
 		newer, err := w.newerInHistory(r)
 		if err != nil {
-			return Result{}, err
+			return store.Result{}, err
 		}
 		if newer {
-			return Result{Outcome: Stale, Message: MsgStale}, w.keepLate(r)
+			return store.Result{Outcome: store.Stale, Why: store.WhyStale}, w.keepLate(r)
 		}
 		removed, err := w.belowFloor(r)
 		if err != nil {
-			return Result{}, err
+			return store.Result{}, err
 		}
 		if removed {
-			return Result{Outcome: Stale, Message: MsgRemoved}, w.keepLate(r)
+			return store.Result{Outcome: store.Stale, Why: store.WhyRemoved}, w.keepLate(r)
 		}
 		return w.insert(r)
 	}
 	if err := w.supersede(head, r); err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
 	result, err := w.insert(r)
-	result.Outcome = Replaced
+	result.Outcome = store.Replaced
 	return result, err
 }
 
 // insert makes the record a head or regular event.
-func (w *writer) insert(r *record) (Result, error) {
+func (w *writer) insert(r *record) (store.Result, error) {
 	w.seq++
 	seq := w.seq
 	who, err := w.giveAuthor(author(r.pubkey))
 	if err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
 	readers, err := w.giveReaders(r.readers)
 	if err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
 	w.args = append(w.args[:0], seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
 		readers, timeOrNil(r.expires), w.now, r.json, who)
 	if _, err = w.exec(sqlInsertEvent, w.args...); err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
 	for i := range r.tags {
 		if err := w.insertTag(r, &r.tags[i], seq); err != nil {
-			return Result{}, err
+			return store.Result{}, err
 		}
 	}
 	if err := w.placeContract(r, seq); err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
 	w.index(seq, r.class, r.ev)
 	w.count(author(r.pubkey), 1, int64(len(r.json)))
 	w.expiresAt(r.expires)
 	w.committed(r, seq)
-	return Result{Outcome: Stored, Seq: seq}, nil
+	return store.Result{Outcome: store.Stored, Seq: seq}, nil
 }
 
 // insertTag enters one row into the tag index.
@@ -220,8 +230,8 @@ func (w *writer) insertTag(r *record, t *tagRow, seq int64) error {
 	return err
 }
 
-// effects does what an event asks for that is about to be stored: before that, so that a deletion finds room in a full
-// database.
+// effects does what an event asks for that is about to be stored: before that,
+// so that a deletion finds room in a full database.
 func (w *writer) effects(r *record) error {
 	switch r.ev.Kind {
 	case kindDeletion:
@@ -232,10 +242,12 @@ func (w *writer) effects(r *record) error {
 	return nil
 }
 
-// isContract reports whether the kind is contract memory (NIP-TEMP), whose history is kept for ever.
+// isContract reports whether the kind is contract memory (NIP-TEMP), whose
+// history is kept for ever.
 func isContract(kind int) bool { return kind == niptemp.KindEntry || kind == niptemp.KindState }
 
-// hasHistory reports whether superseded versions of the record are kept: gated replaceable and addressable kinds.
+// hasHistory reports whether superseded versions of the record are kept: gated
+// replaceable and addressable kinds.
 func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }
 
 // pair returns the two parties of a contract event.

@@ -10,9 +10,11 @@ import (
 
 const kindAppData = nostr.KindApplicationSpecificData
 
-// Approved reports whether the owner's list of approved agents (kind 30078 with d = engramd/agents, as stored now) names
-// the agent. Both are 64 lower-case hex. It is a yes or no for the write policy, inside the relay: nothing that is read
-// from the network may come to depend on it other than through that policy. Errors are as of Query.
+// Approved reports whether the owner's list of approved agents (kind 30078 with
+// d = engramd/agents, as stored now) names the agent. Both are 64 lower-case
+// hex. It is a yes or no for the write policy, inside the relay: nothing that
+// is read from the network may come to depend on it other than through that
+// policy. Errors are as of Query.
 func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error) {
 	ownerKey, ok1 := lowerHex32(owner)
 	agentKey, ok2 := lowerHex32(agent)

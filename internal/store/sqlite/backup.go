@@ -12,11 +12,13 @@ import (
 // backupPages is how many pages are copied between two looks at the context.
 const backupPages = 1024
 
-// Backup writes a consistent copy of the database to path while the store works: one file, mode 0600, opened again and
-// checked before it gets its name, and durable when Backup returns. What is committed after it began is not in it. An
-// existing file is never overwritten: ErrExists.
+// Backup writes a consistent copy of the database to path while the store
+// works: one file, mode 0600, opened again and checked before it gets its name,
+// and durable when Backup returns. What is committed after it began is not in
+// it. An existing file is never overwritten: ErrExists.
 //
-// It holds one read transaction throughout, so that the write-ahead log grows meanwhile by what is written.
+// It holds one read transaction throughout, so that the write-ahead log grows
+// meanwhile by what is written.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%w: %s", ErrExists, path)
@@ -56,8 +58,8 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return syncPath(filepath.Dir(path))
 }
 
-// copyTo copies the pages of one snapshot with SQLite's backup interface. The read transaction keeps commits in between
-// from starting the copy over.
+// copyTo copies the pages of one snapshot with SQLite's backup interface. The
+// read transaction keeps commits in between from starting the copy over.
 func (s *Store) copyTo(ctx context.Context, path string) error {
 	dst, err := connect(path, url.Values{}, nil)
 	if err != nil {
@@ -79,7 +81,8 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 		return errors.Join(err, b.Finish())
 	})
 	if err == nil {
-		// One file, without a log beside it. The store turns the log on again when it opens the copy.
+		// One file, without a log beside it. The store turns the log on again
+		// when it opens the copy.
 		err = dst.script("PRAGMA journal_mode=DELETE")
 	}
 	return errors.Join(err, dst.close())

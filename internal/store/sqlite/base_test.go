@@ -31,8 +31,8 @@ func TestCompareAndSet(t *testing.T) {
 	want := func(ev *nostr.Event, id string, outcome store.Outcome) {
 		t.Helper()
 		r := s.Put(t.Context(), ev, base(t, id))
-		if r.Outcome != outcome || (outcome == store.Conflict) != (r.Message == store.MsgConflict) {
-			t.Errorf("%v %q, want %v", r.Outcome, r.Message, outcome)
+		if r.Outcome != outcome || (outcome == store.Conflict) != (r.Message() == store.WhyConflict.Error()) {
+			t.Errorf("%v %q, want %v", r.Outcome, r.Message(), outcome)
 		}
 	}
 	first, second, third := engram(10, "a"), engram(20, "a"), engram(30, "a")
@@ -51,7 +51,8 @@ func TestCompareAndSet(t *testing.T) {
 	want(alice.Note(5, "note"), "", store.Conflict)
 	want(alice.Fake(0, 5, "profile"), "", store.Stored)
 
-	// A head that was deleted is none; what is older than what it superseded never becomes head.
+	// A head that was deleted is none; what is older than what it superseded
+	// never becomes head.
 	put(t, s, alice.Delete(40, storetest.Address(third)), store.Stored)
 	want(engram(35, "a"), "", store.Deleted)
 	want(engram(50, "a"), "", store.Stored)

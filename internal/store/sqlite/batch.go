@@ -4,23 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"engramd/internal/store"
 )
 
-// maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of a second or so.
+// maxBatchBytes bounds the cost (record.cost) of one transaction: a quarter of
+// a second or so.
 const maxBatchBytes = 4 << 20
 
-// commit applies the batch in one transaction and answers every member. The order matters: durable, then LastSeq, then
-// OnCommit, then the answers.
+// commit applies the batch in one transaction and answers every member. The
+// order matters: durable, then LastSeq, then OnCommit, then the answers.
 //
-// When SQLite gives the transaction up half-way, as it does when the disk is full, the batch is tried again in halves,
-// so that what fits is stored and only what does not fit fails. An error of COMMIT itself is not tried again.
+// When SQLite gives the transaction up half-way, as it does when the disk is
+// full, the batch is tried again in halves, so that what fits is stored and
+// only what does not fit fails. An error of COMMIT itself is not tried again.
 func (w *writer) commit(batch []*Pending) {
 	if batch[0].rec == nil { // the queue gives it alone
 		w.commitAlone(batch[0])
 		return
 	}
 	start := time.Now()
-	var results []Result
+	var results []store.Result
 	var err error
 	transact := func(careful bool) {
 		results, err = w.transact(batch, careful)
@@ -32,14 +36,16 @@ func (w *writer) commit(batch []*Pending) {
 		w.concluded(err)
 		transact(true)
 	}
-	if w.purging && errors.Is(err, ErrFull) {
-		// Texts that were deleted still take the room. The full-text index may ask for it as late as at COMMIT.
+	if w.purging && errors.Is(err, store.ErrFull) {
+		// Texts that were deleted still take the room. The full-text index may
+		// ask for it as late as at COMMIT.
 		w.concluded(err)
 		w.purgeNow()
 		transact(true)
 	}
-	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, ErrFull) {
-		// What a deletion takes out of the full-text index waits in the database. There is no room: do it at once.
+	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, store.ErrFull) {
+		// What a deletion takes out of the full-text index waits in the
+		// database. There is no room: do it at once.
 		w.concluded(err)
 		w.noRoom = true
 		transact(true)
@@ -69,19 +75,19 @@ func (w *writer) commit(batch []*Pending) {
 	var again []*Pending
 	var lost int
 	for i, p := range batch {
-		if w.purging && !p.again && errors.Is(results[i].Err, ErrFull) {
+		if w.purging && !p.again && errors.Is(results[i].Err, store.ErrFull) {
 			p.again = true
 			again = append(again, p)
 			continue
 		}
-		if results[i].Outcome != Failed {
+		if results[i].Outcome != store.Failed {
 			w.recordPut(p)
 		}
 		if j := w.jobOf(p); j != nil {
 			j.result = results[i]
 			continue
 		}
-		if results[i].Outcome == Failed {
+		if results[i].Outcome == store.Failed {
 			lost, err = lost+1, results[i].Err
 		}
 		p.finish(results[i])
@@ -95,18 +101,19 @@ func (w *writer) commit(batch []*Pending) {
 	}
 }
 
-// batchTime is how long a transaction applies events while others wait: what an event costs is guessed from its size, and
-// on a busy machine all take longer.
+// batchTime is how long a transaction applies events while others wait: what an
+// event costs is guessed from its size, and on a busy machine all take longer.
 const batchTime = 25 * time.Millisecond
 
-// longEnough reports whether a transaction has done so much that p, and what comes after it, must wait for the next one.
+// longEnough reports whether a transaction has done so much that p, and what
+// comes after it, must wait for the next one.
 func (w *writer) longEnough(p *Pending, dropped int, start time.Time) bool {
 	return !w.halved && (dropped > removalCost || time.Since(start) > batchTime) && w.s.queue.wants(p.who.Share)
 }
 
 // failed tells of events that could not be stored.
 func (w *writer) failed(events int, err error) {
-	if errors.Is(err, ErrFull) {
+	if errors.Is(err, store.ErrFull) {
 		w.full = true
 		w.s.observe.NoRoom(events)
 	}
@@ -114,11 +121,11 @@ func (w *writer) failed(events int, err error) {
 }
 
 // failure is the result for an error of the store; nil makes an empty one.
-func failure(err error) Result {
+func failure(err error) store.Result {
 	if err == nil {
-		return Result{}
+		return store.Result{}
 	}
-	return Result{Outcome: Failed, Err: err}
+	return store.Result{Outcome: store.Failed, Err: err}
 }
 
 // jobOf is the job that will answer p, if there is one.
@@ -169,16 +176,19 @@ func (w *writer) concluded(err error) {
 	}
 }
 
-// transact runs the batch between BEGIN and COMMIT. A member that fails is undone, and the others are not.
+// transact runs the batch between BEGIN and COMMIT. A member that fails is
+// undone, and the others are not.
 //
-// A savepoint for each costs as much as storing a note, and members hardly ever fail after they changed something: most
-// refusals come before. So the first time only risky members get one. If another has to be undone, everything is, and
-// the batch is done again, careful, with a savepoint for each.
+// A savepoint for each costs as much as storing a note, and members hardly ever
+// fail after they changed something: most refusals come before. So the first
+// time only risky members get one. If another has to be undone, everything is,
+// and the batch is done again, careful, with a savepoint for each.
 //
-// Results are of the members that were applied, at least one: the others take too long while others wait.
-func (w *writer) transact(batch []*Pending, careful bool) ([]Result, error) {
+// Results are of the members that were applied, at least one: the others take
+// too long while others wait.
+func (w *writer) transact(batch []*Pending, careful bool) ([]store.Result, error) {
 	w.begin()
-	results := make([]Result, len(batch))
+	results := make([]store.Result, len(batch))
 	work, start := w.dropped, time.Now()
 	err := w.c.transaction(func() error {
 		for i, p := range batch {
@@ -228,8 +238,9 @@ func (w *writer) writeEnd() error {
 	return nil
 }
 
-// The last numbers that were given out, in the table meta, as of the last time that something with a number went: the last
-// one is this or the highest in use.
+// The last numbers that were given out, in the table meta, as of the last time
+// that something with a number went: the last one is this or the highest in
+// use.
 const (
 	metaLastSeq = "last_seq"
 	metaLastKey = "last_key"

@@ -84,7 +84,8 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// BenchmarkImport measures writes that do not wait for one another, as an import's do.
+// BenchmarkImport measures writes that do not wait for one another, as an
+// import's do.
 func BenchmarkImport(b *testing.B) {
 	keys := authors(200)
 	for _, w := range workloads {
@@ -112,7 +113,8 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkVanish measures how long others wait at most while an author with b.N events vanishes.
+// BenchmarkVanish measures how long others wait at most while an author with
+// b.N events vanishes.
 func BenchmarkVanish(b *testing.B) {
 	s := storetest.MustOpen(b)
 	var last store.Pending

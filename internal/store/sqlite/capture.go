@@ -13,7 +13,8 @@ import (
 	"engramd/internal/store"
 )
 
-// View is one agent's memory at one instant. It is valid within the function that Capture calls.
+// View is one agent's memory at one instant. It is valid within the function
+// that Capture calls.
 type View struct {
 	c       *conn
 	number  int64  // of the agent; 0 when no event is by it or names it
@@ -21,25 +22,26 @@ type View struct {
 	at      int64  // arrived up to this; all when MaxInt64
 	now     int64  // by which events have expired
 	since   int64
-	entries map[Part][]entryAt
+	entries map[store.Part][]entryAt
 }
 
 // entryAt names a row: a seq of events, or the negative of one of history.
 type entryAt int64
 
-// Capture calls fn with the agent's memory at one instant: everything fn reads is of one read transaction, which holds no
-// client up. It needs the operator's scope. The error is fn's; ErrNotCovered when history has been pruned since At;
-// ErrFilter when Agent is no pubkey.
-func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, fn func(store.View) error) error {
+// Capture calls fn with the agent's memory at one instant: everything fn reads
+// is of one read transaction, which holds no client up. It needs the operator's
+// scope. The error is fn's; ErrNotCovered when history has been pruned since
+// At; ErrFilter when Agent is no pubkey.
+func (s *Store) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQuery, fn func(store.View) error) error {
 	agent, ok := lowerHex32(q.Agent)
 	switch {
 	case !scope.All():
-		return fmt.Errorf("%w: only the operator captures memory", ErrFilter)
+		return fmt.Errorf("%w: only the operator captures memory", store.ErrFilter)
 	case !ok:
-		return fmt.Errorf("%w: the agent is no pubkey", ErrFilter)
+		return fmt.Errorf("%w: the agent is no pubkey", store.ErrFilter)
 	}
 	return s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
-		v := &View{c: c, agent: agent, at: math.MaxInt64, now: s.clock().Unix(), entries: map[Part][]entryAt{}}
+		v := &View{c: c, agent: agent, at: math.MaxInt64, now: s.clock().Unix(), entries: map[store.Part][]entryAt{}}
 		var err error
 		if v.number, err = c.number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
 			return err
@@ -49,7 +51,7 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 		}
 		if q.At != nil {
 			if v.at = *q.At; v.at < v.since {
-				return fmt.Errorf("%w: it covers times from %s on", ErrNotCovered, time.Unix(v.since, 0).UTC().Format(time.RFC3339))
+				return fmt.Errorf("%w: it covers times from %s on", store.ErrNotCovered, time.Unix(v.since, 0).UTC().Format(time.RFC3339))
 			}
 			v.now = v.at
 		}
@@ -60,15 +62,16 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q CaptureQuery, f
 	})
 }
 
-// HistorySince is the Unix time from which on nothing that arrived and was superseded was pruned by the limits of history,
-// 0 when nothing was.
+// HistorySince is the Unix time from which on nothing that arrived and was
+// superseded was pruned by the limits of history, 0 when nothing was.
 func (v *View) HistorySince() int64 { return v.since }
 
 // Count is the number of events of a part.
-func (v *View) Count(p Part) int { return len(v.entries[p]) }
+func (v *View) Count(p store.Part) int { return len(v.entries[p]) }
 
-// Each gives fn the stored JSON of every event of a part, in no certain order; fn may keep it. An error of fn ends it.
-func (v *View) Each(ctx context.Context, p Part, fn func(json []byte) error) error {
+// Each gives fn the stored JSON of every event of a part, in no certain order;
+// fn may keep it. An error of fn ends it.
+func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) error) error {
 	for _, at := range v.entries[p] {
 		table, seq := "events", int64(at)
 		if at < 0 {
@@ -104,16 +107,16 @@ const (
 
 // list finds out what belongs to which part.
 func (v *View) list(ctx context.Context, rebuild bool) error {
-	if err := v.divide(ctx, sqlCaptureEngrams, Heads, rebuild); err != nil {
+	if err := v.divide(ctx, sqlCaptureEngrams, store.Heads, rebuild); err != nil {
 		return err
 	}
-	if err := v.divide(ctx, sqlCaptureContracts, Contracts, rebuild); err != nil {
+	if err := v.divide(ctx, sqlCaptureContracts, store.Contracts, rebuild); err != nil {
 		return err
 	}
 	for _, own := range []struct {
-		part Part
+		part store.Part
 		kind int
-	}{{Deletions, kindDeletion}, {Deletions, kindVanish}, {Relays, kindRelays}} {
+	}{{store.Deletions, kindDeletion}, {store.Deletions, kindVanish}, {store.Relays, kindRelays}} {
 		args := []driver.Value{v.number, int64(own.kind), v.at, v.now}
 		err := v.c.query(ctx, sqlCaptureOwn, args, func(row []driver.Value) error {
 			v.entries[own.part] = append(v.entries[own.part], entryAt(row[0].(int64)))
@@ -126,16 +129,17 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 	return nil
 }
 
-// divide sorts versions into those that are heads and those that are history. When an instant is rebuilt, the newest
-// version that had arrived by then is the head of an address that has one now.
-func (v *View) divide(ctx context.Context, text string, heads Part, rebuild bool) error {
+// divide sorts versions into those that are heads and those that are history.
+// When an instant is rebuilt, the newest version that had arrived by then is
+// the head of an address that has one now.
+func (v *View) divide(ctx context.Context, text string, heads store.Part, rebuild bool) error {
 	var address versionsOf
 	finish := func() {
 		for i, e := range address.seqs {
 			if isHead := e > 0; !rebuild && isHead || rebuild && address.living && i == 0 {
 				v.entries[heads] = append(v.entries[heads], e)
 			} else {
-				v.entries[Versions] = append(v.entries[Versions], e)
+				v.entries[store.Versions] = append(v.entries[store.Versions], e)
 			}
 		}
 	}
@@ -184,9 +188,10 @@ func sameKey(a, b driver.Value) bool {
 const sqlFullAddresses = `SELECT max(oldest) FROM (SELECT min(arrived_at) AS oldest FROM history
 	WHERE pubkey = ?1 AND kind = 30174 GROUP BY d HAVING count(*) >= ?2)`
 
-// historySince is when history began to be complete, as far as its limits tell: what was superseded days ago is gone, and
-// so is what an address with as many versions as are kept had before its oldest.
-func (v *View) historySince(ctx context.Context, l *Live) (int64, error) {
+// historySince is when history began to be complete, as far as its limits tell:
+// what was superseded days ago is gone, and so is what an address with as many
+// versions as are kept had before its oldest.
+func (v *View) historySince(ctx context.Context, l *store.Live) (int64, error) {
 	if l.Versions < 0 {
 		return v.now, nil
 	}

@@ -89,7 +89,8 @@ func TestCaptureTakesTheAgentsMemoryAndNothingElse(t *testing.T) {
 	wantParts(t, captured(t, s, storetest.NewKey("nobody"), nil), nil)
 }
 
-// TestCaptureRebuildsAnInstant by what had arrived, whatever time events bear: one that is dated back is not there before.
+// TestCaptureRebuildsAnInstant by what had arrived, whatever time events bear:
+// one that is dated back is not there before.
 func TestCaptureRebuildsAnInstant(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -163,8 +164,9 @@ func TestCaptureIsTheOperators(t *testing.T) {
 	}
 }
 
-// TestCaptureIsOneInstant writes two engrams in turn, each version to both, while captures run: both heads are always of
-// the same age, or the second one behind, and history holds all that came before.
+// TestCaptureIsOneInstant writes two engrams in turn, each version to both,
+// while captures run: both heads are always of the same age, or the second one
+// behind, and history holds all that came before.
 func TestCaptureIsOneInstant(t *testing.T) {
 	s := storetest.MustOpen(t)
 	const rounds = 90 // fewer than versions are kept

@@ -9,13 +9,17 @@ import (
 	"reflect"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
-// Check reads the whole database in one read transaction and reports what is wrong with it: SQLite's integrity check,
-// which compares tables and indexes; each event's columns, gate class and tag rows against its JSON, and its id against
-// its content; heads against history; contract states; the counters and numbers of threads, the counters of authors; the numbers of keys. It changes nothing. The error is for a check that could not be
-// made. The table of the options says which classes are right.
-func (s *Store) Check(ctx context.Context) (Report, error) {
+// Check reads the whole database in one read transaction and reports what is
+// wrong with it: SQLite's integrity check, which compares tables and indexes;
+// each event's columns, gate class and tag rows against its JSON, and its id
+// against its content; heads against history; contract states; the counters and
+// numbers of threads, the counters of authors; the numbers of keys. It changes
+// nothing. The error is for a check that could not be made. The table of the
+// options says which classes are right.
+func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	var k checker
 	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix(), classAdvice: adviceRebuild}
@@ -43,10 +47,10 @@ type checker struct {
 	c       *conn
 	table   *gate.Table
 	now     int64
-	report  Report
+	report  store.Report
 	tagRows int64 // that the events of the table should have
-	// classAdvice is for events in a wrong class. The next start classes anew what was stored under other rules, and
-	// under these nothing.
+	// classAdvice is for events in a wrong class. The next start classes anew
+	// what was stored under other rules, and under these nothing.
 	classAdvice string
 }
 
@@ -62,7 +66,7 @@ const (
 
 func (k *checker) problem(check, advice, detail string, args ...any) {
 	if len(k.report.Problems) < maxProblems {
-		k.report.Problems = append(k.report.Problems, Problem{Check: check, Detail: fmt.Sprintf(detail, args...), Advice: advice})
+		k.report.Problems = append(k.report.Problems, store.Problem{Check: check, Detail: fmt.Sprintf(detail, args...), Advice: advice})
 	}
 }
 
@@ -129,7 +133,8 @@ func (k *checker) history() error {
 		})
 }
 
-// row compares one row with what its JSON says, and returns the latter if it can be read.
+// row compares one row with what its JSON says, and returns the latter if it
+// can be read.
 func (k *checker) row(table string, v []driver.Value) *record {
 	seq := v[0]
 	raw, _ := v[9].([]byte)
@@ -174,8 +179,8 @@ func (k *checker) tags() error {
 	return err
 }
 
-// heads looks for addresses whose head is not the newest version known. One that came after it had been withdrawn is no head
-// and takes no other's place.
+// heads looks for addresses whose head is not the newest version known. One
+// that came after it had been withdrawn is no head and takes no other's place.
 func (k *checker) heads() error {
 	err := k.c.query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
 		ON e.kind = h.kind AND e.pubkey = h.pubkey AND e.d = h.d AND e.d IS NOT NULL

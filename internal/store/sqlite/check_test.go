@@ -61,8 +61,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What check advises about classes mends them: a start where the table of kinds or the rules changed, and else, because
-// a start classes nothing anew then, an export into a new folder.
+// What check advises about classes mends them: a start where the table of kinds
+// or the rules changed, and else, because a start classes nothing anew then, an
+// export into a new folder.
 func TestCheckAdvisesWhatMendsClasses(t *testing.T) {
 	advice := func(s *sqlite.Store) (out []string) {
 		t.Helper()
@@ -152,7 +153,8 @@ func TestCheckFindsADamagedIndex(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// An index that says something else than its table: its definition is changed behind SQLite's back.
+	// An index that says something else than its table: its definition is
+	// changed behind SQLite's back.
 	outside(t, o.Path, "PRAGMA writable_schema = ON",
 		"UPDATE sqlite_schema SET sql = replace(sql, 'events(id)', 'events(pubkey)') WHERE name = 'events_id'")
 	o.ReadOnly = true

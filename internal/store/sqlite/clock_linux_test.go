@@ -8,7 +8,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// A read is charged for what it computes, and not for the time in which it had no processor.
+// A read is charged for what it computes, and not for the time in which it had
+// no processor.
 func TestReadsAreChargedForProcessorTime(t *testing.T) {
 	s := storetest.MustOpen(t)
 	const long = 30 * time.Millisecond

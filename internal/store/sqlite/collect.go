@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
 // found is a row that will be read later, by its seq.
@@ -23,8 +25,10 @@ func compareFound(a, b found) int {
 	return cmp.Or(cmp.Compare(b.createdAt, a.createdAt), bytes.Compare(a.id[:], b.id[:]))
 }
 
-// collect finds the newest rows of many spans, or of spans without order, without their JSON: span by span, of each only
-// what is newer than the oldest of those found so far that still counts. It keeps one more than the page has rows.
+// collect finds the newest rows of many spans, or of spans without order,
+// without their JSON: span by span, of each only what is newer than the oldest
+// of those found so far that still counts. It keeps one more than the page has
+// rows.
 func (r *reading) collect(pg *paging) error {
 	most := pg.size.rows + 1
 	if pg.best == nil {
@@ -73,7 +77,8 @@ func (r *reading) collectSpan(pg *paging, sp span, most int) error {
 	return err
 }
 
-// shrink keeps the most that come first; then the last of them is a bound that rows must beat.
+// shrink keeps the most that come first; then the last of them is a bound that
+// rows must beat.
 func (pg *paging) shrink(most int) {
 	slices.SortFunc(pg.best, compareFound)
 	pg.best = slices.CompactFunc(pg.best, func(a, b found) bool { return a.seq == b.seq })
@@ -96,15 +101,17 @@ func scanFound(v []driver.Value) (found, error) {
 // fetchAtOnce is how many rows one statement of fetch reads.
 const fetchAtOnce = 128
 
-// fetch reads the rows of the list in its order, as many as fit the page, and reports how many entries of the list that
-// settles. Rows that are gone, expired or no longer the scope's are left out: the conditions are put again in full.
-func (r *reading) fetch(list []found, page bounds) (rows []Row, settled int, err error) {
+// fetch reads the rows of the list in its order, as many as fit the page, and
+// reports how many entries of the list that settles. Rows that are gone,
+// expired or no longer the scope's are left out: the conditions are put again
+// in full.
+func (r *reading) fetch(list []found, page bounds) (rows []store.Row, settled int, err error) {
 	n, size := 0, 0
 	for n < len(list) && n < page.rows && (size < page.bytes || n == 0) {
 		size += list[n].size
 		n++
 	}
-	rows = make([]Row, 0, n)
+	rows = make([]store.Row, 0, n)
 	for settled < n {
 		part := list[settled:min(n, settled+fetchAtOnce)]
 		if rows, err = r.fetchPart(rows, part); err != nil {
@@ -115,7 +122,7 @@ func (r *reading) fetch(list []found, page bounds) (rows []Row, settled int, err
 	return rows, settled, nil
 }
 
-func (r *reading) fetchPart(rows []Row, part []found) ([]Row, error) {
+func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error) {
 	seqs := make([]driver.Value, len(part))
 	for i, f := range part {
 		seqs[i] = f.seq

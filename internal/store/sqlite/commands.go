@@ -35,8 +35,8 @@ func (s *Store) order(ctx context.Context, c store.Command) (any, error) {
 	return p.answer, err
 }
 
-// apart runs work that is no command on the writer, in a transaction of its own, and waits for it: what is this process's
-// own (DESIGN.md lists it).
+// apart runs work that is no command on the writer, in a transaction of its
+// own, and waits for it: what is this process's own (DESIGN.md lists it).
 func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 	p := &Pending{apart: work, done: make(chan struct{})}
 	if err := s.queue.push(ctx, p); err != nil {
@@ -45,7 +45,8 @@ func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 	return p.Wait().Err
 }
 
-// commitAlone executes a command, or runs work of the process's own, in a transaction of its own and answers it.
+// commitAlone executes a command, or runs work of the process's own, in a
+// transaction of its own and answers it.
 func (w *writer) commitAlone(p *Pending) {
 	var err error
 	if p.apart != nil {
@@ -73,7 +74,8 @@ func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 	return answer, err
 }
 
-// issue executes a command of the store's own, which is answered with whether there is more to do.
+// issue executes a command of the store's own, which is answered with whether
+// there is more to do.
 func (w *writer) issue(c store.Command) (more bool, err error) {
 	answer, err := w.executeAlone(c)
 	more, _ = answer.(bool)

@@ -14,10 +14,12 @@ import (
 	"engramd/internal/store/sqlite/steps"
 )
 
-// conn is one SQLite connection with its prepared statements. It is used by one goroutine at a time.
+// conn is one SQLite connection with its prepared statements. It is used by one
+// goroutine at a time.
 //
-// database/sql is left out on purpose: its pool hides which connection a pragma was set on, and costs several
-// allocations and a lock for each of the writer's statements.
+// database/sql is left out on purpose: its pool hides which connection a pragma
+// was set on, and costs several allocations and a lock for each of the writer's
+// statements.
 type conn struct {
 	db    *sqlite3.SQLiteConn
 	stmts map[string]*stmt // idle prepared statements by their text
@@ -36,8 +38,9 @@ type stmt struct {
 	used uint64
 }
 
-// connect opens a connection on an existing file and sets its pragmas: those in dsn values go through the driver's
-// DSN, so that no connection exists without them; more are run one by one.
+// connect opens a connection on an existing file and sets its pragmas: those in
+// dsn values go through the driver's DSN, so that no connection exists without
+// them; more are run one by one.
 func connect(path string, dsn url.Values, pragmas []string) (*conn, error) {
 	dsn.Set("_mutex", "no") // one goroutine at a time; sqlite3_interrupt is allowed from others
 	dsn.Set("_busy_timeout", "10000")
@@ -58,7 +61,8 @@ func connect(path string, dsn url.Values, pragmas []string) (*conn, error) {
 	return out, nil
 }
 
-// readerPragmas are the DSN values and pragmas of a connection that cannot write.
+// readerPragmas are the DSN values and pragmas of a connection that cannot
+// write.
 func readerPragmas(cache int64) (url.Values, []string) {
 	return url.Values{"_query_only": {"1"}}, []string{
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
@@ -81,8 +85,8 @@ func (c *conn) close() error {
 	return c.db.Close()
 }
 
-// take returns the prepared statement for text and removes it from the cache, so that a query nested in another one
-// with the same text gets its own.
+// take returns the prepared statement for text and removes it from the cache,
+// so that a query nested in another one with the same text gets its own.
 func (c *conn) take(text string) (*stmt, error) {
 	if st, ok := c.stmts[text]; ok {
 		delete(c.stmts, text)
@@ -95,11 +99,13 @@ func (c *conn) take(text string) (*stmt, error) {
 	return &stmt{s: s.(*sqlite3.SQLiteStmt)}, nil
 }
 
-// longText is the length from which on the text of a statement is not kept: only odd filters make such, each another one, and
-// compiled they take a hundred times as much.
+// longText is the length from which on the text of a statement is not kept:
+// only odd filters make such, each another one, and compiled they take a
+// hundred times as much.
 const longText = 4096
 
-// put gives a statement back; the least recently used one goes when there are too many.
+// put gives a statement back; the least recently used one goes when there are
+// too many.
 func (c *conn) put(text string, st *stmt) {
 	c.clock++
 	st.used = c.clock
@@ -122,7 +128,8 @@ func (c *conn) put(text string, st *stmt) {
 	c.stmts[text] = st
 }
 
-// bind numbers the arguments. The slice is valid until the next call; the driver copies it before it returns.
+// bind numbers the arguments. The slice is valid until the next call; the
+// driver copies it before it returns.
 func (c *conn) bind(args []driver.Value) []driver.NamedValue {
 	c.named = c.named[:0]
 	for i, a := range args {
@@ -131,8 +138,8 @@ func (c *conn) bind(args []driver.Value) []driver.NamedValue {
 	return c.named
 }
 
-// exec runs a statement that returns no rows and reports how many rows it changed. Arguments are nil, int64, float64,
-// string or []byte.
+// exec runs a statement that returns no rows and reports how many rows it
+// changed. Arguments are nil, int64, float64, string or []byte.
 func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
 	st, err := c.take(text)
 	if err != nil {
@@ -146,9 +153,11 @@ func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
 	return res.RowsAffected()
 }
 
-// query runs a statement and calls row for each row until it returns an error; errStop ends it without one. The slice
-// given to row is reused, the []byte and string values in it are not and may be kept. INTEGER comes as int64, REAL as
-// float64, TEXT as string, BLOB as []byte, NULL as nil. When ctx ends, the statement is interrupted.
+// query runs a statement and calls row for each row until it returns an error;
+// errStop ends it without one. The slice given to row is reused, the []byte and
+// string values in it are not and may be kept. INTEGER comes as int64, REAL as
+// float64, TEXT as string, BLOB as []byte, NULL as nil. When ctx ends, the
+// statement is interrupted.
 func (c *conn) query(ctx context.Context, text string, args []driver.Value, row func(v []driver.Value) error) (err error) {
 	st, err := c.take(text)
 	if err != nil {
@@ -184,7 +193,8 @@ func (c *conn) query(ctx context.Context, text string, args []driver.Value, row 
 	}
 }
 
-// start starts a statement. That of a paced read is ended by its pace, which costs less than a watch of the driver's.
+// start starts a statement. That of a paced read is ended by its pace, which
+// costs less than a watch of the driver's.
 func (c *conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver.Rows, error) {
 	if c.pace != nil {
 		if err := c.pace.statement(args); err != nil {
@@ -198,7 +208,8 @@ func (c *conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver
 // errStop ends conn.query early without an error.
 var errStop = errors.New("stop")
 
-// one runs a query of at most one row and returns a copy of it, or nil when there is none.
+// one runs a query of at most one row and returns a copy of it, or nil when
+// there is none.
 func (c *conn) one(text string, args ...driver.Value) ([]driver.Value, error) {
 	var out []driver.Value
 	err := c.query(context.Background(), text, args, func(v []driver.Value) error {

@@ -21,7 +21,8 @@ func datedBy(k storetest.Key, at int64) []nostr.Tag {
 	return []nostr.Tag{{"expirer", k.Pub}, {"deadline", fmt.Sprint(storetest.Start.Unix() + at)}}
 }
 
-// What a poster writes to himself stands in his contract's thread: when that is closed, it is closed for him too.
+// What a poster writes to himself stands in his contract's thread: when that is
+// closed, it is closed for him too.
 func TestNotesToOneselfEndWithTheContract(t *testing.T) {
 	for name, to := range map[string]storetest.Key{"offered to all": alice, "offered to the worker": bob} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +39,8 @@ func TestNotesToOneselfEndWithTheContract(t *testing.T) {
 	}
 }
 
-// What is imported after it was withdrawn takes nobody's place, and is no fault of the database.
+// What is imported after it was withdrawn takes nobody's place, and is no fault
+// of the database.
 func TestImportedAfterWithdrawal(t *testing.T) {
 	s := storetest.MustOpen(t)
 	first, second := alice.Entry(bob, 1, "c", "one"), alice.Entry(bob, 2, "c", "two")
@@ -77,7 +79,8 @@ func TestExpiryImportedBeforeItsOffer(t *testing.T) {
 	}
 }
 
-// Terms of an offer to all hold for whom it names, whichever was imported first.
+// Terms of an offer to all hold for whom it names, whichever was imported
+// first.
 func TestTermsImportedAfterTheName(t *testing.T) {
 	s := storetest.MustOpen(t)
 	restore(t, s, alice.State(bob, 1, "c", "open", "open"), store.Stored)
@@ -88,7 +91,8 @@ func TestTermsImportedAfterTheName(t *testing.T) {
 	}
 }
 
-// Of two whom a poster has named, and of whom none has accepted, the id means the first by date, however they were imported.
+// Of two whom a poster has named, and of whom none has accepted, the id means
+// the first by date, however they were imported.
 func TestFirstNamedInAnyOrder(t *testing.T) {
 	id, tag := committed(t, alice, 1)
 	first, second := saltedState(alice, bob, 0, id, "", "open", tag), saltedState(alice, carol, 1, id, "", "open", tag)
@@ -107,7 +111,8 @@ func TestFirstNamedInAnyOrder(t *testing.T) {
 	}
 }
 
-// An id that shows who made it never means somebody else's contract to those who have no part in that.
+// An id that shows who made it never means somebody else's contract to those
+// who have no part in that.
 func TestCommittedIDMeansNobodyElses(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, tag := committed(t, alice, 1)

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -11,21 +13,21 @@ const (
 )
 
 // groups counts what the reader sees of a part.
-func (p threadPart) groups(ctx context.Context, c *conn) (out []ThreadGroup, err error) {
+func (p threadPart) groups(ctx context.Context, c *conn) (out []store.ThreadGroup, err error) {
 	text, args := p.sql(sqlGroups, "")
 	err = c.query(ctx, text, args, func(v []driver.Value) error {
 		kind, _ := v[0].(string)
 		form, _ := v[1].(int64)
 		n, _ := v[2].(int64)
 		published, _ := v[3].(int64)
-		out = addGroup(out, ThreadGroup{Author: p.author, Type: kind, Form: EntryForm(form), Count: int(n), Published: int(published)})
+		out = addGroup(out, store.ThreadGroup{Author: p.author, Type: kind, Form: store.EntryForm(form), Count: int(n), Published: int(published)})
 		return nil
 	})
 	return out, err
 }
 
 // addGroup adds to the group with the same form and type. There are few.
-func addGroup(groups []ThreadGroup, g ThreadGroup) []ThreadGroup {
+func addGroup(groups []store.ThreadGroup, g store.ThreadGroup) []store.ThreadGroup {
 	for i := range groups {
 		if have := &groups[i]; have.Form == g.Form && have.Type == g.Type {
 			have.Count += g.Count
@@ -51,7 +53,7 @@ func (t thread) total(ctx context.Context, c *conn) (n int, err error) {
 }
 
 // ThreadGroups counts the entries of a thread by part, form and type.
-func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, err error) {
+func (s *Store) ThreadGroups(ctx context.Context, t store.Thread) (out []store.ThreadGroup, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		for _, p := range thread(t).parts() {
 			groups, err := p.groups(ctx, c)
@@ -77,7 +79,8 @@ func (s *Store) ThreadGroups(ctx context.Context, t Thread) (out []ThreadGroup, 
 	return out, err
 }
 
-// ends are the times of the first and the last entry of a part that the reader sees.
+// ends are the times of the first and the last entry of a part that the reader
+// sees.
 func (p threadPart) ends(c *conn) (first, last int64, err error) {
 	text, args := p.sql(sqlEntryTimes, "")
 	if first, err = c.number(text+" ORDER BY created_at LIMIT 1", args...); err != nil {

@@ -26,8 +26,9 @@ type said struct {
 
 var entryKinds = []string{"note", "message", "deliverable"}
 
-// randomThread writes n entries into the contract "c" of Alice with Bob: shared, encrypted, private, not taken by the relay,
-// of times in no order; some are withdrawn again. They are returned as they came.
+// randomThread writes n entries into the contract "c" of Alice with Bob:
+// shared, encrypted, private, not taken by the relay, of times in no order;
+// some are withdrawn again. They are returned as they came.
 func randomThread(t *testing.T, s *sqlite.Store, rng *rand.Rand, n int) (out []said) {
 	t.Helper()
 	start := storetest.Start.Unix()
@@ -93,8 +94,9 @@ func shows(th store.Thread, e said) bool {
 	return true
 }
 
-// TestThreadCountsAreExact compares totals, pages from either end and summaries, for every reader and filter, with what the
-// entries say; what is not the reader's shows in no number.
+// TestThreadCountsAreExact compares totals, pages from either end and
+// summaries, for every reader and filter, with what the entries say; what is
+// not the reader's shows in no number.
 func TestThreadCountsAreExact(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -162,8 +164,8 @@ func wantThread(t *testing.T, s *sqlite.Store, th store.Thread, want []said) {
 	}
 }
 
-// startsPage reports whether few are the first of a page, as many as bring their
-// data to so many bytes.
+// startsPage reports whether few are the first of a page, as many as bring
+// their data to so many bytes.
 func startsPage(page, few []store.ThreadEntry, bytes int) bool {
 	for i, e := range page {
 		if bytes <= 0 {

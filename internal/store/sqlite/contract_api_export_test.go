@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
-// ContractStatement is a statement of the contract memory and what its plan may have.
+// ContractStatement is a statement of the contract memory and what its plan may
+// have.
 type ContractStatement struct {
 	Text         string
 	Args         []driver.Value
@@ -14,7 +17,7 @@ type ContractStatement struct {
 }
 
 // ContractStatements are the statements that read contracts and threads.
-func ContractStatements(t Thread) map[string]ContractStatement {
+func ContractStatements(t store.Thread) map[string]ContractStatement {
 	k := make([]byte, 32)
 	page, args := thread(t).union(sqlPlaces, "")
 	next, nextArgs := thread(t).union(sqlEntries, " AND (n, k, id) > (?, ?, ?)", int64(1), int64(1), k)

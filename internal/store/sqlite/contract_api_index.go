@@ -48,8 +48,8 @@ func (w *writer) indexEntry(r *record, seq int64) error {
 	return err
 }
 
-// entryName is the id of a shared entry: what its author calls it, if that is an entry id that the thread does not
-// have, else one made from the event's id.
+// entryName is the id of a shared entry: what its author calls it, if that is
+// an entry id that the thread does not have, else one made from the event's id.
 func (w *writer) entryName(r *record, other []byte) (string, error) {
 	own := entryPrefix + r.ev.ID[:entryDigits]
 	tag := r.ev.Tags.Find("agentry:entry")

@@ -3,10 +3,13 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
-// A key's contracts: as the lower key of a pair, as the higher one, and as arbitrator. An offer that was accepted is
-// not listed beside its pair, and who accepted it too late is no matter of the poster's.
+// A key's contracts: as the lower key of a pair, as the higher one, and as
+// arbitrator. An offer that was accepted is not listed beside its pair, and who
+// accepted it too late is no matter of the poster's.
 const (
 	ofLower = `contract_states INDEXED BY contract_states_of_a
 		WHERE a = ?1 AND (shown = 1 OR shown = 2 AND poster <> ?1) AND (?2 = '' OR status = ?2)`
@@ -22,9 +25,9 @@ const (
 		+ (SELECT count(*) FROM ` + ofArbitrator + `)`
 )
 
-// Contracts lists the contracts of a key as party or arbitrator, those in one status when it is not "", the newest
-// first, and how many there are.
-func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset int) (out []ContractPair, total int, err error) {
+// Contracts lists the contracts of a key as party or arbitrator, those in one
+// status when it is not "", the newest first, and how many there are.
+func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset int) (out []store.ContractPair, total int, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, 0, nil
@@ -52,14 +55,15 @@ const (
 	sqlStatePast = `SELECT created_at, json FROM history WHERE kind = 30091 AND pubkey = ? AND d = ? ORDER BY created_at DESC LIMIT ?`
 )
 
-// How many of a poster's states of one contract are looked through, and how many bytes of them.
+// How many of a poster's states of one contract are looked through, and how
+// many bytes of them.
 const (
 	maxStateEvents = 64
 	maxStateBytes  = 512 << 10
 )
 
-// ContractStates are the state events of a contract by one author, about the newest first. Of a great many, or of long
-// ones, the oldest are left out.
+// ContractStates are the state events of a contract by one author, about the
+// newest first. Of a great many, or of long ones, the oldest are left out.
 func (s *Store) ContractStates(ctx context.Context, contract, author string) (states [][]byte, err error) {
 	who, ok := lowerHex32(author)
 	if !ok {

@@ -26,8 +26,9 @@ const (
 	sqlLookAt   = `UPDATE contract_states SET due = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
 )
 
-// ContractBetween is the state of a contract between a poster and a worker ("" while none is named), nil for none.
-func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *ContractPair, err error) {
+// ContractBetween is the state of a contract between a poster and a worker (""
+// while none is named), nil for none.
+func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *store.ContractPair, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		a, b, err := pairBetween(c, contract, poster, worker)
 		if err != nil {
@@ -59,8 +60,9 @@ func between(poster, worker string) (a, b []byte, err error) {
 	return ordered(poster, worker)
 }
 
-// SetContractTerms writes down what was agreed through the API on a pair that has no terms yet.
-func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t ContractTerms) error {
+// SetContractTerms writes down what was agreed through the API on a pair that
+// has no terms yet.
+func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t store.ContractTerms) error {
 	return s.tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster, Worker: worker, Terms: t})
 }
 
@@ -81,9 +83,10 @@ func (w *writer) setTerms(c store.SetContractTerms) error {
 	return err
 }
 
-// DecideContract makes a move that no party makes, if the pair is still in the state d.Was, and records it. Otherwise the
-// error is ErrContractMoved. The state's event stays the last one there is.
-func (s *Store) DecideContract(ctx context.Context, p *ContractPair, d ContractDecision) error {
+// DecideContract makes a move that no party makes, if the pair is still in the
+// state d.Was, and records it. Otherwise the error is ErrContractMoved. The
+// state's event stays the last one there is.
+func (s *Store) DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error {
 	return s.tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: d})
 }
 
@@ -94,7 +97,7 @@ func (w *writer) decideContract(c store.DecideContract) error {
 	}
 	n, err := w.exec(sqlDecide, c.Contract, a, b, c.Decision.Was, c.Decision.Status, c.Decision.At)
 	if err == nil && n == 0 {
-		err = ErrContractMoved
+		err = store.ErrContractMoved
 	}
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func (w *writer) decideContract(c store.DecideContract) error {
 	return w.decision(c.Contract, a, b, c.Decision)
 }
 
-func (w *writer) decision(contract string, a, b []byte, d ContractDecision) error {
+func (w *writer) decision(contract string, a, b []byte, d store.ContractDecision) error {
 	var who driver.Value
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
@@ -112,7 +115,7 @@ func (w *writer) decision(contract string, a, b []byte, d ContractDecision) erro
 }
 
 // ContractDecision is the last decision on a pair, nil for none.
-func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *ContractDecision, err error) {
+func (s *Store) ContractDecision(ctx context.Context, p *store.ContractPair) (out *store.ContractDecision, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		a, b, err := pairBetween(c, p.Contract, p.Poster, p.Worker)
 		if err != nil {
@@ -122,7 +125,7 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 		if err != nil || row == nil {
 			return err
 		}
-		out = &ContractDecision{}
+		out = &store.ContractDecision{}
 		out.Was, _ = row[0].(string)
 		out.Status, _ = row[1].(string)
 		out.By, _ = row[2].(string)
@@ -141,7 +144,7 @@ func (s *Store) ContractDecision(ctx context.Context, p *ContractPair) (out *Con
 }
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
-func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []ContractPair, err error) {
+func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		err := c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
@@ -164,8 +167,9 @@ func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
 	return at, err
 }
 
-// LookAtDeadline says when a pair's deadline is to be looked at again, 0 for never.
-func (s *Store) LookAtDeadline(ctx context.Context, p *ContractPair, at int64) error {
+// LookAtDeadline says when a pair's deadline is to be looked at again, 0 for
+// never.
+func (s *Store) LookAtDeadline(ctx context.Context, p *store.ContractPair, at int64) error {
 	return s.tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: at})
 }
 
@@ -179,14 +183,14 @@ func (w *writer) lookAtDeadline(c store.LookAtDeadline) error {
 }
 
 // scanPair reads columnsPair.
-func scanPair(v []driver.Value) (*ContractPair, error) {
+func scanPair(v []driver.Value) (*store.ContractPair, error) {
 	a, ok1 := v[1].([]byte)
 	b, ok2 := v[2].([]byte)
 	poster, ok3 := v[3].([]byte)
 	if !ok1 || !ok2 || !ok3 {
 		return nil, fmt.Errorf("contract state: %w", errStoredRow)
 	}
-	p := &ContractPair{Poster: hexOf(poster), EventID: hexOf(v[6])}
+	p := &store.ContractPair{Poster: hexOf(poster), EventID: hexOf(v[6])}
 	switch {
 	case bytes.Equal(a, b):
 	case bytes.Equal(a, poster):

@@ -35,8 +35,8 @@ func contractEntry(k storetest.Key, id, to string, at int64, text string) *nostr
 	return contractEvent(k, 30090, id, to, at, fmt.Sprintf(`{"type":"note","content":%q}`, text), nostr.Tag{"t", "note"})
 }
 
-// TestThreadPlans wants every question about threads and contracts to be answered from an index, without a scan of a
-// table and without sorting.
+// TestThreadPlans wants every question about threads and contracts to be
+// answered from an index, without a scan of a table and without sorting.
 func TestThreadPlans(t *testing.T) {
 	s := storetest.MustOpen(t)
 	a, b := strings.Repeat("1", 64), strings.Repeat("2", 64)
@@ -58,7 +58,8 @@ func TestThreadPlans(t *testing.T) {
 	}
 }
 
-// TestThreadIndexFollowsEvents takes entries away by every way there is: the thread loses what the relay loses.
+// TestThreadIndexFollowsEvents takes entries away by every way there is: the
+// thread loses what the relay loses.
 func TestThreadIndexFollowsEvents(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -151,7 +152,8 @@ func TestPrivateEntries(t *testing.T) {
 	}
 }
 
-// TestOldThreadsAreIndexed opens a database of the first version: every entry in it has its place in a thread.
+// TestOldThreadsAreIndexed opens a database of the first version: every entry
+// in it has its place in a thread.
 func TestOldThreadsAreIndexed(t *testing.T) {
 	old, err := os.ReadFile("../../../testdata/stores/v1/engramd.db")
 	if err != nil {

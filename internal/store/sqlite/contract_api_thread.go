@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// columnsEntry of contract_entries AS e end with the text: the event as it is stored (of a thread nearly always as history,
-	// for an author's next entry supersedes the last), or what the row holds.
+	// columnsEntry of contract_entries AS e end with the text: the event as it
+	// is stored (of a thread nearly always as history, for an author's next
+	// entry supersedes the last), or what the row holds.
 	columnsEntry = `e.author, e.other, e.created_at, e.id, e.form, e.type, e.entry, e.arrived_at, e.seq,
 		e.n, e.k, e.withdrawn, e.request, coalesce((SELECT json FROM history AS h WHERE h.seq = e.seq), (SELECT json FROM events AS v WHERE v.seq = e.seq), e.data)`
 	sqlEntries = `SELECT ` + columnsEntry + ` FROM contract_entries AS e INDEXED BY contract_entries_order`
@@ -29,9 +30,10 @@ const (
 	sqlOneEntry   = `SELECT seq, n, k, arrived_at FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
 )
 
-// ThreadPage lists entries of a thread, in the order of their numbers, and how many match. A page ends with the entry
-// whose data brings it to maxBytes, so that it may hold fewer than limit.
-func (s *Store) ThreadPage(ctx context.Context, t Thread, limit, offset, maxBytes int) (out []ThreadEntry, total int, err error) {
+// ThreadPage lists entries of a thread, in the order of their numbers, and how
+// many match. A page ends with the entry whose data brings it to maxBytes, so
+// that it may hold fewer than limit.
+func (s *Store) ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		if total, err = thread(t).total(ctx, c); err != nil || offset >= total || limit <= 0 {
 			return err
@@ -58,9 +60,10 @@ const (
 	inReverse = " ORDER BY n DESC, k DESC, id DESC"
 )
 
-// ThreadNext lists up to limit entries behind one (its CreatedAt and ID) in their order; from the start when after is nil.
-// The last is the one whose data brings them to maxBytes.
-func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, limit, maxBytes int) (out []ThreadEntry, err error) {
+// ThreadNext lists up to limit entries behind one (its CreatedAt and ID) in
+// their order; from the start when after is nil. The last is the one whose data
+// brings them to maxBytes.
+func (s *Store) ThreadNext(ctx context.Context, t store.Thread, after *store.ThreadEntry, limit, maxBytes int) (out []store.ThreadEntry, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		where, extra := "", []driver.Value(nil)
 		if after != nil {
@@ -77,14 +80,15 @@ func (s *Store) ThreadNext(ctx context.Context, t Thread, after *ThreadEntry, li
 	return out, err
 }
 
-// placeOf finds where an entry stands that the reader has seen, whether it was withdrawn meanwhile or not. Its numbers are not
-// for every reader, so that he names it by what he knows of it.
-func (t thread) placeOf(c *conn, e *ThreadEntry) (n, k driver.Value, err error) {
+// placeOf finds where an entry stands that the reader has seen, whether it was
+// withdrawn meanwhile or not. Its numbers are not for every reader, so that he
+// names it by what he knows of it.
+func (t thread) placeOf(c *conn, e *store.ThreadEntry) (n, k driver.Value, err error) {
 	t.Whole, t.Type = true, ""
 	text, args := t.union(sqlPlaceOf, " AND created_at = ? AND id = ?", e.CreatedAt, e.ID)
 	row, err := c.one(text+" LIMIT 1", args...)
 	if err == nil && row == nil {
-		err = ErrNoPlace
+		err = store.ErrNoPlace
 	}
 	if err != nil {
 		return nil, nil, err
@@ -92,9 +96,10 @@ func (t thread) placeOf(c *conn, e *ThreadEntry) (n, k driver.Value, err error) 
 	return row[0], row[1], nil
 }
 
-// ThreadEntry finds an entry by its id, the first that came with it; nil for none. What the reader may not see is
-// looked for in the same way as what is not there.
-func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *ThreadEntry, err error) {
+// ThreadEntry finds an entry by its id, the first that came with it; nil for
+// none. What the reader may not see is looked for in the same way as what is
+// not there.
+func (s *Store) ThreadEntry(ctx context.Context, t store.Thread, entry string) (out *store.ThreadEntry, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		text, args := thread(t).union(sqlNamed, " AND entry = ?", entry)
 		rows, err := thread(t).at(ctx, c, text+inOrder+" LIMIT 1", args, 1)
@@ -107,12 +112,12 @@ func (s *Store) ThreadEntry(ctx context.Context, t Thread, entry string) (out *T
 }
 
 // at reads the entries in the places that a query selects, in its order.
-func (t thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]ThreadEntry, error) {
+func (t thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]store.ThreadEntry, error) {
 	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), maxBytes)
 }
 
 // entries reads what a query selects, in order, until it has maxBytes of data.
-func (t thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []ThreadEntry, err error) {
+func (t thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []store.ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
 	}
@@ -134,15 +139,17 @@ func (t thread) entries(ctx context.Context, c *conn, text string, args []driver
 	return out, err
 }
 
-// errDisorder means that SQLite has not kept to the order that was asked for; a page that ends early would leave entries out.
+// errDisorder means that SQLite has not kept to the order that was asked for; a
+// page that ends early would leave entries out.
 var errDisorder = errors.New("contract entries come out of order")
 
 // byPlace is the order of a thread.
-func byPlace(e, o ThreadEntry) int {
+func byPlace(e, o store.ThreadEntry) int {
 	return cmp.Or(cmp.Compare(e.N, o.N), cmp.Compare(e.K, o.K), bytes.Compare(e.ID, o.ID))
 }
 
-// union selects a thread's entries under a further condition, each part in its order.
+// union selects a thread's entries under a further condition, each part in its
+// order.
 func (t thread) union(selected, where string, extra ...driver.Value) (text string, args []driver.Value) {
 	for i, p := range t.parts() {
 		if i > 0 {
@@ -157,14 +164,16 @@ func (t thread) union(selected, where string, extra ...driver.Value) (text strin
 // thread is a store.Thread as it is read.
 type thread store.Thread
 
-// threadPart is what one author has addressed to one key in a thread, as far as the reader sees it.
+// threadPart is what one author has addressed to one key in a thread, as far as
+// the reader sees it.
 type threadPart struct {
 	author string
 	where  string
 	args   []driver.Value
 }
 
-// parts are poster to worker, worker to poster, and poster before there was a worker.
+// parts are poster to worker, worker to poster, and poster before there was a
+// worker.
 func (t thread) parts() (out []threadPart) {
 	poster, _ := lowerHex32(t.Poster)
 	worker, named := lowerHex32(t.Worker)
@@ -203,20 +212,21 @@ func (t thread) parts() (out []threadPart) {
 	return out
 }
 
-// sql adds what is selected, and a further condition with its arguments, to the part's own.
+// sql adds what is selected, and a further condition with its arguments, to the
+// part's own.
 func (p threadPart) sql(selected, more string, extra ...driver.Value) (string, []driver.Value) {
 	return selected + p.where + more, append(slices.Clip(p.args), extra...)
 }
 
-func scanEntry(v []driver.Value) (e ThreadEntry, err error) {
+func scanEntry(v []driver.Value) (e store.ThreadEntry, err error) {
 	id, ok := v[3].([]byte)
 	if !ok {
 		return e, fmt.Errorf("contract entry: %w", errStoredRow)
 	}
-	e = ThreadEntry{Author: hexOf(v[0]), Other: hexOf(v[1]), ID: id, Published: v[8] != nil}
+	e = store.ThreadEntry{Author: hexOf(v[0]), Other: hexOf(v[1]), ID: id, Published: v[8] != nil}
 	e.CreatedAt, _ = v[2].(int64)
 	form, _ := v[4].(int64)
-	e.Form = EntryForm(form)
+	e.Form = store.EntryForm(form)
 	e.Type, _ = v[5].(string)
 	e.Entry, _ = v[6].(string)
 	e.ArrivedAt, _ = v[7].(int64)

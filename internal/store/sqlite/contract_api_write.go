@@ -17,14 +17,15 @@ const (
 	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n`
 )
 
-// AddPrivateEntry keeps a private entry, sealed in e.Data, for its author: e.Author, e.Other, e.CreatedAt, e.Type and e.Entry
-// are used. The pair must be in no final state, or the error is ErrContractMoved; others are ErrEntryTaken and, when the
-// author has most in this contract already, ErrEntriesFull.
-func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e ThreadEntry, most int) error {
+// AddPrivateEntry keeps a private entry, sealed in e.Data, for its author:
+// e.Author, e.Other, e.CreatedAt, e.Type and e.Entry are used. The pair must be
+// in no final state, or the error is ErrContractMoved; others are ErrEntryTaken
+// and, when the author has most in this contract already, ErrEntriesFull.
+func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e store.ThreadEntry, most int) error {
 	return s.tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: most})
 }
 
-func (w *writer) addPrivate(contract string, e ThreadEntry, most int) error {
+func (w *writer) addPrivate(contract string, e store.ThreadEntry, most int) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
@@ -38,29 +39,29 @@ func (w *writer) addPrivate(contract string, e ThreadEntry, most int) error {
 		return err
 	}
 	if row == nil || niptemp.Status(row[1].(string)).Final() {
-		return ErrContractMoved
+		return store.ErrContractMoved
 	}
 	taken, err := w.c.exists(sqlEntryTaken, contract, e.Entry, author, other, []byte(nil))
 	if err != nil || taken {
-		return errors.Join(err, ErrEntryTaken)
+		return errors.Join(err, store.ErrEntryTaken)
 	}
 	n, err := w.c.number(sqlPrivateCount, contract, author)
 	if err != nil {
 		return err
 	}
 	if n >= int64(most) {
-		return ErrEntriesFull
+		return store.ErrEntriesFull
 	}
-	return w.addEntry(contract, author, other, e, EntryPrivate)
+	return w.addEntry(contract, author, other, e, store.EntryPrivate)
 }
 
-// AddWaitingEntry keeps the signed event of a shared entry that the relay has not taken, until it does. One that is here
-// already is no error.
-func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e ThreadEntry) error {
+// AddWaitingEntry keeps the signed event of a shared entry that the relay has
+// not taken, until it does. One that is here already is no error.
+func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e store.ThreadEntry) error {
 	return s.tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: e})
 }
 
-func (w *writer) addWaiting(contract string, e ThreadEntry) error {
+func (w *writer) addWaiting(contract string, e store.ThreadEntry) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
@@ -72,14 +73,15 @@ func (w *writer) addWaiting(contract string, e ThreadEntry) error {
 	return w.addEntry(contract, author, other, e, e.Form)
 }
 
-// addEntry gives an entry that is no event of the relay's, or not yet, its place.
-func (w *writer) addEntry(contract string, author, other []byte, e ThreadEntry, form EntryForm) error {
+// addEntry gives an entry that is no event of the relay's, or not yet, its
+// place.
+func (w *writer) addEntry(contract string, author, other []byte, e store.ThreadEntry, form store.EntryForm) error {
 	thread, err := w.thread(contract, author, other)
 	if err != nil {
 		return err
 	}
 	var n, k int64
-	if form != EntryPrivate {
+	if form != store.EntryPrivate {
 		n, err = w.next(thread)
 	} else if n, err = w.lastNumber(thread); err == nil {
 		k, err = w.c.number(sqlPrivateK, author, contract)
@@ -91,7 +93,7 @@ func (w *writer) addEntry(contract string, author, other []byte, e ThreadEntry, 
 	return err
 }
 
-func entryKeys(e ThreadEntry) (author, other []byte, err error) {
+func entryKeys(e store.ThreadEntry) (author, other []byte, err error) {
 	author, ok1 := lowerHex32(e.Author)
 	other, ok2 := lowerHex32(e.Other)
 	if !ok1 || !ok2 || len(e.ID) == 0 {
@@ -100,7 +102,8 @@ func entryKeys(e ThreadEntry) (author, other []byte, err error) {
 	return author, other, nil
 }
 
-// EntryTaken reports whether the thread between two keys has another entry with this id.
+// EntryTaken reports whether the thread between two keys has another entry with
+// this id.
 func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry string, id []byte) (taken bool, err error) {
 	who, ok1 := lowerHex32(author)
 	to, ok2 := lowerHex32(other)
@@ -114,9 +117,10 @@ func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry s
 	return taken, err
 }
 
-// PlaceEntry fills in what an entry, found by its author, counterparty, time and id, got when it came: whether the relay has
-// its event, as head or as history, its numbers and the time. It reports whether it is here.
-func (s *Store) PlaceEntry(ctx context.Context, contract string, e *ThreadEntry) (here bool, err error) {
+// PlaceEntry fills in what an entry, found by its author, counterparty, time
+// and id, got when it came: whether the relay has its event, as head or as
+// history, its numbers and the time. It reports whether it is here.
+func (s *Store) PlaceEntry(ctx context.Context, contract string, e *store.ThreadEntry) (here bool, err error) {
 	author, other, err := entryKeys(*e)
 	if err != nil {
 		return false, err
@@ -135,7 +139,8 @@ func (s *Store) PlaceEntry(ctx context.Context, contract string, e *ThreadEntry)
 	return here, err
 }
 
-// WaitingEntries gives fn the events that the relay has not taken, in the order in which they came.
+// WaitingEntries gives fn the events that the relay has not taken, in the order
+// in which they came.
 func (s *Store) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
 	var all []*nostr.Event
 	err := s.read(ctx, scan, func(ctx context.Context, c *conn) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
@@ -16,16 +17,19 @@ const (
 		CROSS JOIN contract_cases AS c INDEXED BY contract_cases_arbitrator ON c.arbitrator = ?1 AND c.contract = named.value
 		WHERE c.arbitrator IS NOT NULL LIMIT ?3`
 	sqlIsArbitrator = `SELECT 1 FROM contract_cases INDEXED BY contract_cases_arbitrator WHERE arbitrator = ? LIMIT 1`
-	// The pair that a contract id means to its arbitrator, of one poster or of whomever.
+	// The pair that a contract id means to its arbitrator, of one poster or of
+	// whomever.
 	sqlPairOfArbitrator = `SELECT ` + columnsPair + ` FROM contract_states WHERE contract = ?1 AND arbitrator = ?2 AND shown > 0
 		AND (?3 IS NULL OR poster = ?3) ORDER BY shown, n LIMIT 1`
 )
 
-// MaxCases is how many cases of a reader's one question is answered with: each is a condition of its own, put to every
-// row. A filter that names more is one that does not name cases alone.
+// MaxCases is how many cases of a reader's one question is answered with: each
+// is a condition of its own, put to every row. A filter that names more is one
+// that does not name cases alone.
 const MaxCases = 64
 
-// Cases are those contracts among the named ones of which one of the keys is the arbitrator that both parties agreed on.
+// Cases are those contracts among the named ones of which one of the keys is
+// the arbitrator that both parties agreed on.
 func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate.Case, err error) {
 	if len(keys) == 0 || len(contracts) == 0 {
 		return nil, nil
@@ -78,8 +82,9 @@ func caseOf(v []driver.Value) gate.Case {
 	return c
 }
 
-// TermsOf are who decides about a contract between two keys: what the poster has offered, and what both have agreed on.
-func (s *Store) TermsOf(ctx context.Context, p *ContractPair) (offered, agreed niptemp.Terms, err error) {
+// TermsOf are who decides about a contract between two keys: what the poster
+// has offered, and what both have agreed on.
+func (s *Store) TermsOf(ctx context.Context, p *store.ContractPair) (offered, agreed niptemp.Terms, err error) {
 	poster, ok := lowerHex32(p.Poster)
 	if !ok {
 		return offered, agreed, nil

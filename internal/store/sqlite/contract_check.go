@@ -1,6 +1,10 @@
 package sqlite
 
-import "database/sql/driver"
+import (
+	"database/sql/driver"
+
+	"engramd/internal/store"
+)
 
 const (
 	sqlDisplaced = `SELECT s.contract, s.poster FROM contract_states AS s JOIN contract_owners AS o ON o.contract = s.contract
@@ -11,21 +15,22 @@ const (
 		(SELECT 1 FROM contract_states WHERE contract = v.contract AND event = v.id) ORDER BY contract, created_at LIMIT ?`
 )
 
-// contracts lists what is not what an id means, and states that do not follow: no faults, but what an operator may be asked.
+// contracts lists what is not what an id means, and states that do not follow:
+// no faults, but what an operator may be asked.
 func (k *checker) contracts() error {
 	most := []driver.Value{int64(maxProblems)}
 	err := k.c.query(k.ctx, sqlDisplaced, most, func(v []driver.Value) error {
 		contract, _ := v[0].(string)
-		k.report.Displaced = append(k.report.Displaced, Displaced{Contract: contract, Poster: hexOf(v[1])})
+		k.report.Displaced = append(k.report.Displaced, store.Displaced{Contract: contract, Poster: hexOf(v[1])})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for text, list := range map[string]*[]Astray{sqlAllAstray: &k.report.Astray, sqlAllVain: &k.report.Vain} {
+	for text, list := range map[string]*[]store.Astray{sqlAllAstray: &k.report.Astray, sqlAllVain: &k.report.Vain} {
 		err := k.c.query(k.ctx, text, most, func(v []driver.Value) error {
 			contract, _ := v[0].(string)
-			*list = append(*list, Astray{Contract: contract, EventID: hexOf(v[1])})
+			*list = append(*list, store.Astray{Contract: contract, EventID: hexOf(v[1])})
 			return nil
 		})
 		if err != nil {

@@ -14,8 +14,8 @@ const (
 	sqlDropVerdict  = `DELETE FROM contract_verdicts WHERE contract = ? AND id = ?`
 )
 
-// ofParties leaves out the states by which a party says that a contract has expired of which an open names a deadline: only
-// the expirer says so.
+// ofParties leaves out the states by which a party says that a contract has
+// expired of which an open names a deadline: only the expirer says so.
 func (w *writer) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, error) {
 	expired := func(p niptemp.Step) bool { return p.Status == niptemp.Expired }
 	if !slices.ContainsFunc(steps, expired) {
@@ -33,8 +33,8 @@ func (w *writer) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, err
 	return steps, nil
 }
 
-// partyAfterAll takes for the move of a party what came before the open that made its author one: an older relay let him
-// say that the offer has expired.
+// partyAfterAll takes for the move of a party what came before the open that
+// made its author one: an older relay let him say that the offer has expired.
 func (w *writer) partyAfterAll(ev *nostr.Event) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil || said.Status != niptemp.Open || said.To == ev.PubKey {

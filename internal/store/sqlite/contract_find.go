@@ -10,12 +10,14 @@ import (
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 const (
 	sqlPairOfA = `SELECT ` + columnsPair + `, shown FROM contract_states WHERE contract = ? AND a = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
 	sqlPairOfB = `SELECT ` + columnsPair + `, shown FROM contract_states WHERE contract = ? AND b = ? AND shown > 0 ORDER BY shown, n LIMIT 1`
-	// Of a poster's opens the first: as it came, or by its date where it was imported, so that their order there does not matter.
+	// Of a poster's opens the first: as it came, or by its date where it was
+	// imported, so that their order there does not matter.
 	sqlPairOpened = `SELECT s.contract, s.a, s.b, s.poster, s.status, s.created_at, s.event, s.at, s.n, s.deadline, s.arbitrator, s.unproven
 		FROM contract_steps AS p JOIN contract_states AS s ON s.contract = p.contract AND s.a = p.a AND s.b = p.b
 		WHERE p.contract = ?1 AND p.author = ?2 AND p.status = 'open' AND p.step IS NOT NULL AND s.poster = ?2 AND s.shown > 0
@@ -26,7 +28,8 @@ const (
 	sqlSigned = `SELECT other FROM contract_steps WHERE contract = ? AND author = ?
 		AND status = 'accepted' AND previous = 'open' AND step IS NOT NULL ORDER BY created_at LIMIT 1`
 
-	// An id of which a reader would be shown nothing: no entry that is not sealed, and no state, is there.
+	// An id of which a reader would be shown nothing: no entry that is not
+	// sealed, and no state, is there.
 	sqlUnseen = `SELECT count(DISTINCT v.value) FROM json_each(?) AS v
 		WHERE NOT EXISTS (SELECT 1 FROM contract_counts AS c WHERE c.contract = v.value AND c.form = 0 AND c.published > 0)
 		AND NOT EXISTS (SELECT 1 FROM contract_states AS s CROSS JOIN events AS e ON e.id = s.event WHERE s.contract = v.value)`
@@ -41,13 +44,15 @@ const (
 	sqlSalt = `SELECT salt FROM contract_owners WHERE contract = ? AND owner = ? AND salt IS NOT NULL`
 )
 
-// ContractPair finds what a contract id means to a key, nil for nothing. To a poster who owns it, and to who has no part in
-// it, it is the owner's contract, with the worker who accepted it first. Whoever accepted it from somebody else has dealt
-// with him. Others who are named by one who does not own it find that, and so does an arbitrator; an empty key is everybody.
+// ContractPair finds what a contract id means to a key, nil for nothing. To a
+// poster who owns it, and to who has no part in it, it is the owner's contract,
+// with the worker who accepted it first. Whoever accepted it from somebody else
+// has dealt with him. Others who are named by one who does not own it find
+// that, and so does an arbitrator; an empty key is everybody.
 //
-// poster asks for the contract of one of several posters under the id, which, but for the owner's, its parties and its arbitrator
-// alone find.
-func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) (out *ContractPair, err error) {
+// poster asks for the contract of one of several posters under the id, which,
+// but for the owner's, its parties and its arbitrator alone find.
+func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) (out *store.ContractPair, err error) {
 	who, _ := lowerHex32(key)
 	by, named := lowerHex32(poster)
 	if poster != "" && !named {
@@ -176,7 +181,8 @@ func (f *finder) party() ([]driver.Value, error) {
 	return a, nil
 }
 
-// arbitrated is the first contract of which the key is the arbitrator, of a poster or of whomever.
+// arbitrated is the first contract of which the key is the arbitrator, of a
+// poster or of whomever.
 func (f *finder) arbitrated(poster []byte) ([]driver.Value, error) {
 	if f.key == nil {
 		return nil, nil
@@ -192,7 +198,8 @@ func standsBefore(x, y []driver.Value) bool {
 	return x[8].(int64) < y[8].(int64)
 }
 
-// public is what the id means to everybody: where it shows who made it, never somebody else's contract.
+// public is what the id means to everybody: where it shows who made it, never
+// somebody else's contract.
 func (f *finder) public() ([]driver.Value, error) {
 	row, err := f.standing(f.owner)
 	if err != nil || row != nil || f.committed {
@@ -201,7 +208,8 @@ func (f *finder) public() ([]driver.Value, error) {
 	return f.c.one(sqlPairLeft, f.contract)
 }
 
-// ContractSalt is the salt that shows that a poster made a contract's id, nil if that is not known.
+// ContractSalt is the salt that shows that a poster made a contract's id, nil
+// if that is not known.
 func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt []byte, err error) {
 	who, ok := lowerHex32(poster)
 	if !ok {
@@ -221,7 +229,8 @@ func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt
 	return salt, err
 }
 
-// LastState is the created_at of the last state that a key signed of a contract, between whatever keys, 0 for none.
+// LastState is the created_at of the last state that a key signed of a
+// contract, between whatever keys, 0 for none.
 func (s *Store) LastState(ctx context.Context, contract, author string) (at int64, err error) {
 	who, ok := lowerHex32(author)
 	if !ok {
@@ -237,8 +246,9 @@ func (s *Store) LastState(ctx context.Context, contract, author string) (at int6
 // fewIDs is how many ids are a look-up; more are a scan.
 const fewIDs = 16
 
-// ContractsUnseen is how many of some contract ids show nothing to who names them. Ids in which one of the reader's keys
-// has a part do not count; if only these are asked for (known), no other is looked at, and all others count.
+// ContractsUnseen is how many of some contract ids show nothing to who names
+// them. Ids in which one of the reader's keys has a part do not count; if only
+// these are asked for (known), no other is looked at, and all others count.
 func (s *Store) ContractsUnseen(ctx context.Context, r gate.Reader, ids []string, known bool) (unseen int, err error) {
 	distinct := map[string]bool{}
 	for _, id := range ids {

@@ -8,10 +8,12 @@ import (
 	"engramd/internal/store"
 )
 
-// What outlives the events of a contract, its owner, its states and their order, names its parties. When one of them asked to
-// vanish (NIP-62), and nothing of his own is left under the contract's id, a keyed hash stands there in place of his key: by it
-// the relay knows whose the contract is. What others say in events, entries and private notes goes on to name him, and
-// so do the rows that stand for these (contract_entries, contract_moves).
+// What outlives the events of a contract, its owner, its states and their
+// order, names its parties. When one of them asked to vanish (NIP-62), and
+// nothing of his own is left under the contract's id, a keyed hash stands there
+// in place of his key: by it the relay knows whose the contract is. What others
+// say in events, entries and private notes goes on to name him, and so do the
+// rows that stand for these (contract_entries, contract_moves).
 
 const (
 	sqlForgetting  = `SELECT contract, key FROM contract_forgetting LIMIT ?`
@@ -20,7 +22,8 @@ const (
 	sqlEverGone    = `SELECT 1 FROM vanished WHERE pubkey = ?`
 	sqlForgotten   = `INSERT OR IGNORE INTO contract_forgotten(contract, party) VALUES (?, ?)`
 	sqlRemembered  = `DELETE FROM contract_forgotten WHERE contract = ? AND party = ?`
-	// What somebody has said by whom nothing was decided is nothing without its event.
+	// What somebody has said by whom nothing was decided is nothing without its
+	// event.
 	sqlDropVain = `DELETE FROM contract_verdicts WHERE contract = ? AND author = ? AND held = 0`
 	// Entries, private notes and states by a key.
 	sqlWordsOf = `SELECT 1 WHERE EXISTS (SELECT 1 FROM contract_counts WHERE contract = ?1 AND author = ?2)
@@ -28,10 +31,12 @@ const (
 			WHERE t.contract = ?1 AND (t.a = ?2 OR t.b = ?2))`
 )
 
-// partyChunk bounds how many rows get another key, and how many keys are looked at, in one transaction.
+// partyChunk bounds how many rows get another key, and how many keys are looked
+// at, in one transaction.
 const partyChunk = 500
 
-// partyColumns are the columns that name parties in what outlives events. Of two that are called a and b, a is the lower one.
+// partyColumns are the columns that name parties in what outlives events. Of
+// two that are called a and b, a is the lower one.
 var partyColumns = []struct {
 	table, primary string
 	columns        []string
@@ -46,7 +51,8 @@ var partyColumns = []struct {
 	{"contract_decisions", "n", []string{"a", "b"}},
 }
 
-// sqlRename gives up to ?4 rows of a table the key ?3 where they have ?2 under the contract ?1.
+// sqlRename gives up to ?4 rows of a table the key ?3 where they have ?2 under
+// the contract ?1.
 var sqlRename = renames()
 
 func renames() (all []string) {
@@ -69,7 +75,8 @@ func renames() (all []string) {
 	return all
 }
 
-// renameParty puts one key in another's place, in up to limit rows of each table, and returns in how many.
+// renameParty puts one key in another's place, in up to limit rows of each
+// table, and returns in how many.
 func (w *writer) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
 	for _, text := range sqlRename {
 		changed, err := w.exec(text, contract, from, to, int64(limit))
@@ -81,7 +88,8 @@ func (w *writer) renameParty(contract string, from, to []byte, limit int) (n int
 	return n, nil
 }
 
-// forgetStep looks after keys whose last words under a contract may be gone, and reports whether there may be more.
+// forgetStep looks after keys whose last words under a contract may be gone,
+// and reports whether there may be more.
 func (w *writer) forgetStep(limit int) (more bool, err error) {
 	type named struct {
 		contract string
@@ -110,7 +118,8 @@ func (w *writer) forgetParties() (more bool, err error) {
 	return more, err
 }
 
-// forgetParty forgets who has vanished from a contract in which nothing names him any more. It returns how many rows that took.
+// forgetParty forgets who has vanished from a contract in which nothing names
+// him any more. It returns how many rows that took.
 func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
 	gone, err := w.c.exists(sqlEverGone, key)
 	if err != nil {
@@ -157,7 +166,8 @@ func (w *writer) partiesKey() ([]byte, error) {
 	return secret, nil
 }
 
-// forgetSome does one step of forgetting between batches and reports whether it did anything.
+// forgetSome does one step of forgetting between batches and reports whether it
+// did anything.
 func (w *writer) forgetSome() bool {
 	if !w.forgetting {
 		return false

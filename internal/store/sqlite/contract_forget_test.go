@@ -15,7 +15,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// mentions is how often a key stands in a closed database file, as bytes and as text.
+// mentions is how often a key stands in a closed database file, as bytes and as
+// text.
 func mentions(t *testing.T, path string, k storetest.Key) int {
 	t.Helper()
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
@@ -51,7 +52,8 @@ func filled(t *testing.T, fill func(*sqlite.Store)) sqlite.Options {
 	return o
 }
 
-// business has alice and bob do all that leaves a trace in contracts: what both said, sealed and not, terms, a dispute, its end.
+// business has alice and bob do all that leaves a trace in contracts: what both
+// said, sealed and not, terms, a dispute, its end.
 func business(t *testing.T, s *sqlite.Store) (ids []string) {
 	t.Helper()
 	id, salt := committed(t, alice, 1)
@@ -79,8 +81,9 @@ func business(t *testing.T, s *sqlite.Store) (ids []string) {
 	return ids
 }
 
-// Who has vanished, and whom nobody's words name any more, is not in the database but for the request and its bar: not a byte
-// more than where nothing else was ever his.
+// Who has vanished, and whom nobody's words name any more, is not in the
+// database but for the request and its bar: not a byte more than where nothing
+// else was ever his.
 func TestTheVanishedLeaveNoKey(t *testing.T) {
 	requests := func(s *sqlite.Store) {
 		put(t, s, alice.Vanish(1000), store.Stored)
@@ -101,8 +104,8 @@ func TestTheVanishedLeaveNoKey(t *testing.T) {
 	}
 	defer s.Close()
 	for _, id := range ids {
-		wantRefused(t, s, dave.State(bob, 55, id, "", "open"), store.MsgTaken)
-		wantRefused(t, s, dave.Entry(bob, 55, id, "mine"), store.MsgTaken)
+		wantRefused(t, s, dave.State(bob, 55, id, "", "open"), store.WhyTaken.Error())
+		wantRefused(t, s, dave.Entry(bob, 55, id, "mine"), store.WhyTaken.Error())
 	}
 	if n := rows(t, s, "contract_states WHERE status = 'cancelled'"); n != 1 {
 		t.Errorf("%d contracts have kept their end", n)
@@ -112,7 +115,8 @@ func TestTheVanishedLeaveNoKey(t *testing.T) {
 	}
 }
 
-// outliving are the columns of contract tables that name a key though no event need be there.
+// outliving are the columns of contract tables that name a key though no event
+// need be there.
 var outliving = map[string]string{
 	"contract_owners": "owner", "contract_states": "a, b, poster", "contract_steps": "a, b, author, other", "contract_threads": "a, b", "contract_terms": "poster, worker",
 	"contract_cases": "poster, worker", "contract_verdicts": "poster, worker", "contract_decisions": "a, b", "contract_forgetting": "key",
@@ -129,7 +133,8 @@ func named(t *testing.T, s *sqlite.Store, k storetest.Key) (tables []string) {
 	return tables
 }
 
-// Whoever comes back is known again, by his key, from his first word under a contract on.
+// Whoever comes back is known again, by his key, from his first word under a
+// contract on.
 func TestTheVanishedComeBack(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, salt := committed(t, alice, 1)
@@ -138,7 +143,7 @@ func TestTheVanishedComeBack(t *testing.T) {
 	if tables := named(t, s, alice); tables != nil {
 		t.Errorf("her key is in %v", tables)
 	}
-	wantRefused(t, s, carol.State(alice, 11, id, "", "open"), store.MsgTaken)
+	wantRefused(t, s, carol.State(alice, 11, id, "", "open"), store.WhyTaken.Error())
 	put(t, s, alice.Entry(alice, 20, id, "back again"), store.Stored)
 	if got := means(t, s, id, alice); got != "alice nobody open" {
 		t.Errorf("it means %s", got)
@@ -173,8 +178,9 @@ func TestOldContractsForgetTheVanished(t *testing.T) {
 	}
 }
 
-// The other party and the arbitrator read on, by the key that the other's words name, and the number, the state and the gaps of
-// what has gone are there. What he says after that goes on in the same thread.
+// The other party and the arbitrator read on, by the key that the other's words
+// name, and the number, the state and the gaps of what has gone are there. What
+// he says after that goes on in the same thread.
 func TestOthersReadOnOfTheVanished(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id := business(t, s)[0]
@@ -233,7 +239,8 @@ func TestOthersReadOnOfTheVanished(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// The other party moves a contract on after one has vanished: the states go on by the hash.
+// The other party moves a contract on after one has vanished: the states go on
+// by the hash.
 func TestOthersMoveOnAfterAVanish(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, salt := committed(t, alice, 1)

@@ -6,9 +6,12 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
-// Those for whom a hash stands in what outlives events (contract_forget.go), by their keys.
+// Those for whom a hash stands in what outlives events (contract_forget.go), by
+// their keys.
 
 const (
 	sqlIsForgotten = `SELECT 1 FROM contract_forgotten WHERE contract = ? AND party = ?`
@@ -27,7 +30,8 @@ func partyHash(secret, key []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// standIn is what a key is called in what outlives the events of a contract: itself, or the hash that stands for it.
+// standIn is what a key is called in what outlives the events of a contract:
+// itself, or the hash that stands for it.
 func standIn(c *conn, contract string, key []byte) ([]byte, error) {
 	if key == nil {
 		return nil, nil
@@ -43,7 +47,8 @@ func standIn(c *conn, contract string, key []byte) ([]byte, error) {
 	return party, nil
 }
 
-// hidden is the key of the hashes that stand for parties of a contract, nil where there are none.
+// hidden is the key of the hashes that stand for parties of a contract, nil
+// where there are none.
 func hidden(c *conn, contract string) ([]byte, error) {
 	row, err := c.one(sqlHidden, contract)
 	if err != nil || row == nil {
@@ -64,11 +69,12 @@ func standIns(c *conn, contract string, k1, k2 []byte) (a, b []byte, err error) 
 	return a, b, err
 }
 
-// maxNamed is how many keys that are named under a contract are looked through for the one a hash stands for.
+// maxNamed is how many keys that are named under a contract are looked through
+// for the one a hash stands for.
 const maxNamed = 64
 
-// unhide calls the parties of a contract by their keys where others' words there, or whoever asks, name them. Where nobody does,
-// the hash stays.
+// unhide calls the parties of a contract by their keys where others' words
+// there, or whoever asks, name them. Where nobody does, the hash stays.
 func unhide(ctx context.Context, c *conn, contract string, poster, worker *string, hints ...string) error {
 	secret, err := hidden(c, contract)
 	if err != nil || secret == nil {
@@ -117,7 +123,7 @@ func unhide(ctx context.Context, c *conn, contract string, poster, worker *strin
 }
 
 // unhidePair is that of a pair.
-func unhidePair(ctx context.Context, c *conn, p *ContractPair, hints ...string) error {
+func unhidePair(ctx context.Context, c *conn, p *store.ContractPair, hints ...string) error {
 	if p == nil {
 		return nil
 	}
@@ -125,7 +131,7 @@ func unhidePair(ctx context.Context, c *conn, p *ContractPair, hints ...string) 
 }
 
 // unhideAll does so for several, unless they could not be read.
-func unhideAll(ctx context.Context, c *conn, pairs []ContractPair, err error) error {
+func unhideAll(ctx context.Context, c *conn, pairs []store.ContractPair, err error) error {
 	for i := 0; i < len(pairs) && err == nil; i++ {
 		err = unhidePair(ctx, c, &pairs[i])
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
-// requestBytes bounds the signed requests that one page of history shows in full; further ones are named by their id.
+// requestBytes bounds the signed requests that one page of history shows in
+// full; further ones are named by their id.
 const requestBytes = 256 << 10
 
 const (
@@ -34,9 +36,10 @@ type withdrawnBy struct {
 	Event any    `json:"event"` // the signed request, or its id, or null
 }
 
-// withArrivals adds to versions of contract memory their numbers, when they came, and whether they were withdrawn, as members
-// behind those of the event, which any reader of events passes over.
-func (s *Store) withArrivals(ctx context.Context, rows []Row) error {
+// withArrivals adds to versions of contract memory their numbers, when they
+// came, and whether they were withdrawn, as members behind those of the event,
+// which any reader of events passes over.
+func (s *Store) withArrivals(ctx context.Context, rows []store.Row) error {
 	return s.snapshot(ctx, scan, func(_ context.Context, c *conn) error {
 		left := requestBytes
 		for i := range rows {
@@ -81,7 +84,8 @@ func arrivalOf(c *conn, seq int64, left *int) (*arrival, error) {
 	return a, err
 }
 
-// requestOf is the signed request where it may be shown and there is room for it, else its id, else nil.
+// requestOf is the signed request where it may be shown and there is room for
+// it, else its id, else nil.
 func requestOf(c *conn, contract string, request driver.Value, left *int) (any, error) {
 	id, _ := request.([]byte)
 	if id == nil {
@@ -106,8 +110,9 @@ const (
 	sqlBefore           = `SELECT e.seq FROM history AS e INDEXED BY history_id WHERE e.id=? AND e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0`
 )
 
-// arrivals is History for one address of contract memory: the last that came first, for that is the order of its thread.
-func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q HistoryQuery, size bounds) (rows []Row, more bool, err error) {
+// arrivals is History for one address of contract memory: the last that came
+// first, for that is the order of its thread.
+func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
 	author, _ := lowerHex32(q.Author)
 	address := []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
@@ -141,9 +146,9 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q HistoryQuery, 
 	return rows, more, err
 }
 
-// below is the arrival before which versions are wanted. A version that the reader may not see is named in vain, as one that is
-// not there.
-func below(q *HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
+// below is the arrival before which versions are wanted. A version that the
+// reader may not see is named in vain, as one that is not there.
+func below(q *store.HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
 	if q.Before == "" {
 		if q.Below > 0 {
 			return q.Below, nil
@@ -156,7 +161,7 @@ func below(q *HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (
 	scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 	row, err := c.one(w.sql.String(), w.args...)
 	if err == nil && (!ok || row == nil) {
-		err = fmt.Errorf("%w: before names no version that is shown here", ErrFilter)
+		err = fmt.Errorf("%w: before names no version that is shown here", store.ErrFilter)
 	}
 	if err != nil {
 		return nil, err

@@ -12,8 +12,9 @@ const (
 	sqlIsMade     = `SELECT 1 FROM contract_agents WHERE pubkey = ? AND provisioned = 1`
 )
 
-// AgentPage lists identities by their names, and says how many there are in all.
-func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []Agent, total int, err error) {
+// AgentPage lists identities by their names, and says how many there are in
+// all.
+func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		page, total = nil, 0
 		n, err := c.number(sqlAgents)
@@ -32,7 +33,8 @@ func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []Agent,
 	return page, total, err
 }
 
-// AgentProvisioned reports whether the operator had the identity of a key (64 hex digits) made.
+// AgentProvisioned reports whether the operator had the identity of a key (64
+// hex digits) made.
 func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error) {
 	blob, ok := lowerHex32(pubkey)
 	if !ok {
@@ -45,8 +47,9 @@ func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool,
 	return made, err
 }
 
-// DropAgent forgets an identity: its name is free again, its tokens are void, and a key that is kept is gone for good. The
-// error is ErrNoAgent, or ErrKeyKept where a key would be lost that the caller has not said he means.
+// DropAgent forgets an identity: its name is free again, its tokens are void,
+// and a key that is kept is gone for good. The error is ErrNoAgent, or
+// ErrKeyKept where a key would be lost that the caller has not said he means.
 func (s *Store) DropAgent(ctx context.Context, id string, withKey bool) error {
 	return s.tell(ctx, store.DropAgent{ID: id, WithKey: withKey})
 }
@@ -57,9 +60,9 @@ func (w *writer) dropAgent(id string, withKey bool) error {
 	case err != nil:
 		return err
 	case a == nil:
-		return ErrNoAgent
+		return store.ErrNoAgent
 	case a.Sealed != nil && !withKey:
-		return ErrKeyKept
+		return store.ErrKeyKept
 	}
 	if _, err := w.exec(sqlDropTokens, id); err != nil {
 		return err
@@ -68,7 +71,8 @@ func (w *writer) dropAgent(id string, withKey bool) error {
 	return err
 }
 
-// DropTokens makes the tokens of an identity whose key is kept worth nothing. The error is ErrNotHeld when there is none.
+// DropTokens makes the tokens of an identity whose key is kept worth nothing.
+// The error is ErrNotHeld when there is none.
 func (s *Store) DropTokens(ctx context.Context, id string) error {
 	return s.tell(ctx, store.DropTokens{ID: id})
 }
@@ -79,7 +83,7 @@ func (w *writer) dropTokens(id string) error {
 		return err
 	}
 	if a == nil || a.Sealed == nil {
-		return ErrNotHeld
+		return store.ErrNotHeld
 	}
 	_, err = w.exec(sqlDropTokens, id)
 	return err

@@ -9,7 +9,8 @@ import (
 	"engramd/internal/store"
 )
 
-// maxAgents bounds the table of identities, which anybody with a key can add to. A variable for tests.
+// maxAgents bounds the table of identities, which anybody with a key can add
+// to. A variable for tests.
 var maxAgents int64 = 1_000_000
 
 const (
@@ -26,12 +27,12 @@ const (
 )
 
 // AgentByID finds an identity by its agent id, nil for none.
-func (s *Store) AgentByID(ctx context.Context, id string) (*Agent, error) {
+func (s *Store) AgentByID(ctx context.Context, id string) (*store.Agent, error) {
 	return s.agent(ctx, sqlAgent, id)
 }
 
 // AgentByKey finds the identity of a key in hex, nil for none.
-func (s *Store) AgentByKey(ctx context.Context, pubkey string) (*Agent, error) {
+func (s *Store) AgentByKey(ctx context.Context, pubkey string) (*store.Agent, error) {
 	blob, ok := lowerHex32(pubkey)
 	if !ok {
 		return nil, nil
@@ -39,12 +40,13 @@ func (s *Store) AgentByKey(ctx context.Context, pubkey string) (*Agent, error) {
 	return s.agent(ctx, sqlAgentOf, blob)
 }
 
-// AgentByToken finds the identity that a bearer token was issued for, by the token's hash; nil for none.
-func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*Agent, error) {
+// AgentByToken finds the identity that a bearer token was issued for, by the
+// token's hash; nil for none.
+func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, error) {
 	return s.agent(ctx, sqlAgentToken, hash[:])
 }
 
-func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found *Agent, err error) {
+func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found *store.Agent, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
 			found, err = scanAgent(v)
@@ -54,8 +56,8 @@ func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found
 	return found, err
 }
 
-func scanAgent(v []driver.Value) (*Agent, error) {
-	a := &Agent{PubKey: hexOf(v[1])}
+func scanAgent(v []driver.Value) (*store.Agent, error) {
+	a := &store.Agent{PubKey: hexOf(v[1])}
 	var ok1, ok2 bool
 	a.ID, ok1 = v[0].(string)
 	a.Created, ok2 = v[3].(int64)
@@ -67,38 +69,40 @@ func scanAgent(v []driver.Value) (*Agent, error) {
 	return a, nil
 }
 
-// AddAgent stores an identity, with the hash of its first bearer token when the relay keeps its key (Sealed), and reports
-// it as it is stored. Binding a key to the name that it has is no error and changes nothing. The error is ErrNameTaken, also for
-// a name that looks like another's, ErrKeyNamed or ErrAgentsFull.
-func (s *Store) AddAgent(ctx context.Context, a Agent, token [32]byte) (stored Agent, err error) {
-	return ask[Agent](ctx, s, store.AddAgent{Agent: a, Token: token})
+// AddAgent stores an identity, with the hash of its first bearer token when the
+// relay keeps its key (Sealed), and reports it as it is stored. Binding a key
+// to the name that it has is no error and changes nothing. The error is
+// ErrNameTaken, also for a name that looks like another's, ErrKeyNamed or
+// ErrAgentsFull.
+func (s *Store) AddAgent(ctx context.Context, a store.Agent, token [32]byte) (stored store.Agent, err error) {
+	return ask[store.Agent](ctx, s, store.AddAgent{Agent: a, Token: token})
 }
 
-func (w *writer) addAgent(a Agent, token [32]byte) (stored Agent, err error) {
+func (w *writer) addAgent(a store.Agent, token [32]byte) (stored store.Agent, err error) {
 	pubkey, ok := lowerHex32(a.PubKey)
 	if !ok || a.ID == "" {
-		return Agent{}, errors.New("an identity is a name and a pubkey")
+		return store.Agent{}, errors.New("an identity is a name and a pubkey")
 	}
 	named, err := w.agent(sqlAgent, a.ID)
 	if err != nil {
-		return Agent{}, err
+		return store.Agent{}, err
 	}
 	if named != nil {
 		if named.PubKey != a.PubKey || a.Sealed != nil {
-			return Agent{}, ErrNameTaken
+			return store.Agent{}, store.ErrNameTaken
 		}
 		return *named, nil
 	}
 	if err := w.nameFree(a.ID, pubkey); err != nil {
-		return Agent{}, err
+		return store.Agent{}, err
 	}
 	if err := w.roomForAgent(pubkey, a.Sealed != nil); err != nil {
-		return Agent{}, err
+		return store.Agent{}, err
 	}
 	stored = a
 	stored.Created, stored.Provisioned = w.now, a.Sealed != nil
-	if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now, FoldName(a.ID), stored.Provisioned); err != nil {
-		return Agent{}, err
+	if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now, store.FoldName(a.ID), stored.Provisioned); err != nil {
+		return store.Agent{}, err
 	}
 	if a.Sealed != nil {
 		_, err = w.exec(sqlAddToken, token[:], a.ID, w.now)
@@ -106,14 +110,15 @@ func (w *writer) addAgent(a Agent, token [32]byte) (stored Agent, err error) {
 	return stored, err
 }
 
-// vanishAgent forgets the identity of an author who asked for that, if it is not younger than the request: key, kept or
-// not, and tokens. That the name was somebody's stays.
+// vanishAgent forgets the identity of an author who asked for that, if it is
+// not younger than the request: key, kept or not, and tokens. That the name was
+// somebody's stays.
 func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 	a, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil || a == nil || a.Created > until {
 		return err
 	}
-	if _, err := w.exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), FoldName(a.ID)); err != nil {
+	if _, err := w.exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), store.FoldName(a.ID)); err != nil {
 		return err
 	}
 	if _, err := w.exec(sqlDropTokens, a.ID); err != nil {
@@ -123,26 +128,27 @@ func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 	return err
 }
 
-// roomForAgent refuses a key that has a name, and, but for those that the operator makes, one identity too many.
+// roomForAgent refuses a key that has a name, and, but for those that the
+// operator makes, one identity too many.
 func (w *writer) roomForAgent(pubkey []byte, provisioned bool) error {
 	keyed, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil {
 		return err
 	}
 	if keyed != nil {
-		return ErrKeyNamed
+		return store.ErrKeyNamed
 	}
 	if provisioned {
 		return nil
 	}
 	n, err := w.c.number(sqlAgents)
 	if err == nil && n >= maxAgents {
-		err = ErrAgentsFull
+		err = store.ErrAgentsFull
 	}
 	return err
 }
 
-func (w *writer) agent(text string, arg driver.Value) (*Agent, error) {
+func (w *writer) agent(text string, arg driver.Value) (*store.Agent, error) {
 	row, err := w.c.one(text, arg)
 	if err != nil || row == nil {
 		return nil, err
@@ -150,8 +156,8 @@ func (w *writer) agent(text string, arg driver.Value) (*Agent, error) {
 	return scanAgent(row)
 }
 
-// ReplaceToken makes the token with this hash the only one of an identity whose key is kept. The error is ErrNotHeld when
-// there is none.
+// ReplaceToken makes the token with this hash the only one of an identity whose
+// key is kept. The error is ErrNotHeld when there is none.
 func (s *Store) ReplaceToken(ctx context.Context, id string, hash [32]byte) error {
 	return s.tell(ctx, store.ReplaceToken{ID: id, Hash: hash})
 }
@@ -162,7 +168,7 @@ func (w *writer) replaceToken(id string, hash [32]byte) error {
 		return err
 	}
 	if a == nil || a.Sealed == nil {
-		return ErrNotHeld
+		return store.ErrNotHeld
 	}
 	if _, err := w.exec(sqlDropTokens, id); err != nil {
 		return err
@@ -171,11 +177,12 @@ func (w *writer) replaceToken(id string, hash [32]byte) error {
 	return err
 }
 
-// ForgetKey wipes the sealed key of an identity and revokes its tokens; name and pubkey stay. Of several calls one
-// succeeds: sealed is what the caller has read and must be what is there. The error is ErrNotHeld otherwise.
+// ForgetKey wipes the sealed key of an identity and revokes its tokens; name
+// and pubkey stay. Of several calls one succeeds: sealed is what the caller has
+// read and must be what is there. The error is ErrNotHeld otherwise.
 func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
 	if len(sealed) == 0 {
-		return ErrNotHeld
+		return store.ErrNotHeld
 	}
 	return s.tell(ctx, store.ForgetKey{ID: id, Sealed: sealed})
 }
@@ -186,7 +193,7 @@ func (w *writer) forgetKey(id string, sealed []byte) error {
 		return err
 	}
 	if n == 0 {
-		return ErrNotHeld
+		return store.ErrNotHeld
 	}
 	_, err = w.exec(sqlDropTokens, id)
 	return err

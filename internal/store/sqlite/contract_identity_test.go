@@ -115,7 +115,8 @@ func TestTokensAndKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// TestVaultCheckHoldsWhatIsSealed: the master key may change as long as nothing is sealed with it.
+// TestVaultCheckHoldsWhatIsSealed: the master key may change as long as nothing
+// is sealed with it.
 func TestVaultCheckHoldsWhatIsSealed(t *testing.T) {
 	o := storetest.Options(t)
 	s, err := sqlite.Open(t.Context(), o)
@@ -163,8 +164,9 @@ func TestVaultCheckHoldsWhatIsSealed(t *testing.T) {
 	wantCheck([]byte{2})
 }
 
-// TestVanishedAgentHasNoIdentity: a request to vanish takes name, kept key and tokens with it; nobody else gets the name, and
-// whoever has the key may have it again. A younger identity stays.
+// TestVanishedAgentHasNoIdentity: a request to vanish takes name, kept key and
+// tokens with it; nobody else gets the name, and whoever has the key may have
+// it again. A younger identity stays.
 func TestVanishedAgentHasNoIdentity(t *testing.T) {
 	clock := storetest.NewClock()
 	s, ctx := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now }), t.Context()

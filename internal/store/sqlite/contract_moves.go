@@ -3,12 +3,15 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+
+	"engramd/internal/store"
 )
 
 const (
-	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is 0 where the pair is the offer alone, and ?5 is 0
-	// for who sees nothing that was withdrawn. Where another took the offer first it has a thread of its own. To an offer alone
-	// belongs what its expirer says of it.
+	// ?1 is the thread of a pair, ?2 the one of its offer, ?3 the poster. ?4 is
+	// 0 where the pair is the offer alone, and ?5 is 0 for who sees nothing
+	// that was withdrawn. Where another took the offer first it has a thread of
+	// its own. To an offer alone belongs what its expirer says of it.
 	movesOwn = ` FROM contract_moves WHERE thread = ?1 AND (?4 OR author = ?3 AND other = ?3 OR EXISTS (SELECT 1 FROM contract_verdicts AS v
 		WHERE v.contract = contract_moves.contract AND v.id = contract_moves.id AND v.worker = v.poster)) AND (?5 OR withdrawn = 0)`
 	movesOffer = ` FROM contract_moves WHERE thread = ?2 AND ?2 <> ?1 AND author = ?3 AND other = ?3 AND (?5 OR withdrawn = 0)`
@@ -20,9 +23,11 @@ const (
 		LEFT JOIN history AS h ON h.seq = p.seq LEFT JOIN events AS e ON e.seq = p.seq ORDER BY p.n, p.seq`
 )
 
-// ContractMoves lists the states of a pair and of the offer it accepted, in the order of arrival, and how many there are; without
-// whole, those that were not withdrawn. A page ends with the one that brings it to maxBytes. A negative offset counts from the end.
-func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, limit, offset, maxBytes int) (out []ThreadMove, total int, err error) {
+// ContractMoves lists the states of a pair and of the offer it accepted, in the
+// order of arrival, and how many there are; without whole, those that were not
+// withdrawn. A page ends with the one that brings it to maxBytes. A negative
+// offset counts from the end.
+func (s *Store) ContractMoves(ctx context.Context, p *store.ContractPair, whole bool, limit, offset, maxBytes int) (out []store.ThreadMove, total int, err error) {
 	poster, ok1 := lowerHex32(p.Poster)
 	worker, ok2 := lowerHex32(p.Worker)
 	if !ok2 {
@@ -62,7 +67,7 @@ func (s *Store) ContractMoves(ctx context.Context, p *ContractPair, whole bool, 
 		}
 		size := 0
 		return c.query(ctx, sqlMoves, append(args, int64(limit), int64(offset)), func(v []driver.Value) error {
-			m := ThreadMove{}
+			m := store.ThreadMove{}
 			m.N, _ = v[0].(int64)
 			m.ArrivedAt, _ = v[1].(int64)
 			m.Withdrawn, _ = v[2].(int64)

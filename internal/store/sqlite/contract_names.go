@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"database/sql/driver"
 	"slices"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -17,20 +19,21 @@ const (
 		(SELECT folded FROM contract_agents GROUP BY folded HAVING count(*) > 1) ORDER BY folded, created_at, agent_id`
 )
 
-// nameFree refuses a name that is, or looks like, one that another key has, or had when it vanished.
+// nameFree refuses a name that is, or looks like, one that another key has, or
+// had when it vanished.
 func (w *writer) nameFree(id string, pubkey []byte) error {
-	row, err := w.c.one(sqlFolded, FoldName(id))
+	row, err := w.c.one(sqlFolded, store.FoldName(id))
 	if err != nil {
 		return err
 	}
 	if row != nil {
-		return ErrNameTaken
+		return store.ErrNameTaken
 	}
 	var back []string
-	err = w.c.query(context.Background(), sqlGoneAlike, []driver.Value{FoldName(id)}, func(v []driver.Value) error {
+	err = w.c.query(context.Background(), sqlGoneAlike, []driver.Value{store.FoldName(id)}, func(v []driver.Value) error {
 		gone, _ := v[0].(string)
 		if owner, _ := v[1].([]byte); !bytes.Equal(owner, ownerOf(gone, pubkey)) {
-			return ErrNameTaken
+			return store.ErrNameTaken
 		}
 		back = append(back, gone)
 		return nil
@@ -47,18 +50,19 @@ func ownerOf(id string, pubkey []byte) []byte {
 	return sum[:]
 }
 
-// names finds agent ids from before names were compared like that, which look the same.
+// names finds agent ids from before names were compared like that, which look
+// the same.
 func (k *checker) names() error {
 	last := ""
 	return k.c.query(k.ctx, sqlSameNames, nil, func(v []driver.Value) error {
 		id, _ := v[0].(string)
 		same := &k.report.SameNames
-		if n := len(*same); n > 0 && last == FoldName(id) {
+		if n := len(*same); n > 0 && last == store.FoldName(id) {
 			(*same)[n-1] = append((*same)[n-1], id)
 		} else {
 			*same = append(*same, []string{id})
 		}
-		last = FoldName(id)
+		last = store.FoldName(id)
 		return nil
 	})
 }

@@ -14,7 +14,8 @@ import (
 	"engramd/migrations"
 )
 
-// TestNamesThatLookAlikeAreOne: who has a name has all that are taken for it, and so does who vanished.
+// TestNamesThatLookAlikeAreOne: who has a name has all that are taken for it,
+// and so does who vanished.
 func TestNamesThatLookAlikeAreOne(t *testing.T) {
 	clock := storetest.NewClock()
 	s, ctx := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now }), t.Context()
@@ -51,8 +52,9 @@ func TestNamesThatLookAlikeAreOne(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// TestOldNamesAreFoldedAsNewOnes: the migration gives names what the program compares them by; those that are the same then stay,
-// whose they are, and are told of.
+// TestOldNamesAreFoldedAsNewOnes: the migration gives names what the program
+// compares them by; those that are the same then stay, whose they are, and are
+// told of.
 func TestOldNamesAreFoldedAsNewOnes(t *testing.T) {
 	all, err := migrations.All()
 	if err != nil {

@@ -9,11 +9,14 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/niptemp"
 )
 
-// What comes into a thread gets the thread's next number when it arrives, and keeps it: states, shared entries and, where one
-// is gone for good, its gap. A private entry has the number after which it came, and a count of its author's own.
+// What comes into a thread gets the thread's next number when it arrives, and
+// keeps it: states, shared entries and, where one is gone for good, its gap. A
+// private entry has the number after which it came, and a count of its author's
+// own.
 
 const (
 	sqlThreadOf   = `SELECT thread FROM contract_threads WHERE contract = ? AND a = ? AND b = ?`
@@ -29,7 +32,8 @@ const (
 	sqlUnmove    = `DELETE FROM contract_moves WHERE seq = ?`
 	sqlGap       = `INSERT OR IGNORE INTO contract_gaps(thread, n, arrived_at, type, role, status, previous, created_at, parties)
 		VALUES (?, ?, ?, 'state', ?, ?, ?, ?, ?)`
-	// What a decision did stays; whose it was, and what he said, goes with his event.
+	// What a decision did stays; whose it was, and what he said, goes with his
+	// event.
 	sqlForgetDecision = `UPDATE contract_decisions SET key = NULL, note = '', event = x'' WHERE contract = ? AND a = ? AND b = ? AND event = ?`
 	sqlForgetVerdict  = `UPDATE contract_verdicts SET note = '' WHERE contract = ? AND id = ?`
 	// The pair of a thread, rather than the offer that it took.
@@ -39,8 +43,9 @@ const (
 		WHERE author = ? AND contract = ? AND form = 2 AND seq IS NULL`
 )
 
-// placeContract gives what is stored under seq of contract memory its place in its thread. An event without the tags of contract
-// memory, which the write policy lets through nowhere, has none.
+// placeContract gives what is stored under seq of contract memory its place in
+// its thread. An event without the tags of contract memory, which the write
+// policy lets through nowhere, has none.
 func (w *writer) placeContract(r *record, seq int64) error {
 	switch r.ev.Kind {
 	case niptemp.KindEntry:
@@ -51,7 +56,8 @@ func (w *writer) placeContract(r *record, seq int64) error {
 	return nil
 }
 
-// unplaceContract takes the place away when the event goes for good, and leaves a gap. An event that becomes history keeps it.
+// unplaceContract takes the place away when the event goes for good, and leaves
+// a gap. An event that becomes history keeps it.
 func (w *writer) unplaceContract(kind int, seq int64) error {
 	w.forgetting = w.forgetting || isContract(kind) // also when this is undone: then housekeeping finds nothing
 	switch kind {
@@ -73,7 +79,8 @@ func (w *writer) forgetPlace(seq int64) error {
 	return w.gapOfMove(seq)
 }
 
-// thread finds which numbers a pair counts with, and begins a thread for a pair that has none.
+// thread finds which numbers a pair counts with, and begins a thread for a pair
+// that has none.
 func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error) {
 	a, b, err := standIns(w.c, contract, k1, k2)
 	if err != nil {
@@ -117,7 +124,8 @@ func (w *writer) newThread(contract string, a, b []byte, with int64) (int64, err
 	return thread, err
 }
 
-// parties are the keys between which contract memory counts: its author and whom it is addressed to.
+// parties are the keys between which contract memory counts: its author and
+// whom it is addressed to.
 func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 	keys := readerKeys(ev.Tags)
 	who, ok := lowerHex32(ev.PubKey)
@@ -127,7 +135,8 @@ func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 	return who, keys[:32], true
 }
 
-// indexMove gives a state its number: of a decision, in the thread of those whom it is about.
+// indexMove gives a state its number: of a decision, in the thread of those
+// whom it is about.
 func (w *writer) indexMove(r *record, seq int64) error {
 	k1, k2, ok := parties(r.ev)
 	if !ok {
@@ -159,8 +168,8 @@ func (w *writer) indexMove(r *record, seq int64) error {
 	return err
 }
 
-// gapOfMove leaves of a state that goes what says neither whose it was nor its id. What the contract is in stays: the states of
-// pairs outlive their events.
+// gapOfMove leaves of a state that goes what says neither whose it was nor its
+// id. What the contract is in stays: the states of pairs outlive their events.
 func (w *writer) gapOfMove(seq int64) error {
 	row, err := w.c.one(sqlMoveBySeq, seq)
 	if err != nil || row == nil {
@@ -231,9 +240,9 @@ func (w *writer) roleOf(contract driver.Value, a, b, who []byte) (string, error)
 }
 
 // formOf is how an entry's event lies in its thread.
-func formOf(class gate.Class) EntryForm {
+func formOf(class gate.Class) store.EntryForm {
 	if class == gate.Sealed {
-		return EntrySealed
+		return store.EntrySealed
 	}
-	return EntryShared
+	return store.EntryShared
 }

@@ -15,7 +15,8 @@ import (
 	"engramd/migrations"
 )
 
-// beforeOrder makes of today's tables what they were before threads were numbered.
+// beforeOrder makes of today's tables what they were before threads were
+// numbered.
 const beforeOrder = `DROP TRIGGER contract_entries_forgetting; DROP TRIGGER contract_moves_forgetting; DROP TABLE contract_forgetting; DROP TABLE contract_forgotten;
 	DROP TRIGGER contract_entries_more; DROP TRIGGER contract_entries_fewer; DROP TRIGGER contract_entries_changed; DROP TRIGGER contract_entries_gone;
 	DROP TABLE contract_threads; DROP TABLE contract_numbers; DROP TABLE contract_moves; DROP TABLE contract_gaps;

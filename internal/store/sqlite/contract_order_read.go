@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -18,8 +20,9 @@ const (
 		FROM contract_gaps WHERE thread = ?`
 )
 
-// ThreadOrder gives fn all numbers of a thread, as of one moment and in order. The reader must be one who may read all of it.
-func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) error) error {
+// ThreadOrder gives fn all numbers of a thread, as of one moment and in order.
+// The reader must be one who may read all of it.
+func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.OrderItem) error) error {
 	poster, ok := lowerHex32(t.Poster)
 	worker, named := lowerHex32(t.Worker)
 	if !ok {
@@ -63,15 +66,15 @@ func (s *Store) ThreadOrder(ctx context.Context, t Thread, fn func(OrderItem) er
 	})
 }
 
-func scanOrder(v []driver.Value) OrderItem {
-	item := OrderItem{}
+func scanOrder(v []driver.Value) store.OrderItem {
+	item := store.OrderItem{}
 	item.N, _ = v[0].(int64)
 	item.ReceivedAt, _ = v[1].(int64)
 	if id, ok := v[2].([]byte); ok {
 		item.ID = id
 		return item
 	}
-	g := &Gap{}
+	g := &store.Gap{}
 	g.Type, _ = v[3].(string)
 	g.Role, _ = v[4].(string)
 	g.Status, _ = v[5].(string)
@@ -87,8 +90,9 @@ const (
 		UNION ALL SELECT 1 FROM history WHERE id = ?1 AND kind IN (30090, 30091) AND d = ?2 LIMIT 1`
 )
 
-// Withdrawal returns the signed request by which something of a contract was withdrawn, if everything that it names, by e and
-// by a, is of this contract; nil otherwise, and where it is not here.
+// Withdrawal returns the signed request by which something of a contract was
+// withdrawn, if everything that it names, by e and by a, is of this contract;
+// nil otherwise, and where it is not here.
 func (s *Store) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		json, err = withdrawal(c, contract, request)
@@ -119,7 +123,8 @@ func withdrawal(c *conn, contract string, request []byte) ([]byte, error) {
 	return json, nil
 }
 
-// concerns reports whether what a tag of a deletion request names is of a contract.
+// concerns reports whether what a tag of a deletion request names is of a
+// contract.
 func concerns(c *conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
 	if t[0] == "a" {
 		kind, d, ok := ownAddress(t[1], ev.PubKey)

@@ -68,8 +68,8 @@ func TestOrderIsArrival(t *testing.T) {
 		bob.State(alice, 3, "c", "accepted", "submitted"),
 	}
 	for _, ev := range all {
-		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() || r.Message != "" {
-			t.Fatalf("%s: %v %q", ev.Content, r.Outcome, r.Message)
+		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() || r.Message() != "" {
+			t.Fatalf("%s: %v %q", ev.Content, r.Outcome, r.Message())
 		}
 	}
 	wantOrder(t, s, theirs, all...)
@@ -91,7 +91,8 @@ func TestOrderIsArrival(t *testing.T) {
 	}
 }
 
-// Private entries stand behind the number after which they came, and are counted for their author alone.
+// Private entries stand behind the number after which they came, and are
+// counted for their author alone.
 func TestPrivateEntriesHaveTheirOwnCount(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(bob, 0, "c", "", "open"), store.Stored)
@@ -123,7 +124,8 @@ func TestPrivateEntriesHaveTheirOwnCount(t *testing.T) {
 	wantOrder(t, s, theirs, sqlOf(t, s, theirs)...)
 }
 
-// sqlOf are the events of a thread's numbers in the order of their arrival in the database.
+// sqlOf are the events of a thread's numbers in the order of their arrival in
+// the database.
 func sqlOf(t *testing.T, s *sqlite.Store, th store.Thread) (events []*nostr.Event) {
 	t.Helper()
 	for _, f := range []nostr.Filter{{Kinds: []int{30091}}, {Kinds: []int{30090}}} {
@@ -206,7 +208,8 @@ func TestFurtherPairsHaveTheOffer(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// An import in any order makes one thread of the offer and the pair that took it.
+// An import in any order makes one thread of the offer and the pair that took
+// it.
 func TestAnOfferThatComesLastJoins(t *testing.T) {
 	s := storetest.MustOpen(t)
 	accepted, said := bob.State(alice, 3, "c", "open", "accepted"), bob.Entry(alice, 4, "c", "done")

@@ -42,8 +42,10 @@ const (
 		WHERE o.contract = ? AND o.author = ? LIMIT 1`
 )
 
-// QueueEvent puts a signed contract event into the outbox for each of the targets, behind all that was put there before.
-// An event that is in it keeps its place. The error is ErrOutboxFull, which does not hold for this relay itself.
+// QueueEvent puts a signed contract event into the outbox for each of the
+// targets, behind all that was put there before. An event that is in it keeps
+// its place. The error is ErrOutboxFull, which does not hold for this relay
+// itself.
 func (s *Store) QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error {
 	return s.tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: targets})
 }
@@ -61,7 +63,8 @@ func (w *writer) queue(c store.QueueEvent) error {
 	return w.queueEvent([]driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, c.Event}, c.Targets)
 }
 
-// queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the targets' lists.
+// queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the
+// targets' lists.
 func (w *writer) queueEvent(row []driver.Value, targets []string) error {
 	n, err := w.c.number(sqlOutboxHas, row[0])
 	if err != nil {
@@ -80,11 +83,11 @@ func (w *writer) queueEvent(row []driver.Value, targets []string) error {
 	return nil
 }
 
-// forward queues a record that is being stored for further relays, in the same transaction. That there is no room left
-// keeps no event out.
+// forward queues a record that is being stored for further relays, in the same
+// transaction. That there is no room left keeps no event out.
 func (w *writer) forward(r *record, targets []string) error {
 	err := w.queueEvent([]driver.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
-	if errors.Is(err, ErrOutboxFull) {
+	if errors.Is(err, store.ErrOutboxFull) {
 		w.s.log.Error("too much waits for further relays: an entry is not published there")
 		return nil
 	}
@@ -96,8 +99,8 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 	if err != nil {
 		return 0, err
 	}
-	if waiting >= maxOutbox && !slices.Contains(targets, OutboxLocal) {
-		return 0, ErrOutboxFull
+	if waiting >= maxOutbox && !slices.Contains(targets, store.OutboxLocal) {
+		return 0, store.ErrOutboxFull
 	}
 	row[4] = w.now
 	if _, err := w.exec(sqlOutboxAdd, row...); err != nil {
@@ -106,11 +109,12 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 	return w.c.number(sqlOutboxLast)
 }
 
-// Outbox reads what waits for a target, in order, after a number and at most limit events.
-func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []OutboxItem, err error) {
+// Outbox reads what waits for a target, in order, after a number and at most
+// limit events.
+func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
-			var it OutboxItem
+			var it store.OutboxItem
 			var ok bool
 			it.N, _ = v[0].(int64)
 			it.Contract, _ = v[1].(string)
@@ -127,7 +131,8 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 	return items, err
 }
 
-// OutboxDone takes events off the list of a target: it has them. An event that no other waits for is forgotten.
+// OutboxDone takes events off the list of a target: it has them. An event that
+// no other waits for is forgotten.
 func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
 	return s.tell(ctx, store.OutboxDone{Target: target, Numbers: numbers})
 }
@@ -147,13 +152,15 @@ func (w *writer) offOutbox(target string, numbers []int64) error {
 	return nil
 }
 
-// forgetChunk is how many events OutboxForget takes off a list in one transaction.
+// forgetChunk is how many events OutboxForget takes off a list in one
+// transaction.
 const forgetChunk = 500
 
-// OutboxForget takes off the list of a further relay what is on it now, and returns how much that was, also when it ends
-// with an error. This relay itself is none.
+// OutboxForget takes off the list of a further relay what is on it now, and
+// returns how much that was, also when it ends with an error. This relay itself
+// is none.
 func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
-	if target == OutboxLocal {
+	if target == store.OutboxLocal {
 		return 0, errors.New("what waits for this relay itself is not given up")
 	}
 	for some := (store.Forgotten{Until: -1, More: true}); some.More; {
@@ -183,7 +190,8 @@ func (w *writer) forgetOutbox(target string, until int64) (out store.Forgotten, 
 	return store.Forgotten{Events: int64(len(numbers)), Until: until, More: len(numbers) == forgetChunk}, w.offOutbox(target, numbers)
 }
 
-// OutboxWithdraw takes an event off all lists, by its id in hex: it is not to be published after all.
+// OutboxWithdraw takes an event off all lists, by its id in hex: it is not to
+// be published after all.
 func (s *Store) OutboxWithdraw(ctx context.Context, eventID string) error {
 	return s.tell(ctx, store.OutboxWithdraw{EventID: eventID})
 }
@@ -204,7 +212,8 @@ func (w *writer) withdrawFromOutbox(eventID string) error {
 	return err
 }
 
-// OutboxKeep forgets what waits for targets that are not among these; this relay always is.
+// OutboxKeep forgets what waits for targets that are not among these; this
+// relay always is.
 func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
 	return s.tell(ctx, store.OutboxKeep{Targets: targets})
 }
@@ -213,7 +222,7 @@ func (w *writer) keepOutbox(targets []string) error {
 	var gone []string
 	err := w.c.query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
 		target, _ := v[0].(string)
-		if target != OutboxLocal && !slices.Contains(targets, target) {
+		if target != store.OutboxLocal && !slices.Contains(targets, target) {
 			gone = append(gone, target)
 		}
 		return nil
@@ -233,7 +242,8 @@ func (w *writer) keepOutbox(targets []string) error {
 	return err
 }
 
-// OutboxWaits reports whether an event of an author, in hex, for the contract waits for this relay.
+// OutboxWaits reports whether an event of an author, in hex, for the contract
+// waits for this relay.
 func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits bool, err error) {
 	blob, ok := lowerHex32(author)
 	if !ok {
@@ -248,7 +258,8 @@ func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits
 	return waits, err
 }
 
-// OutboxNewest is the greatest created_at of what an author, in hex, has waiting for a contract; 0 for nothing.
+// OutboxNewest is the greatest created_at of what an author, in hex, has
+// waiting for a contract; 0 for nothing.
 func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at int64, err error) {
 	blob, ok := lowerHex32(author)
 	if !ok {
@@ -263,8 +274,8 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 	return at, err
 }
 
-// OutboxLag says for each target how many events wait, and since when the oldest does, in Unix seconds. Targets that
-// nothing waits for are not in it.
+// OutboxLag says for each target how many events wait, and since when the
+// oldest does, in Unix seconds. Targets that nothing waits for are not in it.
 func (s *Store) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {

@@ -18,7 +18,8 @@ const (
 	south = "wss://south.example"
 )
 
-// waiting lists what waits for a target as CONTRACT/NUMBER of the entry, with "!" when this relay is to have it first.
+// waiting lists what waits for a target as CONTRACT/NUMBER of the entry, with
+// "!" when this relay is to have it first.
 func waiting(t *testing.T, s *sqlite.Store, target string) (out []string) {
 	t.Helper()
 	items, err := s.Outbox(t.Context(), target, 0, 100)
@@ -152,7 +153,8 @@ func TestOutboxComesInPages(t *testing.T) {
 	}
 }
 
-// TestVanishedAuthorIsNotPublished: what he has on its way is forgotten, and nothing of others.
+// TestVanishedAuthorIsNotPublished: what he has on its way is forgotten, and
+// nothing of others.
 func TestVanishedAuthorIsNotPublished(t *testing.T) {
 	s := storetest.MustOpen(t)
 	queueEntry(t, s, "c", 1, store.OutboxLocal, north)
@@ -172,8 +174,9 @@ func TestVanishedAuthorIsNotPublished(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreKept until the target takes the event, its author vanishes, or the target is left; a final one takes the
-// event off the list, and that of this relay off all of them.
+// TestRefusalsAreKept until the target takes the event, its author vanishes, or
+// the target is left; a final one takes the event off the list, and that of
+// this relay off all of them.
 func TestRefusalsAreKept(t *testing.T) {
 	s := storetest.MustOpen(t)
 	want := func(ev *nostr.Event, refusals ...store.ContractRefusal) {

@@ -6,20 +6,23 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"engramd/internal/store"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
-// msgGuessable answers the open of a contract whose id others could guess.
-const msgGuessable = "invalid: a new contract needs an id that cannot be guessed: a UUID, or 32 hex digits and more"
+// whyGuessable answers the open of a contract whose id others could guess.
+var whyGuessable = nip01.Refuse(nip01.PrefixInvalid, "a new contract needs an id that cannot be guessed: a UUID, or 32 hex digits and more")
 
-const msgGuessed = "rate-limited: " + GuessedText
+var whyGuessed = nip01.Refuse(nip01.PrefixRateLimited, store.GuessedText)
 
 const (
 	sqlOwner    = `SELECT owner, salt FROM contract_owners WHERE contract = ?`
 	sqlSetOwner = `INSERT INTO contract_owners(contract, owner, salt, since) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (contract) DO UPDATE SET owner = ?2, salt = ?3 WHERE salt IS NULL`
 	sqlKnownContract = `SELECT 1 FROM contract_states WHERE contract = ? LIMIT 1`
-	// Whom an owner's offer was accepted by: the first who came in, then the first by the times of what was imported.
+	// Whom an owner's offer was accepted by: the first who came in, then the
+	// first by the times of what was imported.
 	sqlAccepted = `SELECT author FROM contract_steps INDEXED BY contract_steps_accepted
 		WHERE contract = ? AND other = ? AND status = 'accepted' AND previous = 'open' AND step IS NOT NULL
 		ORDER BY live DESC, place, id LIMIT 1`
@@ -34,7 +37,8 @@ type ownership struct {
 	displaced []byte // who would lose it by that claim
 }
 
-// ownership reads whose contract the record is of, as it is after the record if that shows it.
+// ownership reads whose contract the record is of, as it is after the record if
+// that shows it.
 func (w *writer) ownership(r *record) (o ownership, err error) {
 	row, err := w.c.one(sqlOwner, r.ev.Tags.GetD())
 	if err != nil {
@@ -60,7 +64,8 @@ func (w *writer) ownership(r *record) (o ownership, err error) {
 // foreign reports whether the contract is another's than the record's author.
 func (o ownership) foreign(r *record) bool { return o.owner != nil && !bytes.Equal(o.owner, r.pubkey) }
 
-// after is whose contract it is once an open is stored: nobody's is its author's.
+// after is whose contract it is once an open is stored: nobody's is its
+// author's.
 func (o ownership) after(r *record) []byte {
 	if o.owner == nil {
 		return r.pubkey
@@ -68,7 +73,8 @@ func (o ownership) after(r *record) []byte {
 	return o.owner
 }
 
-// own writes down what the record shows: that its author made the id, or was the first to open it.
+// own writes down what the record shows: that its author made the id, or was
+// the first to open it.
 func (w *writer) own(r *record, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
@@ -77,23 +83,25 @@ func (w *writer) own(r *record, o ownership, opens bool) error {
 	return err
 }
 
-// checkOwner refuses what the record's author may not write under another's contract id: a new contract under any, under
-// one that commits to its owner anything but what a party writes.
-func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal string, err error) {
+// checkOwner refuses what the record's author may not write under another's
+// contract id: a new contract under any, under one that commits to its owner
+// anything but what a party writes.
+func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
 	switch {
 	case !o.foreign(r):
 	case opens:
-		return MsgTaken, nil
+		return store.WhyTaken, nil
 	case o.committed:
 		if may, err := w.mayWrite(r, o.owner); err != nil || !may {
-			return MsgTaken, err
+			return store.WhyTaken, err
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
-// mayWrite reports whether somebody has a part in an owner's contract: he accepted it; before that, he is named in it, or
-// he accepts an offer to everybody with this record; or nothing of it is known here.
+// mayWrite reports whether somebody has a part in an owner's contract: he
+// accepted it; before that, he is named in it, or he accepts an offer to
+// everybody with this record; or nothing of it is known here.
 func (w *writer) mayWrite(r *record, owner []byte) (bool, error) {
 	contract := r.ev.Tags.GetD()
 	accepted, err := w.acceptedBy(contract, owner)
@@ -117,7 +125,8 @@ func (w *writer) mayWrite(r *record, owner []byte) (bool, error) {
 	return !known, err
 }
 
-// hasPart reports whether the record's author is known to have a part in the contract, or shows that he made its id.
+// hasPart reports whether the record's author is known to have a part in the
+// contract, or shows that he made its id.
 func (w *writer) hasPart(r *record) (bool, error) {
 	if niptemp.ProvenSalt(r.ev) != "" {
 		return true, nil
@@ -139,8 +148,8 @@ func (w *writer) acceptedBy(contract string, owner []byte) ([]byte, error) {
 	return worker, nil
 }
 
-// standing is the state of what the record's author has posted under its contract id: with who accepted it, else as he
-// offers it; nil for none.
+// standing is the state of what the record's author has posted under its
+// contract id: with who accepted it, else as he offers it; nil for none.
 func (w *writer) standing(r *record) (*heldState, error) {
 	f := finder{c: w.c, contract: r.ev.Tags.GetD()}
 	row, err := f.standing(r.pubkey)
@@ -155,15 +164,16 @@ func (w *writer) standing(r *record) (*heldState, error) {
 	return w.stateOf(pairKey{f.contract, a, b})
 }
 
-// checkNewID refuses a new contract under an id that others could guess, unless the operator allows that.
-func (w *writer) checkNewID(r *record, o ownership) (refusal string, err error) {
+// checkNewID refuses a new contract under an id that others could guess, unless
+// the operator allows that.
+func (w *writer) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	contract := r.ev.Tags.GetD()
 	if !w.s.live.Load().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
-		return "", nil
+		return nil, nil
 	}
 	known, err := w.c.exists(sqlKnownContract, contract)
 	if err != nil || known {
-		return "", err
+		return nil, err
 	}
-	return msgGuessable, nil
+	return whyGuessable, nil
 }

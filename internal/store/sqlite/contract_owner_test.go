@@ -75,7 +75,8 @@ func nameOf(pub string) string {
 
 var dave = storetest.NewKey("dave")
 
-// Whoever learns a contract's id cannot make it mean his contract for anybody (the takeovers a, b and c of the review).
+// Whoever learns a contract's id cannot make it mean his contract for anybody
+// (the takeovers a, b and c of the review).
 func TestIDMeansItsOwnersContract(t *testing.T) {
 	for name, id := range map[string]string{"chosen": "c", "committed": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -87,9 +88,9 @@ func TestIDMeansItsOwnersContract(t *testing.T) {
 			}
 			put(t, s, saltedState(alice, alice, 0, id, "", "open", salt...), store.Stored)
 			before := means(t, s, id, dave)
-			wantRefused(t, s, carol.State(bob, 1, id, "", "open"), store.MsgTaken)   // names the worker
-			wantRefused(t, s, carol.State(carol, 1, id, "", "open"), store.MsgTaken) // an offer
-			wantRefused(t, s, carol.State(dave, 1, id, "", "open"), store.MsgTaken)  // with a sockpuppet
+			wantRefused(t, s, carol.State(bob, 1, id, "", "open"), store.WhyTaken.Error())   // names the worker
+			wantRefused(t, s, carol.State(carol, 1, id, "", "open"), store.WhyTaken.Error()) // an offer
+			wantRefused(t, s, carol.State(dave, 1, id, "", "open"), store.WhyTaken.Error())  // with a sockpuppet
 			if after := means(t, s, id, dave); after != before || after != "alice nobody open" {
 				t.Errorf("it meant %s, and means %s", before, after)
 			}
@@ -104,28 +105,30 @@ func TestIDMeansItsOwnersContract(t *testing.T) {
 	}
 }
 
-// Under an id that commits to its poster others write nothing; under another, what they write stays between them.
+// Under an id that commits to its poster others write nothing; under another,
+// what they write stays between them.
 func TestOthersUnderAnID(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, tag := committed(t, alice, 1)
 	put(t, s, bob.Entry(alice, -1, id, "may I?"), store.Stored) // nothing is known yet
 	put(t, s, saltedState(alice, bob, 0, id, "", "open", tag), store.Stored)
-	wantRefused(t, s, carol.Entry(alice, 1, id, "x"), store.MsgTaken)
-	wantRefused(t, s, carol.Entry(dave, 1, id, "x"), store.MsgTaken)
-	wantRefused(t, s, carol.State(alice, 1, id, "open", "accepted"), store.MsgTaken)
+	wantRefused(t, s, carol.Entry(alice, 1, id, "x"), store.WhyTaken.Error())
+	wantRefused(t, s, carol.Entry(dave, 1, id, "x"), store.WhyTaken.Error())
+	wantRefused(t, s, carol.State(alice, 1, id, "open", "accepted"), store.WhyTaken.Error())
 	put(t, s, bob.State(alice, 1, id, "open", "accepted"), store.Stored)
 	put(t, s, bob.Entry(alice, 2, id, "yes"), store.Replaced)
-	wantRefused(t, s, carol.Entry(alice, 3, id, "x"), store.MsgTaken)
+	wantRefused(t, s, carol.Entry(alice, 3, id, "x"), store.WhyTaken.Error())
 
 	offer, tag := committed(t, alice, 2)
 	put(t, s, saltedState(alice, alice, 0, offer, "", "open", tag), store.Stored)
-	wantRefused(t, s, carol.Entry(alice, 1, offer, "x"), store.MsgTaken)
+	wantRefused(t, s, carol.Entry(alice, 1, offer, "x"), store.WhyTaken.Error())
 	put(t, s, bob.State(alice, 1, offer, "open", "accepted"), store.Stored)
-	wantRefused(t, s, carol.State(alice, 2, offer, "open", "accepted"), store.MsgTaken)
+	wantRefused(t, s, carol.State(alice, 2, offer, "open", "accepted"), store.WhyTaken.Error())
 	wantWhole(t, s)
 }
 
-// An id that commits to somebody is his even when others were here first, and by any event of his that shows it.
+// An id that commits to somebody is his even when others were here first, and
+// by any event of his that shows it.
 func TestCommittedOwnerDisplaces(t *testing.T) {
 	id, tag := committed(t, alice, 1)
 	for name, ev := range map[string]*nostr.Event{
@@ -148,8 +151,9 @@ func TestCommittedOwnerDisplaces(t *testing.T) {
 				if got := means(t, s, id, bob); got != "alice bob open" {
 					t.Errorf("to the worker it means %s", got)
 				}
-				wantRefused(t, s, carol.State(dave, 7, id, "", "open"), store.MsgTaken)
-				// His own contract is still there for its parties, by its poster.
+				wantRefused(t, s, carol.State(dave, 7, id, "", "open"), store.WhyTaken.Error())
+				// His own contract is still there for its parties, by its
+				// poster.
 				p, err := s.ContractPair(t.Context(), id, bob.Pub, carol.Pub)
 				if err != nil || p == nil || p.Poster != carol.Pub {
 					t.Errorf("the displaced contract: %+v, %v", p, err)
@@ -166,7 +170,8 @@ func TestCommittedOwnerDisplaces(t *testing.T) {
 	}
 }
 
-// Who accepted somebody's contract with his own signature has dealt with him, whoever owns the id.
+// Who accepted somebody's contract with his own signature has dealt with him,
+// whoever owns the id.
 func TestAcceptanceDecides(t *testing.T) {
 	s := storetest.MustOpen(t)
 	id, tag := committed(t, alice, 1)
@@ -219,7 +224,7 @@ func TestOwnershipOutlivesEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer again.Close()
-			wantRefused(t, again, carol.State(bob, 20, "c", "", "open"), store.MsgTaken)
+			wantRefused(t, again, carol.State(bob, 20, "c", "", "open"), store.WhyTaken.Error())
 		})
 	}
 }
@@ -241,7 +246,7 @@ func TestConcurrentOpens(t *testing.T) {
 			switch {
 			case r.Outcome.OK() && winner == "":
 				winner = nameOf(posters[i].Pub)
-			case r.Outcome != store.Refused || r.Message != store.MsgTaken:
+			case r.Outcome != store.Refused || r.Message() != store.WhyTaken.Error():
 				t.Errorf("round %d: %+v", round, results)
 			}
 		}
@@ -251,7 +256,8 @@ func TestConcurrentOpens(t *testing.T) {
 	}
 }
 
-// New contracts need ids that nobody guesses; what is known, entries and imports pass.
+// New contracts need ids that nobody guesses; what is known, entries and
+// imports pass.
 func TestGuessableIDs(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.StrictIDs = true })
 	id, tag := committed(t, alice, 1)
@@ -305,8 +311,9 @@ func TestPairInheritsTheOffer(t *testing.T) {
 	}
 }
 
-// One signed set of events with ids that commit to their posters, in any order of arrival by import, gives the same owner,
-// thread and status as the relay had that took them move by move.
+// One signed set of events with ids that commit to their posters, in any order
+// of arrival by import, gives the same owner, thread and status as the relay
+// had that took them move by move.
 func TestAnyOrderOfImport(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	rounds := 30
@@ -377,7 +384,8 @@ func TestAnyOrderOfImport(t *testing.T) {
 	}
 }
 
-// An existing database keeps its contracts; where two posters share an id, who came first owns it.
+// An existing database keeps its contracts; where two posters share an id, who
+// came first owns it.
 func TestOldContractsGetOwners(t *testing.T) {
 	old, err := os.ReadFile("../../../testdata/stores/v1/engramd.db")
 	if err != nil {
@@ -407,7 +415,8 @@ func TestOldContractsGetOwners(t *testing.T) {
 	}
 }
 
-// threadOf lists the texts of what an id means to everybody, in no order of arrival.
+// threadOf lists the texts of what an id means to everybody, in no order of
+// arrival.
 func threadOf(t *testing.T, s *sqlite.Store, id string) string {
 	t.Helper()
 	p, err := s.ContractPair(t.Context(), id, "", "")
@@ -426,8 +435,8 @@ func threadOf(t *testing.T, s *sqlite.Store, id string) string {
 	return strings.Join(ids, " ")
 }
 
-// What is imported without its open is there, marked, until the open comes; what does not follow is listed, and tried
-// again.
+// What is imported without its open is there, marked, until the open comes;
+// what does not follow is listed, and tried again.
 func TestImportWithoutTheOpen(t *testing.T) {
 	s := storetest.MustOpen(t)
 	accepted, submitted := bob.State(alice, 2, "c", "open", "accepted"), bob.State(alice, 3, "c", "accepted", "submitted")
@@ -453,7 +462,8 @@ func TestImportWithoutTheOpen(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// A move that is judged as it arrives keeps its place; what was imported before waits for it.
+// A move that is judged as it arrives keeps its place; what was imported before
+// waits for it.
 func TestImportWaitsForAMove(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(bob, 0, "c", "", "open"), store.Stored)
@@ -469,7 +479,8 @@ func TestImportWaitsForAMove(t *testing.T) {
 	wantRefused(t, s, bob.Entry(alice, 10, "c", "x"), "blocked: contract c is completed")
 }
 
-// How many of the ids that a reader names show him nothing, and what is known of them when his guesses are used up.
+// How many of the ids that a reader names show him nothing, and what is known
+// of them when his guesses are used up.
 func TestContractsUnseen(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(bob, 0, "state", "", "open"), store.Stored)

@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	// Whom an open of a poster's is to that names a key for what it says (?5: that the deadline is over): of a decision about two
-	// (?4 is the worker) the open to either, of the expiry of an offer any.
+	// Whom an open of a poster's is to that names a key for what it says (?5:
+	// that the deadline is over): of a decision about two (?4 is the worker)
+	// the open to either, of the expiry of an offer any.
 	sqlNamedBy = `SELECT worker FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND said = 0 AND value = ?3
 		AND term < 4 AND (term = 3) = ?5 AND (?4 IS NULL OR worker IN (?2, ?4)) LIMIT 1`
-	// What those have said whom a poster's opens to somebody (?3), or to whoever accepts, name for it.
+	// What those have said whom a poster's opens to somebody (?3), or to
+	// whoever accepts, name for it.
 	sqlPlacedElse = `SELECT DISTINCT v.poster, v.worker, coalesce((SELECT seq FROM events WHERE id = v.id), (SELECT seq FROM history WHERE id = v.id))
 		FROM contract_verdicts AS v JOIN contract_terms AS t
 		ON t.contract = ?1 AND t.poster = ?2 AND t.worker = ?3 AND t.said = 0 AND t.term < 4 AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author
@@ -21,8 +23,9 @@ const (
 	sqlPlaceMove = `UPDATE contract_moves SET thread = ?2, n = ?3 WHERE seq = ?1`
 )
 
-// decidedPair are the keys that a decision is about, of the expiry of an offer those of the open. ok is false for the move of a
-// party, and for what somebody says whom the poster has not named: that is no part of their thread.
+// decidedPair are the keys that a decision is about, of the expiry of an offer
+// those of the open. ok is false for the move of a party, and for what somebody
+// says whom the poster has not named: that is no part of their thread.
 func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
 	d, shaped := niptemp.DecisionOf(ev)
 	if !shaped {
@@ -40,7 +43,8 @@ func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, e
 	return poster, worker, ok, nil
 }
 
-// placeDecisions gives what was decided about an offer, and came before it, its place in the thread.
+// placeDecisions gives what was decided about an offer, and came before it, its
+// place in the thread.
 func (w *writer) placeDecisions(contract string, poster, to []byte) error {
 	return w.each(sqlPlacedElse, []driver.Value{contract, poster, to, int64(maxVerdicts)}, func(v []driver.Value) error {
 		worker, _ := v[1].([]byte)

@@ -5,38 +5,41 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nip01"
 )
 
-const msgForgotten = "blocked: too much of this contract was forgotten when its author asked to vanish"
+var whyForgotten = nip01.Refuse(nip01.PrefixBlocked, "too much of this contract was forgotten when its author asked to vanish")
 
-// recall gives its key back to whoever writes under a contract again: he is known by the event. It refuses who has so much under
-// it that others would wait.
-func (w *writer) recall(ev *nostr.Event) (refusal string, err error) {
+// recall gives its key back to whoever writes under a contract again: he is
+// known by the event. It refuses who has so much under it that others would
+// wait.
+func (w *writer) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
 	if !w.known.vanished {
-		return "", nil
+		return nil, nil
 	}
 	key, ok := lowerHex32(ev.PubKey)
 	if !ok {
-		return "", nil
+		return nil, nil
 	}
 	contract := ev.Tags.GetD()
 	party, err := standIn(w.c, contract, key)
 	if err != nil || bytes.Equal(party, key) {
-		return "", err
+		return nil, err
 	}
 	n, err := w.renameParty(contract, party, key, maxFold)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if n >= maxFold {
-		return msgForgotten, nil
+		return whyForgotten, nil
 	}
 	_, err = w.exec(sqlRemembered, contract, party)
-	return "", err
+	return nil, err
 }
 
-// masked is a contract event with hashes for those whom it is addressed to and who are forgotten: as it is judged by what
-// outlives events.
+// masked is a contract event with hashes for those whom it is addressed to and
+// who are forgotten: as it is judged by what outlives events.
 func (w *writer) masked(ev *nostr.Event) (*nostr.Event, error) {
 	if !w.known.vanished {
 		return ev, nil
@@ -70,5 +73,6 @@ func (w *writer) masked(ev *nostr.Event) (*nostr.Event, error) {
 	return out, nil
 }
 
-// maxMasked is how many p tags of a contract event are looked at: a decision has two, all else one.
+// maxMasked is how many p tags of a contract event are looked at: a decision
+// has two, all else one.
 const maxMasked = 2

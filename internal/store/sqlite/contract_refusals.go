@@ -20,8 +20,10 @@ const (
 	sqlVanishRefusals = `DELETE FROM contract_refusals WHERE author = ? AND created_at <= ?`
 )
 
-// OutboxRefused notes that a target refused an event with a word, and whether that is the end of it: then the event is taken
-// off the target's list. That of this relay is the end for the others too: what it never takes is published nowhere.
+// OutboxRefused notes that a target refused an event with a word, and whether
+// that is the end of it: then the event is taken off the target's list. That of
+// this relay is the end for the others too: what it never takes is published
+// nowhere.
 func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error {
 	return s.tell(ctx, store.OutboxRefused{Target: target, EventID: ev.ID, Author: ev.PubKey, Contract: ev.Tags.GetD(),
 		CreatedAt: int64(ev.CreatedAt), Reason: reason, Final: final})
@@ -41,7 +43,7 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 	if err != nil || !c.Final {
 		return err
 	}
-	if c.Target == OutboxLocal {
+	if c.Target == store.OutboxLocal {
 		_, err = w.exec(sqlOutboxDrop, n)
 	} else {
 		_, err = w.exec(sqlOutboxDone, c.Target, n)
@@ -53,13 +55,14 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 	return err
 }
 
-// ContractRefusals lists what relays refused the events with these ids (32 bytes), in the order of the ids.
-func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]ContractRefusal, err error) {
+// ContractRefusals lists what relays refused the events with these ids (32
+// bytes), in the order of the ids.
+func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, id := range ids {
-			var of []ContractRefusal
+			var of []store.ContractRefusal
 			err := c.query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {
-				r := ContractRefusal{Final: v[3] == int64(1)}
+				r := store.ContractRefusal{Final: v[3] == int64(1)}
 				r.Target, _ = v[0].(string)
 				r.Reason, _ = v[1].(string)
 				r.At, _ = v[2].(int64)

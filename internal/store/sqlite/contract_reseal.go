@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 const (
@@ -19,10 +21,12 @@ const (
 // resealed is how many values are held in memory at a time.
 const resealed = 64
 
-// Reseal seals everything anew, under another master key: again is given each value and returns the one to take its place.
-// That, and the check value of the new key in place of that of the present one, is one commit. n is how many values there
-// were. The error is ErrOtherVault when the present key is not the one of check value was, else what again says.
-func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(Sealed) ([]byte, error)) (n int, err error) {
+// Reseal seals everything anew, under another master key: again is given each
+// value and returns the one to take its place. That, and the check value of the
+// new key in place of that of the present one, is one commit. n is how many
+// values there were. The error is ErrOtherVault when the present key is not the
+// one of check value was, else what again says.
+func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error) {
 	err = s.apart(ctx, func(w *writer) error {
 		n = 0
 		row, err := w.c.one(sqlVaultCheck)
@@ -30,7 +34,7 @@ func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(Sealed) 
 			return err
 		}
 		if row == nil || !bytes.Equal(row[0].([]byte), was) {
-			return ErrOtherVault
+			return store.ErrOtherVault
 		}
 		r := reseal{ctx: ctx, w: w, again: again}
 		if err := r.agents(); err != nil {
@@ -48,12 +52,12 @@ func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(Sealed) 
 type reseal struct {
 	ctx   context.Context
 	w     *writer
-	again func(Sealed) ([]byte, error)
+	again func(store.Sealed) ([]byte, error)
 	n     int
 }
 
 // put gives a value its successor.
-func (r *reseal) put(v Sealed, text string, where ...driver.Value) error {
+func (r *reseal) put(v store.Sealed, text string, where ...driver.Value) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (r *reseal) put(v Sealed, text string, where ...driver.Value) error {
 
 func (r *reseal) agents() error {
 	for last := ""; ; {
-		var page []*Agent
+		var page []*store.Agent
 		err := r.w.c.query(r.ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
 			a, err := scanAgent(v)
 			page = append(page, a)
@@ -78,7 +82,7 @@ func (r *reseal) agents() error {
 			return err
 		}
 		for _, a := range page {
-			if err := r.put(Sealed{Agent: a, Value: a.Sealed}, sqlResealAgent, a.ID); err != nil {
+			if err := r.put(store.Sealed{Agent: a, Value: a.Sealed}, sqlResealAgent, a.ID); err != nil {
 				return err
 			}
 		}
@@ -88,7 +92,7 @@ func (r *reseal) agents() error {
 
 func (r *reseal) entries() error {
 	for last := []driver.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
-		var page []Sealed
+		var page []store.Sealed
 		var keys [][]driver.Value
 		err := r.w.c.query(r.ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
 			v = append([]driver.Value(nil), v...)
@@ -99,10 +103,10 @@ func (r *reseal) entries() error {
 			if !ok1 || !ok2 || !ok3 || !ok4 {
 				return fmt.Errorf("private entry: %w", errStoredRow)
 			}
-			e := &ThreadEntry{Author: hexOf(v[1]), Other: hexOf(v[2]), CreatedAt: at, Form: EntryPrivate, Type: kind, Entry: name}
+			e := &store.ThreadEntry{Author: hexOf(v[1]), Other: hexOf(v[2]), CreatedAt: at, Form: store.EntryPrivate, Type: kind, Entry: name}
 			e.ID, _ = v[4].([]byte)
 			e.Data, _ = v[7].([]byte)
-			page, keys = append(page, Sealed{Contract: contract, Entry: e, Value: e.Data}), append(keys, v[:5:5])
+			page, keys = append(page, store.Sealed{Contract: contract, Entry: e, Value: e.Data}), append(keys, v[:5:5])
 			return nil
 		})
 		if err != nil || len(page) == 0 {

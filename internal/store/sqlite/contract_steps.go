@@ -35,19 +35,22 @@ const (
 
 // Bounds of the work that one state makes.
 const (
-	// maxFold is how many states between two keys are looked at together. Of more, those that were adopted stay so, and
-	// what follows the last is adopted.
+	// maxFold is how many states between two keys are looked at together. Of
+	// more, those that were adopted stay so, and what follows the last is
+	// adopted.
 	maxFold = 4096
 	// maxPairs is how many pairs an offer that arrives late is tried in.
 	maxPairs = 256
 )
 
-// lastStep is the created_at of the last state that a key signed of a contract, as a party or deciding, 0 for none.
+// lastStep is the created_at of the last state that a key signed of a contract,
+// as a party or deciding, 0 for none.
 func (w *writer) lastStep(contract string, author []byte) (int64, error) {
 	return w.c.number(sqlLastStep, contract, author)
 }
 
-// addStep notes what a state says. number is its place in its pair's chain, 0 for none yet.
+// addStep notes what a state says. number is its place in its pair's chain, 0
+// for none yet.
 func (w *writer) addStep(p niptemp.Step, k pairKey, live bool, number int64) error {
 	id, ok1 := lowerHex32(p.ID)
 	author, ok2 := lowerHex32(p.Author)
@@ -89,8 +92,9 @@ func (w *writer) steps(contract, text string, args []driver.Value) (out []niptem
 	return out, err
 }
 
-// refold finds where a contract stands between two keys after a state arrived that was not judged. What was judged as it
-// arrived keeps its place, and others can only follow it; else all are put in their order anew.
+// refold finds where a contract stands between two keys after a state arrived
+// that was not judged. What was judged as it arrived keeps its place, and
+// others can only follow it; else all are put in their order anew.
 func (w *writer) refold(k pairKey, owner []byte) error {
 	current, err := w.stateOf(k)
 	if err != nil {
@@ -137,8 +141,10 @@ func (w *writer) refold(k pairKey, owner []byte) error {
 	return w.setState(k, f.State, f.Unproven)
 }
 
-// fixed reports whether what is adopted between two keys stays so, as a decision does that no event says, or that was judged as
-// it arrived. Where the owner of the contract has another part in it than the state says, it does not.
+// fixed reports whether what is adopted between two keys stays so, as a
+// decision does that no event says, or that was judged as it arrived. Where the
+// owner of the contract has another part in it than the state says, it does
+// not.
 func (w *writer) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
 	if current == nil {
 		return false, nil
@@ -163,7 +169,8 @@ func ownerText(owner []byte) string {
 	return hex.EncodeToString(owner)
 }
 
-// extend adopts what follows the state between two keys among what arrived before it could.
+// extend adopts what follows the state between two keys among what arrived
+// before it could.
 func (w *writer) extend(k pairKey, current *heldState) error {
 	astray, err := w.steps(k.contract, sqlAstray, k.keys(int64(maxFold)))
 	if err != nil || len(astray) == 0 || current == nil || current.unproven {
@@ -208,7 +215,8 @@ func (w *writer) chain(k pairKey, ids []string, first int64) error {
 	return nil
 }
 
-// dropUnproven forgets a state that was taken on trust and has turned out not to follow.
+// dropUnproven forgets a state that was taken on trust and has turned out not
+// to follow.
 func (w *writer) dropUnproven(k pairKey, current *heldState) error {
 	if current == nil || !current.unproven {
 		return nil
@@ -224,7 +232,8 @@ func (w *writer) dropUnproven(k pairKey, current *heldState) error {
 	return err
 }
 
-// tryAgain refolds the pairs of a key in a contract: all of them, or those that have a state which does not follow.
+// tryAgain refolds the pairs of a key in a contract: all of them, or those that
+// have a state which does not follow.
 func (w *writer) tryAgain(contract string, of, owner []byte, all bool) error {
 	text := sqlRestlessOf
 	if all {

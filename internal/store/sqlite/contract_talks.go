@@ -4,10 +4,14 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
-// A contract of which only entries are known is its parties' (contract_talks). Of several pairs under one id a key is shown
-// the one that has two keys and came first: what a key says to itself is a contract while it says nothing to another.
+// A contract of which only entries are known is its parties' (contract_talks).
+// Of several pairs under one id a key is shown the one that has two keys and
+// came first: what a key says to itself is a contract while it says nothing to
+// another.
 const (
 	columnsTalk = `contract, a, b, first, at`
 	sqlTalk     = `SELECT ` + columnsTalk + ` FROM contract_talks WHERE contract = ?1 AND (a = ?2 OR b = ?2) ORDER BY a = b, n LIMIT 1`
@@ -21,9 +25,10 @@ const (
 		ORDER BY n DESC LIMIT ?2 OFFSET ?3`
 )
 
-// ContractTalk finds what a contract id of which no state is known means to one who has said or heard something under it,
-// nil for nothing. Its status is "", and its poster is who spoke first.
-func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *ContractPair, err error) {
+// ContractTalk finds what a contract id of which no state is known means to one
+// who has said or heard something under it, nil for nothing. Its status is "",
+// and its poster is who spoke first.
+func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *store.ContractPair, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, nil
@@ -38,8 +43,9 @@ func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *Co
 	return out, err
 }
 
-// ContractTalks lists the contracts of a key of which only entries are known, the newest first, and how many there are.
-func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int) (out []ContractPair, total int, err error) {
+// ContractTalks lists the contracts of a key of which only entries are known,
+// the newest first, and how many there are.
+func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int) (out []store.ContractPair, total int, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, 0, nil
@@ -62,13 +68,13 @@ func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int
 }
 
 // scanTalk reads columnsTalk.
-func scanTalk(v []driver.Value) (*ContractPair, error) {
+func scanTalk(v []driver.Value) (*store.ContractPair, error) {
 	contract, ok := v[0].(string)
 	at, is := v[4].(int64)
 	if !ok || !is {
 		return nil, fmt.Errorf("contract without a state: %w", errStoredRow)
 	}
-	p := &ContractPair{Contract: contract, Poster: hexOf(v[3]), MovedAt: at, At: at}
+	p := &store.ContractPair{Contract: contract, Poster: hexOf(v[3]), MovedAt: at, At: at}
 	for _, key := range v[1:3] {
 		if k := hexOf(key); k != p.Poster {
 			p.Worker = k

@@ -50,8 +50,9 @@ func wantTalks(t *testing.T, s *sqlite.Store, k storetest.Key, want ...string) {
 	}
 }
 
-// TestContractTalksFollowEvents: a talk is there from its first entry until a state
-// of the contract is known or its last entry is gone; what is withdrawn is not.
+// TestContractTalksFollowEvents: a talk is there from its first entry until a
+// state of the contract is known or its last entry is gone; what is withdrawn
+// is not.
 func TestContractTalksFollowEvents(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -91,8 +92,8 @@ func TestContractTalksFollowEvents(t *testing.T) {
 	}
 }
 
-// TestTalksOfAnOldDatabase: what an older version kept of entries without a state is
-// found after the migration as if it had come now.
+// TestTalksOfAnOldDatabase: what an older version kept of entries without a
+// state is found after the migration as if it had come now.
 func TestTalksOfAnOldDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Path = path })

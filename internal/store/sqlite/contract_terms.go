@@ -12,7 +12,8 @@ import (
 
 const (
 	sqlSayTerm = `INSERT OR IGNORE INTO contract_terms(contract, poster, worker, said, term, value) VALUES (?, ?, ?, ?, ?, ?)`
-	// What a pair was offered: by an open to the worker, or by one to whoever accepts.
+	// What a pair was offered: by an open to the worker, or by one to whoever
+	// accepts.
 	sqlOfferedTerms = `SELECT term, value FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND worker IN (?2, ?3) AND said = 0
 		ORDER BY worker = ?3, term, value`
 	sqlAgreedTerms = `SELECT o.term, o.value FROM contract_terms AS r JOIN contract_terms AS o
@@ -39,8 +40,9 @@ const (
 	termDeadline
 )
 
-// agree writes down what a state event says about who decides, and what its pair has agreed on with that. It is called
-// for every state event that is taken: imports bring offers and acceptances in any order.
+// agree writes down what a state event says about who decides, and what its
+// pair has agreed on with that. It is called for every state event that is
+// taken: imports bring offers and acceptances in any order.
 func (w *writer) agree(ev *nostr.Event) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil || said.Worker != "" {
@@ -130,8 +132,9 @@ func (w *writer) agreeWith(contract string, poster, worker []byte) error {
 	return w.standUnder(contract, poster, worker)
 }
 
-// standUnder gives a pair's state the deadline and the arbitrator of signed terms: of an offer, those that it makes; else
-// those that were agreed on. Where no open has terms, what was told the API stays.
+// standUnder gives a pair's state the deadline and the arbitrator of signed
+// terms: of an offer, those that it makes; else those that were agreed on.
+// Where no open has terms, what was told the API stays.
 func (w *writer) standUnder(contract string, poster, worker []byte) error {
 	offered, err := w.termsOffered(contract, poster, worker)
 	if err != nil || offered == (niptemp.Terms{}) {
@@ -155,8 +158,8 @@ func (w *writer) standUnder(contract string, poster, worker []byte) error {
 	return err
 }
 
-// termsOffered are the terms of a poster's opens to a worker, and to whoever accepts; of several, those to the worker, then
-// the greatest.
+// termsOffered are the terms of a poster's opens to a worker, and to whoever
+// accepts; of several, those to the worker, then the greatest.
 func (w *writer) termsOffered(contract string, poster, worker []byte) (t niptemp.Terms, err error) {
 	return offeredTerms(context.Background(), w.c, contract, poster, worker)
 }

@@ -15,8 +15,8 @@ import (
 // wantRefused stores an event and checks what the refusal begins with.
 func wantRefused(t *testing.T, s *sqlite.Store, ev *nostr.Event, prefix string) {
 	t.Helper()
-	if r := put(t, s, ev, store.Refused); !strings.HasPrefix(r.Message, prefix) {
-		t.Errorf("refused with %q, want %q…", r.Message, prefix)
+	if r := put(t, s, ev, store.Refused); !strings.HasPrefix(r.Message(), prefix) {
+		t.Errorf("refused with %q, want %q…", r.Message(), prefix)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestContractLifecycle(t *testing.T) {
 	wantRefused(t, s, alice.State(bob, 8, "c", "completed", "open"), "invalid:")
 	// A third key has its own pair, in which it writes, but the id is taken.
 	put(t, s, carol.Entry(alice, 8, "c", "hello"), store.Stored)
-	wantRefused(t, s, carol.State(alice, 8, "c", "", "open"), store.MsgTaken)
+	wantRefused(t, s, carol.State(alice, 8, "c", "", "open"), store.WhyTaken.Error())
 	wantWhole(t, s)
 }
 
@@ -48,7 +48,8 @@ func TestOpenAddressedToOneselfBecomesAPair(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.State(alice, 0, "c", "", "open"), store.Stored)
 	put(t, s, alice.Entry(alice, 1, "c", "wanted: somebody who …"), store.Stored)
-	// A stranger's entry is not judged by her open: the answer would tell him of it.
+	// A stranger's entry is not judged by her open: the answer would tell him
+	// of it.
 	put(t, s, bob.Entry(alice, 1, "c", "me"), store.Stored)
 	put(t, s, bob.Entry(alice, 1, "of nobody", "me"), store.Stored)
 	wantRefused(t, s, bob.State(alice, 2, "c", "accepted", "submitted"), "invalid:")
@@ -84,7 +85,7 @@ func TestConcurrentMoves(t *testing.T) {
 		switch {
 		case r.Outcome.OK():
 			won++
-		case r.Outcome != store.Refused || !strings.HasPrefix(r.Message, "invalid: "):
+		case r.Outcome != store.Refused || !strings.HasPrefix(r.Message(), "invalid: "):
 			t.Errorf("%+v", r)
 		}
 	}
@@ -93,7 +94,8 @@ func TestConcurrentMoves(t *testing.T) {
 	}
 }
 
-// A refused event leaves nothing behind, not even the state it would have led to.
+// A refused event leaves nothing behind, not even the state it would have led
+// to.
 func TestRefusedMoveLeavesNothing(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Quota.Events = 1 })
 	put(t, s, bob.Note(0, "fills the quota"), store.Stored)
@@ -116,7 +118,8 @@ func TestDeletionDoesNotReopenAContract(t *testing.T) {
 	wantRefused(t, s, alice.State(bob, 4, "c", "", "open"), "invalid:")
 }
 
-// Imports are not judged: events may come in any order, and the newest state wins.
+// Imports are not judged: events may come in any order, and the newest state
+// wins.
 func TestImportAdoptsStates(t *testing.T) {
 	evs := []*nostr.Event{
 		alice.State(bob, 0, "c", "", "open"), bob.State(alice, 1, "c", "open", "accepted"),

@@ -10,12 +10,14 @@ import (
 
 const (
 	sqlVaultCheck = `SELECT value FROM meta WHERE key = 'contracts_key'`
-	// Private entries (form 2) are found in the small index of what is no event of the relay.
+	// Private entries (form 2) are found in the small index of what is no event
+	// of the relay.
 	sqlAnySealed = `SELECT EXISTS (SELECT 1 FROM contract_agents WHERE sealed IS NOT NULL) OR
 		EXISTS (SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE seq IS NULL AND form = 2)`
 )
 
-// VaultCheck is the check value of the master key with which something in this database is sealed; nil when nothing is.
+// VaultCheck is the check value of the master key with which something in this
+// database is sealed; nil when nothing is.
 func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		if sealed, err := c.number(sqlAnySealed); err != nil || sealed == 0 {
@@ -29,8 +31,8 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 	return check, err
 }
 
-// MasterKey is the check value of the master key that was in use last, whether or not anything is sealed with it; nil before
-// there was one.
+// MasterKey is the check value of the master key that was in use last, whether
+// or not anything is sealed with it; nil before there was one.
 func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		row, err := c.one(sqlVaultCheck)
@@ -42,8 +44,9 @@ func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
 	return check, err
 }
 
-// SetVaultCheck remembers the master key's check value, and reports whether it is a new one. The error is ErrOtherVault
-// when something is sealed with another key.
+// SetVaultCheck remembers the master key's check value, and reports whether it
+// is a new one. The error is ErrOtherVault when something is sealed with
+// another key.
 func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {
 	return ask[bool](ctx, s, store.SetVaultCheck{Check: check})
 }
@@ -60,7 +63,7 @@ func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
 		if sealed, err := w.c.number(sqlAnySealed); err != nil {
 			return false, err
 		} else if sealed != 0 {
-			return false, ErrOtherVault
+			return false, store.ErrOtherVault
 		}
 	}
 	return true, w.setMeta("contracts_key", check)

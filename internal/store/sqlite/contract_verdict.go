@@ -6,21 +6,25 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
 const (
 	sqlKeepVerdict = `INSERT OR IGNORE INTO contract_verdicts(contract, id, author, poster, worker, was, status, created_at, live, held, note)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`
-	// Those by which the contract was moved come first: they hold again when its states are gone through again. None is looked
-	// at of a key that the poster has not named for it: there may be any number.
+	// Those by which the contract was moved come first: they hold again when
+	// its states are gone through again. None is looked at of a key that the
+	// poster has not named for it: there may be any number.
 	sqlVerdicts = `SELECT id, author, poster, worker, was, status, created_at, note FROM contract_verdicts AS v WHERE contract = ?1
 		AND EXISTS (SELECT 1 FROM contract_terms AS t WHERE t.contract = ?1 AND t.poster = v.poster AND t.said = 0 AND t.term < 4
 			AND (t.term = 3) = (v.status = 'expired') AND t.value = v.author AND (v.worker = v.poster OR t.worker IN (v.poster, v.worker)))
 		ORDER BY held DESC, created_at, id LIMIT ?2`
 	sqlRecorded = `SELECT 1 FROM contract_decisions WHERE contract = ? AND a = ? AND b = ? AND event = ?`
 	sqlHold     = `UPDATE contract_verdicts SET held = 1 WHERE contract = ? AND id = ?`
-	// The states that a verdict can be about: of the two it names, or a poster's open offers.
+	// The states that a verdict can be about: of the two it names, or a
+	// poster's open offers.
 	sqlOpenOffers = `SELECT a, b FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status = 'open' LIMIT ?3`
 	sqlOfferOver  = `SELECT 1 FROM contract_states WHERE contract = ?1 AND poster = ?2 AND status <> 'open' AND event <> ?3 LIMIT 1`
 	// No event says it, or the event is gone, or was judged as it arrived.
@@ -30,27 +34,29 @@ const (
 )
 
 const (
-	// maxVerdicts bounds how many decisions on one contract are looked at after each of its states.
+	// maxVerdicts bounds how many decisions on one contract are looked at after
+	// each of its states.
 	maxVerdicts = 64
 	// maxOffers bounds how many offers of a contract expire by one event.
 	maxOffers = 256
 )
 
-// verdict takes a state event that is no move of a party: a decision, or a word that a contract has expired. mine is
-// false for all others. One that does not hold is refused, also where no state is known, unless it is imported: then it
+// verdict takes a state event that is no move of a party: a decision, or a word
+// that a contract has expired. mine is false for all others. One that does not
+// hold is refused, also where no state is known, unless it is imported: then it
 // is kept, and tried again with every state of its contract (settle).
-func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, err error) {
+func (w *writer) verdict(r *record, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
 		if err != nil || said.Status != niptemp.Expired || imported {
-			return false, "", nil // a move, or no state by today's rules
+			return false, nil, nil // a move, or no state by today's rules
 		}
-		return true, msgNotExpirer, nil
+		return true, whyNotExpirer, nil
 	}
 	if !imported {
 		refusal, err := w.judgeDecision(r, d)
-		if err != nil || refusal != "" {
+		if err != nil || refusal != nil {
 			return true, refusal, err
 		}
 	}
@@ -58,13 +64,13 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal string, e
 		// Older relays let parties say that an offer has expired.
 		known, err := w.state(r, d.Author, d.Poster)
 		if err != nil || known != nil {
-			return false, "", err
+			return false, nil, err
 		}
 	}
-	return true, "", w.keepVerdict(d, r.ev, imported)
+	return true, nil, w.keepVerdict(d, r.ev, imported)
 }
 
-const msgNotExpirer = "invalid: only the expirer that the contract names says that it has expired"
+var whyNotExpirer = nip01.Refuse(nip01.PrefixInvalid, "only the expirer that the contract names says that it has expired")
 
 // keepVerdict remembers a decision, for settle.
 func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {
@@ -103,14 +109,15 @@ func (w *writer) settle(contract string) error {
 	})
 }
 
-// judgeDecision is the refusal of a decision that holds for no state, "" if it holds for one.
-func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
+// judgeDecision is the refusal of a decision that holds for no state, nil if it
+// holds for one.
+func (w *writer) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, error) {
 	if d.CreatedAt > w.now+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(d.Contract, r.pubkey)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := (*niptemp.State)(nil).CheckTime(d.CreatedAt, last); err != nil {
 		return refusalOf(err)
@@ -120,12 +127,13 @@ func (w *writer) judgeDecision(r *record, d niptemp.Decision) (string, error) {
 		return refusalOf(err)
 	}
 	if len(next) == 0 {
-		return msgNotExpirer, nil
+		return whyNotExpirer, nil
 	}
-	return "", nil
+	return nil, nil
 }
 
-// carry moves the states for which a decision holds, if there are any, and records who has moved them.
+// carry moves the states for which a decision holds, if there are any, and
+// records who has moved them.
 func (w *writer) carry(d niptemp.Decision, note string) error {
 	all, err := w.holdsFor(d)
 	if _, err := refusalOf(err); err != nil {
@@ -168,13 +176,14 @@ func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, not
 			by = "arbitrator"
 		}
 	}
-	return w.decision(s.Contract, a, b, ContractDecision{
+	return w.decision(s.Contract, a, b, store.ContractDecision{
 		Was: string(d.Previous), Status: string(d.Status), By: by, Key: d.Author, Note: note, At: d.CreatedAt, EventID: d.ID,
 	})
 }
 
-// holdsFor are the states that a decision leads to: of the two keys it names, or of the offers that it ends. An error
-// that is a *nip01.Refusal says why there are none.
+// holdsFor are the states that a decision leads to: of the two keys it names,
+// or of the offers that it ends. An error that is a *nip01.Refusal says why
+// there are none.
 func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	if d.Worker != "" {
 		next, err := w.decides(d, d.Worker)
@@ -212,8 +221,8 @@ func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	return all, err
 }
 
-// decides applies a decision to the state of its poster and a worker, who is the poster himself in an offer that names
-// nobody.
+// decides applies a decision to the state of its poster and a worker, who is
+// the poster himself in an offer that names nobody.
 func (w *writer) decides(d niptemp.Decision, worker string) (niptemp.State, error) {
 	a, b, err := between(d.Poster, worker)
 	if err != nil {

@@ -53,8 +53,9 @@ func toldMoves(t *testing.T, s *sqlite.Store, id string) string {
 	return strings.Join(all, " ")
 }
 
-// TestDecisionsInAnyOrderOfImport: what was decided is decided, and stands in the thread, whatever came first, and what others
-// say who were not named is in neither.
+// TestDecisionsInAnyOrderOfImport: what was decided is decided, and stands in
+// the thread, whatever came first, and what others say who were not named is in
+// neither.
 func TestDecisionsInAnyOrderOfImport(t *testing.T) {
 	for name, c := range map[string]struct {
 		want   string
@@ -113,8 +114,9 @@ func TestDecisionsInAnyOrderOfImport(t *testing.T) {
 	}
 }
 
-// TestExpiryByParties: an older relay let a party say that a contract has expired. Where the open names a deadline that
-// leads nowhere, and is listed, whatever came first.
+// TestExpiryByParties: an older relay let a party say that a contract has
+// expired. Where the open names a deadline that leads nowhere, and is listed,
+// whatever came first.
 func TestExpiryByParties(t *testing.T) {
 	deadline := niptemp.Terms{Deadline: storetest.Start.Unix() + 5}.Tags()
 	for name, c := range map[string]struct {
@@ -148,7 +150,8 @@ func TestExpiryByParties(t *testing.T) {
 	}
 }
 
-// TestAcceptanceOrExpiry: of an acceptance and the word that the offer has expired, which come together, one holds.
+// TestAcceptanceOrExpiry: of an acceptance and the word that the offer has
+// expired, which come together, one holds.
 func TestAcceptanceOrExpiry(t *testing.T) {
 	for i := range 12 {
 		s := storetest.MustOpen(t)
@@ -169,7 +172,8 @@ func TestAcceptanceOrExpiry(t *testing.T) {
 	}
 }
 
-// wantVain wants a check to list decisions as such that do not hold, and no others.
+// wantVain wants a check to list decisions as such that do not hold, and no
+// others.
 func wantVain(t *testing.T, s *sqlite.Store, events []*nostr.Event) {
 	t.Helper()
 	report, err := s.Check(t.Context())
@@ -183,7 +187,8 @@ func wantVain(t *testing.T, s *sqlite.Store, events []*nostr.Event) {
 	}
 }
 
-// TestJunkDecisionsHideNone: however many decisions of strangers were imported, that of the arbitrator is found.
+// TestJunkDecisionsHideNone: however many decisions of strangers were imported,
+// that of the arbitrator is found.
 func TestJunkDecisionsHideNone(t *testing.T) {
 	s := storetest.MustOpen(t)
 	for i := range 80 {
@@ -214,7 +219,8 @@ func TestDecisionsKeepToTheClock(t *testing.T) {
 	put(t, s, deciding(judge, 11, "c", "disputed", "completed", alice, carol), store.Replaced)
 }
 
-// TestCasesAreBounded: of a contract that many have taken the arbitrator is given the cases of those who agreed first.
+// TestCasesAreBounded: of a contract that many have taken the arbitrator is
+// given the cases of those who agreed first.
 func TestCasesAreBounded(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, saltedState(alice, alice, 0, "c", "", "open", settled(90)...), store.Stored)

@@ -6,8 +6,10 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// What an author takes back of contract memory (NIP-09) is withdrawn: it leaves events and the full-text index, and stays in
-// history and in its thread, with the time and the request, for those whose conversation it is. What a state did stands.
+// What an author takes back of contract memory (NIP-09) is withdrawn: it leaves
+// events and the full-text index, and stays in history and in its thread, with
+// the time and the request, for those whose conversation it is. What a state
+// did stands.
 
 const (
 	sqlWithdrawEntries = `UPDATE contract_entries SET withdrawn = ?1, request = ?2 WHERE withdrawn = 0 AND seq IN `
@@ -20,7 +22,8 @@ const (
 	ofSeq        = `(?3)`
 )
 
-// withdrawHead makes history of a head. What was superseded before stays what it is, and does not become head.
+// withdrawHead makes history of a head. What was superseded before stays what
+// it is, and does not become head.
 func (w *writer) withdrawHead(seq int64) error {
 	if _, err := w.exec(sqlHeadToHistory, seq, w.now); err != nil {
 		return err
@@ -29,7 +32,8 @@ func (w *writer) withdrawHead(seq int64) error {
 	return w.dropEvent(seq, nil, false, nil)
 }
 
-// withdraw marks what the request r takes back, of those whose seq a query selects.
+// withdraw marks what the request r takes back, of those whose seq a query
+// selects.
 func (w *writer) withdraw(request []byte, which string, args ...driver.Value) error {
 	args = append([]driver.Value{w.now, bytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
@@ -40,7 +44,8 @@ func (w *writer) withdraw(request []byte, which string, args ...driver.Value) er
 	return nil
 }
 
-// waiting reports whether an author has shared entries here that are no events yet.
+// waiting reports whether an author has shared entries here that are no events
+// yet.
 func (w *writer) waiting(author []byte) (bool, error) { return w.c.exists(sqlAnyWaiting, author) }
 
 // withdrawWaiting withdraws such an entry by its id.
@@ -49,7 +54,8 @@ func (w *writer) withdrawWaiting(r *record, id []byte) error {
 	return err
 }
 
-// withdrawAddress withdraws all versions of an address of contract memory up to the request's time.
+// withdrawAddress withdraws all versions of an address of contract memory up to
+// the request's time.
 func (w *writer) withdrawAddress(r *record, kind int, d driver.Value) error {
 	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
 		return err

@@ -30,8 +30,9 @@ func dispute(t *testing.T, s *sqlite.Store) (moves, said []*nostr.Event) {
 	return moves, said
 }
 
-// A party takes its words back in the middle of a dispute: nobody finds them on a websocket, both parties still read them with
-// what took them back, and the contract is where it was.
+// A party takes its words back in the middle of a dispute: nobody finds them on
+// a websocket, both parties still read them with what took them back, and the
+// contract is where it was.
 func TestWithdrawnIsNotGone(t *testing.T) {
 	s := storetest.MustOpen(t)
 	moves, said := dispute(t, s)
@@ -106,7 +107,8 @@ func TestWithdrawnInHistory(t *testing.T) {
 		if err := json.Unmarshal(rows[0].JSON, &got); err != nil {
 			t.Fatalf("%s: %v", rows[0].JSON, err)
 		}
-		// The request names something that is nobody's business here: it is named by its id.
+		// The request names something that is nobody's business here: it is
+		// named by its id.
 		if got.ID != said[2].ID || got.N != 6 || got.ReceivedAt == "" || got.Withdrawn == nil || string(got.Withdrawn.Event) != `"`+mixed.ID+`"` {
 			t.Errorf("history says %s", rows[0].JSON)
 		}
@@ -116,7 +118,8 @@ func TestWithdrawnInHistory(t *testing.T) {
 	}
 }
 
-// What comes after the request that takes it back, by import or restore, is stored as withdrawn.
+// What comes after the request that takes it back, by import or restore, is
+// stored as withdrawn.
 func TestWithdrawnBeforeItCame(t *testing.T) {
 	from := storetest.MustOpen(t)
 	moves, said := dispute(t, from)
@@ -144,7 +147,8 @@ func TestWithdrawnBeforeItCame(t *testing.T) {
 	}
 }
 
-// Of one address history comes as it arrived, the last first, in pages of any size.
+// Of one address history comes as it arrived, the last first, in pages of any
+// size.
 func TestHistoryOfAnAddressIsByArrival(t *testing.T) {
 	s := storetest.MustOpen(t)
 	var all []*nostr.Event

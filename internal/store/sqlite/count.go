@@ -6,28 +6,32 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"engramd/internal/store"
 )
 
-// Bounds of one counting statement, below SQLite's own (32,766 arguments, 500 terms).
+// Bounds of one counting statement, below SQLite's own (32,766 arguments, 500
+// terms).
 const (
 	maxArguments = 32_000
 	maxTerms     = 400
 )
 
-// Count returns how many distinct events the asks match together, each within its own scope: exactly those that Query, or
-// Search, would return without any limit. Above, After and the page bounds are not looked at. Errors are as of Query; ErrNoSearch
-// is for an ask with a search where there is no index.
-func (s *Store) Count(ctx context.Context, asks []Ask) (n int64, err error) {
+// Count returns how many distinct events the asks match together, each within
+// its own scope: exactly those that Query, or Search, would return without any
+// limit. Above, After and the page bounds are not looked at. Errors are as of
+// Query; ErrNoSearch is for an ask with a search where there is no index.
+func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error) {
 	defer s.observed("count", time.Now(), &err)
 	var wants []*wanted
-	var some []Ask
+	var some []store.Ask
 	for _, ask := range asks {
 		want, err := compile(ask.Filter)
 		if err != nil {
 			return 0, err
 		}
 		if ask.Filter.Search != "" && !s.SearchEnabled() {
-			return 0, ErrNoSearch
+			return 0, store.ErrNoSearch
 		}
 		if !want.none {
 			ask.After = nil
@@ -50,9 +54,9 @@ func (s *Store) Count(ctx context.Context, asks []Ask) (n int64, err error) {
 	return n, err
 }
 
-// countSQL counts one stretch of an index as it is, and takes the union of the rows' numbers where an event may be met more
-// than once.
-func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*wanted) (string, []driver.Value, error) {
+// countSQL counts one stretch of an index as it is, and takes the union of the
+// rows' numbers where an event may be met more than once.
+func (s *Store) countSQL(ctx context.Context, c *conn, asks []store.Ask, wants []*wanted) (string, []driver.Value, error) {
 	var terms []string
 	var args []driver.Value
 	once := len(asks) == 1
@@ -73,7 +77,7 @@ func (s *Store) countSQL(ctx context.Context, c *conn, asks []Ask, wants []*want
 		}
 	}
 	if len(terms) > maxTerms || len(args) > maxArguments {
-		return "", nil, fmt.Errorf("%w: too many values in all filters together", ErrFilter)
+		return "", nil, fmt.Errorf("%w: too many values in all filters together", store.ErrFilter)
 	}
 	switch {
 	case len(terms) == 0:

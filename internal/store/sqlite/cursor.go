@@ -13,11 +13,12 @@ import (
 	"strconv"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // entry is a row as it is read, with what the second check needs.
 type entry struct {
-	Row
+	store.Row
 	class gate.Class
 	d     driver.Value
 }
@@ -39,7 +40,7 @@ func (e *entry) scan(v []driver.Value) error {
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(json) < pubkeyEnd {
 		return errStoredRow
 	}
-	*e = entry{Row: Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
+	*e = entry{Row: store.Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
 	if int64(e.class) != class {
 		return errStoredRow
 	}
@@ -52,7 +53,8 @@ func (e *entry) scan(v []driver.Value) error {
 	return nil
 }
 
-// readable is the second check, on what is about to leave. What the row was read without is no way of the scope.
+// readable is the second check, on what is about to leave. What the row was
+// read without is no way of the scope.
 func (e *entry) readable(scope gate.Scope) bool {
 	if e.class == gate.Open || scope.All() {
 		return true
@@ -73,8 +75,9 @@ func (e *entry) readable(scope gate.Scope) bool {
 	return scope.CanRead(sub)
 }
 
-// namedKeys are the values of an event's p tags that are keys, found in its stored JSON: there a quotation mark after a
-// bracket begins a tag, because within a string it would have a backslash before it.
+// namedKeys are the values of an event's p tags that are keys, found in its
+// stored JSON: there a quotation mark after a bracket begins a tag, because
+// within a string it would have a backslash before it.
 func namedKeys(json []byte) (keys []string) {
 	start := []byte(`["p","`)
 	for rest := json; ; {
@@ -90,12 +93,13 @@ func namedKeys(json []byte) (keys []string) {
 }
 
 // compareRows is the order of answers: newest first, ties by lowest id.
-func compareRows(a, b *Row) int {
+func compareRows(a, b *store.Row) int {
 	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
-// cursor walks one span as an open statement. The index gives rows newest first; of those with the same created_at the
-// cursor reads all before it gives one, to order them by id, but keeps no more than a page of them.
+// cursor walks one span as an open statement. The index gives rows newest
+// first; of those with the same created_at the cursor reads all before it gives
+// one, to order them by id, but keeps no more than a page of them.
 type cursor struct {
 	c     *conn
 	text  string
@@ -114,8 +118,8 @@ type cursor struct {
 // bounds of a page.
 type bounds struct{ rows, bytes int }
 
-// open starts the statement. slot tells apart cursors that are open at the same time with the same text: each has a
-// prepared statement of its own.
+// open starts the statement. slot tells apart cursors that are open at the same
+// time with the same text: each has a prepared statement of its own.
 func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
 	text, args := r.statement(columns(r.scope, r.want.filter), sp)
 	if slot > 0 {
@@ -156,7 +160,8 @@ func (cu *cursor) read(e *entry) (bool, error) {
 	return true, e.scan(cu.st.row)
 }
 
-// frontier is a created_at such that every row of the span which is newer has been taken.
+// frontier is a created_at such that every row of the span which is newer has
+// been taken.
 func (cu *cursor) frontier() int64 {
 	switch {
 	case cu.given < len(cu.group):

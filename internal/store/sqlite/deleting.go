@@ -9,9 +9,11 @@ import (
 	"engramd/internal/gate"
 )
 
-// deleting is a deletion request on its way. What it removes may be much more than itself: what is beyond removalCost goes
-// in further transactions, with others' writes in between, and the answer comes after the last. The return of everything is
-// barred by the first. A crash in between is made good when the store opens.
+// deleting is a deletion request on its way. What it removes may be much more
+// than itself: what is beyond removalCost goes in further transactions, with
+// others' writes in between, and the answer comes after the last. The return of
+// everything is barred by the first. A crash in between is made good when the
+// store opens.
 type deleting struct {
 	rec     *record
 	request int64 // its seq
@@ -19,7 +21,8 @@ type deleting struct {
 	noted   bool  // as unfinished, in the table meta
 }
 
-// unfinishedDeletion is the key in the table meta, before the request's seq; its successor ends the range of such keys.
+// unfinishedDeletion is the key in the table meta, before the request's seq;
+// its successor ends the range of such keys.
 const (
 	unfinishedDeletion    = "deletion:"
 	sqlDeletionUnfinished = `SELECT value FROM meta WHERE key >= 'deletion:' AND key < 'deletion;' ORDER BY value`
@@ -29,7 +32,8 @@ const (
 
 func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(d.request, 10) }
 
-// step removes some of what the request names and reports whether there is more.
+// step removes some of what the request names and reports whether there is
+// more.
 func (d *deleting) step(w *writer) (more bool, err error) {
 	waiting, err := w.waiting(d.rec.pubkey)
 	if err != nil {

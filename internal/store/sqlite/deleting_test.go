@@ -12,7 +12,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// heavy stores n notes of Alice's, of 1,000 index rows each, and returns a request that deletes them.
+// heavy stores n notes of Alice's, of 1,000 index rows each, and returns a
+// request that deletes them.
 func heavy(t *testing.T, s *sqlite.Store, n int) (all []*nostr.Event, request *nostr.Event) {
 	t.Helper()
 	var ids []string
@@ -24,7 +25,8 @@ func heavy(t *testing.T, s *sqlite.Store, n int) (all []*nostr.Event, request *n
 	return all, alice.Delete(1000, ids...)
 }
 
-// A deletion of much more than itself goes in pieces: others write in between, and the answer comes after the last.
+// A deletion of much more than itself goes in pieces: others write in between,
+// and the answer comes after the last.
 func TestALargeDeletionLetsOthersWrite(t *testing.T) {
 	s := storetest.MustOpen(t)
 	all, request := heavy(t, s, 12)
@@ -56,7 +58,8 @@ func TestALargeDeletionLetsOthersWrite(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// What a large deletion takes back before it came is withdrawn by that request, also where its address was barred ahead of time.
+// What a large deletion takes back before it came is withdrawn by that request,
+// also where its address was barred ahead of time.
 func TestALargeDeletionIsNamedByWhatItTakesBack(t *testing.T) {
 	moves, said := dispute(t, storetest.MustOpen(t))
 	s := storetest.MustOpen(t)
@@ -75,8 +78,9 @@ func TestALargeDeletionIsNamedByWhatItTakesBack(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// One that is cut short by the end of the process is finished before the store is open again, and so is one that has not
-// looked at all its targets: nothing of them comes back in between.
+// One that is cut short by the end of the process is finished before the store
+// is open again, and so is one that has not looked at all its targets: nothing
+// of them comes back in between.
 func TestDeletionIsFinishedAtTheNextOpen(t *testing.T) {
 	o := storetest.Options(t)
 	s, err := sqlite.Open(t.Context(), o)
@@ -97,7 +101,8 @@ func TestDeletionIsFinishedAtTheNextOpen(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// Small requests that remove much do not all share a transaction while others wait.
+// Small requests that remove much do not all share a transaction while others
+// wait.
 func TestRemovalsEndATransaction(t *testing.T) {
 	var seen order
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit, o.MaxBatch, o.MaxQueue = seen.committed, 16, 500 })
@@ -153,8 +158,8 @@ func TestRemovalsEndATransaction(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// BenchmarkDeletionOfMany stores requests of 1,000 ids and 1,000 addresses that are not here: what they may cost while
-// others wait.
+// BenchmarkDeletionOfMany stores requests of 1,000 ids and 1,000 addresses that
+// are not here: what they may cost while others wait.
 func BenchmarkDeletionOfMany(b *testing.B) {
 	s := storetest.MustOpen(b)
 	for i := range b.N {

@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 const (
@@ -24,27 +25,30 @@ const (
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
 		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
 
-	// The class of an author's event, or the one that it had when it was deleted. What has expired is not there, whether it
-	// is swept already or not.
+	// The class of an author's event, or the one that it had when it was
+	// deleted. What has expired is not there, whether it is swept already or
+	// not.
 	sqlFoundClass = `SELECT class FROM events WHERE id = ?1 AND pubkey = ?2 AND (expires_at IS NULL OR expires_at > ?3)
 		UNION ALL SELECT class FROM deleted_ids WHERE id = ?1 AND pubkey = ?2 LIMIT 1`
 )
 
-// met decides about an event that the relay has, or that may not come back: its author had it deleted (NIP-09) or asked to
-// vanish, or it is a gift wrap to somebody who did (NIP-62). The zero Outcome is for all others. Contract memory that its author
-// took back comes in by import and restore, as withdrawn, with the request where it is known.
-func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, res Result, err error) {
+// met decides about an event that the relay has, or that may not come back: its
+// author had it deleted (NIP-09) or asked to vanish, or it is a gift wrap to
+// somebody who did (NIP-62). The zero Outcome is for all others. Contract
+// memory that its author took back comes in by import and restore, as
+// withdrawn, with the request where it is known.
+func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, res store.Result, err error) {
 	request, gone, err := w.takenBack(r)
 	if err != nil {
 		return nil, false, res, err
 	}
-	deleted := Result{Outcome: Deleted, Message: MsgDeleted}
+	deleted := store.Result{Outcome: store.Deleted, Why: store.WhyDeleted}
 	withdrawn = gone && isContract(r.ev.Kind)
 	if withdrawn && !imported {
 		return nil, false, deleted, nil // it may be here, but not for who asks for it
 	}
 	if have, err := w.have(r); err != nil || have {
-		return nil, false, Result{Outcome: Duplicate, Message: MsgDuplicate}, err
+		return nil, false, store.Result{Outcome: store.Duplicate, Why: store.WhyDuplicate}, err
 	}
 	if w.known.vanished {
 		if vanished, err := w.hasVanished(r); err != nil || vanished {
@@ -57,7 +61,8 @@ func (w *writer) met(r *record, imported bool) (request []byte, withdrawn bool, 
 	return request, withdrawn, res, nil
 }
 
-// takenBack reports whether a deletion request of the event's author is here that came before it, and its id where it is known.
+// takenBack reports whether a deletion request of the event's author is here
+// that came before it, and its id where it is known.
 func (w *writer) takenBack(r *record) (request []byte, gone bool, err error) {
 	if !deletable(r.ev.Kind) {
 		return nil, false, nil
@@ -79,8 +84,9 @@ func (w *writer) takenBack(r *record) (request []byte, gone bool, err error) {
 // deletable reports whether NIP-09 has an effect on the kind.
 func deletable(kind int) bool { return kind != kindDeletion && kind != kindVanish }
 
-// delete does what a deletion request asks for. Only what its author wrote is concerned; whether it is here or not, the
-// tombstone is, and the answer is the same. See deleting for what takes more than one transaction.
+// delete does what a deletion request asks for. Only what its author wrote is
+// concerned; whether it is here or not, the tombstone is, and the answer is the
+// same. See deleting for what takes more than one transaction.
 func (w *writer) delete(r *record) error {
 	if err := w.judge(r); err != nil {
 		return err
@@ -93,8 +99,9 @@ func (w *writer) delete(r *record) error {
 	return err
 }
 
-// judge classes a deletion request by what the ids that it names are here, before it removes that: it is open only if each
-// is an open event of its author. The verdict, which cannot be made again, is kept as the class.
+// judge classes a deletion request by what the ids that it names are here,
+// before it removes that: it is open only if each is an open event of its
+// author. The verdict, which cannot be made again, is kept as the class.
 func (w *writer) judge(r *record) error {
 	open := true
 	for _, t := range r.ev.Tags {
@@ -110,7 +117,8 @@ func (w *writer) judge(r *record) error {
 	return nil
 }
 
-// foundOpen reports whether the id is that of an open event of r's author, here or deleted before.
+// foundOpen reports whether the id is that of an open event of r's author, here
+// or deleted before.
 func (w *writer) foundOpen(r *record, target string) (bool, error) {
 	id, ok := lowerHex32(target)
 	if !ok {
@@ -120,7 +128,8 @@ func (w *writer) foundOpen(r *record, target string) (bool, error) {
 	return err == nil && row != nil && row[0] == driver.Value(int64(gate.Open)), err
 }
 
-// deleteID removes one event or one version in history, or withdraws it. Versions before it stay what they are: history.
+// deleteID removes one event or one version in history, or withdraws it.
+// Versions before it stay what they are: history.
 func (w *writer) deleteID(r *record, target string, waiting bool) error {
 	id, ok := lowerHex32(target)
 	if !ok {
@@ -175,8 +184,9 @@ func (w *writer) deleteVersion(r *record, id []byte) error {
 	return w.dropVersion(byDeletion, seq, author(r.pubkey), row[2].(int64))
 }
 
-// deleteAddress removes all versions of an address up to the request's time, or withdraws those of contract memory, and blocks
-// their return; a later write revives it.
+// deleteAddress removes all versions of an address up to the request's time, or
+// withdraws those of contract memory, and blocks their return; a later write
+// revives it.
 func (w *writer) deleteAddress(r *record, target string) error {
 	kind, d, ok := ownAddress(target, r.ev.PubKey)
 	if !ok {
@@ -212,7 +222,8 @@ func (w *writer) deleteAddress(r *record, target string) error {
 	return err
 }
 
-// deleteHead takes an event out of what readers see: contract memory becomes history, all else goes.
+// deleteHead takes an event out of what readers see: contract memory becomes
+// history, all else goes.
 func (w *writer) deleteHead(kind int, seq int64) error {
 	if isContract(kind) {
 		return w.withdrawHead(seq)
@@ -220,7 +231,8 @@ func (w *writer) deleteHead(kind int, seq int64) error {
 	return w.removeEvent(seq, byDeletion)
 }
 
-// ownAddress takes "kind:pubkey:d" apart. It is false for what is no address and for addresses of others.
+// ownAddress takes "kind:pubkey:d" apart. It is false for what is no address
+// and for addresses of others.
 func ownAddress(a, pubkey string) (kind int, d driver.Value, ok bool) {
 	parts := strings.SplitN(a, ":", 3)
 	if len(parts) < 2 || parts[1] != pubkey {
@@ -232,7 +244,8 @@ func ownAddress(a, pubkey string) (kind int, d driver.Value, ok bool) {
 	}
 	switch {
 	case nostr.IsReplaceableKind(kind):
-		// A replaceable kind has no d; "kind:pubkey" and "kind:pubkey:" are both written.
+		// A replaceable kind has no d; "kind:pubkey" and "kind:pubkey:" are
+		// both written.
 		return kind, "", len(parts) == 2 || parts[2] == ""
 	case nostr.IsAddressableKind(kind) && len(parts) == 3:
 		return kind, key(parts[2]), true

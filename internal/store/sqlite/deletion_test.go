@@ -26,8 +26,8 @@ func TestDeletionByID(t *testing.T) {
 	if !isHead(t, s, req) {
 		t.Error("the request is not stored")
 	}
-	if r := put(t, s, note, store.Deleted); r.Message != store.MsgDeleted {
-		t.Errorf("message %q", r.Message)
+	if r := put(t, s, note, store.Deleted); r.Message() != store.WhyDeleted.Error() {
+		t.Errorf("message %q", r.Message())
 	}
 	restore(t, s, note, store.Deleted)
 	wantWhole(t, s)
@@ -86,7 +86,8 @@ func TestDeletionByAddress(t *testing.T) {
 	if rows(t, s, "events WHERE kind = 30174") != 0 {
 		t.Error("the head is still there")
 	}
-	// An older request does not lower the bar; a later write revives the address.
+	// An older request does not lower the bar; a later write revives the
+	// address.
 	put(t, s, alice.Delete(5, addr), store.Stored)
 	put(t, s, alice.Engram(bob, 30, "mem/a"), store.Deleted)
 	put(t, s, alice.Engram(bob, 31, "mem/a"), store.Stored)
@@ -132,7 +133,8 @@ func TestMalformedDeletionTargetsAreIgnored(t *testing.T) {
 	}
 }
 
-// What remains of an address whose head went is history only and never becomes head again.
+// What remains of an address whose head went is history only and never becomes
+// head again.
 func TestWhatRemainsIsHistoryOnly(t *testing.T) {
 	s := storetest.MustOpen(t)
 	v1, v2, v3 := alice.Engram(bob, 10, "mem/a"), alice.Engram(bob, 20, "mem/a"), alice.Engram(bob, 30, "mem/a")

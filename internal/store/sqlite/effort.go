@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 func (e effort) String() string {
@@ -13,17 +14,19 @@ func (e effort) String() string {
 	return "scan"
 }
 
-// Bounds of what is a look-up: so many index entries to begin at, rows to give, and values in the whole filter.
+// Bounds of what is a look-up: so many index entries to begin at, rows to give,
+// and values in the whole filter.
 const (
 	fewStretches = 32
 	fewRows      = 32
 	fewValues    = 256
 )
 
-// effort says whether a page of the plan is a look-up: few rows to be found, and few to be passed over on the way. A page of
-// what the reader has written himself counts as one too; of that there may be more, but then others have their turn after
-// the first moments.
-func (p plan) effort(ask Ask) effort {
+// effort says whether a page of the plan is a look-up: few rows to be found,
+// and few to be passed over on the way. A page of what the reader has written
+// himself counts as one too; of that there may be more, but then others have
+// their turn after the first moments.
+func (p plan) effort(ask store.Ask) effort {
 	w := p.want
 	if w.values() > fewValues {
 		return scan
@@ -46,7 +49,8 @@ func (p plan) effort(ask Ask) effort {
 	return scan
 }
 
-// own reports whether a list names keys that the reader has proved, and no others.
+// own reports whether a list names keys that the reader has proved, and no
+// others.
 func own(scope gate.Scope, keys []string) bool {
 	return len(keys) > 0 && !slices.ContainsFunc(keys, func(key string) bool { return !scope.Proves(key) })
 }
@@ -60,9 +64,10 @@ func (w *wanted) values() int {
 	return n
 }
 
-// effortOfCount is that of a look-up when every filter is about the readers' own: by them, or naming them. Of that there
-// may be much, but it is his to wait for: after the first moments of it, others have their turn.
-func effortOfCount(asks []Ask, wants []*wanted) effort {
+// effortOfCount is that of a look-up when every filter is about the readers'
+// own: by them, or naming them. Of that there may be much, but it is his to
+// wait for: after the first moments of it, others have their turn.
+func effortOfCount(asks []store.Ask, wants []*wanted) effort {
 	for i, ask := range asks {
 		f := ask.Filter
 		if f.Search != "" || wants[i].values() > fewValues || !own(ask.Scope, f.Authors) && !own(ask.Scope, f.Tags["p"]) {

@@ -12,8 +12,9 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// Look-ups are what finds few rows and passes few over, and what a reader has of his own; anything that may go through others'
-// events is none, however small its answer.
+// Look-ups are what finds few rows and passes few over, and what a reader has
+// of his own; anything that may go through others' events is none, however
+// small its answer.
 func TestEfforts(t *testing.T) {
 	table := storetest.MustTable(t, gate.Options{Wildcard: gate.WildcardExclude})
 	many := func(n int) (out []string) {

@@ -18,7 +18,8 @@ func Recording(fn func(store.Executed)) func(*Options) {
 // Following is the option of a store that is given all its commands.
 func Following(o *Options) { o.follows = true }
 
-// mustBeAlone reports whether a command has effects outside of its transaction that others in it would need.
+// mustBeAlone reports whether a command has effects outside of its transaction
+// that others in it would need.
 func mustBeAlone(c store.Command) bool {
 	switch c.(type) {
 	case store.Configure, store.SwitchState, store.ReleaseQuarantine, store.GoOn:
@@ -27,8 +28,10 @@ func mustBeAlone(c store.Command) bool {
 	return false
 }
 
-// Execute executes recorded commands in order, each with its time: as few transactions as may be, of up to n commands.
-// What the database refused is tried again: fail is asked before each transaction whether its COMMIT is to fail.
+// Execute executes recorded commands in order, each with its time: as few
+// transactions as may be, of up to n commands. What the database refused is
+// tried again: fail is asked before each transaction whether its COMMIT is to
+// fail.
 func Execute(s *Store, list []store.Executed, n int, fail func() bool) error {
 	for len(list) > 0 {
 		batch := list[:1]
@@ -102,7 +105,7 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
+	o := store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
 	return &Pending{rec: rec, opts: o, size: rec.cost(), at: e.At, timed: true, done: make(chan struct{})}, nil
 }
 
@@ -112,7 +115,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 		for _, e := range batch {
 			w.now = e.At
 			m := w.mark()
-			var result Result
+			var result store.Result
 			err := w.inSavepoint(func() (err error) {
 				if _, ok := e.Command.(store.PutEvent); !ok {
 					_, err = w.execute(e.Command)
@@ -122,7 +125,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 				if err != nil {
 					return err
 				}
-				if result, err = w.apply(p); result.Outcome == Refused {
+				if result, err = w.apply(p); result.Outcome == store.Refused {
 					err = errUndo
 				}
 				return err
@@ -138,7 +141,8 @@ func executeTogether(s *Store, batch []store.Executed) error {
 	})
 }
 
-// isLocal reports whether a table, or a row of meta, is a process's own: it does not follow from the commands.
+// isLocal reports whether a table, or a row of meta, is a process's own: it
+// does not follow from the commands.
 func isLocal(row string) bool {
 	for _, own := range []string{"search", "sqlite_stat", "meta|ready.", "meta|search", "meta|gate", "meta|last_"} {
 		if strings.HasPrefix(row, own) {

@@ -27,8 +27,9 @@ func (g *origin) rows() []string {
 	return dump(g.t, s)
 }
 
-// replay executes what was recorded on another store, n commands to a transaction, under another clock, with restarts
-// and failures, and returns its rows.
+// replay executes what was recorded on another store, n commands to a
+// transaction, under another clock, with restarts and failures, and returns its
+// rows.
 func (g *origin) replay(t *testing.T, n int, seed uint64) []string {
 	t.Helper()
 	recorded := g.recorded
@@ -85,7 +86,8 @@ func dump(t *testing.T, s *sqlite.Store) []string {
 	return rows
 }
 
-// The same commands in the same order give the same rows, wherever they are executed.
+// The same commands in the same order give the same rows, wherever they are
+// executed.
 func TestCommandsGiveTheSameRows(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	g := newOrigin(t, seed)

@@ -60,7 +60,8 @@ func TestSweepTakesMoreThanOneChunk(t *testing.T) {
 	}
 }
 
-// An expired head that the sweeper has not reached yet does not keep an older version out: it is gone.
+// An expired head that the sweeper has not reached yet does not keep an older
+// version out: it is gone.
 func TestAnExpiredHeadDoesNotBlock(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
@@ -81,8 +82,8 @@ func TestAnExpiredHeadDoesNotBlock(t *testing.T) {
 func TestAnEventThatExpiredOnItsWayIsRefused(t *testing.T) {
 	s := storetest.MustOpen(t)
 	r := put(t, s, alice.Note(-10, "x", expires(0)), store.Refused)
-	if r.Message != "invalid: the event has expired" {
-		t.Errorf("message %q", r.Message)
+	if r.Message() != "invalid: the event has expired" {
+		t.Errorf("message %q", r.Message())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // Bounds of one read of Export.
@@ -19,12 +20,16 @@ const (
 	exportBytes = 4 << 20
 )
 
-// Export gives fn the JSON of every event that the scope shows and one of the filters matches (without filters all), without
-// what has expired, in the order of arrival: heads and regular events, and with history the superseded versions too, each
-// where it arrived, so that an import in this order ends with the same heads. It reads in small pieces and holds nothing open
-// while fn runs: an event that is deleted meanwhile may be missing, a head that is replaced meanwhile may come in both
-// versions, and none is lost. fn must not keep the slice. The first error of fn ends the export and is returned; ErrFilter is
-// for a filter with Search or Limit; others are as of Query, the time limit holding for each piece.
+// Export gives fn the JSON of every event that the scope shows and one of the
+// filters matches (without filters all), without what has expired, in the order
+// of arrival: heads and regular events, and with history the superseded
+// versions too, each where it arrived, so that an import in this order ends
+// with the same heads. It reads in small pieces and holds nothing open while fn
+// runs: an event that is deleted meanwhile may be missing, a head that is
+// replaced meanwhile may come in both versions, and none is lost. fn must not
+// keep the slice. The first error of fn ends the export and is returned;
+// ErrFilter is for a filter with Search or Limit; others are as of Query, the
+// time limit holding for each piece.
 func (s *Store) Export(ctx context.Context, scope gate.Scope, history bool, filters []nostr.Filter, fn func(json []byte) error) error {
 	e := exporting{s: s, scope: scope, history: history, filters: filters, window: math.MaxInt64}
 	if err := e.compile(); err != nil {
@@ -66,7 +71,7 @@ func (e *exporting) compile() error {
 	e.byIDs = true
 	for _, f := range e.filters {
 		if f.Search != "" || f.Limit != 0 || f.LimitZero {
-			return fmt.Errorf("%w: it has a search or a limit", ErrFilter)
+			return fmt.Errorf("%w: it has a search or a limit", store.ErrFilter)
 		}
 		want, err := compile(f)
 		if err != nil {
@@ -82,8 +87,9 @@ func (e *exporting) compile() error {
 	return nil
 }
 
-// page reads what arrived after the number last and reports the number it came to, last itself at the end.
-func (e *exporting) page(ctx context.Context, last int64) (rows []Row, to int64, err error) {
+// page reads what arrived after the number last and reports the number it came
+// to, last itself at the end.
+func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to int64, err error) {
 	defer e.s.observed("export", time.Now(), &err)
 	end := last + min(e.window, math.MaxInt64-last)
 	w := e.statement(last, end)
@@ -121,7 +127,8 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []Row, to int64,
 	return rows, to, err
 }
 
-// statement selects a page's rows: what the filters say of columns, the scope, expiry.
+// statement selects a page's rows: what the filters say of columns, the scope,
+// expiry.
 func (e *exporting) statement(last, end int64) *where {
 	now := e.s.clock().Unix()
 	w := &where{}
@@ -146,7 +153,8 @@ func (e *exporting) statement(last, end int64) *where {
 	return w
 }
 
-// filtered adds the condition that one of the filters matches, as far as columns tell.
+// filtered adds the condition that one of the filters matches, as far as
+// columns tell.
 func (e *exporting) filtered(w *where) {
 	if len(e.wanted) == 0 {
 		return

@@ -31,7 +31,8 @@ func exported(t *testing.T, s *sqlite.Store, scope gate.Scope, history bool) (id
 	return ids
 }
 
-// TestExport: everything in the order of arrival, superseded versions when asked for, nothing expired, over many pages.
+// TestExport: everything in the order of arrival, superseded versions when
+// asked for, nothing expired, over many pages.
 func TestExport(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -67,7 +68,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExportStops at the first error, and holds no connection while the receiver works.
+// TestExportStops at the first error, and holds no connection while the
+// receiver works.
 func TestExportStops(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Readers = 1 })
 	for i := range 5 {
@@ -88,7 +90,8 @@ func TestExportStops(t *testing.T) {
 	}
 }
 
-// TestExportBesideWrites: a head that is replaced while the export runs is not lost.
+// TestExportBesideWrites: a head that is replaced while the export runs is not
+// lost.
 func TestExportBesideWrites(t *testing.T) {
 	for _, history := range []bool{false, true} {
 		s := storetest.MustOpen(t)

@@ -45,8 +45,9 @@ func tagged(k storetest.Key, at int64, n int) *nostr.Event {
 	return k.Note(at, "tagged", tags...)
 }
 
-// An address that has much waiting does not hold up another, whatever its connections are, and neither does one connection of
-// an address another of it. What a connection sent is stored in its order.
+// An address that has much waiting does not hold up another, whatever its
+// connections are, and neither does one connection of an address another of it.
+// What a connection sent is stored in its order.
 func TestWriterIsFair(t *testing.T) {
 	var seen order
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit = seen.committed })
@@ -96,7 +97,8 @@ func TestWriterIsFair(t *testing.T) {
 	}
 }
 
-// A share that fills the queue leaves room for others, and a connection always finds a place for one event.
+// A share that fills the queue leaves room for others, and a connection always
+// finds a place for one event.
 func TestFullQueueTakesOthers(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.MaxQueue = 8 })
 	release := sqlite.HoldWriter(s)

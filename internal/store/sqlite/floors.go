@@ -14,12 +14,14 @@ const (
 	sqlDropFloor  = `DELETE FROM removed_heads WHERE address = ?`
 )
 
-// A floor is what keeps an address from going back when the operator has removed its head, or versions of it: what is older
-// than a removed head, and any superseded version that was removed, does not become head. The removed head itself may be
-// published again: to remove is not to ban.
+// A floor is what keeps an address from going back when the operator has
+// removed its head, or versions of it: what is older than a removed head, and
+// any superseded version that was removed, does not become head. The removed
+// head itself may be published again: to remove is not to ban.
 
-// raiseFloor makes (created, id) the floor of an address, unless it has a higher one. d is the column's value; an empty id
-// comes before every other, so that the version itself is below the floor.
+// raiseFloor makes (created, id) the floor of an address, unless it has a
+// higher one. d is the column's value; an empty id comes before every other, so
+// that the version itself is below the floor.
 func (w *writer) raiseFloor(kind, pubkey, d, created driver.Value, id []byte) error {
 	address, err := addressHash(kind, pubkey, d)
 	if err != nil {
@@ -54,7 +56,8 @@ func (w *writer) dropFloor(r *record) error {
 	return err
 }
 
-// addressHash names an address without showing it. kind, pubkey and d are as columns have them.
+// addressHash names an address without showing it. kind, pubkey and d are as
+// columns have them.
 func addressHash(kind, pubkey, d driver.Value) ([]byte, error) {
 	k, ok1 := kind.(int64)
 	who, ok2 := pubkey.([]byte)

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// Disk full, by SQLite's page limit: writes fail, reads go on, nothing acknowledged is lost, and it recovers when there
-// is room.
+// Disk full, by SQLite's page limit: writes fail, reads go on, nothing
+// acknowledged is lost, and it recovers when there is room.
 func TestFullDatabase(t *testing.T) {
 	seen := &counter{}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.MaxBytes, o.Observe = 1<<20, seen })
@@ -30,7 +30,7 @@ func TestFullDatabase(t *testing.T) {
 		}
 		kept = append(kept, ev)
 	}
-	if r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrFull) || r.Message != "" {
+	if r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrFull) || r.Message() != "" {
 		t.Fatalf("when full: %+v", r)
 	}
 	if seen.failed == 0 || seen.noRoom != 1 {
@@ -89,8 +89,9 @@ func TestFullDatabaseTakesWhatFits(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// TestReadyMeansRoomForAnEvent: a database in which small events still fit and ordinary ones do not is not ready, before one
-// was refused and after, and is ready again by itself when there is room.
+// TestReadyMeansRoomForAnEvent: a database in which small events still fit and
+// ordinary ones do not is not ready, before one was refused and after, and is
+// ready again by itself when there is room.
 func TestReadyMeansRoomForAnEvent(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.MaxBytes = 2 << 20 })
 	ready := func(when string, want bool) {
@@ -137,7 +138,8 @@ func TestReadyMeansRoomForAnEvent(t *testing.T) {
 	}
 }
 
-// TestFullByAnyName: whatever SQLite calls it, no room is ErrFull, and nothing else is.
+// TestFullByAnyName: whatever SQLite calls it, no room is ErrFull, and nothing
+// else is.
 func TestFullByAnyName(t *testing.T) {
 	for err, want := range map[sqlite3.Error]bool{
 		{Code: sqlite3.ErrFull}:                                 true,

@@ -36,7 +36,8 @@ type head struct {
 	size    int64
 }
 
-// beats reports whether the head stays when r comes: greater created_at, ties by lowest id.
+// beats reports whether the head stays when r comes: greater created_at, ties
+// by lowest id.
 func (h head) beats(r *record) bool {
 	if h.created != r.created {
 		return h.created > r.created
@@ -44,8 +45,9 @@ func (h head) beats(r *record) bool {
 	return bytes.Compare(h.id, r.id) < 0
 }
 
-// head returns the head of the record's address. One that has expired counts as gone, as it does for readers, and is
-// removed, so that the outcome does not depend on when the sweeper comes by.
+// head returns the head of the record's address. One that has expired counts as
+// gone, as it does for readers, and is removed, so that the outcome does not
+// depend on when the sweeper comes by.
 func (w *writer) head(r *record) (head, error) {
 	who, err := w.number(author(r.pubkey))
 	if err != nil || who == 0 {
@@ -65,9 +67,11 @@ func (w *writer) head(r *record) (head, error) {
 	return h, nil
 }
 
-// newerInHistory reports whether history holds a version of the address that is newer than r. It decides when there is
-// no head: what remains of an address whose head was deleted or expired never becomes head again, and so an even older
-// version must not either. A version newer than all that is known is a new write and may.
+// newerInHistory reports whether history holds a version of the address that is
+// newer than r. It decides when there is no head: what remains of an address
+// whose head was deleted or expired never becomes head again, and so an even
+// older version must not either. A version newer than all that is known is a
+// new write and may.
 func (w *writer) newerInHistory(r *record) (bool, error) {
 	if !w.known.history {
 		return false, nil
@@ -75,7 +79,8 @@ func (w *writer) newerInHistory(r *record) (bool, error) {
 	return w.c.exists(sqlNewerInHistory, int64(r.ev.Kind), r.pubkey, r.d, r.created, r.id, w.now)
 }
 
-// supersede moves the head out of r's way: into history if its kind is gated, else away.
+// supersede moves the head out of r's way: into history if its kind is gated,
+// else away.
 func (w *writer) supersede(h head, r *record) error {
 	if h.class == gate.Open || w.s.live.Load().Versions < 0 && !isContract(r.ev.Kind) {
 		return w.removeEvent(h.seq, noReason)
@@ -90,9 +95,10 @@ func (w *writer) supersede(h head, r *record) error {
 	return w.pruneAddress(r)
 }
 
-// keepLate stores a version that arrived after a newer one as history, if it is contract memory: nothing in the
-// conversation may be lost. Late versions of other gated kinds are not kept; whoever sends them has been told that a
-// newer one is here.
+// keepLate stores a version that arrived after a newer one as history, if it is
+// contract memory: nothing in the conversation may be lost. Late versions of
+// other gated kinds are not kept; whoever sends them has been told that a newer
+// one is here.
 func (w *writer) keepLate(r *record) error {
 	if !isContract(r.ev.Kind) || !hasHistory(r) {
 		return nil
@@ -100,7 +106,8 @@ func (w *writer) keepLate(r *record) error {
 	return w.keepVersion(r)
 }
 
-// keepVersion stores the record as history, whatever else is known of its address.
+// keepVersion stores the record as history, whatever else is known of its
+// address.
 func (w *writer) keepVersion(r *record) error {
 	w.seq++
 	_, err := w.exec(sqlInsertHistory, w.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
@@ -117,7 +124,8 @@ func (w *writer) keepVersion(r *record) error {
 	return nil
 }
 
-// noReason removes without counting: an open kind's old version, which was replaced.
+// noReason removes without counting: an open kind's old version, which was
+// replaced.
 const noReason reason = -1
 
 // removeEvent removes a head or regular event with all that belongs to it.
@@ -136,8 +144,9 @@ func (w *writer) removeEvent(seq int64, why reason) error {
 	return nil
 }
 
-// dropEvent deletes a row of events, its tag rows and its place in the full-text index; when it is gone for good, that in its
-// thread too. successor, if any, is about to be stored by the same author. seen gets the row before.
+// dropEvent deletes a row of events, its tag rows and its place in the
+// full-text index; when it is gone for good, that in its thread too. successor,
+// if any, is about to be stored by the same author. seen gets the row before.
 func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(row []driver.Value)) error {
 	row, err := w.c.one(sqlVictim, seq)
 	if err != nil {
@@ -199,7 +208,8 @@ func (w *writer) removed(why reason, n int) {
 	}
 }
 
-// each collects the rows of a query, so that the rows can be changed while they are walked.
+// each collects the rows of a query, so that the rows can be changed while they
+// are walked.
 func (w *writer) each(text string, args []driver.Value, fn func(row []driver.Value) error) error {
 	var rows [][]driver.Value
 	err := w.c.query(context.Background(), text, args, func(v []driver.Value) error {

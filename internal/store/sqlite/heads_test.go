@@ -68,7 +68,8 @@ func TestAddressIsKindAuthorAndD(t *testing.T) {
 	} {
 		put(t, s, ev, store.Stored)
 	}
-	// No d tag is the same address as an empty one, and only the first d counts.
+	// No d tag is the same address as an empty one, and only the first d
+	// counts.
 	put(t, s, alice.Fake(30023, 2, ""), store.Replaced)
 	put(t, s, alice.Fake(30023, 2, "", d("x"), d("y")), store.Replaced)
 	// Regular kinds have no address, whatever their tags.
@@ -118,8 +119,8 @@ func TestLateContractEntriesAreKept(t *testing.T) {
 	put(t, s, alice.Entry(bob, 10, "c", "third"), store.Stored)
 	for at, text := range map[int64]string{1: "first", 5: "second"} {
 		late := alice.Entry(bob, at, "c", text)
-		if r := put(t, s, late, store.Stored); r.Message != "" || r.Seq == 0 {
-			t.Errorf("the answer to a late entry is %q, seq %d", r.Message, r.Seq)
+		if r := put(t, s, late, store.Stored); r.Message() != "" || r.Seq == 0 {
+			t.Errorf("the answer to a late entry is %q, seq %d", r.Message(), r.Seq)
 		}
 		put(t, s, late, store.Duplicate)
 		if !isHistory(t, s, late) {
@@ -166,7 +167,8 @@ func TestCommittedAreToldInOrderAfterTheyAreVisible(t *testing.T) {
 	for _, p := range pending {
 		p.Wait()
 	}
-	// The superseded version of the same batch was stored and is told; the duplicate is not.
+	// The superseded version of the same batch was stored and is told; the
+	// duplicate is not.
 	want := []string{evs[0].ID, evs[1].ID, evs[2].ID, evs[4].ID}
 	var got []string
 	for i, c := range seen {

@@ -23,7 +23,8 @@ const (
 	sqlDeleteHistory = `DELETE FROM history WHERE seq = ?`
 )
 
-// pruneAddress removes the versions of the record's address beyond history.versions. Contract memory has no such limit.
+// pruneAddress removes the versions of the record's address beyond
+// history.versions. Contract memory has no such limit.
 func (w *writer) pruneAddress(r *record) error {
 	if isContract(r.ev.Kind) {
 		return nil
@@ -32,7 +33,8 @@ func (w *writer) pruneAddress(r *record) error {
 	return err
 }
 
-// removeHistory removes the versions that a query selects as seq, pubkey, length(json), and reports how many.
+// removeHistory removes the versions that a query selects as seq, pubkey,
+// length(json), and reports how many.
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
 	err := w.each(text, args, func(row []driver.Value) error {
@@ -56,7 +58,8 @@ func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error
 	return nil
 }
 
-// pruneDays removes up to limit versions superseded longer ago than history.days.
+// pruneDays removes up to limit versions superseded longer ago than
+// history.days.
 func (w *writer) pruneDays(limit int) (int, error) {
 	days := w.s.live.Load().Days
 	if days < 0 {
@@ -65,9 +68,11 @@ func (w *writer) pruneDays(limit int) (int, error) {
 	return w.removeHistory(byPruning, sqlBeyondDays, w.now-int64(days)*secondsPerDay, int64(limit))
 }
 
-// pruneContracts removes the history of pairs whose contract has been in a final state for longer than
-// history.contract_days; by default there is no such time. It takes up to limit contracts and goes on where it stopped
-// (w.contractsDone, forgotten at restart), so that old contracts are not looked at again every time.
+// pruneContracts removes the history of pairs whose contract has been in a
+// final state for longer than history.contract_days; by default there is no
+// such time. It takes up to limit contracts and goes on where it stopped
+// (w.contractsDone, forgotten at restart), so that old contracts are not looked
+// at again every time.
 func (w *writer) pruneContracts(limit int, done store.FinalPair) (int, error) {
 	days := w.s.live.Load().ContractDays
 	if days <= 0 {
@@ -89,8 +94,8 @@ func (w *writer) pruneContracts(limit int, done store.FinalPair) (int, error) {
 	return n, nil
 }
 
-// forgetContract removes what history holds of the contract between two keys, in both directions, and their private
-// entries.
+// forgetContract removes what history holds of the contract between two keys,
+// in both directions, and their private entries.
 func (w *writer) forgetContract(k store.FinalPair) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
 		for _, dir := range [][2][]byte{{k.A, k.B}, {k.B, k.A}} {

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // Bounds of one call of History.
@@ -19,17 +20,21 @@ const (
 	historyBytes       = 8 << 20
 )
 
-// History returns superseded versions of one author and kind, of one address when D is given: newest first, ties by lowest
-// id. The scope is gate.Party's or gate.Operator: what the reader is no party to is not there, and neither is what has
-// expired. more says that the limit, or MaxBytes, kept further versions back: ask again with Until, or exactly with
-// After, set to the last row's. Errors are as of Query; ErrFilter when Author is no pubkey.
+// History returns superseded versions of one author and kind, of one address
+// when D is given: newest first, ties by lowest id. The scope is gate.Party's
+// or gate.Operator: what the reader is no party to is not there, and neither is
+// what has expired. more says that the limit, or MaxBytes, kept further
+// versions back: ask again with Until, or exactly with After, set to the last
+// row's. Errors are as of Query; ErrFilter when Author is no pubkey.
 //
-// Those of one address of contract memory come by arrival, the last first. Versions of contract memory say besides, behind the members of the event, which number they have, when they came and whether
-// they were withdrawn.
+// Those of one address of contract memory come by arrival, the last first.
+// Versions of contract memory say besides, behind the members of the event,
+// which number they have, when they came and whether they were withdrawn.
 //
-// Versions are kept under a rule of the gate. When the operator takes the rule away they are shown to nobody: they were
-// written for some, and only the head has become everybody's.
-func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (rows []Row, more bool, err error) {
+// Versions are kept under a rule of the gate. When the operator takes the rule
+// away they are shown to nobody: they were written for some, and only the head
+// has become everybody's.
+func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error) {
 	defer s.observed("history", time.Now(), &err)
 	sp, want, err := versionsAsked(&q)
 	if err != nil {
@@ -46,7 +51,7 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 	if q.D != nil && size.rows <= fewRows {
 		how = lookUp
 	}
-	ask := Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
+	ask := store.Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
 	if err == nil && isContract(q.Kind) && q.Arrivals {
 		err = s.withArrivals(ctx, page.Rows)
@@ -55,10 +60,10 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q HistoryQuery) (
 }
 
 // versionsAsked selects the versions that are asked for.
-func versionsAsked(q *HistoryQuery) (span, *wanted, error) {
+func versionsAsked(q *store.HistoryQuery) (span, *wanted, error) {
 	author, ok := lowerHex32(q.Author)
 	if !ok {
-		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", ErrFilter)
+		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", store.ErrFilter)
 	}
 	want := &wanted{since: math.MinInt64, until: math.MaxInt64}
 	if q.Until != nil {

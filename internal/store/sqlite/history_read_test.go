@@ -39,7 +39,8 @@ func idsOf(events ...*nostr.Event) (ids []string) {
 	return ids
 }
 
-// TestHistoryIsForParties: superseded versions only, newest first, for the author and the p of each version.
+// TestHistoryIsForParties: superseded versions only, newest first, for the
+// author and the p of each version.
 func TestHistoryIsForParties(t *testing.T) {
 	s := storetest.MustOpen(t)
 	table := storetest.MustTable(t, gate.Options{})
@@ -102,7 +103,8 @@ func TestHistoryIsForParties(t *testing.T) {
 	}
 }
 
-// TestHistoryOfManyReaders: with several p tags each reader sees the version, wherever he is named.
+// TestHistoryOfManyReaders: with several p tags each reader sees the version,
+// wherever he is named.
 func TestHistoryOfManyReaders(t *testing.T) {
 	table := storetest.MustTable(t, gate.Options{Rules: []string{"30500 author,p", "10077 p"}})
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Table = table })
@@ -134,8 +136,9 @@ func TestHistoryOfManyReaders(t *testing.T) {
 	}
 }
 
-// TestHistoryOfARuleThatIsGone: versions kept under a rule are nobody's once the operator took it away, though the head is
-// everybody's then; they are back with the rule.
+// TestHistoryOfARuleThatIsGone: versions kept under a rule are nobody's once
+// the operator took it away, though the head is everybody's then; they are back
+// with the rule.
 func TestHistoryOfARuleThatIsGone(t *testing.T) {
 	ruled := storetest.MustTable(t, gate.Options{Rules: []string{"30500 author,p"}})
 	plain := storetest.MustTable(t, gate.Options{})
@@ -166,7 +169,8 @@ func TestHistoryOfARuleThatIsGone(t *testing.T) {
 	}
 }
 
-// TestHistoryByBytes: a page holds no more than MaxBytes but for its first row, and says that more follows.
+// TestHistoryByBytes: a page holds no more than MaxBytes but for its first row,
+// and says that more follows.
 func TestHistoryByBytes(t *testing.T) {
 	s := storetest.MustOpen(t)
 	for i := range 6 {

@@ -59,7 +59,8 @@ func TestHistoryDaysSwitchedOff(t *testing.T) {
 func TestContractDaysCountFromTheFinalState(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock, o.ContractDays = clock.Now, 30 })
-	// Alice and Bob complete c; their other contract stays open, and Carol's with Alice under the same id as well.
+	// Alice and Bob complete c; their other contract stays open, and Carol's
+	// with Alice under the same id as well.
 	put(t, s, alice.State(bob, 0, "c", "", "open"), store.Stored)
 	put(t, s, bob.State(alice, 1, "c", "open", "accepted"), store.Stored)
 	restore(t, s, carol.State(alice, 1, "c", "", "open"), store.Stored) // as it was before ids had owners

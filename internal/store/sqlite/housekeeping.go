@@ -16,7 +16,8 @@ const (
 	sqlFirstExpiry2 = `SELECT min(expires_at) FROM history WHERE expires_at IS NOT NULL`
 )
 
-// Housekeeping takes this many rows, or contracts, in one transaction, and prunes by age this often.
+// Housekeeping takes this many rows, or contracts, in one transaction, and
+// prunes by age this often.
 const (
 	sweepChunk = 500
 	pruneEvery = int64(time.Hour / time.Second)
@@ -31,7 +32,8 @@ type chores struct {
 
 func (c *chores) due(now int64) bool { return c.expiry != 0 && c.expiry <= now || c.prune <= now }
 
-// wait is how long to sleep until the next chore: at least a second, at most an hour, because the clock may be set.
+// wait is how long to sleep until the next chore: at least a second, at most an
+// hour, because the clock may be set.
 func (c *chores) wait(now int64) time.Duration {
 	next := c.prune
 	if c.expiry != 0 {
@@ -61,7 +63,8 @@ func (w *writer) due() store.Housekeep {
 	return store.Housekeep{Expiry: c.expiry != 0 && c.expiry <= w.s.clock().Unix(), Prune: c.prune <= w.s.clock().Unix()}
 }
 
-// housekeep does one chunk of what is due and reports whether there may be more.
+// housekeep does one chunk of what is due and reports whether there may be
+// more.
 func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	if c.Expiry {
 		n, err := w.sweepExpired(sweepChunk)
@@ -92,7 +95,8 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	return false, nil
 }
 
-// sweepExpired removes events and versions whose NIP-40 time has come. Readers have not seen them since that time.
+// sweepExpired removes events and versions whose NIP-40 time has come. Readers
+// have not seen them since that time.
 func (w *writer) sweepExpired(limit int) (int, error) {
 	n := 0
 	err := w.each(sqlExpired, []driver.Value{w.now, int64(limit)}, func(row []driver.Value) error {
@@ -119,8 +123,10 @@ func (w *writer) findExpiry() error {
 	return nil
 }
 
-// Sweep does all housekeeping that is due now, without waiting for its time: expired events, superseded versions that
-// are too old, what retention does not keep, deleted texts that are still in the full-text index. The store does the same by itself, piece by piece.
+// Sweep does all housekeeping that is due now, without waiting for its time:
+// expired events, superseded versions that are too old, what retention does not
+// keep, deleted texts that are still in the full-text index. The store does the
+// same by itself, piece by piece.
 func (s *Store) Sweep(ctx context.Context) error {
 	if err := s.retainAll(ctx); err != nil {
 		return err
@@ -147,8 +153,9 @@ func (s *Store) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// setPageLimit bounds the database file to a number of bytes, 0 for SQLite's own limit. SQLite never cuts what is there:
-// with less than that nothing can be added until rows are deleted or the limit is raised.
+// setPageLimit bounds the database file to a number of bytes, 0 for SQLite's
+// own limit. SQLite never cuts what is there: with less than that nothing can
+// be added until rows are deleted or the limit is raised.
 func (w *writer) setPageLimit(bytes int64) error {
 	pages := int64(4294967294)
 	if bytes > 0 {

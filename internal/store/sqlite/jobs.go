@@ -8,11 +8,11 @@ import (
 	"engramd/internal/store"
 )
 
-// job is what a command began that takes more than one transaction: the rest of it is done by store.GoOn, step by step, in
-// the order in which jobs began.
+// job is what a command began that takes more than one transaction: the rest of
+// it is done by store.GoOn, step by step, in the order in which jobs began.
 type job struct {
 	pending *Pending // answered when the job is done; nil for one that an earlier process began
-	result  Result
+	result  store.Result
 	request int64 // seq of the event that asked for it
 	step    func(*writer) (more bool, err error)
 	save    func() (restore func()) // how far it is
@@ -41,14 +41,17 @@ func (w *writer) endJob() {
 	}
 }
 
-// work does one step of what is to be done besides the queue and reports whether there was any: the oldest job, else
-// building the full-text index, else housekeeping that is due, else keys that nothing may name any more, in indexes and
-// contracts, else texts that are to leave the full-text index. A store that follows does what is its own only: all else is commands of another's.
+// work does one step of what is to be done besides the queue and reports
+// whether there was any: the oldest job, else building the full-text index,
+// else housekeeping that is due, else keys that nothing may name any more, in
+// indexes and contracts, else texts that are to leave the full-text index. A
+// store that follows does what is its own only: all else is commands of
+// another's.
 func (w *writer) work() bool {
 	if len(w.jobs) > 0 && !w.s.follows {
 		if _, err := w.issue(store.GoOn{}); err != nil {
 			w.s.log.Error("work on the database failed", "err", err)
-			w.jobs[0].result = Result{Outcome: Failed, Err: writeError(err)}
+			w.jobs[0].result = store.Result{Outcome: store.Failed, Err: writeError(err)}
 			w.endJob()
 		}
 		return true
@@ -82,10 +85,10 @@ func (w *writer) work() bool {
 func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err error) {
 	w.begin()
 	err = writeError(w.c.transaction(func() error {
-		r := w.protected(func() (Result, error) {
+		r := w.protected(func() (store.Result, error) {
 			var err error
 			more, err = step(w)
-			return Result{}, err
+			return store.Result{}, err
 		})
 		if r.Err != nil {
 			return r.Err
@@ -120,8 +123,8 @@ func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
 	}
 }
 
-// finishJobs ends what a crash or a shutdown left unfinished, before anybody can read; a store that follows leaves that to
-// the commands that come.
+// finishJobs ends what a crash or a shutdown left unfinished, before anybody
+// can read; a store that follows leaves that to the commands that come.
 func (w *writer) finishJobs(ctx context.Context) error {
 	for _, open := range []func() error{w.openVanishes, w.openDeletions} {
 		if err := open(); err != nil {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 )
 
-// key is how a tag value or d value lies in the database: the 32 bytes of exactly 64 lower-case hex digits as a BLOB,
-// everything else as TEXT. SQLite never holds a BLOB equal to a TEXT, so two values are equal exactly when their keys are.
+// key is how a tag value or d value lies in the database: the 32 bytes of
+// exactly 64 lower-case hex digits as a BLOB, everything else as TEXT. SQLite
+// never holds a BLOB equal to a TEXT, so two values are equal exactly when
+// their keys are.
 func key(value string) driver.Value {
 	if b, ok := lowerHex32(value); ok {
 		return b

@@ -7,9 +7,11 @@ import (
 
 const sqlKnownSince = `SELECT 1 FROM pubkeys WHERE key = ? AND since < ?`
 
-// KnownSince reports whether an event by the key (64 lower-case hex digits; anything else is not known) arrived here
-// before a time, by the relay's clock and whatever the event says of itself. Authors of events that were stored before the
-// relay took note of that count as known; a key of which nothing is left does not. Errors are as of Query.
+// KnownSince reports whether an event by the key (64 lower-case hex digits;
+// anything else is not known) arrived here before a time, by the relay's clock
+// and whatever the event says of itself. Authors of events that were stored
+// before the relay took note of that count as known; a key of which nothing is
+// left does not. Errors are as of Query.
 func (s *Store) KnownSince(ctx context.Context, pubkey string, before time.Time) (known bool, err error) {
 	key, ok := lowerHex32(pubkey)
 	if !ok {

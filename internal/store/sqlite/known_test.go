@@ -21,7 +21,8 @@ func knownSince(t *testing.T, s *sqlite.Store, key string, before time.Time) boo
 	return known
 }
 
-// A key is known from the arrival of its first event on: not from what that says of its time, nor from being named.
+// A key is known from the arrival of its first event on: not from what that
+// says of its time, nor from being named.
 func TestKnownSinceTheFirstArrival(t *testing.T) {
 	clock := storetest.NewClock()
 	o := storetest.Options(t, func(o *sqlite.Options) { o.Clock = clock.Now })

@@ -6,14 +6,19 @@ import (
 	"math"
 
 	"engramd/internal/share"
+	"engramd/internal/store"
 )
 
-// read lends fn a read-only connection. Each statement fn runs is a read transaction of its own; for several that must
-// see one state, use snapshot. Readers take turns, by share (the context says whose, see share.From), and a statement
-// that takes long stops in the middle while it is others' turn. What all of it may take is bounded in work, which
-// Live.QueryTimeout names as the time that it takes when nobody else reads. The error is ErrTimeout for more work than that
-// or when parent's deadline passed, parent's own when the caller went away, ErrEnded for a read that was in others' way,
-// ErrClosed after Close, else fn's own. fn must not keep the connection nor wait for anything but the database.
+// read lends fn a read-only connection. Each statement fn runs is a read
+// transaction of its own; for several that must see one state, use snapshot.
+// Readers take turns, by share (the context says whose, see share.From), and a
+// statement that takes long stops in the middle while it is others' turn. What
+// all of it may take is bounded in work, which Live.QueryTimeout names as the
+// time that it takes when nobody else reads. The error is ErrTimeout for more
+// work than that or when parent's deadline passed, parent's own when the caller
+// went away, ErrEnded for a read that was in others' way, ErrClosed after
+// Close, else fn's own. fn must not keep the connection nor wait for anything
+// but the database.
 func (s *Store) read(parent context.Context, how effort, fn func(ctx context.Context, c *conn) error) error {
 	return readError(parent, parent, s.lend(parent, &loan{how: how, grace: longGrace}, fn))
 }
@@ -33,7 +38,7 @@ func (s *Store) lend(ctx context.Context, l *loan, fn func(ctx context.Context, 
 	}
 	select {
 	case <-s.closing:
-		return ErrClosed
+		return store.ErrClosed
 	default:
 	}
 	turn, err := s.takeTurn(ctx, s.readers.turns, l.how)
@@ -72,21 +77,24 @@ func (s *Store) takeTurn(ctx context.Context, turns *share.Turns, how effort) (*
 	turn, err := turns.Take(ctx, share.From(ctx), how == lookUp)
 	switch {
 	case errors.Is(err, share.ErrClosed):
-		err = ErrClosed
+		err = store.ErrClosed
 	case err == nil && turn.Waited() > 0:
 		s.observe.ReadWaited(how.String(), turn.Waited())
 	}
 	return turn, err
 }
 
-// snapshot is read within one read transaction: all that fn reads is of one state of the database.
+// snapshot is read within one read transaction: all that fn reads is of one
+// state of the database.
 func (s *Store) snapshot(parent context.Context, how effort, fn func(ctx context.Context, c *conn) error) error {
 	return s.read(parent, how, inSnapshot(fn))
 }
 
-// inTime is snapshot within Live.QueryTimeout by the clock, waiting for turns included: for what must be read in one
-// transaction however long it takes, because a transaction that stays open keeps the log from being written back. Of such
-// reads only a number is under way at a time; who begins one is not ended in favour of others who want to.
+// inTime is snapshot within Live.QueryTimeout by the clock, waiting for turns
+// included: for what must be read in one transaction however long it takes,
+// because a transaction that stays open keeps the log from being written back.
+// Of such reads only a number is under way at a time; who begins one is not
+// ended in favour of others who want to.
 func (s *Store) inTime(parent context.Context, how effort, fn func(ctx context.Context, c *conn) error) error {
 	ctx, cancel := parent, context.CancelFunc(func() {})
 	l := &loan{how: how, grace: math.Inf(1), left: math.Inf(1)}
@@ -105,12 +113,13 @@ func (s *Store) inTime(parent context.Context, how effort, fn func(ctx context.C
 	return readError(parent, ctx, err)
 }
 
-// wholeSnapshot is snapshot without a time limit, on a connection of its own: for the operator's work that goes through
-// the whole database, which must not take a connection from the clients.
+// wholeSnapshot is snapshot without a time limit, on a connection of its own:
+// for the operator's work that goes through the whole database, which must not
+// take a connection from the clients.
 func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
 	select {
 	case <-s.closing:
-		return ErrClosed
+		return store.ErrClosed
 	default:
 	}
 	s.whole.Add(1)
@@ -123,7 +132,8 @@ func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, 
 	return errors.Join(readError(ctx, ctx, inSnapshot(fn)(ctx, c)), c.close())
 }
 
-// operatorCache is the page cache in bytes of a connection for the operator's work.
+// operatorCache is the page cache in bytes of a connection for the operator's
+// work.
 const operatorCache = 16 << 20
 
 func inSnapshot(fn func(ctx context.Context, c *conn) error) func(ctx context.Context, c *conn) error {

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockName is the file in the data folder that the running daemon holds locked. It stays when the daemon ends; the lock
-// does not, however it ends.
+// lockName is the file in the data folder that the running daemon holds locked.
+// It stays when the daemon ends; the lock does not, however it ends.
 const lockName = "engramd.lock"
 
 // DirLock is the sole right to write into a data folder.
 type DirLock struct{ f *os.File }
 
-// LockedError says that another process holds the folder; errors.Is(err, ErrLocked) is true.
+// LockedError says that another process holds the folder; errors.Is(err,
+// ErrLocked) is true.
 type LockedError struct {
 	Dir string
 	PID int // 0 when it could not be read
@@ -35,8 +36,8 @@ func (e *LockedError) Error() string {
 // Is makes a LockedError an ErrLocked.
 func (e *LockedError) Is(target error) bool { return target == ErrLocked }
 
-// Lock takes the data folder for this process. The folder must exist (PrepareDir). When another process holds it, the
-// error is a *LockedError.
+// Lock takes the data folder for this process. The folder must exist
+// (PrepareDir). When another process holds it, the error is a *LockedError.
 func Lock(dir string) (*DirLock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

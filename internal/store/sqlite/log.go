@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// The write-ahead log is begun anew when all of it is in the database file and nobody reads from it any more. While reads
-// overlap without a gap that never happens, and the log would grow for ever. So beyond a size nobody begins a scan for a
-// moment, those that are under way are given some time and then ended, and the log is written back.
+// The write-ahead log is begun anew when all of it is in the database file and
+// nobody reads from it any more. While reads overlap without a gap that never
+// happens, and the log would grow for ever. So beyond a size nobody begins a
+// scan for a moment, those that are under way are given some time and then
+// ended, and the log is written back.
 const (
 	defaultMaxLog = 128 << 20
 	logPatience   = 100 * time.Millisecond // how long scans may go on
@@ -27,7 +29,8 @@ type keeper struct {
 	commits int // since its size was looked at
 }
 
-// keepLog begins an attempt when the log is too large. The operator's own work on the whole database is waited for.
+// keepLog begins an attempt when the log is too large. The operator's own work
+// on the whole database is waited for.
 func (w *writer) keepLog() {
 	if w.keeper.cleared != nil || w.s.whole.Load() > 0 {
 		return

@@ -15,8 +15,9 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// TestTheLogIsWrittenBackBesideEndlessScans: scans that overlap without a gap, and one that would go on for ever, do not keep
-// the log from being begun anew; who is ended for it is told so, and look-ups never are.
+// TestTheLogIsWrittenBackBesideEndlessScans: scans that overlap without a gap,
+// and one that would go on for ever, do not keep the log from being begun anew;
+// who is ended for it is told so, and look-ups never are.
 func TestTheLogIsWrittenBackBesideEndlessScans(t *testing.T) {
 	const limit = 4 << 20
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.MaxLogBytes, o.QueryTimeout = limit, -1 })

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/retention"
+	"engramd/internal/store"
 )
 
 // match is a row that a filter of the operator matches.
@@ -23,15 +24,16 @@ type match struct {
 	spare bool
 }
 
-// eachMatching gives fn what any of the filters matches, each row once, in pieces, holding nothing open meanwhile: events
-// first, so that what is superseded while they are read is found in history.
+// eachMatching gives fn what any of the filters matches, each row once, in
+// pieces, holding nothing open meanwhile: events first, so that what is
+// superseded while they are read is found in history.
 func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter, fn func([]match) error) error {
 	if !scope.All() {
-		return fmt.Errorf("%w: removing is the operator's", ErrFilter)
+		return fmt.Errorf("%w: removing is the operator's", store.ErrFilter)
 	}
 	for _, f := range filters {
 		if f.Search != "" || f.Limit != 0 || f.LimitZero {
-			return fmt.Errorf("%w: it has a search or a limit", ErrFilter)
+			return fmt.Errorf("%w: it has a search or a limit", store.ErrFilter)
 		}
 	}
 	for _, walk := range []func(context.Context, []nostr.Filter, int, func([]match) error) error{s.matchingEvents, s.matchingVersions, s.matchingQuarantine} {
@@ -46,7 +48,7 @@ func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []no
 
 // matchingEvents walks the events that filters[i] matches, newest first.
 func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
-	ask := Ask{Scope: gate.Operator(), Filter: filters[i]}
+	ask := store.Ask{Scope: gate.Operator(), Filter: filters[i]}
 	for {
 		page, err := s.Query(ctx, ask)
 		if err != nil {
@@ -62,12 +64,13 @@ func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i in
 			return err
 		}
 		last := page.Rows[len(page.Rows)-1]
-		ask.After = &Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
 }
 
-// judged appends a row that filters[i] matches to found, unless it is another filter's: the first that matches it and may
-// touch it has it, or if none may, the first that matches it.
+// judged appends a row that filters[i] matches to found, unless it is another
+// filter's: the first that matches it and may touch it has it, or if none may,
+// the first that matches it.
 func judged(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
 	var err error
 	if m.kind, err = storedKind(json); err != nil {
@@ -109,8 +112,9 @@ const versionWindow = 1 << 16
 
 const sqlLastVersion = `SELECT max(seq) FROM history`
 
-// matchingVersions walks the superseded versions that filters[i] matches: those of ids by their index, else all of history
-// once, in windows that bound each read.
+// matchingVersions walks the superseded versions that filters[i] matches: those
+// of ids by their index, else all of history once, in windows that bound each
+// read.
 func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
 	var last int64
 	err := s.read(ctx, scan, func(_ context.Context, c *conn) (err error) {
@@ -137,7 +141,8 @@ func (s *Store) matchingQuarantine(ctx context.Context, filters []nostr.Filter, 
 	return s.matchingRows(ctx, inQuarantine, filters, i, 0, 1<<62, fn)
 }
 
-// matchingRows walks rows of history or quarantine whose number is above from and not above to.
+// matchingRows walks rows of history or quarantine whose number is above from
+// and not above to.
 func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filter, i int, from, to int64, fn func([]match) error) error {
 	want, err := compile(filters[i])
 	if err != nil || want.none {
@@ -176,7 +181,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 	}
 }
 
-// judgedVersion is judged for a row of which only the columns have been compared.
+// judgedVersion is judged for a row of which only the columns have been
+// compared.
 func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
 	if len(w.tags) > 0 {
 		ev, err := parsed(json)
@@ -187,7 +193,8 @@ func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m m
 	return judged(found, filters, i, m, json)
 }
 
-// rowsWhere selects rows of a table that has no tag index by the filter's other conditions.
+// rowsWhere selects rows of a table that has no tag index by the filter's other
+// conditions.
 func (want *wanted) rowsWhere(table, num string, from, to int64) *where {
 	w := &where{}
 	w.text("SELECT " + num + ",id,json FROM " + table + " AS e")
@@ -201,7 +208,8 @@ func (want *wanted) rowsWhere(table, num string, from, to int64) *where {
 	return w
 }
 
-// columns adds the conditions on columns that events, history and quarantine have in common.
+// columns adds the conditions on columns that events, history and quarantine
+// have in common.
 func (want *wanted) columns(w *where) {
 	w.and("e.created_at>=? AND e.created_at<=?", want.since, want.until)
 	if want.ids != nil {

@@ -6,14 +6,16 @@ import (
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 const sqlEngramAuthors = `SELECT key FROM pubkeys WHERE EXISTS (SELECT 1 FROM events WHERE author = num AND kind = 30174) ORDER BY key`
 
-// Agents lists the pubkeys (hex, sorted) that have engrams as heads. It needs the operator's scope.
+// Agents lists the pubkeys (hex, sorted) that have engrams as heads. It needs
+// the operator's scope.
 func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err error) {
 	if !scope.All() {
-		return nil, fmt.Errorf("%w: only the operator lists agents", ErrFilter)
+		return nil, fmt.Errorf("%w: only the operator lists agents", store.ErrFilter)
 	}
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlEngramAuthors, nil, func(row []driver.Value) error {

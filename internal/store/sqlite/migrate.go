@@ -8,9 +8,11 @@ import (
 	"engramd/migrations"
 )
 
-// migrate brings the database to the newest version that this program knows, one transaction per migration, so that a
-// crash leaves a whole database of some version. Meanwhile SQLite may put what it sorts, and what undoes a statement, into
-// temporary files (PrepareDir says where): in memory that would grow with the database.
+// migrate brings the database to the newest version that this program knows,
+// one transaction per migration, so that a crash leaves a whole database of
+// some version. Meanwhile SQLite may put what it sorts, and what undoes a
+// statement, into temporary files (PrepareDir says where): in memory that would
+// grow with the database.
 func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error {
 	missing, err := pending(c, path)
 	if err != nil || len(missing) == 0 {
@@ -31,8 +33,8 @@ func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error 
 	return c.script("PRAGMA temp_store=MEMORY")
 }
 
-// pending lists the migrations that the database lacks. It fails for a database of somebody else and for one that is
-// newer than this program.
+// pending lists the migrations that the database lacks. It fails for a database
+// of somebody else and for one that is newer than this program.
 func pending(c *conn, path string) ([]migrations.Migration, error) {
 	all, err := migrations.All()
 	if err != nil {
@@ -52,8 +54,8 @@ func pending(c *conn, path string) ([]migrations.Migration, error) {
 	return all[version:], nil
 }
 
-// checkApplication refuses a database of some other program: one with an application id that is not ours, or with
-// tables but no version of ours.
+// checkApplication refuses a database of some other program: one with an
+// application id that is not ours, or with tables but no version of ours.
 func checkApplication(c *conn, path string, version int64) error {
 	id, err := c.number("PRAGMA application_id")
 	if err != nil {
@@ -87,11 +89,12 @@ func applyMigration(c *conn, m migrations.Migration) error {
 	})
 }
 
-// rangeOfSeq is how many numbers of events a statement of a migration goes through at a time.
+// rangeOfSeq is how many numbers of events a statement of a migration goes
+// through at a time.
 const rangeOfSeq = 10_000
 
-// inRanges runs a statement for each range of seq in events. Ranges without an event are left out, for numbers may lie far
-// apart.
+// inRanges runs a statement for each range of seq in events. Ranges without an
+// event are left out, for numbers may lie far apart.
 func (c *conn) inRanges(statement string) error {
 	next, err := c.one("SELECT min(seq) FROM events")
 	for err == nil && next[0] != nil {
@@ -108,7 +111,8 @@ func (c *conn) inRanges(statement string) error {
 	return err
 }
 
-// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it fails.
+// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it
+// fails.
 func (c *conn) transaction(fn func() error) error {
 	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -123,7 +127,8 @@ func (c *conn) transaction(fn func() error) error {
 	return err
 }
 
-// rollback ends a transaction whatever state an error left it in; SQLite may have ended it already.
+// rollback ends a transaction whatever state an error left it in; SQLite may
+// have ended it already.
 func (c *conn) rollback() {
 	if !c.db.AutoCommit() {
 		_, _ = c.exec("ROLLBACK")

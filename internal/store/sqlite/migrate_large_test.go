@@ -23,8 +23,9 @@ import (
 	"engramd/migrations"
 )
 
-// sqlOldEvents fills a database without numbers: notes and engrams in turn, of 600 bytes, by 200 authors, who name one of
-// 5,000 keys. Ids and signatures are not what they should be, which no migration looks at.
+// sqlOldEvents fills a database without numbers: notes and engrams in turn, of
+// 600 bytes, by 200 authors, who name one of 5,000 keys. Ids and signatures are
+// not what they should be, which no migration looks at.
 const (
 	sqlOldEvents = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1),
 		said AS (SELECT i, i % 2 AS gated, format('%064x', i % 200 + 1) AS author, format('%064x', i % 5000 + 1000) AS p FROM n)
@@ -60,10 +61,12 @@ func largeOldDatabase(tb testing.TB, events int64) (path string, size int64) {
 	return path, info.Size()
 }
 
-// migrateEnv tells a test's own binary, started again, which database to migrate.
+// migrateEnv tells a test's own binary, started again, which database to
+// migrate.
 const migrateEnv = "ENGRAMD_TEST_MIGRATE"
 
-// migrated is what the other process says of its work: memory before it and at most, and the most that its files took, in bytes.
+// migrated is what the other process says of its work: memory before it and at
+// most, and the most that its files took, in bytes.
 type migrated struct {
 	Before, Peak, Disk int64
 	Seconds            float64
@@ -113,8 +116,8 @@ func peakMemory(tb testing.TB) int64 {
 	return kib << 10
 }
 
-// mostOpen looks now and then until stop what the open files of this process take, also those without a name, and returns
-// the most.
+// mostOpen looks now and then until stop what the open files of this process
+// take, also those without a name, and returns the most.
 func mostOpen(stop <-chan struct{}) (most int64) {
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		select {
@@ -134,14 +137,16 @@ func mostOpen(stop <-chan struct{}) (most int64) {
 	}
 }
 
-// migrateProcess is the command that migrates a database with so large a page cache.
+// migrateProcess is the command that migrates a database with so large a page
+// cache.
 func migrateProcess(ctx context.Context, path string, cache int64) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMigrateProcess$")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%d", migrateEnv, path, cache))
 	return cmd
 }
 
-// migrateElsewhere migrates a database in another process, and tells what that took.
+// migrateElsewhere migrates a database in another process, and tells what that
+// took.
 func migrateElsewhere(tb testing.TB, path string, cache int64) (out migrated) {
 	tb.Helper()
 	if text, err := migrateProcess(tb.Context(), path, cache).CombinedOutput(); err != nil {
@@ -157,7 +162,8 @@ func migrateElsewhere(tb testing.TB, path string, cache int64) (out migrated) {
 	return out
 }
 
-// TestNumberingInBoundedMemory migrates a database many times as large as what it may use.
+// TestNumberingInBoundedMemory migrates a database many times as large as what
+// it may use.
 func TestNumberingInBoundedMemory(t *testing.T) {
 	const cache, most = 4 << 20, 24 << 20
 	path, size := largeOldDatabase(t, 100_000)
@@ -171,8 +177,9 @@ func TestNumberingInBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestNumberingKilled kills the process that migrates when so much of its transaction is in the log, again and again, and lets
-// the last one finish. The result is that of a process that nobody killed.
+// TestNumberingKilled kills the process that migrates when so much of its
+// transaction is in the log, again and again, and lets the last one finish. The
+// result is that of a process that nobody killed.
 func TestNumberingKilled(t *testing.T) {
 	path, size := largeOldDatabase(t, 30_000)
 	old := readFile(t, path)
@@ -208,7 +215,8 @@ func TestNumberingKilled(t *testing.T) {
 	}
 }
 
-// watch gives something to read whenever a file in a folder was written to, for a minute (inotify).
+// watch gives something to read whenever a file in a folder was written to, for
+// a minute (inotify).
 func watch(t *testing.T, dir string) *os.File {
 	t.Helper()
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
@@ -234,7 +242,8 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// contents is a digest of what the tables of a database hold, of their schema, and of whether it is sound.
+// contents is a digest of what the tables of a database hold, of their schema,
+// and of whether it is sound.
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	c, sum := database(t, path), sha256.New()
@@ -260,8 +269,8 @@ func contents(t *testing.T, path string) string {
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// TestMigrateSpillsIntoTheDataFolder looks where SQLite puts a temporary file after PrepareDir, in a process that has opened no
-// database before.
+// TestMigrateSpillsIntoTheDataFolder looks where SQLite puts a temporary file
+// after PrepareDir, in a process that has opened no database before.
 func TestMigrateSpillsIntoTheDataFolder(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestSpillProcess$")
@@ -299,7 +308,8 @@ func TestSpillProcess(t *testing.T) {
 	t.Error("no temporary file in the data folder")
 }
 
-// BenchmarkNumbering migrates databases of before keys were numbered, with the page cache that the daemon has (docs/operating.md).
+// BenchmarkNumbering migrates databases of before keys were numbered, with the
+// page cache that the daemon has (docs/operating.md).
 func BenchmarkNumbering(b *testing.B) {
 	for _, events := range []int64{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(events), func(b *testing.B) {

@@ -71,7 +71,8 @@ func version(t *testing.T, path string) int64 {
 	return v[0].(int64)
 }
 
-// oldWorld is a store of random events, and a file at the path that holds the same in the format without numbers.
+// oldWorld is a store of random events, and a file at the path that holds the
+// same in the format without numbers.
 func oldWorld(t *testing.T, events int) (*world, string) {
 	t.Helper()
 	w := newWorld(t, 99, events)
@@ -144,14 +145,17 @@ func wantSame(t *testing.T, w *world, path string) {
 	wantWhole(t, s)
 }
 
-// A database from before is after its migration what it would be had it always been of today's version.
+// A database from before is after its migration what it would be had it always
+// been of today's version.
 func TestNumbersComeToAnOldDatabase(t *testing.T) {
 	w, path := oldWorld(t, 800)
 	wantSame(t, w, path)
 }
 
-// TestNumbersAfterACrash cuts the migration short: before its commit, with pages in the log already, and at places of the
-// log in the middle of the commit. What is found then is the database before or after, and opening it ends the same.
+// TestNumbersAfterACrash cuts the migration short: before its commit, with
+// pages in the log already, and at places of the log in the middle of the
+// commit. What is found then is the database before or after, and opening it
+// ends the same.
 func TestNumbersAfterACrash(t *testing.T) {
 	w, path := oldWorld(t, 300)
 	all, err := migrations.All()
@@ -188,7 +192,8 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
-// crashed writes a database and its log as a crash may have left them, and checks which version that is.
+// crashed writes a database and its log as a crash may have left them, and
+// checks which version that is.
 func crashed(t *testing.T, file, log []byte, want int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engramd.db")

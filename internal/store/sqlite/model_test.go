@@ -16,7 +16,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// model is a store as one would write it down: lists, walked from end to end, no index, no batch, no chunk.
+// model is a store as one would write it down: lists, walked from end to end,
+// no index, no batch, no chunk.
 type model struct {
 	versions int
 	now      int64
@@ -262,8 +263,9 @@ func stored(t *testing.T, s *sqlite.Store, table string, now int64) []string {
 	return out
 }
 
-// The store and the model take the same random writes, in batches and with restarts, sweeps and a clock that moves, and
-// must give the same outcomes and hold the same events.
+// The store and the model take the same random writes, in batches and with
+// restarts, sweeps and a clock that moves, and must give the same outcomes and
+// hold the same events.
 func TestAgainstModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	for i := range uint64(8) {

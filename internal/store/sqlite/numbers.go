@@ -6,13 +6,17 @@ import (
 	"engramd/internal/store"
 )
 
-// Authors and the keys that p tags name are numbered in the table pubkeys, because a key of 32 bytes in each of an event's
-// index entries makes a fifth of what it costs beside its JSON. A number is given when the first event with the key is
-// stored and taken back, by housekeeping, after the last one is gone. Readers look it up in the statement that needs it,
-// so that it is of the same state of the database as the rows: a key without a number matches nothing.
+// Authors and the keys that p tags name are numbered in the table pubkeys,
+// because a key of 32 bytes in each of an event's index entries makes a fifth
+// of what it costs beside its JSON. A number is given when the first event with
+// the key is stored and taken back, by housekeeping, after the last one is
+// gone. Readers look it up in the statement that needs it, so that it is of the
+// same state of the database as the rows: a key without a number matches
+// nothing.
 const (
-	// numOf is the number of one key, for the conditions of other statements; the + keeps the column's affinity from them, under
-	// which SQLite would take the TEXT '5' of a p tag for the number 5.
+	// numOf is the number of one key, for the conditions of other statements;
+	// the + keeps the column's affinity from them, under which SQLite would
+	// take the TEXT '5' of a p tag for the number 5.
 	numOf = `(SELECT +num FROM pubkeys WHERE key=?)`
 
 	sqlNumber     = `SELECT num FROM pubkeys WHERE key = ?`
@@ -32,8 +36,9 @@ const (
 // maxNumbers bounds each half of the numbers in memory.
 const maxNumbers = 32_768
 
-// numbers is the writer's memory of keys' numbers: those used lately, at most twice maxNumbers. What is in the younger half
-// was used since the halves changed places last, so the least used are lost first.
+// numbers is the writer's memory of keys' numbers: those used lately, at most
+// twice maxNumbers. What is in the younger half was used since the halves
+// changed places last, so the least used are lost first.
 type numbers struct {
 	last        int64 // given out
 	young, aged map[author]numbered
@@ -83,7 +88,8 @@ func (w *writer) number(k author) (int64, error) {
 	return num, err
 }
 
-// giveNumber returns the number of a key that is about to be named, a new one if it has none.
+// giveNumber returns the number of a key that is about to be named, a new one
+// if it has none.
 func (w *writer) giveNumber(k author) (int64, error) {
 	num, err := w.number(k)
 	if err != nil || num != 0 {
@@ -92,7 +98,8 @@ func (w *writer) giveNumber(k author) (int64, error) {
 	return w.newNumber(k, nil)
 }
 
-// giveAuthor is giveNumber for the author of an event that arrives; it notes when the first one did.
+// giveAuthor is giveNumber for the author of an event that arrives; it notes
+// when the first one did.
 func (w *writer) giveAuthor(k author) (int64, error) {
 	num, err := w.number(k)
 	if err != nil || w.numbers.get(k).author {
@@ -118,7 +125,8 @@ func (w *writer) newNumber(k author, since driver.Value) (int64, error) {
 	return num, nil
 }
 
-// learned keeps in memory what the transaction has changed, as long as it is not undone.
+// learned keeps in memory what the transaction has changed, as long as it is
+// not undone.
 func (w *writer) learned(k author, known numbered) {
 	w.numbers.set(k, known)
 	w.stage.numbered = append(w.stage.numbered, k)
@@ -168,7 +176,8 @@ func (w *writer) tighten(num int64) error {
 // looseChunk is how many numbers are looked after at a time.
 const looseChunk = 500
 
-// tightenStep looks after up to limit numbers and reports whether there may be more.
+// tightenStep looks after up to limit numbers and reports whether there may be
+// more.
 func (w *writer) tightenStep(limit int) (more bool, err error) {
 	n := 0
 	err = w.each(sqlLoose, []driver.Value{int64(limit)}, func(row []driver.Value) error {
@@ -185,7 +194,8 @@ func (w *writer) tightenStep(limit int) (more bool, err error) {
 	return n == limit, err
 }
 
-// tightenSome does one step of it between batches and reports whether it did anything.
+// tightenSome does one step of it between batches and reports whether it did
+// anything.
 func (w *writer) tightenSome() bool {
 	if !w.loose {
 		return false

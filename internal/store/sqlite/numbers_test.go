@@ -28,7 +28,8 @@ func expiring(k storetest.Key, at int64, tags ...nostr.Tag) *nostr.Event {
 	return k.Note(0, "soon gone", append(tags, nostr.Tag{"expiration", strconv.FormatInt(storetest.Start.Unix()+at, 10)})...)
 }
 
-// A key is forgotten with the last event that is by it or names it, and not before.
+// A key is forgotten with the last event that is by it or names it, and not
+// before.
 func TestAKeyIsForgottenWithItsLastMention(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -66,8 +67,9 @@ func TestVanishForgetsWhomNobodyElseNames(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// A number that was taken back is not given again while the store is open: a reader's statement may have begun before.
-// Whatever comes later, answers name the right author, also after a start.
+// A number that was taken back is not given again while the store is open: a
+// reader's statement may have begun before. Whatever comes later, answers name
+// the right author, also after a start.
 func TestNumbersAreNotGivenTwice(t *testing.T) {
 	clock := storetest.NewClock()
 	o := storetest.Options(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -117,7 +119,8 @@ func TestNumbersAreNotGivenTwice(t *testing.T) {
 	check()
 }
 
-// What is undone takes the numbers back that it gave, and the next event by the same keys gets new ones.
+// What is undone takes the numbers back that it gave, and the next event by the
+// same keys gets new ones.
 func TestAnUndoneWriteGivesNoNumber(t *testing.T) {
 	s := storetest.MustOpen(t)
 	release := sqlite.HoldWriter(s)

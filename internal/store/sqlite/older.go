@@ -9,18 +9,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"engramd/internal/store"
 	"engramd/migrations"
 )
 
-// A database of an older version is read on a copy that is brought up to date, so that nothing of it changes and what an
-// upgrade would do to it is seen beforehand. The copy lies in a folder of its own, which goes with the store; what a
-// killed process left is removed by the next one.
+// A database of an older version is read on a copy that is brought up to date,
+// so that nothing of it changes and what an upgrade would do to it is seen
+// beforehand. The copy lies in a folder of its own, which goes with the store;
+// what a killed process left is removed by the next one.
 
 // scratchName is what the folders of copies are called; the star is random.
 const scratchName = "older-*"
 
-// scratchRoom is how much room a copy needs, in sizes of the database: itself, and what the migrations write (2.1 measured,
-// docs/operating.md).
+// scratchRoom is how much room a copy needs, in sizes of the database: itself,
+// and what the migrations write (2.1 measured, docs/operating.md).
 const scratchRoom = 2.5
 
 // scratch is the folder of a copy. Whoever uses it holds its lock.
@@ -29,8 +31,8 @@ type scratch struct {
 	lock *DirLock
 }
 
-// Older reports the version that a database of an older version has, which was opened with Options.Scratch or
-// Options.AsIs.
+// Older reports the version that a database of an older version has, which was
+// opened with Options.Scratch or Options.AsIs.
 func (s *Store) Older() (version int64, older bool) { return s.older, s.older > 0 }
 
 // Latest is the version that this program brings databases to.
@@ -39,7 +41,8 @@ func Latest() (int64, error) {
 	return int64(len(all)), err
 }
 
-// SweepScratch removes copies of older databases that ended processes have left in a folder.
+// SweepScratch removes copies of older databases that ended processes have left
+// in a folder.
 func SweepScratch(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, scratchName))
 	if err != nil {
@@ -60,8 +63,9 @@ func SweepScratch(dir string) error {
 	return nil
 }
 
-// rehearse copies the database into a new folder in o.Scratch and does to the copy what a start would, except for what time
-// brings. Afterwards the store is one of the copy.
+// rehearse copies the database into a new folder in o.Scratch and does to the
+// copy what a start would, except for what time brings. Afterwards the store is
+// one of the copy.
 func (s *Store) rehearse(ctx context.Context, o Options) (err error) {
 	if err := SweepScratch(o.Scratch); err != nil {
 		return err
@@ -107,7 +111,7 @@ func (s *Store) roomFor(dir string) error {
 	need, free := int64(scratchRoom*float64(database+wal)), int64(fs.Bavail)*fs.Bsize
 	if free < need {
 		return fmt.Errorf("%w: a database of an older version is read on a copy, which needs %d MB in %s, where %d are free; name another folder in %s, or start engramd serve to bring the database itself up to date",
-			ErrFull, need>>20+1, dir, free>>20, tempEnv)
+			store.ErrFull, need>>20+1, dir, free>>20, tempEnv)
 	}
 	return nil
 }

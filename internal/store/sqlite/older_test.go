@@ -16,7 +16,8 @@ import (
 	"engramd/migrations"
 )
 
-// ofVersion writes the database of testdata/stores/v1, brought up to a version, into a new folder.
+// ofVersion writes the database of testdata/stores/v1, brought up to a version,
+// into a new folder.
 func ofVersion(t *testing.T, version int) string {
 	t.Helper()
 	all, err := migrations.All()
@@ -54,8 +55,8 @@ func everything(t *testing.T, s *sqlite.Store) []byte {
 	return out
 }
 
-// TestOlderDatabasesAreRead: of every version, a database is checked, exported and backed up as it would be after an
-// upgrade, and nothing of it changes.
+// TestOlderDatabasesAreRead: of every version, a database is checked, exported
+// and backed up as it would be after an upgrade, and nothing of it changes.
 func TestOlderDatabasesAreRead(t *testing.T) {
 	latest, err := sqlite.Latest()
 	if err != nil {
@@ -144,7 +145,8 @@ func TestOlderDatabaseThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSweepScratch: what a killed process left goes, what another one uses stays.
+// TestSweepScratch: what a killed process left goes, what another one uses
+// stays.
 func TestSweepScratch(t *testing.T) {
 	dir := t.TempDir()
 	used, left := filepath.Join(dir, "older-1"), filepath.Join(dir, "older-2")

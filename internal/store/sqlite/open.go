@@ -23,9 +23,9 @@ type Store struct {
 	path     string
 	clock    func() time.Time
 	log      *slog.Logger
-	observe  Observer
-	onCommit func([]Committed)
-	live     atomic.Pointer[Live]
+	observe  store.Observer
+	onCommit func([]store.Committed)
+	live     atomic.Pointer[store.Live]
 	table    atomic.Pointer[gate.Table]
 	lastSeq  atomic.Int64
 	search   atomic.Bool // the full-text index exists
@@ -49,13 +49,16 @@ type Store struct {
 	err       error // of Close
 }
 
-// pageSize suits both notes of 500 bytes and engrams of 64 KiB: measured in the package's benchmarks.
+// pageSize suits both notes of 500 bytes and engrams of 64 KiB: measured in the
+// package's benchmarks.
 const pageSize = 8192
 
-// Open opens the database, creating it if there is none, applies the migrations that are missing, puts the events whose
-// gate class changed into their new one, and starts the writer. The folder must exist; the caller holds its Lock.
+// Open opens the database, creating it if there is none, applies the migrations
+// that are missing, puts the events whose gate class changed into their new
+// one, and starts the writer. The folder must exist; the caller holds its Lock.
 //
-// The error wraps ErrNewer when a newer program wrote the database, ErrForeign when it is no engramd database.
+// The error wraps ErrNewer when a newer program wrote the database, ErrForeign
+// when it is no engramd database.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -86,7 +89,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// start prepares the database on the writer's connection and brings the actors up.
+// start prepares the database on the writer's connection and brings the actors
+// up.
 func (s *Store) start(ctx context.Context, c *conn, o Options) error {
 	if err := migrate(ctx, c, o.Path, o.Log); err != nil {
 		return err
@@ -117,12 +121,13 @@ func (s *Store) startReading(ctx context.Context, o Options) error {
 		}
 		return errors.Join(err, s.scratch.remove())
 	}
-	s.queue.close(ErrReadOnly)
+	s.queue.close(store.ErrReadOnly)
 	close(s.stopped)
 	return nil
 }
 
-// openToRead opens the readers, on a copy if the database is of an older version and there may be one.
+// openToRead opens the readers, on a copy if the database is of an older
+// version and there may be one.
 func (s *Store) openToRead(ctx context.Context, o Options) (err error) {
 	if s.readers, err = openReaders(s.path, o.Readers, o.CacheBytes/4, o.pacing); err != nil {
 		return err
@@ -158,7 +163,8 @@ func (s *Store) openToRead(ctx context.Context, o Options) (err error) {
 	})
 }
 
-// behind is the version of a database that lacks migrations; 0 when none is missing.
+// behind is the version of a database that lacks migrations; 0 when none is
+// missing.
 func (s *Store) behind(ctx context.Context) (version int64, err error) {
 	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		missing, err := pending(c, s.path)
@@ -194,13 +200,13 @@ func (o *Options) complete() error {
 		o.Observe = nobody{}
 	}
 	if o.OnCommit == nil {
-		o.OnCommit = func([]Committed) {}
+		o.OnCommit = func([]store.Committed) {}
 	}
 	completeLive(&o.Live)
 	return nil
 }
 
-func completeLive(l *Live) {
+func completeLive(l *store.Live) {
 	l.Versions = cmp.Or(l.Versions, 100)
 	l.Days = cmp.Or(l.Days, 365)
 	l.QueryTimeout = cmp.Or(l.QueryTimeout, 10*time.Second)
@@ -217,10 +223,11 @@ func (nobody) NoRoom(int)                              {}
 func (nobody) Retired(string, int)                     {}
 func (nobody) QueueAdd(string, int)                    {}
 
-var _ Observer = nobody{}
+var _ store.Observer = nobody{}
 
-// writerDSN and writerPragmas make the connection that writes. What matters for "OK means durable" is read back from
-// it by tests: WAL with synchronous=FULL, so that COMMIT returns after the fsync of the log.
+// writerDSN and writerPragmas make the connection that writes. What matters for
+// "OK means durable" is read back from it by tests: WAL with synchronous=FULL,
+// so that COMMIT returns after the fsync of the log.
 func writerDSN() url.Values {
 	return url.Values{"_txlock": {"immediate"}}
 }
@@ -239,7 +246,8 @@ func writerPragmas(cache int64) []string {
 	}
 }
 
-// createFile makes an empty database file that only we can read; SQLite gives its log files the same mode.
+// createFile makes an empty database file that only we can read; SQLite gives
+// its log files the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -258,16 +266,18 @@ func createFile(path string) error {
 	return nil
 }
 
-// LastSeq is the highest sequence number that every reader can see. It only grows.
+// LastSeq is the highest sequence number that every reader can see. It only
+// grows.
 func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 
-// SetOptions replaces the options that may change while the store is open. They hold for the writes that follow.
-func (s *Store) SetOptions(ctx context.Context, l Live) error {
+// SetOptions replaces the options that may change while the store is open. They
+// hold for the writes that follow.
+func (s *Store) SetOptions(ctx context.Context, l store.Live) error {
 	completeLive(&l)
 	return s.tell(ctx, store.Configure{Live: l})
 }
 
-func (w *writer) configure(l Live) error {
+func (w *writer) configure(l store.Live) error {
 	if err := w.setPageLimit(l.MaxBytes); err != nil {
 		return err
 	}
@@ -275,22 +285,24 @@ func (w *writer) configure(l Live) error {
 	return nil
 }
 
-// SetTable replaces the gate rules that events are classed by. Rules that would put stored events into other classes
-// cannot change while the store is open: the error is ErrRestart.
+// SetTable replaces the gate rules that events are classed by. Rules that would
+// put stored events into other classes cannot change while the store is open:
+// the error is ErrRestart.
 func (s *Store) SetTable(t *gate.Table) error {
 	if t.Fingerprint() != s.table.Load().Fingerprint() {
-		return ErrRestart
+		return store.ErrRestart
 	}
 	s.table.Store(t)
 	return nil
 }
 
-// Close refuses further writes, commits and answers those that wait, ends the reads, and checkpoints the log into the
-// database file. It may be called more than once.
+// Close refuses further writes, commits and answers those that wait, ends the
+// reads, and checkpoints the log into the database file. It may be called more
+// than once.
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		s.retainer.stop()
-		s.queue.close(ErrClosed)
+		s.queue.close(store.ErrClosed)
 		<-s.stopped
 		close(s.closing)
 		s.err = errors.Join(s.readers.close(), s.scratch.remove())
@@ -302,7 +314,8 @@ func (s *Store) Close() error {
 	return s.err
 }
 
-// Sizes reports the size in bytes of the database file and of its write-ahead log.
+// Sizes reports the size in bytes of the database file and of its write-ahead
+// log.
 func (s *Store) Sizes() (database, wal int64) {
 	size := func(path string) int64 {
 		info, err := os.Stat(path)
@@ -314,11 +327,13 @@ func (s *Store) Sizes() (database, wal int64) {
 	return size(s.path), size(s.path + "-wal")
 }
 
-// PrepareDir creates the data folder with mode 0700, durably, or checks that an existing one is a folder and takes the
-// access of others away. It also makes it the folder in which SQLite puts temporary files, unless the operator has named one
-// in SQLITE_TMPDIR: they hold parts of events, and another folder may lie on another disk, in memory, or not be writable.
-// They have no name there, so that the kernel removes them with the process. SQLite looks once, when the process opens its
-// first database.
+// PrepareDir creates the data folder with mode 0700, durably, or checks that an
+// existing one is a folder and takes the access of others away. It also makes
+// it the folder in which SQLite puts temporary files, unless the operator has
+// named one in SQLITE_TMPDIR: they hold parts of events, and another folder may
+// lie on another disk, in memory, or not be writable. They have no name there,
+// so that the kernel removes them with the process. SQLite looks once, when the
+// process opens its first database.
 func PrepareDir(dir string) error {
 	if err := makeDir(filepath.Clean(dir)); err != nil {
 		return fmt.Errorf("data folder: %w", err)
@@ -342,8 +357,8 @@ func PrepareDir(dir string) error {
 // tempEnv is what SQLite knows its folder for temporary files by.
 const tempEnv = "SQLITE_TMPDIR"
 
-// TempDir is the folder for temporary files: the one that the operator has named in SQLITE_TMPDIR, else dir, which SQLite
-// then uses as well.
+// TempDir is the folder for temporary files: the one that the operator has
+// named in SQLITE_TMPDIR, else dir, which SQLite then uses as well.
 func TempDir(dir string) (string, error) {
 	if named := os.Getenv(tempEnv); named != "" {
 		return named, nil
@@ -351,8 +366,8 @@ func TempDir(dir string) (string, error) {
 	return dir, os.Setenv(tempEnv, dir)
 }
 
-// makeDir creates a folder and those above it that are missing. What is in a new folder survives a loss of power only if
-// its name in the one above does.
+// makeDir creates a folder and those above it that are missing. What is in a
+// new folder survives a loss of power only if its name in the one above does.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

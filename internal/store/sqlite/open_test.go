@@ -15,7 +15,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// outside runs statements on a database file with a connection that is not the store's.
+// outside runs statements on a database file with a connection that is not the
+// store's.
 func outside(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	c, err := (&sqlite3.SQLiteDriver{}).Open(path)
@@ -100,7 +101,8 @@ func TestSequenceGoesOnAfterOpening(t *testing.T) {
 	if s.LastSeq() != head.Seq {
 		t.Errorf("LastSeq %d, want %d", s.LastSeq(), head.Seq)
 	}
-	// What the writer knows of its tables is read again: history still holds the first version.
+	// What the writer knows of its tables is read again: history still holds
+	// the first version.
 	put(t, s, alice.Engram(bob, 0, "mem/a"), store.Duplicate)
 	if r := put(t, s, alice.Note(0, "x"), store.Stored); r.Seq <= head.Seq {
 		t.Errorf("seq %d is not after %d", r.Seq, head.Seq)

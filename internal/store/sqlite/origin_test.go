@@ -17,7 +17,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// origin is a store whose commands are recorded, under a random load of every kind.
+// origin is a store whose commands are recorded, under a random load of every
+// kind.
 type origin struct {
 	t        *testing.T
 	s        *sqlite.Store
@@ -279,7 +280,8 @@ func (g *origin) surely() {
 	}
 }
 
-// large has one author delete, and one vanish, more than one transaction does, with others' writes in between.
+// large has one author delete, and one vanish, more than one transaction does,
+// with others' writes in between.
 func (g *origin) large() {
 	many := storetest.NewKey("many")
 	var ids []string

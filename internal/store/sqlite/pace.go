@@ -10,31 +10,38 @@ import (
 	"time"
 
 	"engramd/internal/share"
+	"engramd/internal/store"
 	"engramd/internal/store/sqlite/steps"
 )
 
-// Work is counted in steps of SQLite's virtual machine, of which a second has some hundred million: an entry of an index
-// that is looked at takes about ten, a value of a list that is compared with about as many.
+// Work is counted in steps of SQLite's virtual machine, of which a second has
+// some hundred million: an entry of an index that is looked at takes about ten,
+// a value of a list that is compared with about as many.
 const (
 	stepsPerSecond = 100_000_000
-	// How much is done, or how long it takes at most, until the caller and who else waits are looked at. Much oftener costs
-	// much: a thread that comes back from C when others have work may have to wait for them.
+	// How much is done, or how long it takes at most, until the caller and who
+	// else waits are looked at. Much oftener costs much: a thread that comes
+	// back from C when others have work may have to wait for them.
 	stepsAtOnce = slice / 2
 	timeAtOnce  = time.Millisecond
-	// What beginning a statement counts for, and each of its arguments, and a hundred bytes of them.
+	// What beginning a statement counts for, and each of its arguments, and a
+	// hundred bytes of them.
 	stepsOfStatement = 300
 	stepsOfArgument  = 5
 	// slice is how much somebody may do while others wait: 2 ms, about.
 	slice = stepsPerSecond / 500
-	// grace is how much somebody may do before he can be ended because others wait who cannot even begin.
+	// grace is how much somebody may do before he can be ended because others
+	// wait who cannot even begin.
 	grace = slice
 	// longGrace is that of who cannot go on later where he was: half a second.
 	longGrace = stepsPerSecond / 2
-	// debt is what is remembered at most, after a pause, of what somebody had beyond his part: half a second.
+	// debt is what is remembered at most, after a pause, of what somebody had
+	// beyond his part: half a second.
 	debt = stepsPerSecond / 2
 )
 
-// pacing is how reads give way. Zero values are the constants above; tests have others.
+// pacing is how reads give way. Zero values are the constants above; tests have
+// others.
 type pacing struct {
 	every int // steps between two looks
 	slice float64
@@ -46,8 +53,8 @@ func (p pacing) complete(turns int) pacing {
 	return pacing{cmp.Or(p.every, stepsAtOnce), cmp.Or(p.slice, slice), cmp.Or(p.grace, grace), cmp.Or(p.most, turns*connsPerTurn)}
 }
 
-// pace is the work of one read, done in turns. Its connection is blocked, in the middle of a statement, while it is not its
-// turn.
+// pace is the work of one read, done in turns. Its connection is blocked, in
+// the middle of a statement, while it is not its turn.
 type pace struct {
 	ctx   context.Context
 	turn  *share.Turn
@@ -60,7 +67,8 @@ type pace struct {
 	err   error           // why it was ended
 }
 
-// begin starts a read: the goroutine keeps its thread until end, whose processor time is the measure of what it does.
+// begin starts a read: the goroutine keeps its thread until end, whose
+// processor time is the measure of what it does.
 func (p *pace) begin() {
 	runtime.LockOSThread()
 	p.looks = time.Now()
@@ -95,8 +103,9 @@ func (p *pace) statement(args []driver.Value) error {
 	return p.did(stepsOfStatement + stepsOfArgument*float64(len(args)) + float64(size)/100)
 }
 
-// did accounts for steps done, and waits for the next turn when it is others' now. An error ends the read. What takes
-// longer than its steps do (large rows, the full-text index) is charged for the time.
+// did accounts for steps done, and waits for the next turn when it is others'
+// now. An error ends the read. What takes longer than its steps do (large rows,
+// the full-text index) is charged for the time.
 func (p *pace) did(n float64) error {
 	if p.err == nil {
 		p.err = p.account(n)
@@ -104,9 +113,11 @@ func (p *pace) did(n float64) error {
 	return p.err
 }
 
-// charge accounts for steps, or for the time that they took if that is more, and returns what was done since the last turn
-// of others. It is processor time: on a relay with much to do, who looks something up waits for a processor many times as
-// long as he needs it, and would soon have had, by the clock, more than those that he waits for.
+// charge accounts for steps, or for the time that they took if that is more,
+// and returns what was done since the last turn of others. It is processor
+// time: on a relay with much to do, who looks something up waits for a
+// processor many times as long as he needs it, and would soon have had, by the
+// clock, more than those that he waits for.
 func (p *pace) charge(n float64) float64 {
 	now := time.Now()
 	if took := now.Sub(p.looks); took.Seconds()*stepsPerSecond > n {
@@ -125,14 +136,14 @@ func (p *pace) account(n float64) error {
 		return err
 	}
 	if p.left -= n; p.left < 0 {
-		return fmt.Errorf("%w: more work than it may take", ErrTimeout)
+		return fmt.Errorf("%w: more work than it may take", store.ErrTimeout)
 	}
 	if p.charge(n) < p.slice {
 		return nil
 	}
 	select {
 	case <-p.ends:
-		return ErrClosed
+		return store.ErrClosed
 	default:
 	}
 	if !p.turn.Contended() {
@@ -142,9 +153,9 @@ func (p *pace) account(n float64) error {
 	p.looks = time.Now()
 	switch {
 	case errors.Is(err, share.ErrEnded):
-		return fmt.Errorf("%w: %w", ErrEnded, err)
+		return fmt.Errorf("%w: %w", store.ErrEnded, err)
 	case errors.Is(err, share.ErrClosed):
-		return ErrClosed
+		return store.ErrClosed
 	}
 	return err
 }

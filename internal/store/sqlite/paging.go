@@ -4,27 +4,32 @@ import (
 	"context"
 	"errors"
 	"math"
+
+	"engramd/internal/store"
 )
 
-// paging is a page in the making. A read that is ended in favour of others gives back its connection and its view of the
-// database, waits for another turn, and goes on here.
+// paging is a page in the making. A read that is ended in favour of others
+// gives back its connection and its view of the database, waits for another
+// turn, and goes on here.
 type paging struct {
 	size bounds
-	page Page
+	page store.Page
 	got  int // bytes of the page
 
 	planned bool
 	merged  bool
-	spans   []span    // of a collection: those that are left
-	after   *Position // where a merge goes on; from the start what was asked for
-	until   int64     // where a collection goes on in its next span: a created_at
-	best    []found   // of a collection
-	full    bool      // best has as many as are wanted
+	spans   []span          // of a collection: those that are left
+	after   *store.Position // where a merge goes on; from the start what was asked for
+	until   int64           // where a collection goes on in its next span: a created_at
+	best    []found         // of a collection
+	full    bool            // best has as many as are wanted
 }
 
-// paged makes a page in as many turns as it takes. Who gets nowhere before others want his place has twice the grace the
-// next time, so that he gets somewhere in the end; all turns together may take no more work than one could.
-func (s *Store) paged(ctx context.Context, ask Ask, want *wanted, how effort, alone bool, fn func(*reading, *paging) error) (Page, error) {
+// paged makes a page in as many turns as it takes. Who gets nowhere before
+// others want his place has twice the grace the next time, so that he gets
+// somewhere in the end; all turns together may take no more work than one
+// could.
+func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
 	pg := &paging{size: boundsOf(&ask), until: math.MaxInt64, after: ask.After}
 	l := loan{how: how, grace: s.readers.pacing.grace}
 	for {
@@ -42,8 +47,8 @@ func (s *Store) paged(ctx context.Context, ask Ask, want *wanted, how effort, al
 		switch {
 		case err == nil:
 			return pg.page, nil
-		case !errors.Is(err, ErrEnded):
-			return Page{}, err
+		case !errors.Is(err, store.ErrEnded):
+			return store.Page{}, err
 		}
 		if pg.place() == was {
 			l.grace *= 2
@@ -55,7 +60,7 @@ func (s *Store) paged(ctx context.Context, ask Ask, want *wanted, how effort, al
 type place struct {
 	rows, spans int
 	planned     bool
-	after       Position
+	after       store.Position
 	until       int64
 }
 
@@ -67,8 +72,9 @@ func (pg *paging) place() place {
 	return p
 }
 
-// left notes where a merge was when it was ended: everything before that is in the page. What one cursor has not looked at
-// yet may come before what another one has at hand.
+// left notes where a merge was when it was ended: everything before that is in
+// the page. What one cursor has not looked at yet may come before what another
+// one has at hand.
 func (pg *paging) left(cursors []*cursor) {
 	at := int64(math.MinInt64)
 	for _, cu := range cursors {
@@ -76,10 +82,10 @@ func (pg *paging) left(cursors []*cursor) {
 	}
 	if n := len(pg.page.Rows); n > 0 && pg.page.Rows[n-1].CreatedAt <= at {
 		last := &pg.page.Rows[n-1]
-		pg.after = &Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		pg.after = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 		return
 	}
 	if pg.after == nil || at < pg.after.CreatedAt {
-		pg.after = &Position{CreatedAt: at} // no id is as low as this one
+		pg.after = &store.Position{CreatedAt: at} // no id is as low as this one
 	}
 }

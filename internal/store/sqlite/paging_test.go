@@ -11,8 +11,9 @@ import (
 	"engramd/internal/store/sqlite"
 )
 
-// TestPagesThatAreEndedAreWhole: reads that are ended in the middle all the time, because others want to begin, answer what
-// they would have answered alone.
+// TestPagesThatAreEndedAreWhole: reads that are ended in the middle all the
+// time, because others want to begin, answer what they would have answered
+// alone.
 func TestPagesThatAreEndedAreWhole(t *testing.T) {
 	found, ended := 0, int64(0)
 	for seed := range uint64(3) {

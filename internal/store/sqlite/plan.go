@@ -25,11 +25,14 @@ func (a access) String() string {
 
 // Bounds of the planner.
 const (
-	// maxAddresses is how many combinations are looked up one by one before d alone is the better start.
+	// maxAddresses is how many combinations are looked up one by one before d
+	// alone is the better start.
 	maxAddresses = 4096
-	// manyRanges is how many author ranges make a shorter list of tag values the better start.
+	// manyRanges is how many author ranges make a shorter list of tag values
+	// the better start.
 	manyRanges = 64
-	// maxCursors is how many ranges are merged as open statements; of more, the newest rows are collected range by range.
+	// maxCursors is how many ranges are merged as open statements; of more, the
+	// newest rows are collected range by range.
 	maxCursors = 16
 )
 
@@ -40,7 +43,8 @@ type plan struct {
 	tag    *wantedTag // of byTag
 }
 
-// String names the access, and the tag by its name; no value of a filter is in it.
+// String names the access, and the tag by its name; no value of a filter is in
+// it.
 func (p plan) String() string {
 	switch {
 	case p.want == nil:
@@ -51,9 +55,11 @@ func (p plan) String() string {
 	return p.access.String()
 }
 
-// choose picks the access for a filter by what its conditions are expected to leave over: an id or an address names one
-// event; a tag that points to something (d, e, a, …) selects few; an author, narrowed by kinds, selects fewer than whom or
-// what events are about (p, t, …); a kind is the last resort before time alone.
+// choose picks the access for a filter by what its conditions are expected to
+// leave over: an id or an address names one event; a tag that points to
+// something (d, e, a, …) selects few; an author, narrowed by kinds, selects
+// fewer than whom or what events are about (p, t, …); a kind is the last resort
+// before time alone.
 func choose(w *wanted) plan {
 	p := plan{want: w}
 	pointer := len(w.tags) > 0 && tagRank(w.tags[0].name) < tagRank("p")
@@ -78,8 +84,9 @@ func choose(w *wanted) plan {
 	return p
 }
 
-// exactD reports whether every event of the wanted kinds has exactly one d tag, because the write policy sees to it. Of other
-// addressable kinds an event may have more, which a filter matches too, but only the first is its address.
+// exactD reports whether every event of the wanted kinds has exactly one d tag,
+// because the write policy sees to it. Of other addressable kinds an event may
+// have more, which a filter matches too, but only the first is its address.
 func exactD(w *wanted) bool {
 	return w.allKinds(func(kind int) bool { return slices.Contains([]int{30174, 30090, 30091}, kind) })
 }

@@ -14,7 +14,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// shapes are the filters that clients send, and what each is expected to be answered from.
+// shapes are the filters that clients send, and what each is expected to be
+// answered from.
 func shapes(agent, owner storetest.Key) []planCase {
 	at := nostr.Timestamp(storetest.Start.Unix())
 	hex := func(n int) string { return fmt.Sprintf("%064x", n) }
@@ -77,8 +78,9 @@ type planCase struct {
 	detail string // in SQLite's account of the statement
 }
 
-// scans are the lines in which SQLite says that it reads a whole table or index. Walking through the values of a list, a
-// reader's own p tags cut up, or the result of a part of the statement is none.
+// scans are the lines in which SQLite says that it reads a whole table or
+// index. Walking through the values of a list, a reader's own p tags cut up, or
+// the result of a part of the statement is none.
 func scans(detail string) (out []string) {
 	for line := range strings.SplitSeq(detail, "\n") {
 		what, ok := strings.CutPrefix(line, "SCAN ")
@@ -163,7 +165,8 @@ func checkPlan(t *testing.T, s *sqlite.Store, c planCase, scope gate.Scope) {
 	}
 }
 
-// TestCountStaysInTheIndex: where everybody's events are counted, the table is not looked at.
+// TestCountStaysInTheIndex: where everybody's events are counted, the table is
+// not looked at.
 func TestCountStaysInTheIndex(t *testing.T) {
 	s := storetest.MustOpen(t)
 	for _, f := range []nostr.Filter{
@@ -193,7 +196,8 @@ func TestHistoryPlans(t *testing.T) {
 	}
 }
 
-// TestAuthorsTimesKinds: two long lists, each as a filter may have them, cost what their authors have, not their product.
+// TestAuthorsTimesKinds: two long lists, each as a filter may have them, cost
+// what their authors have, not their product.
 func TestAuthorsTimesKinds(t *testing.T) {
 	s := storetest.MustOpen(t)
 	f := nostr.Filter{Authors: []string{alice.Pub, bob.Pub}}

@@ -11,7 +11,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// "OK true" means durable only on a connection with these pragmas, so they are read from the very one that writes.
+// "OK true" means durable only on a connection with these pragmas, so they are
+// read from the very one that writes.
 func TestPragmasOfTheLiveWriter(t *testing.T) {
 	s := storetest.MustOpen(t)
 	for pragma, want := range map[string]driver.Value{

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// where collects the conditions of one statement and the arguments they bind, in the order of the text.
+// where collects the conditions of one statement and the arguments they bind,
+// in the order of the text.
 type where struct {
 	sql  strings.Builder
 	args []driver.Value
@@ -38,12 +39,14 @@ func (w *where) andIn(expr string, values []driver.Value) {
 	w.in(expr, values)
 }
 
-// bindFew is up to how many values of a list are bound one by one. Longer lists travel in one argument where they can, so
-// that the statement's text, by which it is cached, does not depend on their length.
+// bindFew is up to how many values of a list are bound one by one. Longer lists
+// travel in one argument where they can, so that the statement's text, by which
+// it is cached, does not depend on their length.
 const bindFew = 8
 
-// in adds "expr is among values"; no values are none. The values are 32-byte BLOBs, integers, or a mixture of BLOBs and
-// TEXT. The list may be used to search an index.
+// in adds "expr is among values"; no values are none. The values are 32-byte
+// BLOBs, integers, or a mixture of BLOBs and TEXT. The list may be used to
+// search an index.
 func (w *where) in(expr string, values []driver.Value) {
 	switch {
 	case len(values) == 0:
@@ -63,7 +66,8 @@ func (w *where) in(expr string, values []driver.Value) {
 		w.text(expr+" IN (SELECT value FROM json_each(?))", string(append(list, ']')))
 	case len(values) > bindFew && w.packed(expr, values):
 	default:
-		// Up to the next power of two by repeating the last value: few texts, the same set.
+		// Up to the next power of two by repeating the last value: few texts,
+		// the same set.
 		n := len(values)
 		if n <= bindFew {
 			for n&(n-1) != 0 {
@@ -78,8 +82,9 @@ func (w *where) in(expr string, values []driver.Value) {
 	}
 }
 
-// packed adds "expr is among values" for a mixture of BLOBs and TEXT, with each sort in one argument. It reports false, and
-// adds nothing, where that cannot be done.
+// packed adds "expr is among values" for a mixture of BLOBs and TEXT, with each
+// sort in one argument. It reports false, and adds nothing, where that cannot
+// be done.
 func (w *where) packed(expr string, values []driver.Value) bool {
 	l, ok := pack(values)
 	if ok {
@@ -90,7 +95,8 @@ func (w *where) packed(expr string, values []driver.Value) bool {
 	return ok
 }
 
-// packedList is a list of TEXT and of 32-byte BLOBs, each as one argument; empty ones are nil.
+// packedList is a list of TEXT and of 32-byte BLOBs, each as one argument;
+// empty ones are nil.
 type packedList struct{ texts, keys driver.Value }
 
 // pack reports false for what else there is.
@@ -135,7 +141,8 @@ func (w *where) list(l packedList) {
 	w.text("SELECT substr(?,at,32) FROM list", l.keys)
 }
 
-// textList is TEXT values as a JSON array, for json_each. Not every TEXT survives that.
+// textList is TEXT values as a JSON array, for json_each. Not every TEXT
+// survives that.
 func textList(values []driver.Value) (list string, ok bool) {
 	for _, v := range values {
 		if text := v.(string); strings.Contains(text, "\x00") || !utf8.ValidString(text) {
@@ -181,7 +188,8 @@ func (w *where) andAuthors(keys []driver.Value) {
 	w.author(keys, fromEvents)
 }
 
-// tagValue adds "expr, a value of the tag index under this name, is among values", which compile has sorted: TEXT first.
+// tagValue adds "expr, a value of the tag index under this name, is among
+// values", which compile has sorted: TEXT first.
 func (w *where) tagValue(expr, name string, values []driver.Value) {
 	texts := textsIn(values)
 	switch {
@@ -199,7 +207,8 @@ func (w *where) tagValue(expr, name string, values []driver.Value) {
 	}
 }
 
-// tagList adds a SELECT of the values as they lie in the tag index under this name, or reports false and adds nothing.
+// tagList adds a SELECT of the values as they lie in the tag index under this
+// name, or reports false and adds nothing.
 func (w *where) tagList(name string, values []driver.Value) bool {
 	keys := 0
 	if name == "p" {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Of a long list, most values may name nothing. Which do is asked with one statement, because one for each costs more than
-// all else, and some thousand of them are a way to keep a reader busy.
+// Of a long list, most values may name nothing. Which do is asked with one
+// statement, because one for each costs more than all else, and some thousand
+// of them are a way to keep a reader busy.
 
-// presentTagSpans is tagSpans for a list of any length: of a long one, the values that no event has are left out first, with
-// one statement for all.
+// presentTagSpans is tagSpans for a list of any length: of a long one, the
+// values that no event has are left out first, with one statement for all.
 func (r *reading) presentTagSpans(sh shape, name string, values []driver.Value) ([]span, error) {
 	if len(values) <= maxCursors {
 		return tagSpans(sh, name, values), nil
@@ -33,7 +34,8 @@ func (r *reading) presentTagSpans(sh shape, name string, values []driver.Value) 
 	return out, nil
 }
 
-// presentAuthorSpans finds, with one statement, which of the authors have something of which kinds.
+// presentAuthorSpans finds, with one statement, which of the authors have
+// something of which kinds.
 func (r *reading) presentAuthorSpans(sh *shape, authors, kinds []driver.Value) (out []span, err error) {
 	var w where
 	w.text("WITH a(num) AS (")

@@ -25,7 +25,8 @@ func work(t *testing.T, s *sqlite.Store, table *gate.Table, reader gate.Reader, 
 	return n
 }
 
-// longLists are filters of about n values, the most in whatever lists would make a product.
+// longLists are filters of about n values, the most in whatever lists would
+// make a product.
 func longLists() map[string]func(n int) nostr.Filter {
 	texts := func(n int) (out []string) {
 		for i := range n {
@@ -108,8 +109,9 @@ func longLists() map[string]func(n int) nostr.Filter {
 	}
 }
 
-// TestListsCostLinearly: four times as many values in a filter's lists take about four times the work, and not much at that,
-// for a page and for counting, whoever asks, where nothing is stored and where every value names something.
+// TestListsCostLinearly: four times as many values in a filter's lists take
+// about four times the work, and not much at that, for a page and for counting,
+// whoever asks, where nothing is stored and where every value names something.
 func TestListsCostLinearly(t *testing.T) {
 	table := storetest.MustTable(t, gate.Options{})
 	var owner []string

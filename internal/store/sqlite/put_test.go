@@ -12,10 +12,10 @@ import (
 func TestPutStoresOnce(t *testing.T) {
 	s := storetest.MustOpen(t)
 	ev := alice.Note(0, "hello")
-	if r := put(t, s, ev, store.Stored); r.Seq != s.LastSeq() || r.Message != "" {
+	if r := put(t, s, ev, store.Stored); r.Seq != s.LastSeq() || r.Message() != "" {
 		t.Errorf("first: %+v, last seq %d", r, s.LastSeq())
 	}
-	if r := put(t, s, ev, store.Duplicate); r.Message != "duplicate: already have this event" {
+	if r := put(t, s, ev, store.Duplicate); r.Message() != "duplicate: already have this event" {
 		t.Errorf("second: %+v", r)
 	}
 	wantWhole(t, s)
@@ -36,7 +36,8 @@ func TestPutRefusesAMalformedEvent(t *testing.T) {
 	}
 }
 
-// The order of the table in 40-relay-behaviour: what is both deleted and older than the head is deleted, and so on.
+// The order of the table in 40-relay-behaviour: what is both deleted and older
+// than the head is deleted, and so on.
 func TestOutcomesComeInOrder(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, head := alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 10, "mem/a")
@@ -51,14 +52,14 @@ func TestOutcomesComeInOrder(t *testing.T) {
 		want    store.Outcome
 		message string
 	}{
-		{"the head itself", head, store.Duplicate, store.MsgDuplicate},
-		{"in history, although older than the head", old, store.Duplicate, store.MsgDuplicate},
+		{"the head itself", head, store.Duplicate, store.WhyDuplicate.Error()},
+		{"in history, although older than the head", old, store.Duplicate, store.WhyDuplicate.Error()},
 		{"deleted before it came, although older than the head", deleted, store.Deleted, "blocked: deleted by its author"},
 		{"older than the head", alice.Engram(bob, 6, "mem/a"), store.Stale, "duplicate: a newer version is stored"},
 		{"newer than the head", alice.Engram(bob, 11, "mem/a"), store.Replaced, ""},
 	} {
-		if r := put(t, s, c.ev, c.want); r.Message != c.message {
-			t.Errorf("%s: message %q, want %q", c.name, r.Message, c.message)
+		if r := put(t, s, c.ev, c.want); r.Message() != c.message {
+			t.Errorf("%s: message %q, want %q", c.name, r.Message(), c.message)
 		}
 	}
 	wantWhole(t, s)

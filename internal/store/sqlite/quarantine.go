@@ -16,15 +16,16 @@ const (
 		ORDER BY head, created_at, num LIMIT ?5`
 )
 
-// Quarantines lists what rollbacks took away, newest first. It needs the operator's scope.
-func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quarantine, err error) {
+// Quarantines lists what rollbacks took away, newest first. It needs the
+// operator's scope.
+func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
 	if !scope.All() {
-		return nil, fmt.Errorf("%w: quarantine is the operator's", ErrFilter)
+		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
 			name, _ := row[0].(string)
-			out = append(out, Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
+			out = append(out, store.Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
 				Heads: row[3].(int64), Versions: row[4].(int64)})
 			return nil
 		})
@@ -32,23 +33,24 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []Quaran
 	return out, err
 }
 
-// ReleaseQuarantine brings back what a rollback took away, in one transaction: heads where nothing newer is here by now,
-// else, as all others, history.
-func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
+// ReleaseQuarantine brings back what a rollback took away, in one transaction:
+// heads where nothing newer is here by now, else, as all others, history.
+func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
 	return s.switchState(ctx, store.ReleaseQuarantine{Name: name})
 }
 
-func (w *writer) releaseQuarantine(name string) (Restored, error) {
+func (w *writer) releaseQuarantine(name string) (store.Restored, error) {
 	return w.switchState(&switching{w: w}, func(sw *switching) error {
 		n, err := sw.release(name)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+			err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 		}
 		return err
 	})
 }
 
-// release stores what is in quarantine under a name, superseded versions first, and empties it.
+// release stores what is in quarantine under a name, superseded versions first,
+// and empties it.
 func (s *switching) release(name string) (n int, err error) {
 	last := []driver.Value{int64(-1), int64(0), int64(0)}
 	for {
@@ -57,9 +59,9 @@ func (s *switching) release(name string) (n int, err error) {
 		err := s.w.each(sqlQuarantined, args, func(row []driver.Value) error {
 			n++
 			last = []driver.Value{row[1], row[2], row[0]}
-			order := applyOrder(Versions)
+			order := applyOrder(store.Versions)
 			if row[1].(int64) == 1 {
-				order = applyOrder(Heads)
+				order = applyOrder(store.Heads)
 			}
 			return s.take(order, row[3].([]byte))
 		})
@@ -81,7 +83,7 @@ func (s *Store) DropQuarantine(ctx context.Context, name string) error {
 func (w *writer) dropQuarantine(name string) error {
 	n, err := w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: %s", ErrNoQuarantine, name)
+		err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 	}
 	return err
 }
@@ -96,7 +98,8 @@ const (
 	sqlQuarantineOld = `DELETE FROM quarantine WHERE rowid IN (SELECT num FROM quarantine WHERE moved_at <= ? LIMIT ?)`
 )
 
-// unquarantine removes rows from quarantine that may not come back, and reports how many.
+// unquarantine removes rows from quarantine that may not come back, and reports
+// how many.
 func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
 	if !w.known.quarantine {
 		return 0, nil
@@ -105,7 +108,8 @@ func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
 	return int(n), err
 }
 
-// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or history.days after they were taken away.
+// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or
+// history.days after they were taken away.
 func (w *writer) pruneQuarantine(limit int) (int, error) {
 	n, err := w.unquarantine(sqlQuarantineExpired, w.now, int64(limit))
 	if days := w.s.live.Load().Days; err == nil && days >= 0 && n < limit {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"engramd/internal/store"
 )
 
 // The bounds of a page when Ask names none.
@@ -14,27 +16,31 @@ const (
 	defaultPageBytes = 1 << 20
 )
 
-// Query returns the next page of the events that the filter matches and the scope shows: newest first, ties by lowest id,
-// without any that has expired. It is as of one state of the database, which is no older than the call; or of several
-// (Page.States), when it had to let others read in between. Pages that follow one another with After set to the last row's
-// position give every event once; but when they are of several states, of an address whose head is replaced between two of
-// them neither version need be there: after the last page, ask for what arrived meanwhile (Ask.Above). The filter's Limit is
-// not looked at.
+// Query returns the next page of the events that the filter matches and the
+// scope shows: newest first, ties by lowest id, without any that has expired.
+// It is as of one state of the database, which is no older than the call; or of
+// several (Page.States), when it had to let others read in between. Pages that
+// follow one another with After set to the last row's position give every event
+// once; but when they are of several states, of an address whose head is
+// replaced between two of them neither version need be there: after the last
+// page, ask for what arrived meanwhile (Ask.Above). The filter's Limit is not
+// looked at.
 //
-// A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of ctx when the caller went away, or the
-// database's. ErrFilter is for a filter with Search (use Search) or an unknown kind of tag condition.
-func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
+// A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of
+// ctx when the caller went away, or the database's. ErrFilter is for a filter
+// with Search (use Search) or an unknown kind of tag condition.
+func (s *Store) Query(ctx context.Context, ask store.Ask) (page store.Page, err error) {
 	var p plan
 	defer s.observed("query", time.Now(), &err, &p)
 	want, err := compile(ask.Filter)
 	if err != nil {
-		return Page{}, err
+		return store.Page{}, err
 	}
 	if ask.Filter.Search != "" {
-		return Page{}, fmt.Errorf("%w: it has a search", ErrFilter)
+		return store.Page{}, fmt.Errorf("%w: it has a search", store.ErrFilter)
 	}
 	if want.none {
-		return Page{}, nil
+		return store.Page{}, nil
 	}
 	p = choose(want)
 	if ask.Above > 0 {
@@ -45,7 +51,8 @@ func (s *Store) Query(ctx context.Context, ask Ask) (page Page, err error) {
 	})
 }
 
-// oneStatement reports whether the plan needs a single statement, which is a transaction by itself.
+// oneStatement reports whether the plan needs a single statement, which is a
+// transaction by itself.
 func (p plan) oneStatement() bool {
 	w := p.want
 	switch p.access {
@@ -63,18 +70,19 @@ func (p plan) oneStatement() bool {
 	return false
 }
 
-func boundsOf(a *Ask) bounds {
+func boundsOf(a *store.Ask) bounds {
 	return bounds{cmp.Or(max(a.MaxRows, 0), defaultPageRows), cmp.Or(max(a.MaxBytes, 0), defaultPageBytes)}
 }
 
 // reading prepares one read call.
-func (s *Store) reading(ctx context.Context, c *conn, ask Ask, want *wanted) *reading {
+func (s *Store) reading(ctx context.Context, c *conn, ask store.Ask, want *wanted) *reading {
 	return &reading{
 		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
 	}
 }
 
-// page reads one page: a few ordered spans merged as they are read, anything else by collecting the newest first.
+// page reads one page: a few ordered spans merged as they are read, anything
+// else by collecting the newest first.
 func (r *reading) page(p plan, pg *paging) (err error) {
 	if !pg.planned {
 		if pg.spans, err = r.spans(p); err != nil {
@@ -139,7 +147,8 @@ func (r *reading) merge(spans []span, pg *paging) (err error) {
 			return err
 		}
 		best.take()
-		// The same event may be in several spans; then its rows come one after the other.
+		// The same event may be in several spans; then its rows come one after
+		// the other.
 		if n := len(page.Rows); n > 0 && page.Rows[n-1].Seq == e.Seq || !e.readable(r.scope) {
 			continue
 		}
@@ -155,8 +164,8 @@ func (r *reading) merge(spans []span, pg *paging) (err error) {
 	return nil
 }
 
-// next returns the cursor whose next row comes first. A cursor that had to leave rows out stops the merge behind those it
-// kept.
+// next returns the cursor whose next row comes first. A cursor that had to
+// leave rows out stops the merge behind those it kept.
 func next(cursors []*cursor) (*cursor, error) {
 	var best *cursor
 	var row *entry
@@ -184,11 +193,11 @@ func (s *Store) observed(op string, start time.Time, err *error, planned ...*pla
 	failure := ""
 	switch {
 	case *err == nil:
-	case errors.Is(*err, ErrTimeout):
+	case errors.Is(*err, store.ErrTimeout):
 		failure = "timeout"
 	case errors.Is(*err, context.Canceled):
 		failure = "canceled"
-	case errors.Is(*err, ErrEnded):
+	case errors.Is(*err, store.ErrEnded):
 		failure = "ended"
 	default:
 		failure = "error"
@@ -202,5 +211,5 @@ func (s *Store) observed(op string, start time.Time, err *error, planned ...*pla
 	for _, p := range planned {
 		how = p.String()
 	}
-	s.recent.read(SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
+	s.recent.read(store.SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
 }

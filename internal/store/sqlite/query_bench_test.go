@@ -17,9 +17,10 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// benchWorld is a store of ENGRAMD_BENCH_EVENTS events (default 10,000): half notes of 500 authors, of which 1,000 (or all)
-// have the tag t=rare and the word "zebra"; the other half engrams, 5,000 (or half of them) by one agent. With
-// ENGRAMD_BENCH_DB it is kept in that file and loaded once.
+// benchWorld is a store of ENGRAMD_BENCH_EVENTS events (default 10,000): half
+// notes of 500 authors, of which 1,000 (or all) have the tag t=rare and the
+// word "zebra"; the other half engrams, 5,000 (or half of them) by one agent.
+// With ENGRAMD_BENCH_DB it is kept in that file and loaded once.
 type benchWorld struct {
 	store        *sqlite.Store
 	table        *gate.Table
@@ -115,8 +116,8 @@ func (w *benchWorld) all(b *testing.B, r gate.Reader, f nostr.Filter, limit int)
 	}
 }
 
-// cpuTime is the processor time of this process in nanoseconds: it tells more than the clock on a machine that does other
-// things too.
+// cpuTime is the processor time of this process in nanoseconds: it tells more
+// than the clock on a machine that does other things too.
 func cpuTime(b *testing.B) int64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -10,10 +10,11 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/share"
+	"engramd/internal/store"
 )
 
-// Explained is how a filter is answered: the access, whether spans are merged as open cursors, and SQLite's own words for
-// each distinct statement.
+// Explained is how a filter is answered: the access, whether spans are merged
+// as open cursors, and SQLite's own words for each distinct statement.
 type Explained struct {
 	Access string
 	Spans  int
@@ -22,7 +23,7 @@ type Explained struct {
 }
 
 // ExplainQuery returns the plan of Query for an ask.
-func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err error) {
+func (s *Store) ExplainQuery(ctx context.Context, ask store.Ask) (out Explained, err error) {
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return Explained{}, err
@@ -57,9 +58,9 @@ func (s *Store) ExplainQuery(ctx context.Context, ask Ask) (out Explained, err e
 	return out, err
 }
 
-// PlanQuery returns the statement of the first stretch that an ask is answered from. The filter must name kinds: else
-// they are asked of the database.
-func PlanQuery(s *Store, ask Ask) (string, error) {
+// PlanQuery returns the statement of the first stretch that an ask is answered
+// from. The filter must name kinds: else they are asked of the database.
+func PlanQuery(s *Store, ask store.Ask) (string, error) {
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return "", err
@@ -84,7 +85,7 @@ func explain(ctx context.Context, c *conn, text string, args []driver.Value) (st
 }
 
 // ExplainCount returns SQLite's account of the statement that Count runs.
-func (s *Store) ExplainCount(ctx context.Context, asks []Ask) (detail string, err error) {
+func (s *Store) ExplainCount(ctx context.Context, asks []store.Ask) (detail string, err error) {
 	wants := make([]*wanted, len(asks))
 	for i, ask := range asks {
 		if wants[i], err = compile(ask.Filter); err != nil {
@@ -103,13 +104,13 @@ func (s *Store) ExplainCount(ctx context.Context, asks []Ask) (detail string, er
 }
 
 // ExplainHistory returns SQLite's account of a read of history.
-func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQuery) (detail string, err error) {
+func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (detail string, err error) {
 	sp, want, err := versionsAsked(&q)
 	if err != nil {
 		return "", err
 	}
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		r := s.reading(ctx, c, Ask{Scope: scope}, want)
+		r := s.reading(ctx, c, store.Ask{Scope: scope}, want)
 		text, args := r.statement(columns(scope, want.filter), sp)
 		detail, err = explain(ctx, c, text, args)
 		return err
@@ -117,8 +118,9 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q HistoryQ
 	return detail, err
 }
 
-// Work is what one page of an ask, the ranking of its search, or its count takes, in steps: the same each time.
-func Work(ctx context.Context, s *Store, ask Ask, count bool) (work float64, err error) {
+// Work is what one page of an ask, the ranking of its search, or its count
+// takes, in steps: the same each time.
+func Work(ctx context.Context, s *Store, ask store.Ask, count bool) (work float64, err error) {
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return 0, err
@@ -142,7 +144,7 @@ func Work(ctx context.Context, s *Store, ask Ask, count bool) (work float64, err
 			r := s.reading(ctx, c, ask, want)
 			switch {
 			case count:
-				text, args, err := s.countSQL(ctx, c, []Ask{ask}, []*wanted{want})
+				text, args, err := s.countSQL(ctx, c, []store.Ask{ask}, []*wanted{want})
 				if err != nil {
 					return err
 				}
@@ -163,7 +165,8 @@ func Restless(o *Options) {
 	o.Readers, o.pacing = 2, pacing{every: 20, slice: 1, grace: 1, most: 2}
 }
 
-// HoldScans takes every turn that is not kept for look-ups until release is called.
+// HoldScans takes every turn that is not kept for look-ups until release is
+// called.
 func HoldScans(s *Store) (release func()) {
 	var held []*share.Turn
 	for range s.readers.n - keptTurns(s.readers.n) {
@@ -181,13 +184,13 @@ func HoldScans(s *Store) (release func()) {
 }
 
 // EffortOf is what a page of an ask, or its count, is expected to take.
-func EffortOf(ask Ask, count bool) (string, error) {
+func EffortOf(ask store.Ask, count bool) (string, error) {
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return "", err
 	}
 	if count {
-		return effortOfCount([]Ask{ask}, []*wanted{want}).String(), nil
+		return effortOfCount([]store.Ask{ask}, []*wanted{want}).String(), nil
 	}
 	return choose(want).effort(ask).String(), nil
 }

@@ -13,8 +13,10 @@ import (
 	"engramd/internal/wire"
 )
 
-// FuzzFilterQuery asks a fixed store whatever filter the strict parser takes, as one of its people or nobody, and compares
-// with the slow matcher. Searches must not fail, and must find only what the filter's other conditions and the gate allow.
+// FuzzFilterQuery asks a fixed store whatever filter the strict parser takes,
+// as one of its people or nobody, and compares with the slow matcher. Searches
+// must not fail, and must find only what the filter's other conditions and the
+// gate allow.
 func FuzzFilterQuery(f *testing.F) {
 	w := newWorld(f, 20250601, 120)
 	f.Add([]byte(`{}`), byte(0))
@@ -52,7 +54,8 @@ func FuzzFilterQuery(f *testing.F) {
 	})
 }
 
-// searched checks that the hits are among the events allowed, once each, and counted.
+// searched checks that the hits are among the events allowed, once each, and
+// counted.
 func (w *world) searched(t *testing.T, ask store.Ask, allowed []string) {
 	t.Helper()
 	hits, err := w.store.Search(t.Context(), ask)
@@ -80,7 +83,8 @@ func (w *world) searched(t *testing.T, ask store.Ask, allowed []string) {
 	}
 }
 
-// FuzzSearchText searches for any text: no character of it may be taken for syntax.
+// FuzzSearchText searches for any text: no character of it may be taken for
+// syntax.
 func FuzzSearchText(f *testing.F) {
 	w := newWorld(f, 7, 60)
 	for _, text := range []string{`a`, `"`, `"a`, `a" b "c`, `NEAR(a, b)`, `a AND`, `col:a`, `^a*`, "\x00", `-a + {b c}: "d"`, "é\xff"} {

@@ -21,8 +21,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// world is a store of random events and, beside it, the same events as a list, which a slow and obvious matcher answers
-// from. Events share few times, values and people, so that ties and overlaps are the rule.
+// world is a store of random events and, beside it, the same events as a list,
+// which a slow and obvious matcher answers from. Events share few times, values
+// and people, so that ties and overlaps are the rule.
 type world struct {
 	*gatetest.Gen
 	store   *sqlite.Store
@@ -72,7 +73,8 @@ func newWorld(tb testing.TB, seed uint64, events int, change ...func(*sqlite.Opt
 	return w
 }
 
-// load takes the list from the store's export; that it is complete is another test's business.
+// load takes the list from the store's export; that it is complete is another
+// test's business.
 func (w *world) load(tb testing.TB) {
 	w.heads = nil
 	err := w.store.Export(tb.Context(), gate.Operator(), false, nil, func(json []byte) error {
@@ -119,7 +121,8 @@ func (w *world) chance(percent int) bool { return w.Rand.IntN(100) < percent }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// filter is one of the generator's with further conditions, and now and then with lists too long for open cursors.
+// filter is one of the generator's with further conditions, and now and then
+// with lists too long for open cursors.
 func (w *world) filter(reader []string) nostr.Filter {
 	f := w.Filter(reader, w.heads)
 	if w.chance(15) {
@@ -190,8 +193,9 @@ func (w *world) pad(list []string) []string {
 	return out
 }
 
-// scope draws a way of asking: the gate's scope for the filter, or, when it is refused or now and then, one of those that
-// do not come from a filter. may is what the oracle says to it.
+// scope draws a way of asking: the gate's scope for the filter, or, when it is
+// refused or now and then, one of those that do not come from a filter. may is
+// what the oracle says to it.
 func (w *world) scope(reader []string, f nostr.Filter) (scope gate.Scope, name string, may func(*nostr.Event) bool) {
 	cases, err := w.store.Cases(context.Background(), reader, f.Tags["d"])
 	if err != nil {
@@ -265,7 +269,8 @@ func (w *world) paged(tb testing.TB, ask store.Ask) (ids []string) {
 	}
 }
 
-// TestQueryAgainstModel compares pages and counts with the slow matcher's answers.
+// TestQueryAgainstModel compares pages and counts with the slow matcher's
+// answers.
 func TestQueryAgainstModel(t *testing.T) {
 	seeds := 12
 	if testing.Short() {

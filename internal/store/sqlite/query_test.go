@@ -21,7 +21,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// queryAll pages through an answer with at most maxRows a page and returns the ids in order.
+// queryAll pages through an answer with at most maxRows a page and returns the
+// ids in order.
 func queryAll(t *testing.T, s *sqlite.Store, ask store.Ask, maxRows int) (ids []string) {
 	t.Helper()
 	ask.MaxRows = maxRows
@@ -31,7 +32,8 @@ func queryAll(t *testing.T, s *sqlite.Store, ask store.Ask, maxRows int) (ids []
 	return ids
 }
 
-// TestTiesAreExact: thousands of one second, in every way of reading, page by page.
+// TestTiesAreExact: thousands of one second, in every way of reading, page by
+// page.
 func TestTiesAreExact(t *testing.T) {
 	s := storetest.MustOpen(t)
 	var ids, authors []string
@@ -76,7 +78,8 @@ func TestTiesAreExact(t *testing.T) {
 	}
 }
 
-// TestPageBytes: a page ends when it holds the bytes asked for, and has at least one row, however large.
+// TestPageBytes: a page ends when it holds the bytes asked for, and has at
+// least one row, however large.
 func TestPageBytes(t *testing.T) {
 	s := storetest.MustOpen(t)
 	for i := range 40 {
@@ -101,7 +104,8 @@ func seq(n int) (out []int) {
 	return out
 }
 
-// TestRowsAreAsStored: the bytes that were written, without another look at them.
+// TestRowsAreAsStored: the bytes that were written, without another look at
+// them.
 func TestRowsAreAsStored(t *testing.T) {
 	var written []store.Committed
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
@@ -143,7 +147,8 @@ func TestExpiryIsExactWhenRead(t *testing.T) {
 	}
 }
 
-// TestEmptyListsNeedNoDatabase: they match nothing, even when nothing can be read.
+// TestEmptyListsNeedNoDatabase: they match nothing, even when nothing can be
+// read.
 func TestEmptyListsNeedNoDatabase(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.Note(0, "x"), store.Stored)
@@ -171,7 +176,8 @@ func TestEmptyListsNeedNoDatabase(t *testing.T) {
 	}
 }
 
-// TestFailuresAreErrors: a time limit or a caller who went away is never an empty answer.
+// TestFailuresAreErrors: a time limit or a caller who went away is never an
+// empty answer.
 func TestFailuresAreErrors(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.QueryTimeout = time.Nanosecond })
 	put(t, s, alice.Note(0, "word"), store.Stored)
@@ -208,7 +214,8 @@ func TestFailuresAreErrors(t *testing.T) {
 	}
 }
 
-// TestRunningQueryIsInterrupted: the limit holds for a statement that is under way, and the connection is good afterwards.
+// TestRunningQueryIsInterrupted: the limit holds for a statement that is under
+// way, and the connection is good afterwards.
 func TestRunningQueryIsInterrupted(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.QueryTimeout, o.Readers = 20*time.Millisecond, 1 })
 	put(t, s, alice.Note(0, "x"), store.Stored)
@@ -248,8 +255,9 @@ func TestFilterErrors(t *testing.T) {
 	}
 }
 
-// TestPagesBesideWrites: while heads are replaced and notes arrive, rows that stay are read exactly once, and with what
-// arrived meanwhile every address that has a head all the time is found.
+// TestPagesBesideWrites: while heads are replaced and notes arrive, rows that
+// stay are read exactly once, and with what arrived meanwhile every address
+// that has a head all the time is found.
 func TestPagesBesideWrites(t *testing.T) {
 	s := storetest.MustOpen(t)
 	stay := map[string]bool{}
@@ -331,7 +339,8 @@ func addresses(rows []store.Row) int {
 	return len(ds)
 }
 
-// TestHeadIsNeverMissing: while a head is replaced over and over, whoever asks for it gets one.
+// TestHeadIsNeverMissing: while a head is replaced over and over, whoever asks
+// for it gets one.
 func TestHeadIsNeverMissing(t *testing.T) {
 	s := storetest.MustOpen(t)
 	first := alice.Engram(bob, 0, "mem/a")
@@ -367,8 +376,8 @@ func TestHeadIsNeverMissing(t *testing.T) {
 	}
 }
 
-// TestScansLeaveRoom: while scans take all they may have, heads are still read, and who counts waits no longer than the
-// time limit.
+// TestScansLeaveRoom: while scans take all they may have, heads are still read,
+// and who counts waits no longer than the time limit.
 func TestScansLeaveRoom(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.QueryTimeout = time.Minute })
 	limit := func(d time.Duration) {

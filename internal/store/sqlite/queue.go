@@ -11,9 +11,10 @@ import (
 	"engramd/internal/store"
 )
 
-// queue holds what waits for the writer, and gives it out fairly: by share, then by connection, and what one connection
-// sent in its order. It is bounded in events and in cost (record.cost); what a share may have waiting is less the more
-// others have.
+// queue holds what waits for the writer, and gives it out fairly: by share,
+// then by connection, and what one connection sent in its order. It is bounded
+// in events and in cost (record.cost); what a share may have waiting is less
+// the more others have.
 type queue struct {
 	mu       sync.Mutex
 	items    share.Queue[*Pending]
@@ -22,10 +23,10 @@ type queue struct {
 	closed   error         // why nothing more is taken in, nil while open
 	room     chan struct{} // closed, and made anew, when something was taken
 	wake     chan struct{} // holds one token while items wait
-	observe  Observer
+	observe  store.Observer
 }
 
-func newQueue(maxItems, maxBytes int, observe Observer) *queue {
+func newQueue(maxItems, maxBytes int, observe store.Observer) *queue {
 	return &queue{
 		maxItems: maxItems, maxBytes: maxBytes, observe: observe,
 		room: make(chan struct{}), wake: make(chan struct{}, 1),
@@ -58,8 +59,9 @@ func (q *queue) push(ctx context.Context, p *Pending) error {
 	}
 }
 
-// fits reports whether there is room for p. A connection may always have one event waiting, however full the queue is: it
-// would be held in memory all the same.
+// fits reports whether there is room for p. A connection may always have one
+// event waiting, however full the queue is: it would be held in memory all the
+// same.
 func (q *queue) fits(p *Pending) bool {
 	if !q.items.Has(p.who) {
 		return true
@@ -69,7 +71,8 @@ func (q *queue) fits(p *Pending) bool {
 	return n+1 <= q.maxItems-otherN/2 && bytes+float64(p.size) <= float64(q.maxBytes)-otherBytes/2
 }
 
-// take removes up to n items with up to size bytes, at least one if any waits. Commands other than events come alone.
+// take removes up to n items with up to size bytes, at least one if any waits.
+// Commands other than events come alone.
 func (q *queue) take(n, size int) []*Pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -102,7 +105,8 @@ func (q *queue) take(n, size int) []*Pending {
 	return out
 }
 
-// putBack puts items that were taken, and not applied, back in front of the others of their connections.
+// putBack puts items that were taken, and not applied, back in front of the
+// others of their connections.
 func (q *queue) putBack(list []*Pending) {
 	if len(list) == 0 {
 		return
@@ -124,8 +128,9 @@ func (q *queue) wants(share string) bool {
 	return q.items.Len() > n
 }
 
-// What a transaction may cost while others wait, so that whoever comes next waits for some tens of milliseconds, and of
-// clients alone; imports and a relay of one's own have maxBatchBytes.
+// What a transaction may cost while others wait, so that whoever comes next
+// waits for some tens of milliseconds, and of clients alone; imports and a
+// relay of one's own have maxBatchBytes.
 const (
 	sharedBatchBytes = 512 << 10
 	clientBatchBytes = 1 << 20
@@ -149,7 +154,8 @@ func (q *queue) len() int {
 	return q.items.Len()
 }
 
-// close refuses further items with an error, the first one given; those that wait are still taken.
+// close refuses further items with an error, the first one given; those that
+// wait are still taken.
 func (q *queue) close(why error) {
 	q.mu.Lock()
 	if q.closed == nil {
@@ -168,14 +174,16 @@ func (q *queue) signal() {
 	}
 }
 
-// Begin queues one event for the writer and returns without waiting for the commit; it blocks while the queue is full.
-// Whose turn it is, is decided by share (share.From of ctx): events begun one after the other by the same connection are
-// applied in that order and may share a transaction.
+// Begin queues one event for the writer and returns without waiting for the
+// commit; it blocks while the queue is full. Whose turn it is, is decided by
+// share (share.From of ctx): events begun one after the other by the same
+// connection are applied in that order and may share a transaction.
 //
-// ev must have been checked: strict shape, id and signature. It must not be changed afterwards. The error is ctx's when
-// it ended before there was room, ErrClosed, or that of a malformed event; once an event is queued, its outcome comes
-// through the Pending whatever becomes of ctx.
-func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o PutOptions) (store.Pending, error) {
+// ev must have been checked: strict shape, id and signature. It must not be
+// changed afterwards. The error is ctx's when it ended before there was room,
+// ErrClosed, or that of a malformed event; once an event is queued, its outcome
+// comes through the Pending whatever becomes of ctx.
+func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error) {
 	own := &struct {
 		Pending
 		record
@@ -191,11 +199,12 @@ func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o PutOptions) (store
 	return p, nil
 }
 
-// Put is Begin and Wait: it returns after the event is durable, or after it is known that it will not be.
-func (s *Store) Put(ctx context.Context, ev *nostr.Event, o PutOptions) Result {
+// Put is Begin and Wait: it returns after the event is durable, or after it is
+// known that it will not be.
+func (s *Store) Put(ctx context.Context, ev *nostr.Event, o store.PutOptions) store.Result {
 	p, err := s.Begin(ctx, ev, o)
 	if err != nil {
-		return Result{Outcome: Failed, Err: err}
+		return store.Result{Outcome: store.Failed, Err: err}
 	}
 	return p.Wait()
 }

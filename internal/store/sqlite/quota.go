@@ -5,6 +5,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
+	"engramd/nips/nip01"
 )
 
 const (
@@ -15,8 +18,8 @@ const (
 	sqlAbove   = `SELECT author, events, bytes FROM author_usage WHERE ?1 > 0 AND events > ?1 OR ?2 > 0 AND bytes > ?2 ORDER BY author`
 )
 
-// usage is what authors keep here, events and history together, of those that wrote lately, and what the current transaction
-// changes of it.
+// usage is what authors keep here, events and history together, of those that
+// wrote lately, and what the current transaction changes of it.
 type usage struct {
 	authors map[author]*tally
 	changed []*tally
@@ -41,7 +44,8 @@ type counted struct {
 	amount
 }
 
-// maxUsage bounds the counters in memory; beyond it they are dropped and read anew on demand.
+// maxUsage bounds the counters in memory; beyond it they are dropped and read
+// anew on demand.
 const maxUsage = 100_000
 
 // of is the tally of an author, a new one if it is not in memory.
@@ -131,55 +135,60 @@ func (w *writer) usageBefore(r *record) (amount, error) {
 	return t.now, nil
 }
 
-// mayExceed reports whether storing the record may take its author over the quota, whatever the write frees.
+// mayExceed reports whether storing the record may take its author over the
+// quota, whatever the write frees.
 func (w *writer) mayExceed(r *record) bool {
 	q := w.s.live.Load().Quota
 	if unlimited(q) {
 		return false
 	}
 	before, err := w.usageBefore(r)
-	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != ""
+	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != nil
 }
 
-// surelyOverQuota is the refusal of a write that frees nothing, made before it changes anything; else "".
-func (w *writer) surelyOverQuota(r *record, before amount, imported bool) string {
+// surelyOverQuota is the refusal of a write that frees nothing, made before it
+// changes anything; else nil.
+func (w *writer) surelyOverQuota(r *record, before amount, imported bool) *nip01.Refusal {
 	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || imported {
-		return ""
+		return nil
 	}
 	return refusal(w.s.live.Load().Quota, before, amount{before.events + 1, before.bytes + int64(len(r.json))})
 }
 
-// overQuota is the refusal when the write took its author over the quota, else "". Imports and requests to vanish are
-// always allowed.
-func (w *writer) overQuota(r *record, before amount, imported bool) string {
+// overQuota is the refusal when the write took its author over the quota, else
+// nil. Imports and requests to vanish are always allowed.
+func (w *writer) overQuota(r *record, before amount, imported bool) *nip01.Refusal {
 	q := w.s.live.Load().Quota
 	if unlimited(q) || imported || r.ev.Kind == kindVanish {
-		return ""
+		return nil
 	}
 	return refusal(q, before, w.usage.of(author(r.pubkey)).now) // known since before
 }
 
-func unlimited(q Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }
+func unlimited(q store.Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }
 
-// refusal is the answer to a write that leaves its author over the quota, "" if it may stand. One that leaves him with
-// no more than before may: a deletion that frees something, a smaller version. A default quota lets nobody cross it, and so
-// does not hold who is beyond it already: an import, a restore or an older version of this program brought him there.
-func refusal(q Quota, before, after amount) string {
-	const text = "blocked: quota: this key may keep %d %s here, superseded versions included; delete some"
+// refusal is the answer to a write that leaves its author over the quota, nil if
+// it may stand. One that leaves him with no more than before may: a deletion
+// that frees something, a smaller version. A default quota lets nobody cross
+// it, and so does not hold who is beyond it already: an import, a restore or an
+// older version of this program brought him there.
+func refusal(q store.Quota, before, after amount) *nip01.Refusal {
+	const text = "quota: this key may keep %d %s here, superseded versions included; delete some"
 	over := func(most int64, byDefault bool, was, is int64) bool {
 		return most > 0 && is > most && is > was && !(byDefault && was > most)
 	}
 	switch {
 	case over(q.Events, q.DefaultEvents, before.events, after.events):
-		return fmt.Sprintf(text, q.Events, "events")
+		return nip01.Refuse(nip01.PrefixBlocked, text, q.Events, "events")
 	case over(q.Bytes, q.DefaultBytes, before.bytes, after.bytes):
-		return fmt.Sprintf(text, q.Bytes, "bytes")
+		return nip01.Refuse(nip01.PrefixBlocked, text, q.Bytes, "bytes")
 	}
-	return ""
+	return nil
 }
 
-// above lists the authors whom a default quota does not hold because they are above it.
-func above(ctx context.Context, c *conn, q Quota) (out []Usage, err error) {
+// above lists the authors whom a default quota does not hold because they are
+// above it.
+func above(ctx context.Context, c *conn, q store.Quota) (out []store.Usage, err error) {
 	var events, bytes int64
 	if q.DefaultEvents {
 		events = q.Events
@@ -188,7 +197,7 @@ func above(ctx context.Context, c *conn, q Quota) (out []Usage, err error) {
 		bytes = q.Bytes
 	}
 	err = c.query(ctx, sqlAbove, []driver.Value{events, bytes}, func(row []driver.Value) error {
-		out = append(out, Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
+		out = append(out, store.Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
 		return nil
 	})
 	return out, err

@@ -22,7 +22,8 @@ func TestQuotaOfEvents(t *testing.T) {
 	put(t, s, alice.Fake(0, 1, "{ }"), store.Replaced) // no more than before
 	put(t, s, bob.Note(0, "others are not concerned"), store.Stored)
 
-	// A deletion that frees nothing is refused like anything else, one that does is taken.
+	// A deletion that frees nothing is refused like anything else, one that
+	// does is taken.
 	wantRefused(t, s, alice.Delete(4, strings.Repeat("0", 64)), "blocked: quota: ")
 	put(t, s, alice.Delete(5, notes[0].ID), store.Stored)
 	wantRefused(t, s, alice.Note(6, "still full: the request counts"), "blocked: quota: ")
@@ -56,7 +57,8 @@ func TestQuotaOfBytes(t *testing.T) {
 	put(t, s, alice.Note(3, strings.Repeat("y", 500)), store.Stored)
 }
 
-// The counters stay exact through every way in which rows come and go, and after an undone write.
+// The counters stay exact through every way in which rows come and go, and
+// after an undone write.
 func TestQuotaCountersAreExact(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock, o.Quota.Events, o.Versions = clock.Now, 1000, 3 })
@@ -111,7 +113,8 @@ func TestQuotaChangesWhileOpen(t *testing.T) {
 	put(t, s, alice.Note(2, "c"), store.Stored)
 }
 
-// A default quota lets nobody cross it, and does not hold who is above it already; one that is configured holds everybody.
+// A default quota lets nobody cross it, and does not hold who is above it
+// already; one that is configured holds everybody.
 func TestDefaultQuotaHoldsNobodyAboveIt(t *testing.T) {
 	s := storetest.MustOpen(t)
 	for i := range int64(4) {
@@ -149,7 +152,8 @@ func TestDefaultQuotaHoldsNobodyAboveIt(t *testing.T) {
 	}
 }
 
-// What an author has to be counted for is known without looking at his events, also after a restart.
+// What an author has to be counted for is known without looking at his events,
+// also after a restart.
 func TestUsageIsKept(t *testing.T) {
 	o := storetest.Options(t, func(o *sqlite.Options) { o.Quota.Events, o.Versions = 100, 2 })
 	s, err := sqlite.Open(t.Context(), o)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"engramd/internal/share"
+	"engramd/internal/store"
 )
 
 // effort says what a read is expected to take, by what is asked.
@@ -15,8 +16,8 @@ const (
 	scan                 // anything else
 )
 
-// Bounds of the connections for reading. There may be more of them than turns, because who waits for his next turn in the
-// middle of a statement keeps his.
+// Bounds of the connections for reading. There may be more of them than turns,
+// because who waits for his next turn in the middle of a statement keeps his.
 const (
 	connsPerTurn = 8
 	wholePerTurn = 2       // of them, how many may be lent to counts and searches
@@ -24,7 +25,8 @@ const (
 	extraStmts   = 32      // prepared statements of such a connection
 )
 
-// readers lends read connections: one for each turn is opened with the store, more when those are lent.
+// readers lends read connections: one for each turn is opened with the store,
+// more when those are lent.
 type readers struct {
 	path  string
 	cache int64
@@ -57,11 +59,12 @@ func openReaders(path string, n int, cache int64, p pacing) (*readers, error) {
 	return r, nil
 }
 
-// keptTurns is how many of n turns only look-ups get: more scans at a time than there are processors get nothing done sooner,
-// and keep all else waiting.
+// keptTurns is how many of n turns only look-ups get: more scans at a time than
+// there are processors get nothing done sooner, and keep all else waiting.
 func keptTurns(n int) int { return max(min(n-1, 1+n/8), n-share.Processors()) }
 
-// ThreadsInC is how many threads of a store with so many readers may be in SQLite for long: those of scans, and the writer's.
+// ThreadsInC is how many threads of a store with so many readers may be in
+// SQLite for long: those of scans, and the writer's.
 func ThreadsInC(readers int) int { return readers - keptTurns(readers) + 1 }
 
 func (r *readers) connect(extra bool) (*conn, error) {
@@ -110,7 +113,8 @@ func (r *readers) get() (*conn, error) {
 	return c, err
 }
 
-// put takes a connection back. As many extra ones as there are turns are kept for the next time.
+// put takes a connection back. As many extra ones as there are turns are kept
+// for the next time.
 func (r *readers) put(c *conn) {
 	r.mu.Lock()
 	r.lent--
@@ -136,7 +140,8 @@ func (r *readers) put(c *conn) {
 	}
 }
 
-// close waits until every connection is given back and closes it. The store has made sure that no new loans start.
+// close waits until every connection is given back and closes it. The store has
+// made sure that no new loans start.
 func (r *readers) close() error {
 	r.turns.Close()
 	r.whole.Close()
@@ -158,7 +163,7 @@ func (r *readers) close() error {
 }
 
 // Reads says how busy the readers are.
-func (s *Store) Reads() Reads {
+func (s *Store) Reads() store.Reads {
 	t := s.readers.turns
-	return Reads{Waiting: t.Waiting() + s.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
+	return store.Reads{Waiting: t.Waiting() + s.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
 }

@@ -2,8 +2,8 @@ package sqlite
 
 import "testing"
 
-// TestEveryStoreKeepsAReader: with any number of readers that the configuration takes, there is one that only look-ups
-// get, and one for all else.
+// TestEveryStoreKeepsAReader: with any number of readers that the configuration
+// takes, there is one that only look-ups get, and one for all else.
 func TestEveryStoreKeepsAReader(t *testing.T) {
 	for n := 2; n <= 256; n++ {
 		if kept := keptTurns(n); kept < 1 || kept >= n {

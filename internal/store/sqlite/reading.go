@@ -7,29 +7,32 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
-// reading is one read call on one connection: what is asked, by whom, and as of when.
+// reading is one read call on one connection: what is asked, by whom, and as of
+// when.
 type reading struct {
 	ctx   context.Context
 	c     *conn
 	scope gate.Scope
 	want  *wanted
-	above int64     // of byArrival
-	now   int64     // expired at or before it is not there
-	after *Position // resume behind it
-	whole bool      // it is not taken up again where it was ended
+	above int64           // of byArrival
+	now   int64           // expired at or before it is not there
+	after *store.Position // resume behind it
+	whole bool            // it is not taken up again where it was ended
 	texts map[*shape]statement
 }
 
-// statement is a shape's SQL behind the span's own arguments, the first of which is the lower bound of created_at.
+// statement is a shape's SQL behind the span's own arguments, the first of
+// which is the lower bound of created_at.
 type statement struct {
 	text string
 	args []driver.Value
 }
 
-// Columns of a row. The second check needs the class of all, and d where that is a way of the scope; id, author and p tags
-// it finds in the JSON.
+// Columns of a row. The second check needs the class of all, and d where that
+// is a way of the scope; id, author and p tags it finds in the JSON.
 const (
 	columnsRow = "e.seq,e.created_at,e.class,e.json"
 	columnsD   = columnsRow + ",e.d"
@@ -48,8 +51,9 @@ func columns(scope gate.Scope, f nostr.Filter) string {
 	return columnsRow
 }
 
-// statement returns a span's SQL and arguments: every condition of the filter that the span does not imply, the scope,
-// expiry and the resume point, newest first where the index has that order.
+// statement returns a span's SQL and arguments: every condition of the filter
+// that the span does not imply, the scope, expiry and the resume point, newest
+// first where the index has that order.
 func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 	st, ok := r.texts[sp.shape]
 	if !ok {
@@ -71,7 +75,8 @@ func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 	return st.text, append(append(args, sp.args...), st.args...)
 }
 
-// conditions adds to w all that a row must meet beside the span's own conditions.
+// conditions adds to w all that a row must meet beside the span's own
+// conditions.
 func (r *reading) conditions(w *where, sh *shape) {
 	w.and(sh.at+".created_at>=? AND "+sh.at+".created_at<=?", r.want.since, r.until())
 	if r.marks(sh) {
@@ -101,8 +106,9 @@ func (r *reading) conditions(w *where, sh *shape) {
 	}
 }
 
-// marks reports whether rows may be passed over in a span: then a note is made of where it is, in case that it is ended there.
-// Elsewhere the rows themselves tell.
+// marks reports whether rows may be passed over in a span: then a note is made
+// of where it is, in case that it is ended there. Elsewhere the rows themselves
+// tell.
 func (r *reading) marks(sh *shape) bool {
 	w := r.want
 	return !r.whole && sh.ordered && sh.source == fromEvents && (sh.kinds && w.kinds != nil || sh.ids && w.ids != nil || sh.authors && w.authors != nil ||
@@ -118,7 +124,8 @@ func (r *reading) until() int64 {
 	return r.want.until
 }
 
-// hasTag adds the condition that an event has one of the tag's values. A gated one's only p tag is at hand in the row.
+// hasTag adds the condition that an event has one of the tag's values. A gated
+// one's only p tag is at hand in the row.
 func hasTag(w *where, t wantedTag) {
 	if t.name == "p" && allBlobs(t.values) {
 		w.and("")

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"engramd/internal/store"
 )
 
-// ordinary is the room in bytes that an event of ordinary size takes: 64 KiB of text, its entries in the indexes, and its
-// words in the full-text index.
+// ordinary is the room in bytes that an event of ordinary size takes: 64 KiB of
+// text, its entries in the indexes, and its words in the full-text index.
 const ordinary = 192 << 10
 
 const (
@@ -18,10 +20,11 @@ const (
 	sqlFillGone = `DELETE FROM meta WHERE key = 'ready.room'`
 )
 
-// Ready proves that the database takes events of ordinary size: by a small write that goes through the same commit as
-// events do, and by looking how much room is left. Once an event did not fit, which a quota of the file system may cause
-// that nothing tells of, it writes as much as an event of ordinary size until that fits. The error wraps ErrFull where room
-// is what is missing.
+// Ready proves that the database takes events of ordinary size: by a small
+// write that goes through the same commit as events do, and by looking how much
+// room is left. Once an event did not fit, which a quota of the file system may
+// cause that nothing tells of, it writes as much as an event of ordinary size
+// until that fits. The error wraps ErrFull where room is what is missing.
 func (s *Store) Ready(ctx context.Context) error {
 	filled := false
 	err := s.apart(ctx, func(w *writer) error {
@@ -46,8 +49,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	})
 }
 
-// roomLeft fails with ErrFull if an event of ordinary size has no room within the limit of the database's size, or on its
-// file system.
+// roomLeft fails with ErrFull if an event of ordinary size has no room within
+// the limit of the database's size, or on its file system.
 func (w *writer) roomLeft() error {
 	var n [4]int64
 	for i, pragma := range []string{"page_size", "max_page_count", "page_count", "freelist_count"} {
@@ -57,14 +60,14 @@ func (w *writer) roomLeft() error {
 		}
 	}
 	if size, left := n[0], n[1]-n[2]+n[3]; left*size < ordinary {
-		return fmt.Errorf("%w: %d KB are left within the limit of its size", ErrFull, max(0, left*size)>>10)
+		return fmt.Errorf("%w: %d KB are left within the limit of its size", store.ErrFull, max(0, left*size)>>10)
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(w.s.path), &fs); err != nil {
 		return fmt.Errorf("free space: %w", err)
 	}
 	if free := int64(fs.Bavail) * fs.Bsize; free < ordinary {
-		return fmt.Errorf("%w: %d KB are free on its file system", ErrFull, free>>10)
+		return fmt.Errorf("%w: %d KB are free on its file system", store.ErrFull, free>>10)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"engramd/internal/store"
 )
 
 // Bounds of what is remembered of the last while, for the operator.
@@ -24,7 +26,7 @@ type recent struct {
 	mu      sync.Mutex
 	commits [recentCommits]time.Duration
 	n       int // ever
-	reads   []SlowRead
+	reads   []store.SlowRead
 }
 
 func (r *recent) commit(took time.Duration) {
@@ -35,13 +37,13 @@ func (r *recent) commit(took time.Duration) {
 }
 
 // read notes one call if it is among the slowest.
-func (r *recent) read(s SlowRead) {
+func (r *recent) read(s store.SlowRead) {
 	if s.Took < slowFrom || int64(s.Took) <= r.least.Load() && s.At.UnixNano()-r.oldest.Load() < int64(recentFor) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.reads = slices.DeleteFunc(r.reads, func(old SlowRead) bool { return s.At.Sub(old.At) >= recentFor })
+	r.reads = slices.DeleteFunc(r.reads, func(old store.SlowRead) bool { return s.At.Sub(old.At) >= recentFor })
 	if r.reads = append(r.reads, s); len(r.reads) > recentReads {
 		slices.SortFunc(r.reads, slowestFirst)
 		r.reads = r.reads[:recentReads]
@@ -59,14 +61,14 @@ func (r *recent) read(s SlowRead) {
 	r.least.Store(int64(least))
 }
 
-func slowestFirst(a, b SlowRead) int { return cmp.Compare(b.Took, a.Took) }
+func slowestFirst(a, b store.SlowRead) int { return cmp.Compare(b.Took, a.Took) }
 
 // Recent returns how fast commits were, and the slowest top reads.
-func (s *Store) Recent(top int) Recent {
+func (s *Store) Recent(top int) store.Recent {
 	r := &s.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out Recent
+	var out store.Recent
 	for _, read := range r.reads {
 		if time.Since(read.At) < recentFor {
 			out.Reads = append(out.Reads, read)

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
-// TestRecent_Slowest: of very many reads the slowest of the last ten minutes are
-// remembered, and no more.
+// TestRecent_Slowest: of very many reads the slowest of the last ten minutes
+// are remembered, and no more.
 func TestRecent_Slowest(t *testing.T) {
 	var s Store
 	now := time.Now()
-	at := func(ago, took time.Duration) SlowRead {
-		return SlowRead{At: now.Add(-ago), Operation: "query", Plan: "tag #t", Took: took}
+	at := func(ago, took time.Duration) store.SlowRead {
+		return store.SlowRead{At: now.Add(-ago), Operation: "query", Plan: "tag #t", Took: took}
 	}
 	for range 2 * recentReads {
 		s.recent.read(at(9*time.Minute+59*time.Second, time.Hour)) // soon too old

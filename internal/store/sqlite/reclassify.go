@@ -15,8 +15,9 @@ const (
 	classifyChunk = 1000
 )
 
-// reclassify puts every event into the class that the rules in force give it, if they differ from those it was stored
-// under. It runs before anybody can read; a crash in between leaves the old fingerprint, and it starts again.
+// reclassify puts every event into the class that the rules in force give it,
+// if they differ from those it was stored under. It runs before anybody can
+// read; a crash in between leaves the old fingerprint, and it starts again.
 func (w *writer) reclassify(ctx context.Context) error {
 	want := w.s.table.Load().Fingerprint()
 	have, err := w.c.meta(metaGate)
@@ -41,7 +42,8 @@ func (w *writer) reclassify(ctx context.Context) error {
 	return w.setMeta(metaGate, want)
 }
 
-// concerned is the condition on rows whose class may change: gated until now, or of a kind of which events may be.
+// concerned is the condition on rows whose class may change: gated until now,
+// or of a kind of which events may be.
 func (w *writer) concerned(table string) (string, error) {
 	var kinds []string
 	err := w.each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
@@ -55,8 +57,8 @@ func (w *writer) concerned(table string) (string, error) {
 	return "(class <> 0 OR kind IN (" + strings.Join(kinds, ", ") + "))", err
 }
 
-// classStep classes the next rows after seq *last. Where deletion requests were stored without a verdict, none is open
-// whose ids nobody can judge any more.
+// classStep classes the next rows after seq *last. Where deletion requests were
+// stored without a verdict, none is open whose ids nobody can judge any more.
 func (w *writer) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
 	err := w.each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
@@ -75,7 +77,8 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 			return nil
 		}
 		if searchText(was, ev) != searchText(is, ev) || searchTable(was) != searchTable(is) {
-			// The index is opened after this, and then built anew: to take out many texts would take longer.
+			// The index is opened after this, and then built anew: to take out
+			// many texts would take longer.
 			if err := w.setMeta(metaSearchVersion, ""); err != nil {
 				return err
 			}

@@ -11,7 +11,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// Rules that change put stored events into their new class when the store opens, deletion requests too.
+// Rules that change put stored events into their new class when the store
+// opens, deletion requests too.
 func TestRulesThatChangedClassStoredEventsAnew(t *testing.T) {
 	o := storetest.Options(t)
 	article := alice.Fake(30023, 0, "secret plans", nostr.Tag{"d", "x"}, nostr.Tag{"p", bob.Pub})
@@ -63,7 +64,8 @@ func TestRulesThatChangedClassStoredEventsAnew(t *testing.T) {
 	}
 }
 
-// History is classed anew as well: a version that was superseded under a rule stays under a rule.
+// History is classed anew as well: a version that was superseded under a rule
+// stays under a rule.
 func TestHistoryIsClassedAnew(t *testing.T) {
 	o := storetest.Options(t, func(o *sqlite.Options) {
 		o.Table = storetest.MustTable(t, gate.Options{Rules: []string{"30023 author"}})

@@ -12,8 +12,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// record is one event as rows: everything the writer needs, computed before it is queued so that the writer's goroutine
-// only talks to the database.
+// record is one event as rows: everything the writer needs, computed before it
+// is queued so that the writer's goroutine only talks to the database.
 type record struct {
 	ev      *nostr.Event
 	id      []byte // 32
@@ -27,12 +27,15 @@ type record struct {
 	json    []byte
 }
 
-// rowCost is what writing one index row, or looking up one target of a deletion, costs beside storing that many bytes
-// of JSON: an event of 217 kB with 17,000 tags kept the writer for 110 ms, which is what 1.7 MB of plain notes take.
+// rowCost is what writing one index row, or looking up one target of a
+// deletion, costs beside storing that many bytes of JSON: an event of 217 kB
+// with 17,000 tags kept the writer for 110 ms, which is what 1.7 MB of plain
+// notes take.
 const rowCost = 100
 
-// cost is what the record takes of the writer, in bytes of JSON. The queue and the batches are bounded in it, so that
-// small messages which make much work cannot keep everybody else waiting.
+// cost is what the record takes of the writer, in bytes of JSON. The queue and
+// the batches are bounded in it, so that small messages which make much work
+// cannot keep everybody else waiting.
 func (r *record) cost() int {
 	rows := len(r.tags)
 	for i := range r.tags {
@@ -52,7 +55,8 @@ type tagRow struct {
 	value driver.Value
 }
 
-// names reports whether one of the first few rows is for a p tag with the key: to save work, not to be relied on.
+// names reports whether one of the first few rows is for a p tag with the key:
+// to save work, not to be relied on.
 func (r *record) names(k author) bool {
 	if r == nil {
 		return false
@@ -65,8 +69,8 @@ func (r *record) names(k author) bool {
 	return false
 }
 
-// newRecord computes the rows of an event. It fails when the id or the pubkey is no 64 lower-case hex digits, which the
-// strict parser has ruled out.
+// newRecord computes the rows of an event. It fails when the id or the pubkey
+// is no 64 lower-case hex digits, which the strict parser has ruled out.
 func newRecord(ev *nostr.Event, class gate.Class) (*record, error) {
 	r := &record{}
 	if err := r.read(ev, class); err != nil {
@@ -127,11 +131,12 @@ func readerKeys(tags nostr.Tags) []byte {
 	return out
 }
 
-// furtherD is the name under which the d values behind an event's first are listed once more: no address finds them, but
-// a filter for d matches them too.
+// furtherD is the name under which the d values behind an event's first are
+// listed once more: no address finds them, but a filter for d matches them too.
 const furtherD = "dd"
 
-// tagRows lists the distinct single-letter tags with a value (NIP-01: only the first value of a tag is indexed).
+// tagRows lists the distinct single-letter tags with a value (NIP-01: only the
+// first value of a tag is indexed).
 func tagRows(tags nostr.Tags) []tagRow {
 	var out []tagRow
 	ds := 0
@@ -150,11 +155,13 @@ func tagRows(tags nostr.Tags) []tagRow {
 	return out
 }
 
-// comparedTags is up to how many tags repeats are found by comparing each with those before; of more a set is made.
+// comparedTags is up to how many tags repeats are found by comparing each with
+// those before; of more a set is made.
 const comparedTags = 32
 
-// newRepeats returns a function that reports whether an indexed tag stood before with the same name and value. It is to
-// be asked once for each, in order.
+// newRepeats returns a function that reports whether an indexed tag stood
+// before with the same name and value. It is to be asked once for each, in
+// order.
 func newRepeats(tags nostr.Tags) func(i int) bool {
 	if len(tags) > comparedTags {
 		seen := make(map[[2]string]bool, len(tags))
@@ -179,7 +186,8 @@ func indexedTag(t nostr.Tag) bool {
 	return len(t) >= 2 && len(t[0]) == 1 && ('a' <= t[0][0] && t[0][0] <= 'z' || 'A' <= t[0][0] && t[0][0] <= 'Z')
 }
 
-// expiration is the time in the first expiration tag (NIP-40), 0 when there is none or it is no time.
+// expiration is the time in the first expiration tag (NIP-40), 0 when there is
+// none or it is no time.
 func expiration(tags nostr.Tags) int64 {
 	for _, t := range tags {
 		if len(t) >= 2 && t[0] == "expiration" {

@@ -16,18 +16,20 @@ const (
 	sqlRetireRelayKey = `UPDATE relay_keys SET until = ?1, revoked_at = CASE WHEN ?2 THEN ?1 ELSE revoked_at END WHERE until IS NULL`
 	sqlUseRelayKey    = `INSERT INTO relay_keys(pubkey, since) VALUES (?, ?) ON CONFLICT (pubkey) DO UPDATE SET until = NULL`
 	sqlRevokeRelayKey = `UPDATE relay_keys SET revoked_at = ?2 WHERE pubkey = ?1 AND until IS NOT NULL AND revoked_at IS NULL`
-	// A state event that may name the key, and whether the contract it belongs to has an end.
+	// A state event that may name the key, and whether the contract it belongs
+	// to has an end.
 	sqlStatesSaying = `SELECT json FROM events WHERE kind = ?1 AND instr(json, ?2) > 0
 		UNION ALL SELECT json FROM history WHERE kind = ?1 AND instr(json, ?2) > 0`
 	sqlUnfinishedOf = `SELECT 1 FROM contract_states WHERE contract = ?1 AND (a = ?2 OR b = ?2)
 		AND status NOT IN ('completed', 'cancelled', 'expired')`
 )
 
-// RelayKeys lists the relay's identity keys: the one in use, then the former ones, the latest first.
-func (s *Store) RelayKeys(ctx context.Context) (keys []RelayKey, err error) {
+// RelayKeys lists the relay's identity keys: the one in use, then the former
+// ones, the latest first.
+func (s *Store) RelayKeys(ctx context.Context) (keys []store.RelayKey, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlRelayKeys, nil, func(v []driver.Value) error {
-			k := RelayKey{PubKey: hexOf(v[0])}
+			k := store.RelayKey{PubKey: hexOf(v[0])}
 			k.Since, _ = v[1].(int64)
 			k.Until, _ = v[2].(int64)
 			k.Revoked, _ = v[3].(int64)
@@ -38,8 +40,9 @@ func (s *Store) RelayKeys(ctx context.Context) (keys []RelayKey, err error) {
 	return keys, err
 }
 
-// SetRelayKey makes a key, in hex, the relay's identity key. The one that was becomes a former one, and is revoked with it
-// if revoke says so. The error is ErrRevokedKey for a key that was revoked before.
+// SetRelayKey makes a key, in hex, the relay's identity key. The one that was
+// becomes a former one, and is revoked with it if revoke says so. The error is
+// ErrRevokedKey for a key that was revoked before.
 func (s *Store) SetRelayKey(ctx context.Context, pubkey string, revoke bool) error {
 	return s.tell(ctx, store.SetRelayKey{PubKey: pubkey, Revoke: revoke})
 }
@@ -54,7 +57,7 @@ func (w *writer) setRelayKey(pubkey string, revoke bool) error {
 	case err != nil:
 		return err
 	case row != nil && row[1] != nil:
-		return ErrRevokedKey
+		return store.ErrRevokedKey
 	case row != nil && row[0] == nil:
 		return nil // it is the one
 	}
@@ -65,7 +68,8 @@ func (w *writer) setRelayKey(pubkey string, revoke bool) error {
 	return err
 }
 
-// RevokeRelayKey takes a former key, in hex, out of the trusted ones, and reports whether it was one.
+// RevokeRelayKey takes a former key, in hex, out of the trusted ones, and
+// reports whether it was one.
 func (s *Store) RevokeRelayKey(ctx context.Context, pubkey string) (revoked bool, err error) {
 	return ask[bool](ctx, s, store.RevokeRelayKey{PubKey: pubkey})
 }
@@ -82,8 +86,9 @@ func (w *writer) revokeRelayKey(pubkey string) (revoked bool, err error) {
 // maxNaming is as far as ContractsNaming counts.
 const maxNaming = 1000
 
-// ContractsNaming counts the ids of contracts without an end of which a state event names a key, in hex, as the one that
-// may let them expire (the tag expirer), up to 1,000. It goes through all state events.
+// ContractsNaming counts the ids of contracts without an end of which a state
+// event names a key, in hex, as the one that may let them expire (the tag
+// expirer), up to 1,000. It goes through all state events.
 func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
 	seen := map[string]bool{}
 	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
@@ -112,5 +117,6 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 	return len(seen), err
 }
 
-// expirerTag names, on a state event, the key that may let the contract expire (30-nip-temp).
+// expirerTag names, on a state event, the key that may let the contract expire
+// (30-nip-temp).
 const expirerTag = "expirer"

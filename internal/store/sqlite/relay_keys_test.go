@@ -14,7 +14,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// TestRelayKeysTakeTurns: one key is in use, the others are former ones, trusted until they are revoked.
+// TestRelayKeysTakeTurns: one key is in use, the others are former ones,
+// trusted until they are revoked.
 func TestRelayKeysTakeTurns(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -56,7 +57,8 @@ func TestRelayKeysTakeTurns(t *testing.T) {
 	}
 }
 
-// TestFormerRelayKeyComesBack: a key that was given up and not revoked may be the relay's again.
+// TestFormerRelayKeyComesBack: a key that was given up and not revoked may be
+// the relay's again.
 func TestFormerRelayKeyComesBack(t *testing.T) {
 	s := storetest.MustOpen(t)
 	a, b := storetest.NewKey("a").Pub, storetest.NewKey("b").Pub
@@ -71,8 +73,8 @@ func TestFormerRelayKeyComesBack(t *testing.T) {
 	}
 }
 
-// TestContractsNamingAKey counts contracts that have no end and name the key as their expirer, in a head or in history,
-// and no others.
+// TestContractsNamingAKey counts contracts that have no end and name the key as
+// their expirer, in a head or in history, and no others.
 func TestContractsNamingAKey(t *testing.T) {
 	s := storetest.MustOpen(t)
 	relay, other := storetest.NewKey("relay").Pub, storetest.NewKey("other").Pub

@@ -9,8 +9,8 @@ import (
 	"engramd/internal/store"
 )
 
-func newRemoval() Removal {
-	return Removal{Events: map[int]int64{}, Versions: map[int]int64{}, Quarantined: map[int]int64{}, Spared: map[int]int64{}}
+func newRemoval() store.Removal {
+	return store.Removal{Events: map[int]int64{}, Versions: map[int]int64{}, Quarantined: map[int]int64{}, Spared: map[int]int64{}}
 }
 
 // shelf says where a row lies.
@@ -23,13 +23,14 @@ const (
 )
 
 // counter is the counter of a shelf.
-func counter(r *Removal, p shelf) map[int]int64 {
+func counter(r *store.Removal, p shelf) map[int]int64 {
 	return [...]map[int]int64{r.Events, r.Versions, r.Quarantined}[p]
 }
 
-// CountMatching counts what RemoveMatching would remove now. It changes nothing, and works on a store that is open for
-// reading alone. Scope and filters are as of RemoveMatching.
-func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (Removal, error) {
+// CountMatching counts what RemoveMatching would remove now. It changes
+// nothing, and works on a store that is open for reading alone. Scope and
+// filters are as of RemoveMatching.
+func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
 	out := newRemoval()
 	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
 		for _, m := range found {
@@ -44,13 +45,17 @@ func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []n
 	return out, err
 }
 
-// RemoveMatching removes what any of the filters matches: heads, regular events, superseded versions and what lies in
-// quarantine, but of kinds that must be named only what a filter names. It goes piece by piece, each a transaction of its
-// own with others' writes in between; after an error, what had been removed is gone, and is counted. What is removed may be
-// published again, but a superseded version, or one older than a removed head, does not become head (see floors.go).
+// RemoveMatching removes what any of the filters matches: heads, regular
+// events, superseded versions and what lies in quarantine, but of kinds that
+// must be named only what a filter names. It goes piece by piece, each a
+// transaction of its own with others' writes in between; after an error, what
+// had been removed is gone, and is counted. What is removed may be published
+// again, but a superseded version, or one older than a removed head, does not
+// become head (see floors.go).
 //
-// It needs the operator's scope, and filters without Search and Limit: ErrFilter.
-func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (Removal, error) {
+// It needs the operator's scope, and filters without Search and Limit:
+// ErrFilter.
+func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
 	out := newRemoval()
 	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
 		var doomed []match
@@ -73,7 +78,7 @@ const (
 )
 
 // removeFound removes rows in pieces and counts those that were there.
-func (s *Store) removeFound(ctx context.Context, list []match, out *Removal) error {
+func (s *Store) removeFound(ctx context.Context, list []match, out *store.Removal) error {
 	for len(list) > 0 {
 		n, cost := 0, 0
 		for n < len(list) && n < removalRows && (n == 0 || cost+list[n].cost <= removalCost) {
@@ -84,7 +89,7 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *Removal) err
 		for i, m := range list[:n] {
 			rows[i] = store.MatchedRow{Quarantined: m.place == inQuarantine, Seq: m.seq, ID: m.id, Kind: m.kind}
 		}
-		done, err := ask[Removal](ctx, s, store.RemoveRows{Rows: rows})
+		done, err := ask[store.Removal](ctx, s, store.RemoveRows{Rows: rows})
 		if err != nil {
 			return err
 		}
@@ -99,12 +104,12 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *Removal) err
 }
 
 // removeRows removes rows that were matched, and counts those that are there.
-func (w *writer) removeRows(list []store.MatchedRow) (Removal, error) {
+func (w *writer) removeRows(list []store.MatchedRow) (store.Removal, error) {
 	done := newRemoval()
 	for _, m := range list {
 		from, there, err := w.removeMatch(m)
 		if err != nil {
-			return Removal{}, err
+			return store.Removal{}, err
 		}
 		if there {
 			counter(&done, from)[m.Kind]++
@@ -120,7 +125,8 @@ const (
 	sqlUnquarantineRow = `DELETE FROM quarantine WHERE num = ? AND id = ?`
 )
 
-// removeMatch removes one row, which may have been superseded since it was found, and reports where it was.
+// removeMatch removes one row, which may have been superseded since it was
+// found, and reports where it was.
 func (w *writer) removeMatch(m store.MatchedRow) (from shelf, there bool, err error) {
 	if m.Quarantined {
 		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)

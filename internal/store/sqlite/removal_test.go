@@ -29,7 +29,8 @@ func filters(t *testing.T, texts ...string) (out []nostr.Filter) {
 	return out
 }
 
-// remove removes what filters match, after it has looked that the count says the same.
+// remove removes what filters match, after it has looked that the count says
+// the same.
 func remove(t *testing.T, s *sqlite.Store, texts ...string) store.Removal {
 	t.Helper()
 	before := rows(t, s, "events") + rows(t, s, "history") + rows(t, s, "quarantine")
@@ -61,7 +62,8 @@ func wantCounts(t *testing.T, what string, got, want map[int]int64) {
 
 type counts = map[int]int64
 
-// TestRemoveMatching: by every member of a filter, over pages; what does not match stays.
+// TestRemoveMatching: by every member of a filter, over pages; what does not
+// match stays.
 func TestRemoveMatching(t *testing.T) {
 	removed := &counter{}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Observe = removed })
@@ -89,7 +91,8 @@ func TestRemoveMatching(t *testing.T) {
 	put(t, s, one, store.Stored)
 }
 
-// TestRemoveSparesWhatIsNotNamed: filters without kinds leave alone what others rest on, and say so.
+// TestRemoveSparesWhatIsNotNamed: filters without kinds leave alone what others
+// rest on, and say so.
 func TestRemoveSparesWhatIsNotNamed(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, head := alice.Engram(bob, 0, "mem/x"), alice.Engram(bob, 10, "mem/x")
@@ -111,7 +114,8 @@ func TestRemoveSparesWhatIsNotNamed(t *testing.T) {
 	wantCounts(t, "removed", got.Events, counts{5: 1, 30174: 1})
 	wantCounts(t, "versions", got.Versions, counts{30174: 1})
 	wantCounts(t, "spared", got.Spared, counts{62: 1})
-	// What an author had deleted does not come back because his request is gone.
+	// What an author had deleted does not come back because his request is
+	// gone.
 	ev := alice.Fake(1, 30, "y")
 	put(t, s, ev, store.Stored)
 	put(t, s, alice.Delete(40, ev.ID), store.Stored)
@@ -119,8 +123,9 @@ func TestRemoveSparesWhatIsNotNamed(t *testing.T) {
 	put(t, s, ev, store.Deleted)
 }
 
-// TestRemovedVersionsDoNotReturn: however much of an address the operator removes, no version that was superseded becomes
-// head again; the removed head itself may be published again, and what is newer may.
+// TestRemovedVersionsDoNotReturn: however much of an address the operator
+// removes, no version that was superseded becomes head again; the removed head
+// itself may be published again, and what is newer may.
 func TestRemovedVersionsDoNotReturn(t *testing.T) {
 	path := ""
 	open := func() *sqlite.Store {
@@ -140,7 +145,8 @@ func TestRemovedVersionsDoNotReturn(t *testing.T) {
 	put(t, s, head, store.Replaced)
 	put(t, s, at(0), store.Stored)
 	put(t, s, at(10), store.Replaced)
-	// An author's head that he deletes, over versions that the operator removes first.
+	// An author's head that he deletes, over versions that the operator removes
+	// first.
 	first, second := alice.Engram(bob, 0, "mem/y"), alice.Engram(bob, 10, "mem/y")
 	put(t, s, first, store.Stored)
 	put(t, s, second, store.Replaced)
@@ -157,8 +163,8 @@ func TestRemovedVersionsDoNotReturn(t *testing.T) {
 	remove(t, s, `{"kinds":[30174],"ids":["`+oldest.ID+`"]}`)
 	for _, again := range []bool{false, true} {
 		for _, ev := range []*nostr.Event{oldest, old, late, at(0), at(9), first} {
-			if r := put(t, s, ev, store.Stale); r.Message != store.MsgRemoved {
-				t.Errorf("at %d: %q", ev.CreatedAt, r.Message)
+			if r := put(t, s, ev, store.Stale); r.Message() != store.WhyRemoved.Error() {
+				t.Errorf("at %d: %q", ev.CreatedAt, r.Message())
 			}
 			restore(t, s, ev, store.Stale)
 		}
@@ -188,7 +194,8 @@ type stepping struct {
 
 func (s *stepping) Removed(string, int) { s.step() }
 
-// TestRemovalsAreBounded: large events go a few at a time, and others write in between.
+// TestRemovalsAreBounded: large events go a few at a time, and others write in
+// between.
 func TestRemovalsAreBounded(t *testing.T) {
 	steps := 0
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Observe = &stepping{step: func() { steps++ }} })
@@ -205,7 +212,8 @@ func TestRemovalsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRemovalStopsAndGoesOn: what is stopped half-way leaves whole events, and can be run again.
+// TestRemovalStopsAndGoesOn: what is stopped half-way leaves whole events, and
+// can be run again.
 func TestRemovalStopsAndGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Observe = &stepping{step: cancel} })
@@ -236,7 +244,8 @@ func TestRemoveRefusesWhatItCannotMean(t *testing.T) {
 	}
 }
 
-// TestRemovalTakesSearchAndQuarantine: nothing of what is removed is found, and no release brings it back.
+// TestRemovalTakesSearchAndQuarantine: nothing of what is removed is found, and
+// no release brings it back.
 func TestRemovalTakesSearchAndQuarantine(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, alice.Note(0, "cedar"), store.Stored)
@@ -265,7 +274,8 @@ func TestRemovalTakesSearchAndQuarantine(t *testing.T) {
 	wantCounts(t, "quarantine", remove(t, s, `{"kinds":[30174]}`).Quarantined, counts{30174: 1})
 }
 
-// TestExportFilters: what any filter matches, in the order of arrival, history too.
+// TestExportFilters: what any filter matches, in the order of arrival, history
+// too.
 func TestExportFilters(t *testing.T) {
 	s := storetest.MustOpen(t)
 	var all []*nostr.Event
@@ -309,8 +319,8 @@ func TestExportFilters(t *testing.T) {
 	}
 }
 
-// TestRollbackGoesBelowAFloor: the operator himself may bring an older version back; a repair, which only puts back what is
-// missing, does not.
+// TestRollbackGoesBelowAFloor: the operator himself may bring an older version
+// back; a repair, which only puts back what is missing, does not.
 func TestRollbackGoesBelowAFloor(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, head := alice.Engram(bob, 0, "mem/x"), alice.Engram(bob, 10, "mem/x")

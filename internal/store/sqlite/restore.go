@@ -13,18 +13,19 @@ import (
 	"engramd/internal/store"
 )
 
-// Restoration is a snapshot's events on their way into the store. They are staged first, beside other writers, and then
-// switched in by one transaction: readers see the old state or the new one. Use it from one goroutine.
+// Restoration is a snapshot's events on their way into the store. They are
+// staged first, beside other writers, and then switched in by one transaction:
+// readers see the old state or the new one. Use it from one goroutine.
 type Restoration struct {
 	s     *Store
-	o     RestoreOptions
+	o     store.RestoreOptions
 	num   int64
 	batch []store.Staged
 	size  int
 }
 
-// restorations says what restores of one store do. Who changes what readers see sets active before, and done before active
-// is cleared.
+// restorations says what restores of one store do. Who changes what readers see
+// sets active before, and done before active is cleared.
 type restorations struct {
 	last   atomic.Int64 // number given to a Restoration
 	active atomic.Int64 // switches under way
@@ -34,19 +35,21 @@ type restorations struct {
 // stageBytes is how much JSON one transaction stages: some milliseconds.
 const stageBytes = 256 << 10
 
-// BeginRestore starts staging. End it with Switch or Drop; a process that dies leaves nothing.
-func (s *Store) BeginRestore(o RestoreOptions) (store.Restoration, error) {
+// BeginRestore starts staging. End it with Switch or Drop; a process that dies
+// leaves nothing.
+func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
 	if _, ok := lowerHex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
 	}
-	if o.Mode == Rollback && o.Name == "" {
+	if o.Mode == store.Rollback && o.Name == "" {
 		return nil, errors.New("restore: a rollback needs a name")
 	}
 	return &Restoration{s: s, o: o, num: s.restores.last.Add(1)}, nil
 }
 
-// Add stages one event of the snapshot. It must have been checked as for Begin; an event given twice counts once.
-func (r *Restoration) Add(ctx context.Context, p Part, ev *nostr.Event) error {
+// Add stages one event of the snapshot. It must have been checked as for Begin;
+// an event given twice counts once.
+func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
 	rec, err := newRecord(ev, r.s.table.Load().Classify(ev))
 	if err != nil {
 		return err
@@ -90,16 +93,17 @@ func (w *writer) recordOf(json []byte) (*record, error) {
 	return newRecord(ev, w.s.table.Load().Classify(ev))
 }
 
-// applyOrder is when a part is applied: what blocks others first, then versions before the heads that superseded them.
-func applyOrder(p Part) int {
+// applyOrder is when a part is applied: what blocks others first, then versions
+// before the heads that superseded them.
+func applyOrder(p store.Part) int {
 	switch p {
-	case Deletions:
+	case store.Deletions:
 		return 0
-	case Versions:
+	case store.Versions:
 		return 1
-	case Heads:
+	case store.Heads:
 		return 2
-	case Relays:
+	case store.Relays:
 		return 3
 	default:
 		return 4
@@ -120,7 +124,8 @@ func (r *Restoration) Drop(ctx context.Context) error {
 
 const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN (SELECT restore, part, created_at, id FROM staged`
 
-// unstage removes some of what was staged for a restore, 0 for all, and reports whether there may be more.
+// unstage removes some of what was staged for a restore, 0 for all, and reports
+// whether there may be more.
 func (w *writer) unstage(restore int64) (more bool, err error) {
 	text, args := sqlUnstage+" LIMIT ?)", []driver.Value{int64(sweepChunk)}
 	if restore != 0 {
@@ -130,44 +135,46 @@ func (w *writer) unstage(restore int64) (more bool, err error) {
 	return n >= sweepChunk, err
 }
 
-// Switch makes what was staged the state that readers see, in one transaction, and removes it from staging. Other writers
-// wait for that transaction, about 25 µs for each event that is new here.
-func (r *Restoration) Switch(ctx context.Context) (Restored, error) {
+// Switch makes what was staged the state that readers see, in one transaction,
+// and removes it from staging. Other writers wait for that transaction, about
+// 25 µs for each event that is new here.
+func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
 	if err := r.Flush(ctx); err != nil {
-		return Restored{}, err
+		return store.Restored{}, err
 	}
 	out, err := r.s.switchState(ctx, store.SwitchState{Restore: r.num, Options: r.o})
 	if err != nil {
-		return Restored{}, fmt.Errorf("restore: %w", err)
+		return store.Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	return out, r.Drop(ctx)
 }
 
-func (w *writer) switchStaged(c store.SwitchState) (Restored, error) {
+func (w *writer) switchStaged(c store.SwitchState) (store.Restored, error) {
 	agent, ok := lowerHex32(c.Options.Agent)
 	if !ok {
-		return Restored{}, errors.New("the agent is no pubkey")
+		return store.Restored{}, errors.New("the agent is no pubkey")
 	}
 	return w.switchState(&switching{w: w, staged: true, num: c.Restore, agent: agent, o: c.Options}, (*switching).run)
 }
 
 const metaRestores = "restores"
 
-// switchState has a command executed that puts an agent's memory into another state at once.
-func (s *Store) switchState(ctx context.Context, c store.Command) (Restored, error) {
+// switchState has a command executed that puts an agent's memory into another
+// state at once.
+func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
 	s.restores.active.Add(1)
 	defer s.restores.active.Add(-1)
-	return ask[Restored](ctx, s, c)
+	return ask[store.Restored](ctx, s, c)
 }
 
 // switchState runs that work, and then shows the state to live readers.
-func (w *writer) switchState(sw *switching, work func(*switching) error) (Restored, error) {
+func (w *writer) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
 	from, count := w.seq, w.s.restores.done.Load()+1
 	if err := w.setMeta(metaRestores, count); err != nil {
-		return Restored{}, err
+		return store.Restored{}, err
 	}
 	if err := work(sw); err != nil {
-		return Restored{}, err
+		return store.Restored{}, err
 	}
 	w.after(func() {
 		w.s.restores.done.Store(count)
@@ -183,12 +190,13 @@ func (w *writer) countRestores() error {
 	return err
 }
 
-// Restores counts the restores and rollbacks that took effect. Who reads an answer in several pages takes it before the
-// first one.
+// Restores counts the restores and rollbacks that took effect. Who reads an
+// answer in several pages takes it before the first one.
 func (s *Store) Restores() int64 { return s.restores.done.Load() }
 
-// RestoredSince reports, after a page was read, whether the page may be of a later state than before: a restore took
-// effect since Restores was called. It may be asked by everybody and tells of no event. Errors are as of Query.
+// RestoredSince reports, after a page was read, whether the page may be of a
+// later state than before: a restore took effect since Restores was called. It
+// may be asked by everybody and tells of no event. Errors are as of Query.
 func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	if s.restores.done.Load() != before {
 		return true, nil
@@ -205,11 +213,11 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	return now != before, err
 }
 
-// announce gives what a restore stored to OnCommit, after the commit and in pieces, so that a large one takes no more
-// memory than a small one.
+// announce gives what a restore stored to OnCommit, after the commit and in
+// pieces, so that a large one takes no more memory than a small one.
 func (w *writer) announce(after, last int64) {
 	for after < last {
-		var piece []Committed
+		var piece []store.Committed
 		err := w.c.query(context.Background(), sqlAnnounce, []driver.Value{after, last, int64(sweepChunk)}, func(row []driver.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
@@ -217,7 +225,7 @@ func (w *writer) announce(after, last int64) {
 			if err != nil {
 				return err
 			}
-			piece = append(piece, Committed{Event: ev, JSON: json, Seq: after, Class: class})
+			piece = append(piece, store.Committed{Event: ev, JSON: json, Seq: after, Class: class})
 			return nil
 		})
 		if err != nil {

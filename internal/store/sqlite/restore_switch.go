@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"fmt"
+
+	"engramd/internal/store"
 )
 
 // switching is the transaction in which a restore takes effect.
@@ -12,12 +14,12 @@ type switching struct {
 	staged bool // of what was staged under num; else of what is in quarantine
 	num    int64
 	agent  []byte
-	o      RestoreOptions
-	done   Restored
+	o      store.RestoreOptions
+	done   store.Restored
 }
 
 func (s *switching) run() error {
-	if s.o.Mode == Rollback {
+	if s.o.Mode == store.Rollback {
 		if err := s.clearHeads(); err != nil {
 			return err
 		}
@@ -54,13 +56,13 @@ func (s *switching) take(order int, json []byte) error {
 	if err != nil {
 		return err
 	}
-	if !s.staged || s.o.Mode == Rollback {
+	if !s.staged || s.o.Mode == store.Rollback {
 		if err := s.w.dropFloor(rec); err != nil {
 			return err
 		}
 	}
 	put := s.w.applyImport
-	if order == applyOrder(Versions) {
+	if order == applyOrder(store.Versions) {
 		put = s.w.applyVersion
 	}
 	others := len(s.w.stage.committed)
@@ -70,17 +72,17 @@ func (s *switching) take(order int, json []byte) error {
 	}
 	s.w.stage.committed = s.w.stage.committed[:others] // see announce
 	switch result.Outcome {
-	case Stored:
+	case store.Stored:
 		s.done.Stored++
-	case Replaced:
+	case store.Replaced:
 		s.done.Replaced++
-	case Duplicate:
+	case store.Duplicate:
 		s.done.Present++
-	case Stale:
+	case store.Stale:
 		s.done.Kept++
-	case Deleted:
+	case store.Deleted:
 		s.done.Deleted++
-	case Refused:
+	case store.Refused:
 		s.done.Expired++
 	default:
 		return fmt.Errorf("an event could not be stored: %w", result.Err)
@@ -89,35 +91,36 @@ func (s *switching) take(order int, json []byte) error {
 }
 
 // applyImport is apply for an event that no Put brought.
-func (w *writer) applyImport(r *record) (Result, error) {
-	return w.apply(&Pending{rec: r, opts: PutOptions{Import: true}})
+func (w *writer) applyImport(r *record) (store.Result, error) {
+	return w.apply(&Pending{rec: r, opts: store.PutOptions{Import: true}})
 }
 
-// applyVersion stores a superseded version as such: it never becomes head, also where nothing newer is known.
-func (w *writer) applyVersion(r *record) (Result, error) {
+// applyVersion stores a superseded version as such: it never becomes head, also
+// where nothing newer is known.
+func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if !hasHistory(r) {
 		return w.applyImport(r)
 	}
 	if r.expires != 0 && r.expires <= w.now {
-		return Result{Outcome: Refused, Message: msgExpired}, nil
+		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if banned, err := w.banned(r); err != nil || banned {
-		return Result{Outcome: Deleted}, err
+		return store.Result{Outcome: store.Deleted}, err
 	}
 	request, withdrawn, before, err := w.met(r, true)
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
-	if _, err := w.lifecycle(r, PutOptions{Import: true}); err != nil {
-		return Result{}, err
+	if _, err := w.lifecycle(r, store.PutOptions{Import: true}); err != nil {
+		return store.Result{}, err
 	}
 	if withdrawn {
-		return Result{Outcome: Stored}, w.keepWithdrawn(r, request)
+		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
 	}
 	if err := w.keepVersion(r); err != nil {
-		return Result{}, err
+		return store.Result{}, err
 	}
-	return Result{Outcome: Stored}, w.pruneAddress(r)
+	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
 }
 
 const (
@@ -135,7 +138,8 @@ func (s *switching) target(kind, d driver.Value) (h head, ok bool, err error) {
 	return head{exists: true, created: row[0].(int64), id: row[1].([]byte)}, true, nil
 }
 
-// older reports whether h comes before an event with this created_at and id, which would replace it.
+// older reports whether h comes before an event with this created_at and id,
+// which would replace it.
 func (h head) older(created int64, id []byte) bool {
 	if created != h.created {
 		return created > h.created
@@ -143,7 +147,8 @@ func (h head) older(created int64, id []byte) bool {
 	return bytes.Compare(id, h.id) < 0
 }
 
-// clearHeads takes away the heads of the agent that are newer than the staged ones, or stand where none is staged.
+// clearHeads takes away the heads of the agent that are newer than the staged
+// ones, or stand where none is staged.
 func (s *switching) clearHeads() error {
 	who, err := s.w.number(author(s.agent))
 	if err != nil || who == 0 {
@@ -165,8 +170,8 @@ func (s *switching) clearHeads() error {
 	})
 }
 
-// clearVersions takes away superseded versions that are newer than the staged heads, and the staged heads themselves,
-// which become heads again.
+// clearVersions takes away superseded versions that are newer than the staged
+// heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
 	return s.w.each(sqlVersionsOf, []driver.Value{s.agent}, func(row []driver.Value) error {
 		target, ok, err := s.target(row[1], row[2])

@@ -128,7 +128,8 @@ func TestRepairReplacesNothingNewerAndRevivesNothingDeleted(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// TestAVersionNeverBecomesHead restores history of an address whose head the bundle does not have.
+// TestAVersionNeverBecomesHead restores history of an address whose head the
+// bundle does not have.
 func TestAVersionNeverBecomesHead(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, entry := alice.Engram(bob, 0, "mem/a"), alice.Entry(bob, 0, "contract-1", "old")
@@ -234,8 +235,9 @@ func TestQuarantineEndsWithHistory(t *testing.T) {
 	}
 }
 
-// TestReadersSeeNoMixture rolls forth and back between two states of ten heads while pages are read: every page that was
-// read without a restore in between is of one state.
+// TestReadersSeeNoMixture rolls forth and back between two states of ten heads
+// while pages are read: every page that was read without a restore in between
+// is of one state.
 func TestReadersSeeNoMixture(t *testing.T) {
 	s := storetest.MustOpen(t)
 	slugs := []string{"mem/0", "mem/1", "mem/2", "mem/3", "mem/4", "mem/5", "mem/6", "mem/7", "mem/8", "mem/9"}
@@ -290,7 +292,8 @@ func TestReadersSeeNoMixture(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRestoredEventsReachLiveReaders wants every event that became head, once, after the commit.
+// TestRestoredEventsReachLiveReaders wants every event that became head, once,
+// after the commit.
 func TestRestoredEventsReachLiveReaders(t *testing.T) {
 	live := map[string]int{}
 	from := storetest.MustOpen(t)

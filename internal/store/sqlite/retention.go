@@ -19,8 +19,9 @@ const (
 	sqlRetiredOld = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ? LIMIT ?`
 )
 
-// retainer applies Live.Retention: at open, when it changes, and every hour. It finds what has to go on a read connection and
-// removes it in transactions of its own, as RemoveMatching does.
+// retainer applies Live.Retention: at open, when it changes, and every hour. It
+// finds what has to go on a read connection and removes it in transactions of
+// its own, as RemoveMatching does.
 type retainer struct {
 	cancel  context.CancelFunc
 	stopped chan struct{}
@@ -76,8 +77,9 @@ func (s *Store) retainAnew(old, now []retention.Rule) {
 	}
 }
 
-// retainAll removes what the rules in force do not keep: heads and regular events by created_at, and with a head every
-// superseded version of its address. Two at a time would each remove what is beyond a number.
+// retainAll removes what the rules in force do not keep: heads and regular
+// events by created_at, and with a head every superseded version of its
+// address. Two at a time would each remove what is beyond a number.
 func (s *Store) retainAll(ctx context.Context) error {
 	s.retaining.Lock()
 	defer s.retaining.Unlock()
@@ -129,7 +131,8 @@ func (s *Store) retireBefore(ctx context.Context, kind, before int64) error {
 	}
 }
 
-// retireBeyond removes the oldest events of the kinds until there are no more than most of them together.
+// retireBeyond removes the oldest events of the kinds until there are no more
+// than most of them together.
 func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) error {
 	excess := -most
 	for _, kind := range kinds {
@@ -175,10 +178,12 @@ func (s *Store) oldest(ctx context.Context, kind, before, most int64) (out []fou
 	return out, err
 }
 
-// tagCost is how much more than its size an event with many tags costs at most (record.cost).
+// tagCost is how much more than its size an event with many tags costs at most
+// (record.cost).
 const tagCost = 4
 
-// retire removes the first of a list, as many as one transaction may, and reports how many.
+// retire removes the first of a list, as many as one transaction may, and
+// reports how many.
 func (s *Store) retire(ctx context.Context, list []found) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -217,8 +222,9 @@ func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
 	return n, nil
 }
 
-// retire removes an event, if it is there, with the superseded versions of its address. full says that these alone were as
-// many as one transaction takes: it is to be called again.
+// retire removes an event, if it is there, with the superseded versions of its
+// address. full says that these alone were as many as one transaction takes: it
+// is to be called again.
 func (w *writer) retire(seq int64) (class gate.Class, gone, full bool, err error) {
 	row, err := w.c.one(sqlRetired, seq)
 	if err != nil || row == nil {

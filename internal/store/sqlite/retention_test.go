@@ -25,7 +25,8 @@ func retain(t *testing.T, texts ...string) []retention.Rule {
 
 const hours = int64(3600)
 
-// TestRetentionByAge: by created_at, of the kinds that a rule covers and of no other; superseded versions go with their head.
+// TestRetentionByAge: by created_at, of the kinds that a rule covers and of no
+// other; superseded versions go with their head.
 func TestRetentionByAge(t *testing.T) {
 	clock, removed := storetest.NewClock(), &counter{}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
@@ -81,7 +82,8 @@ func TestRetentionByAge(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// TestRetentionOfWhatIsNamed: engrams and contract memory, with all their versions, also where these are many.
+// TestRetentionOfWhatIsNamed: engrams and contract memory, with all their
+// versions, also where these are many.
 func TestRetentionOfWhatIsNamed(t *testing.T) {
 	clock, removed := storetest.NewClock(), &counter{}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {

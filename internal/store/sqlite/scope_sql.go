@@ -11,15 +11,18 @@ import (
 	"engramd/internal/gate"
 )
 
-// scopeWhere adds to w the condition that the scope lets a row of table alias e be seen: exactly what scope.CanRead says
-// of it. It is part of every read of this package, before any LIMIT. f is the filter that the same statement applies in
-// full: a way of the scope that every match of f meets by itself (its ids, authors or p tags name only keys) needs no
-// condition of its own. The operator's scope adds nothing.
+// scopeWhere adds to w the condition that the scope lets a row of table alias e
+// be seen: exactly what scope.CanRead says of it. It is part of every read of
+// this package, before any LIMIT. f is the filter that the same statement
+// applies in full: a way of the scope that every match of f meets by itself
+// (its ids, authors or p tags name only keys) needs no condition of its own.
+// The operator's scope adds nothing.
 //
-// The first term names the visible classes and nothing else, so that an index which holds the class can settle most rows
-// without looking at the table.
+// The first term names the visible classes and nothing else, so that an index
+// which holds the class can settle most rows without looking at the table.
 //
-// by says what the statement's own conditions mean for the d values that the filter names.
+// by says what the statement's own conditions mean for the d values that the
+// filter names.
 func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source, by dWay) {
 	if scope.All() {
 		return
@@ -56,7 +59,8 @@ func scopeWhere(w *where, scope gate.Scope, f nostr.Filter, from source, by dWay
 	w.text(")")
 }
 
-// boundClauses are the clauses of which not every event that the filter matches goes a way.
+// boundClauses are the clauses of which not every event that the filter matches
+// goes a way.
 func boundClauses(scope gate.Scope, f nostr.Filter, by dWay) (bound []gate.Clause) {
 	for _, c := range scope.Clauses() {
 		if !c.Everyone && !metByFilter(c, f) && (by != dMet || !namesAll(c, f)) {
@@ -66,14 +70,16 @@ func boundClauses(scope gate.Scope, f nostr.Filter, by dWay) (bound []gate.Claus
 	return bound
 }
 
-// metByFilter reports whether every event that f matches goes one of the clause's ways.
+// metByFilter reports whether every event that f matches goes one of the
+// clause's ways.
 func metByFilter(c gate.Clause, f nostr.Filter) bool {
 	return len(c.IDs) > 0 && len(f.IDs) > 0 ||
 		c.ByAuthor && allAmong(f.Authors, c.Keys) ||
 		c.ByTag && allAmong(f.Tags["p"], c.Keys)
 }
 
-// allAmong reports whether a list names something, and only keys, which are sorted.
+// allAmong reports whether a list names something, and only keys, which are
+// sorted.
 func allAmong(list, keys []string) bool {
 	for _, v := range list {
 		if _, found := slices.BinarySearch(keys, v); !found {
@@ -83,8 +89,8 @@ func allAmong(list, keys []string) bool {
 	return len(list) > 0
 }
 
-// dWay says what is known of a row's d by the way it was found. To ask each of a list's stretches for the whole list would
-// cost the square of it.
+// dWay says what is known of a row's d by the way it was found. To ask each of
+// a list's stretches for the whole list would cost the square of it.
 type dWay int
 
 const (
@@ -94,7 +100,8 @@ const (
 	dElsewhere             // if it is one of the filter's, another stretch has the row
 )
 
-// namesAll reports whether the d values of a clause are those that the filter names.
+// namesAll reports whether the d values of a clause are those that the filter
+// names.
 func namesAll(c gate.Clause, f nostr.Filter) bool {
 	if len(c.Ds) == 0 {
 		return false
@@ -104,7 +111,8 @@ func namesAll(c gate.Clause, f nostr.Filter) bool {
 	return slices.Equal(slices.Compact(ds), c.Ds)
 }
 
-// clauseWays adds the clause's ways as alternatives; a clause without any sees nothing.
+// clauseWays adds the clause's ways as alternatives; a clause without any sees
+// nothing.
 func clauseWays(w *where, c gate.Clause, f nostr.Filter, from source, by dWay) {
 	ways := 0
 	or := func() {
@@ -143,7 +151,8 @@ func clauseWays(w *where, c gate.Clause, f nostr.Filter, from source, by dWay) {
 	}
 }
 
-// caseWay adds the condition that an event is part of a case: of its contract, by one of its keys, and to no other.
+// caseWay adds the condition that an event is part of a case: of its contract,
+// by one of its keys, and to no other.
 func caseWay(w *where, one gate.Case, from source) {
 	keys := blobs(append([]string{one.Poster, one.Worker}, one.Agreed...))
 	w.text("(")
@@ -155,7 +164,8 @@ func caseWay(w *where, one gate.Case, from source) {
 	w.text(")")
 }
 
-// readersWithin adds the condition that none of a gated row's p tags is another than keys.
+// readersWithin adds the condition that none of a gated row's p tags is another
+// than keys.
 func readersWithin(w *where, keys []driver.Value, from source) {
 	if from == fromHistory {
 		w.text("CASE WHEN length(e.readers)=32 THEN ")
@@ -173,8 +183,10 @@ func readersWithin(w *where, keys []driver.Value, from source) {
 	w.text(" AND r.created_at=e.created_at AND r.seq=e.seq) END")
 }
 
-// readersAmong adds the condition that one of a gated row's p tags is among keys. Nearly every gated event has one p tag,
-// which is then the whole of readers; of others the tag rows are asked, or, for history, which has none, readers is cut up.
+// readersAmong adds the condition that one of a gated row's p tags is among
+// keys. Nearly every gated event has one p tag, which is then the whole of
+// readers; of others the tag rows are asked, or, for history, which has none,
+// readers is cut up.
 func readersAmong(w *where, keys []driver.Value, from source) {
 	if from == fromHistory {
 		w.text("CASE WHEN length(e.readers)=32 THEN ")
@@ -205,7 +217,8 @@ func classList(classes []gate.Class) string {
 	return b.String()
 }
 
-// blobs are the 32-byte keys of ids or pubkeys. What is not 64 lower-case hex digits names nothing and is left out.
+// blobs are the 32-byte keys of ids or pubkeys. What is not 64 lower-case hex
+// digits names nothing and is left out.
 func blobs(hex []string) []driver.Value {
 	out := make([]driver.Value, 0, len(hex))
 	for _, h := range hex {

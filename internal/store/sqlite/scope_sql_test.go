@@ -17,8 +17,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// noScope are the exported functions and methods that need no scope, with the reason. A new one belongs here only if it
-// cannot tell anybody on the network of an event.
+// noScope are the exported functions and methods that need no scope, with the
+// reason. A new one belongs here only if it cannot tell anybody on the network
+// of an event.
 var noScope = map[string]string{
 	"ThreadsInC": "a number of threads",
 	"Open":       "opens", "Latest": "a number of the format", "SweepScratch": "files", "TempDir": "a path", "Store.Older": "a number of the format", "Lock": "a file", "PrepareDir": "a folder", "File": "a path",
@@ -49,7 +50,7 @@ var noScope = map[string]string{
 	"Store.TermsOf": contractState, "Store.Cases": "keys of contracts, for the gate, which is told whose cases they are",
 	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
 	"Store.AgentPage": "names, for the operator", "Store.AgentProvisioned": "a yes or no for the write policy about a key the operator had made", "Store.DropAgent": "writes", "Store.DropTokens": "writes",
-	"Store.Reseal": "writes", "Store.MasterKey": "a check value", "FoldName": "a text",
+	"Store.Reseal": "writes", "Store.MasterKey": "a check value",
 	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
 	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
 	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
@@ -58,8 +59,8 @@ var noScope = map[string]string{
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
-// Reasons for what the contract memory service reads. It asks for one pair of keys, and what its callers get of that is
-// tested there, by role.
+// Reasons for what the contract memory service reads. It asks for one pair of
+// keys, and what its callers get of that is tested there, by role.
 const (
 	agentName     = "an agent's name and key, which are public; the sealed key opens under the master key alone"
 	outboxOnly    = "for the outbox, which shows no reader anything"
@@ -67,8 +68,8 @@ const (
 	threadReader  = "its Thread says whose private entries are seen, and whether sealed ones are"
 )
 
-// TestEveryReadTakesAScope reads the package's own source: whatever is exported takes a gate.Scope, or an Ask, which holds
-// one, unless it is listed above.
+// TestEveryReadTakesAScope reads the package's own source: whatever is exported
+// takes a gate.Scope, or an Ask, which holds one, unless it is listed above.
 func TestEveryReadTakesAScope(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range sources(t) {
@@ -86,7 +87,7 @@ func TestEveryReadTakesAScope(t *testing.T) {
 			}
 			seen[name] = true
 			scoped := slices.ContainsFunc(fn.Type.Params.List, func(p *ast.Field) bool {
-				return slices.Contains([]string{"gate.Scope", "Ask"}, typeName(p.Type))
+				return slices.Contains([]string{"gate.Scope", "store.Ask"}, typeName(p.Type))
 			})
 			if _, excused := noScope[name]; !scoped && !excused {
 				t.Errorf("%s takes no scope", name)
@@ -125,7 +126,7 @@ func sources(t *testing.T) (files []*ast.File) {
 	return files
 }
 
-// typeName names a parameter's or receiver's type without pointers, slices and the name of package store.
+// typeName names a parameter's or receiver's type without pointers and slices.
 func typeName(expr ast.Expr) string {
 	switch e := expr.(type) {
 	case *ast.StarExpr:
@@ -133,7 +134,7 @@ func typeName(expr ast.Expr) string {
 	case *ast.ArrayType:
 		return typeName(e.Elt)
 	case *ast.SelectorExpr:
-		return strings.TrimPrefix(typeName(e.X)+"."+e.Sel.Name, "store.")
+		return typeName(e.X) + "." + e.Sel.Name
 	case *ast.Ident:
 		return e.Name
 	}
@@ -143,7 +144,7 @@ func typeName(expr ast.Expr) string {
 // returnsEvents reports whether a method of another type gives out events.
 func returnsEvents(fn *ast.FuncDecl) bool {
 	return fn.Type.Results != nil && slices.ContainsFunc(fn.Type.Results.List, func(p *ast.Field) bool {
-		return slices.Contains([]string{"Row", "Page", "Hits", "nostr.Event"}, typeName(p.Type))
+		return slices.Contains([]string{"store.Row", "store.Page", "Hits", "nostr.Event"}, typeName(p.Type))
 	})
 }
 

@@ -20,33 +20,39 @@ const maxWords = 64
 // SearchEnabled reports whether there is a full-text index.
 func (s *Store) SearchEnabled() bool { return s.search.Load() }
 
-// Hits are the ranked results of one search. Between pages nothing is held open.
+// Hits are the ranked results of one search. Between pages nothing is held
+// open.
 type Hits struct {
 	store *Store
-	ask   Ask
+	ask   store.Ask
 	list  []found
 	cut   bool
 }
 
-// Search ranks the events that contain all words of the filter's Search, that its other conditions match and that the scope
-// shows: best match first, then newest, then lowest id. What is everybody's is ranked by bm25. Contract entries, where the
-// scope shows any, come before it, the shortest first: a rank that depends on the entry alone, because whoever reads some
-// must not learn from their order what stands in others. Words are whole words without regard to case and
-// diacritics; "several of them" in double quotes are a phrase; nothing in the text has any other meaning. It keeps the
-// first Ask.MaxRows of them (0: 500), by number only; the rows are read page by page from the Hits. After is not looked at.
+// Search ranks the events that contain all words of the filter's Search, that
+// its other conditions match and that the scope shows: best match first, then
+// newest, then lowest id. What is everybody's is ranked by bm25. Contract
+// entries, where the scope shows any, come before it, the shortest first: a
+// rank that depends on the entry alone, because whoever reads some must not
+// learn from their order what stands in others. Words are whole words without
+// regard to case and diacritics; "several of them" in double quotes are a
+// phrase; nothing in the text has any other meaning. It keeps the first
+// Ask.MaxRows of them (0: 500), by number only; the rows are read page by page
+// from the Hits. After is not looked at.
 //
-// The error is ErrNoSearch without an index, ErrFilter for no search at all or one of more than 64 words, else as of Query.
-func (s *Store) Search(ctx context.Context, ask Ask) (out store.Hits, err error) {
+// The error is ErrNoSearch without an index, ErrFilter for no search at all or
+// one of more than 64 words, else as of Query.
+func (s *Store) Search(ctx context.Context, ask store.Ask) (out store.Hits, err error) {
 	defer s.observed("search", time.Now(), &err)
 	if !s.SearchEnabled() {
-		return nil, ErrNoSearch
+		return nil, store.ErrNoSearch
 	}
 	want, err := compile(ask.Filter)
 	if err != nil {
 		return nil, err
 	}
 	if ask.Filter.Search == "" {
-		return nil, fmt.Errorf("%w: it has no search", ErrFilter)
+		return nil, fmt.Errorf("%w: it has no search", store.ErrFilter)
 	}
 	ask.After = nil
 	hits := &Hits{store: s, ask: ask}
@@ -97,11 +103,12 @@ func (r *reading) search(most int) ([]found, error) {
 // Cut reports whether there are further matches beyond the limit.
 func (h *Hits) Cut() bool { return h.cut }
 
-// Next returns the next page of the hits in their order; zero bounds mean the store's own. What was deleted, superseded or
-// expired since the search is not among them. More is false on the last page. Errors are as of Query; after one, the same
-// page may be asked for again.
-func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err error) {
-	size := boundsOf(&Ask{MaxRows: maxRows, MaxBytes: maxBytes})
+// Next returns the next page of the hits in their order; zero bounds mean the
+// store's own. What was deleted, superseded or expired since the search is not
+// among them. More is false on the last page. Errors are as of Query; after
+// one, the same page may be asked for again.
+func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page store.Page, err error) {
+	size := boundsOf(&store.Ask{MaxRows: maxRows, MaxBytes: maxBytes})
 	for len(page.Rows) == 0 && len(h.list) > 0 {
 		settled := 0
 		err := h.store.snapshot(ctx, scan, func(ctx context.Context, c *conn) (err error) {
@@ -110,7 +117,7 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 			return err
 		})
 		if err != nil {
-			return Page{}, err
+			return store.Page{}, err
 		}
 		h.list = h.list[settled:]
 	}
@@ -118,15 +125,15 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page Page, err 
 	return page, nil
 }
 
-// matchSpans select the rows that contain all words of the filter's search, in each table that the scope reaches. There are
-// none when it has no words.
+// matchSpans select the rows that contain all words of the filter's search, in
+// each table that the scope reaches. There are none when it has no words.
 func (r *reading) matchSpans() ([]span, error) {
 	words := searchTerms(r.want.filter.Search)
 	if len(words) == 0 {
 		return nil, nil
 	}
 	if len(words) > maxWords {
-		return nil, fmt.Errorf("%w: a search of more than %d words", ErrFilter, maxWords)
+		return nil, fmt.Errorf("%w: a search of more than %d words", store.ErrFilter, maxWords)
 	}
 	terms := strings.Join(words, " ")
 	open := []span{indexSpan(gate.Open, terms)}
@@ -155,8 +162,9 @@ func indexSpan(class gate.Class, terms string) span {
 	}, []driver.Value{terms}}
 }
 
-// searchTerms splits a search into FTS5 strings: each word and each "quoted phrase" in double quotes, so that no character
-// of it is syntax. Pieces without a letter or digit select nothing and are left out.
+// searchTerms splits a search into FTS5 strings: each word and each "quoted
+// phrase" in double quotes, so that no character of it is syntax. Pieces
+// without a letter or digit select nothing and are left out.
 func searchTerms(text string) []string {
 	var out []string
 	add := func(term string) {
@@ -177,7 +185,8 @@ func searchTerms(text string) []string {
 	return out
 }
 
-// wordRune reports whether the tokenizer (unicode61) makes words of the character.
+// wordRune reports whether the tokenizer (unicode61) makes words of the
+// character.
 func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }

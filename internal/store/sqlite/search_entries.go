@@ -10,9 +10,11 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Contract entries that not everybody may read are not looked for in the full-text index, which holds those of all
-// contracts: how long that takes tells how often a word stands in entries that the reader does not know of. Instead the
-// entries that he may read are gone through, and matched by an index in memory that holds a few of them at a time.
+// Contract entries that not everybody may read are not looked for in the
+// full-text index, which holds those of all contracts: how long that takes
+// tells how often a word stands in entries that the reader does not know of.
+// Instead the entries that he may read are gone through, and matched by an
+// index in memory that holds a few of them at a time.
 
 // Bounds of what is matched at a time.
 const (
@@ -20,7 +22,8 @@ const (
 	matchedBytes = 256 << 10
 )
 
-// entrySpans are the stretches of contract entries that match the filter but for its search.
+// entrySpans are the stretches of contract entries that match the filter but
+// for its search.
 func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
 	kind := []driver.Value{int64(niptemp.KindEntry)}
 	if !among(r.want.kinds, kind[0]) {
@@ -70,7 +73,8 @@ func caseIDs(cases []gate.Case) []driver.Value {
 	return keysOf(slices.Compact(ids))
 }
 
-// matchingEntries is the span of the contract entries that match the filter, its search included.
+// matchingEntries is the span of the contract entries that match the filter,
+// its search included.
 func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 	spans, err := r.entrySpans(c)
 	if err != nil || len(spans) == 0 {
@@ -101,7 +105,8 @@ func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 	}, []driver.Value{string(list)}}}, nil
 }
 
-// matcher finds the entries that have all words of a search, by an index in memory.
+// matcher finds the entries that have all words of a search, by an index in
+// memory.
 type matcher struct {
 	r     *reading
 	c     *conn

@@ -26,8 +26,9 @@ func entryWith(t *testing.T, s *sqlite.Store, from, to storetest.Key, contract, 
 	put(t, s, from.Fake(30090, 1, string(content), nostr.Tag{"d", contract}, nostr.Tag{"p", to.Pub}, nostr.Tag{"t", "message"}), store.Stored)
 }
 
-// TestSearchTakesTheSameWhateverOthersEntriesHold counts the steps of searches for a word of which others' entries are full,
-// and for one that stands nowhere.
+// TestSearchTakesTheSameWhateverOthersEntriesHold counts the steps of searches
+// for a word of which others' entries are full, and for one that stands
+// nowhere.
 func TestSearchTakesTheSameWhateverOthersEntriesHold(t *testing.T) {
 	for _, mode := range []string{"by id", "parties"} {
 		t.Run(mode, func(t *testing.T) {
@@ -85,7 +86,8 @@ func TestSearchTakesTheSameWhateverOthersEntriesHold(t *testing.T) {
 	}
 }
 
-// TestSearchFindsTheSameEitherWay: what a party finds in his entries is what the operator finds by the index.
+// TestSearchFindsTheSameEitherWay: what a party finds in his entries is what
+// the operator finds by the index.
 func TestSearchFindsTheSameEitherWay(t *testing.T) {
 	table := storetest.MustTable(t, gate.Options{Wildcard: gate.WildcardExclude})
 	s := mustSearch(t, func(o *sqlite.Options) { o.Table = table })

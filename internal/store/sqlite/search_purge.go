@@ -15,8 +15,10 @@ const (
 	sqlForgetGone = `DELETE FROM search_gone`
 )
 
-// A text leaves the index in one to four milliseconds. purgeChunk of them are taken out at a time when nobody waits, and
-// one after each batch when somebody does; when the store closes, or somebody needs the room, as many as purgeTime allows.
+// A text leaves the index in one to four milliseconds. purgeChunk of them are
+// taken out at a time when nobody waits, and one after each batch when somebody
+// does; when the store closes, or somebody needs the room, as many as purgeTime
+// allows.
 const (
 	purgeChunk = 8
 	purgeTime  = time.Second
@@ -45,12 +47,14 @@ func (w *writer) purge() bool {
 	return err == nil
 }
 
-// purgeStep takes up to limit texts out of the full-text index and reports whether there may be more.
+// purgeStep takes up to limit texts out of the full-text index and reports
+// whether there may be more.
 func (w *writer) purgeStep(limit int) (more bool, err error) {
 	n := 0
 	err = w.each(sqlGone, []driver.Value{int64(limit)}, func(row []driver.Value) error {
 		n++
-		// First this, so that a full database has room for what the index writes.
+		// First this, so that a full database has room for what the index
+		// writes.
 		if _, err := w.exec(sqlWasPurged, row[0]); err != nil {
 			return err
 		}

@@ -17,7 +17,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// mustSearch opens a store with a full-text index, or skips where the program has none.
+// mustSearch opens a store with a full-text index, or skips where the program
+// has none.
 func mustSearch(t *testing.T, change ...func(*sqlite.Options)) *sqlite.Store {
 	t.Helper()
 	s := storetest.MustOpen(t, change...)
@@ -27,7 +28,8 @@ func mustSearch(t *testing.T, change ...func(*sqlite.Options)) *sqlite.Store {
 	return s
 }
 
-// search returns the contents of the hits in order, read in small pages, and whether the limit cut them.
+// search returns the contents of the hits in order, read in small pages, and
+// whether the limit cut them.
 func search(t *testing.T, s *sqlite.Store, ask store.Ask) (texts []string, cut bool) {
 	t.Helper()
 	hits, err := s.Search(t.Context(), ask)
@@ -51,7 +53,8 @@ func search(t *testing.T, s *sqlite.Store, ask store.Ask) (texts []string, cut b
 	return texts, hits.Cut()
 }
 
-// TestSearchWithoutFTS5 passes with and without the build tag: without it search says that there is none.
+// TestSearchWithoutFTS5 passes with and without the build tag: without it
+// search says that there is none.
 func TestSearchWithoutFTS5(t *testing.T) {
 	s := storetest.MustOpen(t)
 	if s.SearchEnabled() {
@@ -122,7 +125,8 @@ func TestSearchWords(t *testing.T) {
 	}
 }
 
-// TestSearchOrder: best match first, then newest, then lowest id; the limit is applied after ranking.
+// TestSearchOrder: best match first, then newest, then lowest id; the limit is
+// applied after ranking.
 func TestSearchOrder(t *testing.T) {
 	s := mustSearch(t)
 	long := strings.Repeat("filler ", 40)
@@ -144,7 +148,8 @@ func TestSearchOrder(t *testing.T) {
 	}
 }
 
-// TestSearchConditions: the filter and the scope hold, before the limit; ciphertext cannot be found at all.
+// TestSearchConditions: the filter and the scope hold, before the limit;
+// ciphertext cannot be found at all.
 func TestSearchConditions(t *testing.T) {
 	clock := storetest.NewClock()
 	s := mustSearch(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -190,7 +195,8 @@ func TestSearchConditions(t *testing.T) {
 	}
 }
 
-// TestHitsBesideWrites: what is gone by the time its page is read does not come, and the pages go on.
+// TestHitsBesideWrites: what is gone by the time its page is read does not
+// come, and the pages go on.
 func TestHitsBesideWrites(t *testing.T) {
 	clock := storetest.NewClock()
 	s := mustSearch(t, func(o *sqlite.Options) { o.Clock = clock.Now })
@@ -241,8 +247,9 @@ func TestSearchErrors(t *testing.T) {
 	}
 }
 
-// TestOrderTellsNothingOfEntries: bm25 weighs a word by how many have it. Were contract entries among them, the order of
-// notes that anybody may write would tell which words stand in contracts that nobody but their parties knows of.
+// TestOrderTellsNothingOfEntries: bm25 weighs a word by how many have it. Were
+// contract entries among them, the order of notes that anybody may write would
+// tell which words stand in contracts that nobody but their parties knows of.
 func TestOrderTellsNothingOfEntries(t *testing.T) {
 	table := storetest.MustTable(t, gate.Options{})
 	known := nostr.Filter{Kinds: []int{30090}, Tags: nostr.TagMap{"d": {"known"}}, Search: "apple pear"}

@@ -15,14 +15,17 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// The full-text index is two FTS5 tables with one column, content, and the event's seq as rowid: "search" for what is
-// everybody's, "search_entries" for plain contract entries. They are apart because bm25 weighs a word by how many rows of
-// its table have it: in one table, the order of a stranger's hits would tell which words stand in contracts he does not
-// know of.
+// The full-text index is two FTS5 tables with one column, content, and the
+// event's seq as rowid: "search" for what is everybody's, "search_entries" for
+// plain contract entries. They are apart because bm25 weighs a word by how many
+// rows of its table have it: in one table, the order of a stranger's hits would
+// tell which words stand in contracts he does not know of.
 //
-// They hold terms only. With secure-delete set, what is taken out leaves the file; FTS5 wants the text again for that
-// (it waits in search_gone, see search_purge.go), so searchText must give the same text for the same event for ever: whoever changes it, or what lies in which
-// table, changes searchVersion too, and the index is built anew.
+// They hold terms only. With secure-delete set, what is taken out leaves the
+// file; FTS5 wants the text again for that (it waits in search_gone, see
+// search_purge.go), so searchText must give the same text for the same event
+// for ever: whoever changes it, or what lies in which table, changes
+// searchVersion too, and the index is built anew.
 const (
 	searchVersion = "2"
 
@@ -55,7 +58,8 @@ func searchTable(class gate.Class) string {
 	return searchEntries
 }
 
-// Keys of the table meta that say how far the index is: built up to and including a seq, or complete.
+// Keys of the table meta that say how far the index is: built up to and
+// including a seq, or complete.
 const (
 	metaSearch        = "search"
 	metaSearchVersion = "search_version"
@@ -70,7 +74,8 @@ type indexChange struct {
 	gone  bool
 }
 
-// searchText is what of an event can be found by words: "" for nothing. Ciphertext, lists and reactions are left out.
+// searchText is what of an event can be found by words: "" for nothing.
+// Ciphertext, lists and reactions are left out.
 func searchText(class gate.Class, ev *nostr.Event) string {
 	switch {
 	case class == gate.Contract && ev.Kind == niptemp.KindEntry:
@@ -95,8 +100,9 @@ func searchText(class gate.Class, ev *nostr.Event) string {
 	return b.String()
 }
 
-// textKind reports whether the content of an open kind is text for people. What is not: contact lists and relay hints
-// (3), deletions, reposts, reactions, seals, vanish requests, zaps, group messages that are encrypted (MLS), and
+// textKind reports whether the content of an open kind is text for people. What
+// is not: contact lists and relay hints (3), deletions, reposts, reactions,
+// seals, vanish requests, zaps, group messages that are encrypted (MLS), and
 // replaceable lists, whose content is private where there is any.
 func textKind(kind int) bool {
 	switch kind {
@@ -106,7 +112,8 @@ func textKind(kind int) bool {
 	return kind < 10000 || kind >= 20000
 }
 
-// isCiphertext reports whether the content is a NIP-44 payload or a NIP-04 message.
+// isCiphertext reports whether the content is a NIP-44 payload or a NIP-04
+// message.
 func isCiphertext(content string) bool {
 	return strings.Contains(content, "?iv=") || nipae.CheckPayload(content) == nil
 }
@@ -129,9 +136,11 @@ func (w *writer) unindex(seq int64, class gate.Class, ev *nostr.Event) {
 	}
 }
 
-// writeIndex writes what was noted, once at the end of the transaction: FTS5 flushes to disk at every savepoint. Search
-// is worth less than events, so when the index itself is broken it is switched off, to be built anew at the next start,
-// and the transaction goes on. The error is for a transaction that cannot, for want of space or memory.
+// writeIndex writes what was noted, once at the end of the transaction: FTS5
+// flushes to disk at every savepoint. Search is worth less than events, so when
+// the index itself is broken it is switched off, to be built anew at the next
+// start, and the transaction goes on. The error is for a transaction that
+// cannot, for want of space or memory.
 func (w *writer) writeIndex() error {
 	if len(w.stage.indexed) == 0 {
 		return nil
@@ -143,7 +152,8 @@ func (w *writer) writeIndex() error {
 	return w.searchFailed(err)
 }
 
-// searchFailed switches search off with the transaction; the index is built anew at the next start.
+// searchFailed switches search off with the transaction; the index is built
+// anew at the next start.
 func (w *writer) searchFailed(err error) error {
 	w.s.log.Error("full-text index failed; search is off until the next start", "err", err)
 	w.after(func() {
@@ -180,8 +190,9 @@ func (w *writer) applyIndex() error {
 	return nil
 }
 
-// openSearch finds out whether this program has FTS5 and how far the index is. A program without it marks the index as
-// behind, because it writes events that are not in it.
+// openSearch finds out whether this program has FTS5 and how far the index is.
+// A program without it marks the index as behind, because it writes events that
+// are not in it.
 func (w *writer) openSearch(ctx context.Context) error {
 	w.searchTo = -1
 	has, err := w.c.exists(sqlHasFTS5)
@@ -217,7 +228,8 @@ func (w *writer) openSearch(ctx context.Context) error {
 	return w.buildSearch(ctx)
 }
 
-// searchIsComplete reports whether the index can be used as it lies in the database.
+// searchIsComplete reports whether the index can be used as it lies in the
+// database.
 func searchIsComplete(c *conn) (bool, error) {
 	has, err := c.exists(sqlHasFTS5)
 	if err != nil || !has {
@@ -243,7 +255,8 @@ func (w *writer) clearSearch() error {
 	return w.setMeta(metaSearchVersion, searchVersion)
 }
 
-// emptyIndex leaves one table without rows; one that is too damaged to be emptied is made anew.
+// emptyIndex leaves one table without rows; one that is too damaged to be
+// emptied is made anew.
 func (w *writer) emptyIndex(table string) error {
 	statements := indexStatements(table)
 	has, err := w.c.exists(sqlHasSearch, table)
@@ -262,8 +275,9 @@ func (w *writer) emptyIndex(table string) error {
 	return w.c.script(statements.create)
 }
 
-// Building takes this many events per transaction; up to this many are done before the store is open, more while it
-// works, with search switched off until then.
+// Building takes this many events per transaction; up to this many are done
+// before the store is open, more while it works, with search switched off until
+// then.
 const (
 	buildChunk  = 1000
 	buildAtOpen = 20 * buildChunk

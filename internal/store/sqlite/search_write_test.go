@@ -15,7 +15,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// searching opens a store, or skips nothing: without FTS5 it checks that the store says so and works.
+// searching opens a store, or skips nothing: without FTS5 it checks that the
+// store says so and works.
 func searching(t *testing.T, o sqlite.Options) (s *sqlite.Store, ok bool) {
 	t.Helper()
 	s = storetest.MustOpen(t, func(n *sqlite.Options) { *n = o })
@@ -98,7 +99,8 @@ func TestWhatGoesLeavesTheIndex(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// secure_delete means that a deleted text is not in the file, and the index must not keep its words either.
+// secure_delete means that a deleted text is not in the file, and the index
+// must not keep its words either.
 func TestDeletedWordsLeaveTheFile(t *testing.T) {
 	o := storetest.Options(t)
 	s, err := sqlite.Open(t.Context(), o)
@@ -126,8 +128,8 @@ func TestDeletedWordsLeaveTheFile(t *testing.T) {
 	}
 }
 
-// What was deleted is not found from then on, although its text leaves the index a little later, and its number is not
-// given out again before.
+// What was deleted is not found from then on, although its text leaves the
+// index a little later, and its number is not given out again before.
 func TestDeletedTextIsNotFoundWhileItWaits(t *testing.T) {
 	o := storetest.Options(t)
 	s, ok := searching(t, o)
@@ -174,8 +176,8 @@ func TestDeletedTextIsNotFoundWhileItWaits(t *testing.T) {
 	}
 }
 
-// A program without FTS5 leaves the index behind; the next one with it builds it anew, the rest of a large one while
-// the store works.
+// A program without FTS5 leaves the index behind; the next one with it builds
+// it anew, the rest of a large one while the store works.
 func TestIndexIsBuiltAnewWhenBehind(t *testing.T) {
 	for _, n := range []int{100, sqlite.BuildAtOpen + 500} {
 		o := storetest.Options(t)

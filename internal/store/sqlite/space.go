@@ -1,9 +1,14 @@
 package sqlite
 
-import "context"
+import (
+	"context"
 
-// Space looks at the file, on a connection of its own: it answers also when all readers are busy.
-func (s *Store) Space(ctx context.Context) (out Space, err error) {
+	"engramd/internal/store"
+)
+
+// Space looks at the file, on a connection of its own: it answers also when all
+// readers are busy.
+func (s *Store) Space(ctx context.Context) (out store.Space, err error) {
 	_, out.WAL = s.Sizes()
 	out.Max = s.live.Load().MaxBytes
 	err = s.wholeSnapshot(ctx, func(_ context.Context, c *conn) error {

@@ -15,8 +15,8 @@ const (
 	fromHistory
 )
 
-// shape is what stretches of one index have in common: FROM, the conditions that select a stretch, and which conditions of
-// the filter these leave over.
+// shape is what stretches of one index have in common: FROM, the conditions
+// that select a stretch, and which conditions of the filter these leave over.
 type shape struct {
 	source  source
 	from    string
@@ -46,7 +46,8 @@ func tagShape(name string) shape {
 	return sh
 }
 
-// arrivalSpan reads what arrived after a seq, which is little: every condition is put to each row.
+// arrivalSpan reads what arrived after a seq, which is little: every condition
+// is put to each row.
 func arrivalSpan(above int64) span {
 	return span{&shape{
 		from: "events AS e NOT INDEXED", lead: "e.seq>?", at: "e", ids: true, kinds: true, authors: true,
@@ -62,7 +63,8 @@ func idSpan(ids []driver.Value) span {
 	}, w.args}
 }
 
-// furtherShape is of what has one of the filter's d values behind its first. Whose first is among them too is among the heads.
+// furtherShape is of what has one of the filter's d values behind its first.
+// Whose first is among them too is among the heads.
 var furtherShape = shape{kinds: true, authors: true, skipTag: "d", d: dElsewhere}
 
 // headSpan is of what has one of the addresses.
@@ -78,7 +80,8 @@ func headSpan(want *wanted) span {
 		ordered: len(want.kinds) == 1 && len(want.authors) == 1 && len(d.values) == 1, skipTag: "d", d: dMet,
 	}
 	if slices.Contains(d.values, driver.Value("")) {
-		// An event without a d tag has the address "", but no filter for d matches it.
+		// An event without a d tag has the address "", but no filter for d
+		// matches it.
 		heads.skipTag = ""
 	}
 	return span{&heads, w.args}
@@ -106,11 +109,14 @@ func tagSpans(sh shape, name string, values []driver.Value) []span {
 	return out
 }
 
-// fewKinds is up to how many kinds are looked for under each author. Of more, an author's own kinds are asked for first:
-// otherwise a list of authors times a list of kinds, each as long as a filter may be, makes a million stretches of nothing.
+// fewKinds is up to how many kinds are looked for under each author. Of more,
+// an author's own kinds are asked for first: otherwise a list of authors times
+// a list of kinds, each as long as a filter may be, makes a million stretches
+// of nothing.
 const fewKinds = 8
 
-// authorSpans reads per author and kind; nil kinds are all that the author has events of.
+// authorSpans reads per author and kind; nil kinds are all that the author has
+// events of.
 func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, error) {
 	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+numOf+" AND e.kind=?"
 	sh.at, sh.ordered = "e", true
@@ -146,7 +152,8 @@ func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, 
 	return out, nil
 }
 
-// among reports whether a value is in a list that compile sorted; nil lists hold every value.
+// among reports whether a value is in a list that compile sorted; nil lists
+// hold every value.
 func among(list []driver.Value, v driver.Value) bool {
 	if list == nil {
 		return true
@@ -164,14 +171,16 @@ func kindSpans(kinds []driver.Value) []span {
 	return out
 }
 
-// timeSpan is all of events_time. Its condition is that of the index, word for word.
+// timeSpan is all of events_time. Its condition is that of the index, word for
+// word.
 func timeSpan() span {
 	return span{&shape{
 		from: "events AS e INDEXED BY events_time", lead: "e.class IN (0,2)", at: "e", ordered: true,
 	}, nil}
 }
 
-// readsByKind reports whether the scope shows events that are neither in events_time nor found by one of its keys.
+// readsByKind reports whether the scope shows events that are neither in
+// events_time nor found by one of its keys.
 func (r *reading) readsByKind(clauses []gate.Clause) bool {
 	return r.scope.All() || slices.ContainsFunc(clauses, func(c gate.Clause) bool {
 		if c.Everyone {
@@ -181,7 +190,8 @@ func (r *reading) readsByKind(clauses []gate.Clause) bool {
 	})
 }
 
-// Distinct kinds by a jump from each to the next, not by reading every entry of the index.
+// Distinct kinds by a jump from each to the next, not by reading every entry of
+// the index.
 const (
 	sqlKindsOfAuthor = `WITH RECURSIVE a(num) AS (SELECT num FROM pubkeys WHERE key=?1)` + kindsOfNum
 	sqlKindsOfNumber = `WITH RECURSIVE a(num) AS (VALUES (?1))` + kindsOfNum

@@ -1,9 +1,11 @@
 package sqlite
 
-// stage is what the current transaction will mean outside the database once it is durable. A member that is undone takes
-// its part with it.
+import "engramd/internal/store"
+
+// stage is what the current transaction will mean outside the database once it
+// is durable. A member that is undone takes its part with it.
 type stage struct {
-	committed []Committed
+	committed []store.Committed
 	indexed   []indexChange // to the full-text index, applied at the end of the transaction
 	removed   [numReasons]int
 	counted   []counted // changes of authors' usage
@@ -45,8 +47,9 @@ type mark struct {
 	last                                               lastGiven
 }
 
-// lastGiven is the last numbers that were given out. What is undone gives its numbers back, so that they follow from the
-// commands that were executed and from nothing else.
+// lastGiven is the last numbers that were given out. What is undone gives its
+// numbers back, so that they follow from the commands that were executed and
+// from nothing else.
 type lastGiven struct{ seq, key int64 }
 
 func (w *writer) lastGiven() lastGiven { return lastGiven{w.seq, w.numbers.last} }
@@ -58,7 +61,8 @@ func (w *writer) mark() mark {
 	return mark{len(s.committed), len(s.indexed), len(s.counted), len(s.numbered), len(s.jobs), len(s.after), s.removed, w.lastGiven()}
 }
 
-// reset empties the stage for a new transaction. What was handed to OnCommit is not reused.
+// reset empties the stage for a new transaction. What was handed to OnCommit is
+// not reused.
 func (s *stage) reset() {
 	*s = stage{indexed: s.indexed[:0], counted: s.counted[:0], numbered: s.numbered[:0]}
 }

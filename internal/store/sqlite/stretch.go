@@ -2,17 +2,20 @@ package sqlite
 
 import "database/sql/driver"
 
-// stretch is what a plan reads of one index, for all of a filter's values there. The planner (stretches) is the same for
-// pages and for counts; they differ in how a stretch is read.
+// stretch is what a plan reads of one index, for all of a filter's values
+// there. The planner (stretches) is the same for pages and for counts; they
+// differ in how a stretch is read.
 type stretch interface {
-	// ordered are its spans for pages: one for each value, so that the rows of each come newest first.
+	// ordered are its spans for pages: one for each value, so that the rows of
+	// each come newest first.
 	ordered(r *reading) ([]span, error)
-	// together is its one span for counts: lists in one condition, because order does not matter.
+	// together is its one span for counts: lists in one condition, because
+	// order does not matter.
 	together() span
 }
 
-// stretches lists what together holds every row of the plan. Where kinds must be known first, they are asked of the
-// database.
+// stretches lists what together holds every row of the plan. Where kinds must
+// be known first, they are asked of the database.
 func (r *reading) stretches(p plan) ([]stretch, error) {
 	if sp, ok := r.alone(p); ok {
 		return []stretch{fixed(sp)}, nil
@@ -43,8 +46,9 @@ func (r *reading) alone(p plan) (sp span, ok bool) {
 	return sp, false
 }
 
-// timeStretches reads everything there is: what is for everybody by time, and gated events by the ways on which the scope
-// reaches them, so that nobody pays for passing over other people's. The operator reads kind by kind.
+// timeStretches reads everything there is: what is for everybody by time, and
+// gated events by the ways on which the scope reaches them, so that nobody pays
+// for passing over other people's. The operator reads kind by kind.
 func (r *reading) timeStretches() ([]stretch, error) {
 	clauses := r.scope.Clauses()
 	if r.readsByKind(clauses) {
@@ -85,8 +89,8 @@ func (f fixed) ordered(*reading) ([]span, error) { return []span{span(f)}, nil }
 
 func (f fixed) together() span { return span(f) }
 
-// tagStretch is the events that have one of the values of a tag. Of long lists, present says to ask first which of them
-// any event has.
+// tagStretch is the events that have one of the values of a tag. Of long lists,
+// present says to ask first which of them any event has.
 type tagStretch struct {
 	shape
 	name    string
@@ -111,7 +115,8 @@ func (s tagStretch) together() span {
 	return span{&sh, w.args}
 }
 
-// authorStretch is the events of the authors of the kinds; nil kinds are all that there are.
+// authorStretch is the events of the authors of the kinds; nil kinds are all
+// that there are.
 type authorStretch struct {
 	shape
 	authors, kinds []driver.Value

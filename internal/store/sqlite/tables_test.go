@@ -24,7 +24,7 @@ func put(t *testing.T, s *sqlite.Store, ev *nostr.Event, want store.Outcome) sto
 	t.Helper()
 	r := s.Put(t.Context(), ev, store.PutOptions{})
 	if r.Outcome != want {
-		t.Fatalf("kind %d at %d: %v (%s, %v), want %v", ev.Kind, ev.CreatedAt, r.Outcome, r.Message, r.Err, want)
+		t.Fatalf("kind %d at %d: %v (%s, %v), want %v", ev.Kind, ev.CreatedAt, r.Outcome, r.Message(), r.Err, want)
 	}
 	return r
 }
@@ -34,7 +34,7 @@ func restore(t *testing.T, s *sqlite.Store, ev *nostr.Event, want store.Outcome)
 	t.Helper()
 	r := s.Put(t.Context(), ev, store.PutOptions{Import: true})
 	if r.Outcome != want {
-		t.Fatalf("import of kind %d at %d: %v (%s, %v), want %v", ev.Kind, ev.CreatedAt, r.Outcome, r.Message, r.Err, want)
+		t.Fatalf("import of kind %d at %d: %v (%s, %v), want %v", ev.Kind, ev.CreatedAt, r.Outcome, r.Message(), r.Err, want)
 	}
 	return r
 }

@@ -9,16 +9,19 @@ import (
 	"engramd/internal/store"
 )
 
-// Options say how a store is opened. Path and Table are required; a zero elsewhere means the default named there.
+// Options say how a store is opened. Path and Table are required; a zero
+// elsewhere means the default named there.
 type Options struct {
 	Path    string // the database file; its folder must exist
 	Readers int    // how many read at a time; default 4
-	// ReadOnly opens an existing database beside the process that writes it, for export, check and backup: no write, no
-	// migration, writes answer ErrReadOnly, LastSeq stands still. A database of an older version is ErrOlder, unless
-	// Scratch or AsIs says otherwise.
+	// ReadOnly opens an existing database beside the process that writes it,
+	// for export, check and backup: no write, no migration, writes answer
+	// ErrReadOnly, LastSeq stands still. A database of an older version is
+	// ErrOlder, unless Scratch or AsIs says otherwise.
 	ReadOnly bool
-	// Scratch is a folder in which a database of an older version is copied, to be read there once the copy is up to
-	// date. Close removes it. It needs 2.5 times the size of the database.
+	// Scratch is a folder in which a database of an older version is copied, to
+	// be read there once the copy is up to date. Close removes it. It needs 2.5
+	// times the size of the database.
 	Scratch       string
 	AsIs          bool                                 // an older version is good for Backup, and for nothing else
 	Table         *gate.Table                          // read rules: they class every event that is stored
@@ -30,11 +33,13 @@ type Options struct {
 	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
 	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
 	Log           *slog.Logger                         // default: discard
-	Observe       Observer                             // default: none
-	// OnCommit gets what was stored, in seq order, after the commit is durable and LastSeq moved and before anybody's
-	// Wait returns. It runs on the writer's goroutine: it must not block and must not call the store's write methods.
-	OnCommit func([]Committed)
-	Live     // what SetOptions may change later
+	Observe       store.Observer                       // default: none
+	// OnCommit gets what was stored, in seq order, after the commit is durable
+	// and LastSeq moved and before anybody's Wait returns. It runs on the
+	// writer's goroutine: it must not block and must not call the store's write
+	// methods.
+	OnCommit   func([]store.Committed)
+	store.Live // what SetOptions may change later
 
 	pacing   pacing
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
@@ -45,7 +50,7 @@ type Options struct {
 type Pending struct {
 	rec     *record
 	who     share.Who // sent it
-	opts    PutOptions
+	opts    store.PutOptions
 	command store.Command       // in place of an event
 	answer  any                 // to a command
 	apart   func(*writer) error // work of this process's own, in place of either
@@ -54,20 +59,21 @@ type Pending struct {
 	size    int
 	again   bool // tried before, when deleted texts took the room
 	done    chan struct{}
-	result  Result
+	result  store.Result
 }
 
 // Done is closed when the result is known.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
-// Wait returns the result as soon as it is known. The writer always answers, also when the store closes.
-func (p *Pending) Wait() Result {
+// Wait returns the result as soon as it is known. The writer always answers,
+// also when the store closes.
+func (p *Pending) Wait() store.Result {
 	<-p.done
 	return p.result
 }
 
 // finish makes the result known. The writer calls it once.
-func (p *Pending) finish(r Result) {
+func (p *Pending) finish(r store.Result) {
 	p.result = r
 	close(p.done)
 }

@@ -14,13 +14,13 @@ const (
 	sqlCalls    = `SELECT id, key, at FROM used_calls WHERE at >= ? ORDER BY at`
 )
 
-// UseCalls notes calls, says which were noted before, and forgets those from before a time in Unix seconds, in one
-// transaction.
-func (s *Store) UseCalls(ctx context.Context, calls []UsedCall, before int64) (had []bool, err error) {
+// UseCalls notes calls, says which were noted before, and forgets those from
+// before a time in Unix seconds, in one transaction.
+func (s *Store) UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error) {
 	return ask[[]bool](ctx, s, store.UseCalls{Calls: calls, Before: before})
 }
 
-func (w *writer) useCalls(calls []UsedCall, before int64) (had []bool, err error) {
+func (w *writer) useCalls(calls []store.UsedCall, before int64) (had []bool, err error) {
 	had = make([]bool, len(calls))
 	for i, c := range calls {
 		id, ok1 := lowerHex32(c.ID)
@@ -38,12 +38,13 @@ func (w *writer) useCalls(calls []UsedCall, before int64) (had []bool, err error
 	return had, err
 }
 
-// UsedCalls gives fn the calls since a time in Unix seconds, in the order of their time.
-func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(UsedCall)) error {
+// UsedCalls gives fn the calls since a time in Unix seconds, in the order of
+// their time.
+func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)
-			fn(UsedCall{ID: hexOf(v[0]), Key: hexOf(v[1]), At: at})
+			fn(store.UsedCall{ID: hexOf(v[0]), Key: hexOf(v[1]), At: at})
 			return nil
 		})
 	})

@@ -16,15 +16,17 @@ const (
 		ORDER BY created_at DESC LIMIT ?`
 )
 
-// vanishChunk bounds how many rows of a vanishing author one transaction removes, beside vanishCost, and so how long others
-// wait: about 30 ms on the machine the benchmarks were written on.
+// vanishChunk bounds how many rows of a vanishing author one transaction
+// removes, beside vanishCost, and so how long others wait: about 30 ms on the
+// machine the benchmarks were written on.
 const (
 	vanishChunk = 1000
 	vanishCost  = 2 * removalCost
 )
 
-// few calls remove for rows until they have cost as much as one transaction may, and returns how many it was called for:
-// limit, as if there were more, if it was not called for all.
+// few calls remove for rows until they have cost as much as one transaction
+// may, and returns how many it was called for: limit, as if there were more, if
+// it was not called for all.
 func (w *writer) few(text string, args []driver.Value, limit int, remove func(row []driver.Value) error) (n int, err error) {
 	start := w.dropped
 	err = w.each(text, args, func(row []driver.Value) error {
@@ -37,8 +39,8 @@ func (w *writer) few(text string, args []driver.Value, limit int, remove func(ro
 	return min(n, limit), err
 }
 
-// hasVanished reports whether NIP-62 keeps the event out: its author asked to vanish at its time or later, or it is a
-// gift wrap to a key that did.
+// hasVanished reports whether NIP-62 keeps the event out: its author asked to
+// vanish at its time or later, or it is a gift wrap to a key that did.
 func (w *writer) hasVanished(r *record) (bool, error) {
 	if gone, err := w.c.exists(sqlVanished, r.pubkey, r.created); err != nil || gone {
 		return gone, err
@@ -56,15 +58,17 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 	return false, nil
 }
 
-// vanish does what a request to vanish asks for: everything of its author up to its time goes, history and deletion
-// requests included, and gift wraps addressed to him; the request itself stays. Its return is blocked at once; what is
-// there goes in chunks, other writers in between, and the answer is given after the last. A crash in between is made
-// good when the store opens.
+// vanish does what a request to vanish asks for: everything of its author up to
+// its time goes, history and deletion requests included, and gift wraps
+// addressed to him; the request itself stays. Its return is blocked at once;
+// what is there goes in chunks, other writers in between, and the answer is
+// given after the last. A crash in between is made good when the store opens.
 //
-// Private entries go, and what waits in the outbox. Contract states stay: they belong to the pair and hold no content. Where
-// nothing of the other party is left that names him, a hash stands for his key there (contract_forget.go). So
-// does an agent's name, which nobody else is to take and pass for him with, and so do the author's tombstones, which keep what he
-// deleted from coming back.
+// Private entries go, and what waits in the outbox. Contract states stay: they
+// belong to the pair and hold no content. Where nothing of the other party is
+// left that names him, a hash stands for his key there (contract_forget.go). So
+// does an agent's name, which nobody else is to take and pass for him with, and
+// so do the author's tombstones, which keep what he deleted from coming back.
 func (w *writer) vanish(r *record, seq int64) error {
 	if _, err := w.exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
 		return err

@@ -39,8 +39,8 @@ func TestVanishRemovesEverythingUpToItsTime(t *testing.T) {
 		t.Error("want the gift wrap up to the request's time gone, and nothing else of others")
 	}
 	for _, ev := range []*nostr.Event{note, engram, deletion, wrap, alice.Vanish(10), alice.Note(100, "same second")} {
-		if r := put(t, s, ev, store.Deleted); r.Message != store.MsgDeleted {
-			t.Errorf("message %q", r.Message)
+		if r := put(t, s, ev, store.Deleted); r.Message() != store.WhyDeleted.Error() {
+			t.Errorf("message %q", r.Message())
 		}
 		restore(t, s, ev, store.Deleted)
 	}
@@ -72,7 +72,8 @@ func fill(t *testing.T, s *sqlite.Store, n int, make func(i int64) *nostr.Event)
 	}
 }
 
-// A vanish of many events goes in chunks: others write in between, and the answer comes after the last.
+// A vanish of many events goes in chunks: others write in between, and the
+// answer comes after the last.
 func TestALargeVanishLetsOthersWrite(t *testing.T) {
 	var order []int
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
@@ -105,7 +106,8 @@ func TestALargeVanishLetsOthersWrite(t *testing.T) {
 	wantWhole(t, s)
 }
 
-// cutShort closes the store while the writer is at a request, and opens it again.
+// cutShort closes the store while the writer is at a request, and opens it
+// again.
 func cutShort(t *testing.T, s *sqlite.Store, o sqlite.Options, request *nostr.Event) *sqlite.Store {
 	t.Helper()
 	release := sqlite.HoldWriter(s)
@@ -132,7 +134,8 @@ func cutShort(t *testing.T, s *sqlite.Store, o sqlite.Options, request *nostr.Ev
 	return s
 }
 
-// A vanish cut short by the end of the process is finished before the store is open again.
+// A vanish cut short by the end of the process is finished before the store is
+// open again.
 func TestVanishIsFinishedAtTheNextOpen(t *testing.T) {
 	o := storetest.Options(t)
 	s, err := sqlite.Open(t.Context(), o)

@@ -34,7 +34,8 @@ func wantClass(t *testing.T, s *sqlite.Store, why string, ev *nostr.Event, want 
 
 const nowhere = "00000000000000000000000000000000000000000000000000000000deadbeef"
 
-// A deletion request by ids alone is open only if each of them was found as an open event of its author.
+// A deletion request by ids alone is open only if each of them was found as an
+// open event of its author.
 func TestDeletionIsJudgedByWhatItNames(t *testing.T) {
 	s := storetest.MustOpen(t)
 	note := func(n int64) *nostr.Event { return alice.Note(n, "note "+strconv.FormatInt(n, 10)) }
@@ -89,7 +90,8 @@ func TestWhatHasExpiredIsNotFound(t *testing.T) {
 	}
 }
 
-// The verdict is told to live delivery with the commit, and in whichever order a batch's members come.
+// The verdict is told to live delivery with the commit, and in whichever order
+// a batch's members come.
 func TestVerdictIsCommitted(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]gate.Class{}
@@ -120,8 +122,8 @@ func TestVerdictIsCommitted(t *testing.T) {
 	}
 	release()
 	for _, p := range pending {
-		if r := p.Wait(); r.Outcome != store.Stored || r.Message != "" {
-			t.Errorf("%v %q", r.Outcome, r.Message)
+		if r := p.Wait(); r.Outcome != store.Stored || r.Message() != "" {
+			t.Errorf("%v %q", r.Outcome, r.Message())
 		}
 	}
 	mu.Lock()
@@ -133,7 +135,8 @@ func TestVerdictIsCommitted(t *testing.T) {
 	}
 }
 
-// A member that is done again, because another of its batch failed, is judged again.
+// A member that is done again, because another of its batch failed, is judged
+// again.
 func TestVerdictOfABatchDoneAgain(t *testing.T) {
 	s := storetest.MustOpen(t)
 	note := alice.Note(0, "note")
@@ -192,7 +195,8 @@ func TestImportJudgesByWhatItFinds(t *testing.T) {
 	}
 }
 
-// The verdict survives rules that come and go; what a rule gates meanwhile is gated.
+// The verdict survives rules that come and go; what a rule gates meanwhile is
+// gated.
 func TestVerdictSurvivesClassingAnew(t *testing.T) {
 	o := storetest.Options(t)
 	article, memory, plain := alice.Fake(30023, 0, "text", nostr.Tag{"d", "x"}), alice.Engram(bob, 0, "mem/a"), alice.Note(0, "note")
@@ -230,7 +234,8 @@ func TestVerdictSurvivesClassingAnew(t *testing.T) {
 	}
 }
 
-// Requests by id that an older version stored as open become their author's: what they named is gone and nobody can judge.
+// Requests by id that an older version stored as open become their author's:
+// what they named is gone and nobody can judge.
 func TestRequestsFromBeforeAreTheirAuthors(t *testing.T) {
 	for was, rules := range map[string][]string{"v1;": nil, "v1;30023=17": {"30023 author"}, "v1;30023=18": {"30023 author"}} {
 		o := storetest.Options(t, func(o *sqlite.Options) { o.Table = storetest.MustTable(t, gate.Options{Rules: rules}) })
@@ -247,7 +252,8 @@ func TestRequestsFromBeforeAreTheirAuthors(t *testing.T) {
 		if classOf(t, s, byID) != gate.Open {
 			t.Fatal("not open")
 		}
-		// The fingerprint is that of the version before, with the same rules or with others.
+		// The fingerprint is that of the version before, with the same rules or
+		// with others.
 		if _, err := sqlite.OnWriter(s, "UPDATE meta SET value = '"+was+"' WHERE key = 'gate'", "UPDATE deleted_ids SET class = NULL"); err != nil {
 			t.Fatal(err)
 		}

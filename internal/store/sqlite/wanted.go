@@ -9,9 +9,12 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store"
 )
 
-// wanted is a filter in the database's terms: lists without repeats, hex decoded. A nil list is no condition.
+// wanted is a filter in the database's terms: lists without repeats, hex
+// decoded. A nil list is no condition.
 type wanted struct {
 	filter  nostr.Filter
 	ids     []driver.Value // []byte
@@ -57,7 +60,7 @@ func compile(f nostr.Filter) (*wanted, error) {
 			continue
 		}
 		if !indexedTag(nostr.Tag{name, ""}) {
-			return nil, fmt.Errorf("%w: tag %q is not indexed", ErrFilter, name)
+			return nil, fmt.Errorf("%w: tag %q is not indexed", store.ErrFilter, name)
 		}
 		w.tags = append(w.tags, wantedTag{name, w.list(keysOf(values))})
 	}
@@ -101,7 +104,8 @@ func compareValues(a, b driver.Value) int {
 	return 1
 }
 
-// tagRank says how few events a tag value is expected to select: an address or a contract fewest, a topic most.
+// tagRank says how few events a tag value is expected to select: an address or
+// a contract fewest, a topic most.
 func tagRank(name string) int {
 	switch name {
 	case "d":

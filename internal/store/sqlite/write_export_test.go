@@ -10,8 +10,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// OnWriter runs statements on the live writer's connection, in a savepoint like any event, and returns the first
-// column of the last one's rows.
+// OnWriter runs statements on the live writer's connection, in a savepoint like
+// any event, and returns the first column of the last one's rows.
 func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
 	err = s.apart(context.Background(), func(w *writer) error {
 		for _, text := range statements {
@@ -44,7 +44,8 @@ func PanicOnWriter(s *Store) error {
 	return s.apart(context.Background(), func(*writer) error { panic("on purpose") })
 }
 
-// HoldWriter keeps the writer busy until release is called; what is queued meanwhile shares the next transaction.
+// HoldWriter keeps the writer busy until release is called; what is queued
+// meanwhile shares the next transaction.
 func HoldWriter(s *Store) (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -93,7 +94,8 @@ func WaitClosing(ctx context.Context, s *Store) error {
 	}
 }
 
-// UsageOf returns what the writer knows of an author's usage, without asking the tables of events.
+// UsageOf returns what the writer knows of an author's usage, without asking
+// the tables of events.
 func UsageOf(s *Store, pubkey string) (events, bytes int64) {
 	_ = s.apart(context.Background(), func(w *writer) error {
 		k, _ := lowerHex32(pubkey)
@@ -117,8 +119,8 @@ func BreakCommits(s *Store) (allow func()) {
 	return func() { broken.Store(false) }
 }
 
-// BeginBroken queues an event whose record makes the writer fail after it has changed something: with an "error" or a
-// "panic".
+// BeginBroken queues an event whose record makes the writer fail after it has
+// changed something: with an "error" or a "panic".
 func BeginBroken(ctx context.Context, s *Store, ev *nostr.Event, how string) (*Pending, error) {
 	rec, err := newRecord(ev, s.table.Load().Classify(ev))
 	if err != nil {
@@ -144,7 +146,8 @@ func OwnAddress(target, pubkey string) (kind int, d string, ok bool) {
 	return kind, d, err == nil
 }
 
-// ThroughKey returns a value as it comes back from its key, and whether the key is a BLOB.
+// ThroughKey returns a value as it comes back from its key, and whether the key
+// is a BLOB.
 func ThroughKey(value string) (again string, blob bool, err error) {
 	k := key(value)
 	_, blob = k.([]byte)
@@ -164,7 +167,8 @@ func TagRows(tags nostr.Tags) (out [][2]string) {
 // WriteError is writeError.
 func WriteError(err error) error { return writeError(err) }
 
-// SetMaxAgents changes how many identities there may be, until the end of a test.
+// SetMaxAgents changes how many identities there may be, until the end of a
+// test.
 func SetMaxAgents(t interface{ Cleanup(func()) }, most int64) {
 	was := maxAgents
 	maxAgents = most

@@ -10,8 +10,8 @@ import (
 	"engramd/internal/store/sqlite"
 )
 
-// FuzzDeletionAddress: what an a tag of a deletion request names is an address of its author, written in the one
-// canonical way, or nothing.
+// FuzzDeletionAddress: what an a tag of a deletion request names is an address
+// of its author, written in the one canonical way, or nothing.
 func FuzzDeletionAddress(f *testing.F) {
 	for _, seed := range []string{
 		"30023:" + alice.Pub + ":x", "0:" + alice.Pub, "0:" + alice.Pub + ":", "30023:" + alice.Pub + ":a:b", "::", "",
@@ -50,7 +50,8 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// FuzzTagRows: whatever the tags, the rows are distinct, and those of single letters alone.
+// FuzzTagRows: whatever the tags, the rows are distinct, and those of single
+// letters alone.
 func FuzzTagRows(f *testing.F) {
 	f.Add("e\x00a\x01e\x00a\x01d\x00x\x01d\x00y\x01ee\x00z\x01p")
 	f.Fuzz(func(t *testing.T, text string) {

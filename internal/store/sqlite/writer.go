@@ -11,8 +11,10 @@ import (
 	"engramd/internal/store"
 )
 
-// writer is the actor that owns the only connection that writes, and all state that follows from being the only one:
-// the sequence counter and what it knows of the tables without asking them. Nothing outside its goroutine touches them.
+// writer is the actor that owns the only connection that writes, and all state
+// that follows from being the only one: the sequence counter and what it knows
+// of the tables without asking them. Nothing outside its goroutine touches
+// them.
 type writer struct {
 	s          *Store
 	c          *conn
@@ -42,7 +44,8 @@ type writer struct {
 	contractsDone store.FinalPair // see pruneContracts
 }
 
-// newWriter reads what the writer has to know, and ends what a crash left unfinished.
+// newWriter reads what the writer has to know, and ends what a crash left
+// unfinished.
 func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, error) {
 	w := &writer{s: s, c: c, maxBatch: maxBatch, searchTo: -1}
 	var err error
@@ -87,7 +90,8 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 	return w, nil
 }
 
-// sqlLastSeq counts what waits to leave the full-text index too: its number there must not be given out again.
+// sqlLastSeq counts what waits to leave the full-text index too: its number
+// there must not be given out again.
 const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
 	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
 
@@ -100,8 +104,8 @@ func lastSeq(c *conn) (int64, error) {
 	return n, nil
 }
 
-// run takes what waits, commits it, and answers; between batches it does other work in small steps. It ends when the
-// queue is closed and empty.
+// run takes what waits, commits it, and answers; between batches it does other
+// work in small steps. It ends when the queue is closed and empty.
 func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 	defer close(w.s.stopped)
 	for {
@@ -109,7 +113,8 @@ func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 		if len(batch) > 0 {
 			w.commit(batch)
 			w.keepLog()
-			// Those who were answered come back at once with their next event: let them, and share one commit.
+			// Those who were answered come back at once with their next event:
+			// let them, and share one commit.
 			runtime.Gosched()
 		} else if w.s.queue.done() {
 			w.abandon()
@@ -135,11 +140,12 @@ func (w *writer) run(after func(time.Duration) <-chan time.Time) {
 	}
 }
 
-// abandon answers jobs that the end of the store cuts short; what they have to do is recorded and done at the next open.
+// abandon answers jobs that the end of the store cuts short; what they have to
+// do is recorded and done at the next open.
 func (w *writer) abandon() {
 	for _, j := range w.jobs {
 		if j.pending != nil {
-			j.pending.finish(Result{Outcome: Failed, Err: ErrClosed})
+			j.pending.finish(store.Result{Outcome: store.Failed, Err: store.ErrClosed})
 		}
 	}
 	w.jobs = nil

@@ -61,8 +61,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// One member of a batch that fails is undone, and the others are not: one that fails half-way, one that panics half-way,
-// and one that is refused half-way.
+// One member of a batch that fails is undone, and the others are not: one that
+// fails half-way, one that panics half-way, and one that is refused half-way.
 func TestOneFailureSpoilsNoOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		ev    *nostr.Event
@@ -140,7 +140,7 @@ func TestFailedCommitFailsAll(t *testing.T) {
 	}
 	release()
 	for _, p := range pending {
-		if r := p.Wait(); r.Outcome != store.Failed || r.Err == nil || r.Message != "" {
+		if r := p.Wait(); r.Outcome != store.Failed || r.Err == nil || r.Message() != "" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -251,7 +251,8 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	put(t, s, alice.Note(2, big), store.Stored)
 }
 
-// What makes much work for its size fills the queue, and a transaction, as its work does: 100 bytes for each index row.
+// What makes much work for its size fills the queue, and a transaction, as its
+// work does: 100 bytes for each index row.
 func TestQueueIsBoundedInWork(t *testing.T) {
 	tags := make(nostr.Tags, 1000)
 	for i := range tags {
@@ -277,7 +278,8 @@ func TestQueueIsBoundedInWork(t *testing.T) {
 	}
 }
 
-// Many putters of one address end with the newest as head and every other version in history, whatever the order.
+// Many putters of one address end with the newest as head and every other
+// version in history, whatever the order.
 func TestConcurrentPutters(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Versions = 1000 })
 	const putters, each = 8, 25

@@ -119,7 +119,7 @@ func (c *Config) checkTarget(t *Target) error {
 	return nil
 }
 
-// Figures are all that a measure plots.
+// Figures returns all that a measure plots.
 func (m *Measure) Figures() []Figure {
 	if m.Curve == nil {
 		return m.Bars

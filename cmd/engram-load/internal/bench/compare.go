@@ -34,7 +34,7 @@ type Options struct {
 	Settle func()
 }
 
-// ErrResume says that the results at hand are of other options.
+// ErrResume means that the results at hand are of other options.
 var ErrResume = errors.New("cannot resume")
 
 // runner is one call of Compare.
@@ -117,7 +117,7 @@ func same(a, b Config) bool {
 	return err == nil && err2 == nil && string(x) == string(y)
 }
 
-// pending is the plan without what is done.
+// pending returns the plan without what is done.
 func (r *runner) pending() []session {
 	var left []session
 	for _, s := range r.o.Config.plan(r.o.Choice) {
@@ -226,7 +226,7 @@ func (r *runner) attempt(ctx context.Context, s session, one planned, dir string
 	return &result, nil
 }
 
-// without says why a server is not measured; empty if it is.
+// without reports why a server is not measured; empty if it is.
 func without(one planned) string {
 	w, err := load.Find(one.measure.Workload)
 	if err == nil && w.Needs == load.NeedsNoRelay && one.server.Import == "" {

@@ -92,7 +92,8 @@ func copyData(out, in *os.File) error {
 	return nil
 }
 
-// diskUse is what the files of a folder take on disk, in bytes, without holes.
+// diskUse returns what the files of a folder take on disk, in bytes, without
+// holes.
 func diskUse(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -69,7 +69,8 @@ func field(text, pattern string) string {
 	return ""
 }
 
-// syncTime is the median time of a small durable write in dir, in microseconds.
+// syncTime returns the median time of a small durable write in dir, in
+// microseconds.
 func syncTime(dir string) (float64, error) {
 	f, err := os.CreateTemp(dir, "sync-")
 	if err != nil {

@@ -31,7 +31,7 @@ type Choice struct {
 	Sizes    []int
 }
 
-// rounds is how many rounds there are.
+// rounds returns how many rounds there are.
 func (c *Config) rounds(ch Choice) int {
 	switch {
 	case ch.Rounds > 0:
@@ -86,7 +86,7 @@ func (c *Config) sizes(ch Choice) []int {
 	})
 }
 
-// serversOf are those that a measure is run on in a round.
+// serversOf returns those that a measure is run on in a round.
 func (c *Config) serversOf(m *Measure, size, round int, ch Choice) []*Server {
 	var all []*Server
 	for i := range c.Servers {
@@ -101,7 +101,8 @@ func (c *Config) serversOf(m *Measure, size, round int, ch Choice) []*Server {
 
 func chosen[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// options are those of one run. What the measure leaves out is the workload's.
+// options returns those of one run. What the measure leaves out is the
+// workload's.
 func (p planned) options(c *Config, quick bool) load.Options {
 	m := p.measure
 	o := load.Options{

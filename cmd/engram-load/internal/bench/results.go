@@ -83,7 +83,7 @@ func (r *Results) Write(path string) error {
 	return os.Rename(next, path)
 }
 
-// Failures is how many runs of a server failed.
+// Failures returns how many runs of a server failed.
 func (r *Results) Failures(server string) (n int) {
 	for _, run := range r.Runs {
 		if run.Server == server && run.Failure != "" {

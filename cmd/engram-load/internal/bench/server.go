@@ -98,7 +98,7 @@ func (p *process) stop() error {
 	}
 }
 
-// failure says how a process ended by itself.
+// failure reports how a process ended by itself.
 func (p *process) failure() error {
 	if p.err == nil {
 		return fmt.Errorf("it ended by itself:\n%s", p.lines)
@@ -133,7 +133,7 @@ func (t *tail) read(r io.Reader, each func(string)) {
 	}
 }
 
-// String is what was kept.
+// String returns what was kept.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

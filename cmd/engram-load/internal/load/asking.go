@@ -18,8 +18,8 @@ const (
 	closeAsk = `["CLOSE","` + askSub + `"]`
 )
 
-// newQuestion is a REQ with one filter, and the events that it must bring, in
-// that order.
+// newQuestion returns a REQ with one filter, and the events that it must bring,
+// in that order.
 func newQuestion(filter string, want []Entry) question {
 	q := question{ask: fmt.Appendf(nil, `["REQ","%s",%s]`, askSub, filter)}
 	for _, e := range want {
@@ -106,7 +106,7 @@ func (a *asker) check(q *question, got int, m Message) error {
 	return nil
 }
 
-// misplaced says what is wrong with an event in another's place.
+// misplaced reports what is wrong with an event in another's place.
 func (q *question) misplaced(got int, id []byte) string {
 	for i := range q.len() {
 		switch {

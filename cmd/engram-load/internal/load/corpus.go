@@ -35,7 +35,7 @@ const (
 // ID is an event's id.
 type ID [32]byte
 
-// Hex is the id as it stands in messages.
+// Hex returns the id as it stands in messages.
 func (id ID) Hex() string { return hex.EncodeToString(id[:]) }
 
 // Entry is what is known of one event of the corpus.
@@ -60,7 +60,7 @@ type Corpus struct {
 	Entries []Entry // in order of arrival; created_at rises
 }
 
-// CorpusPath is where a corpus lies in a cache.
+// CorpusPath returns where a corpus lies in a cache.
 func CorpusPath(cache string, size int, seed uint64) string {
 	return filepath.Join(cache, fmt.Sprintf("corpus-%d-%d.jsonl", size, seed))
 }
@@ -76,10 +76,10 @@ func (c *Corpus) EngramsOf(agent, limit int) []Entry {
 	return c.newest(limit, func(e *Entry) bool { return e.Engram && e.Who == agent })
 }
 
-// Rare is how many notes have RareTag and RareWord.
+// Rare returns how many notes have RareTag and RareWord.
 func (c *Corpus) Rare() int { return c.count(func(e *Entry) bool { return e.Rare }) }
 
-// Common is how many notes have CommonWord.
+// Common returns how many notes have CommonWord.
 func (c *Corpus) Common() int { return c.count(func(e *Entry) bool { return e.Common }) }
 
 // Reader is key number n of somebody who is no party to anything in the corpus.
@@ -104,7 +104,7 @@ func (c *Corpus) count(is func(*Entry) bool) (n int) {
 	return n
 }
 
-// newCorpus is a corpus without entries.
+// newCorpus returns a corpus without entries.
 func newCorpus(cache string, size int, seed uint64) (*Corpus, error) {
 	if size < 1 || size > MaxSize {
 		return nil, fmt.Errorf("%w: a corpus of %d events", ErrOptions, size)
@@ -140,8 +140,8 @@ func newAgents(seed uint64, role string, n int) ([]Agent, error) {
 	return agents, nil
 }
 
-// place says what stands at arrival i of the corpus: who made it, and as which
-// of his notes or engrams.
+// place returns what stands at arrival i of the corpus: who made it, and as
+// which of his notes or engrams.
 func (c *Corpus) place(i int) (e Entry, ordinal int) {
 	e.CreatedAt = corpusEnd - corpusSpan + int64(float64(corpusSpan)*float64(i+1)/float64(c.Size))
 	j := i / 2

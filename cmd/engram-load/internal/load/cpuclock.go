@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the CPU that a process of this machine took since it began: user
-// and system, all threads, ended ones too. Its unit is a nanosecond, where
+// cpuTime returns the CPU that a process of this machine took since it began:
+// user and system, all threads, ended ones too. Its unit is a nanosecond, where
 // /proc/PID/stat counts in ticks of 10 ms, too coarse for parts of a second.
 func cpuTime(pid int) (time.Duration, error) {
 	// The clock of a process: clock_getcpuclockid(3), CPUCLOCK_SCHED in Linux.

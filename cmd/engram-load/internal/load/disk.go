@@ -77,7 +77,7 @@ func (s *Set) ids() (map[ID]struct{}, error) {
 	return ids, nil
 }
 
-// lineID is the id of an event on a line of its own.
+// lineID returns the id of an event on a line of its own.
 func lineID(line []byte) (id ID, err error) {
 	s := scan{b: line}
 	var m Message
@@ -90,8 +90,8 @@ func lineID(line []byte) (id ID, err error) {
 	return id, nil
 }
 
-// DiskUse is what a file, or all in a folder, takes on disk (its blocks, so
-// holes are not counted), and its length, in bytes. A file that goes away
+// DiskUse returns what a file, or all in a folder, takes on disk (its blocks,
+// so holes are not counted), and its length, in bytes. A file that goes away
 // meanwhile counts nothing; the error is of the file system.
 func DiskUse(path string) (used, length int64, err error) {
 	const block = 512 // the unit of st_blocks, whatever the file system's is

@@ -4,18 +4,18 @@ import "errors"
 
 // What a run fails with. Texts of the relay in them are cut and printable.
 var (
-	// ErrWrong says that an answer is not the right one: a missing, foreign or
+	// ErrWrong means that an answer is not the right one: a missing, foreign or
 	// repeated event, a wrong order, an OK to what was not sent.
 	ErrWrong = errors.New("the relay answers wrongly")
-	// ErrRefused says that the relay would not: OK false, or CLOSED.
+	// ErrRefused means that the relay would not: OK false, or CLOSED.
 	ErrRefused = errors.New("the relay refuses")
-	// ErrHeld says that the relay had an event already, so that it measured
+	// ErrHeld means that the relay had an event already, so that it measured
 	// something else than storing it: it was not empty.
 	ErrHeld = errors.New("the relay holds what was published already")
-	// ErrClosed says that the connection ended.
+	// ErrClosed means that the connection ended.
 	ErrClosed = errors.New("the connection ended")
-	// ErrTimeout says that the time was over before the answer came.
+	// ErrTimeout means that the time was over before the answer came.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrProtocol says that what came is no websocket or Nostr message.
+	// ErrProtocol means that what came is no websocket or Nostr message.
 	ErrProtocol = errors.New("the relay breaks the protocol")
 )

@@ -83,8 +83,8 @@ func (f filling) run(ctx context.Context, then func(data string) error) (r Resul
 	return r, nil
 }
 
-// readThrough brings a file into the page cache, so that no program is the first
-// to read it.
+// readThrough brings a file into the page cache, so that no program is the
+// first to read it.
 func readThrough(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -64,7 +64,7 @@ type Agent struct {
 	convo   nipae.ConversationKey
 }
 
-// newAgent is the agent of two keys.
+// newAgent returns the agent of two keys.
 func newAgent(key, owner Key) (Agent, error) {
 	convo, err := nipae.DeriveConversationKey(key.secret, owner.Pub)
 	if err != nil {
@@ -73,7 +73,7 @@ func newAgent(key, owner Key) (Agent, error) {
 	return Agent{Key: key, Owner: owner, convo: convo}, nil
 }
 
-// Address is the d tag of the agent's engram number n.
+// Address returns the d tag of the agent's engram number n.
 func (a Agent) Address(n int) string { return a.convo.Address(slugOf(n)) }
 
 func slugOf(n int) nipae.Slug { return nipae.Slug(fmt.Sprintf("mem/load/%07d", n)) }

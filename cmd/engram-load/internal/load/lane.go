@@ -46,7 +46,7 @@ func (l *lane) len() int { return len(l.ends) }
 
 func (l *lane) id(i int) []byte { return l.ids[64*i : 64*i+64] }
 
-// slice is the frames from to to-1.
+// slice returns the frames from to to-1.
 func (l *lane) slice(from, to int) []byte {
 	start := 0
 	if from > 0 {
@@ -119,7 +119,7 @@ func (l *lane) publish(c *Conn, from, to, window int) ([]time.Duration, error) {
 	return took, nil
 }
 
-// errLimited says that a frame is to be sent again.
+// errLimited means that a frame is to be sent again.
 var errLimited = errors.New("over the relay's rate")
 
 // limited are the frames of a window that the relay refused for its rate. They

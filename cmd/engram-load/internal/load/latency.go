@@ -32,7 +32,7 @@ func NewLatency(lists ...[]time.Duration) *Latency {
 	}
 }
 
-// rank is the place of the smallest of n sorted samples that at least the
+// rank returns the place of the smallest of n sorted samples that at least the
 // share p of all does not exceed (the nearest-rank percentile).
 func rank(p float64, n int) int {
 	return min(max(int(math.Ceil(p*float64(n)-1e-9))-1, 0), n-1)

@@ -47,8 +47,8 @@ func (l *ledger) publishing(i int) { l.sent[i].Store(int64(time.Since(l.start)) 
 // called before the event is published that makes the last of them.
 func (l *ledger) expect(deliveries int64) { l.goal.Store(deliveries) }
 
-// took is how long after its publication event i is delivered at a time; less
-// than 0 if it has not been published.
+// took returns how long after its publication event i is delivered at a time;
+// less than 0 if it has not been published.
 func (l *ledger) took(i int, at time.Time) time.Duration {
 	if l.untimed {
 		return 0

@@ -8,7 +8,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// limiter refuses each event twice for its rate before it lets it through. Its relay calls it under a lock.
+// limiter refuses each event twice for its rate before it lets it through. Its
+// relay calls it under a lock.
 type limiter map[string]int
 
 func (l limiter) answer(f wire.Frame, messages [][]byte) [][]byte {
@@ -21,7 +22,8 @@ func (l limiter) answer(f wire.Frame, messages [][]byte) [][]byte {
 	return [][]byte{wire.AppendOK(nil, f.Event.ID, true, "")}
 }
 
-// An event over the relay's rate is sent again after a pause until it is taken, and counts once.
+// An event over the relay's rate is sent again after a pause until it is taken,
+// and counts once.
 func TestOverTheRateIsSentAgain(t *testing.T) {
 	seen := limiter{}
 	h := &hub{answer: func(f wire.Frame, _ int, m [][]byte) [][]byte { return seen.answer(f, m) }}

@@ -33,8 +33,8 @@ type listener struct {
 	receipts *receipts
 }
 
-// subscribe opens the subscriptions and waits until the relay says that each is.
-// Nothing may be stored that they ask for.
+// subscribe opens the subscriptions and waits until the relay says that each
+// is. Nothing may be stored that they ask for.
 func (l *listener) subscribe() error {
 	waits := make(map[string]bool, len(l.subs))
 	messages := make([][]byte, 0, len(l.subs))
@@ -65,8 +65,8 @@ func (l *listener) subscribe() error {
 	return nil
 }
 
-// next is the next message that is not about the connection, and when it had
-// come. A CLOSED is an error.
+// next returns the next message that is not about the connection, and when it
+// had come. A CLOSED is an error.
 func (l *listener) next() (m Message, at time.Time, err error) {
 	for {
 		b, err := l.conn.Read()

@@ -140,7 +140,7 @@ func liveEvents(o Options) ([][]byte, Key, error) {
 	return events, author, nil
 }
 
-// laneOf is what one connection publishes, from events in canonical JSON.
+// laneOf returns what one connection publishes, from events in canonical JSON.
 func laneOf(o Options, events [][]byte) (*lane, error) {
 	l := &lane{}
 	for _, event := range events {
@@ -181,7 +181,7 @@ func liveAudience(ctx context.Context, t Target, o Options, l *ledger, author Ke
 
 func notesBy(k Key) string { return `{"kinds":[1],"authors":["` + k.Pub + `"]}` }
 
-// matching is how many listeners get each event.
+// matching returns how many listeners get each event.
 func (a *audience) matching() (n int) {
 	for _, l := range a.listeners {
 		if l.receipts != nil {

@@ -50,8 +50,8 @@ func ParseMessage(b []byte) (Message, error) {
 	return m, nil
 }
 
-// SkimMessage is ParseMessage for the many: of an event it reads no more than up
-// to id and created_at, whichever comes last, and does not set Event.
+// SkimMessage is ParseMessage for the many: of an event it reads no more than
+// up to id and created_at, whichever comes last, and does not set Event.
 func SkimMessage(b []byte) (Message, error) {
 	s := scan{b: b, skim: true}
 	m, ok := s.message()
@@ -61,7 +61,7 @@ func SkimMessage(b []byte) (Message, error) {
 	return m, nil
 }
 
-// printable is a relay's text for an error: short, on one line.
+// printable returns a relay's text for an error: short, on one line.
 func printable(b []byte) string {
 	const most = 200
 	if len(b) > most {
@@ -78,7 +78,7 @@ func printable(b []byte) string {
 	}, string(b))
 }
 
-// unquoted is a JSON string as text; as it stands if it is none.
+// unquoted returns a JSON string as text; as it stands if it is none.
 func unquoted(b []byte) string {
 	var s string
 	if json.Unmarshal(b, &s) != nil {

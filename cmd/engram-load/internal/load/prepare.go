@@ -15,8 +15,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// ErrNotPrepared says that the cache does not hold what is needed, whole and of
-// this version.
+// ErrNotPrepared means that the cache does not hold what is needed, whole and
+// of this version.
 var ErrNotPrepared = errors.New("not prepared")
 
 // stamp is the first line of the file beside prepared events. It is written
@@ -36,7 +36,7 @@ const (
 	markCommon = 1 << 2
 )
 
-// besides is the file that describes a file of events.
+// besides returns the file that describes a file of events.
 func besides(path string) string { return strings.TrimSuffix(path, ".jsonl") + ".idx" }
 
 // PrepareCorpus returns the corpus of that size and seed, and makes it first if

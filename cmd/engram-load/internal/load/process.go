@@ -88,7 +88,7 @@ func resetPeak(pid int) {
 	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "clear_refs"), []byte("5"), 0)
 }
 
-// usage is what lies between two samples, for n operations.
+// usage returns what lies between two samples, for n operations.
 func usage(before, after Sample, n int) *Usage {
 	u := &Usage{
 		CPUUser: (after.User - before.User).Seconds(), CPUSystem: (after.System - before.System).Seconds(),
@@ -100,7 +100,7 @@ func usage(before, after Sample, n int) *Usage {
 	return u
 }
 
-// ownCPU is what this process took since it began.
+// ownCPU returns what this process took since it began.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -150,11 +150,11 @@ func watch(pid int) (seen func() int64) {
 	}
 }
 
-// usageOf is what a program took that has ended, its children included.
+// usageOf returns what a program took that has ended, its children included.
 //
 // Linux counts to a program's peak what its parent had when it was started: the
-// kernel's word is the program's own only above that. Below it, what was seen of
-// the program is, unless it was too short for that.
+// kernel's word is the program's own only above that. Below it, what was seen
+// of the program is, unless it was too short for that.
 func usageOf(cmd *exec.Cmd, own, seen int64) Usage {
 	s := cmd.ProcessState
 	u := Usage{CPUUser: s.UserTime().Seconds(), CPUSystem: s.SystemTime().Seconds(), RSSPeak: seen}
@@ -176,10 +176,10 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is all that is kept.
+// String returns all that is kept.
 func (t *tail) String() string { return string(t.b) }
 
-// last is the last line that is not empty.
+// last returns the last line that is not empty.
 func (t *tail) last() string {
 	text := strings.TrimSpace(t.String())
 	return text[strings.LastIndexByte(text, '\n')+1:]

@@ -66,7 +66,7 @@ func newSearch(c *Corpus, word string, has func(*Entry) bool) *search {
 	return s
 }
 
-// want is how many events the answer has.
+// want returns how many events the answer has.
 func (s *search) want() int { return min(len(s.hits), searchLimit) }
 
 // ask searches once. All notes with the word, or as many of them as the limit

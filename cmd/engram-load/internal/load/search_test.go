@@ -172,7 +172,8 @@ func TestCountAndSearchFindWrongAnswers(t *testing.T) {
 	}
 }
 
-// A wrong answer is excused only by a document that lists NIPs and not this one.
+// A wrong answer is excused only by a document that lists NIPs and not this
+// one.
 func TestExcuse(t *testing.T) {
 	for _, tt := range []struct {
 		name, document string

@@ -83,8 +83,8 @@ func PrepareSet(ctx context.Context, cache string, spec SetSpec) (*Set, error) {
 	return s, s.load()
 }
 
-// createdAt is the time of event i of a set: each is a second newer than the
-// one before.
+// createdAt returns the time of event i of a set: each is a second newer than
+// the one before.
 func createdAt(i int) int64 { return int64(corpusEnd + 1 + i) }
 
 // create makes event i.
@@ -146,10 +146,10 @@ func (s *Set) load() error {
 	return nil
 }
 
-// Len is how many events there are.
+// Len returns how many events there are.
 func (s *Set) Len() int { return len(s.ends) }
 
-// Bytes is what their JSON takes together.
+// Bytes returns what their JSON takes together.
 func (s *Set) Bytes() int64 { return int64(len(s.text) - len(s.ends)) }
 
 // JSON is event i.
@@ -161,5 +161,5 @@ func (s *Set) JSON(i int) []byte {
 	return s.text[start : s.ends[i]-1]
 }
 
-// ID is the id of event i in hex.
+// ID returns the id of event i in hex.
 func (s *Set) ID(i int) []byte { return s.JSON(i)[wire.IDStart:wire.IDEnd] }

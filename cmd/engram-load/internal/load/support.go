@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrUnsupported says that the relay does not do what a workload is about, and
+// ErrUnsupported means that the relay does not do what a workload is about, and
 // does not claim to: there is no figure, and nothing is wrong.
 var ErrUnsupported = errors.New("the relay does not support this")
 
@@ -28,8 +28,8 @@ const (
 )
 
 // excuse turns a failed answer into ErrUnsupported where the relay says so
-// itself (a CLOSED unsupported:), or where its NIP-11 document lists the NIPs it
-// supports and this one is not among them. It returns err otherwise.
+// itself (a CLOSED unsupported:), or where its NIP-11 document lists the NIPs
+// it supports and this one is not among them. It returns err otherwise.
 func excuse(ctx context.Context, t Target, nip int, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, ErrWrong) && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrTimeout) {
 		return err
@@ -80,7 +80,7 @@ func supportedNIPs(ctx context.Context, url string) ([]int, error) {
 // closedError is a CLOSED that answers a question.
 type closedError struct{ text string }
 
-// Error tells what the relay said.
+// Error reports what the relay said.
 func (e *closedError) Error() string { return "CLOSED: " + printable([]byte(e.text)) }
 
 // Unwrap makes it an ErrRefused.

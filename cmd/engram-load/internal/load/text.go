@@ -62,7 +62,7 @@ func (g generator) engram(i int, a Agent, n int, at int64) (*nostr.Event, error)
 	return ev, a.Sign(ev)
 }
 
-// words is a text of exactly room bytes that begins with first.
+// words returns a text of exactly room bytes that begins with first.
 func words(r *rand.Rand, first string, room int) string {
 	const consonants, vowels = "bcdfghklmnprstvw", "aeiou"
 	var b strings.Builder

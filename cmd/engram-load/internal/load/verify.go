@@ -8,7 +8,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// eventID is the id, in hex, of an event in the layout of wire.AppendEvent.
+// eventID returns the id, in hex, of an event in the layout of
+// wire.AppendEvent.
 func eventID(event []byte) []byte { return event[wire.IDStart:wire.IDEnd] }
 
 // verifyEvent checks the whole event of a message, id and signature too.

@@ -34,7 +34,7 @@ type Workload struct {
 // runner measures with options that are complete and checked.
 type runner func(ctx context.Context, t Target, o Options) (Result, error)
 
-// ErrUnknown says that there is no workload of that name.
+// ErrUnknown means that there is no workload of that name.
 var ErrUnknown = errors.New("unknown workload")
 
 // Workloads returns all of them, in the order of the documentation.

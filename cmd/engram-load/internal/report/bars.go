@@ -113,7 +113,7 @@ func (s *svg) words(b bar, y float64, unit string, scale func(float64) float64) 
 	}
 }
 
-// heading says what a panel or an axis shows.
+// heading reports what a panel or an axis shows.
 func heading(label, unit, better string) string {
 	if unit != "" {
 		label += ", " + unit

@@ -89,7 +89,7 @@ func (s *svg) curve(c curve, a axes) {
 	}
 }
 
-// tick is a power of ten with its unit.
+// tick returns a power of ten with its unit.
 func tick(v float64, unit string) string {
 	by, unit := scaled(v, unit)
 	return strings.TrimSuffix(strconv.FormatFloat(significant(v/by, 1), 'f', -1, 64)+" "+unit, " ")
@@ -115,7 +115,7 @@ func (s *svg) names(curves []curve, unit string, a axes) {
 	}
 }
 
-// span is what the axes must hold: whole decades of cost.
+// span returns what the axes must hold: whole decades of cost.
 func span(curves []curve) (sizes []int, a axes) {
 	a.minY, a.maxY = math.Inf(1), math.Inf(-1)
 	for _, c := range curves {

@@ -13,8 +13,9 @@ import (
 // counts, so that cost can be plotted against size.
 const perUnit = "us_per_unit"
 
-// Figures are the numbers of a result under the names of its JSON, inner ones
-// after a point ("latency_us.p99", "extra.kib_per_connection"), and us_per_unit.
+// Figures returns the numbers of a result under the names of its JSON, inner
+// ones after a point ("latency_us.p99", "extra.kib_per_connection"), and
+// us_per_unit.
 func Figures(r *load.Result) (map[string]float64, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -74,8 +75,8 @@ type cell struct {
 	without  string   // why it was not tried
 }
 
-// figure is the spread of a figure. There is none if a round failed: a relay
-// that answers wrongly has no speed.
+// figure returns the spread of a figure. There is none if a round failed: a
+// relay that answers wrongly has no speed.
 func (c *cell) figure(name string) (spread, bool) {
 	if c == nil || len(c.failures) > 0 || len(c.rounds) == 0 {
 		return spread{}, false

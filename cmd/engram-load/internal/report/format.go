@@ -59,7 +59,7 @@ func scaled(v float64, unit string) (by float64, shown string) {
 	return 1, unit
 }
 
-// value is a figure with its unit.
+// value returns a figure with its unit.
 func value(v float64, unit string) string {
 	by, unit := scaled(v, unit)
 	return strings.TrimSuffix(number(v/by)+" "+unit, " ")

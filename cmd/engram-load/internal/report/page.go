@@ -83,8 +83,8 @@ func render(r *bench.Results, notes map[string]string, folder string) (text stri
 
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
 
-// measured are the sizes that any server was measured with, smallest first; 0
-// alone for workloads without a corpus.
+// measured returns the sizes that any server was measured with, smallest first;
+// 0 alone for workloads without a corpus.
 func (p *page) measured(measure string) []int {
 	var sizes []int
 	for at, c := range p.cells {
@@ -96,8 +96,8 @@ func (p *page) measured(measure string) []int {
 	return slices.Compact(sizes)
 }
 
-// sizeOf is the size meant by a target or by the bars: the one asked for, or the
-// measure's, or, in the short form, the largest there is.
+// sizeOf returns the size meant by a target or by the bars: the one asked for,
+// or the measure's, or, in the short form, the largest there is.
 func (p *page) sizeOf(measure string, asked int) int {
 	if m := p.results.Config.Measure(measure); asked == 0 && m != nil {
 		asked = m.Size

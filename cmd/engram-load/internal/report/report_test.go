@@ -109,8 +109,8 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// What a siege has shown is measured by another program: a page that is made anew
-// keeps it.
+// What a siege has shown is measured by another program: a page that is made
+// anew keeps it.
 func TestPageKeepsTheSiege(t *testing.T) {
 	_, folder := write(t, sample(), "")
 	path := folder + ".md"

@@ -38,7 +38,7 @@ func (p *page) plot(name, drawing, title string) {
 	p.printf("\n![%s](%s/%s.svg)\n", title, p.folder, name)
 }
 
-// panels are the bars of one size.
+// panels returns the bars of one size.
 func (p *page) panels(m *bench.Measure, size int) []panel {
 	var all []panel
 	for _, f := range m.Bars {
@@ -69,8 +69,8 @@ func (p *page) panels(m *bench.Measure, size int) []panel {
 	return all
 }
 
-// targetAt is where a target for this figure lies, in its unit; 0 if there is
-// none. What it is a ratio of must be known.
+// targetAt returns where a target for this figure lies, in its unit; 0 if there
+// is none. What it is a ratio of must be known.
 func (p *page) targetAt(m *bench.Measure, f bench.Figure, size int) float64 {
 	for _, t := range p.results.Config.Targets {
 		if t.Measure != m.Name || t.Figure != f.Name || p.sizeOf(m.Name, t.Size) != size {
@@ -89,7 +89,7 @@ func (p *page) targetAt(m *bench.Measure, f bench.Figure, size int) float64 {
 	return 0
 }
 
-// curves are the servers with figures at two sizes at least.
+// curves returns the servers with figures at two sizes at least.
 func (p *page) curves(m *bench.Measure, sizes []int) []curve {
 	if m.Curve == nil || len(sizes) < 2 {
 		return nil
@@ -156,7 +156,7 @@ func (p *page) table(m *bench.Measure, sizes []int) {
 	}
 }
 
-// row is what follows the server's name.
+// row returns what follows the server's name.
 func (p *page) row(m *bench.Measure, c *cell, columns []bench.Figure, size int) string {
 	switch {
 	case c.without != "":
@@ -185,7 +185,7 @@ func (p *page) row(m *bench.Measure, c *cell, columns []bench.Figure, size int) 
 	return fmt.Sprintf("%s %d × %s |", row, len(c.rounds), whole(int64(c.count)))
 }
 
-// plainRange is a spread whose unit the heading has.
+// plainRange returns a spread whose unit the heading has.
 func plainRange(s spread) string {
 	if s.min == s.max {
 		return number(s.median)

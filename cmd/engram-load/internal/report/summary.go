@@ -51,7 +51,7 @@ func rounds(n int) string {
 	return fmt.Sprintf("%d rounds", n)
 }
 
-// rounds is how many there were.
+// rounds returns how many there were.
 func (p *page) rounds() (n int) {
 	for _, run := range p.results.Runs {
 		n = max(n, run.Round)
@@ -59,7 +59,7 @@ func (p *page) rounds() (n int) {
 	return n
 }
 
-// anchor is how a browser finds a measure's section.
+// anchor returns how a browser finds a measure's section.
 func (p *page) anchor(measure string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(p.results.Config.Measure(measure).Title) {

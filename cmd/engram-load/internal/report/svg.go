@@ -7,7 +7,8 @@ import (
 )
 
 // svg is a picture that is being drawn. Its colours follow the reader's light
-// or dark scheme; it has a ground of its own, so that it can be read on any page.
+// or dark scheme; it has a ground of its own, so that it can be read on any
+// page.
 type svg struct {
 	width, height int
 	body          strings.Builder
@@ -32,7 +33,7 @@ const style = `text{font:13px ui-sans-serif,system-ui,-apple-system,"Segoe UI","
 const darkStyle = `text{fill:#e6edf3}.ground{fill:#0d1117;stroke:#30363d}.muted{fill:#9198a1}.bad{fill:#ff8a80}.halo{stroke:#0d1117}
 .grid{stroke:#21262d}.axis{stroke:#484f58}.target{stroke:#e6edf3}.whisker{stroke:#e6edf3}`
 
-// String is the whole document.
+// String returns the whole document.
 func (s *svg) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n<style>\n%s\n", s.width, s.height, s.width, s.height, style)
@@ -74,7 +75,7 @@ func (s *svg) polyline(points [][2]float64, class string) {
 	fmt.Fprintf(&s.body, `<polyline points="%s" class="%s"/>`+"\n", strings.TrimSpace(b.String()), class)
 }
 
-// series is the class of a server's colour: prefix f fills, s strokes.
+// series returns the class of a server's colour: prefix f fills, s strokes.
 func series(prefix string, i int) string {
 	return fmt.Sprintf("%s%d", prefix, i%len(seriesColours))
 }

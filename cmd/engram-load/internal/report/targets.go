@@ -22,7 +22,7 @@ func (v verdict) met() bool {
 	return v.known && (v.target.Min != nil && v.value >= *v.target.Min || v.target.Max != nil && v.value <= *v.target.Max)
 }
 
-// bound is what the value is held against.
+// bound returns what the value is held against.
 func (v verdict) bound() float64 {
 	if v.target.Min != nil {
 		return *v.target.Min
@@ -30,7 +30,7 @@ func (v verdict) bound() float64 {
 	return *v.target.Max
 }
 
-// shown is the value, or ratio, as text.
+// shown returns the value, or ratio, as text.
 func (v verdict) shown() string {
 	if v.target.Of != nil {
 		return number(v.value) + " ×"
@@ -85,7 +85,7 @@ func (p *page) judge(t bench.Target) verdict {
 	return v
 }
 
-// basis is the target's base with nothing left open.
+// basis returns the target's base with nothing left open.
 func basis(t bench.Target, subject string) bench.Base {
 	of := *t.Of
 	if of.Server == "" {
@@ -103,7 +103,7 @@ func basis(t bench.Target, subject string) bench.Base {
 	return of
 }
 
-// absence says why there is no figure.
+// absence reports why there is no figure.
 func (p *page) absence(at place, figure string) string {
 	where := fmt.Sprintf("%s of %s", at.measure, at.server)
 	if at.size > 0 {

@@ -1,5 +1,6 @@
-// Package steps calls a function again and again while a SQLite statement runs, by what the statement does and not by the
-// clock: mattn/go-sqlite3 does not hand out sqlite3_progress_handler.
+// Package steps calls a function again and again while a SQLite statement runs,
+// by what the statement does and not by the clock: mattn/go-sqlite3 does not
+// hand out sqlite3_progress_handler.
 package steps
 
 /*
@@ -33,12 +34,15 @@ var ErrDriver = errors.New("the SQLite driver does not show its connection")
 // every is how many steps are done between two looks at the clock.
 const every = 1000
 
-// New has fn called on the goroutine that runs a statement of c, whenever another "most" instructions of SQLite's virtual
-// machine are done (an index entry looked at takes some ten of them), or patience is over; it is told how many were done
-// since the last time. When fn returns false the statement ends with SQLITE_INTERRUPT. fn may block; it must not use c. Call
-// Close before c is closed.
+// New has fn called on the goroutine that runs a statement of c, whenever
+// another "most" instructions of SQLite's virtual machine are done (an index
+// entry looked at takes some ten of them), or patience is over; it is told how
+// many were done since the last time. When fn returns false the statement ends
+// with SQLITE_INTERRUPT. fn may block; it must not use c. Call Close before c
+// is closed.
 //
-// It also gives c the SQL function engramd_mark(integer), which is true and notes its argument: see At.
+// It also gives c the SQL function engramd_mark(integer), which is true and
+// notes its argument: see At.
 func New(c *sqlite3.SQLiteConn, most int, patience time.Duration, fn func(steps int64) bool) (*Watch, error) {
 	field := reflect.ValueOf(c).Elem().FieldByName("db")
 	if !field.IsValid() || field.Kind() != reflect.Pointer || field.Pointer() == 0 {

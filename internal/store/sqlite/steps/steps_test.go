@@ -41,7 +41,8 @@ func run(c *sqlite3.SQLiteConn) (int64, error) {
 	return v[0].(int64), nil
 }
 
-// Work is told of as it is done, the same each time, and only on the connection that is watched.
+// Work is told of as it is done, the same each time, and only on the connection
+// that is watched.
 func TestNewIsToldOfWork(t *testing.T) {
 	c, other := open(t), open(t)
 	var calls, total int64
@@ -107,7 +108,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// What is marked is what the statement looked at last, also when it is ended in the middle.
+// What is marked is what the statement looked at last, also when it is ended in
+// the middle.
 func TestMark(t *testing.T) {
 	c := open(t)
 	left := 20

@@ -46,8 +46,9 @@ func (c *Clock) Add(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// MustOpen opens a store in a temporary folder, under the built-in gate rules and with a Clock unless the options
-// (each may change them) say otherwise. It is closed when the test ends.
+// MustOpen opens a store in a temporary folder, under the built-in gate rules
+// and with a Clock unless the options (each may change them) say otherwise. It
+// is closed when the test ends.
 func MustOpen(tb testing.TB, change ...func(*sqlite.Options)) *sqlite.Store {
 	tb.Helper()
 	o := Options(tb, change...)
@@ -63,7 +64,8 @@ func MustOpen(tb testing.TB, change ...func(*sqlite.Options)) *sqlite.Store {
 	return s
 }
 
-// Options returns the options that MustOpen uses, for tests that open, close and open again.
+// Options returns the options that MustOpen uses, for tests that open, close
+// and open again.
 func Options(tb testing.TB, change ...func(*sqlite.Options)) sqlite.Options {
 	tb.Helper()
 	o := sqlite.Options{
@@ -99,7 +101,8 @@ func NewKey(name string) Key {
 	return Key{Secret: key.Secret, Pub: key.Pub}
 }
 
-// Sign makes a signed event. created is in seconds after Start and may be negative.
+// Sign makes a signed event. created is in seconds after Start and may be
+// negative.
 func (k Key) Sign(kind int, created int64, content string, tags ...nostr.Tag) *nostr.Event {
 	ev := &nostr.Event{
 		CreatedAt: nostr.Timestamp(Start.Unix() + created),
@@ -130,8 +133,8 @@ func (s Signer) SignAs(pubkey string, ev *nostr.Event) error {
 	return s.Sign(ev)
 }
 
-// Fake makes an event with a true id and a signature that is none: the store does not look at it, and thousands are
-// made in the time of one real one.
+// Fake makes an event with a true id and a signature that is none: the store
+// does not look at it, and thousands are made in the time of one real one.
 func (k Key) Fake(kind int, created int64, content string, tags ...nostr.Tag) *nostr.Event {
 	ev := &nostr.Event{
 		PubKey:    k.Pub,
@@ -150,7 +153,8 @@ func (k Key) Note(created int64, content string, tags ...nostr.Tag) *nostr.Event
 	return k.Fake(1, created, content, tags...)
 }
 
-// Engram is an event with the envelope of NIP-AE and a payload that looks encrypted. slug only names the address.
+// Engram is an event with the envelope of NIP-AE and a payload that looks
+// encrypted. slug only names the address.
 func (k Key) Engram(owner Key, created int64, slug string) *nostr.Event {
 	d := sha256.Sum256([]byte(slug))
 	return k.Fake(30174, created, Payload(fmt.Sprint(k.Pub, created, slug)),
