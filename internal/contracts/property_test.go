@@ -111,7 +111,7 @@ func newPlayed(t *testing.T, byName bool) *play {
 
 func playRound(t *testing.T, seed uint64, reached *reached) {
 	p := newPlayed(t, seed%3 != 0)
-	o := model.Options{Self: p.self.Pub, Deadlines: true, Imports: seed%2 == 0, Vanish: seed%4 > 1, Committed: seed%5 < 2}
+	o := model.Options{Self: p.self.Pub, Deadlines: true, Strays: true, Imports: seed%2 == 0, Vanish: seed%4 > 1, Committed: seed%5 < 2}
 	made := model.NewPlay(seed, p.clock.Now().Unix(), p.model, o)
 	for i := range playSteps {
 		p.step(made.Next())

@@ -240,7 +240,7 @@ func (p *contractPlay) compare(id string) {
 			p.t.Errorf("contract %s is to %s %+v, want %+v", id, k.Name, got, want)
 			continue
 		}
-		if want != nil && !want.Second {
+		if want != nil {
 			p.wantView(id, k, got, want)
 		}
 		p.compareRequests(id, k)
@@ -335,7 +335,7 @@ func (p *contractPlay) export(ids []string) {
 		x.Env = []string{"HOME=" + x.Dir, "ENGRAM_KEY_FILE=" + key, "ENGRAM_RELAYS=" + p.relay.URL}
 		for i, id := range ids {
 			want := p.model.View(id, k.Pub, p.byName)
-			if want == nil || want.Second || want.Astray || want.Gaps || want.Role == "stranger" || len(want.Entries)+len(want.Moves) == 0 {
+			if want == nil || want.Astray || want.Gaps || want.Role == "stranger" || len(want.Entries)+len(want.Moves) == 0 {
 				continue
 			}
 			dir := filepath.Join(x.Dir, fmt.Sprint(k.Name, i))

@@ -34,6 +34,9 @@ func ContractStatements(t store.Thread) map[string]ContractStatement {
 		"next":              {Text: next + inOrder + " LIMIT ?", Args: append(nextArgs, int64(50))},
 		"entry":             of(one+inOrder+" LIMIT 1", oneArgs).sorting(), // those of one name
 		"groups":            {Text: groups, Args: groupArgs},
+		"counter":           {Text: sqlCounter, Args: []driver.Value{int64(1)}},
+		"furthest":          {Text: sqlFurthest, Args: []driver.Value{"c", k}},
+		"order, an offer":   {Text: sqlOrderOffer + " ORDER BY 1", Args: []driver.Value{int64(1), k, k}},
 		"first":             {Text: times + " ORDER BY created_at LIMIT 1", Args: timesArgs},
 		"last":              {Text: times + " ORDER BY created_at DESC LIMIT 1", Args: timesArgs},
 		"thread":            {Text: sqlThreadOf, Args: []driver.Value{"c", k, k}},

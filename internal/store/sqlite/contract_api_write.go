@@ -83,7 +83,7 @@ func (w *writer) addEntry(contract string, author, other []byte, e store.ThreadE
 	var n, k int64
 	if form != store.EntryPrivate {
 		n, err = w.next(thread)
-	} else if n, err = w.c.number(sqlLastN, thread); err == nil {
+	} else if n, err = w.lastNumber(thread); err == nil {
 		k, err = w.c.number(sqlPrivateK, author, contract)
 	}
 	if err != nil {

@@ -25,19 +25,6 @@ const (
 	sqlCountFrom  = `INSERT INTO contract_numbers(thread, last) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	sqlNextN      = `UPDATE contract_numbers SET last = last + 1 WHERE thread = ?`
 	sqlLastN      = `SELECT last FROM contract_numbers WHERE thread = ?`
-	// The pair that first took a key's offer, or was named in it.
-	sqlTaker = `SELECT t.thread FROM (SELECT a, b, n FROM contract_states WHERE contract = ?1 AND a = ?2 AND poster = ?2 AND b <> ?2
-			UNION ALL SELECT a, b, n FROM contract_states WHERE contract = ?1 AND b = ?2 AND poster = ?2 AND a <> ?2) AS s
-		JOIN contract_threads AS t ON t.contract = ?1 AND t.a = s.a AND t.b = s.b ORDER BY s.n LIMIT 1`
-	sqlPoster = `SELECT poster FROM contract_states WHERE contract = ? AND a = ? AND b = ?`
-	sqlShared = `SELECT 1 FROM contract_threads WHERE thread = ?1 AND NOT (a = ?2 AND b = ?2)`
-
-	sqlJoinThread = `UPDATE contract_threads SET thread = ?4 WHERE contract = ?1 AND a = ?2 AND b = ?3`
-	sqlJoinMoves  = `UPDATE contract_moves SET thread = ?2, n = n + ?3 WHERE thread = ?1`
-	sqlJoinGaps   = `UPDATE contract_gaps SET thread = ?2, n = n + ?3 WHERE thread = ?1`
-	sqlJoinSaid   = `UPDATE contract_entries SET thread = ?3, n = n + ?4 WHERE contract = ?1 AND thread = ?2`
-	sqlJoinLast   = `UPDATE contract_numbers SET last = last + (SELECT last FROM contract_numbers WHERE thread = ?1) WHERE thread = ?2`
-	sqlEndThread  = `DELETE FROM contract_numbers WHERE thread = ?`
 
 	sqlAddMove = `INSERT INTO contract_moves(thread, n, contract, author, other, id, created_at, arrived_at, status, previous, seq)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -114,99 +101,27 @@ func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error
 	return w.newThread(contract, a, b, with)
 }
 
-// offered is the thread of the offer that a pair with a state took before all
-// others, 0 for none.
-func (w *writer) offered(contract string, a, b []byte) (int64, error) {
-	row, err := w.c.one(sqlPoster, contract, a, b)
-	if err != nil || row == nil {
-		return 0, err
-	}
-	offer, err := w.c.number(sqlThreadOf, contract, row[0], row[0])
-	if err != nil || offer == 0 {
-		return 0, err
-	}
-	taken, err := w.c.exists(sqlShared, offer, row[0])
-	if err != nil || taken {
-		return 0, err
-	}
-	return offer, nil
-}
-
 // newThread begins a pair's count, or has it count with another one.
 func (w *writer) newThread(contract string, a, b []byte, with int64) (int64, error) {
 	if with != 0 {
-		_, err := w.exec(sqlNewThread, contract, a, b, with)
+		if _, err := w.exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
+			return with, err
+		}
+		last, err := w.c.number(sqlFurthest, contract, a)
+		if err == nil {
+			_, err = w.exec(sqlReached, with, last) // what he wrote to himself is part of all his pairs
+		}
 		return with, err
 	}
 	thread, err := w.c.number(sqlFreeThread)
 	if err != nil {
 		return 0, err
 	}
-	from := int64(0)
-	if !bytes.Equal(a, b) {
-		if from, err = w.behindOffer(contract, a, b); err != nil {
-			return 0, err
-		}
-	}
-	if _, err := w.exec(sqlCountFrom, thread, from); err != nil {
+	if _, err := w.exec(sqlCountFrom, thread, int64(0)); err != nil {
 		return 0, err
 	}
 	_, err = w.exec(sqlNewThread, contract, a, b, thread)
 	return thread, err
-}
-
-// behindOffer is where a pair begins to count that takes an offer which another
-// has taken: the offer's own numbers come before.
-func (w *writer) behindOffer(contract string, a, b []byte) (int64, error) {
-	row, err := w.c.one(sqlPoster, contract, a, b)
-	if err != nil || row == nil {
-		return 0, err
-	}
-	return w.c.number(`SELECT max(n) FROM (SELECT max(n) AS n FROM contract_entries WHERE contract = ?1 AND author = ?2 AND other = ?2 AND form < 2
-		UNION ALL SELECT max(m.n) FROM contract_threads AS t JOIN contract_moves AS m ON m.thread = t.thread AND m.author = ?2 AND m.other = ?2
-			WHERE t.contract = ?1 AND t.a = ?2 AND t.b = ?2)`, contract, row[0])
-}
-
-// next draws a thread's next number.
-func (w *writer) next(thread int64) (int64, error) {
-	if _, err := w.exec(sqlNextN, thread); err != nil {
-		return 0, err
-	}
-	return w.c.number(sqlLastN, thread)
-}
-
-// joinOffer puts a pair that has its first state now behind the offer that it
-// took: what the two wrote before comes after what the offer has, in the order
-// in which it came.
-func (w *writer) joinOffer(contract string, a, b []byte) error {
-	own, err := w.c.number(sqlThreadOf, contract, a, b)
-	if err != nil || own == 0 {
-		return err
-	}
-	offer, err := w.offered(contract, a, b)
-	if err != nil || offer == 0 {
-		return err
-	}
-	behind, err := w.c.number(sqlLastN, offer)
-	if err != nil {
-		return err
-	}
-	for _, text := range []string{sqlJoinMoves, sqlJoinGaps} {
-		if _, err := w.exec(text, own, offer, behind); err != nil {
-			return err
-		}
-	}
-	if _, err := w.exec(sqlJoinSaid, contract, own, offer, behind); err != nil {
-		return err
-	}
-	if _, err := w.exec(sqlJoinLast, own, offer); err != nil {
-		return err
-	}
-	if _, err := w.exec(sqlEndThread, own); err != nil {
-		return err
-	}
-	_, err = w.exec(sqlJoinThread, contract, a, b, offer)
-	return err
 }
 
 // parties are the keys between which contract memory counts: its author and

@@ -14,6 +14,7 @@ import (
 const (
 	sqlOrderEntries = `SELECT n, arrived_at, id, '', '', '', '', 0 FROM contract_entries INDEXED BY contract_entries_order
 		WHERE contract = ? AND author = ? AND other = ? AND form < 2`
+	sqlOrderOffer = `SELECT n, arrived_at, id, '', '', '', '', 0 FROM contract_moves WHERE thread = ? AND author = ? AND other = ?`
 	sqlOrderMoves = `SELECT n, arrived_at, id, '', '', '', '', 0 FROM contract_moves WHERE thread = ?`
 	sqlOrderGaps  = `SELECT n, arrived_at, NULL, type, role, coalesce(status, ''), coalesce(previous, ''), coalesce(created_at, 0)
 		FROM contract_gaps WHERE thread = ?`
@@ -48,12 +49,15 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 		if err != nil {
 			return err
 		}
-		said := [][2][]byte{{poster, worker}, {worker, poster}, {poster, poster}}
+		if offer != thread && !t.Talk { // the offer counts with another pair, and is part of this one too
+			text, args = text+" UNION ALL "+sqlOrderOffer, append(args, offer, poster, poster)
+		}
+		said := [][2][]byte{{poster, poster}, {poster, worker}, {worker, poster}}
 		switch {
 		case !named:
-			said = said[2:]
-		case offer != thread:
-			said = said[:2] // the offer is another's
+			said = said[:1]
+		case t.Talk:
+			said = said[1:]
 		}
 		for _, p := range said {
 			text, args = text+" UNION ALL "+sqlOrderEntries, append(args, t.Contract, p[0], p[1])

@@ -154,9 +154,10 @@ func TestPairsCountForThemselves(t *testing.T) {
 	open, more := alice.State(alice, 1, "c", "", "open"), alice.Entry(alice, 2, "c", "the terms")
 	put(t, s, open, store.Stored)
 	put(t, s, more, store.Stored)
-	put(t, s, carol.Entry(alice, 2, "c", "me too"), store.Stored)
+	asked := carol.Entry(alice, 2, "c", "me too")
+	put(t, s, asked, store.Stored)
 	put(t, s, late, store.Replaced)
-	wantOrder(t, s, store.Thread{Contract: "c", Poster: alice.Pub, Worker: bob.Pub}, stray, late)
+	wantOrder(t, s, store.Thread{Contract: "c", Poster: alice.Pub, Worker: bob.Pub, Talk: true}, stray, late)
 	wantOrder(t, s, store.Thread{Contract: "c", Poster: alice.Pub}, open, more)
 	accepted := bob.State(alice, 3, "c", "open", "accepted")
 	put(t, s, accepted, store.Stored)
@@ -167,12 +168,44 @@ func TestPairsCountForThemselves(t *testing.T) {
 	if err != nil || len(page) != 4 || page[0].N != 2 || page[3].N != 6 {
 		t.Errorf("the entries are numbered otherwise: %d, %v", len(page), err)
 	}
-	// Who takes the offer too counts behind it, and not with the others.
+	// Who takes the offer too counts behind it: of the others he has holes.
 	second := carol.State(alice, 5, "c", "open", "accepted")
 	put(t, s, second, store.Stored)
-	if got := numbers(t, s, store.Thread{Contract: "c", Poster: alice.Pub, Worker: carol.Pub}); len(got) != 2 || strings.HasPrefix(got[1], "7") {
-		t.Errorf("the second taker's order is %v", got)
+	hers := store.Thread{Contract: "c", Poster: alice.Pub, Worker: carol.Pub}
+	wantNumbers(t, s, hers, "1 "+open.ID[:8], "2 "+more.ID[:8], "7 "+asked.ID[:8], "8 "+second.ID[:8])
+	// What the poster writes to himself has one number in all of them.
+	later, his, hers2 := alice.Entry(alice, 6, "c", "by the way"), bob.Entry(alice, 7, "c", "thanks"), carol.Entry(alice, 8, "c", "mine too")
+	for _, ev := range []*nostr.Event{later, his, hers2} {
+		put(t, s, ev, store.Replaced)
 	}
+	wantNumbers(t, s, hers, "1 "+open.ID[:8], "2 "+more.ID[:8], "7 "+asked.ID[:8], "8 "+second.ID[:8], "9 "+later.ID[:8], "11 "+hers2.ID[:8])
+	wantNumbers(t, s, theirs, "1 "+open.ID[:8], "2 "+more.ID[:8], "3 "+stray.ID[:8], "4 "+late.ID[:8], "5 "+accepted.ID[:8], "6 "+done.ID[:8],
+		"9 "+later.ID[:8], "10 "+his.ID[:8])
+	wantWhole(t, s)
+}
+
+func wantNumbers(t *testing.T, s *sqlite.Store, th store.Thread, want ...string) {
+	t.Helper()
+	if got := numbers(t, s, th); !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
+
+// What a poster writes to himself after he has named several is part of each.
+func TestFurtherPairsHaveTheOffer(t *testing.T) {
+	s := storetest.MustOpen(t)
+	toBob, toCarol := alice.State(bob, 0, "c", "", "open"), alice.State(carol, 1, "c", "", "open")
+	more, terms, later := alice.Entry(carol, 2, "c", "more"), alice.Entry(alice, 3, "c", "terms"), alice.Entry(alice, 5, "c", "and")
+	accepted := carol.State(alice, 4, "c", "open", "accepted")
+	for _, ev := range []*nostr.Event{toBob, toCarol, more, terms, accepted, later} {
+		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() {
+			t.Fatal(r)
+		}
+	}
+	wantNumbers(t, s, store.Thread{Contract: "c", Poster: alice.Pub, Worker: carol.Pub},
+		"1 "+toCarol.ID[:8], "2 "+more.ID[:8], "3 "+terms.ID[:8], "4 "+accepted.ID[:8], "5 "+later.ID[:8])
+	wantNumbers(t, s, theirs, "1 "+toBob.ID[:8], "3 "+terms.ID[:8], "5 "+later.ID[:8])
+	wantWhole(t, s)
 }
 
 // An import in any order makes one thread of the offer and the pair that took

@@ -153,6 +153,11 @@ func (p *Play) decides(pl *plot, k Key, at int64, status, previous, poster, work
 
 // entry is something said, mostly by a party to the other.
 func (p *Play) entry(pl *plot) *nostr.Event {
+	if p.o.Strays && p.one(6) {
+		if ev := p.stray(); ev != nil {
+			return ev
+		}
+	}
 	k, to := pl.poster, p.Worker
 	if s := p.Relay.contract(pl.id).standing(pl.poster.Pub); s != nil {
 		to = p.byPub(s.Worker)
@@ -185,6 +190,30 @@ func (p *Play) entry(pl *plot) *nostr.Event {
 		tags = append(tags, nostr.Tag{"expiration", strconv.FormatInt(p.Now+1000, 10)})
 	}
 	return p.sign(k, KindEntry, at, content, append(tags, p.proof(pl, k, false)...)...)
+}
+
+// stray is what somebody who is none of a case says to those who are, under its id.
+func (p *Play) stray() *nostr.Event {
+	var cases []*plot
+	for _, pl := range p.plots {
+		if len(p.Relay.cases(pl.id, p.Arbitrator.Pub)) > 0 {
+			cases = append(cases, pl)
+		}
+	}
+	if len(cases) == 0 {
+		return nil
+	}
+	pl := pick(p, cases...)
+	keys := pick(p, p.Relay.cases(pl.id, p.Arbitrator.Pub)...)
+	var others []Key
+	for _, k := range p.All() {
+		if !slices.Contains(keys, k.Pub) {
+			others = append(others, k)
+		}
+	}
+	p.texts++
+	content := fmt.Sprintf(`{"type":"message","content":"word%d"}`, p.texts)
+	return p.sign(pick(p, others...), KindEntry, p.Now, content, nostr.Tag{"d", pl.id}, nostr.Tag{"p", pick(p, keys[:3]...)}, nostr.Tag{"t", "message"})
 }
 
 // payload has the shape of a NIP-44 payload.

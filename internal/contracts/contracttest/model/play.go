@@ -45,6 +45,7 @@ type Options struct {
 	Deadlines bool   // the clock of the play is the relay's, so that deadlines come
 	Imports   bool   // some of it comes by import
 	Vanish    bool   // somebody may vanish, once
+	Strays    bool   // who is none of a case writes to its parties
 	// Committed leaves out ids that do not show who made them.
 	Committed bool
 }

@@ -12,7 +12,9 @@ type thread struct {
 // place gives an item its number.
 func (c *Contract) place(it *Item, p pair) {
 	t := c.thread(p)
-	t.last++
+	from := c.counter(t)
+	from.last = max(from.last, t.last) + 1
+	t.last = from.last
 	it.N, it.thread = t.last, t
 	t.items = append(t.items, it)
 }
@@ -29,16 +31,26 @@ func (c *Contract) thread(p pair) *thread {
 	}
 	if t == nil {
 		t = &thread{}
-		if s := c.states[p]; s != nil && p[0] != p[1] {
-			// Who comes too late counts on from the offer itself.
-			for _, it := range c.items() {
-				if it.Event.PubKey == s.Poster && it.to() == s.Poster && !it.Gone {
-					t.last = max(t.last, it.N)
-				}
+	} else if p[0] == p[1] {
+		for _, s := range c.states {
+			if with := c.threads[pairOf(s.Poster, s.Worker)]; s.Poster == p[0] && s.Worker != p[0] && with != nil {
+				t.last = max(t.last, with.last)
 			}
 		}
 	}
 	c.threads[p] = t
+	return t
+}
+
+// counter is the thread that a thread draws its numbers from.
+func (c *Contract) counter(t *thread) *thread {
+	for p, with := range c.threads {
+		if s := c.states[p]; with == t && s != nil && p[0] != p[1] {
+			if offer := c.threads[pairOf(s.Poster, s.Poster)]; offer != nil {
+				return offer
+			}
+		}
+	}
 	return t
 }
 
@@ -73,17 +85,25 @@ func (c *Contract) freeOffer(p pair) *thread {
 
 // join puts what a pair said before it had a state behind the offer that it takes.
 func (c *Contract) join(p pair) {
-	own, offer := c.threads[p], c.freeOffer(p)
-	if own == nil || offer == nil {
+	own, into := c.threads[p], c.freeOffer(p)
+	if own == nil {
 		return
 	}
-	for _, it := range own.items {
-		it.N += offer.last
-		it.thread = offer
-		offer.items = append(offer.items, it)
+	from := c.counter(own)
+	if into == nil {
+		if from == own {
+			return
+		}
+		into = &thread{last: from.last} // somebody else took the offer
 	}
-	offer.last += own.last
-	c.threads[p] = offer
+	for _, it := range own.items {
+		it.N += into.last
+		it.thread = into
+		into.items = append(into.items, it)
+	}
+	into.last += own.last
+	from.last = max(from.last, into.last)
+	c.threads[p] = into
 }
 
 // items are all of the contract, in no order.

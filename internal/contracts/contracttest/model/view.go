@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // View is what a key is shown of a contract id.
@@ -17,7 +19,7 @@ type View struct {
 	By             []string // who made each of the moves
 	Order          []string // of all that has a number, with gaps; nil for who may not know it
 	// Local says that the relay has moved it without an event, Second that another took
-	// the offer first or was named before, so that what the poster wrote to himself counts there, Astray that states are there which do not follow, and Gaps
+	// the offer first or was named before, Astray that states are there which do not follow, and Gaps
 	// that states had to go.
 	Local, Second, Astray, Gaps bool
 }
@@ -192,21 +194,22 @@ func (r *Relay) fill(v *View, c *Contract, s *State) {
 	for _, it := range inOrder(c.items()) {
 		who, to := it.Event.PubKey, it.to()
 		ours := p.has(who) && p.has(to) && (who != to || who == s.Poster && (s.Status != "" || p[0] == p[1]))
+		offered := who == to && it.thread != own // and another took the offer
 		if it.Event.Kind == KindState {
-			ours = it.thread == own && (ours || it.decides())
+			ours = ours && offered || it.thread == own && (ours || it.decides())
 		}
-		if !ours {
+		if !ours || offered && it.Gone {
 			continue
 		}
 		v.Astray = v.Astray || it.astray
 		if it.Gone {
 			v.Gaps = v.Gaps || it.Event.Kind == KindState
-			if whole && it.thread == own {
+			if whole {
 				v.Order = append(v.Order, it.gap())
 			}
 			continue
 		}
-		if whole && it.thread == own {
+		if whole {
 			v.Order = append(v.Order, Line(true, it.N, it.Received, it.Event.ID, ""))
 		}
 		if it.Withdrawn && !whole || it.sealed && !party && v.Role != "arbitrator" {
@@ -278,15 +281,31 @@ func (r *Relay) Heads(id, key string, q Request, byName bool) (ids []string, ref
 		return nil, true
 	}
 	for _, it := range r.heads {
-		mine, toMe := it.Event.PubKey == key && key != "", slices.Contains(it.keys, key) && key != ""
+		mine, toMe := it.mine(key)
 		switch {
 		case it.contract != id, q == Mine && !mine, q == ToMe && !toMe:
-		case mine || toMe, byName && !it.sealed && q == ByContract, r.inCase(it, key):
+		case r.reads(it, key, byName && q == ByContract):
 			ids = append(ids, it.Event.ID)
 		}
 	}
 	slices.Sort(ids)
 	return ids, false
+}
+
+// Hears reports whether who listens to all of a contract is told of an event of it
+// that comes now.
+func (r *Relay) Hears(ev *nostr.Event, key string, byName bool) bool {
+	return r.reads(&Item{said: read(ev), Event: ev}, key, byName)
+}
+
+func (r *Relay) reads(it *Item, key string, byName bool) bool {
+	mine, toMe := it.mine(key)
+	return mine || toMe || byName && !it.sealed || r.inCase(it, key)
+}
+
+// mine reports whether a key wrote an item, and whether it names the key.
+func (it *Item) mine(key string) (mine, toMe bool) {
+	return it.Event.PubKey == key && key != "", slices.Contains(it.keys, key) && key != ""
 }
 
 // cases are the keys of each case of a contract that a key is to settle.
