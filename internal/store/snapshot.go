@@ -15,7 +15,7 @@ type Part int
 const (
 	Heads     Part = iota // the agent's engrams (kind 30174), one per address
 	Versions              // what engrams and contract memory superseded
-	Deletions             // the agent's requests of kinds 5 and 62
+	Deletions             // the agent's requests of kinds 5 and 62, and others' by which contract memory was withdrawn
 	Relays                // its relay list (kind 10002)
 	Contracts             // contract memory (kinds 30090, 30091) by it or naming it, one per author and contract
 )

@@ -79,7 +79,7 @@ func (p *contractPlay) connect(relay *relaytest.Child) {
 
 func playContracts(t *testing.T, seed uint64) {
 	p := newContractPlay(t, seed%2 == 1)
-	o := model.Options{Imports: true, Vanish: seed%3 == 0, Committed: true}
+	o := model.Options{Imports: true, Strays: true, Vanish: seed%3 == 0, Committed: true}
 	made := model.NewPlay(seed, rig.Now()-20*playSteps, p.model, o)
 	for range playSteps {
 		s := made.Next()

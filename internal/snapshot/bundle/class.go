@@ -17,7 +17,8 @@ const (
 	Heads Class = iota
 	// History is what heads superseded, of engrams and of contract memory.
 	History
-	// Deletions are the agent's requests of kinds 5 (NIP-09) and 62 (NIP-62).
+	// Deletions are the agent's requests of kinds 5 (NIP-09) and 62 (NIP-62), and
+	// those of kind 5 by which others withdrew contract memory of its contracts.
 	Deletions
 	// Relays is the agent's relay list, kind 10002 (NIP-65).
 	Relays

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -111,7 +113,7 @@ func (r *record) belongs(class Class, agent string) error {
 			return nil
 		}
 	case nostr.KindDeletion, kind.Vanish:
-		if class == Deletions && own {
+		if class == Deletions && (own || withdraws(r.ev)) {
 			return nil
 		}
 	case nostr.KindRelayListMetadata:
@@ -124,6 +126,24 @@ func (r *record) belongs(class Class, agent string) error {
 		}
 	}
 	return fmt.Errorf("an event of of %d by %s has no place among the %s of agent %s", of, r.ev.PubKey, class, agent)
+}
+
+// withdraws reports whether an event may be a request by which contract memory
+// was withdrawn: it is of kind 5, names something, and of addresses none but of
+// contract memory.
+func withdraws(ev *nostr.Event) bool {
+	names := false
+	for _, tag := range ev.Tags {
+		if len(tag) < 2 || tag[0] != "e" && tag[0] != "a" {
+			continue
+		}
+		of, _, _ := strings.Cut(tag[1], ":")
+		if tag[0] == "a" && of != strconv.Itoa(niptemp.KindEntry) && of != strconv.Itoa(niptemp.KindState) {
+			return false
+		}
+		names = true
+	}
+	return names && ev.Kind == nostr.KindDeletion
 }
 
 // names reports whether a p tag names the key.

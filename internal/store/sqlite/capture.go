@@ -126,6 +126,54 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 			return err
 		}
 	}
+	return v.requests(ctx)
+}
+
+// sqlCaptureRequests is by which requests others withdrew what is captured of
+// contract memory.
+const sqlCaptureRequests = `SELECT x.contract, x.request FROM history AS h JOIN contract_entries AS x ON x.seq = h.seq
+		WHERE h.kind = 30090 AND h.readers = ?1 AND h.pubkey <> ?1 AND h.arrived_at <= ?2 AND x.request IS NOT NULL
+	UNION SELECT x.contract, x.request FROM history AS h JOIN contract_moves AS x ON x.seq = h.seq
+		WHERE h.kind = 30091 AND h.readers = ?1 AND h.pubkey <> ?1 AND h.arrived_at <= ?2 AND x.request IS NOT NULL`
+
+const sqlRequestSeq = `SELECT seq FROM events WHERE id = ? AND arrived_at <= ?`
+
+// requests adds others' deletion requests by which contract memory of the agent's
+// contracts was withdrawn, so that it is withdrawn where the capture is restored.
+// A request that names anything else besides stays its author's.
+func (v *View) requests(ctx context.Context) error {
+	type named struct {
+		contract string
+		request  []byte
+	}
+	var all []named
+	err := v.c.query(ctx, sqlCaptureRequests, []driver.Value{v.agent, v.at}, func(row []driver.Value) error {
+		contract, _ := row[0].(string)
+		request, _ := row[1].([]byte)
+		all = append(all, named{contract, request})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	seen := map[int64]bool{}
+	for _, one := range all {
+		json, err := withdrawal(v.c, one.contract, one.request)
+		if err != nil {
+			return err
+		}
+		if json == nil {
+			continue
+		}
+		seq, err := v.c.number(sqlRequestSeq, one.request, v.at)
+		if err != nil {
+			return err
+		}
+		if seq != 0 && !seen[seq] {
+			seen[seq] = true
+			v.entries[store.Deletions] = append(v.entries[store.Deletions], entryAt(seq))
+		}
+	}
 	return nil
 }
 

@@ -89,6 +89,27 @@ func TestCaptureTakesTheAgentsMemoryAndNothingElse(t *testing.T) {
 	wantParts(t, captured(t, s, storetest.NewKey("nobody"), nil), nil)
 }
 
+// What the other party withdrew is captured with his request, so that it is
+// withdrawn wherever the capture is restored; a request that names anything else
+// of his is not the agent's to hold.
+func TestCaptureHasWhatWithdrew(t *testing.T) {
+	s := storetest.MustOpen(t)
+	moves, said := dispute(t, s)
+	note := bob.Note(0, "of his own")
+	put(t, s, note, store.Stored)
+	ofThis, ofMore := bob.Delete(6, said[1].ID, moves[1].ID), bob.Delete(7, said[2].ID, note.ID)
+	put(t, s, ofThis, store.Stored)
+	put(t, s, ofMore, store.Stored)
+	got := captured(t, s, alice, nil)
+	wantParts(t, map[store.Part][]string{store.Deletions: got[store.Deletions]}, map[store.Part][]string{store.Deletions: ids(ofThis)})
+	for _, ev := range []*nostr.Event{said[1], moves[1], said[2]} {
+		if !slices.Contains(got[store.Versions], ev.ID) {
+			t.Errorf("kind %d, which was withdrawn, is not captured", ev.Kind)
+		}
+	}
+	wantParts(t, map[store.Part][]string{store.Deletions: captured(t, s, carol, nil)[store.Deletions]}, nil)
+}
+
 // TestCaptureRebuildsAnInstant by what had arrived, whatever time events bear:
 // one that is dated back is not there before.
 func TestCaptureRebuildsAnInstant(t *testing.T) {
