@@ -260,12 +260,13 @@ func TestBlockedAddresses(t *testing.T) {
 }
 
 // TestSlowReadersHoldNoPlace: clients that take their answers by drips have
-// bytes of their own share, and no place that others wait for.
+// bytes of their own share, and no place that others wait for: whoever comes
+// would wait for all of his patience.
 func TestSlowReadersHoldNoPlace(t *testing.T) {
 	b := &endless{rows: 1 << 20, size: 10_000}
 	w, addr := besieged(t, func(o *Options) {
 		o.Backend = b
-		o.Limits = Limits{Requests: 8, Patience: 200 * time.Millisecond}
+		o.Limits = Limits{Requests: 8, Patience: 10 * time.Second}
 	})
 	for i := range 100 {
 		conn := dial(t, addr)

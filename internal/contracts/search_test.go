@@ -149,7 +149,9 @@ func TestSearchGoesOn(t *testing.T) {
 }
 
 // TestSearchTakesTurns: eight who search long threads of their own do not hold
-// up one who searches a thread of one entry.
+// up one who searches a thread of one entry: he does not wait for theirs to end.
+// On a machine that does other things too, that is a ratio, and the best of
+// several attempts counts.
 func TestSearchTakesTurns(t *testing.T) {
 	w := newWorld(t)
 	id := heavyThread(t, w, w.provision("anna", anna), anna, 300, 57<<10)
@@ -167,6 +169,8 @@ func TestSearchTakesTurns(t *testing.T) {
 	stop := make(chan struct{})
 	var attack sync.WaitGroup
 	var searches atomic.Int64
+	var mu sync.Mutex
+	var theirs []time.Duration
 	for range 8 {
 		attack.Go(func() {
 			for {
@@ -174,8 +178,11 @@ func TestSearchTakesTurns(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					search("attacker", id)
+					long := search("attacker", id)
 					searches.Add(1)
+					mu.Lock()
+					theirs = append(theirs, long)
+					mu.Unlock()
 				}
 			}
 		})
@@ -183,16 +190,24 @@ func TestSearchTakesTurns(t *testing.T) {
 	for searches.Load() < 8 {
 		<-time.After(time.Millisecond)
 	}
+	median, bound := time.Duration(1<<62), time.Duration(0)
 	took := make([]time.Duration, 20)
-	for i := range took {
-		took[i] = search("victim", short)
+	for attempt := 0; attempt < 3 && median > bound; attempt++ {
+		for i := range took {
+			took[i] = search("victim", short)
+		}
+		mu.Lock()
+		slices.Sort(theirs)
+		long := theirs[len(theirs)/2]
+		mu.Unlock()
+		slices.Sort(took)
+		median, bound = took[len(took)/2], max(10*idle, 250*time.Millisecond, long/5)
+		t.Logf("alone %v; beside eight: median %v, worst %v; theirs %v", idle, median, took[len(took)-1], long)
 	}
 	close(stop)
 	attack.Wait()
-	slices.Sort(took)
-	t.Logf("alone %v; beside eight: median %v, worst %v", idle, took[len(took)/2], took[len(took)-1])
-	if median := took[len(took)/2]; median > max(10*idle, 250*time.Millisecond) {
-		t.Errorf("a search beside eight others took %v", median)
+	if median > bound {
+		t.Errorf("a search beside eight others took %v, want at most %v", median, bound)
 	}
 }
 
