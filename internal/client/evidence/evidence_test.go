@@ -289,6 +289,21 @@ func TestDecisionsAreChecked(t *testing.T) {
 			t.Errorf("%s: it leads to %s", name, r.Status)
 		}
 	}
+	for name, k := range map[string]storetest.Key{"the poster": poster, "the worker": worker} {
+		th := write(terms)
+		th.at = 1_700_000_003
+		th.state(k, "expired", "accepted")
+		r := th.report(Options{})
+		want(t, r, map[string]Outcome{"states follow": Failed})
+		if r.Status != "accepted" {
+			t.Errorf("by the word of %s it is %s", name, r.Status)
+		}
+	}
+	older := newThread(t) // from before deadlines were signed
+	older.state(poster, "open", "")
+	older.state(worker, "accepted", "open")
+	older.state(poster, "expired", "accepted")
+	want(t, older.report(Options{}), map[string]Outcome{"states follow": OK})
 	early := write(terms)
 	early.at = 1_700_000_001
 	decide(early, relay, "expired", "accepted")
