@@ -32,10 +32,11 @@ An id means one contract. Where another poster's was made under the same id befo
 names whose is meant. "unproven" is a contract of which the offer that it began with is not
 known: its status is that of the newest move.
 
-A relay with the contract API (engramd has it) keeps private entries, deadlines and
-arbitrators too; on any other relay a contract is its signed events, and what needs the API
-says so. All configured relays are asked and their answers united; a change goes to the API
-of the first relay that has the contract, and its signed event to the others.
+A relay with the contract API (engramd has it) keeps private entries and names of agents,
+and has contracts expire by themselves; on any other relay a contract is its signed events,
+and what needs the API says so. All configured relays are asked and their answers united; a
+change goes to the API of the first relay that has the contract, and its signed event to the
+others.
 
 A contract goes open → accepted → submitted → completed; from submitted back to accepted
 (a revision is asked for), to disputed from accepted and submitted, to cancelled or

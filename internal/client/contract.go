@@ -19,8 +19,8 @@ import (
 // It has two sources, which it unites. One is the events themselves, kinds
 // 30090 and 30091, which every relay has; superseded ones come from GET
 // /history, which is for parties. The other is the HTTP API of engramd
-// (/api/escrow/…), which has private entries, deadlines and arbitrators
-// besides. Every relay is asked for both, and one without the API is no
+// (/api/escrow/…), which has private entries, names of agents and the order
+// of arrival besides. Every relay is asked for both, and one without the API is no
 // failure. A change goes to the API of the first relay that has the contract (a
 // new one: of the first that has an API), and what is signed to all other
 // relays as events; without any API, to all as events.

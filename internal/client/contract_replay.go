@@ -19,10 +19,10 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 	events = Arrange(events, func(ev **nostr.Event) Place {
 		return Place{N: order[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}
 	})
-	owner := ownerAmong(events)
+	owner, dated := ownerAmong(events), datedAmong(events)
 	var steps []niptemp.Step
 	var decisions []*nostr.Event
-	pair, selves := [2]string{}, []string{}
+	pair, selves, why := [2]string{}, []string{}, map[string]string{}
 	for _, ev := range events {
 		if _, decides := decisionPair(ev, slices.Values(events)); decides {
 			decisions = append(decisions, ev)
@@ -33,13 +33,17 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 		if err != nil {
 			continue
 		}
+		moves = append(moves, moveOf(ev, order))
+		if p.Status == niptemp.Expired && dated.names(p.Author, p.To) {
+			why[p.ID] = "invalid: only the expirer that the contract names says that it has expired"
+			continue
+		}
 		steps = append(steps, p)
 		if p.Author != p.To {
 			pair = [2]string{p.Author, p.To}
 		} else if !slices.Contains(selves, p.Author) {
 			selves = append(selves, p.Author)
 		}
-		moves = append(moves, moveOf(ev, order))
 	}
 	follows, place := map[string]int{}, 0
 	note := func(a, b string) *niptemp.State {
@@ -65,7 +69,6 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 			state = s
 		}
 	}
-	why := map[string]string{}
 	for _, ev := range decisions {
 		next, err := conclude(state, ev, events)
 		if err != nil {

@@ -96,6 +96,41 @@ func TestDecisionsAreSignedByWhoDecides(t *testing.T) {
 	}
 }
 
+// TestTheDeciderHasHisOwnKey: who is the agreed decider, and neither this relay nor its
+// operator, reads a dispute here and decides by his signed event; the operator does not.
+func TestTheDeciderHasHisOwnKey(t *testing.T) {
+	w := newWorld(t, func(o *gate.Options) { o.Contracts = gate.ContractsParties })
+	terms, decider, operator := w.agreement(0), holder(oper), Caller{PubKey: mara.Pub, Operator: true}
+	w.mustPut(w.saysAs(anna, contractID, niptemp.Open, "", []string{will.Pub}, terms...))
+	w.mustPut(w.saysAs(will, contractID, niptemp.Accepted, niptemp.Open, []string{anna.Pub}, terms...))
+	w.mustPut(w.entryOf(will, contractID, anna.Pub, "message", "it is done"))
+	wantCode(t, "to read before the dispute", errOf(w.Entries(t.Context(), decider, contractID, EntryQuery{})), NotFound)
+	w.mustPut(w.saysAs(anna, contractID, niptemp.Disputed, niptemp.Accepted, []string{will.Pub}))
+	if got := w.texts(decider, contractID); got != "it is done" {
+		t.Errorf("he reads %s", got)
+	}
+	cancel := MoveRequest{Status: niptemp.Cancelled}
+	wantCode(t, "the operator", errOf(w.Move(t.Context(), operator, contractID, cancel)), Forbidden)
+	wantCode(t, "no event", errOf(w.Move(t.Context(), decider, contractID, cancel)), Invalid)
+	for what, ev := range map[string]*nostr.Event{
+		"another's":      w.saysAs(mara, contractID, niptemp.Cancelled, niptemp.Disputed, []string{anna.Pub, will.Pub}),
+		"another status": w.saysAs(oper, contractID, niptemp.Completed, niptemp.Disputed, []string{anna.Pub, will.Pub}),
+		"another order":  w.saysAs(oper, contractID, niptemp.Cancelled, niptemp.Disputed, []string{will.Pub, anna.Pub}),
+		"no decision":    w.saysAs(oper, contractID, niptemp.Cancelled, niptemp.Disputed, []string{anna.Pub}),
+		"another's case": w.saysAs(oper, "5"+contractID[1:35]+"0", niptemp.Cancelled, niptemp.Disputed, []string{anna.Pub, will.Pub}),
+	} {
+		wantCode(t, what, errOf(w.Move(t.Context(), decider, contractID, MoveRequest{Status: niptemp.Cancelled, Event: raw(ev)})), Invalid)
+	}
+	cancel.Event = raw(w.saysAs(oper, contractID, niptemp.Cancelled, niptemp.Disputed, []string{anna.Pub, will.Pub}))
+	got := must[Contract](t)(w.Move(t.Context(), decider, contractID, cancel))
+	if got.Status != niptemp.Cancelled || got.Decided == nil || got.Decided.By != "operator" || got.Decided.NostrEventID == nil {
+		t.Errorf("%s", asJSON(got))
+	}
+	if status, author := w.newest(contractID); status != niptemp.Cancelled || author != oper.Pub {
+		t.Errorf("the relay says %s by %s", status, author)
+	}
+}
+
 // TestEveryRelayChecksDecisions: a relay that is given events alone comes to the same,
 // and takes no decision of anybody else, whatever it knows of the contract.
 func TestEveryRelayChecksDecisions(t *testing.T) {

@@ -131,7 +131,7 @@ func TestWithdrawnInADispute(t *testing.T) {
 	w.clock.Add(second)
 	request := takesBack()
 	w.mustPut(request)
-	for name, c := range map[string]Caller{"poster": posts, "worker": works, "operator": operator} {
+	for name, c := range map[string]Caller{"poster": posts, "worker": works, "arbitrator": holder(arby), "operator": operator} {
 		if got := w.texts(c, id); got != "when?|I agree to refund if late" {
 			t.Errorf("the %s reads %s", name, got)
 		}

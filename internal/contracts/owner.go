@@ -22,9 +22,8 @@ func WithPoster(ctx context.Context, poster string) context.Context {
 	return context.WithValue(ctx, posterKey{}, poster)
 }
 
-// pair looks up what a contract id means to a caller, nil for nothing. Ids that
-// mean nothing to who has no part in them are counted as guesses; who has made
-// too many learns of no other contract than his own.
+// pair looks up what a contract id means to a caller, nil for nothing. Who has made
+// too many guesses learns of no other contract than his own.
 func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.ContractPair, error) {
 	poster, _ := ctx.Value(posterKey{}).(string)
 	if poster != "" {
@@ -34,8 +33,7 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 		}
 		poster = key
 	}
-	who := share.From(ctx)
-	left := c.Operator || s.guesses.Left(who)
+	left := c.Operator || s.guesses.Left(share.From(ctx))
 	p, err := s.store.ContractPair(ctx, id, c.PubKey, poster)
 	if err == nil && p == nil && poster == "" { // one of which only entries are known
 		p, err = s.store.ContractTalk(ctx, id, c.PubKey)
@@ -44,10 +42,19 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 		return p, err
 	}
 	part := p != nil && c.PubKey != "" && (c.PubKey == p.Poster || c.PubKey == p.Worker || c.PubKey == p.Arbitrator)
-	if !part && !left || p == nil && !s.guesses.Take(who, 1) {
+	if !part && !left {
 		return nil, Refuse(RateLimited, "%s", store.GuessedText)
 	}
 	return p, nil
+}
+
+// missed counts a guess, and answers it: as for a contract that is not there, also
+// where there is one that is not shown. Else what is left would tell.
+func (s *Service) missed(ctx context.Context, c Caller) error {
+	if !c.Operator && !s.guesses.Take(share.From(ctx), 1) {
+		return Refuse(RateLimited, "%s", store.GuessedText)
+	}
+	return errNotFound("contract")
 }
 
 // salted adds the proof that the author made the contract's id to what the

@@ -277,6 +277,24 @@ func TestGuessesAreCounted(t *testing.T) {
 	}
 }
 
+// What guesses are left does not tell whether there is a contract that a stranger is
+// not shown.
+func TestGuessesTellNothing(t *testing.T) {
+	w := newWorld(t, func(o *gate.Options) { o.Contracts = gate.ContractsParties })
+	const id = "job-17"
+	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "job"))
+	for what, id := range map[string]string{"192.0.2.1": id, "192.0.2.2": "none"} {
+		ctx := share.With(t.Context(), share.Who{Share: what})
+		for i := range 1000 {
+			if _, err := w.Entries(ctx, holder(mara), id, EntryQuery{}); CodeOf(err) != NotFound {
+				t.Fatalf("%s, guess %d: %v", id, i, err)
+			}
+		}
+		wantCode(t, id, errOf(w.Entries(ctx, holder(mara), id, EntryQuery{})), RateLimited)
+		wantCode(t, "another", errOf(w.Entries(ctx, holder(mara), "other", EntryQuery{})), RateLimited)
+	}
+}
+
 // Nobody locks the other out by a date ahead: a move may be a minute ahead at
 // most, and the next may be as much earlier.
 func TestDateAheadLocksNobodyOut(t *testing.T) {

@@ -48,7 +48,7 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 		return nil, err
 	}
 	if v.ContractPair == nil {
-		return nil, errNotFound("contract")
+		return nil, s.missed(ctx, c)
 	}
 	if s.isDue(v.ContractPair) {
 		if v.ContractPair, err = s.expire(ctx, v.ContractPair); err != nil {
@@ -76,7 +76,7 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 		}
 	}
 	if !v.named && (v.role == stranger || v.role == nobody) {
-		return nil, errNotFound("contract")
+		return nil, s.missed(ctx, c)
 	}
 	return v, nil
 }

@@ -39,6 +39,7 @@ type thread struct {
 	at     nostr.Timestamp
 	events []*nostr.Event
 	files  Files
+	orders storetest.Key // who signs the order
 }
 
 func newThread(tb testing.TB) *thread {
@@ -48,7 +49,7 @@ func newThread(tb testing.TB) *thread {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &thread{tb: tb, id: id, salt: salt, at: 1_700_000_000, files: Files{Disclosures: map[string][]byte{}}}
+	return &thread{tb: tb, id: id, salt: salt, at: 1_700_000_000, orders: relay, files: Files{Disclosures: map[string][]byte{}}}
 }
 
 // signed signs an event a second later than the last.
@@ -129,7 +130,7 @@ func (t *thread) ordered(gaps int, change ...func(lines string) string) {
 	}
 	sum := sha256.Sum256([]byte(lines))
 	ev := niptemp.OrderEvent(t.id, hex.EncodeToString(sum[:]), t.at)
-	if err := ev.Sign(relay.Secret); err != nil {
+	if err := ev.Sign(t.orders.Secret); err != nil {
 		t.tb.Fatal(err)
 	}
 	b, err := json.Marshal(map[string]any{"contract_id": t.id, "event": json.RawMessage(wire.AppendEvent(nil, &ev)), "lines": lines, "gaps": []any{}})
@@ -289,6 +290,21 @@ func TestDecisionsAreChecked(t *testing.T) {
 			t.Errorf("%s: it leads to %s", name, r.Status)
 		}
 	}
+	for name, k := range map[string]storetest.Key{"the poster": poster, "the worker": worker} {
+		th := write(terms)
+		th.at = 1_700_000_003
+		th.state(k, "expired", "accepted")
+		r := th.report(Options{})
+		want(t, r, map[string]Outcome{"states follow": Failed})
+		if r.Status != "accepted" {
+			t.Errorf("by the word of %s it is %s", name, r.Status)
+		}
+	}
+	older := newThread(t) // from before deadlines were signed
+	older.state(poster, "open", "")
+	older.state(worker, "accepted", "open")
+	older.state(poster, "expired", "accepted")
+	want(t, older.report(Options{}), map[string]Outcome{"states follow": OK})
 	early := write(terms)
 	early.at = 1_700_000_001
 	decide(early, relay, "expired", "accepted")
@@ -391,6 +407,7 @@ func TestEveryLieIsFound(t *testing.T) {
 		"an order of falling numbers": {"order", func(t *thread) { t.ordered(0, func(l string) string { return strings.Replace(l, "2 ", "1 ", 1) }) }},
 		"an order of nobody":          {"order", func(t *thread) { t.files.Order = []byte(`{"contract_id":"x","lines":"1 1 -\n"}`) }},
 		"an order of another relay":   {"order", func(t *thread) { t.ordered(0) }},
+		"an order by a party":         {"order", func(t *thread) { t.orders = worker; t.ordered(0) }},
 		"a request of somebody else":  {"withdrawals", func(t *thread) { t.add(mara, nostr.KindDeletion, "", nostr.Tag{"e", t.events[1].ID}) }},
 		"a request of what is not here": {"withdrawals", func(t *thread) {
 			t.add(worker, nostr.KindDeletion, "", nostr.Tag{"a", "30090:" + mara.Pub + ":" + t.id})

@@ -38,6 +38,8 @@ func (c *checking) order() {
 		k.fail("its event: %v", err)
 	case c.o.Relay != "" && ev.PubKey != c.o.Relay:
 		k.fail("it is signed by %s, and not by the relay that was named", ev.PubKey)
+	case ev.PubKey == c.r.Poster || ev.PubKey == c.r.Worker:
+		k.fail("it is signed by a party of the contract, and not by a relay")
 	case said.Lines == "":
 		c.note("order", "order unproven: the lines that the relay's event is of are not here")
 		return

@@ -28,10 +28,10 @@ const (
 	sqlSigned = `SELECT other FROM contract_steps WHERE contract = ? AND author = ?
 		AND status = 'accepted' AND previous = 'open' AND step IS NOT NULL ORDER BY created_at LIMIT 1`
 
-	// An id of which a reader would be shown nothing: no entry that is not
-	// sealed, and no state, is there.
+	// An id of which a reader would be shown nothing: no entry that is neither
+	// sealed nor withdrawn, and no state, is there.
 	sqlUnseen = `SELECT count(DISTINCT v.value) FROM json_each(?) AS v
-		WHERE NOT EXISTS (SELECT 1 FROM contract_counts AS c WHERE c.contract = v.value AND c.form = 0 AND c.published > 0)
+		WHERE NOT EXISTS (SELECT 1 FROM contract_counts AS c WHERE c.contract = v.value AND c.form = 0 AND c.withdrawn = 0 AND c.published > 0)
 		AND NOT EXISTS (SELECT 1 FROM contract_states AS s CROSS JOIN events AS e ON e.id = s.event WHERE s.contract = v.value)`
 	// An id in which a key has a part, as a party or as one who decides.
 	sqlPartOf = `SELECT DISTINCT v.value FROM json_each(?1) AS v

@@ -486,13 +486,16 @@ func TestContractsUnseen(t *testing.T) {
 	put(t, s, alice.State(bob, 0, "state", "", "open"), store.Stored)
 	put(t, s, alice.Entry(bob, 0, "entry", "x"), store.Stored)
 	put(t, s, alice.Fake(30090, 0, storetest.Payload("x"), nostr.Tag{"d", "sealed"}, nostr.Tag{"p", bob.Pub}, nostr.Tag{"t", "note"}), store.Stored)
-	ids := []string{"state", "entry", "sealed", "none", "none", "nor this"}
+	takenBack := alice.Entry(bob, 0, "withdrawn", "x")
+	put(t, s, takenBack, store.Stored)
+	put(t, s, alice.Delete(1, takenBack.ID), store.Stored)
+	ids := []string{"state", "entry", "sealed", "withdrawn", "none", "none", "nor this"}
 	for _, tt := range []struct {
 		reader gate.Reader
 		known  bool
 		want   int
-	}{{gate.Reader{}, false, 3}, {gate.NewReader(carol.Pub), false, 3}, {gate.NewReader(alice.Pub), false, 2},
-		{gate.NewReader(carol.Pub), true, 5}, {gate.NewReader(alice.Pub), true, 2}, {gate.NewReader(bob.Pub), true, 4}} {
+	}{{gate.Reader{}, false, 4}, {gate.NewReader(carol.Pub), false, 4}, {gate.NewReader(alice.Pub), false, 2},
+		{gate.NewReader(carol.Pub), true, 6}, {gate.NewReader(alice.Pub), true, 2}, {gate.NewReader(bob.Pub), true, 5}} {
 		got, err := s.ContractsUnseen(t.Context(), tt.reader, ids, tt.known)
 		if err != nil || got != tt.want {
 			t.Errorf("%v, known %v: %d, want %d (%v)", tt.reader.Keys(), tt.known, got, tt.want, err)
