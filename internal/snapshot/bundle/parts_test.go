@@ -170,7 +170,8 @@ func TestManifestIsStrict(t *testing.T) {
 }
 
 func TestSourcesOfOtherThingsAreRefused(t *testing.T) {
-	stranger := sign(t, otherSecret, &nostr.Event{Kind: 5, CreatedAt: 1, Tags: nostr.Tags{{"e", agentKey}}})
+	stranger := sign(t, otherSecret, &nostr.Event{Kind: 5, CreatedAt: 1, Tags: nostr.Tags{{"a", "30174:" + agentKey + ":" + agentKey}}})
+	vanishing := sign(t, otherSecret, &nostr.Event{Kind: 62, CreatedAt: 1, Tags: nostr.Tags{{"relay", "ALL_RELAYS"}}})
 	note := sign(t, agentSecret, &nostr.Event{Kind: 1, CreatedAt: 1, Content: "hi"})
 	a1, a2 := engram(t, "mem/a", "one", 1), engram(t, "mem/a", "two", 2)
 	for _, tt := range []struct {
@@ -179,6 +180,7 @@ func TestSourcesOfOtherThingsAreRefused(t *testing.T) {
 		want error
 	}{
 		{"another author", func(m memory) { m.add(Deletions, stranger) }, ErrSource},
+		{"another who vanishes", func(m memory) { m.add(Deletions, vanishing) }, ErrSource},
 		{"another kind", func(m memory) { m.add(Heads, note) }, ErrSource},
 		{"no event", func(m memory) { m[Heads] = append(m[Heads], []byte("{}")) }, ErrSource},
 		{"two heads", func(m memory) { m.add(Heads, a1, a2) }, ErrSource},

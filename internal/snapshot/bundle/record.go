@@ -130,7 +130,8 @@ func (r *record) belongs(class Class, agent string) error {
 
 // withdraws reports whether an event may be a request by which contract memory
 // was withdrawn: it is of kind 5, names something, and of addresses none but of
-// contract memory.
+// contract memory. It does what its author signed and nothing else, wherever it
+// comes from.
 func withdraws(ev *nostr.Event) bool {
 	names := false
 	for _, tag := range ev.Tags {
