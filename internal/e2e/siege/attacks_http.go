@@ -85,7 +85,7 @@ func contractSearch(t target) (fight, error) {
 	poster, worker := relaytest.NewKey(11_000), relaytest.NewKey(11_001) // soldiers 0 and 1
 	id := fmt.Sprintf("0f8fad5b-d9cb-469f-a165-%012x", time.Now().UnixNano()&(1<<48-1))
 	c, err := relaytest.DialFrom(string(t), oneIP)
-	for i := 0; err != nil && i < 50; i++ { // those who attacked before may not be gone yet
+	for i := 0; err != nil && i < 200; i++ { // those who attacked before may not be gone yet
 		time.Sleep(100 * time.Millisecond)
 		c, err = relaytest.DialFrom(string(t), oneIP)
 	}
