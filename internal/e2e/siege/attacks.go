@@ -42,11 +42,11 @@ func attacks() []attack {
 		{"tags", "valid events with 3,900 tags", true, tagged},
 		{"deletions", "deletion requests of 2,000 ids and addresses", false, deletions},
 		{"ephemeral", "ephemeral events that all attackers subscribe to", false, ephemeral},
+		{"contract-search", "searches in a contract's thread of 60 long entries", false, contractSearch},
 		{"trickle", "HTTP requests whose body never comes", true, trickle},
 		{"headers", "HTTP requests whose headers never end", false, headers},
 		{"http", "signed POST /query that look through all events", false, signedQueries},
 		{"pages", "GET of the page, NIP-11 and /healthz", false, pages},
-		{"contract-search", "searches in a contract's thread of 60 long entries", false, contractSearch},
 	}
 }
 
