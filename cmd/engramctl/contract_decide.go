@@ -10,8 +10,7 @@ import (
 )
 
 func (a *app) contractDecideCommand() *cobra.Command {
-	var asJSON, allow bool
-	var with, note, event string
+	var how moveFlags
 	c := a.command(&cobra.Command{
 		Use:   "decide ID completed|cancelled [--note TEXT] [--json]",
 		Short: "End a dispute, as its arbitrator or decider",
@@ -29,36 +28,9 @@ this key's to decide.`,
 		if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
 			return usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
 		}
-		other, err := publicKey("--with", "the command line", with)
-		if err != nil {
-			return err
-		}
-		if err := checkText(note); err != nil {
-			return err
-		}
-		if err := guardContract(allow, note); err != nil {
-			return err
-		}
-		ev, err := a.eventFile(event)
-		if err != nil {
-			return err
-		}
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
-			c, s, err := cs.Decide(ctx, args[0], other, args[1], note, ev)
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
-				return err
-			}
-			if asJSON {
-				return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
-			}
-			return a.print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
-		})
+		return a.moveContract(ctx, how, args, (*client.Contracts).Decide)
 	})
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
-	a.whichFlags(c, &with)
-	eventFlag(c, &event)
-	c.Flags().StringVar(&note, "note", "", "`TEXT` that says why")
+	how.flags(a, c)
 	return c
 }
 

@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
 )
 
 func (a *app) contractMoveCommand() *cobra.Command {
-	var asJSON, allow bool
-	var with, note, event string
+	var how moveFlags
 	c := a.command(&cobra.Command{
 		Use:   "move ID STATUS [--note TEXT] [--json]",
 		Short: "Accept, submit, complete, dispute or cancel a contract",
@@ -35,35 +35,52 @@ key's move.`,
 		if err := checkStatus("STATUS", args[1], false); err != nil {
 			return err
 		}
-		other, err := publicKey("--with", "the command line", with)
-		if err != nil {
-			return err
-		}
-		if err := checkText(note); err != nil {
-			return err
-		}
-		if err := guardContract(allow, note); err != nil {
-			return err
-		}
-		ev, err := a.eventFile(event)
-		if err != nil {
-			return err
-		}
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
-			c, s, err := cs.Move(ctx, args[0], other, args[1], note, ev)
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
-				return err
-			}
-			if asJSON {
-				return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
-			}
-			return a.print("%s  %s\n", c.ID, c.Status)
-		})
+		return a.moveContract(ctx, how, args, (*client.Contracts).Move)
 	})
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
-	a.whichFlags(c, &with)
-	eventFlag(c, &event)
-	c.Flags().StringVar(&note, "note", "", "`TEXT` that says why")
+	how.flags(a, c)
 	return c
+}
+
+// moveFlags are what moves and decisions take beside the contract and its status.
+type moveFlags struct {
+	asJSON, allow     bool
+	with, note, event string
+}
+
+func (f *moveFlags) flags(a *app, c *cobra.Command) {
+	jsonFlag(c, &f.asJSON)
+	secretFlag(c, &f.allow)
+	a.whichFlags(c, &f.with)
+	eventFlag(c, &f.event)
+	c.Flags().StringVar(&f.note, "note", "", "`TEXT` that says why")
+}
+
+// moveContract moves the contract args[0] to the status args[1] and prints where
+// it stands then.
+func (a *app) moveContract(ctx context.Context, how moveFlags, args []string,
+	move func(*client.Contracts, context.Context, string, string, string, string, *nostr.Event) (client.Contract, client.Status, error)) error {
+	other, err := publicKey("--with", "the command line", how.with)
+	if err != nil {
+		return err
+	}
+	if err := checkText(how.note); err != nil {
+		return err
+	}
+	if err := guardContract(how.allow, how.note); err != nil {
+		return err
+	}
+	ev, err := a.eventFile(how.event)
+	if err != nil {
+		return err
+	}
+	return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		c, s, err := move(cs, ctx, args[0], other, args[1], how.note, ev)
+		if err := a.reportWith(s, err, contractRemedy); err != nil {
+			return err
+		}
+		if how.asJSON {
+			return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
+		}
+		return a.print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
+	})
 }
