@@ -16,6 +16,7 @@ var allowed = map[string][]string{
 	"nips/nipae":            {},
 	"nips/kind":             {},
 	"nips/nip01":            {},
+	"nips/nip77":            {},
 	"nips/niptemp":          {"nips/kind", "nips/nip01", "nips/nipae"},
 	"nips/disclose":         {"nips/nipae"},
 	"migrations":            {},
