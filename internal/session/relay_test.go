@@ -20,7 +20,7 @@ import (
 )
 
 // startReal serves the real relay over the real store.
-func startReal(t *testing.T, o Options, rules ...gate.Options) *rig {
+func startReal(t testing.TB, o Options, rules ...gate.Options) *rig {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,8 +41,10 @@ func startReal(t *testing.T, o Options, rules ...gate.Options) *rig {
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{count: newCounted(), log: &logBuffer{}}
-	o.Metrics = r.count
+	r := &rig{count: newCounted(), log: &logBuffer{}, store: s}
+	if o.Metrics == nil {
+		o.Metrics = r.count
+	}
 	r.Server = New(rel, o)
 	r.serveOn(t, l)
 	return r
