@@ -12,7 +12,7 @@ func (w *writer) banned(r *record) (bool, error) {
 	if !w.known.banned {
 		return false, nil
 	}
-	return w.c.exists(sqlIsBanned, r.id)
+	return w.c.Exists(sqlIsBanned, r.id)
 }
 
 // removeBanned takes a banned event out of the database. Versions of its
@@ -23,7 +23,7 @@ func (w *writer) removeBanned(id string) error {
 	if !ok {
 		return nil
 	}
-	row, err := w.c.one(sqlAnyEvent, blob)
+	row, err := w.c.One(sqlAnyEvent, blob)
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,9 @@ import (
 // options says which classes are right.
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	var k checker
-	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
+	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix(), classAdvice: adviceRebuild}
-		under, err := c.meta(metaGate)
+		under, err := c.Meta(metaGate)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 // checker is one run of Check.
 type checker struct {
 	ctx     context.Context
-	c       *conn
+	c       *Conn
 	table   *gate.Table
 	now     int64
 	report  store.Report
@@ -79,9 +79,9 @@ func (k *checker) integrity() error {
 }
 
 // integrity runs SQLite's own check and returns what it found.
-func integrity(ctx context.Context, c *conn) ([]string, error) {
+func integrity(ctx context.Context, c *Conn) ([]string, error) {
 	var out []string
-	err := c.query(ctx, "PRAGMA integrity_check", nil, func(v []driver.Value) error {
+	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []driver.Value) error {
 		if s, _ := v[0].(string); s != "ok" {
 			out = append(out, s)
 		}
@@ -92,7 +92,7 @@ func integrity(ctx context.Context, c *conn) ([]string, error) {
 
 func (k *checker) events() error {
 	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
-	return k.c.query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
+	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
 		func(v []driver.Value) error {
 			k.report.Events++
@@ -112,7 +112,7 @@ func (k *checker) events() error {
 				if _, numbered := t.numberedKey(); numbered {
 					text = tagRow + numOf
 				}
-				has, err := k.c.exists(text, t.name, r.created, v[0], int64(r.ev.Kind), t.value)
+				has, err := k.c.Exists(text, t.name, r.created, v[0], int64(r.ev.Kind), t.value)
 				if err != nil {
 					return err
 				}
@@ -125,7 +125,7 @@ func (k *checker) events() error {
 }
 
 func (k *checker) history() error {
-	return k.c.query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM history`, nil,
+	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM history`, nil,
 		func(v []driver.Value) error {
 			k.report.History++
 			k.row("history", v)
@@ -172,7 +172,7 @@ func storedClass(v driver.Value) gate.Class {
 
 // tags looks for tag rows that no event has.
 func (k *checker) tags() error {
-	n, err := k.c.number(`SELECT count(*) FROM tags`)
+	n, err := k.c.Number(`SELECT count(*) FROM tags`)
 	if err == nil && n > k.tagRows {
 		k.problem("tags", adviceRebuild, "the tag index has %d rows that no event accounts for", n-k.tagRows)
 	}
@@ -182,7 +182,7 @@ func (k *checker) tags() error {
 // heads looks for addresses whose head is not the newest version known. One
 // that came after it had been withdrawn is no head and takes no other's place.
 func (k *checker) heads() error {
-	err := k.c.query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
+	err := k.c.Query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
 		ON e.kind = h.kind AND e.pubkey = h.pubkey AND e.d = h.d AND e.d IS NOT NULL
 		WHERE (h.created_at > e.created_at OR h.created_at = e.created_at AND h.id < e.id)
 		AND (h.expires_at IS NULL OR h.expires_at > ?)
@@ -194,7 +194,7 @@ func (k *checker) heads() error {
 	if err != nil {
 		return err
 	}
-	return k.c.query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []driver.Value) error {
+	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []driver.Value) error {
 		k.problem("heads", adviceRebuild, "version %d in history is a head or regular event as well", v[0])
 		return nil
 	})
@@ -202,7 +202,7 @@ func (k *checker) heads() error {
 
 // numbers looks for keys that nothing names and nothing is going to forget.
 func (k *checker) numbers() error {
-	n, err := k.c.number(`SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
+	n, err := k.c.Number(`SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
 		AND NOT EXISTS (SELECT 1 FROM tags WHERE name = 'p' AND value = p.num)
 		AND NOT EXISTS (SELECT 1 FROM pubkeys_gone WHERE num = p.num)`)
 	if err == nil && n > 0 {
@@ -214,7 +214,7 @@ func (k *checker) numbers() error {
 // states looks for contract states that cannot be.
 func (k *checker) states() error {
 	n := 0
-	err := k.c.query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []driver.Value) error {
+	err := k.c.Query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []driver.Value) error {
 		a, b, poster := hexOf(v[0]), hexOf(v[1]), hexOf(v[2])
 		if len(a) != hex.EncodedLen(32) || len(b) != len(a) || a > b || poster != a && poster != b {
 			n++
@@ -231,14 +231,14 @@ func (k *checker) states() error {
 func (k *checker) order() error {
 	const all = `SELECT thread, n FROM contract_entries WHERE form < 2
 		UNION ALL SELECT thread, n FROM contract_moves UNION ALL SELECT thread, n FROM contract_gaps`
-	twice, err := k.c.number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
+	twice, err := k.c.Number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
 	if err == nil && twice > 0 {
 		k.problem("order", adviceRestore, "%d numbers of contract threads were given twice", twice)
 	}
 	if err != nil {
 		return err
 	}
-	beyond, err := k.c.number(`SELECT count(*) FROM (` + all + `) AS a LEFT JOIN contract_numbers AS c ON c.thread = a.thread
+	beyond, err := k.c.Number(`SELECT count(*) FROM (` + all + `) AS a LEFT JOIN contract_numbers AS c ON c.thread = a.thread
 		WHERE c.last IS NULL OR a.n < 1 OR a.n > c.last`)
 	if err == nil && beyond > 0 {
 		k.problem("order", adviceRestore, "%d entries and states of contracts have a number that was not given yet", beyond)
@@ -246,7 +246,7 @@ func (k *checker) order() error {
 	if err != nil {
 		return err
 	}
-	unplaced, err := k.c.number(`SELECT count(*) FROM contract_moves AS m WHERE NOT EXISTS (SELECT 1 FROM events WHERE seq = m.seq)
+	unplaced, err := k.c.Number(`SELECT count(*) FROM contract_moves AS m WHERE NOT EXISTS (SELECT 1 FROM events WHERE seq = m.seq)
 		AND NOT EXISTS (SELECT 1 FROM history WHERE seq = m.seq)`)
 	if err == nil && unplaced > 0 {
 		k.problem("order", adviceRestore, "%d states of contracts have a number, and their events are not there", unplaced)
@@ -261,7 +261,7 @@ func (k *checker) usage() error {
 			FROM events GROUP BY events.author
 		UNION ALL SELECT pubkey, count(*), sum(length(json)) FROM history GROUP BY pubkey) GROUP BY author`
 	const kept = `SELECT author, events, bytes FROM author_usage`
-	n, err := k.c.number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
+	n, err := k.c.Number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
 	if err == nil && n > 0 {
 		k.problem("usage", adviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows", n)
 	}

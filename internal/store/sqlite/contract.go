@@ -119,7 +119,7 @@ func (w *writer) move(r *record, o ownership) (refusal *nip01.Refusal, err error
 	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != nil {
 		return refusal, err
 	}
-	if p.CreatedAt > w.now+maxAhead {
+	if p.CreatedAt > w.Now+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
@@ -163,7 +163,7 @@ func (w *writer) move(r *record, o ownership) (refusal *nip01.Refusal, err error
 // now.
 func (w *writer) tooFarAhead() *nip01.Refusal {
 	return nip01.Refuse(nip01.PrefixInvalid, "created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
-		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
+		time.Unix(w.Now, 0).UTC().Format(time.RFC3339))
 }
 
 // refusalOf tells a refusal from other errors, which are failures.
@@ -182,7 +182,7 @@ func (w *writer) moved(r *record, p niptemp.Step, o ownership, next niptemp.Stat
 		return nil, err
 	}
 	k := pairKey{p.Contract, a, b}
-	end, err := w.c.number(sqlEndOfChain, k.keys()...)
+	end, err := w.c.Number(sqlEndOfChain, k.keys()...)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func renames() (all []string) {
 // table, and returns in how many.
 func (w *writer) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
 	for _, text := range sqlRename {
-		changed, err := w.exec(text, contract, from, to, int64(limit))
+		changed, err := w.Exec(text, contract, from, to, int64(limit))
 		if err != nil {
 			return n, err
 		}
@@ -96,7 +96,7 @@ func (w *writer) forgetStep(limit int) (more bool, err error) {
 		key      []byte
 	}
 	var all []named
-	err = w.each(sqlForgetting, []driver.Value{int64(limit)}, func(v []driver.Value) error {
+	err = w.Each(sqlForgetting, []driver.Value{int64(limit)}, func(v []driver.Value) error {
 		contract, _ := v[0].(string)
 		key, _ := v[1].([]byte)
 		all = append(all, named{contract, append([]byte(nil), key...)})
@@ -114,20 +114,20 @@ func (w *writer) forgetStep(limit int) (more bool, err error) {
 // forgetParties does one step of it that a command asks for.
 func (w *writer) forgetParties() (more bool, err error) {
 	more, err = w.forgetStep(partyChunk)
-	w.after(func() { w.forgetting = more })
+	w.After(func() { w.forgetting = more })
 	return more, err
 }
 
 // forgetParty forgets who has vanished from a contract in which nothing names
 // him any more. It returns how many rows that took.
 func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
-	gone, err := w.c.exists(sqlEverGone, key)
+	gone, err := w.c.Exists(sqlEverGone, key)
 	if err != nil {
 		return 0, err
 	}
 	if gone {
 		var named bool
-		if named, err = w.c.exists(sqlWordsOf, contract, key); err != nil {
+		if named, err = w.c.Exists(sqlWordsOf, contract, key); err != nil {
 			return 0, err
 		}
 		gone = !named
@@ -138,10 +138,10 @@ func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, 
 			return 0, err
 		}
 		party := partyHash(secret, key)
-		if _, err := w.exec(sqlForgotten, contract, party); err != nil {
+		if _, err := w.Exec(sqlForgotten, contract, party); err != nil {
 			return 0, err
 		}
-		if _, err := w.exec(sqlDropVain, contract, key); err != nil {
+		if _, err := w.Exec(sqlDropVain, contract, key); err != nil {
 			return 0, err
 		}
 		n, err := w.renameParty(contract, key, party, limit)
@@ -149,13 +149,13 @@ func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, 
 			return int(n), err // the next step finds no more of them
 		}
 	}
-	_, err = w.exec(sqlForgetDone, contract, key)
+	_, err = w.Exec(sqlForgetDone, contract, key)
 	return 0, err
 }
 
 // partiesKey is the key of all hashes of parties.
 func (w *writer) partiesKey() ([]byte, error) {
-	row, err := w.c.one(sqlPartiesKey)
+	row, err := w.c.One(sqlPartiesKey)
 	if err != nil {
 		return nil, err
 	}

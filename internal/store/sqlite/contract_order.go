@@ -62,7 +62,7 @@ func (w *writer) unplaceContract(kind int, seq int64) error {
 	w.forgetting = w.forgetting || isContract(kind) // also when this is undone: then housekeeping finds nothing
 	switch kind {
 	case niptemp.KindEntry:
-		_, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
+		_, err := w.Exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
 		return err
 	case niptemp.KindState:
 		return w.gapOfMove(seq)
@@ -73,7 +73,7 @@ func (w *writer) unplaceContract(kind int, seq int64) error {
 // forgetPlace is unplaceContract for a version in history, of whatever kind.
 func (w *writer) forgetPlace(seq int64) error {
 	w.forgetting = true
-	if n, err := w.exec(sqlUnindexEntry, seq); err != nil || n > 0 {
+	if n, err := w.Exec(sqlUnindexEntry, seq); err != nil || n > 0 {
 		return err
 	}
 	return w.gapOfMove(seq)
@@ -86,12 +86,12 @@ func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error
 	if err != nil {
 		return 0, err
 	}
-	if thread, err = w.c.number(sqlThreadOf, contract, a, b); err != nil || thread != 0 {
+	if thread, err = w.c.Number(sqlThreadOf, contract, a, b); err != nil || thread != 0 {
 		return thread, err
 	}
 	var with int64 // the thread that stands for the pair already
 	if bytes.Equal(a, b) {
-		with, err = w.c.number(sqlTaker, contract, a)
+		with, err = w.c.Number(sqlTaker, contract, a)
 	} else {
 		with, err = w.offered(contract, a, b)
 	}
@@ -104,23 +104,23 @@ func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error
 // newThread begins a pair's count, or has it count with another one.
 func (w *writer) newThread(contract string, a, b []byte, with int64) (int64, error) {
 	if with != 0 {
-		if _, err := w.exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
+		if _, err := w.Exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
 			return with, err
 		}
-		last, err := w.c.number(sqlFurthest, contract, a)
+		last, err := w.c.Number(sqlFurthest, contract, a)
 		if err == nil {
-			_, err = w.exec(sqlReached, with, last) // what he wrote to himself is part of all his pairs
+			_, err = w.Exec(sqlReached, with, last) // what he wrote to himself is part of all his pairs
 		}
 		return with, err
 	}
-	thread, err := w.c.number(sqlFreeThread)
+	thread, err := w.c.Number(sqlFreeThread)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := w.exec(sqlCountFrom, thread, int64(0)); err != nil {
+	if _, err := w.Exec(sqlCountFrom, thread, int64(0)); err != nil {
 		return 0, err
 	}
-	_, err = w.exec(sqlNewThread, contract, a, b, thread)
+	_, err = w.Exec(sqlNewThread, contract, a, b, thread)
 	return thread, err
 }
 
@@ -164,14 +164,14 @@ func (w *writer) indexMove(r *record, seq int64) error {
 		return err
 	}
 	other := readerKeys(r.ev.Tags)[:32]
-	_, err = w.exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.now, string(said.Status), string(said.Previous), seq)
+	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.Now, string(said.Status), string(said.Previous), seq)
 	return err
 }
 
 // gapOfMove leaves of a state that goes what says neither whose it was nor its
 // id. What the contract is in stays: the states of pairs outlive their events.
 func (w *writer) gapOfMove(seq int64) error {
-	row, err := w.c.one(sqlMoveBySeq, seq)
+	row, err := w.c.One(sqlMoveBySeq, seq)
 	if err != nil || row == nil {
 		return err
 	}
@@ -186,10 +186,10 @@ func (w *writer) gapOfMove(seq int64) error {
 		return err
 	}
 	role := ""
-	if own, err := w.c.number(sqlThreadOf, row[8], a, b); err != nil {
+	if own, err := w.c.Number(sqlThreadOf, row[8], a, b); err != nil {
 		return err
 	} else if own != row[0] { // a decision
-		of, err := w.c.one(sqlPairOfThread, row[0])
+		of, err := w.c.One(sqlPairOfThread, row[0])
 		if err != nil || of == nil {
 			return err
 		}
@@ -208,19 +208,19 @@ func (w *writer) gapOfMove(seq int64) error {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(a)
 	mac.Write(b)
-	if _, err := w.exec(sqlUnmove, seq); err != nil {
+	if _, err := w.Exec(sqlUnmove, seq); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
+	_, err = w.Exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
 	return err
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
 func (w *writer) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
-	if _, err := w.exec(sqlForgetDecision, contract, a, b, id); err != nil {
+	if _, err := w.Exec(sqlForgetDecision, contract, a, b, id); err != nil {
 		return err
 	}
-	_, err := w.exec(sqlForgetVerdict, contract, id)
+	_, err := w.Exec(sqlForgetVerdict, contract, id)
 	return err
 }
 
@@ -229,7 +229,7 @@ func (w *writer) roleOf(contract driver.Value, a, b, who []byte) (string, error)
 	if bytes.Equal(a, b) {
 		return "poster", nil
 	}
-	poster, err := w.c.one(sqlPoster, contract, a, b)
+	poster, err := w.c.One(sqlPoster, contract, a, b)
 	switch {
 	case err != nil || poster == nil:
 		return "", err

@@ -29,7 +29,7 @@ const resealed = 64
 func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error) {
 	err = s.apart(ctx, func(w *writer) error {
 		n = 0
-		row, err := w.c.one(sqlVaultCheck)
+		row, err := w.c.One(sqlVaultCheck)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(store.Se
 			return err
 		}
 		n = r.n
-		return w.setMeta("contracts_key", now)
+		return w.SetMeta("contracts_key", now)
 	})
 	return n, err
 }
@@ -66,14 +66,14 @@ func (r *reseal) put(v store.Sealed, text string, where ...driver.Value) error {
 		return err
 	}
 	r.n++
-	_, err = r.w.exec(text, append([]driver.Value{value}, where...)...)
+	_, err = r.w.Exec(text, append([]driver.Value{value}, where...)...)
 	return err
 }
 
 func (r *reseal) agents() error {
 	for last := ""; ; {
 		var page []*store.Agent
-		err := r.w.c.query(r.ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
+		err := r.w.c.Query(r.ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
 			a, err := scanAgent(v)
 			page = append(page, a)
 			return err
@@ -94,7 +94,7 @@ func (r *reseal) entries() error {
 	for last := []driver.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
 		var page []store.Sealed
 		var keys [][]driver.Value
-		err := r.w.c.query(r.ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
+		err := r.w.c.Query(r.ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
 			v = append([]driver.Value(nil), v...)
 			contract, ok1 := v[0].(string)
 			at, ok2 := v[3].(int64)

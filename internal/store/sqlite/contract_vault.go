@@ -19,11 +19,11 @@ const (
 // VaultCheck is the check value of the master key with which something in this
 // database is sealed; nil when nothing is.
 func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		if sealed, err := c.number(sqlAnySealed); err != nil || sealed == 0 {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		if sealed, err := c.Number(sqlAnySealed); err != nil || sealed == 0 {
 			return err
 		}
-		return c.query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
+		return c.Query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
 			check, _ = v[0].([]byte)
 			return nil
 		})
@@ -34,8 +34,8 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 // MasterKey is the check value of the master key that was in use last, whether
 // or not anything is sealed with it; nil before there was one.
 func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		row, err := c.one(sqlVaultCheck)
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		row, err := c.One(sqlVaultCheck)
 		if row != nil {
 			check, _ = row[0].([]byte)
 		}
@@ -52,7 +52,7 @@ func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, 
 }
 
 func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
-	row, err := w.c.one(sqlVaultCheck)
+	row, err := w.c.One(sqlVaultCheck)
 	if err != nil {
 		return false, err
 	}
@@ -60,11 +60,11 @@ func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
 		if have, _ := row[0].([]byte); bytes.Equal(have, check) {
 			return false, nil
 		}
-		if sealed, err := w.c.number(sqlAnySealed); err != nil {
+		if sealed, err := w.c.Number(sqlAnySealed); err != nil {
 			return false, err
 		} else if sealed != 0 {
 			return false, store.ErrOtherVault
 		}
 	}
-	return true, w.setMeta("contracts_key", check)
+	return true, w.SetMeta("contracts_key", check)
 }

@@ -25,7 +25,7 @@ const (
 // withdrawHead makes history of a head. What was superseded before stays what
 // it is, and does not become head.
 func (w *writer) withdrawHead(seq int64) error {
-	if _, err := w.exec(sqlHeadToHistory, seq, w.now); err != nil {
+	if _, err := w.Exec(sqlHeadToHistory, seq, w.Now); err != nil {
 		return err
 	}
 	w.known.history = true
@@ -35,9 +35,9 @@ func (w *writer) withdrawHead(seq int64) error {
 // withdraw marks what the request r takes back, of those whose seq a query
 // selects.
 func (w *writer) withdraw(request []byte, which string, args ...driver.Value) error {
-	args = append([]driver.Value{w.now, bytesOrNil(request)}, args...)
+	args = append([]driver.Value{w.Now, bytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
-		if _, err := w.exec(text+which, args...); err != nil {
+		if _, err := w.Exec(text+which, args...); err != nil {
 			return err
 		}
 	}
@@ -46,11 +46,11 @@ func (w *writer) withdraw(request []byte, which string, args ...driver.Value) er
 
 // waiting reports whether an author has shared entries here that are no events
 // yet.
-func (w *writer) waiting(author []byte) (bool, error) { return w.c.exists(sqlAnyWaiting, author) }
+func (w *writer) waiting(author []byte) (bool, error) { return w.c.Exists(sqlAnyWaiting, author) }
 
 // withdrawWaiting withdraws such an entry by its id.
 func (w *writer) withdrawWaiting(r *record, id []byte) error {
-	_, err := w.exec(sqlWithdrawWaiting+"id = ?4", w.now, r.id, r.pubkey, id)
+	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.Now, r.id, r.pubkey, id)
 	return err
 }
 
@@ -60,7 +60,7 @@ func (w *writer) withdrawAddress(r *record, kind int, d driver.Value) error {
 	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
-	_, err := w.exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.now, r.id, r.pubkey, contractOf(d), r.created)
+	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.Now, r.id, r.pubkey, contractOf(d), r.created)
 	return err
 }
 

@@ -37,7 +37,7 @@ func (w *writer) pruneAddress(r *record) error {
 // length(json), and reports how many.
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
-	err := w.each(text, args, func(row []driver.Value) error {
+	err := w.Each(text, args, func(row []driver.Value) error {
 		n++
 		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
 	})
@@ -47,7 +47,7 @@ func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (i
 // dropVersion removes one version of size bytes from history.
 func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error {
 	w.stage.seqGone = true
-	if _, err := w.exec(sqlDeleteHistory, seq); err != nil {
+	if _, err := w.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
 	if err := w.forgetPlace(seq); err != nil {
@@ -65,7 +65,7 @@ func (w *writer) pruneDays(limit int) (int, error) {
 	if days < 0 {
 		return 0, nil
 	}
-	return w.removeHistory(byPruning, sqlBeyondDays, w.now-int64(days)*secondsPerDay, int64(limit))
+	return w.removeHistory(byPruning, sqlBeyondDays, w.Now-int64(days)*secondsPerDay, int64(limit))
 }
 
 // pruneContracts removes the history of pairs whose contract has been in a
@@ -78,10 +78,10 @@ func (w *writer) pruneContracts(limit int, done store.FinalPair) (int, error) {
 	if days <= 0 {
 		return 0, nil
 	}
-	until := w.now - int64(days)*secondsPerDay
+	until := w.Now - int64(days)*secondsPerDay
 	n := 0
 	args := []driver.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
-	err := w.each(sqlFinalStates, args, func(row []driver.Value) error {
+	err := w.Each(sqlFinalStates, args, func(row []driver.Value) error {
 		contract, _ := row[1].(string)
 		done = store.FinalPair{At: row[0].(int64), Contract: contract, A: row[2].([]byte), B: row[3].([]byte)}
 		n++
@@ -90,7 +90,7 @@ func (w *writer) pruneContracts(limit int, done store.FinalPair) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	w.after(func() { w.contractsDone = done })
+	w.After(func() { w.contractsDone = done })
 	return n, nil
 }
 
@@ -105,7 +105,7 @@ func (w *writer) forgetContract(k store.FinalPair) error {
 		}
 	}
 	for _, dir := range [][2][]byte{{k.A, k.B}, {k.B, k.A}} {
-		if _, err := w.exec(sqlForgetPrivate, k.Contract, dir[0], dir[1]); err != nil {
+		if _, err := w.Exec(sqlForgetPrivate, k.Contract, dir[0], dir[1]); err != nil {
 			return err
 		}
 	}

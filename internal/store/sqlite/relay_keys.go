@@ -27,8 +27,8 @@ const (
 // RelayKeys lists the relay's identity keys: the one in use, then the former
 // ones, the latest first.
 func (s *Store) RelayKeys(ctx context.Context) (keys []store.RelayKey, err error) {
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlRelayKeys, nil, func(v []driver.Value) error {
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlRelayKeys, nil, func(v []driver.Value) error {
 			k := store.RelayKey{PubKey: hexOf(v[0])}
 			k.Since, _ = v[1].(int64)
 			k.Until, _ = v[2].(int64)
@@ -52,7 +52,7 @@ func (w *writer) setRelayKey(pubkey string, revoke bool) error {
 	if !ok {
 		return errors.New("a public key is 64 lower-case hex digits")
 	}
-	row, err := w.c.one(sqlRelayKey, key)
+	row, err := w.c.One(sqlRelayKey, key)
 	switch {
 	case err != nil:
 		return err
@@ -61,10 +61,10 @@ func (w *writer) setRelayKey(pubkey string, revoke bool) error {
 	case row != nil && row[0] == nil:
 		return nil // it is the one
 	}
-	if _, err := w.exec(sqlRetireRelayKey, w.now, revoke); err != nil {
+	if _, err := w.Exec(sqlRetireRelayKey, w.Now, revoke); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlUseRelayKey, key, w.now)
+	_, err = w.Exec(sqlUseRelayKey, key, w.Now)
 	return err
 }
 
@@ -79,7 +79,7 @@ func (w *writer) revokeRelayKey(pubkey string) (revoked bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	n, err := w.exec(sqlRevokeRelayKey, key, w.now)
+	n, err := w.Exec(sqlRevokeRelayKey, key, w.Now)
 	return n > 0 && err == nil, err
 }
 
@@ -91,9 +91,9 @@ const maxNaming = 1000
 // expirer), up to 1,000. It goes through all state events.
 func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
 	seen := map[string]bool{}
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
 		args := []driver.Value{int64(niptemp.KindState), []byte(pubkey)}
-		return c.query(ctx, sqlStatesSaying, args, func(v []driver.Value) error {
+		return c.Query(ctx, sqlStatesSaying, args, func(v []driver.Value) error {
 			raw, _ := v[0].([]byte)
 			ev, err := parsed(raw)
 			if err != nil {
@@ -104,12 +104,12 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 				return nil
 			}
 			author, _ := lowerHex32(ev.PubKey)
-			unfinished, err := c.exists(sqlUnfinishedOf, id, author)
+			unfinished, err := c.Exists(sqlUnfinishedOf, id, author)
 			if err != nil || !unfinished {
 				return err
 			}
 			if seen[id] = true; len(seen) >= maxNaming {
-				return errStop
+				return ErrStop
 			}
 			return nil
 		})
