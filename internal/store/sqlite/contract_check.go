@@ -1,9 +1,8 @@
 package sqlite
 
 import (
-	"database/sql/driver"
-
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -18,8 +17,8 @@ const (
 // contracts lists what is not what an id means, and states that do not follow:
 // no faults, but what an operator may be asked.
 func (k *checker) contracts() error {
-	most := []driver.Value{int64(maxProblems)}
-	err := k.c.Query(k.ctx, sqlDisplaced, most, func(v []driver.Value) error {
+	most := []engine.Value{int64(maxProblems)}
+	err := k.c.Query(k.ctx, sqlDisplaced, most, func(v []engine.Value) error {
 		contract, _ := v[0].(string)
 		k.report.Displaced = append(k.report.Displaced, store.Displaced{Contract: contract, Poster: hexOf(v[1])})
 		return nil
@@ -28,7 +27,7 @@ func (k *checker) contracts() error {
 		return err
 	}
 	for text, list := range map[string]*[]store.Astray{sqlAllAstray: &k.report.Astray, sqlAllVain: &k.report.Vain} {
-		err := k.c.Query(k.ctx, text, most, func(v []driver.Value) error {
+		err := k.c.Query(k.ctx, text, most, func(v []engine.Value) error {
 			contract, _ := v[0].(string)
 			*list = append(*list, store.Astray{Contract: contract, EventID: hexOf(v[1])})
 			return nil

@@ -1,11 +1,11 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"errors"
 	"strings"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // What outlives the events of a contract, its owner, its states and their
@@ -96,7 +96,7 @@ func (w *writer) forgetStep(limit int) (more bool, err error) {
 		key      []byte
 	}
 	var all []named
-	err = w.Each(sqlForgetting, []driver.Value{int64(limit)}, func(v []driver.Value) error {
+	err = w.c.Each(sqlForgetting, []engine.Value{int64(limit)}, func(v []engine.Value) error {
 		contract, _ := v[0].(string)
 		key, _ := v[1].([]byte)
 		all = append(all, named{contract, append([]byte(nil), key...)})

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // requestBytes bounds the signed requests that one page of history shows in
@@ -40,7 +40,7 @@ type withdrawnBy struct {
 // came, and whether they were withdrawn, as members behind those of the event,
 // which any reader of events passes over.
 func (s *Store) withArrivals(ctx context.Context, rows []store.Row) error {
-	return s.snapshot(ctx, Scan, func(_ context.Context, c *Conn) error {
+	return s.db.Snapshot(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) error {
 		left := requestBytes
 		for i := range rows {
 			a, err := arrivalOf(c, rows[i].Seq, &left)
@@ -63,7 +63,7 @@ func (s *Store) withArrivals(ctx context.Context, rows []store.Row) error {
 }
 
 // arrivalOf is nil for what has no place in a thread.
-func arrivalOf(c *Conn, seq int64, left *int) (*arrival, error) {
+func arrivalOf(c *engine.Conn, seq int64, left *int) (*arrival, error) {
 	row, err := c.One(sqlEntryArrival, seq)
 	if err == nil && row == nil {
 		row, err = c.One(sqlMoveArrival, seq)
@@ -86,7 +86,7 @@ func arrivalOf(c *Conn, seq int64, left *int) (*arrival, error) {
 
 // requestOf is the signed request where it may be shown and there is room for
 // it, else its id, else nil.
-func requestOf(c *Conn, contract string, request driver.Value, left *int) (any, error) {
+func requestOf(c *engine.Conn, contract string, request engine.Value, left *int) (any, error) {
 	id, _ := request.([]byte)
 	if id == nil {
 		return nil, nil
@@ -114,8 +114,8 @@ const (
 // first, for that is the order of its thread.
 func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
 	author, _ := lowerHex32(q.Author)
-	address := []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	address := []engine.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		before, err := below(&q, c, scope, address)
 		if err != nil {
 			return err
@@ -129,9 +129,9 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQ
 		scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 		w.text(" ORDER BY e.seq DESC LIMIT ?", int64(size.rows)+1)
 		bytes := 0
-		return c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+		return c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) error {
 			if more = len(rows) == size.rows || bytes >= size.bytes && len(rows) > 0; more {
-				return ErrStop
+				return engine.ErrStop
 			}
 			var row entry
 			if err := row.scan(v); err != nil {
@@ -148,7 +148,7 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQ
 
 // below is the arrival before which versions are wanted. A version that the
 // reader may not see is named in vain, as one that is not there.
-func below(q *store.HistoryQuery, c *Conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
+func below(q *store.HistoryQuery, c *engine.Conn, scope gate.Scope, address []engine.Value) (engine.Value, error) {
 	if q.Before == "" {
 		if q.Below > 0 {
 			return q.Below, nil
@@ -157,7 +157,7 @@ func below(q *store.HistoryQuery, c *Conn, scope gate.Scope, address []driver.Va
 	}
 	id, ok := lowerHex32(q.Before)
 	w := &where{any: true}
-	w.text(sqlBefore, append([]driver.Value{id}, address...)...)
+	w.text(sqlBefore, append([]engine.Value{id}, address...)...)
 	scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 	row, err := c.One(w.sql.String(), w.args...)
 	if err == nil && (!ok || row == nil) {

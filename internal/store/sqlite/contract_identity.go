@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // maxAgents bounds the table of identities, which anybody with a key can add
@@ -46,9 +46,9 @@ func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, 
 	return s.agent(ctx, sqlAgentToken, hash[:])
 }
 
-func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found *store.Agent, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
+func (s *Store) agent(ctx context.Context, text string, arg engine.Value) (found *store.Agent, err error) {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, text, []engine.Value{arg}, func(v []engine.Value) error {
 			found, err = scanAgent(v)
 			return err
 		})
@@ -56,13 +56,13 @@ func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found
 	return found, err
 }
 
-func scanAgent(v []driver.Value) (*store.Agent, error) {
+func scanAgent(v []engine.Value) (*store.Agent, error) {
 	a := &store.Agent{PubKey: hexOf(v[1])}
 	var ok1, ok2 bool
 	a.ID, ok1 = v[0].(string)
 	a.Created, ok2 = v[3].(int64)
 	a.Sealed, _ = v[2].([]byte)
-	a.Provisioned = v[4] == driver.Value(int64(1))
+	a.Provisioned = v[4] == engine.Value(int64(1))
 	if !ok1 || !ok2 || len(a.PubKey) != 64 {
 		return nil, fmt.Errorf("identity of an agent: %w", errStoredRow)
 	}
@@ -148,7 +148,7 @@ func (w *writer) roomForAgent(pubkey []byte, provisioned bool) error {
 	return err
 }
 
-func (w *writer) agent(text string, arg driver.Value) (*store.Agent, error) {
+func (w *writer) agent(text string, arg engine.Value) (*store.Agent, error) {
 	row, err := w.c.One(text, arg)
 	if err != nil || row == nil {
 		return nil, err

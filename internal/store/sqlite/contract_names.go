@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql/driver"
 	"slices"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -30,7 +30,7 @@ func (w *writer) nameFree(id string, pubkey []byte) error {
 		return store.ErrNameTaken
 	}
 	var back []string
-	err = w.c.Query(context.Background(), sqlGoneAlike, []driver.Value{store.FoldName(id)}, func(v []driver.Value) error {
+	err = w.c.Query(context.Background(), sqlGoneAlike, []engine.Value{store.FoldName(id)}, func(v []engine.Value) error {
 		gone, _ := v[0].(string)
 		if owner, _ := v[1].([]byte); !bytes.Equal(owner, ownerOf(gone, pubkey)) {
 			return store.ErrNameTaken
@@ -54,7 +54,7 @@ func ownerOf(id string, pubkey []byte) []byte {
 // the same.
 func (k *checker) names() error {
 	last := ""
-	return k.c.Query(k.ctx, sqlSameNames, nil, func(v []driver.Value) error {
+	return k.c.Query(k.ctx, sqlSameNames, nil, func(v []engine.Value) error {
 		id, _ := v[0].(string)
 		same := &k.report.SameNames
 		if n := len(*same); n > 0 && last == store.FoldName(id) {

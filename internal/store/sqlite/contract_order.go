@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql/driver"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -216,7 +216,7 @@ func (w *writer) gapOfMove(seq int64) error {
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
-func (w *writer) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
+func (w *writer) forgetDecision(contract engine.Value, a, b []byte, id engine.Value) error {
 	if _, err := w.Exec(sqlForgetDecision, contract, a, b, id); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (w *writer) forgetDecision(contract driver.Value, a, b []byte, id driver.Va
 }
 
 // roleOf is what a key is between two, "" where it is not known.
-func (w *writer) roleOf(contract driver.Value, a, b, who []byte) (string, error) {
+func (w *writer) roleOf(contract engine.Value, a, b, who []byte) (string, error) {
 	if bytes.Equal(a, b) {
 		return "poster", nil
 	}

@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -31,7 +31,7 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 	if !named {
 		worker = poster
 	}
-	return s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	return s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		a, b, err := standIns(c, t.Contract, poster, worker)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 		if err != nil || thread == 0 {
 			return err
 		}
-		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []driver.Value{thread, thread}
+		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []engine.Value{thread, thread}
 		offer, err := c.Number(sqlThreadOf, t.Contract, offers, offers)
 		if err != nil {
 			return err
@@ -62,11 +62,11 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 		for _, p := range said {
 			text, args = text+" UNION ALL "+sqlOrderEntries, append(args, t.Contract, p[0], p[1])
 		}
-		return c.Query(ctx, text+" ORDER BY 1", args, func(v []driver.Value) error { return fn(scanOrder(v)) })
+		return c.Query(ctx, text+" ORDER BY 1", args, func(v []engine.Value) error { return fn(scanOrder(v)) })
 	})
 }
 
-func scanOrder(v []driver.Value) store.OrderItem {
+func scanOrder(v []engine.Value) store.OrderItem {
 	item := store.OrderItem{}
 	item.N, _ = v[0].(int64)
 	item.ReceivedAt, _ = v[1].(int64)
@@ -94,14 +94,14 @@ const (
 // withdrawn, if everything that it names, by e and by a, is of this contract;
 // nil otherwise, and where it is not here.
 func (s *Store) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		json, err = withdrawal(c, contract, request)
 		return err
 	})
 	return json, err
 }
 
-func withdrawal(c *Conn, contract string, request []byte) ([]byte, error) {
+func withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error) {
 	row, err := c.One(sqlRequest, request)
 	if err != nil || row == nil {
 		return nil, err
@@ -125,7 +125,7 @@ func withdrawal(c *Conn, contract string, request []byte) ([]byte, error) {
 
 // concerns reports whether what a tag of a deletion request names is of a
 // contract.
-func concerns(c *Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
+func concerns(c *engine.Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
 	if t[0] == "a" {
 		kind, d, ok := ownAddress(t[1], ev.PubKey)
 		return ok && isContract(kind) && sameKey(d, key(contract)), nil

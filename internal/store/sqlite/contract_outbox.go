@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/internal/wire"
 )
 
@@ -60,12 +60,12 @@ func (w *writer) queue(c store.QueueEvent) error {
 	if !ok1 || !ok2 {
 		return errors.New("the outbox takes signed events")
 	}
-	return w.queueEvent([]driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, c.Event}, c.Targets)
+	return w.queueEvent([]engine.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, c.Event}, c.Targets)
 }
 
 // queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the
 // targets' lists.
-func (w *writer) queueEvent(row []driver.Value, targets []string) error {
+func (w *writer) queueEvent(row []engine.Value, targets []string) error {
 	n, err := w.c.Number(sqlOutboxHas, row[0])
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (w *writer) queueEvent(row []driver.Value, targets []string) error {
 // forward queues a record that is being stored for further relays, in the same
 // transaction. That there is no room left keeps no event out.
 func (w *writer) forward(r *record, targets []string) error {
-	err := w.queueEvent([]driver.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
+	err := w.queueEvent([]engine.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
 	if errors.Is(err, store.ErrOutboxFull) {
 		w.s.log.Error("too much waits for further relays: an entry is not published there")
 		return nil
@@ -94,7 +94,7 @@ func (w *writer) forward(r *record, targets []string) error {
 	return err
 }
 
-func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err error) {
+func (w *writer) addToOutbox(row []engine.Value, targets []string) (n int64, err error) {
 	waiting, err := w.c.Number(sqlOutboxCount)
 	if err != nil {
 		return 0, err
@@ -112,8 +112,8 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 // Outbox reads what waits for a target, in order, after a number and at most
 // limit events.
 func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxPage, []engine.Value{target, after, int64(limit)}, func(v []engine.Value) error {
 			var it store.OutboxItem
 			var ok bool
 			it.N, _ = v[0].(int64)
@@ -179,7 +179,7 @@ func (w *writer) forgetOutbox(target string, until int64) (out store.Forgotten, 
 		}
 	}
 	var numbers []int64
-	err = w.c.Query(context.Background(), sqlOutboxSome, []driver.Value{target, until, int64(forgetChunk)}, func(v []driver.Value) error {
+	err = w.c.Query(context.Background(), sqlOutboxSome, []engine.Value{target, until, int64(forgetChunk)}, func(v []engine.Value) error {
 		n, _ := v[0].(int64)
 		numbers = append(numbers, n)
 		return nil
@@ -220,7 +220,7 @@ func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
 
 func (w *writer) keepOutbox(targets []string) error {
 	var gone []string
-	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
+	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []engine.Value) error {
 		target, _ := v[0].(string)
 		if target != store.OutboxLocal && !slices.Contains(targets, target) {
 			gone = append(gone, target)
@@ -249,8 +249,8 @@ func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxWaits, []driver.Value{contract, blob}, func([]driver.Value) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxWaits, []engine.Value{contract, blob}, func([]engine.Value) error {
 			waits = true
 			return nil
 		})
@@ -265,8 +265,8 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 	if !ok {
 		return 0, nil
 	}
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxTime, []driver.Value{contract, blob}, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxTime, []engine.Value{contract, blob}, func(v []engine.Value) error {
 			at, _ = v[0].(int64)
 			return nil
 		})
@@ -277,8 +277,8 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 // OutboxLag says for each target how many events wait, and since when the
 // oldest does, in Unix seconds. Targets that nothing waits for are not in it.
 func (s *Store) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
-	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxLag, nil, func(v []engine.Value) error {
 			target, _ := v[0].(string)
 			n, _ := v[1].(int64)
 			oldest, _ := v[2].(int64)

@@ -3,10 +3,10 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -57,7 +57,7 @@ type reseal struct {
 }
 
 // put gives a value its successor.
-func (r *reseal) put(v store.Sealed, text string, where ...driver.Value) error {
+func (r *reseal) put(v store.Sealed, text string, where ...engine.Value) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -66,14 +66,14 @@ func (r *reseal) put(v store.Sealed, text string, where ...driver.Value) error {
 		return err
 	}
 	r.n++
-	_, err = r.w.Exec(text, append([]driver.Value{value}, where...)...)
+	_, err = r.w.Exec(text, append([]engine.Value{value}, where...)...)
 	return err
 }
 
 func (r *reseal) agents() error {
 	for last := ""; ; {
 		var page []*store.Agent
-		err := r.w.c.Query(r.ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
+		err := r.w.c.Query(r.ctx, sqlSealedAgents, []engine.Value{last, int64(resealed)}, func(v []engine.Value) error {
 			a, err := scanAgent(v)
 			page = append(page, a)
 			return err
@@ -91,11 +91,11 @@ func (r *reseal) agents() error {
 }
 
 func (r *reseal) entries() error {
-	for last := []driver.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
+	for last := []engine.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
 		var page []store.Sealed
-		var keys [][]driver.Value
-		err := r.w.c.Query(r.ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
-			v = append([]driver.Value(nil), v...)
+		var keys [][]engine.Value
+		err := r.w.c.Query(r.ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []engine.Value) error {
+			v = append([]engine.Value(nil), v...)
 			contract, ok1 := v[0].(string)
 			at, ok2 := v[3].(int64)
 			kind, ok3 := v[5].(string)

@@ -3,9 +3,9 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -19,11 +19,11 @@ const (
 // VaultCheck is the check value of the master key with which something in this
 // database is sealed; nil when nothing is.
 func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		if sealed, err := c.Number(sqlAnySealed); err != nil || sealed == 0 {
 			return err
 		}
-		return c.Query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
+		return c.Query(ctx, sqlVaultCheck, nil, func(v []engine.Value) error {
 			check, _ = v[0].([]byte)
 			return nil
 		})
@@ -34,7 +34,7 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 // MasterKey is the check value of the master key that was in use last, whether
 // or not anything is sealed with it; nil before there was one.
 func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		row, err := c.One(sqlVaultCheck)
 		if row != nil {
 			check, _ = row[0].([]byte)

@@ -1,8 +1,7 @@
 package sqlite
 
 import (
-	"database/sql/driver"
-
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -34,8 +33,8 @@ func (w *writer) withdrawHead(seq int64) error {
 
 // withdraw marks what the request r takes back, of those whose seq a query
 // selects.
-func (w *writer) withdraw(request []byte, which string, args ...driver.Value) error {
-	args = append([]driver.Value{w.Now, bytesOrNil(request)}, args...)
+func (w *writer) withdraw(request []byte, which string, args ...engine.Value) error {
+	args = append([]engine.Value{w.Now, bytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
 		if _, err := w.Exec(text+which, args...); err != nil {
 			return err
@@ -56,7 +55,7 @@ func (w *writer) withdrawWaiting(r *record, id []byte) error {
 
 // withdrawAddress withdraws all versions of an address of contract memory up to
 // the request's time.
-func (w *writer) withdrawAddress(r *record, kind int, d driver.Value) error {
+func (w *writer) withdrawAddress(r *record, kind int, d engine.Value) error {
 	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
@@ -65,7 +64,7 @@ func (w *writer) withdrawAddress(r *record, kind int, d driver.Value) error {
 }
 
 // contractOf is the contract id in a column d.
-func contractOf(d driver.Value) string {
+func contractOf(d engine.Value) string {
 	if text, ok := d.(string); ok {
 		return text
 	}

@@ -1,10 +1,10 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -35,9 +35,9 @@ func (w *writer) pruneAddress(r *record) error {
 
 // removeHistory removes the versions that a query selects as seq, pubkey,
 // length(json), and reports how many.
-func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
+func (w *writer) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
 	n := 0
-	err := w.Each(text, args, func(row []driver.Value) error {
+	err := w.c.Each(text, args, func(row []engine.Value) error {
 		n++
 		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
 	})
@@ -80,8 +80,8 @@ func (w *writer) pruneContracts(limit int, done store.FinalPair) (int, error) {
 	}
 	until := w.Now - int64(days)*secondsPerDay
 	n := 0
-	args := []driver.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
-	err := w.Each(sqlFinalStates, args, func(row []driver.Value) error {
+	args := []engine.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
+	err := w.c.Each(sqlFinalStates, args, func(row []engine.Value) error {
 		contract, _ := row[1].(string)
 		done = store.FinalPair{At: row[0].(int64), Contract: contract, A: row[2].([]byte), B: row[3].([]byte)}
 		n++

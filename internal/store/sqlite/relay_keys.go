@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -27,8 +27,8 @@ const (
 // RelayKeys lists the relay's identity keys: the one in use, then the former
 // ones, the latest first.
 func (s *Store) RelayKeys(ctx context.Context) (keys []store.RelayKey, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlRelayKeys, nil, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlRelayKeys, nil, func(v []engine.Value) error {
 			k := store.RelayKey{PubKey: hexOf(v[0])}
 			k.Since, _ = v[1].(int64)
 			k.Until, _ = v[2].(int64)
@@ -91,9 +91,9 @@ const maxNaming = 1000
 // expirer), up to 1,000. It goes through all state events.
 func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
 	seen := map[string]bool{}
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
-		args := []driver.Value{int64(niptemp.KindState), []byte(pubkey)}
-		return c.Query(ctx, sqlStatesSaying, args, func(v []driver.Value) error {
+	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
+		args := []engine.Value{int64(niptemp.KindState), []byte(pubkey)}
+		return c.Query(ctx, sqlStatesSaying, args, func(v []engine.Value) error {
 			raw, _ := v[0].([]byte)
 			ev, err := parsed(raw)
 			if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 				return err
 			}
 			if seen[id] = true; len(seen) >= maxNaming {
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		})
