@@ -44,7 +44,8 @@ var allowed = map[string][]string{
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
 	"internal/store":                     {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
-	"internal/store/sqlite":              {"nips/kind", "nips/nip01", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/engine"},
+	"internal/store/sqlite":              {"internal/store", "internal/store/sqlite/engine", "internal/store/sqlite/events"},
+	"internal/store/sqlite/events":       {"nips/kind", "nips/nip01", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/engine"},
 	"internal/store/sqlite/engine":       {"internal/share", "internal/store", "internal/store/sqlite/engine/steps", "migrations"},
 	"internal/store/sqlite/engine/steps": {},
 	"internal/relay":                     {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},

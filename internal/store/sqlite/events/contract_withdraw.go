@@ -1,0 +1,80 @@
+package events
+
+import (
+	"engramd/internal/store/sqlite/engine"
+	"engramd/nips/niptemp"
+)
+
+// What an author takes back of contract memory (NIP-09) is withdrawn: it leaves
+// events and the full-text index, and stays in history and in its thread, with
+// the time and the request, for those whose conversation it is. What a state
+// did stands.
+
+const (
+	sqlWithdrawEntries = `UPDATE contract_entries SET withdrawn = ?1, request = ?2 WHERE withdrawn = 0 AND seq IN `
+	sqlWithdrawMoves   = `UPDATE contract_moves SET withdrawn = ?1, request = ?2 WHERE withdrawn = 0 AND seq IN `
+	sqlWithdrawWaiting = `UPDATE contract_entries INDEXED BY contract_entries_private SET withdrawn = ?1, request = ?2
+		WHERE withdrawn = 0 AND author = ?3 AND seq IS NULL AND form < 2 AND `
+	sqlAnyWaiting = `SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE author = ? AND seq IS NULL AND form < 2 LIMIT 1`
+
+	ofOwnAddress = `(SELECT seq FROM history WHERE kind = ?3 AND pubkey = ?4 AND d = ?5 AND created_at <= ?6)`
+	ofSeq        = `(?3)`
+)
+
+// withdrawHead makes history of a head. What was superseded before stays what
+// it is, and does not become head.
+func (w *writer) withdrawHead(seq int64) error {
+	if _, err := w.Exec(sqlHeadToHistory, seq, w.Now); err != nil {
+		return err
+	}
+	w.known.history = true
+	return w.dropEvent(seq, nil, false, nil)
+}
+
+// withdraw marks what the request r takes back, of those whose seq a query
+// selects.
+func (w *writer) withdraw(request []byte, which string, args ...engine.Value) error {
+	args = append([]engine.Value{w.Now, bytesOrNil(request)}, args...)
+	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
+		if _, err := w.Exec(text+which, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waiting reports whether an author has shared entries here that are no events
+// yet.
+func (w *writer) waiting(author []byte) (bool, error) { return w.c.Exists(sqlAnyWaiting, author) }
+
+// withdrawWaiting withdraws such an entry by its id.
+func (w *writer) withdrawWaiting(r *record, id []byte) error {
+	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.Now, r.id, r.pubkey, id)
+	return err
+}
+
+// withdrawAddress withdraws all versions of an address of contract memory up to
+// the request's time.
+func (w *writer) withdrawAddress(r *record, kind int, d engine.Value) error {
+	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
+		return err
+	}
+	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.Now, r.id, r.pubkey, contractOf(d), r.created)
+	return err
+}
+
+// contractOf is the contract id in a column d.
+func contractOf(d engine.Value) string {
+	if text, ok := d.(string); ok {
+		return text
+	}
+	return hexOf(d)
+}
+
+// keepWithdrawn stores what comes after the request that takes it back.
+func (w *writer) keepWithdrawn(r *record, request []byte) error {
+	if err := w.keepVersion(r); err != nil {
+		return err
+	}
+	return w.withdraw(request, ofSeq, w.seq)
+}
