@@ -18,7 +18,7 @@ const (
 )
 
 // audit adds one row to the audit table.
-func (w *writer) audit(c store.AdminCall) error {
+func (w *admin) audit(c store.AdminCall) error {
 	who, ok1 := lowerHex32(c.Key)
 	auth, ok2 := lowerHex32(c.Auth)
 	if !ok1 || !ok2 {
@@ -28,13 +28,13 @@ func (w *writer) audit(c store.AdminCall) error {
 	if c.Params != nil {
 		params = *c.Params
 	}
-	_, err := w.exec(sqlAudit, w.now, who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
+	_, err := w.exec(sqlAudit, w.time(), who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
 	return err
 }
 
 // AdminAudit gives fn the newest calls since a time in Unix seconds, at most
 // limit of them (0: all), oldest first.
-func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(store.AdminCall) error) error {
+func (s *adminStore) AdminAudit(ctx context.Context, since int64, limit int, fn func(store.AdminCall) error) error {
 	most := int64(limit)
 	if limit <= 0 {
 		most = -1
@@ -71,7 +71,7 @@ func scanCall(v []driver.Value) (c store.AdminCall, err error) {
 // AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in
 // Unix seconds, whose they were and when, in the order of that time: what the
 // memory against replays has to know after a restart.
-func (s *Store) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
+func (s *adminStore) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)

@@ -26,11 +26,11 @@ const (
 // event is removed in it, as head, as regular event and from history, whether
 // it was there or not, and cannot come back, by an import neither. The error
 // wraps ErrAdminFull when the list has its most.
-func (s *Store) Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error {
+func (s *adminStore) Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error {
 	return s.tell(ctx, store.Administer{Change: change, Call: call})
 }
 
-func (w *writer) administer(c store.Administer) error {
+func (w *admin) administer(c store.Administer) error {
 	if c.Change != nil {
 		if err := w.changeList(*c.Change); err != nil {
 			return err
@@ -39,7 +39,7 @@ func (w *writer) administer(c store.Administer) error {
 	return w.audit(c.Call)
 }
 
-func (w *writer) changeList(e store.AdminEntry) error {
+func (w *admin) changeList(e store.AdminEntry) error {
 	at := []driver.Value{string(e.List), key(e.Key)}
 	if e.Verdict == store.AdminNone {
 		_, err := w.exec(sqlAdminUnset, at...)
@@ -58,18 +58,21 @@ func (w *writer) changeList(e store.AdminEntry) error {
 			return fmt.Errorf("%w: %d entries", store.ErrAdminFull, n)
 		}
 	}
-	if _, err := w.exec(sqlAdminSet, at[0], at[1], string(e.Verdict), e.Text, w.now); err != nil {
+	if _, err := w.exec(sqlAdminSet, at[0], at[1], string(e.Verdict), e.Text, w.time()); err != nil {
 		return err
 	}
 	if e.List == store.AdminEvents && e.Verdict == store.AdminBanned {
-		return w.removeBanned(e.Key)
+		w.bans = true
+		if id, ok := lowerHex32(e.Key); ok {
+			return w.events.removeBanned(id)
+		}
 	}
 	return nil
 }
 
 // AdminLists reads all lists, each in the order in which its entries were made
 // or changed.
-func (s *Store) AdminLists(ctx context.Context) (entries []store.AdminEntry, err error) {
+func (s *adminStore) AdminLists(ctx context.Context) (entries []store.AdminEntry, err error) {
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlAdminLists, nil, func(v []driver.Value) error {
 			name, err := unkey(v[1])

@@ -35,7 +35,7 @@ var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 // surely empty. They are empty on most relays most of the time, and are asked
 // for every event otherwise.
 type known struct {
-	history, deletedIDs, deletedAddresses, vanished, banned, quarantine, floors bool
+	history, deletedIDs, deletedAddresses, vanished, quarantine, floors bool
 }
 
 // apply decides what becomes of one event, in the order of the table in
@@ -51,7 +51,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.banned(r); err != nil || banned {
+	if banned, err := w.parts.admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
 	request, withdrawn, before, err := w.met(r, p.opts.Import)
@@ -68,7 +68,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	refusal, err := w.lifecycle(r, p.opts)
+	refusal, err := w.parts.contracts.Judge(r, p.opts)
 	if err != nil || refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
@@ -91,7 +91,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
-		err = w.forward(r, p.opts.Forward)
+		err = w.parts.outbox.Forward(r, p.opts.Forward)
 	}
 	return result, err
 }
@@ -205,7 +205,7 @@ func (w *writer) insert(r *record) (store.Result, error) {
 			return store.Result{}, err
 		}
 	}
-	if err := w.placeContract(r, seq); err != nil {
+	if err := w.parts.contracts.Stored(r, seq); err != nil {
 		return store.Result{}, err
 	}
 	w.index(seq, r.class, r.ev)

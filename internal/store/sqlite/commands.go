@@ -13,8 +13,14 @@ func (s *Store) tell(ctx context.Context, c store.Command) error {
 	return err
 }
 
+// orderer has commands executed.
+type orderer interface {
+	order(ctx context.Context, c store.Command) (any, error)
+	tell(ctx context.Context, c store.Command) error
+}
+
 // ask is tell for a command that is answered with a T.
-func ask[T any](ctx context.Context, s *Store, c store.Command) (answer T, err error) {
+func ask[T any](ctx context.Context, s orderer, c store.Command) (answer T, err error) {
 	v, err := s.order(ctx, c)
 	if err != nil {
 		return answer, err
@@ -60,7 +66,7 @@ func (w *writer) commitAlone(p *Pending) {
 // executeAlone executes a command in a transaction of its own.
 func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 	if h, ok := c.(store.Housekeep); ok {
-		h.After = w.contractsDone
+		h.After = w.parts.contracts.done
 		c = h
 	}
 	_, err = w.stepAlone(func(w *writer) (bool, error) {

@@ -14,7 +14,7 @@ import (
 // must not be much earlier.
 const maxAhead = 60
 
-// lifecycle judges contract memory against its owner and the state of its pair
+// Judge judges contract memory against its owner and the state of its pair
 // (30-nip-temp) and, for a 30091, moves that state, in the transaction that
 // stores the event: of two moves that wait together, the first wins and the
 // second is judged by what it left. A refusal is for the client.
@@ -22,7 +22,7 @@ const maxAhead = 60
 //
 // The states outlive their events: deleting or expiring a 30091 does not reopen
 // a contract.
-func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal *nip01.Refusal, err error) {
+func (w *contracts) Judge(r *record, opts store.PutOptions) (refusal *nip01.Refusal, err error) {
 	if !isContract(r.ev.Kind) {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (w *writer) lifecycle(r *record, opts store.PutOptions) (refusal *nip01.Ref
 // party's move. Then decisions are looked at again: one may hold now, and one
 // by which the contract was moved holds again where its states were put in
 // order anew.
-func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal *nip01.Refusal, err error) {
+func (w *contracts) stateEvent(r *record, o ownership, imported bool) (refusal *nip01.Refusal, err error) {
 	// What it says of who decides is known before it is judged, and what is
 	// agreed with it follows from where it leads.
 	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
@@ -88,7 +88,7 @@ func (w *writer) stateEvent(r *record, o ownership, imported bool) (refusal *nip
 }
 
 // checkEntry refuses an entry that its author may not write now.
-func (w *writer) checkEntry(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *contracts) checkEntry(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	if refusal, err := w.checkOwner(r, o, false); err != nil || refusal != nil {
 		return refusal, err
 	}
@@ -110,7 +110,7 @@ func (w *writer) checkEntry(r *record, o ownership) (refusal *nip01.Refusal, err
 }
 
 // move applies a state event to the first state in question that allows it.
-func (w *writer) move(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *contracts) move(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	p, err := niptemp.StepOf(r.ev)
 	if err != nil {
 		return refusalOf(err)
@@ -119,7 +119,7 @@ func (w *writer) move(r *record, o ownership) (refusal *nip01.Refusal, err error
 	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != nil {
 		return refusal, err
 	}
-	if p.CreatedAt > w.now+maxAhead {
+	if p.CreatedAt > w.time()+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
@@ -161,9 +161,9 @@ func (w *writer) move(r *record, o ownership) (refusal *nip01.Refusal, err error
 
 // tooFarAhead is the refusal of a state that is dated later than maxAhead from
 // now.
-func (w *writer) tooFarAhead() *nip01.Refusal {
+func (w *contracts) tooFarAhead() *nip01.Refusal {
 	return nip01.Refuse(nip01.PrefixInvalid, "created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
-		time.Unix(w.now, 0).UTC().Format(time.RFC3339))
+		time.Unix(w.time(), 0).UTC().Format(time.RFC3339))
 }
 
 // refusalOf tells a refusal from other errors, which are failures.
@@ -176,7 +176,7 @@ func refusalOf(err error) (*nip01.Refusal, error) {
 }
 
 // moved stores a move that was judged, and adopts what waited for it.
-func (w *writer) moved(r *record, p niptemp.Step, o ownership, next niptemp.State) (refusal *nip01.Refusal, err error) {
+func (w *contracts) moved(r *record, p niptemp.Step, o ownership, next niptemp.State) (refusal *nip01.Refusal, err error) {
 	a, b, err := ordered(p.Author, p.To)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (w *writer) moved(r *record, p niptemp.Step, o ownership, next niptemp.Stat
 
 // adopt takes a state that is not judged: it may come before those that it
 // follows.
-func (w *writer) adopt(r *record, o ownership) error {
+func (w *contracts) adopt(r *record, o ownership) error {
 	p, err := niptemp.StepOf(r.ev)
 	if err != nil {
 		return nil // no state by today's rules; it leads nowhere
@@ -235,7 +235,7 @@ func (w *writer) adopt(r *record, o ownership) error {
 
 // claimed writes down whose contract the record shows it to be, and looks again
 // at what its new owner has in it.
-func (w *writer) claimed(r *record, o ownership, opens bool) error {
+func (w *contracts) claimed(r *record, o ownership, opens bool) error {
 	if err := w.own(r, o, opens); err != nil || o.displaced == nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (w *writer) claimed(r *record, o ownership, opens bool) error {
 // whether there is one is not for its author to learn. A poster's entry to
 // himself stands in the thread that his contract has become, and is judged by
 // that.
-func (w *writer) statesFor(r *record, moves bool) ([]*heldState, error) {
+func (w *contracts) statesFor(r *record, moves bool) ([]*heldState, error) {
 	who, other := pair(r.ev)
 	if who == other && r.ev.Kind == niptemp.KindEntry {
 		s, err := w.standing(r)

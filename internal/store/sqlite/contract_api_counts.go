@@ -53,7 +53,7 @@ func (t thread) total(ctx context.Context, c *conn) (n int, err error) {
 }
 
 // ThreadGroups counts the entries of a thread by part, form and type.
-func (s *Store) ThreadGroups(ctx context.Context, t store.Thread) (out []store.ThreadGroup, err error) {
+func (s *contractStore) ThreadGroups(ctx context.Context, t store.Thread) (out []store.ThreadGroup, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		for _, p := range thread(t).parts() {
 			groups, err := p.groups(ctx, c)
@@ -88,26 +88,4 @@ func (p threadPart) ends(c *conn) (first, last int64, err error) {
 	}
 	last, err = c.number(text+" ORDER BY created_at DESC LIMIT 1", args...)
 	return first, last, err
-}
-
-// threads compares the counters with the threads.
-func (k *checker) threads() error {
-	const counted = `SELECT contract, author, other, form, type, withdrawn, n, published FROM contract_counts`
-	const there = `SELECT contract, author, other, form, type, withdrawn <> 0, count(*), count(seq) FROM contract_entries
-		GROUP BY contract, author, other, form, type, withdrawn <> 0`
-	n, err := k.c.number(`SELECT (SELECT count(*) FROM (` + counted + ` EXCEPT ` + there + `)) + (SELECT count(*) FROM (` + there + ` EXCEPT ` + counted + `))`)
-	if err == nil && n > 0 {
-		k.problem("threads", adviceRebuild, "%d counters of contract threads are not what the threads have", n)
-	}
-	if err != nil {
-		return err
-	}
-	const listed = `SELECT contract, a, b FROM contract_talks`
-	const talks = `SELECT contract, min(author, other), max(author, other) FROM contract_entries AS e WHERE form < 2
-		AND NOT EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = e.contract)`
-	n, err = k.c.number(`SELECT (SELECT count(*) FROM (` + listed + ` EXCEPT ` + talks + `)) + (SELECT count(*) FROM (` + talks + ` EXCEPT ` + listed + `))`)
-	if err == nil && n > 0 {
-		k.problem("threads", adviceRebuild, "%d contracts of which only entries are known are not listed as they should be", n)
-	}
-	return err
 }

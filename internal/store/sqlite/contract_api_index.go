@@ -20,7 +20,7 @@ const entryDigits = 12
 const entryPrefix = "mem_"
 
 // indexEntry gives an entry its place and its number.
-func (w *writer) indexEntry(r *record, seq int64) error {
+func (w *contracts) indexEntry(r *record, seq int64) error {
 	_, other := pair(r.ev)
 	to, ok := lowerHex32(other)
 	kind := r.ev.Tags.Find("t")
@@ -44,13 +44,13 @@ func (w *writer) indexEntry(r *record, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.now, n, seq, thread)
+	_, err = w.exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.time(), n, seq, thread)
 	return err
 }
 
 // entryName is the id of a shared entry: what its author calls it, if that is
 // an entry id that the thread does not have, else one made from the event's id.
-func (w *writer) entryName(r *record, other []byte) (string, error) {
+func (w *contracts) entryName(r *record, other []byte) (string, error) {
 	own := entryPrefix + r.ev.ID[:entryDigits]
 	tag := r.ev.Tags.Find("agentry:entry")
 	if len(tag) < 2 || !isEntryID(tag[1]) {

@@ -27,7 +27,7 @@ const (
 
 // Contracts lists the contracts of a key as party or arbitrator, those in one
 // status when it is not "", the newest first, and how many there are.
-func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset int) (out []store.ContractPair, total int, err error) {
+func (s *contractStore) Contracts(ctx context.Context, key, status string, limit, offset int) (out []store.ContractPair, total int, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, 0, nil
@@ -64,7 +64,7 @@ const (
 
 // ContractStates are the state events of a contract by one author, about the
 // newest first. Of a great many, or of long ones, the oldest are left out.
-func (s *Store) ContractStates(ctx context.Context, contract, author string) (states [][]byte, err error) {
+func (s *contractStore) ContractStates(ctx context.Context, contract, author string) (states [][]byte, err error) {
 	who, ok := lowerHex32(author)
 	if !ok {
 		return nil, nil

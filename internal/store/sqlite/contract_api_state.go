@@ -28,7 +28,7 @@ const (
 
 // ContractBetween is the state of a contract between a poster and a worker (""
 // while none is named), nil for none.
-func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker string) (out *store.ContractPair, err error) {
+func (s *contractStore) ContractBetween(ctx context.Context, contract, poster, worker string) (out *store.ContractPair, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		a, b, err := pairBetween(c, contract, poster, worker)
 		if err != nil {
@@ -62,11 +62,11 @@ func between(poster, worker string) (a, b []byte, err error) {
 
 // SetContractTerms writes down what was agreed through the API on a pair that
 // has no terms yet.
-func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t store.ContractTerms) error {
+func (s *contractStore) SetContractTerms(ctx context.Context, contract, poster, worker string, t store.ContractTerms) error {
 	return s.tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster, Worker: worker, Terms: t})
 }
 
-func (w *writer) setTerms(c store.SetContractTerms) error {
+func (w *contracts) setTerms(c store.SetContractTerms) error {
 	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (w *writer) setTerms(c store.SetContractTerms) error {
 // DecideContract makes a move that no party makes, if the pair is still in the
 // state d.Was, and records it. Otherwise the error is ErrContractMoved. The
 // state's event stays the last one there is.
-func (s *Store) DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error {
+func (s *contractStore) DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error {
 	return s.tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: d})
 }
 
-func (w *writer) decideContract(c store.DecideContract) error {
+func (w *contracts) decideContract(c store.DecideContract) error {
 	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (w *writer) decideContract(c store.DecideContract) error {
 	return w.decision(c.Contract, a, b, c.Decision)
 }
 
-func (w *writer) decision(contract string, a, b []byte, d store.ContractDecision) error {
+func (w *contracts) decision(contract string, a, b []byte, d store.ContractDecision) error {
 	var who driver.Value
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
@@ -115,7 +115,7 @@ func (w *writer) decision(contract string, a, b []byte, d store.ContractDecision
 }
 
 // ContractDecision is the last decision on a pair, nil for none.
-func (s *Store) ContractDecision(ctx context.Context, p *store.ContractPair) (out *store.ContractDecision, err error) {
+func (s *contractStore) ContractDecision(ctx context.Context, p *store.ContractPair) (out *store.ContractDecision, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		a, b, err := pairBetween(c, p.Contract, p.Poster, p.Worker)
 		if err != nil {
@@ -144,7 +144,7 @@ func (s *Store) ContractDecision(ctx context.Context, p *store.ContractPair) (ou
 }
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
-func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error) {
+func (s *contractStore) DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		err := c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
@@ -159,7 +159,7 @@ func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []s
 }
 
 // NextDue is when the first deadline is to be looked at, 0 for never.
-func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
+func (s *contractStore) NextDue(ctx context.Context) (at int64, err error) {
 	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		at, err = c.number(sqlFirstDue)
 		return err
@@ -169,11 +169,11 @@ func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
 
 // LookAtDeadline says when a pair's deadline is to be looked at again, 0 for
 // never.
-func (s *Store) LookAtDeadline(ctx context.Context, p *store.ContractPair, at int64) error {
+func (s *contractStore) LookAtDeadline(ctx context.Context, p *store.ContractPair, at int64) error {
 	return s.tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: at})
 }
 
-func (w *writer) lookAtDeadline(c store.LookAtDeadline) error {
+func (w *contracts) lookAtDeadline(c store.LookAtDeadline) error {
 	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ const (
 // ThreadPage lists entries of a thread, in the order of their numbers, and how
 // many match. A page ends with the entry whose data brings it to maxBytes, so
 // that it may hold fewer than limit.
-func (s *Store) ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error) {
+func (s *contractStore) ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		if total, err = thread(t).total(ctx, c); err != nil || offset >= total || limit <= 0 {
 			return err
@@ -63,7 +63,7 @@ const (
 // ThreadNext lists up to limit entries behind one (its CreatedAt and ID) in
 // their order; from the start when after is nil. The last is the one whose data
 // brings them to maxBytes.
-func (s *Store) ThreadNext(ctx context.Context, t store.Thread, after *store.ThreadEntry, limit, maxBytes int) (out []store.ThreadEntry, err error) {
+func (s *contractStore) ThreadNext(ctx context.Context, t store.Thread, after *store.ThreadEntry, limit, maxBytes int) (out []store.ThreadEntry, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		where, extra := "", []driver.Value(nil)
 		if after != nil {
@@ -99,7 +99,7 @@ func (t thread) placeOf(c *conn, e *store.ThreadEntry) (n, k driver.Value, err e
 // ThreadEntry finds an entry by its id, the first that came with it; nil for
 // none. What the reader may not see is looked for in the same way as what is
 // not there.
-func (s *Store) ThreadEntry(ctx context.Context, t store.Thread, entry string) (out *store.ThreadEntry, err error) {
+func (s *contractStore) ThreadEntry(ctx context.Context, t store.Thread, entry string) (out *store.ThreadEntry, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		text, args := thread(t).union(sqlNamed, " AND entry = ?", entry)
 		rows, err := thread(t).at(ctx, c, text+inOrder+" LIMIT 1", args, 1)

@@ -21,11 +21,11 @@ const (
 // e.Author, e.Other, e.CreatedAt, e.Type and e.Entry are used. The pair must be
 // in no final state, or the error is ErrContractMoved; others are ErrEntryTaken
 // and, when the author has most in this contract already, ErrEntriesFull.
-func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e store.ThreadEntry, most int) error {
+func (s *contractStore) AddPrivateEntry(ctx context.Context, contract string, e store.ThreadEntry, most int) error {
 	return s.tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: most})
 }
 
-func (w *writer) addPrivate(contract string, e store.ThreadEntry, most int) error {
+func (w *contracts) addPrivate(contract string, e store.ThreadEntry, most int) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
@@ -57,11 +57,11 @@ func (w *writer) addPrivate(contract string, e store.ThreadEntry, most int) erro
 
 // AddWaitingEntry keeps the signed event of a shared entry that the relay has
 // not taken, until it does. One that is here already is no error.
-func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e store.ThreadEntry) error {
+func (s *contractStore) AddWaitingEntry(ctx context.Context, contract string, e store.ThreadEntry) error {
 	return s.tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: e})
 }
 
-func (w *writer) addWaiting(contract string, e store.ThreadEntry) error {
+func (w *contracts) addWaiting(contract string, e store.ThreadEntry) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (w *writer) addWaiting(contract string, e store.ThreadEntry) error {
 
 // addEntry gives an entry that is no event of the relay's, or not yet, its
 // place.
-func (w *writer) addEntry(contract string, author, other []byte, e store.ThreadEntry, form store.EntryForm) error {
+func (w *contracts) addEntry(contract string, author, other []byte, e store.ThreadEntry, form store.EntryForm) error {
 	thread, err := w.thread(contract, author, other)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (w *writer) addEntry(contract string, author, other []byte, e store.ThreadE
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.now, e.Data, n, k, thread)
+	_, err = w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.time(), e.Data, n, k, thread)
 	return err
 }
 
@@ -104,7 +104,7 @@ func entryKeys(e store.ThreadEntry) (author, other []byte, err error) {
 
 // EntryTaken reports whether the thread between two keys has another entry with
 // this id.
-func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry string, id []byte) (taken bool, err error) {
+func (s *contractStore) EntryTaken(ctx context.Context, contract, author, other, entry string, id []byte) (taken bool, err error) {
 	who, ok1 := lowerHex32(author)
 	to, ok2 := lowerHex32(other)
 	if !ok1 || !ok2 {
@@ -120,7 +120,7 @@ func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry s
 // PlaceEntry fills in what an entry, found by its author, counterparty, time
 // and id, got when it came: whether the relay has its event, as head or as
 // history, its numbers and the time. It reports whether it is here.
-func (s *Store) PlaceEntry(ctx context.Context, contract string, e *store.ThreadEntry) (here bool, err error) {
+func (s *contractStore) PlaceEntry(ctx context.Context, contract string, e *store.ThreadEntry) (here bool, err error) {
 	author, other, err := entryKeys(*e)
 	if err != nil {
 		return false, err
@@ -141,7 +141,7 @@ func (s *Store) PlaceEntry(ctx context.Context, contract string, e *store.Thread
 
 // WaitingEntries gives fn the events that the relay has not taken, in the order
 // in which they came.
-func (s *Store) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
+func (s *contractStore) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
 	var all []*nostr.Event
 	err := s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlWaiting, nil, func(v []driver.Value) error {

@@ -30,7 +30,7 @@ const MaxCases = 64
 
 // Cases are those contracts among the named ones of which one of the keys is
 // the arbitrator that both parties agreed on.
-func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate.Case, err error) {
+func (s *contractStore) Cases(ctx context.Context, keys, contracts []string) (out []gate.Case, err error) {
 	if len(keys) == 0 || len(contracts) == 0 {
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ func caseOf(v []driver.Value) gate.Case {
 
 // TermsOf are who decides about a contract between two keys: what the poster
 // has offered, and what both have agreed on.
-func (s *Store) TermsOf(ctx context.Context, p *store.ContractPair) (offered, agreed niptemp.Terms, err error) {
+func (s *contractStore) TermsOf(ctx context.Context, p *store.ContractPair) (offered, agreed niptemp.Terms, err error) {
 	poster, ok := lowerHex32(p.Poster)
 	if !ok {
 		return offered, agreed, nil

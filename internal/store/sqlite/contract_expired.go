@@ -16,7 +16,7 @@ const (
 
 // ofParties leaves out the states by which a party says that a contract has
 // expired of which an open names a deadline: only the expirer says so.
-func (w *writer) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, error) {
+func (w *contracts) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, error) {
 	expired := func(p niptemp.Step) bool { return p.Status == niptemp.Expired }
 	if !slices.ContainsFunc(steps, expired) {
 		return steps, nil
@@ -35,7 +35,7 @@ func (w *writer) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, err
 
 // partyAfterAll takes for the move of a party what came before the open that
 // made its author one: an older relay let him say that the offer has expired.
-func (w *writer) partyAfterAll(ev *nostr.Event) error {
+func (w *contracts) partyAfterAll(ev *nostr.Event) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil || said.Status != niptemp.Open || said.To == ev.PubKey {
 		return nil // no open to somebody

@@ -52,7 +52,7 @@ const (
 //
 // poster asks for the contract of one of several posters under the id, which,
 // but for the owner's, its parties and its arbitrator alone find.
-func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) (out *store.ContractPair, err error) {
+func (s *contractStore) ContractPair(ctx context.Context, contract, key, poster string) (out *store.ContractPair, err error) {
 	who, _ := lowerHex32(key)
 	by, named := lowerHex32(poster)
 	if poster != "" && !named {
@@ -210,7 +210,7 @@ func (f *finder) public() ([]driver.Value, error) {
 
 // ContractSalt is the salt that shows that a poster made a contract's id, nil
 // if that is not known.
-func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt []byte, err error) {
+func (s *contractStore) ContractSalt(ctx context.Context, contract, poster string) (salt []byte, err error) {
 	who, ok := lowerHex32(poster)
 	if !ok {
 		return nil, nil
@@ -231,7 +231,7 @@ func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt
 
 // LastState is the created_at of the last state that a key signed of a
 // contract, between whatever keys, 0 for none.
-func (s *Store) LastState(ctx context.Context, contract, author string) (at int64, err error) {
+func (s *contractStore) LastState(ctx context.Context, contract, author string) (at int64, err error) {
 	who, ok := lowerHex32(author)
 	if !ok {
 		return 0, fmt.Errorf("the author is no pubkey")
@@ -249,7 +249,7 @@ const fewIDs = 16
 // ContractsUnseen is how many of some contract ids show nothing to who names
 // them. Ids in which one of the reader's keys has a part do not count; if only
 // these are asked for (known), no other is looked at, and all others count.
-func (s *Store) ContractsUnseen(ctx context.Context, r gate.Reader, ids []string, known bool) (unseen int, err error) {
+func (s *contractStore) ContractsUnseen(ctx context.Context, r gate.Reader, ids []string, known bool) (unseen int, err error) {
 	distinct := map[string]bool{}
 	for _, id := range ids {
 		distinct[id] = true

@@ -4,8 +4,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
-
-	"engramd/internal/store"
 )
 
 // What outlives the events of a contract, its owner, its states and their
@@ -19,7 +17,6 @@ const (
 	sqlForgetting  = `SELECT contract, key FROM contract_forgetting LIMIT ?`
 	sqlForgetLater = `SELECT 1 FROM contract_forgetting LIMIT 1`
 	sqlForgetDone  = `DELETE FROM contract_forgetting WHERE contract = ? AND key = ?`
-	sqlEverGone    = `SELECT 1 FROM vanished WHERE pubkey = ?`
 	sqlForgotten   = `INSERT OR IGNORE INTO contract_forgotten(contract, party) VALUES (?, ?)`
 	sqlRemembered  = `DELETE FROM contract_forgotten WHERE contract = ? AND party = ?`
 	// What somebody has said by whom nothing was decided is nothing without its
@@ -77,7 +74,7 @@ func renames() (all []string) {
 
 // renameParty puts one key in another's place, in up to limit rows of each
 // table, and returns in how many.
-func (w *writer) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
+func (w *contracts) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
 	for _, text := range sqlRename {
 		changed, err := w.exec(text, contract, from, to, int64(limit))
 		if err != nil {
@@ -90,7 +87,7 @@ func (w *writer) renameParty(contract string, from, to []byte, limit int) (n int
 
 // forgetStep looks after keys whose last words under a contract may be gone,
 // and reports whether there may be more.
-func (w *writer) forgetStep(limit int) (more bool, err error) {
+func (w *contracts) forgetStep(limit int) (more bool, err error) {
 	type named struct {
 		contract string
 		key      []byte
@@ -112,7 +109,7 @@ func (w *writer) forgetStep(limit int) (more bool, err error) {
 }
 
 // forgetParties does one step of it that a command asks for.
-func (w *writer) forgetParties() (more bool, err error) {
+func (w *contracts) forgetParties() (more bool, err error) {
 	more, err = w.forgetStep(partyChunk)
 	w.after(func() { w.forgetting = more })
 	return more, err
@@ -120,8 +117,8 @@ func (w *writer) forgetParties() (more bool, err error) {
 
 // forgetParty forgets who has vanished from a contract in which nothing names
 // him any more. It returns how many rows that took.
-func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
-	gone, err := w.c.exists(sqlEverGone, key)
+func (w *contracts) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
+	gone, err := w.events.everVanished(key)
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +151,7 @@ func (w *writer) forgetParty(contract string, key []byte, limit int) (rows int, 
 }
 
 // partiesKey is the key of all hashes of parties.
-func (w *writer) partiesKey() ([]byte, error) {
+func (w *contracts) partiesKey() ([]byte, error) {
 	row, err := w.c.one(sqlPartiesKey)
 	if err != nil {
 		return nil, err
@@ -166,16 +163,10 @@ func (w *writer) partiesKey() ([]byte, error) {
 	return secret, nil
 }
 
-// forgetSome does one step of forgetting between batches and reports whether it
-// did anything.
-func (w *writer) forgetSome() bool {
-	if !w.forgetting {
-		return false
-	}
-	more, err := w.issue(store.ForgetParties{})
-	if err != nil { // what is left is taken up with the next removal, or at the next start
-		w.forgetting = false
-		w.s.log.Error("forgetting parties of contracts failed", "err", err)
-	}
-	return err == nil && more
-}
+// Forgetting reports whether there may be keys to be looked after between
+// batches (store.ForgetParties).
+func (w *contracts) Forgetting() bool { return w.forgetting }
+
+// GiveUp leaves what there is to forget for the next removal, or the next
+// start.
+func (w *contracts) GiveUp() { w.forgetting = false }

@@ -14,7 +14,7 @@ const (
 
 // AgentPage lists identities by their names, and says how many there are in
 // all.
-func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
+func (s *identityStore) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		page, total = nil, 0
 		n, err := c.number(sqlAgents)
@@ -35,7 +35,7 @@ func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []store.
 
 // AgentProvisioned reports whether the operator had the identity of a key (64
 // hex digits) made.
-func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error) {
+func (s *identityStore) AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error) {
 	blob, ok := lowerHex32(pubkey)
 	if !ok {
 		return false, nil
@@ -50,11 +50,11 @@ func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool,
 // DropAgent forgets an identity: its name is free again, its tokens are void,
 // and a key that is kept is gone for good. The error is ErrNoAgent, or
 // ErrKeyKept where a key would be lost that the caller has not said he means.
-func (s *Store) DropAgent(ctx context.Context, id string, withKey bool) error {
+func (s *identityStore) DropAgent(ctx context.Context, id string, withKey bool) error {
 	return s.tell(ctx, store.DropAgent{ID: id, WithKey: withKey})
 }
 
-func (w *writer) dropAgent(id string, withKey bool) error {
+func (w *identities) dropAgent(id string, withKey bool) error {
 	a, err := w.agent(sqlAgent, id)
 	switch {
 	case err != nil:
@@ -73,11 +73,11 @@ func (w *writer) dropAgent(id string, withKey bool) error {
 
 // DropTokens makes the tokens of an identity whose key is kept worth nothing.
 // The error is ErrNotHeld when there is none.
-func (s *Store) DropTokens(ctx context.Context, id string) error {
+func (s *identityStore) DropTokens(ctx context.Context, id string) error {
 	return s.tell(ctx, store.DropTokens{ID: id})
 }
 
-func (w *writer) dropTokens(id string) error {
+func (w *identities) dropTokens(id string) error {
 	a, err := w.agent(sqlAgent, id)
 	if err != nil {
 		return err

@@ -27,12 +27,12 @@ const (
 )
 
 // AgentByID finds an identity by its agent id, nil for none.
-func (s *Store) AgentByID(ctx context.Context, id string) (*store.Agent, error) {
+func (s *identityStore) AgentByID(ctx context.Context, id string) (*store.Agent, error) {
 	return s.agent(ctx, sqlAgent, id)
 }
 
 // AgentByKey finds the identity of a key in hex, nil for none.
-func (s *Store) AgentByKey(ctx context.Context, pubkey string) (*store.Agent, error) {
+func (s *identityStore) AgentByKey(ctx context.Context, pubkey string) (*store.Agent, error) {
 	blob, ok := lowerHex32(pubkey)
 	if !ok {
 		return nil, nil
@@ -42,11 +42,11 @@ func (s *Store) AgentByKey(ctx context.Context, pubkey string) (*store.Agent, er
 
 // AgentByToken finds the identity that a bearer token was issued for, by the
 // token's hash; nil for none.
-func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, error) {
+func (s *identityStore) AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, error) {
 	return s.agent(ctx, sqlAgentToken, hash[:])
 }
 
-func (s *Store) agent(ctx context.Context, text string, arg driver.Value) (found *store.Agent, err error) {
+func (s *identityStore) agent(ctx context.Context, text string, arg driver.Value) (found *store.Agent, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
 			found, err = scanAgent(v)
@@ -74,11 +74,11 @@ func scanAgent(v []driver.Value) (*store.Agent, error) {
 // to the name that it has is no error and changes nothing. The error is
 // ErrNameTaken, also for a name that looks like another's, ErrKeyNamed or
 // ErrAgentsFull.
-func (s *Store) AddAgent(ctx context.Context, a store.Agent, token [32]byte) (stored store.Agent, err error) {
+func (s *identityStore) AddAgent(ctx context.Context, a store.Agent, token [32]byte) (stored store.Agent, err error) {
 	return ask[store.Agent](ctx, s, store.AddAgent{Agent: a, Token: token})
 }
 
-func (w *writer) addAgent(a store.Agent, token [32]byte) (stored store.Agent, err error) {
+func (w *identities) addAgent(a store.Agent, token [32]byte) (stored store.Agent, err error) {
 	pubkey, ok := lowerHex32(a.PubKey)
 	if !ok || a.ID == "" {
 		return store.Agent{}, errors.New("an identity is a name and a pubkey")
@@ -100,12 +100,12 @@ func (w *writer) addAgent(a store.Agent, token [32]byte) (stored store.Agent, er
 		return store.Agent{}, err
 	}
 	stored = a
-	stored.Created, stored.Provisioned = w.now, a.Sealed != nil
-	if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.now, store.FoldName(a.ID), stored.Provisioned); err != nil {
+	stored.Created, stored.Provisioned = w.time(), a.Sealed != nil
+	if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.time(), store.FoldName(a.ID), stored.Provisioned); err != nil {
 		return store.Agent{}, err
 	}
 	if a.Sealed != nil {
-		_, err = w.exec(sqlAddToken, token[:], a.ID, w.now)
+		_, err = w.exec(sqlAddToken, token[:], a.ID, w.time())
 	}
 	return stored, err
 }
@@ -113,7 +113,7 @@ func (w *writer) addAgent(a store.Agent, token [32]byte) (stored store.Agent, er
 // vanishAgent forgets the identity of an author who asked for that, if it is
 // not younger than the request: key, kept or not, and tokens. That the name was
 // somebody's stays.
-func (w *writer) vanishAgent(pubkey []byte, until int64) error {
+func (w *identities) vanishAgent(pubkey []byte, until int64) error {
 	a, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil || a == nil || a.Created > until {
 		return err
@@ -130,7 +130,7 @@ func (w *writer) vanishAgent(pubkey []byte, until int64) error {
 
 // roomForAgent refuses a key that has a name, and, but for those that the
 // operator makes, one identity too many.
-func (w *writer) roomForAgent(pubkey []byte, provisioned bool) error {
+func (w *identities) roomForAgent(pubkey []byte, provisioned bool) error {
 	keyed, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (w *writer) roomForAgent(pubkey []byte, provisioned bool) error {
 	return err
 }
 
-func (w *writer) agent(text string, arg driver.Value) (*store.Agent, error) {
+func (w *identities) agent(text string, arg driver.Value) (*store.Agent, error) {
 	row, err := w.c.one(text, arg)
 	if err != nil || row == nil {
 		return nil, err
@@ -158,11 +158,11 @@ func (w *writer) agent(text string, arg driver.Value) (*store.Agent, error) {
 
 // ReplaceToken makes the token with this hash the only one of an identity whose
 // key is kept. The error is ErrNotHeld when there is none.
-func (s *Store) ReplaceToken(ctx context.Context, id string, hash [32]byte) error {
+func (s *identityStore) ReplaceToken(ctx context.Context, id string, hash [32]byte) error {
 	return s.tell(ctx, store.ReplaceToken{ID: id, Hash: hash})
 }
 
-func (w *writer) replaceToken(id string, hash [32]byte) error {
+func (w *identities) replaceToken(id string, hash [32]byte) error {
 	a, err := w.agent(sqlAgent, id)
 	if err != nil {
 		return err
@@ -173,21 +173,21 @@ func (w *writer) replaceToken(id string, hash [32]byte) error {
 	if _, err := w.exec(sqlDropTokens, id); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlAddToken, hash[:], id, w.now)
+	_, err = w.exec(sqlAddToken, hash[:], id, w.time())
 	return err
 }
 
 // ForgetKey wipes the sealed key of an identity and revokes its tokens; name
 // and pubkey stay. Of several calls one succeeds: sealed is what the caller has
 // read and must be what is there. The error is ErrNotHeld otherwise.
-func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
+func (s *identityStore) ForgetKey(ctx context.Context, id string, sealed []byte) error {
 	if len(sealed) == 0 {
 		return store.ErrNotHeld
 	}
 	return s.tell(ctx, store.ForgetKey{ID: id, Sealed: sealed})
 }
 
-func (w *writer) forgetKey(id string, sealed []byte) error {
+func (w *identities) forgetKey(id string, sealed []byte) error {
 	n, err := w.exec(sqlWipeAgent, id, sealed)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ const (
 // order of arrival, and how many there are; without whole, those that were not
 // withdrawn. A page ends with the one that brings it to maxBytes. A negative
 // offset counts from the end.
-func (s *Store) ContractMoves(ctx context.Context, p *store.ContractPair, whole bool, limit, offset, maxBytes int) (out []store.ThreadMove, total int, err error) {
+func (s *contractStore) ContractMoves(ctx context.Context, p *store.ContractPair, whole bool, limit, offset, maxBytes int) (out []store.ThreadMove, total int, err error) {
 	poster, ok1 := lowerHex32(p.Poster)
 	worker, ok2 := lowerHex32(p.Worker)
 	if !ok2 {

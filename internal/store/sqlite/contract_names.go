@@ -21,7 +21,7 @@ const (
 
 // nameFree refuses a name that is, or looks like, one that another key has, or
 // had when it vanished.
-func (w *writer) nameFree(id string, pubkey []byte) error {
+func (w *identities) nameFree(id string, pubkey []byte) error {
 	row, err := w.c.one(sqlFolded, store.FoldName(id))
 	if err != nil {
 		return err
@@ -50,13 +50,13 @@ func ownerOf(id string, pubkey []byte) []byte {
 	return sum[:]
 }
 
-// names finds agent ids from before names were compared like that, which look
-// the same.
-func (k *checker) names() error {
+// checkIdentities finds agent ids from before names were compared like that,
+// which look the same.
+func checkIdentities(ctx context.Context, c *conn, report *store.Report) error {
 	last := ""
-	return k.c.query(k.ctx, sqlSameNames, nil, func(v []driver.Value) error {
+	return c.query(ctx, sqlSameNames, nil, func(v []driver.Value) error {
 		id, _ := v[0].(string)
-		same := &k.report.SameNames
+		same := &report.SameNames
 		if n := len(*same); n > 0 && last == store.FoldName(id) {
 			(*same)[n-1] = append((*same)[n-1], id)
 		} else {

@@ -43,10 +43,10 @@ const (
 		WHERE author = ? AND contract = ? AND form = 2 AND seq IS NULL`
 )
 
-// placeContract gives what is stored under seq of contract memory its place in
-// its thread. An event without the tags of contract memory, which the write
-// policy lets through nowhere, has none.
-func (w *writer) placeContract(r *record, seq int64) error {
+// Stored gives what is stored under seq of contract memory, as an event or in
+// history, its place in its thread. An event without the tags of contract
+// memory, which the write policy lets through nowhere, has none.
+func (w *contracts) Stored(r *record, seq int64) error {
 	switch r.ev.Kind {
 	case niptemp.KindEntry:
 		return w.indexEntry(r, seq)
@@ -56,32 +56,28 @@ func (w *writer) placeContract(r *record, seq int64) error {
 	return nil
 }
 
-// unplaceContract takes the place away when the event goes for good, and leaves
-// a gap. An event that becomes history keeps it.
-func (w *writer) unplaceContract(kind int, seq int64) error {
-	w.forgetting = w.forgetting || isContract(kind) // also when this is undone: then housekeeping finds nothing
-	switch kind {
-	case niptemp.KindEntry:
-		_, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
-		return err
-	case niptemp.KindState:
-		return w.gapOfMove(seq)
-	}
-	return nil
-}
+// anyKind is the kind of a version whose kind is not known.
+const anyKind = -1
 
-// forgetPlace is unplaceContract for a version in history, of whatever kind.
-func (w *writer) forgetPlace(seq int64) error {
-	w.forgetting = true
-	if n, err := w.exec(sqlUnindexEntry, seq); err != nil || n > 0 {
-		return err
+// Removed takes the place away when what is stored under seq goes for good, and
+// leaves a gap. An event that becomes history keeps it.
+func (w *contracts) Removed(kind int, seq int64) error {
+	if kind != anyKind && !isContract(kind) {
+		return nil
+	}
+	w.forgetting = true // also when this is undone: then housekeeping finds nothing
+	if kind != niptemp.KindState {
+		n, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
+		if err != nil || n > 0 || kind == niptemp.KindEntry {
+			return err
+		}
 	}
 	return w.gapOfMove(seq)
 }
 
 // thread finds which numbers a pair counts with, and begins a thread for a pair
 // that has none.
-func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error) {
+func (w *contracts) thread(contract string, k1, k2 []byte) (thread int64, err error) {
 	a, b, err := standIns(w.c, contract, k1, k2)
 	if err != nil {
 		return 0, err
@@ -102,7 +98,7 @@ func (w *writer) thread(contract string, k1, k2 []byte) (thread int64, err error
 }
 
 // newThread begins a pair's count, or has it count with another one.
-func (w *writer) newThread(contract string, a, b []byte, with int64) (int64, error) {
+func (w *contracts) newThread(contract string, a, b []byte, with int64) (int64, error) {
 	if with != 0 {
 		if _, err := w.exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
 			return with, err
@@ -137,7 +133,7 @@ func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 
 // indexMove gives a state its number: of a decision, in the thread of those
 // whom it is about.
-func (w *writer) indexMove(r *record, seq int64) error {
+func (w *contracts) indexMove(r *record, seq int64) error {
 	k1, k2, ok := parties(r.ev)
 	if !ok {
 		return nil
@@ -164,13 +160,13 @@ func (w *writer) indexMove(r *record, seq int64) error {
 		return err
 	}
 	other := readerKeys(r.ev.Tags)[:32]
-	_, err = w.exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.now, string(said.Status), string(said.Previous), seq)
+	_, err = w.exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.time(), string(said.Status), string(said.Previous), seq)
 	return err
 }
 
 // gapOfMove leaves of a state that goes what says neither whose it was nor its
 // id. What the contract is in stays: the states of pairs outlive their events.
-func (w *writer) gapOfMove(seq int64) error {
+func (w *contracts) gapOfMove(seq int64) error {
 	row, err := w.c.one(sqlMoveBySeq, seq)
 	if err != nil || row == nil {
 		return err
@@ -216,7 +212,7 @@ func (w *writer) gapOfMove(seq int64) error {
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
-func (w *writer) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
+func (w *contracts) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
 	if _, err := w.exec(sqlForgetDecision, contract, a, b, id); err != nil {
 		return err
 	}
@@ -225,7 +221,7 @@ func (w *writer) forgetDecision(contract driver.Value, a, b []byte, id driver.Va
 }
 
 // roleOf is what a key is between two, "" where it is not known.
-func (w *writer) roleOf(contract driver.Value, a, b, who []byte) (string, error) {
+func (w *contracts) roleOf(contract driver.Value, a, b, who []byte) (string, error) {
 	if bytes.Equal(a, b) {
 		return "poster", nil
 	}

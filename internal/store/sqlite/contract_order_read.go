@@ -22,7 +22,7 @@ const (
 
 // ThreadOrder gives fn all numbers of a thread, as of one moment and in order.
 // The reader must be one who may read all of it.
-func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.OrderItem) error) error {
+func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.OrderItem) error) error {
 	poster, ok := lowerHex32(t.Poster)
 	worker, named := lowerHex32(t.Worker)
 	if !ok {
@@ -93,7 +93,7 @@ const (
 // Withdrawal returns the signed request by which something of a contract was
 // withdrawn, if everything that it names, by e and by a, is of this contract;
 // nil otherwise, and where it is not here.
-func (s *Store) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
+func (s *contractStore) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
 	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
 		json, err = withdrawal(c, contract, request)
 		return err

@@ -46,11 +46,11 @@ const (
 // targets, behind all that was put there before. An event that is in it keeps
 // its place. The error is ErrOutboxFull, which does not hold for this relay
 // itself.
-func (s *Store) QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error {
+func (s *outboxStore) QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error {
 	return s.tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: targets})
 }
 
-func (w *writer) queue(c store.QueueEvent) error {
+func (w *outbox) queue(c store.QueueEvent) error {
 	ev, err := parsed(c.Event)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (w *writer) queue(c store.QueueEvent) error {
 
 // queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the
 // targets' lists.
-func (w *writer) queueEvent(row []driver.Value, targets []string) error {
+func (w *outbox) queueEvent(row []driver.Value, targets []string) error {
 	n, err := w.c.number(sqlOutboxHas, row[0])
 	if err != nil {
 		return err
@@ -83,18 +83,18 @@ func (w *writer) queueEvent(row []driver.Value, targets []string) error {
 	return nil
 }
 
-// forward queues a record that is being stored for further relays, in the same
+// Forward queues a record that is being stored for further relays, in the same
 // transaction. That there is no room left keeps no event out.
-func (w *writer) forward(r *record, targets []string) error {
+func (w *outbox) Forward(r *record, targets []string) error {
 	err := w.queueEvent([]driver.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
 	if errors.Is(err, store.ErrOutboxFull) {
-		w.s.log.Error("too much waits for further relays: an entry is not published there")
+		w.log.Error("too much waits for further relays: an entry is not published there")
 		return nil
 	}
 	return err
 }
 
-func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err error) {
+func (w *outbox) addToOutbox(row []driver.Value, targets []string) (n int64, err error) {
 	waiting, err := w.c.number(sqlOutboxCount)
 	if err != nil {
 		return 0, err
@@ -102,7 +102,7 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 	if waiting >= maxOutbox && !slices.Contains(targets, store.OutboxLocal) {
 		return 0, store.ErrOutboxFull
 	}
-	row[4] = w.now
+	row[4] = w.time()
 	if _, err := w.exec(sqlOutboxAdd, row...); err != nil {
 		return 0, err
 	}
@@ -111,7 +111,7 @@ func (w *writer) addToOutbox(row []driver.Value, targets []string) (n int64, err
 
 // Outbox reads what waits for a target, in order, after a number and at most
 // limit events.
-func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
+func (s *outboxStore) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
 			var it store.OutboxItem
@@ -133,11 +133,11 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 
 // OutboxDone takes events off the list of a target: it has them. An event that
 // no other waits for is forgotten.
-func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
+func (s *outboxStore) OutboxDone(ctx context.Context, target string, numbers []int64) error {
 	return s.tell(ctx, store.OutboxDone{Target: target, Numbers: numbers})
 }
 
-func (w *writer) offOutbox(target string, numbers []int64) error {
+func (w *outbox) offOutbox(target string, numbers []int64) error {
 	for _, n := range numbers {
 		if _, err := w.exec(sqlTakenAfter, target, n); err != nil {
 			return err
@@ -159,7 +159,7 @@ const forgetChunk = 500
 // OutboxForget takes off the list of a further relay what is on it now, and
 // returns how much that was, also when it ends with an error. This relay itself
 // is none.
-func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
+func (s *outboxStore) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
 	if target == store.OutboxLocal {
 		return 0, errors.New("what waits for this relay itself is not given up")
 	}
@@ -172,7 +172,7 @@ func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, er
 	return gone, nil
 }
 
-func (w *writer) forgetOutbox(target string, until int64) (out store.Forgotten, err error) {
+func (w *outbox) forgetOutbox(target string, until int64) (out store.Forgotten, err error) {
 	if until < 0 {
 		if until, err = w.c.number(sqlOutboxEnd, target); err != nil {
 			return out, err
@@ -192,11 +192,11 @@ func (w *writer) forgetOutbox(target string, until int64) (out store.Forgotten, 
 
 // OutboxWithdraw takes an event off all lists, by its id in hex: it is not to
 // be published after all.
-func (s *Store) OutboxWithdraw(ctx context.Context, eventID string) error {
+func (s *outboxStore) OutboxWithdraw(ctx context.Context, eventID string) error {
 	return s.tell(ctx, store.OutboxWithdraw{EventID: eventID})
 }
 
-func (w *writer) withdrawFromOutbox(eventID string) error {
+func (w *outbox) withdrawFromOutbox(eventID string) error {
 	id, ok := lowerHex32(eventID)
 	if !ok {
 		return nil
@@ -214,11 +214,11 @@ func (w *writer) withdrawFromOutbox(eventID string) error {
 
 // OutboxKeep forgets what waits for targets that are not among these; this
 // relay always is.
-func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
+func (s *outboxStore) OutboxKeep(ctx context.Context, targets []string) error {
 	return s.tell(ctx, store.OutboxKeep{Targets: targets})
 }
 
-func (w *writer) keepOutbox(targets []string) error {
+func (w *outbox) keepOutbox(targets []string) error {
 	var gone []string
 	err := w.c.query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
 		target, _ := v[0].(string)
@@ -244,7 +244,7 @@ func (w *writer) keepOutbox(targets []string) error {
 
 // OutboxWaits reports whether an event of an author, in hex, for the contract
 // waits for this relay.
-func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits bool, err error) {
+func (s *outboxStore) OutboxWaits(ctx context.Context, contract, author string) (waits bool, err error) {
 	blob, ok := lowerHex32(author)
 	if !ok {
 		return false, nil
@@ -260,7 +260,7 @@ func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits
 
 // OutboxNewest is the greatest created_at of what an author, in hex, has
 // waiting for a contract; 0 for nothing.
-func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at int64, err error) {
+func (s *outboxStore) OutboxNewest(ctx context.Context, contract, author string) (at int64, err error) {
 	blob, ok := lowerHex32(author)
 	if !ok {
 		return 0, nil
@@ -276,7 +276,7 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 
 // OutboxLag says for each target how many events wait, and since when the
 // oldest does, in Unix seconds. Targets that nothing waits for are not in it.
-func (s *Store) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
+func (s *outboxStore) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {
 			target, _ := v[0].(string)

@@ -39,7 +39,7 @@ type ownership struct {
 
 // ownership reads whose contract the record is of, as it is after the record if
 // that shows it.
-func (w *writer) ownership(r *record) (o ownership, err error) {
+func (w *contracts) ownership(r *record) (o ownership, err error) {
 	row, err := w.c.one(sqlOwner, r.ev.Tags.GetD())
 	if err != nil {
 		return o, err
@@ -75,18 +75,18 @@ func (o ownership) after(r *record) []byte {
 
 // own writes down what the record shows: that its author made the id, or was
 // the first to open it.
-func (w *writer) own(r *record, o ownership, opens bool) error {
+func (w *contracts) own(r *record, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
 	}
-	_, err := w.exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, bytesOrNil(o.claim), w.now)
+	_, err := w.exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, bytesOrNil(o.claim), w.time())
 	return err
 }
 
 // checkOwner refuses what the record's author may not write under another's
 // contract id: a new contract under any, under one that commits to its owner
 // anything but what a party writes.
-func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
+func (w *contracts) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
 	switch {
 	case !o.foreign(r):
 	case opens:
@@ -102,7 +102,7 @@ func (w *writer) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.
 // mayWrite reports whether somebody has a part in an owner's contract: he
 // accepted it; before that, he is named in it, or he accepts an offer to
 // everybody with this record; or nothing of it is known here.
-func (w *writer) mayWrite(r *record, owner []byte) (bool, error) {
+func (w *contracts) mayWrite(r *record, owner []byte) (bool, error) {
 	contract := r.ev.Tags.GetD()
 	accepted, err := w.acceptedBy(contract, owner)
 	if err != nil || accepted != nil {
@@ -127,7 +127,7 @@ func (w *writer) mayWrite(r *record, owner []byte) (bool, error) {
 
 // hasPart reports whether the record's author is known to have a part in the
 // contract, or shows that he made its id.
-func (w *writer) hasPart(r *record) (bool, error) {
+func (w *contracts) hasPart(r *record) (bool, error) {
 	if niptemp.ProvenSalt(r.ev) != "" {
 		return true, nil
 	}
@@ -139,7 +139,7 @@ func (w *writer) hasPart(r *record) (bool, error) {
 }
 
 // acceptedBy is the worker who accepted an owner's contract, nil for nobody.
-func (w *writer) acceptedBy(contract string, owner []byte) ([]byte, error) {
+func (w *contracts) acceptedBy(contract string, owner []byte) ([]byte, error) {
 	row, err := w.c.one(sqlAccepted, contract, owner)
 	if err != nil || row == nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (w *writer) acceptedBy(contract string, owner []byte) ([]byte, error) {
 
 // standing is the state of what the record's author has posted under its
 // contract id: with who accepted it, else as he offers it; nil for none.
-func (w *writer) standing(r *record) (*heldState, error) {
+func (w *contracts) standing(r *record) (*heldState, error) {
 	f := finder{c: w.c, contract: r.ev.Tags.GetD()}
 	row, err := f.standing(r.pubkey)
 	if err != nil || row == nil {
@@ -166,9 +166,9 @@ func (w *writer) standing(r *record) (*heldState, error) {
 
 // checkNewID refuses a new contract under an id that others could guess, unless
 // the operator allows that.
-func (w *writer) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *contracts) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	contract := r.ev.Tags.GetD()
-	if !w.s.live.Load().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
+	if !w.live().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
 		return nil, nil
 	}
 	known, err := w.c.exists(sqlKnownContract, contract)

@@ -26,7 +26,7 @@ const (
 // decidedPair are the keys that a decision is about, of the expiry of an offer
 // those of the open. ok is false for the move of a party, and for what somebody
 // says whom the poster has not named: that is no part of their thread.
-func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
+func (w *contracts) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
 	d, shaped := niptemp.DecisionOf(ev)
 	if !shaped {
 		return nil, nil, false, nil
@@ -45,7 +45,7 @@ func (w *writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, e
 
 // placeDecisions gives what was decided about an offer, and came before it, its
 // place in the thread.
-func (w *writer) placeDecisions(contract string, poster, to []byte) error {
+func (w *contracts) placeDecisions(contract string, poster, to []byte) error {
 	return w.each(sqlPlacedElse, []driver.Value{contract, poster, to, int64(maxVerdicts)}, func(v []driver.Value) error {
 		worker, _ := v[1].([]byte)
 		if string(worker) == string(poster) {

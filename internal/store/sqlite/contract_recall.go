@@ -14,8 +14,8 @@ var whyForgotten = nip01.Refuse(nip01.PrefixBlocked, "too much of this contract 
 // recall gives its key back to whoever writes under a contract again: he is
 // known by the event. It refuses who has so much under it that others would
 // wait.
-func (w *writer) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
-	if !w.known.vanished {
+func (w *contracts) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
+	if !w.events.someVanished() {
 		return nil, nil
 	}
 	key, ok := lowerHex32(ev.PubKey)
@@ -40,8 +40,8 @@ func (w *writer) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
 
 // masked is a contract event with hashes for those whom it is addressed to and
 // who are forgotten: as it is judged by what outlives events.
-func (w *writer) masked(ev *nostr.Event) (*nostr.Event, error) {
-	if !w.known.vanished {
+func (w *contracts) masked(ev *nostr.Event) (*nostr.Event, error) {
+	if !w.events.someVanished() {
 		return ev, nil
 	}
 	out, contract, named := ev, ev.Tags.GetD(), 0

@@ -24,12 +24,12 @@ const (
 // that is the end of it: then the event is taken off the target's list. That of
 // this relay is the end for the others too: what it never takes is published
 // nowhere.
-func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error {
+func (s *outboxStore) OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error {
 	return s.tell(ctx, store.OutboxRefused{Target: target, EventID: ev.ID, Author: ev.PubKey, Contract: ev.Tags.GetD(),
 		CreatedAt: int64(ev.CreatedAt), Reason: reason, Final: final})
 }
 
-func (w *writer) refusedOutside(c store.OutboxRefused) error {
+func (w *outbox) refusedOutside(c store.OutboxRefused) error {
 	id, ok1 := lowerHex32(c.EventID)
 	author, ok2 := lowerHex32(c.Author)
 	if !ok1 || !ok2 {
@@ -39,7 +39,7 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 	if err != nil || n == 0 {
 		return err // taken back meanwhile
 	}
-	_, err = w.exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.now, boolInt(c.Final))
+	_, err = w.exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.time(), boolInt(c.Final))
 	if err != nil || !c.Final {
 		return err
 	}
@@ -57,7 +57,7 @@ func (w *writer) refusedOutside(c store.OutboxRefused) error {
 
 // ContractRefusals lists what relays refused the events with these ids (32
 // bytes), in the order of the ids.
-func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
+func (s *outboxStore) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		for _, id := range ids {
 			var of []store.ContractRefusal

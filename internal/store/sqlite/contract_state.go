@@ -48,7 +48,7 @@ func (s *heldState) base() *niptemp.State {
 
 // state reads the state of the record's contract between two keys, nil if none
 // is known.
-func (w *writer) state(r *record, k1, k2 string) (*heldState, error) {
+func (w *contracts) state(r *record, k1, k2 string) (*heldState, error) {
 	a, b, err := ordered(k1, k2)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (w *writer) state(r *record, k1, k2 string) (*heldState, error) {
 	return w.stateOf(pairKey{r.ev.Tags.GetD(), a, b})
 }
 
-func (w *writer) stateOf(k pairKey) (*heldState, error) {
+func (w *contracts) stateOf(k pairKey) (*heldState, error) {
 	row, err := w.c.one(sqlContractState, k.keys()...)
 	if err != nil || row == nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (w *writer) stateOf(k pairKey) (*heldState, error) {
 }
 
 // setState stores the state between two keys.
-func (w *writer) setState(k pairKey, s niptemp.State, unproven bool) error {
+func (w *contracts) setState(k pairKey, s niptemp.State, unproven bool) error {
 	poster, ok1 := lowerHex32(s.Poster)
 	event, ok2 := lowerHex32(s.EventID)
 	if !ok1 || !ok2 {
@@ -90,7 +90,7 @@ func (w *writer) setState(k pairKey, s niptemp.State, unproven bool) error {
 	if unproven {
 		flag = 1
 	}
-	if _, err = w.exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.now); err != nil || had {
+	if _, err = w.exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.time()); err != nil || had {
 		return err
 	}
 	if !bytes.Equal(k.a, k.b) {
@@ -111,7 +111,7 @@ func (w *writer) setState(k pairKey, s niptemp.State, unproven bool) error {
 
 // inherit gives a new pair what its poster had offered to everybody: terms,
 // place and age.
-func (w *writer) inherit(k pairKey, poster []byte) error {
+func (w *contracts) inherit(k pairKey, poster []byte) error {
 	if _, err := w.exec(sqlFromOffer, k.contract, k.a, k.b, poster); err != nil {
 		return err
 	}

@@ -45,13 +45,13 @@ const (
 
 // lastStep is the created_at of the last state that a key signed of a contract,
 // as a party or deciding, 0 for none.
-func (w *writer) lastStep(contract string, author []byte) (int64, error) {
+func (w *contracts) lastStep(contract string, author []byte) (int64, error) {
 	return w.c.number(sqlLastStep, contract, author)
 }
 
 // addStep notes what a state says. number is its place in its pair's chain, 0
 // for none yet.
-func (w *writer) addStep(p niptemp.Step, k pairKey, live bool, number int64) error {
+func (w *contracts) addStep(p niptemp.Step, k pairKey, live bool, number int64) error {
 	id, ok1 := lowerHex32(p.ID)
 	author, ok2 := lowerHex32(p.Author)
 	other, ok3 := lowerHex32(p.To)
@@ -60,7 +60,7 @@ func (w *writer) addStep(p niptemp.Step, k pairKey, live bool, number int64) err
 	}
 	place, fixed := p.CreatedAt, int64(0)
 	if live {
-		place, fixed = w.seq+1, 1
+		place, fixed = w.events.nextSeq(), 1
 	}
 	_, err := w.exec(sqlAddStep, k.contract, k.a, k.b, id, author, other, string(p.Status), string(p.Previous), p.CreatedAt,
 		fixed, place, timeOrNil(number))
@@ -79,7 +79,7 @@ func (k pairKey) keys(more ...driver.Value) []driver.Value {
 }
 
 // steps reads what a query selects as columnsStep.
-func (w *writer) steps(contract, text string, args []driver.Value) (out []niptemp.Step, err error) {
+func (w *contracts) steps(contract, text string, args []driver.Value) (out []niptemp.Step, err error) {
 	err = w.each(text, args, func(v []driver.Value) error {
 		p := niptemp.Step{Contract: contract, ID: hexOf(v[0]), Author: hexOf(v[1]), To: hexOf(v[2])}
 		status, _ := v[3].(string)
@@ -95,7 +95,7 @@ func (w *writer) steps(contract, text string, args []driver.Value) (out []niptem
 // refold finds where a contract stands between two keys after a state arrived
 // that was not judged. What was judged as it arrived keeps its place, and
 // others can only follow it; else all are put in their order anew.
-func (w *writer) refold(k pairKey, owner []byte) error {
+func (w *contracts) refold(k pairKey, owner []byte) error {
 	current, err := w.stateOf(k)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (w *writer) refold(k pairKey, owner []byte) error {
 // decision does that no event says, or that was judged as it arrived. Where the
 // owner of the contract has another part in it than the state says, it does
 // not.
-func (w *writer) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
+func (w *contracts) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
 	if current == nil {
 		return false, nil
 	}
@@ -171,7 +171,7 @@ func ownerText(owner []byte) string {
 
 // extend adopts what follows the state between two keys among what arrived
 // before it could.
-func (w *writer) extend(k pairKey, current *heldState) error {
+func (w *contracts) extend(k pairKey, current *heldState) error {
 	astray, err := w.steps(k.contract, sqlAstray, k.keys(int64(maxFold)))
 	if err != nil || len(astray) == 0 || current == nil || current.unproven {
 		return err
@@ -202,7 +202,7 @@ func (w *writer) extend(k pairKey, current *heldState) error {
 }
 
 // chain numbers steps from first on.
-func (w *writer) chain(k pairKey, ids []string, first int64) error {
+func (w *contracts) chain(k pairKey, ids []string, first int64) error {
 	for i, id := range ids {
 		b, ok := lowerHex32(id)
 		if !ok {
@@ -217,7 +217,7 @@ func (w *writer) chain(k pairKey, ids []string, first int64) error {
 
 // dropUnproven forgets a state that was taken on trust and has turned out not
 // to follow.
-func (w *writer) dropUnproven(k pairKey, current *heldState) error {
+func (w *contracts) dropUnproven(k pairKey, current *heldState) error {
 	if current == nil || !current.unproven {
 		return nil
 	}
@@ -234,7 +234,7 @@ func (w *writer) dropUnproven(k pairKey, current *heldState) error {
 
 // tryAgain refolds the pairs of a key in a contract: all of them, or those that
 // have a state which does not follow.
-func (w *writer) tryAgain(contract string, of, owner []byte, all bool) error {
+func (w *contracts) tryAgain(contract string, of, owner []byte, all bool) error {
 	text := sqlRestlessOf
 	if all {
 		text = sqlPairsOf

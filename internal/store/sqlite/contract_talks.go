@@ -28,7 +28,7 @@ const (
 // ContractTalk finds what a contract id of which no state is known means to one
 // who has said or heard something under it, nil for nothing. Its status is "",
 // and its poster is who spoke first.
-func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *store.ContractPair, err error) {
+func (s *contractStore) ContractTalk(ctx context.Context, contract, key string) (out *store.ContractPair, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, nil
@@ -45,7 +45,7 @@ func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *st
 
 // ContractTalks lists the contracts of a key of which only entries are known,
 // the newest first, and how many there are.
-func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int) (out []store.ContractPair, total int, err error) {
+func (s *contractStore) ContractTalks(ctx context.Context, key string, limit, offset int) (out []store.ContractPair, total int, err error) {
 	who, ok := lowerHex32(key)
 	if !ok {
 		return nil, 0, nil

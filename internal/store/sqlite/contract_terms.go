@@ -43,7 +43,7 @@ const (
 // agree writes down what a state event says about who decides, and what its
 // pair has agreed on with that. It is called for every state event that is
 // taken: imports bring offers and acceptances in any order.
-func (w *writer) agree(ev *nostr.Event) error {
+func (w *contracts) agree(ev *nostr.Event) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil || said.Worker != "" {
 		return nil // no move of a party
@@ -66,7 +66,7 @@ func (w *writer) agree(ev *nostr.Event) error {
 }
 
 // offer writes down the terms of an open.
-func (w *writer) offer(said niptemp.StateText, poster, to []byte) error {
+func (w *contracts) offer(said niptemp.StateText, poster, to []byte) error {
 	if said.Terms == (niptemp.Terms{}) {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (w *writer) offer(said niptemp.StateText, poster, to []byte) error {
 	return err
 }
 
-func (w *writer) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
+func (w *contracts) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
 	values := map[int64]driver.Value{}
 	for term, key := range map[int64]string{termArbitrator: t.Arbitrator, termDecider: t.Decider, termExpirer: t.Expirer} {
 		if raw, ok := lowerHex32(key); ok {
@@ -113,7 +113,7 @@ func (w *writer) sayTerms(contract string, poster, worker []byte, said int64, t 
 }
 
 // agreeWith writes down what a poster has offered and a worker repeated.
-func (w *writer) agreeWith(contract string, poster, worker []byte) error {
+func (w *contracts) agreeWith(contract string, poster, worker []byte) error {
 	var both niptemp.Terms
 	err := w.each(sqlAgreedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
 		addTerm(&both, v)
@@ -125,7 +125,7 @@ func (w *writer) agreeWith(contract string, poster, worker []byte) error {
 	both = both.Without(hexOf(poster), hexOf(worker))
 	if both != (niptemp.Terms{}) {
 		if _, err := w.exec(sqlAgree, contract, poster, worker, keyOrNil(both.Arbitrator), keyOrNil(both.Decider), keyOrNil(both.Expirer),
-			timeOrNil(both.Deadline), w.seq+1); err != nil {
+			timeOrNil(both.Deadline), w.events.nextSeq()); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (w *writer) agreeWith(contract string, poster, worker []byte) error {
 // standUnder gives a pair's state the deadline and the arbitrator of signed
 // terms: of an offer, those that it makes; else those that were agreed on.
 // Where no open has terms, what was told the API stays.
-func (w *writer) standUnder(contract string, poster, worker []byte) error {
+func (w *contracts) standUnder(contract string, poster, worker []byte) error {
 	offered, err := w.termsOffered(contract, poster, worker)
 	if err != nil || offered == (niptemp.Terms{}) {
 		return err
@@ -160,7 +160,7 @@ func (w *writer) standUnder(contract string, poster, worker []byte) error {
 
 // termsOffered are the terms of a poster's opens to a worker, and to whoever
 // accepts; of several, those to the worker, then the greatest.
-func (w *writer) termsOffered(contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+func (w *contracts) termsOffered(contract string, poster, worker []byte) (t niptemp.Terms, err error) {
 	return offeredTerms(context.Background(), w.c, contract, poster, worker)
 }
 
@@ -173,7 +173,7 @@ func offeredTerms(ctx context.Context, c *conn, contract string, poster, worker 
 }
 
 // termsAgreed are the terms that a pair has agreed on.
-func (w *writer) termsAgreed(contract string, poster, worker []byte) (niptemp.Terms, error) {
+func (w *contracts) termsAgreed(contract string, poster, worker []byte) (niptemp.Terms, error) {
 	return agreedTerms(w.c, contract, poster, worker)
 }
 

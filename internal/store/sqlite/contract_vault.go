@@ -10,17 +10,34 @@ import (
 
 const (
 	sqlVaultCheck = `SELECT value FROM meta WHERE key = 'contracts_key'`
-	// Private entries (form 2) are found in the small index of what is no event
-	// of the relay.
-	sqlAnySealed = `SELECT EXISTS (SELECT 1 FROM contract_agents WHERE sealed IS NOT NULL) OR
-		EXISTS (SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE seq IS NULL AND form = 2)`
+	sqlAnySealed  = `SELECT 1 FROM contract_agents WHERE sealed IS NOT NULL LIMIT 1`
 )
+
+// sealed is what else is sealed with the master key.
+type sealed interface {
+	anySealed(c *conn) (bool, error)
+	// reseal calls put for each sealed value, with a statement that gives it
+	// its successor.
+	reseal(ctx context.Context, c *conn, put putSealed) error
+}
+
+// putSealed has a value sealed anew. The statement's first argument is the
+// successor, the others follow.
+type putSealed func(v store.Sealed, text string, where ...driver.Value) error
+
+// anySealed reports whether anything is sealed with the master key.
+func anySealed(c *conn, others sealed) (bool, error) {
+	if any, err := c.exists(sqlAnySealed); err != nil || any {
+		return any, err
+	}
+	return others.anySealed(c)
+}
 
 // VaultCheck is the check value of the master key with which something in this
 // database is sealed; nil when nothing is.
-func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
+func (s *identityStore) VaultCheck(ctx context.Context) (check []byte, err error) {
 	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		if sealed, err := c.number(sqlAnySealed); err != nil || sealed == 0 {
+		if any, err := anySealed(c, s.others); err != nil || !any {
 			return err
 		}
 		return c.query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
@@ -33,7 +50,7 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 
 // MasterKey is the check value of the master key that was in use last, whether
 // or not anything is sealed with it; nil before there was one.
-func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
+func (s *identityStore) MasterKey(ctx context.Context) (check []byte, err error) {
 	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
 		row, err := c.one(sqlVaultCheck)
 		if row != nil {
@@ -47,11 +64,11 @@ func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
 // SetVaultCheck remembers the master key's check value, and reports whether it
 // is a new one. The error is ErrOtherVault when something is sealed with
 // another key.
-func (s *Store) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {
+func (s *identityStore) SetVaultCheck(ctx context.Context, check []byte) (changed bool, err error) {
 	return ask[bool](ctx, s, store.SetVaultCheck{Check: check})
 }
 
-func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
+func (w *identities) setVaultCheck(check []byte) (changed bool, err error) {
 	row, err := w.c.one(sqlVaultCheck)
 	if err != nil {
 		return false, err
@@ -60,9 +77,9 @@ func (w *writer) setVaultCheck(check []byte) (changed bool, err error) {
 		if have, _ := row[0].([]byte); bytes.Equal(have, check) {
 			return false, nil
 		}
-		if sealed, err := w.c.number(sqlAnySealed); err != nil {
+		if any, err := anySealed(w.c, w.others); err != nil {
 			return false, err
-		} else if sealed != 0 {
+		} else if any {
 			return false, store.ErrOtherVault
 		}
 	}

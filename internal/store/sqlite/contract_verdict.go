@@ -45,7 +45,7 @@ const (
 // that a contract has expired. mine is false for all others. One that does not
 // hold is refused, also where no state is known, unless it is imported: then it
 // is kept, and tried again with every state of its contract (settle).
-func (w *writer) verdict(r *record, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
+func (w *contracts) verdict(r *record, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
@@ -73,7 +73,7 @@ func (w *writer) verdict(r *record, imported bool) (mine bool, refusal *nip01.Re
 var whyNotExpirer = nip01.Refuse(nip01.PrefixInvalid, "only the expirer that the contract names says that it has expired")
 
 // keepVerdict remembers a decision, for settle.
-func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {
+func (w *contracts) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil {
 		return fmt.Errorf("a decision: %w", err)
@@ -94,7 +94,7 @@ func (w *writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool)
 }
 
 // settle moves a contract by the decisions on it that hold now.
-func (w *writer) settle(contract string) error {
+func (w *contracts) settle(contract string) error {
 	return w.each(sqlVerdicts, []driver.Value{contract, int64(maxVerdicts)}, func(v []driver.Value) error {
 		d := niptemp.Decision{Contract: contract, ID: hexOf(v[0]), Author: hexOf(v[1]), Poster: hexOf(v[2]), Worker: hexOf(v[3])}
 		if d.Worker == d.Poster {
@@ -111,8 +111,8 @@ func (w *writer) settle(contract string) error {
 
 // judgeDecision is the refusal of a decision that holds for no state, nil if it
 // holds for one.
-func (w *writer) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, error) {
-	if d.CreatedAt > w.now+maxAhead {
+func (w *contracts) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, error) {
+	if d.CreatedAt > w.time()+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(d.Contract, r.pubkey)
@@ -134,7 +134,7 @@ func (w *writer) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, e
 
 // carry moves the states for which a decision holds, if there are any, and
 // records who has moved them.
-func (w *writer) carry(d niptemp.Decision, note string) error {
+func (w *contracts) carry(d niptemp.Decision, note string) error {
 	all, err := w.holdsFor(d)
 	if _, err := refusalOf(err); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (w *writer) carry(d niptemp.Decision, note string) error {
 }
 
 // decidedBy records a decision that was carried out by an event, once.
-func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, note string) error {
+func (w *contracts) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, note string) error {
 	id, _ := lowerHex32(d.ID)
 	if recorded, err := w.c.exists(sqlRecorded, s.Contract, a, b, id); err != nil || recorded {
 		return err
@@ -184,7 +184,7 @@ func (w *writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, not
 // holdsFor are the states that a decision leads to: of the two keys it names,
 // or of the offers that it ends. An error that is a *nip01.Refusal says why
 // there are none.
-func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
+func (w *contracts) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	if d.Worker != "" {
 		next, err := w.decides(d, d.Worker)
 		if err != nil {
@@ -223,7 +223,7 @@ func (w *writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 
 // decides applies a decision to the state of its poster and a worker, who is
 // the poster himself in an offer that names nobody.
-func (w *writer) decides(d niptemp.Decision, worker string) (niptemp.State, error) {
+func (w *contracts) decides(d niptemp.Decision, worker string) (niptemp.State, error) {
 	a, b, err := between(d.Poster, worker)
 	if err != nil {
 		return niptemp.State{}, err

@@ -22,20 +22,16 @@ const (
 	ofSeq        = `(?3)`
 )
 
-// withdrawHead makes history of a head. What was superseded before stays what
-// it is, and does not become head.
-func (w *writer) withdrawHead(seq int64) error {
-	if _, err := w.exec(sqlHeadToHistory, seq, w.now); err != nil {
-		return err
-	}
-	w.known.history = true
-	return w.dropEvent(seq, nil, false, nil)
+// Withdrawn marks what is stored under seq as taken back by a request, nil where
+// it is not known.
+func (w *contracts) Withdrawn(request []byte, seq int64) error {
+	return w.withdraw(request, ofSeq, seq)
 }
 
 // withdraw marks what the request r takes back, of those whose seq a query
 // selects.
-func (w *writer) withdraw(request []byte, which string, args ...driver.Value) error {
-	args = append([]driver.Value{w.now, bytesOrNil(request)}, args...)
+func (w *contracts) withdraw(request []byte, which string, args ...driver.Value) error {
+	args = append([]driver.Value{w.time(), bytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
 		if _, err := w.exec(text+which, args...); err != nil {
 			return err
@@ -44,23 +40,23 @@ func (w *writer) withdraw(request []byte, which string, args ...driver.Value) er
 	return nil
 }
 
-// waiting reports whether an author has shared entries here that are no events
+// Waiting reports whether an author has shared entries here that are no events
 // yet.
-func (w *writer) waiting(author []byte) (bool, error) { return w.c.exists(sqlAnyWaiting, author) }
+func (w *contracts) Waiting(author []byte) (bool, error) { return w.c.exists(sqlAnyWaiting, author) }
 
-// withdrawWaiting withdraws such an entry by its id.
-func (w *writer) withdrawWaiting(r *record, id []byte) error {
-	_, err := w.exec(sqlWithdrawWaiting+"id = ?4", w.now, r.id, r.pubkey, id)
+// WithdrawnWaiting withdraws such an entry by its id.
+func (w *contracts) WithdrawnWaiting(r *record, id []byte) error {
+	_, err := w.exec(sqlWithdrawWaiting+"id = ?4", w.time(), r.id, r.pubkey, id)
 	return err
 }
 
-// withdrawAddress withdraws all versions of an address of contract memory up to
+// WithdrawnAddress withdraws all versions of an address of contract memory up to
 // the request's time.
-func (w *writer) withdrawAddress(r *record, kind int, d driver.Value) error {
+func (w *contracts) WithdrawnAddress(r *record, kind int, d driver.Value) error {
 	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
-	_, err := w.exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.now, r.id, r.pubkey, contractOf(d), r.created)
+	_, err := w.exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.time(), r.id, r.pubkey, contractOf(d), r.created)
 	return err
 }
 
@@ -70,12 +66,4 @@ func contractOf(d driver.Value) string {
 		return text
 	}
 	return hexOf(d)
-}
-
-// keepWithdrawn stores what comes after the request that takes it back.
-func (w *writer) keepWithdrawn(r *record, request []byte) error {
-	if err := w.keepVersion(r); err != nil {
-		return err
-	}
-	return w.withdraw(request, ofSeq, w.seq)
 }

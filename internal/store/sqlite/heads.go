@@ -115,7 +115,7 @@ func (w *writer) keepVersion(r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := w.placeContract(r, w.seq); err != nil {
+	if err := w.parts.contracts.Stored(r, w.seq); err != nil {
 		return err
 	}
 	w.known.history = true
@@ -174,7 +174,7 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 		}
 	}
 	if gone {
-		if err := w.unplaceContract(ev.Kind, seq); err != nil {
+		if err := w.parts.contracts.Removed(ev.Kind, seq); err != nil {
 			return err
 		}
 	}

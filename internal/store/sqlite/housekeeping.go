@@ -81,7 +81,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	if !c.Prune {
 		return false, nil
 	}
-	contracts := func(limit int) (int, error) { return w.pruneContracts(limit, c.After) }
+	contracts := func(limit int) (int, error) { return w.parts.contracts.Prune(limit, c.After) }
 	for _, prune := range []func(int) (int, error){w.pruneDays, contracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {

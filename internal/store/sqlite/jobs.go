@@ -81,6 +81,20 @@ func (w *writer) work() bool {
 	return more
 }
 
+// forgetSome does one step of forgetting the parties of contracts and reports
+// whether it did anything.
+func (w *writer) forgetSome() bool {
+	if !w.parts.contracts.Forgetting() {
+		return false
+	}
+	more, err := w.issue(store.ForgetParties{})
+	if err != nil {
+		w.parts.contracts.GiveUp()
+		w.s.log.Error("forgetting parties of contracts failed", "err", err)
+	}
+	return err == nil && more
+}
+
 // stepAlone runs one step in a transaction of its own.
 func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err error) {
 	w.begin()

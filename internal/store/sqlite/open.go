@@ -19,7 +19,15 @@ import (
 )
 
 // Store is one open database: one writer, several readers.
+//
+// What participants have tables for, they read, and have changed, by methods of
+// their own, which are part of it.
 type Store struct {
+	*contractStore
+	*identityStore
+	*outboxStore
+	*adminStore
+
 	path     string
 	clock    func() time.Time
 	log      *slog.Logger
@@ -68,6 +76,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		executed: o.executed, follows: o.follows, closing: make(chan struct{}), stopped: make(chan struct{}),
 		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
 	}
+	s.contractStore = &contractStore{asks: s}
+	s.identityStore = &identityStore{asks: s, others: privateEntries{}}
+	s.outboxStore = &outboxStore{asks: s}
+	s.adminStore = &adminStore{asks: s}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)
 	if o.ReadOnly {

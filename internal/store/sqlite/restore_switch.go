@@ -104,14 +104,14 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.banned(r); err != nil || banned {
+	if banned, err := w.parts.admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted}, err
 	}
 	request, withdrawn, before, err := w.met(r, true)
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
-	if _, err := w.lifecycle(r, store.PutOptions{Import: true}); err != nil {
+	if _, err := w.parts.contracts.Judge(r, store.PutOptions{Import: true}); err != nil {
 		return store.Result{}, err
 	}
 	if withdrawn {

@@ -16,11 +16,11 @@ const (
 
 // UseCalls notes calls, says which were noted before, and forgets those from
 // before a time in Unix seconds, in one transaction.
-func (s *Store) UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error) {
+func (s *adminStore) UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error) {
 	return ask[[]bool](ctx, s, store.UseCalls{Calls: calls, Before: before})
 }
 
-func (w *writer) useCalls(calls []store.UsedCall, before int64) (had []bool, err error) {
+func (w *admin) useCalls(calls []store.UsedCall, before int64) (had []bool, err error) {
 	had = make([]bool, len(calls))
 	for i, c := range calls {
 		id, ok1 := lowerHex32(c.ID)
@@ -40,7 +40,7 @@ func (w *writer) useCalls(calls []store.UsedCall, before int64) (had []bool, err
 
 // UsedCalls gives fn the calls since a time in Unix seconds, in the order of
 // their time.
-func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
+func (s *adminStore) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
 	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)

@@ -16,32 +16,31 @@ import (
 // of the tables without asking them. Nothing outside its goroutine touches
 // them.
 type writer struct {
-	s          *Store
-	c          *conn
-	maxBatch   int
-	seq        int64          // last one given out
-	now        int64          // Unix seconds, the same throughout a transaction
-	args       []driver.Value // of the statement that runs
-	known      known
-	usage      usage
-	numbers    numbers
-	stage      stage
-	dirty      bool     // the current member has changed something, or tried
-	current    *Pending // being applied
-	jobs       []*job
-	building   bool // the full-text index, between batches
-	chores     chores
-	searchTo   int64 // events up to this seq are in the full-text index; -1: there is none
-	purging    bool  // search_gone may have rows
-	loose      bool  // pubkeys_gone may have rows
-	forgetting bool  // contract_forgetting may have rows
-	full       bool  // an event did not fit, and none of ordinary size has been seen to fit since
-	dropped    int   // cost of all events that were removed since the store was opened
-	halved     bool  // a batch is tried again in halves
-	noRoom     bool  // nothing is to be put into search_gone and pubkeys_gone
-	keeper     keeper
+	s        *Store
+	c        *conn
+	maxBatch int
+	seq      int64          // last one given out
+	now      int64          // Unix seconds, the same throughout a transaction
+	args     []driver.Value // of the statement that runs
+	known    known
+	usage    usage
+	numbers  numbers
+	stage    stage
+	dirty    bool     // the current member has changed something, or tried
+	current  *Pending // being applied
+	jobs     []*job
+	building bool // the full-text index, between batches
+	chores   chores
+	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
+	purging  bool  // search_gone may have rows
+	loose    bool  // pubkeys_gone may have rows
+	full     bool  // an event did not fit, and none of ordinary size has been seen to fit since
+	dropped  int   // cost of all events that were removed since the store was opened
+	halved   bool  // a batch is tried again in halves
+	noRoom   bool  // nothing is to be put into search_gone and pubkeys_gone
+	keeper   keeper
 
-	contractsDone store.FinalPair // see pruneContracts
+	parts participants
 }
 
 // newWriter reads what the writer has to know, and ends what a crash left
@@ -61,21 +60,16 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 			return nil, err
 		}
 	}
-	if w.known.banned, err = c.exists(sqlAnyBanned); err != nil {
-		return nil, err
-	}
 	s.lastSeq.Store(w.seq)
 	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
 	if w.numbers.last, err = c.number(sqlLastNumber); err != nil {
-		return nil, err
-	}
-	if w.forgetting, err = c.exists(sqlForgetLater); err != nil {
 		return nil, err
 	}
 	if w.loose, err = c.exists(sqlAnyLoose); err != nil {
 		return nil, err
 	}
 	for _, prepare := range []func() error{
+		w.addParticipants,
 		func() error { return w.setPageLimit(s.live.Load().MaxBytes) },
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },

@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"engramd/internal/store"
+)
+
+const (
+	// Private entries (form 2) are found in the small index of what is no event
+	// of the relay.
+	sqlAnyPrivate    = `SELECT 1 FROM contract_entries INDEXED BY contract_entries_private WHERE seq IS NULL AND form = 2 LIMIT 1`
+	sqlSealedEntries = `SELECT contract, author, other, created_at, id, type, entry, data FROM contract_entries NOT INDEXED
+		WHERE (contract, author, other, created_at, id) > (?, ?, ?, ?, ?) AND seq IS NULL AND form = 2
+		ORDER BY contract, author, other, created_at, id LIMIT ?`
+	sqlResealEntry = `UPDATE contract_entries SET data = ? WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
+)
+
+// privateEntries are sealed with the master key.
+type privateEntries struct{}
+
+func (privateEntries) anySealed(c *conn) (bool, error) { return c.exists(sqlAnyPrivate) }
+
+func (privateEntries) reseal(ctx context.Context, c *conn, put putSealed) error {
+	for last := []driver.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
+		var page []store.Sealed
+		var keys [][]driver.Value
+		err := c.query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
+			v = append([]driver.Value(nil), v...)
+			contract, ok1 := v[0].(string)
+			at, ok2 := v[3].(int64)
+			kind, ok3 := v[5].(string)
+			name, ok4 := v[6].(string)
+			if !ok1 || !ok2 || !ok3 || !ok4 {
+				return fmt.Errorf("private entry: %w", errStoredRow)
+			}
+			e := &store.ThreadEntry{Author: hexOf(v[1]), Other: hexOf(v[2]), CreatedAt: at, Form: store.EntryPrivate, Type: kind, Entry: name}
+			e.ID, _ = v[4].([]byte)
+			e.Data, _ = v[7].([]byte)
+			page, keys = append(page, store.Sealed{Contract: contract, Entry: e, Value: e.Data}), append(keys, v[:5:5])
+			return nil
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			if err := put(page[i], sqlResealEntry, keys[i]...); err != nil {
+				return err
+			}
+		}
+		last = keys[len(keys)-1]
+	}
+}
