@@ -28,7 +28,7 @@ func (w *admin) audit(c store.AdminCall) error {
 	if c.Params != nil {
 		params = *c.Params
 	}
-	_, err := w.exec(sqlAudit, w.time(), who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
+	_, err := w.Exec(sqlAudit, w.time(), who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
 	return err
 }
 
@@ -39,8 +39,8 @@ func (s *adminStore) AdminAudit(ctx context.Context, since int64, limit int, fn 
 	if limit <= 0 {
 		most = -1
 	}
-	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlAuditRead, []driver.Value{since, most}, func(v []driver.Value) error {
+	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlAuditRead, []driver.Value{since, most}, func(v []driver.Value) error {
 			call, err := scanCall(v)
 			if err != nil {
 				return err
@@ -72,8 +72,8 @@ func scanCall(v []driver.Value) (c store.AdminCall, err error) {
 // Unix seconds, whose they were and when, in the order of that time: what the
 // memory against replays has to know after a restart.
 func (s *adminStore) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
-	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {
+	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)
 			fn(hexOf(v[0]), hexOf(v[1]), at)
 			return nil

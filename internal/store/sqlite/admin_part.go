@@ -27,7 +27,7 @@ const (
 
 // Open reads whether any event is banned.
 func (w *admin) Open() (err error) {
-	w.bans, err = w.c.exists(sqlAnyBanned)
+	w.bans, err = w.c.Exists(sqlAnyBanned)
 	return err
 }
 
@@ -37,7 +37,7 @@ func (w *admin) Banned(id []byte) (bool, error) {
 	if !w.bans {
 		return false, nil
 	}
-	return w.c.exists(sqlIsBanned, id)
+	return w.c.Exists(sqlIsBanned, id)
 }
 
 // Vanished forgets nothing: what stands in lists and in the audit is the

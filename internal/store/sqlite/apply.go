@@ -48,7 +48,7 @@ type known struct {
 // late must not be answered as if it had been taken.
 func (w *writer) apply(p *Pending) (store.Result, error) {
 	r := p.rec
-	if r.expires != 0 && r.expires <= w.now {
+	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if banned, err := w.parts.admin.Banned(r.id); err != nil || banned {
@@ -122,11 +122,11 @@ func (w *writer) misses(r *record, base *[32]byte) (bool, error) {
 // history.
 func (w *writer) have(r *record) (bool, error) {
 	w.args = append(w.args[:0], r.id)
-	have, err := w.c.exists(sqlHaveEvent, w.args...)
+	have, err := w.c.Exists(sqlHaveEvent, w.args...)
 	if err != nil || have || !w.known.history || r.d == nil {
 		return have, err
 	}
-	return w.c.exists(sqlHaveHistory, r.id)
+	return w.c.Exists(sqlHaveHistory, r.id)
 }
 
 // said is the answer to an entry that is no head, of the same second as its
@@ -196,8 +196,8 @@ func (w *writer) insert(r *record) (store.Result, error) {
 		return store.Result{}, err
 	}
 	w.args = append(w.args[:0], seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		readers, timeOrNil(r.expires), w.now, r.json, who)
-	if _, err = w.exec(sqlInsertEvent, w.args...); err != nil {
+		readers, timeOrNil(r.expires), w.Now, r.json, who)
+	if _, err = w.Exec(sqlInsertEvent, w.args...); err != nil {
 		return store.Result{}, err
 	}
 	for i := range r.tags {
@@ -226,7 +226,7 @@ func (w *writer) insertTag(r *record, t *tagRow, seq int64) error {
 		value = num
 	}
 	w.args = append(w.args[:0], t.name, value, r.created, seq, int64(r.ev.Kind))
-	_, err := w.exec(sqlInsertTag, w.args...)
+	_, err := w.Exec(sqlInsertTag, w.args...)
 	return err
 }
 

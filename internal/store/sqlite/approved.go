@@ -22,9 +22,9 @@ func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error)
 		return false, nil
 	}
 	named := false
-	err := s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err := s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		var err error
-		named, err = c.exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
+		named, err = c.Exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
 			ON t.name='p' AND t.value=`+numOf+` AND t.created_at=e.created_at AND t.seq=e.seq
 			WHERE e.kind=? AND e.author=`+numOf+` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`,
 			agentKey, int64(kindAppData), ownerKey, gate.ApprovalD, s.clock().Unix())

@@ -65,8 +65,8 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
-		if _, err := c.number("SELECT count(*) FROM sqlite_schema"); err != nil {
+	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
+		if _, err := c.Number("SELECT count(*) FROM sqlite_schema"); err != nil {
 			return err
 		}
 		b, err := dst.db.Backup("main", c.db, "main")
@@ -83,19 +83,19 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if err == nil {
 		// One file, without a log beside it. The store turns the log on again
 		// when it opens the copy.
-		err = dst.script("PRAGMA journal_mode=DELETE")
+		err = dst.Script("PRAGMA journal_mode=DELETE")
 	}
-	return errors.Join(err, dst.close())
+	return errors.Join(err, dst.Close())
 }
 
 // verifyCopy opens the copy and has SQLite check it.
 func verifyCopy(ctx context.Context, path string) error {
-	dsn, pragmas := readerPragmas(operatorCache)
+	dsn, pragmas := ReaderPragmas(operatorCache)
 	c, err := connect(path, dsn, pragmas)
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	found, err := integrity(ctx, c)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ const (
 // removeBanned takes a banned event out of the database. Versions of its
 // address in history stay what they are.
 func (w *writer) removeBanned(id []byte) error {
-	row, err := w.c.one(sqlAnyEvent, id)
+	row, err := w.c.One(sqlAnyEvent, id)
 	if err != nil {
 		return err
 	}

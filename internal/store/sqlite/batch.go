@@ -129,7 +129,7 @@ func failure(err error) store.Result {
 }
 
 // jobOf is the job that will answer p, if there is one.
-func (w *writer) jobOf(p *Pending) *job {
+func (w *writer) jobOf(p *Pending) *Job {
 	for _, j := range w.jobs {
 		if j.pending == p {
 			return j
@@ -142,7 +142,7 @@ func (w *writer) jobOf(p *Pending) *job {
 func (w *writer) begin() {
 	w.stage.reset()
 	w.stage.last = w.lastGiven()
-	w.now = w.s.clock().Unix()
+	w.Now = w.s.clock().Unix()
 }
 
 // concluded makes known what a transaction did, or forgets it when it failed.
@@ -190,16 +190,16 @@ func (w *writer) transact(batch []*Pending, careful bool) ([]store.Result, error
 	w.begin()
 	results := make([]store.Result, len(batch))
 	work, start := w.dropped, time.Now()
-	err := w.c.transaction(func() error {
+	err := w.c.Transaction(func() error {
 		for i, p := range batch {
 			if i > 0 && w.longEnough(p, w.dropped-work, start) {
 				results = results[:i]
 				break
 			}
 			if w.current = p; !p.timed {
-				p.at, p.timed = w.now, true
+				p.at, p.timed = w.Now, true
 			}
-			w.now = p.at
+			w.Now = p.at
 			var err error
 			if careful || w.risky(p) {
 				results[i], err = w.guarded(p)
@@ -216,7 +216,7 @@ func (w *writer) transact(batch []*Pending, careful bool) ([]store.Result, error
 		return nil
 	})
 	w.current = nil
-	return results, writeError(err)
+	return results, WriteError(err)
 }
 
 // writeEnd writes what a transaction has collected, at its end.
@@ -228,12 +228,12 @@ func (w *writer) writeEnd() error {
 		return err
 	}
 	if w.stage.seqGone {
-		if err := w.setMeta(metaLastSeq, w.seq); err != nil {
+		if err := w.SetMeta(metaLastSeq, w.seq); err != nil {
 			return err
 		}
 	}
 	if w.stage.keyGone {
-		return w.setMeta(metaLastKey, w.numbers.last)
+		return w.SetMeta(metaLastKey, w.numbers.last)
 	}
 	return nil
 }

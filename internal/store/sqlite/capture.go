@@ -16,7 +16,7 @@ import (
 // View is one agent's memory at one instant. It is valid within the function
 // that Capture calls.
 type View struct {
-	c       *conn
+	c       *Conn
 	number  int64  // of the agent; 0 when no event is by it or names it
 	agent   []byte // 32
 	at      int64  // arrived up to this; all when MaxInt64
@@ -40,10 +40,10 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQu
 	case !ok:
 		return fmt.Errorf("%w: the agent is no pubkey", store.ErrFilter)
 	}
-	return s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
+	return s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
 		v := &View{c: c, agent: agent, at: math.MaxInt64, now: s.clock().Unix(), entries: map[store.Part][]entryAt{}}
 		var err error
-		if v.number, err = c.number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
+		if v.number, err = c.Number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
 			return err
 		}
 		if v.since, err = v.historySince(ctx, s.live.Load()); err != nil {
@@ -77,7 +77,7 @@ func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) erro
 		if at < 0 {
 			table, seq = "history", -int64(at)
 		}
-		err := v.c.query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []driver.Value{seq}, func(row []driver.Value) error {
+		err := v.c.Query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []driver.Value{seq}, func(row []driver.Value) error {
 			return fn(row[0].([]byte))
 		})
 		if err != nil {
@@ -118,7 +118,7 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 		kind int
 	}{{store.Deletions, kindDeletion}, {store.Deletions, kindVanish}, {store.Relays, kindRelays}} {
 		args := []driver.Value{v.number, int64(own.kind), v.at, v.now}
-		err := v.c.query(ctx, sqlCaptureOwn, args, func(row []driver.Value) error {
+		err := v.c.Query(ctx, sqlCaptureOwn, args, func(row []driver.Value) error {
 			v.entries[own.part] = append(v.entries[own.part], entryAt(row[0].(int64)))
 			return nil
 		})
@@ -147,7 +147,7 @@ func (v *View) requests(ctx context.Context) error {
 		request  []byte
 	}
 	var all []named
-	err := v.c.query(ctx, sqlCaptureRequests, []driver.Value{v.agent, v.at}, func(row []driver.Value) error {
+	err := v.c.Query(ctx, sqlCaptureRequests, []driver.Value{v.agent, v.at}, func(row []driver.Value) error {
 		contract, _ := row[0].(string)
 		request, _ := row[1].([]byte)
 		all = append(all, named{contract, request})
@@ -165,7 +165,7 @@ func (v *View) requests(ctx context.Context) error {
 		if json == nil {
 			continue
 		}
-		seq, err := v.c.number(sqlRequestSeq, one.request, v.at)
+		seq, err := v.c.Number(sqlRequestSeq, one.request, v.at)
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (v *View) divide(ctx context.Context, text string, heads store.Part, rebuil
 			}
 		}
 	}
-	err := v.c.query(ctx, text, []driver.Value{v.number, v.agent, v.now}, func(row []driver.Value) error {
+	err := v.c.Query(ctx, text, []driver.Value{v.number, v.agent, v.now}, func(row []driver.Value) error {
 		if !address.is(row) {
 			finish()
 			address.begin(row)
@@ -247,7 +247,7 @@ func (v *View) historySince(ctx context.Context, l *store.Live) (int64, error) {
 	if l.Days >= 0 {
 		since = max(0, v.now-int64(l.Days)*secondsPerDay)
 	}
-	err := v.c.query(ctx, sqlFullAddresses, []driver.Value{v.agent, int64(l.Versions)}, func(row []driver.Value) error {
+	err := v.c.Query(ctx, sqlFullAddresses, []driver.Value{v.agent, int64(l.Versions)}, func(row []driver.Value) error {
 		if oldest, ok := row[0].(int64); ok {
 			since = max(since, oldest)
 		}

@@ -19,9 +19,9 @@ import (
 // options says which classes are right.
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	var k checker
-	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
+	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix(), classAdvice: store.AdviceRebuild}
-		under, err := c.meta(metaGate)
+		under, err := c.Meta(metaGate)
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 // checker is one run of Check.
 type checker struct {
 	ctx     context.Context
-	c       *conn
+	c       *Conn
 	table   *gate.Table
 	now     int64
 	report  store.Report
@@ -76,9 +76,9 @@ func (k *checker) integrity() error {
 }
 
 // integrity runs SQLite's own check and returns what it found.
-func integrity(ctx context.Context, c *conn) ([]string, error) {
+func integrity(ctx context.Context, c *Conn) ([]string, error) {
 	var out []string
-	err := c.query(ctx, "PRAGMA integrity_check", nil, func(v []driver.Value) error {
+	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []driver.Value) error {
 		if s, _ := v[0].(string); s != "ok" {
 			out = append(out, s)
 		}
@@ -89,7 +89,7 @@ func integrity(ctx context.Context, c *conn) ([]string, error) {
 
 func (k *checker) events() error {
 	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
-	return k.c.query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
+	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
 		func(v []driver.Value) error {
 			k.report.Events++
@@ -109,7 +109,7 @@ func (k *checker) events() error {
 				if _, numbered := t.numberedKey(); numbered {
 					text = tagRow + numOf
 				}
-				has, err := k.c.exists(text, t.name, r.created, v[0], int64(r.ev.Kind), t.value)
+				has, err := k.c.Exists(text, t.name, r.created, v[0], int64(r.ev.Kind), t.value)
 				if err != nil {
 					return err
 				}
@@ -122,7 +122,7 @@ func (k *checker) events() error {
 }
 
 func (k *checker) history() error {
-	return k.c.query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM history`, nil,
+	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM history`, nil,
 		func(v []driver.Value) error {
 			k.report.History++
 			k.row("history", v)
@@ -169,7 +169,7 @@ func storedClass(v driver.Value) gate.Class {
 
 // tags looks for tag rows that no event has.
 func (k *checker) tags() error {
-	n, err := k.c.number(`SELECT count(*) FROM tags`)
+	n, err := k.c.Number(`SELECT count(*) FROM tags`)
 	if err == nil && n > k.tagRows {
 		k.problem("tags", store.AdviceRebuild, "the tag index has %d rows that no event accounts for", n-k.tagRows)
 	}
@@ -179,7 +179,7 @@ func (k *checker) tags() error {
 // heads looks for addresses whose head is not the newest version known. One
 // that came after it had been withdrawn is no head and takes no other's place.
 func (k *checker) heads() error {
-	err := k.c.query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
+	err := k.c.Query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
 		ON e.kind = h.kind AND e.pubkey = h.pubkey AND e.d = h.d AND e.d IS NOT NULL
 		WHERE (h.created_at > e.created_at OR h.created_at = e.created_at AND h.id < e.id)
 		AND (h.expires_at IS NULL OR h.expires_at > ?)
@@ -191,7 +191,7 @@ func (k *checker) heads() error {
 	if err != nil {
 		return err
 	}
-	return k.c.query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []driver.Value) error {
+	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []driver.Value) error {
 		k.problem("heads", store.AdviceRebuild, "version %d in history is a head or regular event as well", v[0])
 		return nil
 	})
@@ -199,7 +199,7 @@ func (k *checker) heads() error {
 
 // numbers looks for keys that nothing names and nothing is going to forget.
 func (k *checker) numbers() error {
-	n, err := k.c.number(`SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
+	n, err := k.c.Number(`SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
 		AND NOT EXISTS (SELECT 1 FROM tags WHERE name = 'p' AND value = p.num)
 		AND NOT EXISTS (SELECT 1 FROM pubkeys_gone WHERE num = p.num)`)
 	if err == nil && n > 0 {
@@ -215,7 +215,7 @@ func (k *checker) usage() error {
 			FROM events GROUP BY events.author
 		UNION ALL SELECT pubkey, count(*), sum(length(json)) FROM history GROUP BY pubkey) GROUP BY author`
 	const kept = `SELECT author, events, bytes FROM author_usage`
-	n, err := k.c.number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
+	n, err := k.c.Number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
 	if err == nil && n > 0 {
 		k.problem("usage", store.AdviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows", n)
 	}

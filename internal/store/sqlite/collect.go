@@ -55,14 +55,14 @@ func (r *reading) collectSpan(pg *paging, sp span, most int) error {
 	until := min(r.until(), pg.until)
 	args[len(sp.args)+1] = until
 	r.c.watch.Mark(until)
-	err := r.c.query(r.ctx, text, args, func(v []driver.Value) error {
+	err := r.c.Query(r.ctx, text, args, func(v []driver.Value) error {
 		f, err := scanFound(v)
 		if err != nil {
 			return err
 		}
 		if pg.full && compareFound(f, pg.best[most-1]) >= 0 {
 			if sp.ordered && f.createdAt < pg.best[most-1].createdAt {
-				return errStop
+				return ErrStop
 			}
 			return nil
 		}
@@ -133,7 +133,7 @@ func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error)
 	w.and("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
 	scopeWhere(&w, r.scope, nostr.Filter{}, fromEvents, dAny)
 	got := make(map[int64]entry, len(part))
-	err := r.c.query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+	err := r.c.Query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
 		var e entry
 		if err := e.scan(v); err != nil {
 			return err

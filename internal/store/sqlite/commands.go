@@ -56,7 +56,7 @@ func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 func (w *writer) commitAlone(p *Pending) {
 	var err error
 	if p.apart != nil {
-		_, err = w.stepAlone(func(w *writer) (bool, error) { return false, p.apart(w) })
+		_, err = w.Step(func(w *writer) (bool, error) { return false, p.apart(w) })
 	} else {
 		p.answer, err = w.executeAlone(p.command)
 	}
@@ -69,13 +69,13 @@ func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 		h.After = w.parts.contracts.done
 		c = h
 	}
-	_, err = w.stepAlone(func(w *writer) (bool, error) {
+	_, err = w.Step(func(w *writer) (bool, error) {
 		var err error
 		answer, err = w.execute(c)
 		return false, err
 	})
 	if err == nil {
-		w.record(w.now, c)
+		w.record(w.Now, c)
 	}
 	return answer, err
 }

@@ -20,7 +20,7 @@ import (
 // database/sql is left out on purpose: its pool hides which connection a pragma
 // was set on, and costs several allocations and a lock for each of the writer's
 // statements.
-type conn struct {
+type Conn struct {
 	db    *sqlite3.SQLiteConn
 	stmts map[string]*stmt // idle prepared statements by their text
 	limit int              // of stmts
@@ -41,7 +41,7 @@ type stmt struct {
 // connect opens a connection on an existing file and sets its pragmas: those in
 // dsn values go through the driver's DSN, so that no connection exists without
 // them; more are run one by one.
-func connect(path string, dsn url.Values, pragmas []string) (*conn, error) {
+func connect(path string, dsn url.Values, pragmas []string) (*Conn, error) {
 	dsn.Set("_mutex", "no") // one goroutine at a time; sqlite3_interrupt is allowed from others
 	dsn.Set("_busy_timeout", "10000")
 	dsn.Set("_stmt_cache_size", "0")
@@ -51,10 +51,10 @@ func connect(path string, dsn url.Values, pragmas []string) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	out := &conn{db: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}, limit: 256}
+	out := &Conn{db: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}, limit: 256}
 	for _, p := range pragmas {
 		if _, err := out.db.Exec("PRAGMA "+p, nil); err != nil {
-			out.close()
+			out.Close()
 			return nil, fmt.Errorf("open %s: PRAGMA %s: %w", path, p, err)
 		}
 	}
@@ -63,7 +63,7 @@ func connect(path string, dsn url.Values, pragmas []string) (*conn, error) {
 
 // readerPragmas are the DSN values and pragmas of a connection that cannot
 // write.
-func readerPragmas(cache int64) (url.Values, []string) {
+func ReaderPragmas(cache int64) (url.Values, []string) {
 	return url.Values{"_query_only": {"1"}}, []string{
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
 		"mmap_size=2147418112", // rows of one author lie far apart: a read then costs a fault at most, not a copy of its page
@@ -73,7 +73,7 @@ func readerPragmas(cache int64) (url.Values, []string) {
 }
 
 // close finalizes the statements and closes the connection.
-func (c *conn) close() error {
+func (c *Conn) Close() error {
 	if c.watch != nil {
 		c.watch.Close()
 		c.watch = nil
@@ -87,7 +87,7 @@ func (c *conn) close() error {
 
 // take returns the prepared statement for text and removes it from the cache,
 // so that a query nested in another one with the same text gets its own.
-func (c *conn) take(text string) (*stmt, error) {
+func (c *Conn) take(text string) (*stmt, error) {
 	if st, ok := c.stmts[text]; ok {
 		delete(c.stmts, text)
 		return st, nil
@@ -106,7 +106,7 @@ const longText = 4096
 
 // put gives a statement back; the least recently used one goes when there are
 // too many.
-func (c *conn) put(text string, st *stmt) {
+func (c *Conn) put(text string, st *stmt) {
 	c.clock++
 	st.used = c.clock
 	if _, twice := c.stmts[text]; twice || len(text) > longText {
@@ -130,7 +130,7 @@ func (c *conn) put(text string, st *stmt) {
 
 // bind numbers the arguments. The slice is valid until the next call; the
 // driver copies it before it returns.
-func (c *conn) bind(args []driver.Value) []driver.NamedValue {
+func (c *Conn) bind(args []driver.Value) []driver.NamedValue {
 	c.named = c.named[:0]
 	for i, a := range args {
 		c.named = append(c.named, driver.NamedValue{Ordinal: i + 1, Value: a})
@@ -140,7 +140,7 @@ func (c *conn) bind(args []driver.Value) []driver.NamedValue {
 
 // exec runs a statement that returns no rows and reports how many rows it
 // changed. Arguments are nil, int64, float64, string or []byte.
-func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
+func (c *Conn) Exec(text string, args ...driver.Value) (int64, error) {
 	st, err := c.take(text)
 	if err != nil {
 		return 0, err
@@ -158,7 +158,7 @@ func (c *conn) exec(text string, args ...driver.Value) (int64, error) {
 // string values in it are not and may be kept. INTEGER comes as int64, REAL as
 // float64, TEXT as string, BLOB as []byte, NULL as nil. When ctx ends, the
 // statement is interrupted.
-func (c *conn) query(ctx context.Context, text string, args []driver.Value, row func(v []driver.Value) error) (err error) {
+func (c *Conn) Query(ctx context.Context, text string, args []driver.Value, row func(v []driver.Value) error) (err error) {
 	st, err := c.take(text)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (c *conn) query(ctx context.Context, text string, args []driver.Value, row 
 			return err
 		}
 		if err := row(st.row); err != nil {
-			if errors.Is(err, errStop) {
+			if errors.Is(err, ErrStop) {
 				return nil
 			}
 			return err
@@ -195,7 +195,7 @@ func (c *conn) query(ctx context.Context, text string, args []driver.Value, row 
 
 // start starts a statement. That of a paced read is ended by its pace, which
 // costs less than a watch of the driver's.
-func (c *conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver.Rows, error) {
+func (c *Conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver.Rows, error) {
 	if c.pace != nil {
 		if err := c.pace.statement(args); err != nil {
 			return nil, err
@@ -206,22 +206,22 @@ func (c *conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver
 }
 
 // errStop ends conn.query early without an error.
-var errStop = errors.New("stop")
+var ErrStop = errors.New("stop")
 
 // one runs a query of at most one row and returns a copy of it, or nil when
 // there is none.
-func (c *conn) one(text string, args ...driver.Value) ([]driver.Value, error) {
+func (c *Conn) One(text string, args ...driver.Value) ([]driver.Value, error) {
 	var out []driver.Value
-	err := c.query(context.Background(), text, args, func(v []driver.Value) error {
+	err := c.Query(context.Background(), text, args, func(v []driver.Value) error {
 		out = append(out, v...)
-		return errStop
+		return ErrStop
 	})
 	return out, err
 }
 
 // number runs a query of one INTEGER; no row and NULL are 0.
-func (c *conn) number(text string, args ...driver.Value) (int64, error) {
-	row, err := c.one(text, args...)
+func (c *Conn) Number(text string, args ...driver.Value) (int64, error) {
+	row, err := c.One(text, args...)
 	if err != nil || len(row) == 0 || row[0] == nil {
 		return 0, err
 	}
@@ -233,13 +233,13 @@ func (c *conn) number(text string, args ...driver.Value) (int64, error) {
 }
 
 // exists reports whether a query returns a row.
-func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
-	row, err := c.one(text, args...)
+func (c *Conn) Exists(text string, args ...driver.Value) (bool, error) {
+	row, err := c.One(text, args...)
 	return row != nil, err
 }
 
 // script runs several statements without arguments.
-func (c *conn) script(sql string) error {
+func (c *Conn) Script(sql string) error {
 	_, err := c.db.Exec(sql, nil)
 	return err
 }

@@ -182,7 +182,7 @@ func (w *contracts) moved(r *record, p niptemp.Step, o ownership, next niptemp.S
 		return nil, err
 	}
 	k := pairKey{p.Contract, a, b}
-	end, err := w.c.number(sqlEndOfChain, k.keys()...)
+	end, err := w.c.Number(sqlEndOfChain, k.keys()...)
 	if err != nil {
 		return nil, err
 	}

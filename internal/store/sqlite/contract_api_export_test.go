@@ -106,8 +106,8 @@ func (s ContractStatement) sorting() ContractStatement {
 
 // PlanOf is how SQLite answers a statement.
 func PlanOf(ctx context.Context, s *Store, text string, args ...driver.Value) (lines []string, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
 			line, _ := v[3].(string)
 			lines = append(lines, line)
 			return nil

@@ -29,7 +29,7 @@ func (w *contracts) indexEntry(r *record, seq int64) error {
 	}
 	contract := r.ev.Tags.GetD()
 	// One that was not taken at first already has its place.
-	if n, err := w.exec(sqlEntryCame, contract, r.pubkey, to, r.created, r.id, seq); err != nil || n > 0 {
+	if n, err := w.Exec(sqlEntryCame, contract, r.pubkey, to, r.created, r.id, seq); err != nil || n > 0 {
 		return err
 	}
 	name, err := w.entryName(r, to)
@@ -44,7 +44,7 @@ func (w *contracts) indexEntry(r *record, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.time(), n, seq, thread)
+	_, err = w.Exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.time(), n, seq, thread)
 	return err
 }
 
@@ -56,7 +56,7 @@ func (w *contracts) entryName(r *record, other []byte) (string, error) {
 	if len(tag) < 2 || !isEntryID(tag[1]) {
 		return own, nil
 	}
-	taken, err := w.c.exists(sqlEntryTaken, r.ev.Tags.GetD(), tag[1], r.pubkey, other, r.id)
+	taken, err := w.c.Exists(sqlEntryTaken, r.ev.Tags.GetD(), tag[1], r.pubkey, other, r.id)
 	if err != nil || !taken {
 		return tag[1], err
 	}

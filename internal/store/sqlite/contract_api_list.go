@@ -32,13 +32,13 @@ func (s *contractStore) Contracts(ctx context.Context, key, status string, limit
 	if !ok {
 		return nil, 0, nil
 	}
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		n, err := c.number(sqlContractsCount, who, status)
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		n, err := c.Number(sqlContractsCount, who, status)
 		if err != nil {
 			return err
 		}
 		total = int(n)
-		err = c.query(ctx, sqlContracts, []driver.Value{who, status, int64(limit), int64(offset)}, func(v []driver.Value) error {
+		err = c.Query(ctx, sqlContracts, []driver.Value{who, status, int64(limit), int64(offset)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)
@@ -70,19 +70,19 @@ func (s *contractStore) ContractStates(ctx context.Context, contract, author str
 		return nil, nil
 	}
 	size := 0
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		each := func(v []driver.Value) error {
 			json, _ := v[1].([]byte)
 			states = append(states, json)
 			if size += len(json); size >= maxStateBytes {
-				return errStop
+				return ErrStop
 			}
 			return nil
 		}
-		if err := c.query(ctx, sqlStateHead, []driver.Value{who, key(contract)}, each); err != nil || size >= maxStateBytes {
+		if err := c.Query(ctx, sqlStateHead, []driver.Value{who, key(contract)}, each); err != nil || size >= maxStateBytes {
 			return err
 		}
-		return c.query(ctx, sqlStatePast, []driver.Value{who, key(contract), int64(maxStateEvents)}, each)
+		return c.Query(ctx, sqlStatePast, []driver.Value{who, key(contract), int64(maxStateEvents)}, each)
 	})
 	return states, err
 }

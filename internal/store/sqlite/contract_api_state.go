@@ -29,12 +29,12 @@ const (
 // ContractBetween is the state of a contract between a poster and a worker (""
 // while none is named), nil for none.
 func (s *contractStore) ContractBetween(ctx context.Context, contract, poster, worker string) (out *store.ContractPair, err error) {
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		a, b, err := pairBetween(c, contract, poster, worker)
 		if err != nil {
 			return err
 		}
-		row, err := c.one(sqlPairExact, contract, a, b)
+		row, err := c.One(sqlPairExact, contract, a, b)
 		if err == nil && row != nil {
 			if out, err = scanPair(row); err == nil {
 				err = unhidePair(ctx, c, out, poster, worker)
@@ -46,7 +46,7 @@ func (s *contractStore) ContractBetween(ctx context.Context, contract, poster, w
 }
 
 // pairBetween is between by what the two are called in what outlives events.
-func pairBetween(c *conn, contract, poster, worker string) (a, b []byte, err error) {
+func pairBetween(c *Conn, contract, poster, worker string) (a, b []byte, err error) {
 	if a, b, err = between(poster, worker); err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +79,7 @@ func (w *contracts) setTerms(c store.SetContractTerms) error {
 		}
 		arbitrator = k
 	}
-	_, err = w.exec(sqlTerms, c.Contract, a, b, timeOrNil(c.Terms.Deadline), arbitrator)
+	_, err = w.Exec(sqlTerms, c.Contract, a, b, timeOrNil(c.Terms.Deadline), arbitrator)
 	return err
 }
 
@@ -95,7 +95,7 @@ func (w *contracts) decideContract(c store.DecideContract) error {
 	if err != nil {
 		return err
 	}
-	n, err := w.exec(sqlDecide, c.Contract, a, b, c.Decision.Was, c.Decision.Status, c.Decision.At)
+	n, err := w.Exec(sqlDecide, c.Contract, a, b, c.Decision.Was, c.Decision.Status, c.Decision.At)
 	if err == nil && n == 0 {
 		err = store.ErrContractMoved
 	}
@@ -110,18 +110,18 @@ func (w *contracts) decision(contract string, a, b []byte, d store.ContractDecis
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
 	}
-	_, err := w.exec(sqlDecision, d.At, contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
+	_, err := w.Exec(sqlDecision, d.At, contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
 	return err
 }
 
 // ContractDecision is the last decision on a pair, nil for none.
 func (s *contractStore) ContractDecision(ctx context.Context, p *store.ContractPair) (out *store.ContractDecision, err error) {
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		a, b, err := pairBetween(c, p.Contract, p.Poster, p.Worker)
 		if err != nil {
 			return err
 		}
-		row, err := c.one(sqlDecided, p.Contract, a, b)
+		row, err := c.One(sqlDecided, p.Contract, a, b)
 		if err != nil || row == nil {
 			return err
 		}
@@ -145,8 +145,8 @@ func (s *contractStore) ContractDecision(ctx context.Context, p *store.ContractP
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
 func (s *contractStore) DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error) {
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		err := c.query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		err := c.Query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)
@@ -160,8 +160,8 @@ func (s *contractStore) DueContracts(ctx context.Context, now int64, limit int) 
 
 // NextDue is when the first deadline is to be looked at, 0 for never.
 func (s *contractStore) NextDue(ctx context.Context) (at int64, err error) {
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		at, err = c.number(sqlFirstDue)
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		at, err = c.Number(sqlFirstDue)
 		return err
 	})
 	return at, err
@@ -178,7 +178,7 @@ func (w *contracts) lookAtDeadline(c store.LookAtDeadline) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlLookAt, c.Contract, a, b, timeOrNil(c.At))
+	_, err = w.Exec(sqlLookAt, c.Contract, a, b, timeOrNil(c.At))
 	return err
 }
 

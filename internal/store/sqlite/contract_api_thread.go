@@ -34,7 +34,7 @@ const (
 // many match. A page ends with the entry whose data brings it to maxBytes, so
 // that it may hold fewer than limit.
 func (s *contractStore) ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error) {
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		if total, err = thread(t).total(ctx, c); err != nil || offset >= total || limit <= 0 {
 			return err
 		}
@@ -64,7 +64,7 @@ const (
 // their order; from the start when after is nil. The last is the one whose data
 // brings them to maxBytes.
 func (s *contractStore) ThreadNext(ctx context.Context, t store.Thread, after *store.ThreadEntry, limit, maxBytes int) (out []store.ThreadEntry, err error) {
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		where, extra := "", []driver.Value(nil)
 		if after != nil {
 			n, k, err := thread(t).placeOf(c, after)
@@ -83,10 +83,10 @@ func (s *contractStore) ThreadNext(ctx context.Context, t store.Thread, after *s
 // placeOf finds where an entry stands that the reader has seen, whether it was
 // withdrawn meanwhile or not. Its numbers are not for every reader, so that he
 // names it by what he knows of it.
-func (t thread) placeOf(c *conn, e *store.ThreadEntry) (n, k driver.Value, err error) {
+func (t thread) placeOf(c *Conn, e *store.ThreadEntry) (n, k driver.Value, err error) {
 	t.Whole, t.Type = true, ""
 	text, args := t.union(sqlPlaceOf, " AND created_at = ? AND id = ?", e.CreatedAt, e.ID)
-	row, err := c.one(text+" LIMIT 1", args...)
+	row, err := c.One(text+" LIMIT 1", args...)
 	if err == nil && row == nil {
 		err = store.ErrNoPlace
 	}
@@ -100,7 +100,7 @@ func (t thread) placeOf(c *conn, e *store.ThreadEntry) (n, k driver.Value, err e
 // none. What the reader may not see is looked for in the same way as what is
 // not there.
 func (s *contractStore) ThreadEntry(ctx context.Context, t store.Thread, entry string) (out *store.ThreadEntry, err error) {
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		text, args := thread(t).union(sqlNamed, " AND entry = ?", entry)
 		rows, err := thread(t).at(ctx, c, text+inOrder+" LIMIT 1", args, 1)
 		if err == nil && len(rows) > 0 {
@@ -112,17 +112,17 @@ func (s *contractStore) ThreadEntry(ctx context.Context, t store.Thread, entry s
 }
 
 // at reads the entries in the places that a query selects, in its order.
-func (t thread) at(ctx context.Context, c *conn, places string, args []driver.Value, maxBytes int) ([]store.ThreadEntry, error) {
+func (t thread) at(ctx context.Context, c *Conn, places string, args []driver.Value, maxBytes int) ([]store.ThreadEntry, error) {
 	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), maxBytes)
 }
 
 // entries reads what a query selects, in order, until it has maxBytes of data.
-func (t thread) entries(ctx context.Context, c *conn, text string, args []driver.Value, maxBytes int) (out []store.ThreadEntry, err error) {
+func (t thread) entries(ctx context.Context, c *Conn, text string, args []driver.Value, maxBytes int) (out []store.ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
 	}
 	size := 0
-	err = c.query(ctx, text, args, func(v []driver.Value) error {
+	err = c.Query(ctx, text, args, func(v []driver.Value) error {
 		e, err := scanEntry(v)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (t thread) entries(ctx context.Context, c *conn, text string, args []driver
 		}
 		out = append(out, e)
 		if size += len(e.Data); size >= maxBytes {
-			return errStop
+			return ErrStop
 		}
 		return nil
 	})

@@ -34,18 +34,18 @@ func (w *contracts) addPrivate(contract string, e store.ThreadEntry, most int) e
 	if err != nil {
 		return err
 	}
-	row, err := w.c.one(sqlContractState, contract, a, b)
+	row, err := w.c.One(sqlContractState, contract, a, b)
 	if err != nil {
 		return err
 	}
 	if row == nil || niptemp.Status(row[1].(string)).Final() {
 		return store.ErrContractMoved
 	}
-	taken, err := w.c.exists(sqlEntryTaken, contract, e.Entry, author, other, []byte(nil))
+	taken, err := w.c.Exists(sqlEntryTaken, contract, e.Entry, author, other, []byte(nil))
 	if err != nil || taken {
 		return errors.Join(err, store.ErrEntryTaken)
 	}
-	n, err := w.c.number(sqlPrivateCount, contract, author)
+	n, err := w.c.Number(sqlPrivateCount, contract, author)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (w *contracts) addWaiting(contract string, e store.ThreadEntry) error {
 	if err != nil {
 		return err
 	}
-	have, err := w.c.exists(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
+	have, err := w.c.Exists(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
 	if err != nil || have {
 		return err
 	}
@@ -84,12 +84,12 @@ func (w *contracts) addEntry(contract string, author, other []byte, e store.Thre
 	if form != store.EntryPrivate {
 		n, err = w.next(thread)
 	} else if n, err = w.lastNumber(thread); err == nil {
-		k, err = w.c.number(sqlPrivateK, author, contract)
+		k, err = w.c.Number(sqlPrivateK, author, contract)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.time(), e.Data, n, k, thread)
+	_, err = w.Exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.time(), e.Data, n, k, thread)
 	return err
 }
 
@@ -110,8 +110,8 @@ func (s *contractStore) EntryTaken(ctx context.Context, contract, author, other,
 	if !ok1 || !ok2 {
 		return false, errors.New("the parties are no pubkeys")
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		taken, err = c.exists(sqlEntryTaken, contract, entry, who, to, id)
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		taken, err = c.Exists(sqlEntryTaken, contract, entry, who, to, id)
 		return err
 	})
 	return taken, err
@@ -125,8 +125,8 @@ func (s *contractStore) PlaceEntry(ctx context.Context, contract string, e *stor
 	if err != nil {
 		return false, err
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		row, err := c.one(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		row, err := c.One(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
 		if err != nil || row == nil {
 			return err
 		}
@@ -143,8 +143,8 @@ func (s *contractStore) PlaceEntry(ctx context.Context, contract string, e *stor
 // in which they came.
 func (s *contractStore) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
 	var all []*nostr.Event
-	err := s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlWaiting, nil, func(v []driver.Value) error {
+	err := s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlWaiting, nil, func(v []driver.Value) error {
 			json, _ := v[0].([]byte)
 			ev, err := parsed(json)
 			all = append(all, ev)

@@ -38,7 +38,7 @@ func (s *contractStore) Cases(ctx context.Context, keys, contracts []string) (ou
 	if err != nil {
 		return nil, fmt.Errorf("contracts that are named: %w", err)
 	}
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		for _, key := range keys {
 			if len(out) >= MaxCases {
 				break
@@ -48,12 +48,12 @@ func (s *contractStore) Cases(ctx context.Context, keys, contracts []string) (ou
 				continue
 			}
 			// Nearly every reader decides nothing, and is asked no more.
-			if some, err := c.exists(sqlIsArbitrator, who); err != nil {
+			if some, err := c.Exists(sqlIsArbitrator, who); err != nil {
 				return err
 			} else if !some {
 				continue
 			}
-			err := c.query(ctx, sqlCasesOf, []driver.Value{who, string(named), int64(MaxCases - len(out))}, func(v []driver.Value) error {
+			err := c.Query(ctx, sqlCasesOf, []driver.Value{who, string(named), int64(MaxCases - len(out))}, func(v []driver.Value) error {
 				out = append(out, caseOf(v))
 				return nil
 			})
@@ -93,7 +93,7 @@ func (s *contractStore) TermsOf(ctx context.Context, p *store.ContractPair) (off
 	if !named {
 		worker = poster
 	}
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) (err error) {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) (err error) {
 		if poster, err = standIn(c, p.Contract, poster); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ const (
 )
 
 // checkContracts reports what is wrong with the tables of contract memory.
-func checkContracts(ctx context.Context, c *conn, report *store.Report) error {
+func checkContracts(ctx context.Context, c *Conn, report *store.Report) error {
 	k := contractCheck{ctx, c, report}
 	for _, part := range []func() error{k.states, k.contracts, k.threads, k.order} {
 		if err := part(); err != nil {
@@ -30,7 +30,7 @@ func checkContracts(ctx context.Context, c *conn, report *store.Report) error {
 
 type contractCheck struct {
 	ctx    context.Context
-	c      *conn
+	c      *Conn
 	report *store.Report
 }
 
@@ -38,7 +38,7 @@ type contractCheck struct {
 // no faults, but what an operator may be asked.
 func (k contractCheck) contracts() error {
 	most := []driver.Value{int64(store.MostProblems)}
-	err := k.c.query(k.ctx, sqlDisplaced, most, func(v []driver.Value) error {
+	err := k.c.Query(k.ctx, sqlDisplaced, most, func(v []driver.Value) error {
 		contract, _ := v[0].(string)
 		k.report.Displaced = append(k.report.Displaced, store.Displaced{Contract: contract, Poster: hexOf(v[1])})
 		return nil
@@ -47,7 +47,7 @@ func (k contractCheck) contracts() error {
 		return err
 	}
 	for text, list := range map[string]*[]store.Astray{sqlAllAstray: &k.report.Astray, sqlAllVain: &k.report.Vain} {
-		err := k.c.query(k.ctx, text, most, func(v []driver.Value) error {
+		err := k.c.Query(k.ctx, text, most, func(v []driver.Value) error {
 			contract, _ := v[0].(string)
 			*list = append(*list, store.Astray{Contract: contract, EventID: hexOf(v[1])})
 			return nil
@@ -62,7 +62,7 @@ func (k contractCheck) contracts() error {
 // states looks for contract states that cannot be.
 func (k contractCheck) states() error {
 	n := 0
-	err := k.c.query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []driver.Value) error {
+	err := k.c.Query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []driver.Value) error {
 		a, b, poster := hexOf(v[0]), hexOf(v[1]), hexOf(v[2])
 		if len(a) != hex.EncodedLen(32) || len(b) != len(a) || a > b || poster != a && poster != b {
 			n++
@@ -79,14 +79,14 @@ func (k contractCheck) states() error {
 func (k contractCheck) order() error {
 	const all = `SELECT thread, n FROM contract_entries WHERE form < 2
 		UNION ALL SELECT thread, n FROM contract_moves UNION ALL SELECT thread, n FROM contract_gaps`
-	twice, err := k.c.number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
+	twice, err := k.c.Number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
 	if err == nil && twice > 0 {
 		k.report.Found("order", store.AdviceRestore, "%d numbers of contract threads were given twice", twice)
 	}
 	if err != nil {
 		return err
 	}
-	beyond, err := k.c.number(`SELECT count(*) FROM (` + all + `) AS a LEFT JOIN contract_numbers AS c ON c.thread = a.thread
+	beyond, err := k.c.Number(`SELECT count(*) FROM (` + all + `) AS a LEFT JOIN contract_numbers AS c ON c.thread = a.thread
 		WHERE c.last IS NULL OR a.n < 1 OR a.n > c.last`)
 	if err == nil && beyond > 0 {
 		k.report.Found("order", store.AdviceRestore, "%d entries and states of contracts have a number that was not given yet", beyond)
@@ -94,7 +94,7 @@ func (k contractCheck) order() error {
 	if err != nil {
 		return err
 	}
-	unplaced, err := k.c.number(`SELECT count(*) FROM contract_moves AS m WHERE NOT EXISTS (SELECT 1 FROM events WHERE seq = m.seq)
+	unplaced, err := k.c.Number(`SELECT count(*) FROM contract_moves AS m WHERE NOT EXISTS (SELECT 1 FROM events WHERE seq = m.seq)
 		AND NOT EXISTS (SELECT 1 FROM history WHERE seq = m.seq)`)
 	if err == nil && unplaced > 0 {
 		k.report.Found("order", store.AdviceRestore, "%d states of contracts have a number, and their events are not there", unplaced)
@@ -107,7 +107,7 @@ func (k contractCheck) threads() error {
 	const counted = `SELECT contract, author, other, form, type, withdrawn, n, published FROM contract_counts`
 	const there = `SELECT contract, author, other, form, type, withdrawn <> 0, count(*), count(seq) FROM contract_entries
 		GROUP BY contract, author, other, form, type, withdrawn <> 0`
-	n, err := k.c.number(`SELECT (SELECT count(*) FROM (` + counted + ` EXCEPT ` + there + `)) + (SELECT count(*) FROM (` + there + ` EXCEPT ` + counted + `))`)
+	n, err := k.c.Number(`SELECT (SELECT count(*) FROM (` + counted + ` EXCEPT ` + there + `)) + (SELECT count(*) FROM (` + there + ` EXCEPT ` + counted + `))`)
 	if err == nil && n > 0 {
 		k.report.Found("threads", store.AdviceRebuild, "%d counters of contract threads are not what the threads have", n)
 	}
@@ -117,7 +117,7 @@ func (k contractCheck) threads() error {
 	const listed = `SELECT contract, a, b FROM contract_talks`
 	const talks = `SELECT contract, min(author, other), max(author, other) FROM contract_entries AS e WHERE form < 2
 		AND NOT EXISTS (SELECT 1 FROM contract_states AS s WHERE s.contract = e.contract)`
-	n, err = k.c.number(`SELECT (SELECT count(*) FROM (` + listed + ` EXCEPT ` + talks + `)) + (SELECT count(*) FROM (` + talks + ` EXCEPT ` + listed + `))`)
+	n, err = k.c.Number(`SELECT (SELECT count(*) FROM (` + listed + ` EXCEPT ` + talks + `)) + (SELECT count(*) FROM (` + talks + ` EXCEPT ` + listed + `))`)
 	if err == nil && n > 0 {
 		k.report.Found("threads", store.AdviceRebuild, "%d contracts of which only entries are known are not listed as they should be", n)
 	}

@@ -46,13 +46,13 @@ func (w *contracts) partyAfterAll(ev *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	return w.each(sqlSaidByWorker, []driver.Value{said.Contract, poster, worker}, func(v []driver.Value) error {
+	return w.Each(sqlSaidByWorker, []driver.Value{said.Contract, poster, worker}, func(v []driver.Value) error {
 		p := niptemp.Step{Contract: said.Contract, ID: hexOf(v[0]), Author: said.To, To: ev.PubKey, Status: niptemp.Expired, Previous: niptemp.Open}
 		p.CreatedAt, _ = v[1].(int64)
 		if err := w.addStep(p, pairKey{said.Contract, a, b}, false, 0); err != nil {
 			return err
 		}
-		_, err := w.exec(sqlDropVerdict, said.Contract, v[0])
+		_, err := w.Exec(sqlDropVerdict, said.Contract, v[0])
 		return err
 	})
 }

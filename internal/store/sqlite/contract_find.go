@@ -58,7 +58,7 @@ func (s *contractStore) ContractPair(ctx context.Context, contract, key, poster 
 	if poster != "" && !named {
 		return nil, nil
 	}
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		f := finder{c: c, contract: contract}
 		if err := f.findOwner(); err != nil {
 			return err
@@ -83,14 +83,14 @@ func (s *contractStore) ContractPair(ctx context.Context, contract, key, poster 
 
 // finder looks for a contract in one state of the database.
 type finder struct {
-	c          *conn
+	c          *Conn
 	contract   string
 	key, owner []byte // nil for none
 	committed  bool   // the id shows that the owner made it
 }
 
 func (f *finder) findOwner() error {
-	row, err := f.c.one(sqlOwner, f.contract)
+	row, err := f.c.One(sqlOwner, f.contract)
 	if err == nil && row != nil {
 		f.owner, _ = row[0].([]byte)
 		f.committed = row[1] != nil
@@ -132,7 +132,7 @@ func (f *finder) standing(poster []byte) ([]driver.Value, error) {
 	if poster == nil {
 		return nil, nil
 	}
-	worker, err := f.c.one(sqlAccepted, f.contract, poster)
+	worker, err := f.c.One(sqlAccepted, f.contract, poster)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +142,11 @@ func (f *finder) standing(poster []byte) ([]driver.Value, error) {
 			return row, err
 		}
 	}
-	row, err := f.c.one(sqlPairOpened, f.contract, poster)
+	row, err := f.c.One(sqlPairOpened, f.contract, poster)
 	if err != nil || row != nil {
 		return row, err
 	}
-	return f.c.one(sqlPairBy, f.contract, poster)
+	return f.c.One(sqlPairBy, f.contract, poster)
 }
 
 func (f *finder) between(x, y []byte) ([]driver.Value, error) {
@@ -156,12 +156,12 @@ func (f *finder) between(x, y []byte) ([]driver.Value, error) {
 	if bytes.Compare(x, y) > 0 {
 		x, y = y, x
 	}
-	return f.c.one(sqlPairExact, f.contract, x, y)
+	return f.c.One(sqlPairExact, f.contract, x, y)
 }
 
 // accepted is the contract that the key has accepted.
 func (f *finder) accepted() ([]driver.Value, error) {
-	poster, err := f.c.one(sqlSigned, f.contract, f.key)
+	poster, err := f.c.One(sqlSigned, f.contract, f.key)
 	if err != nil || poster == nil {
 		return nil, err
 	}
@@ -170,11 +170,11 @@ func (f *finder) accepted() ([]driver.Value, error) {
 
 // party is the first contract that names the key.
 func (f *finder) party() ([]driver.Value, error) {
-	a, err := f.c.one(sqlPairOfA, f.contract, f.key)
+	a, err := f.c.One(sqlPairOfA, f.contract, f.key)
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.c.one(sqlPairOfB, f.contract, f.key)
+	b, err := f.c.One(sqlPairOfB, f.contract, f.key)
 	if err != nil || a == nil || b != nil && standsBefore(b, a) {
 		return b, err
 	}
@@ -187,7 +187,7 @@ func (f *finder) arbitrated(poster []byte) ([]driver.Value, error) {
 	if f.key == nil {
 		return nil, nil
 	}
-	return f.c.one(sqlPairOfArbitrator, f.contract, f.key, bytesOrNil(poster))
+	return f.c.One(sqlPairOfArbitrator, f.contract, f.key, bytesOrNil(poster))
 }
 
 // standsBefore is the order of sqlPairOfA: shown, then n.
@@ -205,7 +205,7 @@ func (f *finder) public() ([]driver.Value, error) {
 	if err != nil || row != nil || f.committed {
 		return row, err
 	}
-	return f.c.one(sqlPairLeft, f.contract)
+	return f.c.One(sqlPairLeft, f.contract)
 }
 
 // ContractSalt is the salt that shows that a poster made a contract's id, nil
@@ -215,12 +215,12 @@ func (s *contractStore) ContractSalt(ctx context.Context, contract, poster strin
 	if !ok {
 		return nil, nil
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
 		owner, err := standIn(c, contract, who)
 		if err != nil {
 			return err
 		}
-		row, err := c.one(sqlSalt, contract, owner)
+		row, err := c.One(sqlSalt, contract, owner)
 		if row != nil {
 			salt, _ = row[0].([]byte)
 		}
@@ -236,8 +236,8 @@ func (s *contractStore) LastState(ctx context.Context, contract, author string) 
 	if !ok {
 		return 0, fmt.Errorf("the author is no pubkey")
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		at, err = c.number(sqlLastStep, contract, who)
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		at, err = c.Number(sqlLastStep, contract, who)
 		return err
 	})
 	return at, err
@@ -258,14 +258,14 @@ func (s *contractStore) ContractsUnseen(ctx context.Context, r gate.Reader, ids 
 	if err != nil {
 		return 0, fmt.Errorf("contract ids: %w", err)
 	}
-	how := lookUp
+	how := LookUp
 	if len(distinct) > fewIDs {
-		how = scan
+		how = Scan
 	}
-	err = s.snapshot(ctx, how, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, how, func(ctx context.Context, c *Conn) error {
 		for _, k := range r.Keys() {
 			who, _ := lowerHex32(k)
-			err := c.query(ctx, sqlPartOf, []driver.Value{string(list), who}, func(v []driver.Value) error {
+			err := c.Query(ctx, sqlPartOf, []driver.Value{string(list), who}, func(v []driver.Value) error {
 				id, _ := v[0].(string)
 				delete(distinct, id)
 				return nil
@@ -281,7 +281,7 @@ func (s *contractStore) ContractsUnseen(ctx context.Context, r gate.Reader, ids 
 		if list, err = json.Marshal(slices.Sorted(maps.Keys(distinct))); err != nil {
 			return err
 		}
-		n, err := c.number(sqlUnseen, string(list))
+		n, err := c.Number(sqlUnseen, string(list))
 		unseen = int(n)
 		return err
 	})

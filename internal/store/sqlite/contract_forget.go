@@ -76,7 +76,7 @@ func renames() (all []string) {
 // table, and returns in how many.
 func (w *contracts) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
 	for _, text := range sqlRename {
-		changed, err := w.exec(text, contract, from, to, int64(limit))
+		changed, err := w.Exec(text, contract, from, to, int64(limit))
 		if err != nil {
 			return n, err
 		}
@@ -93,7 +93,7 @@ func (w *contracts) forgetStep(limit int) (more bool, err error) {
 		key      []byte
 	}
 	var all []named
-	err = w.each(sqlForgetting, []driver.Value{int64(limit)}, func(v []driver.Value) error {
+	err = w.Each(sqlForgetting, []driver.Value{int64(limit)}, func(v []driver.Value) error {
 		contract, _ := v[0].(string)
 		key, _ := v[1].([]byte)
 		all = append(all, named{contract, append([]byte(nil), key...)})
@@ -111,7 +111,7 @@ func (w *contracts) forgetStep(limit int) (more bool, err error) {
 // forgetParties does one step of it that a command asks for.
 func (w *contracts) forgetParties() (more bool, err error) {
 	more, err = w.forgetStep(partyChunk)
-	w.after(func() { w.forgetting = more })
+	w.After(func() { w.forgetting = more })
 	return more, err
 }
 
@@ -124,7 +124,7 @@ func (w *contracts) forgetParty(contract string, key []byte, limit int) (rows in
 	}
 	if gone {
 		var named bool
-		if named, err = w.c.exists(sqlWordsOf, contract, key); err != nil {
+		if named, err = w.c.Exists(sqlWordsOf, contract, key); err != nil {
 			return 0, err
 		}
 		gone = !named
@@ -135,10 +135,10 @@ func (w *contracts) forgetParty(contract string, key []byte, limit int) (rows in
 			return 0, err
 		}
 		party := partyHash(secret, key)
-		if _, err := w.exec(sqlForgotten, contract, party); err != nil {
+		if _, err := w.Exec(sqlForgotten, contract, party); err != nil {
 			return 0, err
 		}
-		if _, err := w.exec(sqlDropVain, contract, key); err != nil {
+		if _, err := w.Exec(sqlDropVain, contract, key); err != nil {
 			return 0, err
 		}
 		n, err := w.renameParty(contract, key, party, limit)
@@ -146,13 +146,13 @@ func (w *contracts) forgetParty(contract string, key []byte, limit int) (rows in
 			return int(n), err // the next step finds no more of them
 		}
 	}
-	_, err = w.exec(sqlForgetDone, contract, key)
+	_, err = w.Exec(sqlForgetDone, contract, key)
 	return 0, err
 }
 
 // partiesKey is the key of all hashes of parties.
 func (w *contracts) partiesKey() ([]byte, error) {
-	row, err := w.c.one(sqlPartiesKey)
+	row, err := w.c.One(sqlPartiesKey)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type withdrawnBy struct {
 // came, and whether they were withdrawn, as members behind those of the event,
 // which any reader of events passes over.
 func (s *contractStore) withArrivals(ctx context.Context, rows []store.Row) error {
-	return s.snapshot(ctx, scan, func(_ context.Context, c *conn) error {
+	return s.snapshot(ctx, Scan, func(_ context.Context, c *Conn) error {
 		left := requestBytes
 		for i := range rows {
 			a, err := arrivalOf(c, rows[i].Seq, &left)
@@ -59,10 +59,10 @@ func (s *contractStore) withArrivals(ctx context.Context, rows []store.Row) erro
 }
 
 // arrivalOf is nil for what has no place in a thread.
-func arrivalOf(c *conn, seq int64, left *int) (*arrival, error) {
-	row, err := c.one(sqlEntryArrival, seq)
+func arrivalOf(c *Conn, seq int64, left *int) (*arrival, error) {
+	row, err := c.One(sqlEntryArrival, seq)
 	if err == nil && row == nil {
-		row, err = c.one(sqlMoveArrival, seq)
+		row, err = c.One(sqlMoveArrival, seq)
 	}
 	if err != nil || row == nil {
 		return nil, err
@@ -82,7 +82,7 @@ func arrivalOf(c *conn, seq int64, left *int) (*arrival, error) {
 
 // requestOf is the signed request where it may be shown and there is room for
 // it, else its id, else nil.
-func requestOf(c *conn, contract string, request driver.Value, left *int) (any, error) {
+func requestOf(c *Conn, contract string, request driver.Value, left *int) (any, error) {
 	id, _ := request.([]byte)
 	if id == nil {
 		return nil, nil

@@ -15,14 +15,14 @@ const (
 // AgentPage lists identities by their names, and says how many there are in
 // all.
 func (s *identityStore) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		page, total = nil, 0
-		n, err := c.number(sqlAgents)
+		n, err := c.Number(sqlAgents)
 		if err != nil {
 			return err
 		}
 		total = int(n)
-		return c.query(ctx, sqlAgentsPage, []driver.Value{int64(limit), int64(offset)}, func(v []driver.Value) error {
+		return c.Query(ctx, sqlAgentsPage, []driver.Value{int64(limit), int64(offset)}, func(v []driver.Value) error {
 			a, err := scanAgent(v)
 			if err == nil {
 				page = append(page, *a)
@@ -40,8 +40,8 @@ func (s *identityStore) AgentProvisioned(ctx context.Context, pubkey string) (ma
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		made, err = c.exists(sqlIsMade, blob)
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		made, err = c.Exists(sqlIsMade, blob)
 		return err
 	})
 	return made, err
@@ -64,10 +64,10 @@ func (w *identities) dropAgent(id string, withKey bool) error {
 	case a.Sealed != nil && !withKey:
 		return store.ErrKeyKept
 	}
-	if _, err := w.exec(sqlDropTokens, id); err != nil {
+	if _, err := w.Exec(sqlDropTokens, id); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlDropAgent, id)
+	_, err = w.Exec(sqlDropAgent, id)
 	return err
 }
 
@@ -85,6 +85,6 @@ func (w *identities) dropTokens(id string) error {
 	if a == nil || a.Sealed == nil {
 		return store.ErrNotHeld
 	}
-	_, err = w.exec(sqlDropTokens, id)
+	_, err = w.Exec(sqlDropTokens, id)
 	return err
 }

@@ -47,8 +47,8 @@ func (s *identityStore) AgentByToken(ctx context.Context, hash [32]byte) (*store
 }
 
 func (s *identityStore) agent(ctx context.Context, text string, arg driver.Value) (found *store.Agent, err error) {
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
 			found, err = scanAgent(v)
 			return err
 		})
@@ -101,11 +101,11 @@ func (w *identities) addAgent(a store.Agent, token [32]byte) (stored store.Agent
 	}
 	stored = a
 	stored.Created, stored.Provisioned = w.time(), a.Sealed != nil
-	if _, err := w.exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.time(), store.FoldName(a.ID), stored.Provisioned); err != nil {
+	if _, err := w.Exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.time(), store.FoldName(a.ID), stored.Provisioned); err != nil {
 		return store.Agent{}, err
 	}
 	if a.Sealed != nil {
-		_, err = w.exec(sqlAddToken, token[:], a.ID, w.time())
+		_, err = w.Exec(sqlAddToken, token[:], a.ID, w.time())
 	}
 	return stored, err
 }
@@ -118,13 +118,13 @@ func (w *identities) vanishAgent(pubkey []byte, until int64) error {
 	if err != nil || a == nil || a.Created > until {
 		return err
 	}
-	if _, err := w.exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), store.FoldName(a.ID)); err != nil {
+	if _, err := w.Exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), store.FoldName(a.ID)); err != nil {
 		return err
 	}
-	if _, err := w.exec(sqlDropTokens, a.ID); err != nil {
+	if _, err := w.Exec(sqlDropTokens, a.ID); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlDropAgent, a.ID)
+	_, err = w.Exec(sqlDropAgent, a.ID)
 	return err
 }
 
@@ -141,7 +141,7 @@ func (w *identities) roomForAgent(pubkey []byte, provisioned bool) error {
 	if provisioned {
 		return nil
 	}
-	n, err := w.c.number(sqlAgents)
+	n, err := w.c.Number(sqlAgents)
 	if err == nil && n >= maxAgents {
 		err = store.ErrAgentsFull
 	}
@@ -149,7 +149,7 @@ func (w *identities) roomForAgent(pubkey []byte, provisioned bool) error {
 }
 
 func (w *identities) agent(text string, arg driver.Value) (*store.Agent, error) {
-	row, err := w.c.one(text, arg)
+	row, err := w.c.One(text, arg)
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -170,10 +170,10 @@ func (w *identities) replaceToken(id string, hash [32]byte) error {
 	if a == nil || a.Sealed == nil {
 		return store.ErrNotHeld
 	}
-	if _, err := w.exec(sqlDropTokens, id); err != nil {
+	if _, err := w.Exec(sqlDropTokens, id); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlAddToken, hash[:], id, w.time())
+	_, err = w.Exec(sqlAddToken, hash[:], id, w.time())
 	return err
 }
 
@@ -188,13 +188,13 @@ func (s *identityStore) ForgetKey(ctx context.Context, id string, sealed []byte)
 }
 
 func (w *identities) forgetKey(id string, sealed []byte) error {
-	n, err := w.exec(sqlWipeAgent, id, sealed)
+	n, err := w.Exec(sqlWipeAgent, id, sealed)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return store.ErrNotHeld
 	}
-	_, err = w.exec(sqlDropTokens, id)
+	_, err = w.Exec(sqlDropTokens, id)
 	return err
 }

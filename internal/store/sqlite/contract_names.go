@@ -22,7 +22,7 @@ const (
 // nameFree refuses a name that is, or looks like, one that another key has, or
 // had when it vanished.
 func (w *identities) nameFree(id string, pubkey []byte) error {
-	row, err := w.c.one(sqlFolded, store.FoldName(id))
+	row, err := w.c.One(sqlFolded, store.FoldName(id))
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (w *identities) nameFree(id string, pubkey []byte) error {
 		return store.ErrNameTaken
 	}
 	var back []string
-	err = w.c.query(context.Background(), sqlGoneAlike, []driver.Value{store.FoldName(id)}, func(v []driver.Value) error {
+	err = w.c.Query(context.Background(), sqlGoneAlike, []driver.Value{store.FoldName(id)}, func(v []driver.Value) error {
 		gone, _ := v[0].(string)
 		if owner, _ := v[1].([]byte); !bytes.Equal(owner, ownerOf(gone, pubkey)) {
 			return store.ErrNameTaken
@@ -39,7 +39,7 @@ func (w *identities) nameFree(id string, pubkey []byte) error {
 		return nil
 	})
 	for i := 0; i < len(back) && err == nil; i++ {
-		_, err = w.exec(sqlNameBack, back[i])
+		_, err = w.Exec(sqlNameBack, back[i])
 	}
 	return err
 }
@@ -52,9 +52,9 @@ func ownerOf(id string, pubkey []byte) []byte {
 
 // checkIdentities finds agent ids from before names were compared like that,
 // which look the same.
-func checkIdentities(ctx context.Context, c *conn, report *store.Report) error {
+func checkIdentities(ctx context.Context, c *Conn, report *store.Report) error {
 	last := ""
-	return c.query(ctx, sqlSameNames, nil, func(v []driver.Value) error {
+	return c.Query(ctx, sqlSameNames, nil, func(v []driver.Value) error {
 		id, _ := v[0].(string)
 		same := &report.SameNames
 		if n := len(*same); n > 0 && last == store.FoldName(id) {

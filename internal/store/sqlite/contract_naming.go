@@ -25,9 +25,9 @@ const maxNaming = 1000
 // expirer), up to 1,000. It goes through all state events.
 func (s *contractStore) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
 	seen := map[string]bool{}
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
 		args := []driver.Value{int64(niptemp.KindState), []byte(pubkey)}
-		return c.query(ctx, sqlStatesSaying, args, func(v []driver.Value) error {
+		return c.Query(ctx, sqlStatesSaying, args, func(v []driver.Value) error {
 			raw, _ := v[0].([]byte)
 			ev, err := parsed(raw)
 			if err != nil {
@@ -38,12 +38,12 @@ func (s *contractStore) ContractsNaming(ctx context.Context, pubkey string) (n i
 				return nil
 			}
 			author, _ := lowerHex32(ev.PubKey)
-			unfinished, err := c.exists(sqlUnfinishedOf, id, author)
+			unfinished, err := c.Exists(sqlUnfinishedOf, id, author)
 			if err != nil || !unfinished {
 				return err
 			}
 			if seen[id] = true; len(seen) >= maxNaming {
-				return errStop
+				return ErrStop
 			}
 			return nil
 		})

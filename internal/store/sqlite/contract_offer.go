@@ -33,7 +33,7 @@ const (
 
 // counter is the thread whose count a thread draws its numbers from: its own, but for a further pair.
 func (w *contracts) counter(thread int64) (int64, error) {
-	offer, err := w.c.number(sqlCounter, thread)
+	offer, err := w.c.Number(sqlCounter, thread)
 	if err == nil && offer == 0 {
 		offer = thread
 	}
@@ -47,20 +47,20 @@ func (w *contracts) next(thread int64) (int64, error) {
 		return 0, err
 	}
 	if from != thread { // behind its own as well
-		last, err := w.c.number(sqlLastN, thread)
+		last, err := w.c.Number(sqlLastN, thread)
 		if err != nil {
 			return 0, err
 		}
-		if _, err := w.exec(sqlReached, from, last); err != nil {
+		if _, err := w.Exec(sqlReached, from, last); err != nil {
 			return 0, err
 		}
 	}
-	if _, err := w.exec(sqlNextN, from); err != nil {
+	if _, err := w.Exec(sqlNextN, from); err != nil {
 		return 0, err
 	}
-	n, err := w.c.number(sqlLastN, from)
+	n, err := w.c.Number(sqlLastN, from)
 	if err == nil && from != thread {
-		_, err = w.exec(sqlReached, thread, n)
+		_, err = w.Exec(sqlReached, thread, n)
 	}
 	return n, err
 }
@@ -71,20 +71,20 @@ func (w *contracts) lastNumber(thread int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return w.c.number(sqlLastN, from)
+	return w.c.Number(sqlLastN, from)
 }
 
 // offered is the thread of the offer that a pair with a state took before all others, 0 for none.
 func (w *contracts) offered(contract string, a, b []byte) (int64, error) {
-	row, err := w.c.one(sqlPoster, contract, a, b)
+	row, err := w.c.One(sqlPoster, contract, a, b)
 	if err != nil || row == nil {
 		return 0, err
 	}
-	offer, err := w.c.number(sqlThreadOf, contract, row[0], row[0])
+	offer, err := w.c.Number(sqlThreadOf, contract, row[0], row[0])
 	if err != nil || offer == 0 {
 		return 0, err
 	}
-	taken, err := w.c.exists(sqlShared, offer, row[0])
+	taken, err := w.c.Exists(sqlShared, offer, row[0])
 	if err != nil || taken {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (w *contracts) offered(contract string, a, b []byte) (int64, error) {
 // joinOffer puts a pair that has its first state now behind the offer that it took: what the two wrote before comes after what
 // the offer has, in the order in which it came. Where another took the offer first, it comes behind what has numbers from there.
 func (w *contracts) joinOffer(contract string, a, b []byte) error {
-	own, err := w.c.number(sqlThreadOf, contract, a, b)
+	own, err := w.c.Number(sqlThreadOf, contract, a, b)
 	if err != nil || own == 0 {
 		return err
 	}
@@ -103,7 +103,7 @@ func (w *contracts) joinOffer(contract string, a, b []byte) error {
 		return err
 	}
 	if offer != 0 {
-		behind, err := w.c.number(sqlLastN, offer)
+		behind, err := w.c.Number(sqlLastN, offer)
 		if err != nil {
 			return err
 		}
@@ -112,23 +112,23 @@ func (w *contracts) joinOffer(contract string, a, b []byte) error {
 	if offer, err = w.counter(own); err != nil || offer == own {
 		return err
 	}
-	behind, err := w.c.number(sqlLastN, offer)
+	behind, err := w.c.Number(sqlLastN, offer)
 	if err != nil {
 		return err
 	}
-	fresh, err := w.c.number(sqlFreeThread)
+	fresh, err := w.c.Number(sqlFreeThread)
 	if err != nil {
 		return err
 	}
-	if _, err := w.exec(sqlCountFrom, fresh, behind); err != nil {
+	if _, err := w.Exec(sqlCountFrom, fresh, behind); err != nil {
 		return err
 	}
 	if err := w.moveThread(contract, a, b, own, fresh, behind); err != nil {
 		return err
 	}
-	last, err := w.c.number(sqlLastN, fresh)
+	last, err := w.c.Number(sqlLastN, fresh)
 	if err == nil {
-		_, err = w.exec(sqlReached, offer, last)
+		_, err = w.Exec(sqlReached, offer, last)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func (w *contracts) joinOffer(contract string, a, b []byte) error {
 // moveThread gives what a pair has in its own thread numbers of another one, behind those there.
 func (w *contracts) moveThread(contract string, a, b []byte, own, into, behind int64) error {
 	for _, text := range []string{sqlJoinMoves, sqlJoinGaps} {
-		if _, err := w.exec(text, own, into, behind); err != nil {
+		if _, err := w.Exec(text, own, into, behind); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (w *contracts) moveThread(contract string, a, b []byte, own, into, behind i
 		{sqlEndThread, []driver.Value{own}},
 		{sqlJoinThread, []driver.Value{contract, a, b, into}},
 	} {
-		if _, err := w.exec(change.text, change.args...); err != nil {
+		if _, err := w.Exec(change.text, change.args...); err != nil {
 			return err
 		}
 	}

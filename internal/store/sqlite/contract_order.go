@@ -67,7 +67,7 @@ func (w *contracts) Removed(kind int, seq int64) error {
 	}
 	w.forgetting = true // also when this is undone: then housekeeping finds nothing
 	if kind != niptemp.KindState {
-		n, err := w.exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
+		n, err := w.Exec(sqlUnindexEntry, seq) // the trigger contract_entries_gone leaves the gap
 		if err != nil || n > 0 || kind == niptemp.KindEntry {
 			return err
 		}
@@ -82,12 +82,12 @@ func (w *contracts) thread(contract string, k1, k2 []byte) (thread int64, err er
 	if err != nil {
 		return 0, err
 	}
-	if thread, err = w.c.number(sqlThreadOf, contract, a, b); err != nil || thread != 0 {
+	if thread, err = w.c.Number(sqlThreadOf, contract, a, b); err != nil || thread != 0 {
 		return thread, err
 	}
 	var with int64 // the thread that stands for the pair already
 	if bytes.Equal(a, b) {
-		with, err = w.c.number(sqlTaker, contract, a)
+		with, err = w.c.Number(sqlTaker, contract, a)
 	} else {
 		with, err = w.offered(contract, a, b)
 	}
@@ -100,23 +100,23 @@ func (w *contracts) thread(contract string, k1, k2 []byte) (thread int64, err er
 // newThread begins a pair's count, or has it count with another one.
 func (w *contracts) newThread(contract string, a, b []byte, with int64) (int64, error) {
 	if with != 0 {
-		if _, err := w.exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
+		if _, err := w.Exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
 			return with, err
 		}
-		last, err := w.c.number(sqlFurthest, contract, a)
+		last, err := w.c.Number(sqlFurthest, contract, a)
 		if err == nil {
-			_, err = w.exec(sqlReached, with, last) // what he wrote to himself is part of all his pairs
+			_, err = w.Exec(sqlReached, with, last) // what he wrote to himself is part of all his pairs
 		}
 		return with, err
 	}
-	thread, err := w.c.number(sqlFreeThread)
+	thread, err := w.c.Number(sqlFreeThread)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := w.exec(sqlCountFrom, thread, int64(0)); err != nil {
+	if _, err := w.Exec(sqlCountFrom, thread, int64(0)); err != nil {
 		return 0, err
 	}
-	_, err = w.exec(sqlNewThread, contract, a, b, thread)
+	_, err = w.Exec(sqlNewThread, contract, a, b, thread)
 	return thread, err
 }
 
@@ -160,14 +160,14 @@ func (w *contracts) indexMove(r *record, seq int64) error {
 		return err
 	}
 	other := readerKeys(r.ev.Tags)[:32]
-	_, err = w.exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.time(), string(said.Status), string(said.Previous), seq)
+	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.time(), string(said.Status), string(said.Previous), seq)
 	return err
 }
 
 // gapOfMove leaves of a state that goes what says neither whose it was nor its
 // id. What the contract is in stays: the states of pairs outlive their events.
 func (w *contracts) gapOfMove(seq int64) error {
-	row, err := w.c.one(sqlMoveBySeq, seq)
+	row, err := w.c.One(sqlMoveBySeq, seq)
 	if err != nil || row == nil {
 		return err
 	}
@@ -182,10 +182,10 @@ func (w *contracts) gapOfMove(seq int64) error {
 		return err
 	}
 	role := ""
-	if own, err := w.c.number(sqlThreadOf, row[8], a, b); err != nil {
+	if own, err := w.c.Number(sqlThreadOf, row[8], a, b); err != nil {
 		return err
 	} else if own != row[0] { // a decision
-		of, err := w.c.one(sqlPairOfThread, row[0])
+		of, err := w.c.One(sqlPairOfThread, row[0])
 		if err != nil || of == nil {
 			return err
 		}
@@ -204,19 +204,19 @@ func (w *contracts) gapOfMove(seq int64) error {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(a)
 	mac.Write(b)
-	if _, err := w.exec(sqlUnmove, seq); err != nil {
+	if _, err := w.Exec(sqlUnmove, seq); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
+	_, err = w.Exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
 	return err
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
 func (w *contracts) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
-	if _, err := w.exec(sqlForgetDecision, contract, a, b, id); err != nil {
+	if _, err := w.Exec(sqlForgetDecision, contract, a, b, id); err != nil {
 		return err
 	}
-	_, err := w.exec(sqlForgetVerdict, contract, id)
+	_, err := w.Exec(sqlForgetVerdict, contract, id)
 	return err
 }
 
@@ -225,7 +225,7 @@ func (w *contracts) roleOf(contract driver.Value, a, b, who []byte) (string, err
 	if bytes.Equal(a, b) {
 		return "poster", nil
 	}
-	poster, err := w.c.one(sqlPoster, contract, a, b)
+	poster, err := w.c.One(sqlPoster, contract, a, b)
 	switch {
 	case err != nil || poster == nil:
 		return "", err

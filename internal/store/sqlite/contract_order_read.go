@@ -31,7 +31,7 @@ func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func
 	if !named {
 		worker = poster
 	}
-	return s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	return s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		a, b, err := standIns(c, t.Contract, poster, worker)
 		if err != nil {
 			return err
@@ -40,12 +40,12 @@ func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func
 		if err != nil {
 			return err
 		}
-		thread, err := c.number(sqlThreadOf, t.Contract, a, b)
+		thread, err := c.Number(sqlThreadOf, t.Contract, a, b)
 		if err != nil || thread == 0 {
 			return err
 		}
 		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []driver.Value{thread, thread}
-		offer, err := c.number(sqlThreadOf, t.Contract, offers, offers)
+		offer, err := c.Number(sqlThreadOf, t.Contract, offers, offers)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func
 		for _, p := range said {
 			text, args = text+" UNION ALL "+sqlOrderEntries, append(args, t.Contract, p[0], p[1])
 		}
-		return c.query(ctx, text+" ORDER BY 1", args, func(v []driver.Value) error { return fn(scanOrder(v)) })
+		return c.Query(ctx, text+" ORDER BY 1", args, func(v []driver.Value) error { return fn(scanOrder(v)) })
 	})
 }
 
@@ -94,15 +94,15 @@ const (
 // withdrawn, if everything that it names, by e and by a, is of this contract;
 // nil otherwise, and where it is not here.
 func (s *contractStore) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		json, err = withdrawal(c, contract, request)
 		return err
 	})
 	return json, err
 }
 
-func withdrawal(c *conn, contract string, request []byte) ([]byte, error) {
-	row, err := c.one(sqlRequest, request)
+func withdrawal(c *Conn, contract string, request []byte) ([]byte, error) {
+	row, err := c.One(sqlRequest, request)
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func withdrawal(c *conn, contract string, request []byte) ([]byte, error) {
 
 // concerns reports whether what a tag of a deletion request names is of a
 // contract.
-func concerns(c *conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
+func concerns(c *Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
 	if t[0] == "a" {
 		kind, d, ok := ownAddress(t[1], ev.PubKey)
 		return ok && isContract(kind) && sameKey(d, key(contract)), nil
@@ -134,5 +134,5 @@ func concerns(c *conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, err
 	if !ok {
 		return false, nil
 	}
-	return c.exists(sqlConcerned, id, key(contract))
+	return c.Exists(sqlConcerned, id, key(contract))
 }

@@ -66,7 +66,7 @@ func (w *outbox) queue(c store.QueueEvent) error {
 // queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the
 // targets' lists.
 func (w *outbox) queueEvent(row []driver.Value, targets []string) error {
-	n, err := w.c.number(sqlOutboxHas, row[0])
+	n, err := w.c.Number(sqlOutboxHas, row[0])
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (w *outbox) queueEvent(row []driver.Value, targets []string) error {
 		}
 	}
 	for _, target := range targets {
-		if _, err := w.exec(sqlOutboxFor, target, n); err != nil {
+		if _, err := w.Exec(sqlOutboxFor, target, n); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (w *outbox) Forward(r *record, targets []string) error {
 }
 
 func (w *outbox) addToOutbox(row []driver.Value, targets []string) (n int64, err error) {
-	waiting, err := w.c.number(sqlOutboxCount)
+	waiting, err := w.c.Number(sqlOutboxCount)
 	if err != nil {
 		return 0, err
 	}
@@ -103,17 +103,17 @@ func (w *outbox) addToOutbox(row []driver.Value, targets []string) (n int64, err
 		return 0, store.ErrOutboxFull
 	}
 	row[4] = w.time()
-	if _, err := w.exec(sqlOutboxAdd, row...); err != nil {
+	if _, err := w.Exec(sqlOutboxAdd, row...); err != nil {
 		return 0, err
 	}
-	return w.c.number(sqlOutboxLast)
+	return w.c.Number(sqlOutboxLast)
 }
 
 // Outbox reads what waits for a target, in order, after a number and at most
 // limit events.
 func (s *outboxStore) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
 			var it store.OutboxItem
 			var ok bool
 			it.N, _ = v[0].(int64)
@@ -139,13 +139,13 @@ func (s *outboxStore) OutboxDone(ctx context.Context, target string, numbers []i
 
 func (w *outbox) offOutbox(target string, numbers []int64) error {
 	for _, n := range numbers {
-		if _, err := w.exec(sqlTakenAfter, target, n); err != nil {
+		if _, err := w.Exec(sqlTakenAfter, target, n); err != nil {
 			return err
 		}
-		if _, err := w.exec(sqlOutboxDone, target, n); err != nil {
+		if _, err := w.Exec(sqlOutboxDone, target, n); err != nil {
 			return err
 		}
-		if _, err := w.exec(sqlOutboxClean, n); err != nil {
+		if _, err := w.Exec(sqlOutboxClean, n); err != nil {
 			return err
 		}
 	}
@@ -174,12 +174,12 @@ func (s *outboxStore) OutboxForget(ctx context.Context, target string) (gone int
 
 func (w *outbox) forgetOutbox(target string, until int64) (out store.Forgotten, err error) {
 	if until < 0 {
-		if until, err = w.c.number(sqlOutboxEnd, target); err != nil {
+		if until, err = w.c.Number(sqlOutboxEnd, target); err != nil {
 			return out, err
 		}
 	}
 	var numbers []int64
-	err = w.c.query(context.Background(), sqlOutboxSome, []driver.Value{target, until, int64(forgetChunk)}, func(v []driver.Value) error {
+	err = w.c.Query(context.Background(), sqlOutboxSome, []driver.Value{target, until, int64(forgetChunk)}, func(v []driver.Value) error {
 		n, _ := v[0].(int64)
 		numbers = append(numbers, n)
 		return nil
@@ -201,14 +201,14 @@ func (w *outbox) withdrawFromOutbox(eventID string) error {
 	if !ok {
 		return nil
 	}
-	n, err := w.c.number(sqlOutboxHas, id)
+	n, err := w.c.Number(sqlOutboxHas, id)
 	if err != nil || n == 0 {
 		return err
 	}
-	if _, err := w.exec(sqlOutboxDrop, n); err != nil {
+	if _, err := w.Exec(sqlOutboxDrop, n); err != nil {
 		return err
 	}
-	_, err = w.exec(sqlOutboxClean, n)
+	_, err = w.Exec(sqlOutboxClean, n)
 	return err
 }
 
@@ -220,7 +220,7 @@ func (s *outboxStore) OutboxKeep(ctx context.Context, targets []string) error {
 
 func (w *outbox) keepOutbox(targets []string) error {
 	var gone []string
-	err := w.c.query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
+	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
 		target, _ := v[0].(string)
 		if target != store.OutboxLocal && !slices.Contains(targets, target) {
 			gone = append(gone, target)
@@ -231,14 +231,14 @@ func (w *outbox) keepOutbox(targets []string) error {
 		return err
 	}
 	for _, target := range gone {
-		if _, err := w.exec(sqlOutboxLeave, target); err != nil {
+		if _, err := w.Exec(sqlOutboxLeave, target); err != nil {
 			return err
 		}
-		if _, err := w.exec(sqlRefusalGone, target); err != nil {
+		if _, err := w.Exec(sqlRefusalGone, target); err != nil {
 			return err
 		}
 	}
-	_, err = w.exec(sqlOutboxSweep)
+	_, err = w.Exec(sqlOutboxSweep)
 	return err
 }
 
@@ -249,8 +249,8 @@ func (s *outboxStore) OutboxWaits(ctx context.Context, contract, author string) 
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlOutboxWaits, []driver.Value{contract, blob}, func([]driver.Value) error {
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlOutboxWaits, []driver.Value{contract, blob}, func([]driver.Value) error {
 			waits = true
 			return nil
 		})
@@ -265,8 +265,8 @@ func (s *outboxStore) OutboxNewest(ctx context.Context, contract, author string)
 	if !ok {
 		return 0, nil
 	}
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlOutboxTime, []driver.Value{contract, blob}, func(v []driver.Value) error {
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlOutboxTime, []driver.Value{contract, blob}, func(v []driver.Value) error {
 			at, _ = v[0].(int64)
 			return nil
 		})
@@ -277,8 +277,8 @@ func (s *outboxStore) OutboxNewest(ctx context.Context, contract, author string)
 // OutboxLag says for each target how many events wait, and since when the
 // oldest does, in Unix seconds. Targets that nothing waits for are not in it.
 func (s *outboxStore) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
-	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {
+	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {
 			target, _ := v[0].(string)
 			n, _ := v[1].(int64)
 			oldest, _ := v[2].(int64)

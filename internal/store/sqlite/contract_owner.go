@@ -40,7 +40,7 @@ type ownership struct {
 // ownership reads whose contract the record is of, as it is after the record if
 // that shows it.
 func (w *contracts) ownership(r *record) (o ownership, err error) {
-	row, err := w.c.one(sqlOwner, r.ev.Tags.GetD())
+	row, err := w.c.One(sqlOwner, r.ev.Tags.GetD())
 	if err != nil {
 		return o, err
 	}
@@ -79,7 +79,7 @@ func (w *contracts) own(r *record, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
 	}
-	_, err := w.exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, bytesOrNil(o.claim), w.time())
+	_, err := w.Exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, bytesOrNil(o.claim), w.time())
 	return err
 }
 
@@ -121,7 +121,7 @@ func (w *contracts) mayWrite(r *record, owner []byte) (bool, error) {
 			return offer != nil, err
 		}
 	}
-	known, err := w.c.exists(sqlHasPoster, contract, owner)
+	known, err := w.c.Exists(sqlHasPoster, contract, owner)
 	return !known, err
 }
 
@@ -135,12 +135,12 @@ func (w *contracts) hasPart(r *record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return w.c.exists(sqlPartOf, string(list), r.pubkey)
+	return w.c.Exists(sqlPartOf, string(list), r.pubkey)
 }
 
 // acceptedBy is the worker who accepted an owner's contract, nil for nobody.
 func (w *contracts) acceptedBy(contract string, owner []byte) ([]byte, error) {
-	row, err := w.c.one(sqlAccepted, contract, owner)
+	row, err := w.c.One(sqlAccepted, contract, owner)
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (w *contracts) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, 
 	if !w.live().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
 		return nil, nil
 	}
-	known, err := w.c.exists(sqlKnownContract, contract)
+	known, err := w.c.Exists(sqlKnownContract, contract)
 	if err != nil || known {
 		return nil, err
 	}

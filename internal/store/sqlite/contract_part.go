@@ -33,14 +33,14 @@ type contractStore struct{ asks }
 
 // Open reads whether there is anybody to be forgotten.
 func (w *contracts) Open() (err error) {
-	w.forgetting, err = w.c.exists(sqlForgetLater)
+	w.forgetting, err = w.c.Exists(sqlForgetLater)
 	return err
 }
 
 // Vanished forgets the private entries of an author, and him where nothing of
 // his is left. States stay: they belong to the pair and hold no content.
 func (w *contracts) Vanished(author []byte, until int64) (more bool, err error) {
-	if _, err := w.exec(sqlVanishPrivate, author, until); err != nil {
+	if _, err := w.Exec(sqlVanishPrivate, author, until); err != nil {
 		return false, err
 	}
 	return w.forgetStep(partyChunk)

@@ -33,7 +33,7 @@ func (w *contracts) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool
 	}
 	poster, _ = lowerHex32(d.Poster)
 	author, _ := lowerHex32(d.Author)
-	row, err := w.c.one(sqlNamedBy, d.Contract, poster, author, keyOrNil(d.Worker), boolInt(d.Status == niptemp.Expired))
+	row, err := w.c.One(sqlNamedBy, d.Contract, poster, author, keyOrNil(d.Worker), boolInt(d.Status == niptemp.Expired))
 	if err != nil || row == nil {
 		return nil, nil, false, err
 	}
@@ -46,12 +46,12 @@ func (w *contracts) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool
 // placeDecisions gives what was decided about an offer, and came before it, its
 // place in the thread.
 func (w *contracts) placeDecisions(contract string, poster, to []byte) error {
-	return w.each(sqlPlacedElse, []driver.Value{contract, poster, to, int64(maxVerdicts)}, func(v []driver.Value) error {
+	return w.Each(sqlPlacedElse, []driver.Value{contract, poster, to, int64(maxVerdicts)}, func(v []driver.Value) error {
 		worker, _ := v[1].([]byte)
 		if string(worker) == string(poster) {
 			worker = to
 		}
-		placed, err := w.c.one(sqlMoveBySeq, v[2])
+		placed, err := w.c.One(sqlMoveBySeq, v[2])
 		if err != nil || placed == nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (w *contracts) placeDecisions(contract string, poster, to []byte) error {
 		}
 		n, err := w.next(thread)
 		if err == nil {
-			_, err = w.exec(sqlPlaceMove, v[2], thread, n)
+			_, err = w.Exec(sqlPlaceMove, v[2], thread, n)
 		}
 		return err
 	})

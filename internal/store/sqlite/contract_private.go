@@ -21,13 +21,13 @@ const (
 // privateEntries are sealed with the master key.
 type privateEntries struct{}
 
-func (privateEntries) anySealed(c *conn) (bool, error) { return c.exists(sqlAnyPrivate) }
+func (privateEntries) anySealed(c *Conn) (bool, error) { return c.Exists(sqlAnyPrivate) }
 
-func (privateEntries) reseal(ctx context.Context, c *conn, put putSealed) error {
+func (privateEntries) reseal(ctx context.Context, c *Conn, put putSealed) error {
 	for last := []driver.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
 		var page []store.Sealed
 		var keys [][]driver.Value
-		err := c.query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
+		err := c.Query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
 			v = append([]driver.Value(nil), v...)
 			contract, ok1 := v[0].(string)
 			at, ok2 := v[3].(int64)

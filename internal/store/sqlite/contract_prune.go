@@ -25,7 +25,7 @@ func (w *contracts) Prune(limit int, done store.FinalPair) (int, error) {
 	until := w.time() - int64(days)*secondsPerDay
 	n := 0
 	args := []driver.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
-	err := w.each(sqlFinalStates, args, func(row []driver.Value) error {
+	err := w.Each(sqlFinalStates, args, func(row []driver.Value) error {
 		contract, _ := row[1].(string)
 		done = store.FinalPair{At: row[0].(int64), Contract: contract, A: row[2].([]byte), B: row[3].([]byte)}
 		n++
@@ -34,7 +34,7 @@ func (w *contracts) Prune(limit int, done store.FinalPair) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	w.after(func() { w.done = done })
+	w.After(func() { w.done = done })
 	return n, nil
 }
 
@@ -47,7 +47,7 @@ func (w *contracts) forgetContract(k store.FinalPair) error {
 		}
 	}
 	for _, dir := range [][2][]byte{{k.A, k.B}, {k.B, k.A}} {
-		if _, err := w.exec(sqlForgetPrivate, k.Contract, dir[0], dir[1]); err != nil {
+		if _, err := w.Exec(sqlForgetPrivate, k.Contract, dir[0], dir[1]); err != nil {
 			return err
 		}
 	}

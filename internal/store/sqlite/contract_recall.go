@@ -34,7 +34,7 @@ func (w *contracts) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) 
 	if n >= maxFold {
 		return whyForgotten, nil
 	}
-	_, err = w.exec(sqlRemembered, contract, party)
+	_, err = w.Exec(sqlRemembered, contract, party)
 	return nil, err
 }
 

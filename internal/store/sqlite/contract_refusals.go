@@ -35,33 +35,33 @@ func (w *outbox) refusedOutside(c store.OutboxRefused) error {
 	if !ok1 || !ok2 {
 		return errors.New("the outbox takes signed events")
 	}
-	n, err := w.c.number(sqlOutboxHas, id)
+	n, err := w.c.Number(sqlOutboxHas, id)
 	if err != nil || n == 0 {
 		return err // taken back meanwhile
 	}
-	_, err = w.exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.time(), boolInt(c.Final))
+	_, err = w.Exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.time(), boolInt(c.Final))
 	if err != nil || !c.Final {
 		return err
 	}
 	if c.Target == store.OutboxLocal {
-		_, err = w.exec(sqlOutboxDrop, n)
+		_, err = w.Exec(sqlOutboxDrop, n)
 	} else {
-		_, err = w.exec(sqlOutboxDone, c.Target, n)
+		_, err = w.Exec(sqlOutboxDone, c.Target, n)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(sqlOutboxClean, n)
+	_, err = w.Exec(sqlOutboxClean, n)
 	return err
 }
 
 // ContractRefusals lists what relays refused the events with these ids (32
 // bytes), in the order of the ids.
 func (s *outboxStore) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		for _, id := range ids {
 			var of []store.ContractRefusal
-			err := c.query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {
+			err := c.Query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {
 				r := store.ContractRefusal{Final: v[3] == int64(1)}
 				r.Target, _ = v[0].(string)
 				r.Reason, _ = v[1].(string)

@@ -18,7 +18,7 @@ const resealed = 64
 
 // reseal gives all that is sealed its successor, of which Store.Reseal tells.
 func (w *identities) reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error) {
-	row, err := w.c.one(sqlVaultCheck)
+	row, err := w.c.One(sqlVaultCheck)
 	if err != nil {
 		return 0, err
 	}
@@ -34,7 +34,7 @@ func (w *identities) reseal(ctx context.Context, was, now []byte, again func(sto
 			return err
 		}
 		n++
-		_, err = w.exec(text, append([]driver.Value{value}, where...)...)
+		_, err = w.Exec(text, append([]driver.Value{value}, where...)...)
 		return err
 	}
 	if err := w.resealAgents(ctx, put); err != nil {
@@ -43,13 +43,13 @@ func (w *identities) reseal(ctx context.Context, was, now []byte, again func(sto
 	if err := w.others.reseal(ctx, w.c, put); err != nil {
 		return 0, err
 	}
-	return n, w.setMeta("contracts_key", now)
+	return n, w.SetMeta("contracts_key", now)
 }
 
 func (w *identities) resealAgents(ctx context.Context, put putSealed) error {
 	for last := ""; ; {
 		var page []*store.Agent
-		err := w.c.query(ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
+		err := w.c.Query(ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
 			a, err := scanAgent(v)
 			page = append(page, a)
 			return err

@@ -57,7 +57,7 @@ func (w *contracts) state(r *record, k1, k2 string) (*heldState, error) {
 }
 
 func (w *contracts) stateOf(k pairKey) (*heldState, error) {
-	row, err := w.c.one(sqlContractState, k.keys()...)
+	row, err := w.c.One(sqlContractState, k.keys()...)
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (w *contracts) setState(k pairKey, s niptemp.State, unproven bool) error {
 	if !ok1 || !ok2 {
 		return fmt.Errorf("contract state names no keys")
 	}
-	had, err := w.c.exists(sqlContractState, k.keys()...)
+	had, err := w.c.Exists(sqlContractState, k.keys()...)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (w *contracts) setState(k pairKey, s niptemp.State, unproven bool) error {
 	if unproven {
 		flag = 1
 	}
-	if _, err = w.exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.time()); err != nil || had {
+	if _, err = w.Exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.time()); err != nil || had {
 		return err
 	}
 	if !bytes.Equal(k.a, k.b) {
@@ -105,22 +105,22 @@ func (w *contracts) setState(k pairKey, s niptemp.State, unproven bool) error {
 			return err
 		}
 	}
-	_, err = w.exec(sqlOfferTaken, k.contract, poster)
+	_, err = w.Exec(sqlOfferTaken, k.contract, poster)
 	return err
 }
 
 // inherit gives a new pair what its poster had offered to everybody: terms,
 // place and age.
 func (w *contracts) inherit(k pairKey, poster []byte) error {
-	if _, err := w.exec(sqlFromOffer, k.contract, k.a, k.b, poster); err != nil {
+	if _, err := w.Exec(sqlFromOffer, k.contract, k.a, k.b, poster); err != nil {
 		return err
 	}
-	offer, err := w.c.one(sqlOfferAge, k.contract, poster, poster)
+	offer, err := w.c.One(sqlOfferAge, k.contract, poster, poster)
 	if err != nil || offer == nil {
 		return err
 	}
 	n, at := offer[0], offer[1]
-	own, err := w.c.number(sqlPairNumber, k.keys()...)
+	own, err := w.c.Number(sqlPairNumber, k.keys()...)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (w *contracts) inherit(k pairKey, poster []byte) error {
 		k     pairKey
 		n, at driver.Value
 	}{{self, -own, nil}, {k, n, at}, {self, own, nil}} {
-		if _, err := w.exec(sqlSetAge, change.k.keys(change.n, change.at)...); err != nil {
+		if _, err := w.Exec(sqlSetAge, change.k.keys(change.n, change.at)...); err != nil {
 			return err
 		}
 	}

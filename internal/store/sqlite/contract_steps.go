@@ -46,7 +46,7 @@ const (
 // lastStep is the created_at of the last state that a key signed of a contract,
 // as a party or deciding, 0 for none.
 func (w *contracts) lastStep(contract string, author []byte) (int64, error) {
-	return w.c.number(sqlLastStep, contract, author)
+	return w.c.Number(sqlLastStep, contract, author)
 }
 
 // addStep notes what a state says. number is its place in its pair's chain, 0
@@ -62,7 +62,7 @@ func (w *contracts) addStep(p niptemp.Step, k pairKey, live bool, number int64) 
 	if live {
 		place, fixed = w.events.nextSeq(), 1
 	}
-	_, err := w.exec(sqlAddStep, k.contract, k.a, k.b, id, author, other, string(p.Status), string(p.Previous), p.CreatedAt,
+	_, err := w.Exec(sqlAddStep, k.contract, k.a, k.b, id, author, other, string(p.Status), string(p.Previous), p.CreatedAt,
 		fixed, place, timeOrNil(number))
 	return err
 }
@@ -80,7 +80,7 @@ func (k pairKey) keys(more ...driver.Value) []driver.Value {
 
 // steps reads what a query selects as columnsStep.
 func (w *contracts) steps(contract, text string, args []driver.Value) (out []niptemp.Step, err error) {
-	err = w.each(text, args, func(v []driver.Value) error {
+	err = w.Each(text, args, func(v []driver.Value) error {
 		p := niptemp.Step{Contract: contract, ID: hexOf(v[0]), Author: hexOf(v[1]), To: hexOf(v[2])}
 		status, _ := v[3].(string)
 		previous, _ := v[4].(string)
@@ -126,7 +126,7 @@ func (w *contracts) refold(k pairKey, owner []byte) error {
 		return err
 	}
 	f, ok := niptemp.Fold(hex.EncodeToString(k.a), hex.EncodeToString(k.b), ownerText(owner), all)
-	if _, err := w.exec(sqlUnchain, k.keys()...); err != nil {
+	if _, err := w.Exec(sqlUnchain, k.keys()...); err != nil {
 		return err
 	}
 	if !ok {
@@ -149,17 +149,17 @@ func (w *contracts) fixed(k pairKey, current *heldState, owner []byte) (bool, er
 	if current == nil {
 		return false, nil
 	}
-	if decided, err := w.c.exists(sqlDecidedForGood, k.keys()...); err != nil || decided || current.unproven {
+	if decided, err := w.c.Exists(sqlDecidedForGood, k.keys()...); err != nil || decided || current.unproven {
 		return decided, err
 	}
 	inPair := string(owner) == string(k.a) || string(owner) == string(k.b)
 	if inPair && current.Poster != ownerText(owner) {
 		return false, nil
 	}
-	if fixed, err := w.c.exists(sqlFixed, k.keys()...); err != nil || fixed {
+	if fixed, err := w.c.Exists(sqlFixed, k.keys()...); err != nil || fixed {
 		return fixed, err
 	}
-	return w.c.exists(sqlManySteps, k.keys(int64(maxFold))...)
+	return w.c.Exists(sqlManySteps, k.keys(int64(maxFold))...)
 }
 
 func ownerText(owner []byte) string {
@@ -177,7 +177,7 @@ func (w *contracts) extend(k pairKey, current *heldState) error {
 		return err
 	}
 	last := map[string]int64{}
-	err = w.each(sqlLastOfChain, k.keys(), func(v []driver.Value) error {
+	err = w.Each(sqlLastOfChain, k.keys(), func(v []driver.Value) error {
 		last[hexOf(v[0])], _ = v[1].(int64)
 		return nil
 	})
@@ -191,7 +191,7 @@ func (w *contracts) extend(k pairKey, current *heldState) error {
 	if len(chain) == 0 {
 		return nil
 	}
-	end, err := w.c.number(sqlEndOfChain, k.keys()...)
+	end, err := w.c.Number(sqlEndOfChain, k.keys()...)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (w *contracts) chain(k pairKey, ids []string, first int64) error {
 		if !ok {
 			return fmt.Errorf("contract state: %w", errStoredRow)
 		}
-		if _, err := w.exec(sqlChain, first+int64(i), k.contract, k.a, k.b, b); err != nil {
+		if _, err := w.Exec(sqlChain, first+int64(i), k.contract, k.a, k.b, b); err != nil {
 			return err
 		}
 	}
@@ -225,10 +225,10 @@ func (w *contracts) dropUnproven(k pairKey, current *heldState) error {
 	if !ok {
 		return fmt.Errorf("contract state: %w", errStoredRow)
 	}
-	if _, err := w.exec(sqlDropUnproven, k.keys()...); err != nil {
+	if _, err := w.Exec(sqlDropUnproven, k.keys()...); err != nil {
 		return err
 	}
-	_, err := w.exec(sqlOfferFree, k.contract, poster)
+	_, err := w.Exec(sqlOfferFree, k.contract, poster)
 	return err
 }
 
@@ -240,7 +240,7 @@ func (w *contracts) tryAgain(contract string, of, owner []byte, all bool) error 
 		text = sqlPairsOf
 	}
 	var pairs []pairKey
-	err := w.each(text, []driver.Value{contract, of, int64(maxPairs)}, func(v []driver.Value) error {
+	err := w.Each(text, []driver.Value{contract, of, int64(maxPairs)}, func(v []driver.Value) error {
 		a, ok1 := v[0].([]byte)
 		b, ok2 := v[1].([]byte)
 		if !ok1 || !ok2 {

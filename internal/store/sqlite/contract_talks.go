@@ -33,8 +33,8 @@ func (s *contractStore) ContractTalk(ctx context.Context, contract, key string) 
 	if !ok {
 		return nil, nil
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		row, err := c.one(sqlTalk, contract, who)
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		row, err := c.One(sqlTalk, contract, who)
 		if err == nil && row != nil {
 			out, err = scanTalk(row)
 		}
@@ -50,13 +50,13 @@ func (s *contractStore) ContractTalks(ctx context.Context, key string, limit, of
 	if !ok {
 		return nil, 0, nil
 	}
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
-		n, err := c.number(sqlTalksCount, who)
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		n, err := c.Number(sqlTalksCount, who)
 		total = int(n)
 		if err != nil || limit <= 0 || offset >= total {
 			return err
 		}
-		return c.query(ctx, sqlTalks, []driver.Value{who, int64(limit), int64(offset)}, func(v []driver.Value) error {
+		return c.Query(ctx, sqlTalks, []driver.Value{who, int64(limit), int64(offset)}, func(v []driver.Value) error {
 			p, err := scanTalk(v)
 			if err == nil {
 				out = append(out, *p)

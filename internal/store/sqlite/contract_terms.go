@@ -83,7 +83,7 @@ func (w *contracts) offer(said niptemp.StateText, poster, to []byte) error {
 		return err
 	}
 	var workers [][]byte
-	err := w.each(sqlOfferedTo, []driver.Value{said.Contract, poster, int64(maxPairs)}, func(v []driver.Value) error {
+	err := w.Each(sqlOfferedTo, []driver.Value{said.Contract, poster, int64(maxPairs)}, func(v []driver.Value) error {
 		worker, _ := v[0].([]byte)
 		workers = append(workers, bytes.Clone(worker))
 		return nil
@@ -105,7 +105,7 @@ func (w *contracts) sayTerms(contract string, poster, worker []byte, said int64,
 		values[termDeadline] = t.Deadline
 	}
 	for term, value := range values {
-		if _, err := w.exec(sqlSayTerm, contract, poster, worker, said, term, value); err != nil {
+		if _, err := w.Exec(sqlSayTerm, contract, poster, worker, said, term, value); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (w *contracts) sayTerms(contract string, poster, worker []byte, said int64,
 // agreeWith writes down what a poster has offered and a worker repeated.
 func (w *contracts) agreeWith(contract string, poster, worker []byte) error {
 	var both niptemp.Terms
-	err := w.each(sqlAgreedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
+	err := w.Each(sqlAgreedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
 		addTerm(&both, v)
 		return nil
 	})
@@ -124,7 +124,7 @@ func (w *contracts) agreeWith(contract string, poster, worker []byte) error {
 	}
 	both = both.Without(hexOf(poster), hexOf(worker))
 	if both != (niptemp.Terms{}) {
-		if _, err := w.exec(sqlAgree, contract, poster, worker, keyOrNil(both.Arbitrator), keyOrNil(both.Decider), keyOrNil(both.Expirer),
+		if _, err := w.Exec(sqlAgree, contract, poster, worker, keyOrNil(both.Arbitrator), keyOrNil(both.Decider), keyOrNil(both.Expirer),
 			timeOrNil(both.Deadline), w.events.nextSeq()); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (w *contracts) standUnder(contract string, poster, worker []byte) error {
 	if err != nil {
 		return err
 	}
-	row, err := w.c.one(sqlContractState, contract, a, b)
+	row, err := w.c.One(sqlContractState, contract, a, b)
 	if err != nil || row == nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (w *contracts) standUnder(contract string, poster, worker []byte) error {
 			return err
 		}
 	}
-	_, err = w.exec(sqlStandUnder, contract, a, b, keyOrNil(holds.Arbitrator), timeOrNil(holds.Deadline))
+	_, err = w.Exec(sqlStandUnder, contract, a, b, keyOrNil(holds.Arbitrator), timeOrNil(holds.Deadline))
 	return err
 }
 
@@ -164,8 +164,8 @@ func (w *contracts) termsOffered(contract string, poster, worker []byte) (t nipt
 	return offeredTerms(context.Background(), w.c, contract, poster, worker)
 }
 
-func offeredTerms(ctx context.Context, c *conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
-	err = c.query(ctx, sqlOfferedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
+func offeredTerms(ctx context.Context, c *Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+	err = c.Query(ctx, sqlOfferedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
 		addTerm(&t, v)
 		return nil
 	})
@@ -177,8 +177,8 @@ func (w *contracts) termsAgreed(contract string, poster, worker []byte) (niptemp
 	return agreedTerms(w.c, contract, poster, worker)
 }
 
-func agreedTerms(c *conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
-	row, err := c.one(sqlCase, contract, poster, worker)
+func agreedTerms(c *Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+	row, err := c.One(sqlCase, contract, poster, worker)
 	if err != nil || row == nil {
 		return t, err
 	}

@@ -15,10 +15,10 @@ const (
 
 // sealed is what else is sealed with the master key.
 type sealed interface {
-	anySealed(c *conn) (bool, error)
+	anySealed(c *Conn) (bool, error)
 	// reseal calls put for each sealed value, with a statement that gives it
 	// its successor.
-	reseal(ctx context.Context, c *conn, put putSealed) error
+	reseal(ctx context.Context, c *Conn, put putSealed) error
 }
 
 // putSealed has a value sealed anew. The statement's first argument is the
@@ -26,8 +26,8 @@ type sealed interface {
 type putSealed func(v store.Sealed, text string, where ...driver.Value) error
 
 // anySealed reports whether anything is sealed with the master key.
-func anySealed(c *conn, others sealed) (bool, error) {
-	if any, err := c.exists(sqlAnySealed); err != nil || any {
+func anySealed(c *Conn, others sealed) (bool, error) {
+	if any, err := c.Exists(sqlAnySealed); err != nil || any {
 		return any, err
 	}
 	return others.anySealed(c)
@@ -36,11 +36,11 @@ func anySealed(c *conn, others sealed) (bool, error) {
 // VaultCheck is the check value of the master key with which something in this
 // database is sealed; nil when nothing is.
 func (s *identityStore) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.snapshot(ctx, lookUp, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
 		if any, err := anySealed(c, s.others); err != nil || !any {
 			return err
 		}
-		return c.query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
+		return c.Query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
 			check, _ = v[0].([]byte)
 			return nil
 		})
@@ -51,8 +51,8 @@ func (s *identityStore) VaultCheck(ctx context.Context) (check []byte, err error
 // MasterKey is the check value of the master key that was in use last, whether
 // or not anything is sealed with it; nil before there was one.
 func (s *identityStore) MasterKey(ctx context.Context) (check []byte, err error) {
-	err = s.read(ctx, lookUp, func(ctx context.Context, c *conn) error {
-		row, err := c.one(sqlVaultCheck)
+	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+		row, err := c.One(sqlVaultCheck)
 		if row != nil {
 			check, _ = row[0].([]byte)
 		}
@@ -69,7 +69,7 @@ func (s *identityStore) SetVaultCheck(ctx context.Context, check []byte) (change
 }
 
 func (w *identities) setVaultCheck(check []byte) (changed bool, err error) {
-	row, err := w.c.one(sqlVaultCheck)
+	row, err := w.c.One(sqlVaultCheck)
 	if err != nil {
 		return false, err
 	}
@@ -83,5 +83,5 @@ func (w *identities) setVaultCheck(check []byte) (changed bool, err error) {
 			return false, store.ErrOtherVault
 		}
 	}
-	return true, w.setMeta("contracts_key", check)
+	return true, w.SetMeta("contracts_key", check)
 }

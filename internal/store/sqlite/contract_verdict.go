@@ -89,13 +89,13 @@ func (w *contracts) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bo
 	if imported {
 		live = 0
 	}
-	_, err = w.exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, live, said.Note)
+	_, err = w.Exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, live, said.Note)
 	return err
 }
 
 // settle moves a contract by the decisions on it that hold now.
 func (w *contracts) settle(contract string) error {
-	return w.each(sqlVerdicts, []driver.Value{contract, int64(maxVerdicts)}, func(v []driver.Value) error {
+	return w.Each(sqlVerdicts, []driver.Value{contract, int64(maxVerdicts)}, func(v []driver.Value) error {
 		d := niptemp.Decision{Contract: contract, ID: hexOf(v[0]), Author: hexOf(v[1]), Poster: hexOf(v[2]), Worker: hexOf(v[3])}
 		if d.Worker == d.Poster {
 			d.Worker = ""
@@ -145,10 +145,10 @@ func (w *contracts) carry(d niptemp.Decision, note string) error {
 			return err
 		}
 		id, _ := lowerHex32(next.EventID)
-		if _, err := w.exec(sqlDecideState, next.Contract, a, b, string(next.Status), next.CreatedAt, id); err != nil {
+		if _, err := w.Exec(sqlDecideState, next.Contract, a, b, string(next.Status), next.CreatedAt, id); err != nil {
 			return err
 		}
-		if _, err := w.exec(sqlHold, d.Contract, id); err != nil {
+		if _, err := w.Exec(sqlHold, d.Contract, id); err != nil {
 			return err
 		}
 		if err := w.decidedBy(d, next, a, b, note); err != nil {
@@ -161,7 +161,7 @@ func (w *contracts) carry(d niptemp.Decision, note string) error {
 // decidedBy records a decision that was carried out by an event, once.
 func (w *contracts) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, note string) error {
 	id, _ := lowerHex32(d.ID)
-	if recorded, err := w.c.exists(sqlRecorded, s.Contract, a, b, id); err != nil || recorded {
+	if recorded, err := w.c.Exists(sqlRecorded, s.Contract, a, b, id); err != nil || recorded {
 		return err
 	}
 	by := "deadline"
@@ -194,12 +194,12 @@ func (w *contracts) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	}
 	poster, _ := lowerHex32(d.Poster)
 	id, _ := lowerHex32(d.ID)
-	if over, err := w.c.exists(sqlOfferOver, d.Contract, poster, id); err != nil || over {
+	if over, err := w.c.Exists(sqlOfferOver, d.Contract, poster, id); err != nil || over {
 		return nil, err
 	}
 	var all []niptemp.State
 	var first error
-	err := w.each(sqlOpenOffers, []driver.Value{d.Contract, poster, int64(maxOffers)}, func(v []driver.Value) error {
+	err := w.Each(sqlOpenOffers, []driver.Value{d.Contract, poster, int64(maxOffers)}, func(v []driver.Value) error {
 		worker := hexOf(v[0])
 		if worker == d.Poster {
 			worker = hexOf(v[1])

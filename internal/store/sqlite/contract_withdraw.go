@@ -33,7 +33,7 @@ func (w *contracts) Withdrawn(request []byte, seq int64) error {
 func (w *contracts) withdraw(request []byte, which string, args ...driver.Value) error {
 	args = append([]driver.Value{w.time(), bytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
-		if _, err := w.exec(text+which, args...); err != nil {
+		if _, err := w.Exec(text+which, args...); err != nil {
 			return err
 		}
 	}
@@ -42,11 +42,11 @@ func (w *contracts) withdraw(request []byte, which string, args ...driver.Value)
 
 // Waiting reports whether an author has shared entries here that are no events
 // yet.
-func (w *contracts) Waiting(author []byte) (bool, error) { return w.c.exists(sqlAnyWaiting, author) }
+func (w *contracts) Waiting(author []byte) (bool, error) { return w.c.Exists(sqlAnyWaiting, author) }
 
 // WithdrawnWaiting withdraws such an entry by its id.
 func (w *contracts) WithdrawnWaiting(r *record, id []byte) error {
-	_, err := w.exec(sqlWithdrawWaiting+"id = ?4", w.time(), r.id, r.pubkey, id)
+	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.time(), r.id, r.pubkey, id)
 	return err
 }
 
@@ -56,7 +56,7 @@ func (w *contracts) WithdrawnAddress(r *record, kind int, d driver.Value) error 
 	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
-	_, err := w.exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.time(), r.id, r.pubkey, contractOf(d), r.created)
+	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.time(), r.id, r.pubkey, contractOf(d), r.created)
 	return err
 }
 

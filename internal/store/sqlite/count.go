@@ -41,12 +41,12 @@ func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error
 	if len(some) == 0 {
 		return 0, nil
 	}
-	err = s.inTime(ctx, effortOfCount(some, wants), func(ctx context.Context, c *conn) error {
+	err = s.inTime(ctx, effortOfCount(some, wants), func(ctx context.Context, c *Conn) error {
 		text, args, err := s.countSQL(ctx, c, some, wants)
 		if err != nil {
 			return err
 		}
-		return c.query(ctx, text, args, func(v []driver.Value) error {
+		return c.Query(ctx, text, args, func(v []driver.Value) error {
 			n, _ = v[0].(int64)
 			return nil
 		})
@@ -56,7 +56,7 @@ func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error
 
 // countSQL counts one stretch of an index as it is, and takes the union of the
 // rows' numbers where an event may be met more than once.
-func (s *Store) countSQL(ctx context.Context, c *conn, asks []store.Ask, wants []*wanted) (string, []driver.Value, error) {
+func (s *Store) countSQL(ctx context.Context, c *Conn, asks []store.Ask, wants []*wanted) (string, []driver.Value, error) {
 	var terms []string
 	var args []driver.Value
 	once := len(asks) == 1

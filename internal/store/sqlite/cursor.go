@@ -101,7 +101,7 @@ func compareRows(a, b *store.Row) int {
 // first; of those with the same created_at the cursor reads all before it gives
 // one, to order them by id, but keeps no more than a page of them.
 type cursor struct {
-	c     *conn
+	c     *Conn
 	text  string
 	st    *stmt
 	rows  driver.Rows

@@ -59,13 +59,13 @@ func (d *deleting) step(w *writer) (more bool, err error) {
 		}
 	}
 	if d.noted {
-		_, err = w.exec(sqlDeletionDone, d.key())
+		_, err = w.Exec(sqlDeletionDone, d.key())
 	}
 	return false, err
 }
 
-func (d *deleting) job(p *Pending) *job {
-	return &job{pending: p, request: d.request, step: d.step, save: func() func() { was := *d; return func() { *d = was } }}
+func (d *deleting) job(p *Pending) *Job {
+	return &Job{pending: p, request: d.request, step: d.step, save: func() func() { was := *d; return func() { *d = was } }}
 }
 
 // goOn has the rest done after the commit, and bars now what it is to remove.
@@ -85,7 +85,7 @@ func (d *deleting) goOn(w *writer) error {
 			return err
 		}
 	}
-	if err := w.setMeta(d.key(), d.request); err != nil {
+	if err := w.SetMeta(d.key(), d.request); err != nil {
 		return err
 	}
 	d.noted = true
@@ -99,16 +99,16 @@ func (w *writer) barID(r *record, target string) error {
 	if !ok {
 		return nil
 	}
-	row, err := w.c.one(sqlOwnEvent, id, r.pubkey)
+	row, err := w.c.One(sqlOwnEvent, id, r.pubkey)
 	if err != nil || row != nil && !deletable(int(row[1].(int64))) {
 		return err
 	}
 	w.known.deletedIDs = true
 	if row == nil {
-		_, err = w.exec(sqlDeletedID, id, r.pubkey, nil, r.id)
+		_, err = w.Exec(sqlDeletedID, id, r.pubkey, nil, r.id)
 		return err
 	}
-	_, err = w.exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
+	_, err = w.Exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
 	return err
 }
 
@@ -119,16 +119,16 @@ func (w *writer) barAddress(r *record, target string) error {
 		return nil
 	}
 	w.known.deletedAddresses = true
-	_, err := w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	_, err := w.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
 	return err
 }
 
 // openDeletions makes jobs of the requests that were left unfinished.
 func (w *writer) openDeletions() error {
-	return w.each(sqlDeletionUnfinished, nil, func(row []driver.Value) error {
+	return w.Each(sqlDeletionUnfinished, nil, func(row []driver.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
 		w.jobs = append(w.jobs, d.job(nil))
-		found, err := w.c.one(sqlRequestJSON, d.request)
+		found, err := w.c.One(sqlRequestJSON, d.request)
 		if err != nil {
 			return err
 		}

@@ -69,10 +69,10 @@ func (w *writer) takenBack(r *record) (request []byte, gone bool, err error) {
 	}
 	var row []driver.Value
 	if w.known.deletedIDs {
-		row, err = w.c.one(sqlIsDeletedID, r.id, r.pubkey)
+		row, err = w.c.One(sqlIsDeletedID, r.id, r.pubkey)
 	}
 	if err == nil && row == nil && w.known.deletedAddresses && r.d != nil {
-		row, err = w.c.one(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
+		row, err = w.c.One(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
 	}
 	if err != nil || row == nil {
 		return nil, false, err
@@ -124,7 +124,7 @@ func (w *writer) foundOpen(r *record, target string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	row, err := w.c.one(sqlFoundClass, id, r.pubkey, w.now)
+	row, err := w.c.One(sqlFoundClass, id, r.pubkey, w.Now)
 	return err == nil && row != nil && row[0] == driver.Value(int64(gate.Open)), err
 }
 
@@ -135,7 +135,7 @@ func (w *writer) deleteID(r *record, target string, waiting bool) error {
 	if !ok {
 		return nil
 	}
-	row, err := w.c.one(sqlOwnEvent, id, r.pubkey)
+	row, err := w.c.One(sqlOwnEvent, id, r.pubkey)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (w *writer) deleteID(r *record, target string, waiting bool) error {
 		return err
 	}
 	w.known.deletedIDs = true
-	_, err = w.exec(sqlDeletedID, id, r.pubkey, class, r.id)
+	_, err = w.Exec(sqlDeletedID, id, r.pubkey, class, r.id)
 	return err
 }
 
@@ -173,7 +173,7 @@ func (w *writer) deleteOwn(r *record, kind int, seq int64) error {
 
 // deleteVersion removes a version in history of r's author, or withdraws it.
 func (w *writer) deleteVersion(r *record, id []byte) error {
-	row, err := w.c.one(sqlOwnVersion, id, r.pubkey)
+	row, err := w.c.One(sqlOwnVersion, id, r.pubkey)
 	if err != nil || row == nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 	if !ok {
 		return nil
 	}
-	row, err := w.c.one(sqlOwnHead, int64(kind), r.pubkey, d, r.created)
+	row, err := w.c.One(sqlOwnHead, int64(kind), r.pubkey, d, r.created)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		}
 		// A later request may name it by its id.
 		w.known.deletedIDs = true
-		if _, err := w.exec(sqlDeletedID, row[1], r.pubkey, row[2], r.id); err != nil {
+		if _, err := w.Exec(sqlDeletedID, row[1], r.pubkey, row[2], r.id); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		return err
 	}
 	w.known.deletedAddresses = true
-	_, err = w.exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	_, err = w.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
 	return err
 }
 

@@ -31,7 +31,7 @@ var (
 // readError turns the error of a read under ctx (made from the caller's parent)
 // into what callers may rely on: ErrTimeout for the time limit, the parent's
 // error when the caller went away, and everything else as it is.
-func readError(parent, ctx context.Context, err error) error {
+func ReadError(parent, ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -48,7 +48,7 @@ func readError(parent, ctx context.Context, err error) error {
 // writeError names the errors of a write that an operator can do something
 // about. SQLite calls a full disk full, but not one on which a quota is
 // reached, or the file that connections share cannot grow.
-func writeError(err error) error {
+func WriteError(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) || errors.Is(err, store.ErrFull) {
 		return err
@@ -68,6 +68,6 @@ func isCode(err error, code sqlite3.ErrNo) bool {
 
 // outOfRoom reports whether a write failed for want of disk or memory, and not
 // because something is broken.
-func outOfRoom(err error) bool {
+func OutOfRoom(err error) bool {
 	return isCode(err, sqlite3.ErrFull) || isCode(err, sqlite3.ErrIoErr) || isCode(err, sqlite3.ErrNomem)
 }

@@ -113,10 +113,10 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 func executeTogether(s *Store, batch []store.Executed) error {
 	return s.apart(context.Background(), func(w *writer) error {
 		for _, e := range batch {
-			w.now = e.At
+			w.Now = e.At
 			m := w.mark()
 			var result store.Result
-			err := w.inSavepoint(func() (err error) {
+			err := w.InSavepoint(func() (err error) {
 				if _, ok := e.Command.(store.PutEvent); !ok {
 					_, err = w.execute(e.Command)
 					return err
@@ -126,7 +126,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 					return err
 				}
 				if result, err = w.apply(p); result.Outcome == store.Refused {
-					err = errUndo
+					err = ErrUndo
 				}
 				return err
 			})
@@ -154,18 +154,18 @@ func isLocal(row string) bool {
 
 // Dump returns every row of every table but the local ones.
 func Dump(ctx context.Context, s *Store) (rows []string, err error) {
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *conn) error {
+	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
 		seq, err := lastSeq(c)
 		if err != nil {
 			return err
 		}
-		key, err := c.number(sqlLastNumber)
+		key, err := c.Number(sqlLastNumber)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, fmt.Sprintf("last numbers|%d|%d", seq, key))
 		var tables []string
-		err = c.query(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, nil, func(v []driver.Value) error {
+		err = c.Query(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, nil, func(v []driver.Value) error {
 			if name := v[0].(string); !isLocal(name) {
 				tables = append(tables, name)
 			}
@@ -175,7 +175,7 @@ func Dump(ctx context.Context, s *Store) (rows []string, err error) {
 			return err
 		}
 		for _, name := range tables {
-			err := c.query(ctx, "SELECT * FROM "+name, nil, func(v []driver.Value) error {
+			err := c.Query(ctx, "SELECT * FROM "+name, nil, func(v []driver.Value) error {
 				row := name
 				for _, x := range v {
 					if b, ok := x.([]byte); ok {

@@ -94,13 +94,13 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 	end := last + min(e.window, math.MaxInt64-last)
 	w := e.statement(last, end)
 	n, size := 0, 0
-	err = e.s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = e.s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		most, err := lastSeq(c) // before the rows: what arrives in between is for the next page
 		if err != nil {
 			return err
 		}
 		to = last
-		err = c.query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+		err = c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
 			var row entry
 			if err := row.scan(v); err != nil {
 				return err
@@ -115,7 +115,7 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 			}
 			if size += len(row.JSON); size >= exportBytes {
 				n = exportRows
-				return errStop
+				return ErrStop
 			}
 			return nil
 		})

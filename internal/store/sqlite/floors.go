@@ -28,7 +28,7 @@ func (w *writer) raiseFloor(kind, pubkey, d, created driver.Value, id []byte) er
 		return err
 	}
 	w.known.floors = true
-	_, err = w.exec(sqlRaiseFloor, address, created, id)
+	_, err = w.Exec(sqlRaiseFloor, address, created, id)
 	return err
 }
 
@@ -41,7 +41,7 @@ func (w *writer) belowFloor(r *record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return w.c.exists(sqlBelowFloor, address, r.created, r.id)
+	return w.c.Exists(sqlBelowFloor, address, r.created, r.id)
 }
 
 // dropFloor lets the operator himself bring an address back.
@@ -51,7 +51,7 @@ func (w *writer) dropFloor(r *record) error {
 	}
 	address, err := addressHash(int64(r.ev.Kind), r.pubkey, r.d)
 	if err == nil {
-		_, err = w.exec(sqlDropFloor, address)
+		_, err = w.Exec(sqlDropFloor, address)
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func (w *writer) head(r *record) (head, error) {
 	if err != nil || who == 0 {
 		return head{}, err
 	}
-	row, err := w.c.one(sqlHead, int64(r.ev.Kind), who, r.d)
+	row, err := w.c.One(sqlHead, int64(r.ev.Kind), who, r.d)
 	if err != nil || row == nil {
 		return head{}, err
 	}
@@ -61,7 +61,7 @@ func (w *writer) head(r *record) (head, error) {
 		exists: true, seq: row[0].(int64), created: row[1].(int64), id: row[2].([]byte),
 		class: gate.Class(row[3].(int64)), size: row[5].(int64),
 	}
-	if expires, ok := row[4].(int64); ok && expires <= w.now {
+	if expires, ok := row[4].(int64); ok && expires <= w.Now {
 		return head{}, w.removeEvent(h.seq, byExpiry)
 	}
 	return h, nil
@@ -76,7 +76,7 @@ func (w *writer) newerInHistory(r *record) (bool, error) {
 	if !w.known.history {
 		return false, nil
 	}
-	return w.c.exists(sqlNewerInHistory, int64(r.ev.Kind), r.pubkey, r.d, r.created, r.id, w.now)
+	return w.c.Exists(sqlNewerInHistory, int64(r.ev.Kind), r.pubkey, r.d, r.created, r.id, w.Now)
 }
 
 // supersede moves the head out of r's way: into history if its kind is gated,
@@ -85,7 +85,7 @@ func (w *writer) supersede(h head, r *record) error {
 	if h.class == gate.Open || w.s.live.Load().Versions < 0 && !isContract(r.ev.Kind) {
 		return w.removeEvent(h.seq, noReason)
 	}
-	if _, err := w.exec(sqlHeadToHistory, h.seq, w.now); err != nil {
+	if _, err := w.Exec(sqlHeadToHistory, h.seq, w.Now); err != nil {
 		return err
 	}
 	w.known.history = true
@@ -110,8 +110,8 @@ func (w *writer) keepLate(r *record) error {
 // address.
 func (w *writer) keepVersion(r *record) error {
 	w.seq++
-	_, err := w.exec(sqlInsertHistory, w.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		bytesOrNil(r.readers), timeOrNil(r.expires), w.now, r.json)
+	_, err := w.Exec(sqlInsertHistory, w.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
+		bytesOrNil(r.readers), timeOrNil(r.expires), w.Now, r.json)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (w *writer) removeEvent(seq int64, why reason) error {
 // full-text index; when it is gone for good, that in its thread too. successor,
 // if any, is about to be stored by the same author. seen gets the row before.
 func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(row []driver.Value)) error {
-	row, err := w.c.one(sqlVictim, seq)
+	row, err := w.c.One(sqlVictim, seq)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
 	w.unindex(seq, gate.Class(row[1].(int64)), ev)
-	if _, err := w.exec(sqlDeleteEvent, seq); err != nil {
+	if _, err := w.Exec(sqlDeleteEvent, seq); err != nil {
 		return err
 	}
 	tags := tagRows(ev.Tags)
@@ -188,14 +188,14 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 func (w *writer) dropTag(t *tagRow, created driver.Value, seq int64, successor *record) error {
 	k, numbered := t.numberedKey()
 	if !numbered {
-		_, err := w.exec(sqlDeleteTag, t.name, t.value, created, seq)
+		_, err := w.Exec(sqlDeleteTag, t.name, t.value, created, seq)
 		return err
 	}
 	num, err := w.number(k)
 	if err != nil {
 		return err
 	}
-	if _, err := w.exec(sqlDeleteTag, t.name, num, created, seq); err != nil || num == 0 || successor.names(k) {
+	if _, err := w.Exec(sqlDeleteTag, t.name, num, created, seq); err != nil || num == 0 || successor.names(k) {
 		return err
 	}
 	return w.loosen(num)
@@ -210,9 +210,9 @@ func (w *writer) removed(why reason, n int) {
 
 // each collects the rows of a query, so that the rows can be changed while they
 // are walked.
-func (w *writer) each(text string, args []driver.Value, fn func(row []driver.Value) error) error {
+func (w *writer) Each(text string, args []driver.Value, fn func(row []driver.Value) error) error {
 	var rows [][]driver.Value
-	err := w.c.query(context.Background(), text, args, func(v []driver.Value) error {
+	err := w.c.Query(context.Background(), text, args, func(v []driver.Value) error {
 		rows = append(rows, append([]driver.Value(nil), v...))
 		return nil
 	})

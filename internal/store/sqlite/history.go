@@ -32,7 +32,7 @@ func (w *writer) pruneAddress(r *record) error {
 // length(json), and reports how many.
 func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
 	n := 0
-	err := w.each(text, args, func(row []driver.Value) error {
+	err := w.Each(text, args, func(row []driver.Value) error {
 		n++
 		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
 	})
@@ -42,7 +42,7 @@ func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (i
 // dropVersion removes one version of size bytes from history.
 func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error {
 	w.stage.seqGone = true
-	if _, err := w.exec(sqlDeleteHistory, seq); err != nil {
+	if _, err := w.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
 	if err := w.parts.contracts.Removed(anyKind, seq); err != nil {
@@ -60,7 +60,7 @@ func (w *writer) pruneDays(limit int) (int, error) {
 	if days < 0 {
 		return 0, nil
 	}
-	return w.removeHistory(byPruning, sqlBeyondDays, w.now-int64(days)*secondsPerDay, int64(limit))
+	return w.removeHistory(byPruning, sqlBeyondDays, w.Now-int64(days)*secondsPerDay, int64(limit))
 }
 
 // removeBetween removes what history holds of a contract by one key that is

@@ -22,7 +22,7 @@ const (
 func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
 	author, _ := lowerHex32(q.Author)
 	address := []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		before, err := below(&q, c, scope, address)
 		if err != nil {
 			return err
@@ -36,9 +36,9 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQ
 		scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 		w.text(" ORDER BY e.seq DESC LIMIT ?", int64(size.rows)+1)
 		bytes := 0
-		return c.query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+		return c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
 			if more = len(rows) == size.rows || bytes >= size.bytes && len(rows) > 0; more {
-				return errStop
+				return ErrStop
 			}
 			var row entry
 			if err := row.scan(v); err != nil {
@@ -55,7 +55,7 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQ
 
 // below is the arrival before which versions are wanted. A version that the
 // reader may not see is named in vain, as one that is not there.
-func below(q *store.HistoryQuery, c *conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
+func below(q *store.HistoryQuery, c *Conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
 	if q.Before == "" {
 		if q.Below > 0 {
 			return q.Below, nil
@@ -66,7 +66,7 @@ func below(q *store.HistoryQuery, c *conn, scope gate.Scope, address []driver.Va
 	w := &where{any: true}
 	w.text(sqlBefore, append([]driver.Value{id}, address...)...)
 	scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
-	row, err := c.one(w.sql.String(), w.args...)
+	row, err := c.One(w.sql.String(), w.args...)
 	if err == nil && (!ok || row == nil) {
 		err = fmt.Errorf("%w: before names no version that is shown here", store.ErrFilter)
 	}

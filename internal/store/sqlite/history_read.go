@@ -47,9 +47,9 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQu
 		}
 		return rows, more, err
 	}
-	how := scan
+	how := Scan
 	if q.D != nil && size.rows <= fewRows {
-		how = lookUp
+		how = LookUp
 	}
 	ask := store.Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })

@@ -91,7 +91,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 			return true, nil
 		}
 	}
-	w.chores.prune = w.now + pruneEvery
+	w.chores.prune = w.Now + pruneEvery
 	return false, nil
 }
 
@@ -99,14 +99,14 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 // have not seen them since that time.
 func (w *writer) sweepExpired(limit int) (int, error) {
 	n := 0
-	err := w.each(sqlExpired, []driver.Value{w.now, int64(limit)}, func(row []driver.Value) error {
+	err := w.Each(sqlExpired, []driver.Value{w.Now, int64(limit)}, func(row []driver.Value) error {
 		n++
 		return w.removeEvent(row[0].(int64), byExpiry)
 	})
 	if err != nil || n >= limit {
 		return n, err
 	}
-	past, err := w.removeHistory(byExpiry, sqlExpiredPast, w.now, int64(limit-n))
+	past, err := w.removeHistory(byExpiry, sqlExpiredPast, w.Now, int64(limit-n))
 	return n + past, err
 }
 
@@ -114,7 +114,7 @@ func (w *writer) sweepExpired(limit int) (int, error) {
 func (w *writer) findExpiry() error {
 	w.chores.expiry = 0
 	for _, text := range []string{sqlFirstExpiry, sqlFirstExpiry2} {
-		at, err := w.c.number(text)
+		at, err := w.c.Number(text)
 		if err != nil {
 			return err
 		}
@@ -159,12 +159,12 @@ func (s *Store) Sweep(ctx context.Context) error {
 func (w *writer) setPageLimit(bytes int64) error {
 	pages := int64(4294967294)
 	if bytes > 0 {
-		size, err := w.c.number("PRAGMA page_size")
+		size, err := w.c.Number("PRAGMA page_size")
 		if err != nil {
 			return err
 		}
 		pages = max(1, bytes/size)
 	}
-	_, err := w.c.number(fmt.Sprintf("PRAGMA max_page_count=%d", pages))
+	_, err := w.c.Number(fmt.Sprintf("PRAGMA max_page_count=%d", pages))
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 // job is what a command began that takes more than one transaction: the rest of
 // it is done by store.GoOn, step by step, in the order in which jobs began.
-type job struct {
+type Job struct {
 	pending *Pending // answered when the job is done; nil for one that an earlier process began
 	result  store.Result
 	request int64 // seq of the event that asked for it
@@ -51,13 +51,13 @@ func (w *writer) work() bool {
 	if len(w.jobs) > 0 && !w.s.follows {
 		if _, err := w.issue(store.GoOn{}); err != nil {
 			w.s.log.Error("work on the database failed", "err", err)
-			w.jobs[0].result = store.Result{Outcome: store.Failed, Err: writeError(err)}
+			w.jobs[0].result = store.Result{Outcome: store.Failed, Err: WriteError(err)}
 			w.endJob()
 		}
 		return true
 	}
 	if w.building {
-		more, err := w.stepAlone((*writer).buildStep)
+		more, err := w.Step((*writer).buildStep)
 		if err != nil {
 			w.s.log.Error("building the full-text index failed", "err", err)
 		}
@@ -96,9 +96,9 @@ func (w *writer) forgetSome() bool {
 }
 
 // stepAlone runs one step in a transaction of its own.
-func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err error) {
+func (w *writer) Step(step func(*writer) (bool, error)) (more bool, err error) {
 	w.begin()
-	err = writeError(w.c.transaction(func() error {
+	err = WriteError(w.c.Transaction(func() error {
 		r := w.protected(func() (store.Result, error) {
 			var err error
 			more, err = step(w)
@@ -114,12 +114,12 @@ func (w *writer) stepAlone(step func(*writer) (bool, error)) (more bool, err err
 }
 
 // finish runs steps until there are no more: at open, when nobody else writes.
-func (w *writer) finish(ctx context.Context, step func(*writer) (bool, error)) error {
+func (w *writer) Finish(ctx context.Context, step func(*writer) (bool, error)) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if more, err := w.stepAlone(step); err != nil || !more {
+		if more, err := w.Step(step); err != nil || !more {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func (w *writer) finishJobs(ctx context.Context) error {
 			return err
 		}
 	}
-	slices.SortFunc(w.jobs, func(a, b *job) int { return cmp.Compare(a.request, b.request) })
+	slices.SortFunc(w.jobs, func(a, b *Job) int { return cmp.Compare(a.request, b.request) })
 	if w.s.follows {
 		return nil
 	}

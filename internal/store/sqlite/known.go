@@ -17,8 +17,8 @@ func (s *Store) KnownSince(ctx context.Context, pubkey string, before time.Time)
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		known, err = c.exists(sqlKnownSince, key, before.Unix())
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		known, err = c.Exists(sqlKnownSince, key, before.Unix())
 		return err
 	})
 	return known, err

@@ -19,20 +19,20 @@ import (
 // went away, ErrEnded for a read that was in others' way, ErrClosed after
 // Close, else fn's own. fn must not keep the connection nor wait for anything
 // but the database.
-func (s *Store) read(parent context.Context, how effort, fn func(ctx context.Context, c *conn) error) error {
-	return readError(parent, parent, s.lend(parent, &loan{how: how, grace: longGrace}, fn))
+func (s *Store) read(parent context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error {
+	return ReadError(parent, parent, s.lend(parent, &loan{how: how, grace: longGrace}, fn))
 }
 
 // loan is what a read may take.
 type loan struct {
-	how   effort
+	how   Effort
 	grace float64 // steps before it can be ended in favour of who wants to begin
 	left  float64 // steps it may do, counted down; 0 is what the options allow
 	used  float64 // what it was charged for
 }
 
 // lend lends fn a connection for as long as ctx lasts.
-func (s *Store) lend(ctx context.Context, l *loan, fn func(ctx context.Context, c *conn) error) error {
+func (s *Store) lend(ctx context.Context, l *loan, fn func(ctx context.Context, c *Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (s *Store) lend(ctx context.Context, l *loan, fn func(ctx context.Context, 
 }
 
 // takeTurn waits for a turn.
-func (s *Store) takeTurn(ctx context.Context, turns *share.Turns, how effort) (*share.Turn, error) {
-	turn, err := turns.Take(ctx, share.From(ctx), how == lookUp)
+func (s *Store) takeTurn(ctx context.Context, turns *share.Turns, how Effort) (*share.Turn, error) {
+	turn, err := turns.Take(ctx, share.From(ctx), how == LookUp)
 	switch {
 	case errors.Is(err, share.ErrClosed):
 		err = store.ErrClosed
@@ -86,8 +86,8 @@ func (s *Store) takeTurn(ctx context.Context, turns *share.Turns, how effort) (*
 
 // snapshot is read within one read transaction: all that fn reads is of one
 // state of the database.
-func (s *Store) snapshot(parent context.Context, how effort, fn func(ctx context.Context, c *conn) error) error {
-	return s.read(parent, how, inSnapshot(fn))
+func (s *Store) snapshot(parent context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error {
+	return s.read(parent, how, InSnapshot(fn))
 }
 
 // inTime is snapshot within Live.QueryTimeout by the clock, waiting for turns
@@ -95,7 +95,7 @@ func (s *Store) snapshot(parent context.Context, how effort, fn func(ctx context
 // because a transaction that stays open keeps the log from being written back.
 // Of such reads only a number is under way at a time; who begins one is not
 // ended in favour of others who want to.
-func (s *Store) inTime(parent context.Context, how effort, fn func(ctx context.Context, c *conn) error) error {
+func (s *Store) inTime(parent context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error {
 	ctx, cancel := parent, context.CancelFunc(func() {})
 	l := &loan{how: how, grace: math.Inf(1), left: math.Inf(1)}
 	if d := s.live.Load().QueryTimeout; d > 0 {
@@ -105,18 +105,18 @@ func (s *Store) inTime(parent context.Context, how effort, fn func(ctx context.C
 	defer cancel()
 	turn, err := s.takeTurn(ctx, s.readers.whole, how)
 	if err != nil {
-		return readError(parent, ctx, err)
+		return ReadError(parent, ctx, err)
 	}
 	defer turn.Done()
-	err = s.lend(ctx, l, inSnapshot(fn))
+	err = s.lend(ctx, l, InSnapshot(fn))
 	turn.Spend(l.used)
-	return readError(parent, ctx, err)
+	return ReadError(parent, ctx, err)
 }
 
 // wholeSnapshot is snapshot without a time limit, on a connection of its own:
 // for the operator's work that goes through the whole database, which must not
 // take a connection from the clients.
-func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *conn) error) error {
+func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *Conn) error) error {
 	select {
 	case <-s.closing:
 		return store.ErrClosed
@@ -124,27 +124,27 @@ func (s *Store) wholeSnapshot(ctx context.Context, fn func(ctx context.Context, 
 	}
 	s.whole.Add(1)
 	defer s.whole.Add(-1)
-	dsn, pragmas := readerPragmas(operatorCache)
+	dsn, pragmas := ReaderPragmas(operatorCache)
 	c, err := connect(s.path, dsn, pragmas)
 	if err != nil {
 		return err
 	}
-	return errors.Join(readError(ctx, ctx, inSnapshot(fn)(ctx, c)), c.close())
+	return errors.Join(ReadError(ctx, ctx, InSnapshot(fn)(ctx, c)), c.Close())
 }
 
 // operatorCache is the page cache in bytes of a connection for the operator's
 // work.
 const operatorCache = 16 << 20
 
-func inSnapshot(fn func(ctx context.Context, c *conn) error) func(ctx context.Context, c *conn) error {
-	return func(ctx context.Context, c *conn) (err error) {
-		if _, err := c.exec("BEGIN"); err != nil {
+func InSnapshot(fn func(ctx context.Context, c *Conn) error) func(ctx context.Context, c *Conn) error {
+	return func(ctx context.Context, c *Conn) (err error) {
+		if _, err := c.Exec("BEGIN"); err != nil {
 			return err
 		}
 		defer func() {
 			p := c.pace
 			c.pace = nil // a read that was ended ends its transaction all the same
-			if _, e := c.exec("ROLLBACK"); e != nil && err == nil {
+			if _, e := c.Exec("ROLLBACK"); e != nil && err == nil {
 				err = e
 			}
 			c.pace = p

@@ -49,14 +49,14 @@ func (w *writer) keepLog() {
 // clearLog writes the log back, between two scans.
 func (w *writer) clearLog() {
 	busy := true
-	err := w.c.script("PRAGMA busy_timeout=100")
+	err := w.c.Script("PRAGMA busy_timeout=100")
 	if err == nil {
-		err = w.c.query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []driver.Value) error {
+		err = w.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []driver.Value) error {
 			busy = v[0] != int64(0)
 			return nil
 		})
 	}
-	if e := w.c.script("PRAGMA busy_timeout=10000"); err == nil {
+	if e := w.c.Script("PRAGMA busy_timeout=10000"); err == nil {
 		err = e
 	}
 	k := &w.keeper

@@ -117,8 +117,8 @@ const sqlLastVersion = `SELECT max(seq) FROM history`
 // read.
 func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
 	var last int64
-	err := s.read(ctx, scan, func(_ context.Context, c *conn) (err error) {
-		last, err = c.number(sqlLastVersion)
+	err := s.read(ctx, Scan, func(_ context.Context, c *Conn) (err error) {
+		last, err = c.Number(sqlLastVersion)
 		return err
 	})
 	if err != nil {
@@ -156,8 +156,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 		w := want.rowsWhere(table, num, from, to)
 		var found []match
 		n, size := 0, 0
-		err := s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-			return c.query(ctx, w.sql.String(), w.args, func(v []driver.Value) (err error) {
+		err := s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+			return c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) (err error) {
 				json, ok := v[2].([]byte)
 				id, ok2 := v[1].([]byte)
 				if !ok || !ok2 {
@@ -167,7 +167,7 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 				n, size = n+1, size+len(json)
 				if found, err = want.judgedVersion(found, filters, i, match{place: p, seq: from, id: id}, json); err == nil && size >= exportBytes {
 					n = exportRows
-					err = errStop
+					err = ErrStop
 				}
 				return err
 			})

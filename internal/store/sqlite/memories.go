@@ -17,8 +17,8 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: only the operator lists agents", store.ErrFilter)
 	}
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlEngramAuthors, nil, func(row []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlEngramAuthors, nil, func(row []driver.Value) error {
 			out = append(out, hexOf(row[0]))
 			return nil
 		})
@@ -28,8 +28,8 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 
 // SchemaVersion is the number of the last migration that the open database has.
 func (s *Store) SchemaVersion(ctx context.Context) (version int64, err error) {
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
-		version, err = c.number("PRAGMA user_version")
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		version, err = c.Number("PRAGMA user_version")
 		return err
 	})
 	return version, err

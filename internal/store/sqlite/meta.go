@@ -3,8 +3,8 @@ package sqlite
 import "database/sql/driver"
 
 // meta reads a text of the table meta, "" when it is not there.
-func (c *conn) meta(name string) (string, error) {
-	row, err := c.one(`SELECT value FROM meta WHERE key = ?`, name)
+func (c *Conn) Meta(name string) (string, error) {
+	row, err := c.One(`SELECT value FROM meta WHERE key = ?`, name)
 	if err != nil || row == nil {
 		return "", err
 	}
@@ -13,7 +13,7 @@ func (c *conn) meta(name string) (string, error) {
 }
 
 // setMeta writes a value of the table meta.
-func (w *writer) setMeta(name string, value driver.Value) error {
-	_, err := w.exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
+func (w *writer) SetMeta(name string, value driver.Value) error {
+	_, err := w.Exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
 	return err
 }

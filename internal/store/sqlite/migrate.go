@@ -13,12 +13,12 @@ import (
 // some version. Meanwhile SQLite may put what it sorts, and what undoes a
 // statement, into temporary files (PrepareDir says where): in memory that would
 // grow with the database.
-func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error {
+func migrate(ctx context.Context, c *Conn, path string, log *slog.Logger) error {
 	missing, err := pending(c, path)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if err := c.script("PRAGMA temp_store=FILE"); err != nil {
+	if err := c.Script("PRAGMA temp_store=FILE"); err != nil {
 		return err
 	}
 	for _, m := range missing {
@@ -30,17 +30,17 @@ func migrate(ctx context.Context, c *conn, path string, log *slog.Logger) error 
 		}
 		log.Info("database migrated", "version", m.Version)
 	}
-	return c.script("PRAGMA temp_store=MEMORY")
+	return c.Script("PRAGMA temp_store=MEMORY")
 }
 
 // pending lists the migrations that the database lacks. It fails for a database
 // of somebody else and for one that is newer than this program.
-func pending(c *conn, path string) ([]migrations.Migration, error) {
+func pending(c *Conn, path string) ([]migrations.Migration, error) {
 	all, err := migrations.All()
 	if err != nil {
 		return nil, err
 	}
-	version, err := c.number("PRAGMA user_version")
+	version, err := c.Number("PRAGMA user_version")
 	if err != nil {
 		return nil, fmt.Errorf("read database version: %w", err)
 	}
@@ -56,15 +56,15 @@ func pending(c *conn, path string) ([]migrations.Migration, error) {
 
 // checkApplication refuses a database of some other program: one with an
 // application id that is not ours, or with tables but no version of ours.
-func checkApplication(c *conn, path string, version int64) error {
-	id, err := c.number("PRAGMA application_id")
+func checkApplication(c *Conn, path string, version int64) error {
+	id, err := c.Number("PRAGMA application_id")
 	if err != nil {
 		return fmt.Errorf("read application id: %w", err)
 	}
 	if id == migrations.ApplicationID {
 		return nil
 	}
-	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	tables, err := c.Number("SELECT count(*) FROM sqlite_schema")
 	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}
@@ -74,10 +74,10 @@ func checkApplication(c *conn, path string, version int64) error {
 	return nil
 }
 
-func applyMigration(c *conn, m migrations.Migration) error {
-	return c.transaction(func() error {
+func applyMigration(c *Conn, m migrations.Migration) error {
+	return c.Transaction(func() error {
 		for _, step := range m.Steps() {
-			run := c.script
+			run := c.Script
 			if step.Ranged {
 				run = c.inRanges
 			}
@@ -85,7 +85,7 @@ func applyMigration(c *conn, m migrations.Migration) error {
 				return err
 			}
 		}
-		return c.script(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", migrations.ApplicationID, m.Version))
+		return c.Script(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", migrations.ApplicationID, m.Version))
 	})
 }
 
@@ -95,31 +95,31 @@ const rangeOfSeq = 10_000
 
 // inRanges runs a statement for each range of seq in events. Ranges without an
 // event are left out, for numbers may lie far apart.
-func (c *conn) inRanges(statement string) error {
-	next, err := c.one("SELECT min(seq) FROM events")
+func (c *Conn) inRanges(statement string) error {
+	next, err := c.One("SELECT min(seq) FROM events")
 	for err == nil && next[0] != nil {
 		from, ok := next[0].(int64)
 		if !ok {
 			return errStoredRow
 		}
 		to := from + rangeOfSeq - 1
-		if _, err := c.exec(statement, from, to); err != nil {
+		if _, err := c.Exec(statement, from, to); err != nil {
 			return err
 		}
-		next, err = c.one("SELECT min(seq) FROM events WHERE seq > ?", to)
+		next, err = c.One("SELECT min(seq) FROM events WHERE seq > ?", to)
 	}
 	return err
 }
 
 // transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it
 // fails.
-func (c *conn) transaction(fn func() error) error {
-	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
+func (c *Conn) Transaction(fn func() error) error {
+	if _, err := c.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	err := fn()
 	if err == nil {
-		_, err = c.exec("COMMIT")
+		_, err = c.Exec("COMMIT")
 	}
 	if err != nil {
 		c.rollback()
@@ -129,8 +129,8 @@ func (c *conn) transaction(fn func() error) error {
 
 // rollback ends a transaction whatever state an error left it in; SQLite may
 // have ended it already.
-func (c *conn) rollback() {
+func (c *Conn) rollback() {
 	if !c.db.AutoCommit() {
-		_, _ = c.exec("ROLLBACK")
+		_, _ = c.Exec("ROLLBACK")
 	}
 }

@@ -13,5 +13,5 @@ func Migrate(ctx context.Context, path string, cache int64) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(ctx, c, path, slog.New(slog.DiscardHandler)), c.close())
+	return errors.Join(migrate(ctx, c, path, slog.New(slog.DiscardHandler)), c.Close())
 }

@@ -81,7 +81,7 @@ func (w *writer) number(k author) (int64, error) {
 	if known := w.numbers.get(k); known.num != 0 {
 		return known.num, nil
 	}
-	num, err := w.c.number(sqlNumber, k[:])
+	num, err := w.c.Number(sqlNumber, k[:])
 	if err == nil && num != 0 {
 		w.numbers.set(k, numbered{num: num})
 	}
@@ -106,9 +106,9 @@ func (w *writer) giveAuthor(k author) (int64, error) {
 		return num, err
 	}
 	if num == 0 {
-		return w.newNumber(k, w.now)
+		return w.newNumber(k, w.Now)
 	}
-	if _, err := w.exec(sqlKnownFrom, num, w.now); err != nil {
+	if _, err := w.Exec(sqlKnownFrom, num, w.Now); err != nil {
 		return 0, err
 	}
 	w.learned(k, numbered{num, true})
@@ -118,7 +118,7 @@ func (w *writer) giveAuthor(k author) (int64, error) {
 func (w *writer) newNumber(k author, since driver.Value) (int64, error) {
 	w.numbers.last++
 	num := w.numbers.last
-	if _, err := w.exec(sqlGiveNumber, num, k[:], since); err != nil {
+	if _, err := w.Exec(sqlGiveNumber, num, k[:], since); err != nil {
 		return 0, err
 	}
 	w.learned(k, numbered{num, since != nil})
@@ -154,7 +154,7 @@ func (w *writer) loosen(num int64) error {
 	if w.noRoom {
 		return w.tighten(num)
 	}
-	if _, err := w.exec(sqlLoosen, num); err != nil {
+	if _, err := w.Exec(sqlLoosen, num); err != nil {
 		return err
 	}
 	w.loose = true // also when this is undone: then housekeeping finds nothing
@@ -163,13 +163,13 @@ func (w *writer) loosen(num int64) error {
 
 // tighten forgets the key with this number if nothing names it any more.
 func (w *writer) tighten(num int64) error {
-	row, err := w.c.one(sqlUnnamed, num)
+	row, err := w.c.One(sqlUnnamed, num)
 	if err != nil || row == nil {
 		return err
 	}
 	w.numbers.forget([]author{author(row[0].([]byte))})
 	w.stage.keyGone = true
-	_, err = w.exec(sqlTakeNumber, num)
+	_, err = w.Exec(sqlTakeNumber, num)
 	return err
 }
 
@@ -180,16 +180,16 @@ const looseChunk = 500
 // more.
 func (w *writer) tightenStep(limit int) (more bool, err error) {
 	n := 0
-	err = w.each(sqlLoose, []driver.Value{int64(limit)}, func(row []driver.Value) error {
+	err = w.Each(sqlLoose, []driver.Value{int64(limit)}, func(row []driver.Value) error {
 		n++
 		if err := w.tighten(row[0].(int64)); err != nil {
 			return err
 		}
-		_, err := w.exec(sqlTightened, row[0])
+		_, err := w.Exec(sqlTightened, row[0])
 		return err
 	})
 	if err == nil {
-		w.after(func() { w.loose = n == limit })
+		w.After(func() { w.loose = n == limit })
 	}
 	return n == limit, err
 }

@@ -91,14 +91,14 @@ func (s *Store) rehearse(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if err := migrate(ctx, c, path, o.Log); err != nil {
 		return fmt.Errorf("bring a copy up to date: %w", err)
 	}
 	if _, err := newWriter(ctx, s, c, o.MaxBatch); err != nil {
 		return fmt.Errorf("bring a copy up to date: %w", err)
 	}
-	return c.script("PRAGMA wal_checkpoint(TRUNCATE)")
+	return c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 // roomFor fails if a copy of the database would not fit into a folder.

@@ -96,14 +96,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.start(ctx, c, o); err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return s, nil
 }
 
 // start prepares the database on the writer's connection and brings the actors
 // up.
-func (s *Store) start(ctx context.Context, c *conn, o Options) error {
+func (s *Store) start(ctx context.Context, c *Conn, o Options) error {
 	if err := migrate(ctx, c, o.Path, o.Log); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Store) openToRead(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	return s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+	return s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
 		last, err := lastSeq(c)
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (s *Store) openToRead(ctx context.Context, o Options) (err error) {
 // behind is the version of a database that lacks migrations; 0 when none is
 // missing.
 func (s *Store) behind(ctx context.Context) (version int64, err error) {
-	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
+	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
 		missing, err := pending(c, s.path)
 		if err == nil && len(missing) > 0 {
 			version = max(1, int64(missing[0].Version)-1) // a file without tables is as good as one of version 1
@@ -293,7 +293,7 @@ func (w *writer) configure(l store.Live) error {
 	if err := w.setPageLimit(l.MaxBytes); err != nil {
 		return err
 	}
-	w.after(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
+	w.After(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
 	return nil
 }
 

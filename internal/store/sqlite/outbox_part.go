@@ -24,7 +24,7 @@ func (w *outbox) Open() error { return nil }
 // refused it.
 func (w *outbox) Vanished(author []byte, until int64) (more bool, err error) {
 	for _, text := range []string{sqlVanishOutboxFor, sqlVanishOutbox, sqlVanishRefusals} {
-		if _, err := w.exec(text, author, until); err != nil {
+		if _, err := w.Exec(text, author, until); err != nil {
 			return false, err
 		}
 	}

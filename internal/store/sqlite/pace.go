@@ -82,7 +82,7 @@ func (p *pace) end() {
 }
 
 // watched has the pace of what c reads kept.
-func watched(c *conn, every int) (err error) {
+func watched(c *Conn, every int) (err error) {
 	c.watch, err = steps.New(c.db, every, timeAtOnce, func(n int64) bool {
 		return c.pace == nil || c.pace.did(float64(n)) == nil
 	})

@@ -29,20 +29,20 @@ type paging struct {
 // others want his place has twice the grace the next time, so that he gets
 // somewhere in the end; all turns together may take no more work than one
 // could.
-func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
+func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how Effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
 	pg := &paging{size: boundsOf(&ask), until: math.MaxInt64, after: ask.After}
 	l := loan{how: how, grace: s.readers.pacing.grace}
 	for {
 		was := pg.place()
-		read := func(ctx context.Context, c *conn) error {
+		read := func(ctx context.Context, c *Conn) error {
 			r := s.reading(ctx, c, ask, want)
 			r.after = pg.after
 			return fn(r, pg)
 		}
 		if !alone {
-			read = inSnapshot(read)
+			read = InSnapshot(read)
 		}
-		err := readError(ctx, ctx, s.lend(ctx, &l, read))
+		err := ReadError(ctx, ctx, s.lend(ctx, &l, read))
 		pg.page.States++
 		switch {
 		case err == nil:

@@ -75,19 +75,19 @@ func (p *participants) vanished(author []byte, until int64) (more bool, err erro
 // under way on it.
 type part struct {
 	writes
-	c *conn
+	c *Conn
 }
 
 // writes is the transaction under way.
 type writes interface {
-	// exec changes the database, so that it is known whether there is anything
+	// Exec changes the database, so that it is known whether there is anything
 	// to undo.
-	exec(text string, args ...driver.Value) (int64, error)
-	// each walks the rows of a query, which may be changed meanwhile.
-	each(text string, args []driver.Value, fn func(row []driver.Value) error) error
-	setMeta(name string, value driver.Value) error
-	// after notes what becomes true when the transaction is durable.
-	after(fn func())
+	Exec(text string, args ...driver.Value) (int64, error)
+	// Each walks the rows of a query, which may be changed meanwhile.
+	Each(text string, args []driver.Value, fn func(row []driver.Value) error) error
+	SetMeta(name string, value driver.Value) error
+	// After notes what becomes true when the transaction is durable.
+	After(fn func())
 	// time is Unix seconds, the same throughout a transaction.
 	time() int64
 }
@@ -95,12 +95,12 @@ type writes interface {
 func (w *writer) nextSeq() int64 { return w.seq + 1 }
 
 // time is the time of the transaction under way.
-func (w *writer) time() int64 { return w.now }
+func (w *writer) time() int64 { return w.Now }
 
 // asks is what a participant reads with, and has its commands executed.
 type asks interface {
 	orderer
-	read(ctx context.Context, how effort, fn func(ctx context.Context, c *conn) error) error
-	snapshot(ctx context.Context, how effort, fn func(ctx context.Context, c *conn) error) error
-	wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *conn) error) error
+	read(ctx context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error
+	snapshot(ctx context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error
+	wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *Conn) error) error
 }

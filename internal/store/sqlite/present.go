@@ -43,7 +43,7 @@ func (r *reading) presentAuthorSpans(sh *shape, authors, kinds []driver.Value) (
 	w.text("), k(kind) AS (VALUES (?)"+strings.Repeat(",(?)", len(kinds)-1)+")", kinds...)
 	w.text(" SELECT num,kind FROM a CROSS JOIN k WHERE EXISTS (SELECT 1 FROM events AS e INDEXED BY events_author"+
 		" WHERE e.author=a.num AND e.kind=k.kind AND e.created_at>=? AND e.created_at<=?)", r.want.since, r.until())
-	err = r.c.query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+	err = r.c.Query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
 		out = append(out, span{sh, []driver.Value{v[0], v[1]}})
 		return nil
 	})

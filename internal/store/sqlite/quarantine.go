@@ -22,8 +22,8 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
 			name, _ := row[0].(string)
 			out = append(out, store.Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
 				Heads: row[3].(int64), Versions: row[4].(int64)})
@@ -56,7 +56,7 @@ func (s *switching) release(name string) (n int, err error) {
 	for {
 		before := n
 		args := append([]driver.Value{name}, append(last, int64(sweepChunk))...)
-		err := s.w.each(sqlQuarantined, args, func(row []driver.Value) error {
+		err := s.w.Each(sqlQuarantined, args, func(row []driver.Value) error {
 			n++
 			last = []driver.Value{row[1], row[2], row[0]}
 			order := applyOrder(store.Versions)
@@ -69,7 +69,7 @@ func (s *switching) release(name string) (n int, err error) {
 			return n, err
 		}
 		if n == before {
-			_, err := s.w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+			_, err := s.w.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 			return n, err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Store) DropQuarantine(ctx context.Context, name string) error {
 }
 
 func (w *writer) dropQuarantine(name string) error {
-	n, err := w.exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+	n, err := w.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 	}
@@ -104,17 +104,17 @@ func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
 	if !w.known.quarantine {
 		return 0, nil
 	}
-	n, err := w.exec(text, args...)
+	n, err := w.Exec(text, args...)
 	return int(n), err
 }
 
 // pruneQuarantine removes up to limit rows whose time is over: NIP-40, or
 // history.days after they were taken away.
 func (w *writer) pruneQuarantine(limit int) (int, error) {
-	n, err := w.unquarantine(sqlQuarantineExpired, w.now, int64(limit))
+	n, err := w.unquarantine(sqlQuarantineExpired, w.Now, int64(limit))
 	if days := w.s.live.Load().Days; err == nil && days >= 0 && n < limit {
 		var more int
-		more, err = w.unquarantine(sqlQuarantineOld, w.now-int64(days)*secondsPerDay, int64(limit-n))
+		more, err = w.unquarantine(sqlQuarantineOld, w.Now-int64(days)*secondsPerDay, int64(limit-n))
 		n += more
 	}
 	return n, err

@@ -75,7 +75,7 @@ func boundsOf(a *store.Ask) bounds {
 }
 
 // reading prepares one read call.
-func (s *Store) reading(ctx context.Context, c *conn, ask store.Ask, want *wanted) *reading {
+func (s *Store) reading(ctx context.Context, c *Conn, ask store.Ask, want *wanted) *reading {
 	return &reading{
 		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
 	}

@@ -29,7 +29,7 @@ func (s *Store) ExplainQuery(ctx context.Context, ask store.Ask) (out Explained,
 		return Explained{}, err
 	}
 	p := choose(want)
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		r := s.reading(ctx, c, ask, want)
 		spans, err := r.spans(p)
 		if err != nil {
@@ -75,9 +75,9 @@ func PlanQuery(s *Store, ask store.Ask) (string, error) {
 }
 
 // explain runs EXPLAIN QUERY PLAN and joins its lines.
-func explain(ctx context.Context, c *conn, text string, args []driver.Value) (string, error) {
+func explain(ctx context.Context, c *Conn, text string, args []driver.Value) (string, error) {
 	var lines []string
-	err := c.query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
+	err := c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
 		lines = append(lines, v[3].(string))
 		return nil
 	})
@@ -92,7 +92,7 @@ func (s *Store) ExplainCount(ctx context.Context, asks []store.Ask) (detail stri
 			return "", err
 		}
 	}
-	err = s.snapshot(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		text, args, err := s.countSQL(ctx, c, asks, wants)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q store.Hi
 	if err != nil {
 		return "", err
 	}
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		r := s.reading(ctx, c, store.Ask{Scope: scope}, want)
 		text, args := r.statement(columns(scope, want.filter), sp)
 		detail, err = explain(ctx, c, text, args)
@@ -125,7 +125,7 @@ func Work(ctx context.Context, s *Store, ask store.Ask, count bool) (work float6
 	if err != nil {
 		return 0, err
 	}
-	err = s.lend(ctx, &loan{how: scan, grace: math.Inf(1)}, func(ctx context.Context, c *conn) error {
+	err = s.lend(ctx, &loan{how: Scan, grace: math.Inf(1)}, func(ctx context.Context, c *Conn) error {
 		c.watch.Close()
 		defer func() {
 			c.watch.Close()
@@ -140,7 +140,7 @@ func Work(ctx context.Context, s *Store, ask store.Ask, count bool) (work float6
 		}
 		c.pace.left = 1e12
 		defer func() { work = 1e12 - c.pace.left }()
-		return inSnapshot(func(ctx context.Context, c *conn) error {
+		return InSnapshot(func(ctx context.Context, c *Conn) error {
 			r := s.reading(ctx, c, ask, want)
 			switch {
 			case count:
@@ -148,7 +148,7 @@ func Work(ctx context.Context, s *Store, ask store.Ask, count bool) (work float6
 				if err != nil {
 					return err
 				}
-				_, err = c.number(text, args...)
+				_, err = c.Number(text, args...)
 				return err
 			case ask.Filter.Search != "":
 				_, err := r.search(500)
@@ -170,7 +170,7 @@ func Restless(o *Options) {
 func HoldScans(s *Store) (release func()) {
 	var held []*share.Turn
 	for range s.readers.n - keptTurns(s.readers.n) {
-		turn, err := s.takeTurn(context.Background(), s.readers.turns, scan)
+		turn, err := s.takeTurn(context.Background(), s.readers.turns, Scan)
 		if err != nil {
 			panic(err)
 		}
@@ -197,7 +197,7 @@ func EffortOf(ask store.Ask, count bool) (string, error) {
 
 // Charged is what a read is charged for that does fn, as time.
 func Charged(s *Store, fn func()) (time.Duration, error) {
-	l := loan{how: scan, grace: math.Inf(1)}
-	err := s.lend(context.Background(), &l, func(context.Context, *conn) error { fn(); return nil })
+	l := loan{how: Scan, grace: math.Inf(1)}
+	err := s.lend(context.Background(), &l, func(context.Context, *Conn) error { fn(); return nil })
 	return time.Duration(l.used / stepsPerSecond * float64(time.Second)), err
 }

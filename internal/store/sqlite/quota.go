@@ -104,9 +104,9 @@ func (w *writer) writeUsage() error {
 			continue
 		}
 		w.args = append(w.args[:0], t.key, t.by.events, t.by.bytes)
-		_, err := w.c.exec(sqlAddUsage, w.args...)
+		_, err := w.c.Exec(sqlAddUsage, w.args...)
 		if err == nil && t.by.events < 0 {
-			_, err = w.c.exec(sqlNoUsage, t.key)
+			_, err = w.c.Exec(sqlNoUsage, t.key)
 		}
 		if err != nil {
 			return fmt.Errorf("usage of authors: %w", err)
@@ -124,7 +124,7 @@ func (w *writer) usageBefore(r *record) (amount, error) {
 	if t.known {
 		return t.now, nil
 	}
-	row, err := w.c.one(sqlUsage, r.pubkey)
+	row, err := w.c.One(sqlUsage, r.pubkey)
 	if err != nil {
 		return amount{}, err
 	}
@@ -188,7 +188,7 @@ func refusal(q store.Quota, before, after amount) *nip01.Refusal {
 
 // above lists the authors whom a default quota does not hold because they are
 // above it.
-func above(ctx context.Context, c *conn, q store.Quota) (out []store.Usage, err error) {
+func above(ctx context.Context, c *Conn, q store.Quota) (out []store.Usage, err error) {
 	var events, bytes int64
 	if q.DefaultEvents {
 		events = q.Events
@@ -196,7 +196,7 @@ func above(ctx context.Context, c *conn, q store.Quota) (out []store.Usage, err 
 	if q.DefaultBytes {
 		bytes = q.Bytes
 	}
-	err = c.query(ctx, sqlAbove, []driver.Value{events, bytes}, func(row []driver.Value) error {
+	err = c.Query(ctx, sqlAbove, []driver.Value{events, bytes}, func(row []driver.Value) error {
 		out = append(out, store.Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
 		return nil
 	})

@@ -9,11 +9,11 @@ import (
 )
 
 // effort says what a read is expected to take, by what is asked.
-type effort int
+type Effort int
 
 const (
-	lookUp effort = iota // a few rows through an index: it may use what is kept for such
-	scan                 // anything else
+	LookUp Effort = iota // a few rows through an index: it may use what is kept for such
+	Scan                 // anything else
 )
 
 // Bounds of the connections for reading. There may be more of them than turns,
@@ -36,7 +36,7 @@ type readers struct {
 	pacing pacing
 
 	mu    sync.Mutex
-	idle  []*conn // the extra ones first
+	idle  []*Conn // the extra ones first
 	n     int     // turns, and connections that stay open
 	main  int     // those of them that are open
 	lent  int
@@ -67,12 +67,12 @@ func keptTurns(n int) int { return max(min(n-1, 1+n/8), n-share.Processors()) }
 // SQLite for long: those of scans, and the writer's.
 func ThreadsInC(readers int) int { return readers - keptTurns(readers) + 1 }
 
-func (r *readers) connect(extra bool) (*conn, error) {
+func (r *readers) connect(extra bool) (*Conn, error) {
 	cache := r.cache
 	if extra {
 		cache = extraCache
 	}
-	dsn, pragmas := readerPragmas(cache)
+	dsn, pragmas := ReaderPragmas(cache)
 	c, err := connect(r.path, dsn, pragmas)
 	if err != nil {
 		return nil, err
@@ -81,13 +81,13 @@ func (r *readers) connect(extra bool) (*conn, error) {
 		c.limit = extraStmts
 	}
 	if err := watched(c, r.pacing.every); err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
 // get lends a connection to who has a turn.
-func (r *readers) get() (*conn, error) {
+func (r *readers) get() (*Conn, error) {
 	r.mu.Lock()
 	r.lent++
 	if n := len(r.idle); n > 0 {
@@ -115,7 +115,7 @@ func (r *readers) get() (*conn, error) {
 
 // put takes a connection back. As many extra ones as there are turns are kept
 // for the next time.
-func (r *readers) put(c *conn) {
+func (r *readers) put(c *Conn) {
 	r.mu.Lock()
 	r.lent--
 	switch {
@@ -126,7 +126,7 @@ func (r *readers) put(c *conn) {
 	case !c.extra:
 		r.idle, c = append(r.idle, c), nil
 	case len(r.idle) < r.n:
-		r.idle, c = append([]*conn{c}, r.idle...), nil
+		r.idle, c = append([]*Conn{c}, r.idle...), nil
 	}
 	if r.lent == 0 {
 		select {
@@ -136,7 +136,7 @@ func (r *readers) put(c *conn) {
 	}
 	r.mu.Unlock()
 	if c != nil {
-		c.close() // it only read: an error changes nothing
+		c.Close() // it only read: an error changes nothing
 	}
 }
 
@@ -153,7 +153,7 @@ func (r *readers) close() error {
 			r.mu.Unlock()
 			var err error
 			for _, c := range idle {
-				err = errors.Join(err, c.close())
+				err = errors.Join(err, c.Close())
 			}
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // when.
 type reading struct {
 	ctx   context.Context
-	c     *conn
+	c     *Conn
 	scope gate.Scope
 	want  *wanted
 	above int64           // of byArrival
@@ -140,7 +140,7 @@ func hasTag(w *where, t wantedTag) {
 // numbers runs a query of one column.
 func (r *reading) numbers(text string, args ...driver.Value) ([]driver.Value, error) {
 	out := []driver.Value{}
-	err := r.c.query(r.ctx, text, args, func(v []driver.Value) error {
+	err := r.c.Query(r.ctx, text, args, func(v []driver.Value) error {
 		out = append(out, v[0])
 		return nil
 	})

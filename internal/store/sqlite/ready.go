@@ -32,19 +32,19 @@ func (s *Store) Ready(ctx context.Context) error {
 			return err
 		}
 		if w.full {
-			if _, err := w.c.exec(sqlFill, int64(ordinary)); err != nil {
+			if _, err := w.c.Exec(sqlFill, int64(ordinary)); err != nil {
 				return err
 			}
-			w.after(func() { w.full, filled = false, true })
+			w.After(func() { w.full, filled = false, true })
 		}
-		_, err := w.c.exec(sqlProbe)
+		_, err := w.c.Exec(sqlProbe)
 		return err
 	})
 	if err != nil || !filled {
 		return err
 	}
 	return s.apart(ctx, func(w *writer) error {
-		_, err := w.c.exec(sqlFillGone)
+		_, err := w.c.Exec(sqlFillGone)
 		return err
 	})
 }
@@ -55,7 +55,7 @@ func (w *writer) roomLeft() error {
 	var n [4]int64
 	for i, pragma := range []string{"page_size", "max_page_count", "page_count", "freelist_count"} {
 		var err error
-		if n[i], err = w.c.number("PRAGMA " + pragma); err != nil {
+		if n[i], err = w.c.Number("PRAGMA " + pragma); err != nil {
 			return err
 		}
 	}

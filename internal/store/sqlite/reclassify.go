@@ -20,7 +20,7 @@ const (
 // read; a crash in between leaves the old fingerprint, and it starts again.
 func (w *writer) reclassify(ctx context.Context) error {
 	want := w.s.table.Load().Fingerprint()
-	have, err := w.c.meta(metaGate)
+	have, err := w.c.Meta(metaGate)
 	if err != nil || have == want {
 		return err
 	}
@@ -34,19 +34,19 @@ func (w *writer) reclassify(ctx context.Context) error {
 			return err
 		}
 		var last int64
-		err = w.finish(ctx, func(w *writer) (bool, error) { return w.classStep(table, where, verdicts, &last) })
+		err = w.Finish(ctx, func(w *writer) (bool, error) { return w.classStep(table, where, verdicts, &last) })
 		if err != nil {
 			return fmt.Errorf("class stored events anew: %w", err)
 		}
 	}
-	return w.setMeta(metaGate, want)
+	return w.SetMeta(metaGate, want)
 }
 
 // concerned is the condition on rows whose class may change: gated until now,
 // or of a kind of which events may be.
 func (w *writer) concerned(table string) (string, error) {
 	var kinds []string
-	err := w.each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
+	err := w.Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
 		func(row []driver.Value) error {
 			if kind := row[0].(int64); w.s.table.Load().MayGate(int(kind)) {
@@ -61,7 +61,7 @@ func (w *writer) concerned(table string) (string, error) {
 // stored without a verdict, none is open whose ids nobody can judge any more.
 func (w *writer) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
-	err := w.each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
+	err := w.Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
 		strconv.Itoa(classifyChunk), []driver.Value{*last}, func(row []driver.Value) error {
 		n++
 		*last = row[0].(int64)
@@ -79,7 +79,7 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		if searchText(was, ev) != searchText(is, ev) || searchTable(was) != searchTable(is) {
 			// The index is opened after this, and then built anew: to take out
 			// many texts would take longer.
-			if err := w.setMeta(metaSearchVersion, ""); err != nil {
+			if err := w.SetMeta(metaSearchVersion, ""); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 				}
 			}
 		}
-		_, err = w.exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
+		_, err = w.Exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
 		return err
 	})
 	return n == classifyChunk, err

@@ -132,7 +132,7 @@ func (w *writer) removeMatch(m store.MatchedRow) (from shelf, there bool, err er
 		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err
 	}
-	row, err := w.c.one(sqlRemovable, m.Seq)
+	row, err := w.c.One(sqlRemovable, m.Seq)
 	if err != nil {
 		return 0, false, err
 	}
@@ -144,7 +144,7 @@ func (w *writer) removeMatch(m store.MatchedRow) (from shelf, there bool, err er
 		}
 		return inEvents, true, w.removeEvent(m.Seq, byOperator)
 	}
-	if row, err = w.c.one(sqlRemovableOld, m.Seq); err != nil || row == nil {
+	if row, err = w.c.One(sqlRemovableOld, m.Seq); err != nil || row == nil {
 		return 0, false, err
 	}
 	if err := w.raiseFloor(row[0], row[1], row[2], row[3], []byte{}); err != nil {

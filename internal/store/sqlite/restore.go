@@ -76,7 +76,7 @@ func (w *writer) stageEvents(c store.Stage) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.created, r.id, int64(r.ev.Kind), r.pubkey, r.d, r.json)
+		_, err = w.Exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.created, r.id, int64(r.ev.Kind), r.pubkey, r.d, r.json)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (w *writer) unstage(restore int64) (more bool, err error) {
 	if restore != 0 {
 		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []driver.Value{restore, int64(sweepChunk)}
 	}
-	n, err := w.exec(text, args...)
+	n, err := w.Exec(text, args...)
 	return n >= sweepChunk, err
 }
 
@@ -170,13 +170,13 @@ func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restore
 // switchState runs that work, and then shows the state to live readers.
 func (w *writer) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
 	from, count := w.seq, w.s.restores.done.Load()+1
-	if err := w.setMeta(metaRestores, count); err != nil {
+	if err := w.SetMeta(metaRestores, count); err != nil {
 		return store.Restored{}, err
 	}
 	if err := work(sw); err != nil {
 		return store.Restored{}, err
 	}
-	w.after(func() {
+	w.After(func() {
 		w.s.restores.done.Store(count)
 		w.announce(from, w.seq)
 	})
@@ -185,7 +185,7 @@ func (w *writer) switchState(sw *switching, work func(*switching) error) (store.
 
 // countRestores reads the count of restores at open.
 func (w *writer) countRestores() error {
-	n, err := w.c.number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+	n, err := w.c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 	w.s.restores.done.Store(n)
 	return err
 }
@@ -206,8 +206,8 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	}
 	// One is under way. Whether it has taken effect, only the database knows.
 	var now int64
-	err := s.read(ctx, lookUp, func(_ context.Context, c *conn) (err error) {
-		now, err = c.number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+	err := s.read(ctx, LookUp, func(_ context.Context, c *Conn) (err error) {
+		now, err = c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 		return err
 	})
 	return now != before, err
@@ -218,7 +218,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 func (w *writer) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed
-		err := w.c.query(context.Background(), sqlAnnounce, []driver.Value{after, last, int64(sweepChunk)}, func(row []driver.Value) error {
+		err := w.c.Query(context.Background(), sqlAnnounce, []driver.Value{after, last, int64(sweepChunk)}, func(row []driver.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
 			ev, err := parsed(json)

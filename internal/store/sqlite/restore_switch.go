@@ -39,7 +39,7 @@ func (s *switching) apply() error {
 	for {
 		n := 0
 		args := append([]driver.Value{s.num}, append(last, int64(sweepChunk))...)
-		err := s.w.each(sqlStaged, args, func(row []driver.Value) error {
+		err := s.w.Each(sqlStaged, args, func(row []driver.Value) error {
 			n++
 			last = row[:3:3]
 			return s.take(int(row[0].(int64)), row[3].([]byte))
@@ -101,7 +101,7 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if !hasHistory(r) {
 		return w.applyImport(r)
 	}
-	if r.expires != 0 && r.expires <= w.now {
+	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if banned, err := w.parts.admin.Banned(r.id); err != nil || banned {
@@ -131,7 +131,7 @@ const (
 
 // target is the staged head of an address; ok is false when it has none.
 func (s *switching) target(kind, d driver.Value) (h head, ok bool, err error) {
-	row, err := s.w.c.one(sqlTarget, s.num, kind, s.agent, d)
+	row, err := s.w.c.One(sqlTarget, s.num, kind, s.agent, d)
 	if err != nil || row == nil {
 		return head{}, false, err
 	}
@@ -154,7 +154,7 @@ func (s *switching) clearHeads() error {
 	if err != nil || who == 0 {
 		return err
 	}
-	return s.w.each(sqlHeadsOf, []driver.Value{who}, func(row []driver.Value) error {
+	return s.w.Each(sqlHeadsOf, []driver.Value{who}, func(row []driver.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (s *switching) clearHeads() error {
 // clearVersions takes away superseded versions that are newer than the staged
 // heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
-	return s.w.each(sqlVersionsOf, []driver.Value{s.agent}, func(row []driver.Value) error {
+	return s.w.Each(sqlVersionsOf, []driver.Value{s.agent}, func(row []driver.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -198,9 +198,9 @@ func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 	s.done.Quarantined++
 	s.w.stage.seqGone = true
 	s.w.known.quarantine = true
-	_, err := s.w.exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
+	_, err := s.w.Exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
-		s.o.Name, s.w.now, boolInt(isHead), seq)
+		s.o.Name, s.w.Now, boolInt(isHead), seq)
 	return err
 }
 

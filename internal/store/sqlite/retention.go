@@ -107,8 +107,8 @@ func (s *Store) retainAll(ctx context.Context) error {
 
 // kindsUnder lists the kinds of a rule of which there are events.
 func (s *Store) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlKinds, nil, func(v []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlKinds, nil, func(v []driver.Value) error {
 			if kind, ok := v[0].(int64); ok && rule.Covers(int(kind)) {
 				kinds = append(kinds, kind)
 			}
@@ -136,8 +136,8 @@ func (s *Store) retireBefore(ctx context.Context, kind, before int64) error {
 func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) error {
 	excess := -most
 	for _, kind := range kinds {
-		err := s.read(ctx, scan, func(_ context.Context, c *conn) error {
-			n, err := c.number(sqlCountKind, kind)
+		err := s.read(ctx, Scan, func(_ context.Context, c *Conn) error {
+			n, err := c.Number(sqlCountKind, kind)
 			excess += n
 			return err
 		})
@@ -169,8 +169,8 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 
 // oldest finds the oldest events of a kind.
 func (s *Store) oldest(ctx context.Context, kind, before, most int64) (out []found, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlOldest, []driver.Value{kind, before, most}, func(v []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlOldest, []driver.Value{kind, before, most}, func(v []driver.Value) error {
 			out = append(out, found{seq: v[0].(int64), createdAt: v[1].(int64), size: int(v[2].(int64))})
 			return nil
 		})
@@ -214,7 +214,7 @@ func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
 		}
 		n++
 	}
-	w.after(func() {
+	w.After(func() {
 		for class, n := range classes {
 			w.s.observe.Retired(class.String(), n)
 		}
@@ -226,7 +226,7 @@ func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
 // address. full says that these alone were as many as one transaction takes: it
 // is to be called again.
 func (w *writer) retire(seq int64) (class gate.Class, gone, full bool, err error) {
-	row, err := w.c.one(sqlRetired, seq)
+	row, err := w.c.One(sqlRetired, seq)
 	if err != nil || row == nil {
 		return 0, false, false, err
 	}

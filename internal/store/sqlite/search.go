@@ -60,7 +60,7 @@ func (s *Store) Search(ctx context.Context, ask store.Ask) (out store.Hits, err 
 		return hits, nil
 	}
 	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
-	err = s.inTime(ctx, scan, func(ctx context.Context, c *conn) error {
+	err = s.inTime(ctx, Scan, func(ctx context.Context, c *Conn) error {
 		hits.list, err = s.reading(ctx, c, ask, want).search(most + 1)
 		return err
 	})
@@ -88,7 +88,7 @@ func (r *reading) search(most int) ([]found, error) {
 			best = "bm25(" + searchOpen + ")"
 		}
 		text += " ORDER BY " + best + ",e.created_at DESC,e.id LIMIT ?"
-		err := r.c.query(r.ctx, text, append(args, int64(most-len(list))), func(v []driver.Value) error {
+		err := r.c.Query(r.ctx, text, append(args, int64(most-len(list))), func(v []driver.Value) error {
 			f, err := scanFound(v)
 			list = append(list, f)
 			return err
@@ -111,7 +111,7 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page store.Page
 	size := boundsOf(&store.Ask{MaxRows: maxRows, MaxBytes: maxBytes})
 	for len(page.Rows) == 0 && len(h.list) > 0 {
 		settled := 0
-		err := h.store.snapshot(ctx, scan, func(ctx context.Context, c *conn) (err error) {
+		err := h.store.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) (err error) {
 			r := h.store.reading(ctx, c, h.ask, &wanted{})
 			page.Rows, settled, err = r.fetch(h.list, size)
 			return err

@@ -84,10 +84,10 @@ func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer m.c.close()
+	defer m.c.Close()
 	for _, sp := range spans {
 		text, args := r.statement("e.seq,e.json", sp)
-		if err := r.c.query(r.ctx, text, args, m.row); err != nil {
+		if err := r.c.Query(r.ctx, text, args, m.row); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +109,7 @@ func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 // memory.
 type matcher struct {
 	r     *reading
-	c     *conn
+	c     *Conn
 	sql   indexSQL
 	terms string
 	rows  int
@@ -123,8 +123,8 @@ func newMatcher(r *reading, terms string) (*matcher, error) {
 		return nil, err
 	}
 	m := &matcher{r: r, c: c, sql: indexStatements(searchEntries), terms: terms}
-	if err := c.script(m.sql.create); err != nil {
-		c.close()
+	if err := c.Script(m.sql.create); err != nil {
+		c.Close()
 		return nil, err
 	}
 	return m, nil
@@ -147,7 +147,7 @@ func (m *matcher) row(v []driver.Value) error {
 	if err := m.r.c.pace.did(float64(len(text))); err != nil {
 		return err
 	}
-	if _, err := m.c.exec(m.sql.enter, v[0], text); err != nil {
+	if _, err := m.c.Exec(m.sql.enter, v[0], text); err != nil {
 		return err
 	}
 	m.bytes += len(text)
@@ -159,7 +159,7 @@ func (m *matcher) row(v []driver.Value) error {
 
 // flush notes which of the rows match, and forgets them.
 func (m *matcher) flush() error {
-	err := m.c.query(m.r.ctx, "SELECT rowid FROM "+searchEntries+" WHERE "+searchEntries+" MATCH ?", []driver.Value{m.terms},
+	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+searchEntries+" WHERE "+searchEntries+" MATCH ?", []driver.Value{m.terms},
 		func(v []driver.Value) error {
 			seq, _ := v[0].(int64)
 			m.found = append(m.found, seq)
@@ -169,6 +169,6 @@ func (m *matcher) flush() error {
 		return err
 	}
 	m.rows, m.bytes = 0, 0
-	_, err = m.c.exec(m.sql.clear)
+	_, err = m.c.Exec(m.sql.clear)
 	return err
 }

@@ -33,14 +33,14 @@ func (w *writer) purge() bool {
 	if w.s.queue.len() > 0 {
 		limit = 1
 	}
-	more, err := w.stepAlone(func(w *writer) (bool, error) { return w.purgeStep(limit) })
+	more, err := w.Step(func(w *writer) (bool, error) { return w.purgeStep(limit) })
 	switch {
 	case err == nil:
 		w.purging = more
-	case outOfRoom(err):
+	case OutOfRoom(err):
 		w.purging = false // until something else is taken out, or the next start
 	default:
-		if _, err = w.stepAlone(func(w *writer) (bool, error) { return false, w.searchFailed(err) }); err != nil {
+		if _, err = w.Step(func(w *writer) (bool, error) { return false, w.searchFailed(err) }); err != nil {
 			w.purging = false
 		}
 	}
@@ -51,15 +51,15 @@ func (w *writer) purge() bool {
 // whether there may be more.
 func (w *writer) purgeStep(limit int) (more bool, err error) {
 	n := 0
-	err = w.each(sqlGone, []driver.Value{int64(limit)}, func(row []driver.Value) error {
+	err = w.Each(sqlGone, []driver.Value{int64(limit)}, func(row []driver.Value) error {
 		n++
 		// First this, so that a full database has room for what the index
 		// writes.
-		if _, err := w.exec(sqlWasPurged, row[0]); err != nil {
+		if _, err := w.Exec(sqlWasPurged, row[0]); err != nil {
 			return err
 		}
 		remove := indexStatements(searchTable(gate.Class(row[1].(int64)))).remove
-		_, err := w.exec(remove, row[0], row[2])
+		_, err := w.Exec(remove, row[0], row[2])
 		return err
 	})
 	return n == limit, err

@@ -145,8 +145,8 @@ func (w *writer) writeIndex() error {
 	if len(w.stage.indexed) == 0 {
 		return nil
 	}
-	err := w.inSavepoint(w.applyIndex)
-	if err == nil || outOfRoom(err) || w.c.db.AutoCommit() {
+	err := w.InSavepoint(w.applyIndex)
+	if err == nil || OutOfRoom(err) || w.c.db.AutoCommit() {
 		return err
 	}
 	return w.searchFailed(err)
@@ -156,11 +156,11 @@ func (w *writer) writeIndex() error {
 // anew at the next start.
 func (w *writer) searchFailed(err error) error {
 	w.s.log.Error("full-text index failed; search is off until the next start", "err", err)
-	w.after(func() {
+	w.After(func() {
 		w.searchTo, w.purging = -1, false
 		w.s.search.Store(false)
 	})
-	return w.setMeta(metaSearchVersion, "")
+	return w.SetMeta(metaSearchVersion, "")
 }
 
 func (w *writer) applyIndex() error {
@@ -173,19 +173,19 @@ func (w *writer) applyIndex() error {
 		sql := statements[searchTable(c.class)]
 		switch {
 		case !c.gone:
-			_, err = w.exec(sql.enter, c.seq, c.text)
+			_, err = w.Exec(sql.enter, c.seq, c.text)
 		case w.noRoom:
-			_, err = w.exec(sql.remove, c.seq, c.text)
+			_, err = w.Exec(sql.remove, c.seq, c.text)
 		default:
 			gone = true
-			_, err = w.exec(sqlSearchGone, c.seq, int64(c.class), c.text)
+			_, err = w.Exec(sqlSearchGone, c.seq, int64(c.class), c.text)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if gone {
-		w.after(func() { w.purging = true })
+		w.After(func() { w.purging = true })
 	}
 	return nil
 }
@@ -195,30 +195,30 @@ func (w *writer) applyIndex() error {
 // are not in it.
 func (w *writer) openSearch(ctx context.Context) error {
 	w.searchTo = -1
-	has, err := w.c.exists(sqlHasFTS5)
+	has, err := w.c.Exists(sqlHasFTS5)
 	if err != nil {
 		return err
 	}
 	if !has {
 		w.s.log.Warn("full-text search is not available: built without the tag sqlite_fts5")
-		if _, err := w.exec(sqlForgetGone); err != nil {
+		if _, err := w.Exec(sqlForgetGone); err != nil {
 			return err
 		}
-		return w.setMeta(metaSearchVersion, "")
+		return w.SetMeta(metaSearchVersion, "")
 	}
-	version, err := w.c.meta(metaSearchVersion)
+	version, err := w.c.Meta(metaSearchVersion)
 	if err != nil {
 		return err
 	}
 	if version != searchVersion {
-		if err := w.c.transaction(w.clearSearch); err != nil {
+		if err := w.c.Transaction(w.clearSearch); err != nil {
 			return fmt.Errorf("prepare full-text index: %w", err)
 		}
 	}
-	if w.purging, err = w.c.exists(sqlAnyGone); err != nil {
+	if w.purging, err = w.c.Exists(sqlAnyGone); err != nil {
 		return err
 	}
-	if w.searchTo, err = w.c.number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
+	if w.searchTo, err = w.c.Number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
 		return err
 	}
 	if w.searchTo == searchComplete {
@@ -230,12 +230,12 @@ func (w *writer) openSearch(ctx context.Context) error {
 
 // searchIsComplete reports whether the index can be used as it lies in the
 // database.
-func searchIsComplete(c *conn) (bool, error) {
-	has, err := c.exists(sqlHasFTS5)
+func searchIsComplete(c *Conn) (bool, error) {
+	has, err := c.Exists(sqlHasFTS5)
 	if err != nil || !has {
 		return false, err
 	}
-	return c.exists(`SELECT 1 FROM meta AS m, meta AS v WHERE m.key = ? AND m.value = ? AND v.key = ? AND v.value = ?`,
+	return c.Exists(`SELECT 1 FROM meta AS m, meta AS v WHERE m.key = ? AND m.value = ? AND v.key = ? AND v.value = ?`,
 		metaSearch, searchComplete, metaSearchVersion, searchVersion)
 }
 
@@ -246,33 +246,33 @@ func (w *writer) clearSearch() error {
 			return err
 		}
 	}
-	if _, err := w.exec(sqlForgetGone); err != nil {
+	if _, err := w.Exec(sqlForgetGone); err != nil {
 		return err
 	}
-	if err := w.setMeta(metaSearch, int64(0)); err != nil {
+	if err := w.SetMeta(metaSearch, int64(0)); err != nil {
 		return err
 	}
-	return w.setMeta(metaSearchVersion, searchVersion)
+	return w.SetMeta(metaSearchVersion, searchVersion)
 }
 
 // emptyIndex leaves one table without rows; one that is too damaged to be
 // emptied is made anew.
 func (w *writer) emptyIndex(table string) error {
 	statements := indexStatements(table)
-	has, err := w.c.exists(sqlHasSearch, table)
+	has, err := w.c.Exists(sqlHasSearch, table)
 	if err != nil {
 		return err
 	}
 	if has {
-		err := w.inSavepoint(func() error { return w.c.script(statements.clear) })
-		if err == nil || outOfRoom(err) || w.c.db.AutoCommit() {
+		err := w.InSavepoint(func() error { return w.c.Script(statements.clear) })
+		if err == nil || OutOfRoom(err) || w.c.db.AutoCommit() {
 			return err
 		}
-		if err := w.c.script("DROP TABLE " + table); err != nil {
+		if err := w.c.Script("DROP TABLE " + table); err != nil {
 			return err
 		}
 	}
-	return w.c.script(statements.create)
+	return w.c.Script(statements.create)
 }
 
 // Building takes this many events per transaction; up to this many are done
@@ -288,7 +288,7 @@ func (w *writer) buildSearch(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := w.stepAlone((*writer).buildStep)
+		more, err := w.Step((*writer).buildStep)
 		if err != nil || !more {
 			return err
 		}
@@ -301,7 +301,7 @@ func (w *writer) buildSearch(ctx context.Context) error {
 // buildStep enters the next events into the index.
 func (w *writer) buildStep() (more bool, err error) {
 	last, n := w.searchTo, 0
-	err = w.each(sqlSearchable, []driver.Value{last, int64(buildChunk)}, func(row []driver.Value) error {
+	err = w.Each(sqlSearchable, []driver.Value{last, int64(buildChunk)}, func(row []driver.Value) error {
 		ev, err := parsed(row[1].([]byte))
 		if err != nil {
 			return err
@@ -320,10 +320,10 @@ func (w *writer) buildStep() (more bool, err error) {
 	if n < buildChunk {
 		last = searchComplete
 	}
-	if err := w.setMeta(metaSearch, last); err != nil {
+	if err := w.SetMeta(metaSearch, last); err != nil {
 		return false, err
 	}
-	w.after(func() {
+	w.After(func() {
 		w.searchTo = last
 		w.s.search.Store(last == searchComplete)
 	})

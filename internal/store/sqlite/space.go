@@ -11,16 +11,16 @@ import (
 func (s *Store) Space(ctx context.Context) (out store.Space, err error) {
 	_, out.WAL = s.Sizes()
 	out.Max = s.live.Load().MaxBytes
-	err = s.wholeSnapshot(ctx, func(_ context.Context, c *conn) error {
-		size, err := c.number("PRAGMA page_size")
+	err = s.wholeSnapshot(ctx, func(_ context.Context, c *Conn) error {
+		size, err := c.Number("PRAGMA page_size")
 		if err != nil {
 			return err
 		}
-		pages, err := c.number("PRAGMA page_count")
+		pages, err := c.Number("PRAGMA page_count")
 		if err != nil {
 			return err
 		}
-		free, err := c.number("PRAGMA freelist_count")
+		free, err := c.Number("PRAGMA freelist_count")
 		out.Database, out.Free = pages*size, free*size
 		return err
 	})

@@ -10,8 +10,8 @@ type stage struct {
 	removed   [numReasons]int
 	counted   []counted // changes of authors' usage
 	numbered  []author  // who got their numbers
-	jobs      []*job    // work to go on with after the commit
-	ended     *job      // the oldest one is done
+	jobs      []*Job    // work to go on with after the commit
+	ended     *Job      // the oldest one is done
 	restore   []func()  // takes jobs back to where they were, if the transaction fails
 	last      lastGiven // before the transaction
 	seqGone   bool      // something with a sequence number went
@@ -68,7 +68,7 @@ func (s *stage) reset() {
 }
 
 // after notes what becomes true when the transaction is durable.
-func (w *writer) after(fn func()) { w.stage.after = append(w.stage.after, fn) }
+func (w *writer) After(fn func()) { w.stage.after = append(w.stage.after, fn) }
 
 // undo forgets what was staged since m.
 func (w *writer) undo(m mark) {

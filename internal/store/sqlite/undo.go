@@ -49,20 +49,20 @@ func (w *writer) unguarded(p *Pending) (store.Result, error) {
 func (w *writer) guarded(p *Pending) (store.Result, error) {
 	var r store.Result
 	m := w.mark()
-	err := w.inSavepoint(func() error {
+	err := w.InSavepoint(func() error {
 		r = w.protected(func() (store.Result, error) { return w.apply(p) })
 		switch r.Outcome {
 		case store.Failed:
-			return fmt.Errorf("%w: %w", errUndo, r.Err)
+			return fmt.Errorf("%w: %w", ErrUndo, r.Err)
 		case store.Refused:
-			return errUndo
+			return ErrUndo
 		}
 		return nil
 	})
 	switch {
 	case err == nil:
 		return r, nil
-	case w.c.db.AutoCommit() || !errors.Is(err, errUndo):
+	case w.c.db.AutoCommit() || !errors.Is(err, ErrUndo):
 		return store.Result{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	w.undo(m)
@@ -70,12 +70,12 @@ func (w *writer) guarded(p *Pending) (store.Result, error) {
 }
 
 // errUndo rolls a savepoint back, as any error does, where it is not an error.
-var errUndo = errors.New("undo")
+var ErrUndo = errors.New("undo")
 
 // inSavepoint runs fn in a savepoint, which is rolled back when fn fails. The
 // error is fn's, or that of a transaction that is lost.
-func (w *writer) inSavepoint(fn func() error) error {
-	if _, err := w.c.exec("SAVEPOINT op"); err != nil {
+func (w *writer) InSavepoint(fn func() error) error {
+	if _, err := w.c.Exec("SAVEPOINT op"); err != nil {
 		return err
 	}
 	failed := fn()
@@ -83,11 +83,11 @@ func (w *writer) inSavepoint(fn func() error) error {
 		if w.c.db.AutoCommit() {
 			return errors.Join(errors.New("SQLite rolled the transaction back"), failed)
 		}
-		if _, err := w.c.exec("ROLLBACK TO op"); err != nil {
+		if _, err := w.c.Exec("ROLLBACK TO op"); err != nil {
 			return err
 		}
 	}
-	if _, err := w.c.exec("RELEASE op"); err != nil {
+	if _, err := w.c.Exec("RELEASE op"); err != nil {
 		return err
 	}
 	return failed
@@ -95,9 +95,9 @@ func (w *writer) inSavepoint(fn func() error) error {
 
 // exec changes the database. What an event changes goes through here, so that
 // it is known whether there is anything to undo.
-func (w *writer) exec(text string, args ...driver.Value) (int64, error) {
+func (w *writer) Exec(text string, args ...driver.Value) (int64, error) {
 	w.dirty = true
-	return w.c.exec(text, args...)
+	return w.c.Exec(text, args...)
 }
 
 // protected turns an error or a panic into a failure of the one event that
@@ -111,7 +111,7 @@ func (w *writer) protected(fn func() (store.Result, error)) (r store.Result) {
 	}()
 	r, err := fn()
 	if err != nil {
-		return store.Result{Outcome: store.Failed, Err: writeError(err)}
+		return store.Result{Outcome: store.Failed, Err: WriteError(err)}
 	}
 	return r
 }

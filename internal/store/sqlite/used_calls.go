@@ -28,21 +28,21 @@ func (w *admin) useCalls(calls []store.UsedCall, before int64) (had []bool, err 
 		if !ok1 || !ok2 {
 			return nil, errors.New("a call is noted with an event id and a pubkey")
 		}
-		n, err := w.exec(sqlUseCall, id, key, c.At)
+		n, err := w.Exec(sqlUseCall, id, key, c.At)
 		if err != nil {
 			return nil, err
 		}
 		had[i] = n == 0
 	}
-	_, err = w.exec(sqlOldCalls, before)
+	_, err = w.Exec(sqlOldCalls, before)
 	return had, err
 }
 
 // UsedCalls gives fn the calls since a time in Unix seconds, in the order of
 // their time.
 func (s *adminStore) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
-	return s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
+	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
 			at, _ := v[2].(int64)
 			fn(store.UsedCall{ID: hexOf(v[0]), Key: hexOf(v[1]), At: at})
 			return nil

@@ -30,7 +30,7 @@ const (
 // it was not called for all.
 func (w *writer) few(text string, args []driver.Value, limit int, remove func(row []driver.Value) error) (n int, err error) {
 	start := w.dropped
-	err = w.each(text, args, func(row []driver.Value) error {
+	err = w.Each(text, args, func(row []driver.Value) error {
 		if n++; w.dropped-start > vanishCost {
 			n = limit
 			return nil
@@ -43,7 +43,7 @@ func (w *writer) few(text string, args []driver.Value, limit int, remove func(ro
 // hasVanished reports whether NIP-62 keeps the event out: its author asked to
 // vanish at its time or later, or it is a gift wrap to a key that did.
 func (w *writer) hasVanished(r *record) (bool, error) {
-	if gone, err := w.c.exists(sqlVanished, r.pubkey, r.created); err != nil || gone {
+	if gone, err := w.c.Exists(sqlVanished, r.pubkey, r.created); err != nil || gone {
 		return gone, err
 	}
 	if r.ev.Kind != kindGiftWrap {
@@ -51,7 +51,7 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 	}
 	for _, t := range r.tags {
 		if p, ok := t.value.([]byte); ok && t.name == "p" {
-			if gone, err := w.c.exists(sqlVanished, p, r.created); err != nil || gone {
+			if gone, err := w.c.Exists(sqlVanished, p, r.created); err != nil || gone {
 				return gone, err
 			}
 		}
@@ -71,7 +71,7 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 // does an agent's name, which nobody else is to take and pass for him with, and
 // so do the author's tombstones, which keep what he deleted from coming back.
 func (w *writer) vanish(r *record, seq int64) error {
-	if _, err := w.exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
+	if _, err := w.Exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
 		return err
 	}
 	w.known.vanished = true
@@ -91,8 +91,8 @@ type vanishing struct {
 	wrapsUntil int64 // gift wraps later than this are gone
 }
 
-func (v *vanishing) job(p *Pending) *job {
-	return &job{pending: p, request: v.request, step: v.step, save: func() func() { was := *v; return func() { *v = was } }}
+func (v *vanishing) job(p *Pending) *Job {
+	return &Job{pending: p, request: v.request, step: v.step, save: func() func() { was := *v; return func() { *v = was } }}
 }
 
 // step removes up to vanishChunk rows and reports whether more may be there.
@@ -110,7 +110,7 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 	if more, err := w.parts.vanished(v.pubkey, v.until); err != nil || more {
 		return more, err
 	}
-	_, err = w.exec(sqlVanishDone, v.pubkey, v.request)
+	_, err = w.Exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
 }
 
@@ -140,7 +140,7 @@ func (w *writer) everVanished(key []byte) (bool, error) {
 	if !w.known.vanished {
 		return false, nil
 	}
-	return w.c.exists(sqlEverVanished, key)
+	return w.c.Exists(sqlEverVanished, key)
 }
 
 // someVanished reports whether anybody ever asked to vanish.
@@ -148,7 +148,7 @@ func (w *writer) someVanished() bool { return w.known.vanished }
 
 // openVanishes makes jobs of the requests that were left unfinished.
 func (w *writer) openVanishes() error {
-	return w.each(sqlVanishOpen, nil, func(row []driver.Value) error {
+	return w.Each(sqlVanishOpen, nil, func(row []driver.Value) error {
 		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
 		w.jobs = append(w.jobs, v.job(nil))
 		return nil

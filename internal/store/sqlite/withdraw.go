@@ -3,7 +3,7 @@ package sqlite
 // withdrawHead makes history of a head. What was superseded before stays what
 // it is, and does not become head.
 func (w *writer) withdrawHead(seq int64) error {
-	if _, err := w.exec(sqlHeadToHistory, seq, w.now); err != nil {
+	if _, err := w.Exec(sqlHeadToHistory, seq, w.Now); err != nil {
 		return err
 	}
 	w.known.history = true

@@ -16,7 +16,7 @@ func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
 	err = s.apart(context.Background(), func(w *writer) error {
 		for _, text := range statements {
 			out = nil
-			err := w.c.query(context.Background(), text, nil, func(v []driver.Value) error {
+			err := w.c.Query(context.Background(), text, nil, func(v []driver.Value) error {
 				out = append(out, v[0])
 				return nil
 			})
@@ -32,7 +32,7 @@ func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
 // FailOnWriter queues work that changes something and then fails.
 func FailOnWriter(s *Store) error {
 	return s.apart(context.Background(), func(w *writer) error {
-		if err := w.setMeta("test", "left behind"); err != nil {
+		if err := w.SetMeta("test", "left behind"); err != nil {
 			return err
 		}
 		return errors.New("failed on purpose")
@@ -61,8 +61,8 @@ func HoldWriter(s *Store) (release func()) {
 
 // OnReader runs a query on a pooled reader.
 func OnReader(ctx context.Context, s *Store, text string) (out []driver.Value, err error) {
-	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, text, nil, func(v []driver.Value) error {
+	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+		return c.Query(ctx, text, nil, func(v []driver.Value) error {
 			out = append(out, v[0])
 			return nil
 		})
@@ -163,9 +163,6 @@ func TagRows(tags nostr.Tags) (out [][2]string) {
 	}
 	return out
 }
-
-// WriteError is writeError.
-func WriteError(err error) error { return writeError(err) }
 
 // SetMaxAgents changes how many identities there may be, until the end of a
 // test.

@@ -17,10 +17,10 @@ import (
 // them.
 type writer struct {
 	s        *Store
-	c        *conn
+	c        *Conn
 	maxBatch int
 	seq      int64          // last one given out
-	now      int64          // Unix seconds, the same throughout a transaction
+	Now      int64          // Unix seconds, the same throughout a transaction
 	args     []driver.Value // of the statement that runs
 	known    known
 	usage    usage
@@ -28,7 +28,7 @@ type writer struct {
 	stage    stage
 	dirty    bool     // the current member has changed something, or tried
 	current  *Pending // being applied
-	jobs     []*job
+	jobs     []*Job
 	building bool // the full-text index, between batches
 	chores   chores
 	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
@@ -45,7 +45,7 @@ type writer struct {
 
 // newWriter reads what the writer has to know, and ends what a crash left
 // unfinished.
-func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, error) {
+func newWriter(ctx context.Context, s *Store, c *Conn, maxBatch int) (*writer, error) {
 	w := &writer{s: s, c: c, maxBatch: maxBatch, searchTo: -1}
 	var err error
 	if w.seq, err = lastSeq(c); err != nil {
@@ -56,16 +56,16 @@ func newWriter(ctx context.Context, s *Store, c *conn, maxBatch int) (*writer, e
 		"deleted_addresses": &w.known.deletedAddresses, "vanished": &w.known.vanished, "quarantine": &w.known.quarantine,
 		"removed_heads": &w.known.floors,
 	} {
-		if *flag, err = c.exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
+		if *flag, err = c.Exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
 			return nil, err
 		}
 	}
 	s.lastSeq.Store(w.seq)
 	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
-	if w.numbers.last, err = c.number(sqlLastNumber); err != nil {
+	if w.numbers.last, err = c.Number(sqlLastNumber); err != nil {
 		return nil, err
 	}
-	if w.loose, err = c.exists(sqlAnyLoose); err != nil {
+	if w.loose, err = c.Exists(sqlAnyLoose); err != nil {
 		return nil, err
 	}
 	for _, prepare := range []func() error{
@@ -90,8 +90,8 @@ const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coale
 	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
 
 // lastSeq reads the highest sequence number there is.
-func lastSeq(c *conn) (int64, error) {
-	n, err := c.number(sqlLastSeq)
+func lastSeq(c *Conn) (int64, error) {
+	n, err := c.Number(sqlLastSeq)
 	if err != nil {
 		return 0, fmt.Errorf("read last sequence number: %w", err)
 	}
@@ -148,6 +148,6 @@ func (w *writer) abandon() {
 
 // close checkpoints and closes the connection.
 func (w *writer) close() error {
-	err := w.c.script("PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(err, w.c.close())
+	err := w.c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(err, w.c.Close())
 }
