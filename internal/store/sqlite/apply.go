@@ -68,8 +68,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	refusal, err := w.parts.contracts.Judge(r, p.opts)
-	if err != nil || refusal != nil {
+	if refusal, err := w.judgeContract(r, p.opts); err != nil || refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
 	if err := w.effects(r); err != nil {
@@ -91,7 +90,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
-		err = w.parts.outbox.Forward(r, p.opts.Forward)
+		err = w.parts.outbox.Forward(r.ev, r.json, p.opts.Forward)
 	}
 	return result, err
 }
@@ -205,7 +204,7 @@ func (w *writer) insert(r *record) (store.Result, error) {
 			return store.Result{}, err
 		}
 	}
-	if err := w.parts.contracts.Stored(r, seq); err != nil {
+	if err := w.placeContract(r, seq); err != nil {
 		return store.Result{}, err
 	}
 	w.index(seq, r.class, r.ev)
@@ -249,13 +248,3 @@ func isContract(kind int) bool { return kind == niptemp.KindEntry || kind == nip
 // hasHistory reports whether superseded versions of the record are kept: gated
 // replaceable and addressable kinds.
 func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }
-
-// pair returns the two parties of a contract event.
-func pair(ev *nostr.Event) (author, counterparty string) {
-	for _, t := range ev.Tags {
-		if len(t) >= 2 && t[0] == "p" {
-			return ev.PubKey, t[1]
-		}
-	}
-	return ev.PubKey, ev.PubKey
-}

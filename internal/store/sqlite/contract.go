@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/store"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
@@ -22,9 +24,10 @@ const maxAhead = 60
 //
 // The states outlive their events: deleting or expiring a 30091 does not reopen
 // a contract.
-func (w *contracts) Judge(r *record, opts store.PutOptions) (refusal *nip01.Refusal, err error) {
-	if !isContract(r.ev.Kind) {
-		return nil, nil
+func (w *contracts) Judge(ev *nostr.Event, opts store.PutOptions) (refusal *nip01.Refusal, err error) {
+	r, err := newContractRecord(ev)
+	if err != nil {
+		return nil, err
 	}
 	if opts.KnownOnly {
 		if known, err := w.hasPart(r); err != nil || !known {
@@ -34,13 +37,8 @@ func (w *contracts) Judge(r *record, opts store.PutOptions) (refusal *nip01.Refu
 	if refusal, err := w.recall(r.ev); err != nil || refusal != nil {
 		return refusal, err
 	}
-	ev, err := w.masked(r.ev)
-	if err != nil {
+	if r.ev, err = w.masked(ev); err != nil {
 		return nil, err
-	}
-	if ev != r.ev {
-		judged := *r
-		judged.ev, r = ev, &judged
 	}
 	o, err := w.ownership(r)
 	if err != nil {
@@ -64,7 +62,7 @@ func (w *contracts) Judge(r *record, opts store.PutOptions) (refusal *nip01.Refu
 // party's move. Then decisions are looked at again: one may hold now, and one
 // by which the contract was moved holds again where its states were put in
 // order anew.
-func (w *contracts) stateEvent(r *record, o ownership, imported bool) (refusal *nip01.Refusal, err error) {
+func (w *contracts) stateEvent(r *contractRecord, o ownership, imported bool) (refusal *nip01.Refusal, err error) {
 	// What it says of who decides is known before it is judged, and what is
 	// agreed with it follows from where it leads.
 	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
@@ -88,7 +86,7 @@ func (w *contracts) stateEvent(r *record, o ownership, imported bool) (refusal *
 }
 
 // checkEntry refuses an entry that its author may not write now.
-func (w *contracts) checkEntry(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *contracts) checkEntry(r *contractRecord, o ownership) (refusal *nip01.Refusal, err error) {
 	if refusal, err := w.checkOwner(r, o, false); err != nil || refusal != nil {
 		return refusal, err
 	}
@@ -110,7 +108,7 @@ func (w *contracts) checkEntry(r *record, o ownership) (refusal *nip01.Refusal, 
 }
 
 // move applies a state event to the first state in question that allows it.
-func (w *contracts) move(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *contracts) move(r *contractRecord, o ownership) (refusal *nip01.Refusal, err error) {
 	p, err := niptemp.StepOf(r.ev)
 	if err != nil {
 		return refusalOf(err)
@@ -176,7 +174,7 @@ func refusalOf(err error) (*nip01.Refusal, error) {
 }
 
 // moved stores a move that was judged, and adopts what waited for it.
-func (w *contracts) moved(r *record, p niptemp.Step, o ownership, next niptemp.State) (refusal *nip01.Refusal, err error) {
+func (w *contracts) moved(r *contractRecord, p niptemp.Step, o ownership, next niptemp.State) (refusal *nip01.Refusal, err error) {
 	a, b, err := ordered(p.Author, p.To)
 	if err != nil {
 		return nil, err
@@ -203,7 +201,7 @@ func (w *contracts) moved(r *record, p niptemp.Step, o ownership, next niptemp.S
 
 // adopt takes a state that is not judged: it may come before those that it
 // follows.
-func (w *contracts) adopt(r *record, o ownership) error {
+func (w *contracts) adopt(r *contractRecord, o ownership) error {
 	p, err := niptemp.StepOf(r.ev)
 	if err != nil {
 		return nil // no state by today's rules; it leads nowhere
@@ -235,7 +233,7 @@ func (w *contracts) adopt(r *record, o ownership) error {
 
 // claimed writes down whose contract the record shows it to be, and looks again
 // at what its new owner has in it.
-func (w *contracts) claimed(r *record, o ownership, opens bool) error {
+func (w *contracts) claimed(r *contractRecord, o ownership, opens bool) error {
 	if err := w.own(r, o, opens); err != nil || o.displaced == nil {
 		return err
 	}
@@ -249,7 +247,7 @@ func (w *contracts) claimed(r *record, o ownership, opens bool) error {
 // whether there is one is not for its author to learn. A poster's entry to
 // himself stands in the thread that his contract has become, and is judged by
 // that.
-func (w *contracts) statesFor(r *record, moves bool) ([]*heldState, error) {
+func (w *contracts) statesFor(r *contractRecord, moves bool) ([]*heldState, error) {
 	who, other := pair(r.ev)
 	if who == other && r.ev.Kind == niptemp.KindEntry {
 		s, err := w.standing(r)
@@ -279,4 +277,14 @@ func (w *contracts) statesFor(r *record, moves bool) ([]*heldState, error) {
 		out = append(out, nil)
 	}
 	return out, nil
+}
+
+// pair returns the two parties of a contract event.
+func pair(ev *nostr.Event) (author, counterparty string) {
+	for _, t := range ev.Tags {
+		if len(t) >= 2 && t[0] == "p" {
+			return ev.PubKey, t[1]
+		}
+	}
+	return ev.PubKey, ev.PubKey
 }

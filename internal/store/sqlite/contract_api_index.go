@@ -1,5 +1,7 @@
 package sqlite
 
+import "engramd/internal/store"
+
 const (
 	sqlIndexEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, n, seq, thread)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -20,7 +22,7 @@ const entryDigits = 12
 const entryPrefix = "mem_"
 
 // indexEntry gives an entry its place and its number.
-func (w *contracts) indexEntry(r *record, seq int64) error {
+func (w *contracts) indexEntry(r *contractRecord, form store.EntryForm, seq int64) error {
 	_, other := pair(r.ev)
 	to, ok := lowerHex32(other)
 	kind := r.ev.Tags.Find("t")
@@ -44,13 +46,13 @@ func (w *contracts) indexEntry(r *record, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(formOf(r.class)), kind[1], name, w.time(), n, seq, thread)
+	_, err = w.Exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.time(), n, seq, thread)
 	return err
 }
 
 // entryName is the id of a shared entry: what its author calls it, if that is
 // an entry id that the thread does not have, else one made from the event's id.
-func (w *contracts) entryName(r *record, other []byte) (string, error) {
+func (w *contracts) entryName(r *contractRecord, other []byte) (string, error) {
 	own := entryPrefix + r.ev.ID[:entryDigits]
 	tag := r.ev.Tags.Find("agentry:entry")
 	if len(tag) < 2 || !isEntryID(tag[1]) {

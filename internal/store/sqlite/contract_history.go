@@ -32,14 +32,14 @@ type withdrawnBy struct {
 	Event any    `json:"event"` // the signed request, or its id, or null
 }
 
-// withArrivals adds to versions of contract memory their numbers, when they
+// WithArrivals adds to versions of contract memory their numbers, when they
 // came, and whether they were withdrawn, as members behind those of the event,
 // which any reader of events passes over.
-func (s *contractStore) withArrivals(ctx context.Context, rows []store.Row) error {
+func (s *contractStore) WithArrivals(ctx context.Context, rows []store.Row) error {
 	return s.snapshot(ctx, Scan, func(_ context.Context, c *Conn) error {
 		left := requestBytes
 		for i := range rows {
-			a, err := arrivalOf(c, rows[i].Seq, &left)
+			a, err := arrivalOf(c, s.requests, rows[i].Seq, &left)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func (s *contractStore) withArrivals(ctx context.Context, rows []store.Row) erro
 }
 
 // arrivalOf is nil for what has no place in a thread.
-func arrivalOf(c *Conn, seq int64, left *int) (*arrival, error) {
+func arrivalOf(c *Conn, requests withdrawals, seq int64, left *int) (*arrival, error) {
 	row, err := c.One(sqlEntryArrival, seq)
 	if err == nil && row == nil {
 		row, err = c.One(sqlMoveArrival, seq)
@@ -76,18 +76,18 @@ func arrivalOf(c *Conn, seq int64, left *int) (*arrival, error) {
 		return a, nil
 	}
 	a.Withdrawn = &withdrawnBy{At: instant(at)}
-	a.Withdrawn.Event, err = requestOf(c, contract, row[4], left)
+	a.Withdrawn.Event, err = requestOf(c, requests, contract, row[4], left)
 	return a, err
 }
 
 // requestOf is the signed request where it may be shown and there is room for
 // it, else its id, else nil.
-func requestOf(c *Conn, contract string, request driver.Value, left *int) (any, error) {
+func requestOf(c *Conn, requests withdrawals, contract string, request driver.Value, left *int) (any, error) {
 	id, _ := request.([]byte)
 	if id == nil {
 		return nil, nil
 	}
-	signed, err := withdrawal(c, contract, id)
+	signed, err := requests(c, contract, id)
 	if err != nil {
 		return nil, err
 	}

@@ -46,10 +46,14 @@ const (
 // Stored gives what is stored under seq of contract memory, as an event or in
 // history, its place in its thread. An event without the tags of contract
 // memory, which the write policy lets through nowhere, has none.
-func (w *contracts) Stored(r *record, seq int64) error {
+func (w *contracts) Stored(ev *nostr.Event, class gate.Class, seq int64) error {
+	r, err := newContractRecord(ev)
+	if err != nil {
+		return err
+	}
 	switch r.ev.Kind {
 	case niptemp.KindEntry:
-		return w.indexEntry(r, seq)
+		return w.indexEntry(r, formOf(class), seq)
 	case niptemp.KindState:
 		return w.indexMove(r, seq)
 	}
@@ -62,7 +66,7 @@ const anyKind = -1
 // Removed takes the place away when what is stored under seq goes for good, and
 // leaves a gap. An event that becomes history keeps it.
 func (w *contracts) Removed(kind int, seq int64) error {
-	if kind != anyKind && !isContract(kind) {
+	if kind != anyKind && kind != niptemp.KindEntry && kind != niptemp.KindState {
 		return nil
 	}
 	w.forgetting = true // also when this is undone: then housekeeping finds nothing
@@ -123,21 +127,23 @@ func (w *contracts) newThread(contract string, a, b []byte, with int64) (int64, 
 // parties are the keys between which contract memory counts: its author and
 // whom it is addressed to.
 func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
-	keys := readerKeys(ev.Tags)
 	who, ok := lowerHex32(ev.PubKey)
-	if !ok || len(keys) == 0 {
-		return nil, nil, false
+	for _, t := range ev.Tags {
+		if len(t) >= 2 && t[0] == "p" && k2 == nil {
+			k2, _ = lowerHex32(t[1])
+		}
 	}
-	return who, keys[:32], true
+	return who, k2, ok && k2 != nil
 }
 
 // indexMove gives a state its number: of a decision, in the thread of those
 // whom it is about.
-func (w *contracts) indexMove(r *record, seq int64) error {
+func (w *contracts) indexMove(r *contractRecord, seq int64) error {
 	k1, k2, ok := parties(r.ev)
 	if !ok {
 		return nil
 	}
+	to := k2
 	said, err := niptemp.ReadState(r.ev)
 	if err != nil {
 		said.Contract = r.ev.Tags.GetD() // stored before today's rules: it has a place all the same
@@ -159,8 +165,7 @@ func (w *contracts) indexMove(r *record, seq int64) error {
 	if err != nil {
 		return err
 	}
-	other := readerKeys(r.ev.Tags)[:32]
-	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, other, r.id, r.created, w.time(), string(said.Status), string(said.Previous), seq)
+	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, to, r.id, r.created, w.time(), string(said.Status), string(said.Previous), seq)
 	return err
 }
 

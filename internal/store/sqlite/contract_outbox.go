@@ -55,16 +55,24 @@ func (w *outbox) queue(c store.QueueEvent) error {
 	if err != nil {
 		return err
 	}
+	row, err := outboxRow(ev, c.Event)
+	if err != nil {
+		return err
+	}
+	return w.queueEvent(row, c.Targets)
+}
+
+// outboxRow is the columns of sqlOutboxAdd but for queued_at.
+func outboxRow(ev *nostr.Event, json []byte) ([]driver.Value, error) {
 	id, ok1 := lowerHex32(ev.ID)
 	author, ok2 := lowerHex32(ev.PubKey)
 	if !ok1 || !ok2 {
-		return errors.New("the outbox takes signed events")
+		return nil, errors.New("the outbox takes signed events")
 	}
-	return w.queueEvent([]driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, c.Event}, c.Targets)
+	return []driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, json}, nil
 }
 
-// queueEvent puts columns of sqlOutboxAdd, whose queued_at is set here, on the
-// targets' lists.
+// queueEvent puts a row of the outbox on the targets' lists.
 func (w *outbox) queueEvent(row []driver.Value, targets []string) error {
 	n, err := w.c.Number(sqlOutboxHas, row[0])
 	if err != nil {
@@ -85,8 +93,12 @@ func (w *outbox) queueEvent(row []driver.Value, targets []string) error {
 
 // Forward queues a record that is being stored for further relays, in the same
 // transaction. That there is no room left keeps no event out.
-func (w *outbox) Forward(r *record, targets []string) error {
-	err := w.queueEvent([]driver.Value{r.id, r.pubkey, r.ev.Tags.GetD(), r.created, nil, r.json}, targets)
+func (w *outbox) Forward(ev *nostr.Event, json []byte, targets []string) error {
+	row, err := outboxRow(ev, json)
+	if err != nil {
+		return err
+	}
+	err = w.queueEvent(row, targets)
 	if errors.Is(err, store.ErrOutboxFull) {
 		w.log.Error("too much waits for further relays: an entry is not published there")
 		return nil

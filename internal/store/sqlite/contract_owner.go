@@ -39,7 +39,7 @@ type ownership struct {
 
 // ownership reads whose contract the record is of, as it is after the record if
 // that shows it.
-func (w *contracts) ownership(r *record) (o ownership, err error) {
+func (w *contracts) ownership(r *contractRecord) (o ownership, err error) {
 	row, err := w.c.One(sqlOwner, r.ev.Tags.GetD())
 	if err != nil {
 		return o, err
@@ -62,11 +62,13 @@ func (w *contracts) ownership(r *record) (o ownership, err error) {
 }
 
 // foreign reports whether the contract is another's than the record's author.
-func (o ownership) foreign(r *record) bool { return o.owner != nil && !bytes.Equal(o.owner, r.pubkey) }
+func (o ownership) foreign(r *contractRecord) bool {
+	return o.owner != nil && !bytes.Equal(o.owner, r.pubkey)
+}
 
 // after is whose contract it is once an open is stored: nobody's is its
 // author's.
-func (o ownership) after(r *record) []byte {
+func (o ownership) after(r *contractRecord) []byte {
 	if o.owner == nil {
 		return r.pubkey
 	}
@@ -75,7 +77,7 @@ func (o ownership) after(r *record) []byte {
 
 // own writes down what the record shows: that its author made the id, or was
 // the first to open it.
-func (w *contracts) own(r *record, o ownership, opens bool) error {
+func (w *contracts) own(r *contractRecord, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
 	}
@@ -86,7 +88,7 @@ func (w *contracts) own(r *record, o ownership, opens bool) error {
 // checkOwner refuses what the record's author may not write under another's
 // contract id: a new contract under any, under one that commits to its owner
 // anything but what a party writes.
-func (w *contracts) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
+func (w *contracts) checkOwner(r *contractRecord, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
 	switch {
 	case !o.foreign(r):
 	case opens:
@@ -102,7 +104,7 @@ func (w *contracts) checkOwner(r *record, o ownership, opens bool) (refusal *nip
 // mayWrite reports whether somebody has a part in an owner's contract: he
 // accepted it; before that, he is named in it, or he accepts an offer to
 // everybody with this record; or nothing of it is known here.
-func (w *contracts) mayWrite(r *record, owner []byte) (bool, error) {
+func (w *contracts) mayWrite(r *contractRecord, owner []byte) (bool, error) {
 	contract := r.ev.Tags.GetD()
 	accepted, err := w.acceptedBy(contract, owner)
 	if err != nil || accepted != nil {
@@ -127,7 +129,7 @@ func (w *contracts) mayWrite(r *record, owner []byte) (bool, error) {
 
 // hasPart reports whether the record's author is known to have a part in the
 // contract, or shows that he made its id.
-func (w *contracts) hasPart(r *record) (bool, error) {
+func (w *contracts) hasPart(r *contractRecord) (bool, error) {
 	if niptemp.ProvenSalt(r.ev) != "" {
 		return true, nil
 	}
@@ -150,7 +152,7 @@ func (w *contracts) acceptedBy(contract string, owner []byte) ([]byte, error) {
 
 // standing is the state of what the record's author has posted under its
 // contract id: with who accepted it, else as he offers it; nil for none.
-func (w *contracts) standing(r *record) (*heldState, error) {
+func (w *contracts) standing(r *contractRecord) (*heldState, error) {
 	f := finder{c: w.c, contract: r.ev.Tags.GetD()}
 	row, err := f.standing(r.pubkey)
 	if err != nil || row == nil {
@@ -166,7 +168,7 @@ func (w *contracts) standing(r *record) (*heldState, error) {
 
 // checkNewID refuses a new contract under an id that others could guess, unless
 // the operator allows that.
-func (w *contracts) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *contracts) checkNewID(r *contractRecord, o ownership) (refusal *nip01.Refusal, err error) {
 	contract := r.ev.Tags.GetD()
 	if !w.live().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
 		return nil, nil

@@ -29,7 +29,14 @@ type contractEvents interface {
 
 // contractStore reads the tables of contract memory, and has the commands
 // executed that are about them.
-type contractStore struct{ asks }
+type contractStore struct {
+	asks
+	requests withdrawals
+}
+
+// withdrawals reads the signed request by which something of a contract was
+// withdrawn, if everything that it names is of this contract; nil otherwise.
+type withdrawals func(c *Conn, contract string, request []byte) (json []byte, err error)
 
 // Open reads whether there is anybody to be forgotten.
 func (w *contracts) Open() (err error) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"time"
 
 	"engramd/internal/store"
 )
@@ -22,7 +23,7 @@ func (w *contracts) Prune(limit int, done store.FinalPair) (int, error) {
 	if days <= 0 {
 		return 0, nil
 	}
-	until := w.time() - int64(days)*secondsPerDay
+	until := w.time() - int64(days)*int64(24*time.Hour/time.Second)
 	n := 0
 	args := []driver.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
 	err := w.Each(sqlFinalStates, args, func(row []driver.Value) error {

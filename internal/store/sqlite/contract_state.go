@@ -48,7 +48,7 @@ func (s *heldState) base() *niptemp.State {
 
 // state reads the state of the record's contract between two keys, nil if none
 // is known.
-func (w *contracts) state(r *record, k1, k2 string) (*heldState, error) {
+func (w *contracts) state(r *contractRecord, k1, k2 string) (*heldState, error) {
 	a, b, err := ordered(k1, k2)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ const (
 // that a contract has expired. mine is false for all others. One that does not
 // hold is refused, also where no state is known, unless it is imported: then it
 // is kept, and tried again with every state of its contract (settle).
-func (w *contracts) verdict(r *record, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
+func (w *contracts) verdict(r *contractRecord, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)
@@ -111,7 +111,7 @@ func (w *contracts) settle(contract string) error {
 
 // judgeDecision is the refusal of a decision that holds for no state, nil if it
 // holds for one.
-func (w *contracts) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, error) {
+func (w *contracts) judgeDecision(r *contractRecord, d niptemp.Decision) (*nip01.Refusal, error) {
 	if d.CreatedAt > w.time()+maxAhead {
 		return w.tooFarAhead(), nil
 	}

@@ -45,18 +45,18 @@ func (w *contracts) withdraw(request []byte, which string, args ...driver.Value)
 func (w *contracts) Waiting(author []byte) (bool, error) { return w.c.Exists(sqlAnyWaiting, author) }
 
 // WithdrawnWaiting withdraws such an entry by its id.
-func (w *contracts) WithdrawnWaiting(r *record, id []byte) error {
-	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.time(), r.id, r.pubkey, id)
+func (w *contracts) WithdrawnWaiting(request, author, id []byte) error {
+	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.time(), request, author, id)
 	return err
 }
 
 // WithdrawnAddress withdraws all versions of an address of contract memory up to
 // the request's time.
-func (w *contracts) WithdrawnAddress(r *record, kind int, d driver.Value) error {
-	if err := w.withdraw(r.id, ofOwnAddress, int64(kind), r.pubkey, d, r.created); err != nil || kind != niptemp.KindEntry {
+func (w *contracts) WithdrawnAddress(request, author []byte, kind int, d driver.Value, until int64) error {
+	if err := w.withdraw(request, ofOwnAddress, int64(kind), author, d, until); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
-	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.time(), r.id, r.pubkey, contractOf(d), r.created)
+	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.time(), request, author, contractOf(d), until)
 	return err
 }
 

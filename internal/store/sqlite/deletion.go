@@ -150,7 +150,7 @@ func (w *writer) deleteID(r *record, target string, waiting bool) error {
 		err = w.deleteVersion(r, id)
 	}
 	if err == nil && waiting {
-		err = w.parts.contracts.WithdrawnWaiting(r, id)
+		err = w.parts.contracts.WithdrawnWaiting(r.id, r.pubkey, id)
 	}
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		}
 	}
 	if isContract(kind) {
-		err = w.parts.contracts.WithdrawnAddress(r, kind, d)
+		err = w.parts.contracts.WithdrawnAddress(r.id, r.pubkey, kind, d, r.created)
 	} else if w.known.history {
 		_, err = w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created)
 	}

@@ -115,7 +115,7 @@ func (w *writer) keepVersion(r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := w.parts.contracts.Stored(r, w.seq); err != nil {
+	if err := w.placeContract(r, w.seq); err != nil {
 		return err
 	}
 	w.known.history = true

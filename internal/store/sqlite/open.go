@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		executed: o.executed, follows: o.follows, closing: make(chan struct{}), stopped: make(chan struct{}),
 		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
 	}
-	s.contractStore = &contractStore{asks: s}
+	s.contractStore = &contractStore{asks: s, requests: withdrawal}
 	s.identityStore = &identityStore{asks: s, others: privateEntries{}}
 	s.outboxStore = &outboxStore{asks: s}
 	s.adminStore = &adminStore{asks: s}

@@ -111,7 +111,7 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
-	if _, err := w.parts.contracts.Judge(r, store.PutOptions{Import: true}); err != nil {
+	if _, err := w.judgeContract(r, store.PutOptions{Import: true}); err != nil {
 		return store.Result{}, err
 	}
 	if withdrawn {

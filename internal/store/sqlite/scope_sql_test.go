@@ -41,6 +41,7 @@ var noScope = map[string]string{
 	"Store.ContractDecision": contractState, "Store.DueContracts": contractState, "Store.NextDue": contractState,
 	"Store.ContractStates": contractState, "Store.ThreadPage": threadReader, "Store.ThreadNext": threadReader,
 	"Store.ThreadEntry": threadReader, "Store.ThreadGroups": threadReader,
+	"Store.WithArrivals":  "adds to versions that History found under a scope",
 	"Store.ContractMoves": "states of one pair, for the service that knows what its reader may see of them",
 	"Store.ContractTalk":  contractState, "Store.ContractTalks": contractState,
 	"Store.ThreadOrder": threadReader, "Store.Withdrawal": "a request that is about the contract alone, for those who may read all of it", "Store.EntryTaken": "a yes or no for a party of the thread",
