@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -24,11 +24,11 @@ func (w *admin) audit(c store.AdminCall) error {
 	if !ok1 || !ok2 {
 		return errors.New("a call is recorded with a pubkey and an event id")
 	}
-	var params driver.Value
+	var params engine.Value
 	if c.Params != nil {
 		params = *c.Params
 	}
-	_, err := w.Exec(sqlAudit, w.time(), who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
+	_, err := w.Exec(sqlAudit, w.Now, who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
 	return err
 }
 
@@ -39,8 +39,8 @@ func (s *adminStore) AdminAudit(ctx context.Context, since int64, limit int, fn 
 	if limit <= 0 {
 		most = -1
 	}
-	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlAuditRead, []driver.Value{since, most}, func(v []driver.Value) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlAuditRead, []engine.Value{since, most}, func(v []engine.Value) error {
 			call, err := scanCall(v)
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func (s *adminStore) AdminAudit(ctx context.Context, since int64, limit int, fn 
 	})
 }
 
-func scanCall(v []driver.Value) (c store.AdminCall, err error) {
+func scanCall(v []engine.Value) (c store.AdminCall, err error) {
 	digest, ok := v[7].([]byte)
 	if !ok || len(digest) != 32 {
 		return c, fmt.Errorf("audit row %v: %w", v[0], errStoredRow)
@@ -72,8 +72,8 @@ func scanCall(v []driver.Value) (c store.AdminCall, err error) {
 // Unix seconds, whose they were and when, in the order of that time: what the
 // memory against replays has to know after a restart.
 func (s *adminStore) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
-	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlAuditUsed, []driver.Value{since}, func(v []driver.Value) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlAuditUsed, []engine.Value{since}, func(v []engine.Value) error {
 			at, _ := v[2].(int64)
 			fn(hexOf(v[0]), hexOf(v[1]), at)
 			return nil

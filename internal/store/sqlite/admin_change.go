@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // maxAdminEntries bounds each list of the management API: they lie in memory,
@@ -40,7 +40,7 @@ func (w *admin) administer(c store.Administer) error {
 }
 
 func (w *admin) changeList(e store.AdminEntry) error {
-	at := []driver.Value{string(e.List), key(e.Key)}
+	at := []engine.Value{string(e.List), key(e.Key)}
 	if e.Verdict == store.AdminNone {
 		_, err := w.Exec(sqlAdminUnset, at...)
 		return err
@@ -58,7 +58,7 @@ func (w *admin) changeList(e store.AdminEntry) error {
 			return fmt.Errorf("%w: %d entries", store.ErrAdminFull, n)
 		}
 	}
-	if _, err := w.Exec(sqlAdminSet, at[0], at[1], string(e.Verdict), e.Text, w.time()); err != nil {
+	if _, err := w.Exec(sqlAdminSet, at[0], at[1], string(e.Verdict), e.Text, w.Now); err != nil {
 		return err
 	}
 	if e.List == store.AdminEvents && e.Verdict == store.AdminBanned {
@@ -73,8 +73,8 @@ func (w *admin) changeList(e store.AdminEntry) error {
 // AdminLists reads all lists, each in the order in which its entries were made
 // or changed.
 func (s *adminStore) AdminLists(ctx context.Context) (entries []store.AdminEntry, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlAdminLists, nil, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlAdminLists, nil, func(v []engine.Value) error {
 			name, err := unkey(v[1])
 			if err != nil {
 				return err

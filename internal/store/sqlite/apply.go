@@ -140,7 +140,7 @@ func (w *writer) said(r *record) store.Result {
 func (w *writer) committed(r *record, seq int64) {
 	c := store.Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
 	if w.current != nil {
-		c.Who = w.current.who
+		c.Who = w.current.Who()
 	}
 	w.stage.committed = append(w.stage.committed, c)
 }

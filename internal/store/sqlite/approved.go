@@ -6,6 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const kindAppData = nostr.KindApplicationSpecificData
@@ -22,7 +23,7 @@ func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error)
 		return false, nil
 	}
 	named := false
-	err := s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err := s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		var err error
 		named, err = c.Exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
 			ON t.name='p' AND t.value=`+numOf+` AND t.created_at=e.created_at AND t.seq=e.seq

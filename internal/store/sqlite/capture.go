@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 	"time"
@@ -11,12 +10,13 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // View is one agent's memory at one instant. It is valid within the function
 // that Capture calls.
 type View struct {
-	c       *Conn
+	c       *engine.Conn
 	number  int64  // of the agent; 0 when no event is by it or names it
 	agent   []byte // 32
 	at      int64  // arrived up to this; all when MaxInt64
@@ -40,7 +40,7 @@ func (s *Store) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQu
 	case !ok:
 		return fmt.Errorf("%w: the agent is no pubkey", store.ErrFilter)
 	}
-	return s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
+	return s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
 		v := &View{c: c, agent: agent, at: math.MaxInt64, now: s.clock().Unix(), entries: map[store.Part][]entryAt{}}
 		var err error
 		if v.number, err = c.Number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
@@ -77,7 +77,7 @@ func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) erro
 		if at < 0 {
 			table, seq = "history", -int64(at)
 		}
-		err := v.c.Query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []driver.Value{seq}, func(row []driver.Value) error {
+		err := v.c.Query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []engine.Value{seq}, func(row []engine.Value) error {
 			return fn(row[0].([]byte))
 		})
 		if err != nil {
@@ -117,8 +117,8 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 		part store.Part
 		kind int
 	}{{store.Deletions, kindDeletion}, {store.Deletions, kindVanish}, {store.Relays, kindRelays}} {
-		args := []driver.Value{v.number, int64(own.kind), v.at, v.now}
-		err := v.c.Query(ctx, sqlCaptureOwn, args, func(row []driver.Value) error {
+		args := []engine.Value{v.number, int64(own.kind), v.at, v.now}
+		err := v.c.Query(ctx, sqlCaptureOwn, args, func(row []engine.Value) error {
 			v.entries[own.part] = append(v.entries[own.part], entryAt(row[0].(int64)))
 			return nil
 		})
@@ -147,7 +147,7 @@ func (v *View) requests(ctx context.Context) error {
 		request  []byte
 	}
 	var all []named
-	err := v.c.Query(ctx, sqlCaptureRequests, []driver.Value{v.agent, v.at}, func(row []driver.Value) error {
+	err := v.c.Query(ctx, sqlCaptureRequests, []engine.Value{v.agent, v.at}, func(row []engine.Value) error {
 		contract, _ := row[0].(string)
 		request, _ := row[1].([]byte)
 		all = append(all, named{contract, request})
@@ -191,7 +191,7 @@ func (v *View) divide(ctx context.Context, text string, heads store.Part, rebuil
 			}
 		}
 	}
-	err := v.c.Query(ctx, text, []driver.Value{v.number, v.agent, v.now}, func(row []driver.Value) error {
+	err := v.c.Query(ctx, text, []engine.Value{v.number, v.agent, v.now}, func(row []engine.Value) error {
 		if !address.is(row) {
 			finish()
 			address.begin(row)
@@ -211,21 +211,21 @@ func (v *View) divide(ctx context.Context, text string, heads store.Part, rebuil
 type versionsOf struct {
 	kind   int64
 	author string
-	d      driver.Value
+	d      engine.Value
 	living bool // it has a head now
 	seqs   []entryAt
 }
 
-func (a *versionsOf) is(row []driver.Value) bool {
+func (a *versionsOf) is(row []engine.Value) bool {
 	return a.kind == row[0].(int64) && a.author == string(row[5].([]byte)) && sameKey(a.d, row[1])
 }
 
-func (a *versionsOf) begin(row []driver.Value) {
+func (a *versionsOf) begin(row []engine.Value) {
 	*a = versionsOf{kind: row[0].(int64), author: string(row[5].([]byte)), d: row[1], seqs: a.seqs[:0]}
 }
 
 // sameKey compares two d columns.
-func sameKey(a, b driver.Value) bool {
+func sameKey(a, b engine.Value) bool {
 	if x, ok := a.([]byte); ok {
 		y, ok := b.([]byte)
 		return ok && string(x) == string(y)
@@ -247,7 +247,7 @@ func (v *View) historySince(ctx context.Context, l *store.Live) (int64, error) {
 	if l.Days >= 0 {
 		since = max(0, v.now-int64(l.Days)*secondsPerDay)
 	}
-	err := v.c.Query(ctx, sqlFullAddresses, []driver.Value{v.agent, int64(l.Versions)}, func(row []driver.Value) error {
+	err := v.c.Query(ctx, sqlFullAddresses, []engine.Value{v.agent, int64(l.Versions)}, func(row []engine.Value) error {
 		if oldest, ok := row[0].(int64); ok {
 			since = max(since, oldest)
 		}

@@ -3,11 +3,11 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"reflect"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Check reads the whole database in one read transaction and reports what is
@@ -19,7 +19,7 @@ import (
 // options says which classes are right.
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	var k checker
-	err := s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
+	err := s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
 		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix(), classAdvice: store.AdviceRebuild}
 		under, err := c.Meta(metaGate)
 		if err != nil {
@@ -42,7 +42,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 // checker is one run of Check.
 type checker struct {
 	ctx     context.Context
-	c       *Conn
+	c       *engine.Conn
 	table   *gate.Table
 	now     int64
 	report  store.Report
@@ -76,9 +76,9 @@ func (k *checker) integrity() error {
 }
 
 // integrity runs SQLite's own check and returns what it found.
-func integrity(ctx context.Context, c *Conn) ([]string, error) {
+func integrity(ctx context.Context, c *engine.Conn) ([]string, error) {
 	var out []string
-	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []driver.Value) error {
+	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []engine.Value) error {
 		if s, _ := v[0].(string); s != "ok" {
 			out = append(out, s)
 		}
@@ -91,7 +91,7 @@ func (k *checker) events() error {
 	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
 	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
-		func(v []driver.Value) error {
+		func(v []engine.Value) error {
 			k.report.Events++
 			r := k.row("events", v)
 			if r == nil {
@@ -100,7 +100,7 @@ func (k *checker) events() error {
 			if number, _ := v[10].([]byte); !bytes.Equal(number, r.pubkey) {
 				k.problem("keys", store.AdviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
 			}
-			if one := len(r.readers) == len(r.pubkey); v[5] == driver.Value(int64(r.class)) && one != (v[11] == driver.Value(int64(1))) {
+			if one := len(r.readers) == len(r.pubkey); v[5] == engine.Value(int64(r.class)) && one != (v[11] == engine.Value(int64(1))) {
 				k.problem("class", store.AdviceRebuild, "event %d: column readers is not as it should be", v[0])
 			}
 			for _, t := range r.tags {
@@ -123,7 +123,7 @@ func (k *checker) events() error {
 
 func (k *checker) history() error {
 	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM history`, nil,
-		func(v []driver.Value) error {
+		func(v []engine.Value) error {
 			k.report.History++
 			k.row("history", v)
 			return nil
@@ -132,7 +132,7 @@ func (k *checker) history() error {
 
 // row compares one row with what its JSON says, and returns the latter if it
 // can be read.
-func (k *checker) row(table string, v []driver.Value) *record {
+func (k *checker) row(table string, v []engine.Value) *record {
 	seq := v[0]
 	raw, _ := v[9].([]byte)
 	ev, err := parsed(raw)
@@ -145,7 +145,7 @@ func (k *checker) row(table string, v []driver.Value) *record {
 		k.problem("json", store.AdviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
 		return nil
 	}
-	seen := map[string][2]driver.Value{
+	seen := map[string][2]engine.Value{
 		"id": {v[1], r.id}, "pubkey": {v[2], r.pubkey}, "kind": {v[3], int64(ev.Kind)}, "created_at": {v[4], r.created},
 		"d": {v[6], r.d}, "expires_at": {v[8], timeOrNil(r.expires)},
 	}
@@ -154,7 +154,7 @@ func (k *checker) row(table string, v []driver.Value) *record {
 			k.problem("json", store.AdviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
 		}
 	}
-	if v[5] != driver.Value(int64(r.class)) || !reflect.DeepEqual(v[7], bytesOrNil(r.readers)) {
+	if v[5] != engine.Value(int64(r.class)) || !reflect.DeepEqual(v[7], bytesOrNil(r.readers)) {
 		k.problem("class", k.classAdvice, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
 			table, seq, v[5], r.class, r.class)
 	}
@@ -162,7 +162,7 @@ func (k *checker) row(table string, v []driver.Value) *record {
 }
 
 // storedClass reads the column class, Open for what is none.
-func storedClass(v driver.Value) gate.Class {
+func storedClass(v engine.Value) gate.Class {
 	n, _ := v.(int64)
 	return gate.Class(n)
 }
@@ -184,14 +184,14 @@ func (k *checker) heads() error {
 		WHERE (h.created_at > e.created_at OR h.created_at = e.created_at AND h.id < e.id)
 		AND (h.expires_at IS NULL OR h.expires_at > ?)
 		AND NOT EXISTS (SELECT 1 FROM contract_entries AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
-		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)`, []driver.Value{k.now}, func(v []driver.Value) error {
+		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)`, []engine.Value{k.now}, func(v []engine.Value) error {
 		k.problem("heads", store.AdviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []driver.Value) error {
+	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []engine.Value) error {
 		k.problem("heads", store.AdviceRebuild, "version %d in history is a head or regular event as well", v[0])
 		return nil
 	})

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql/driver"
 	"math"
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // found is a row that will be read later, by its seq.
@@ -54,15 +54,15 @@ func (r *reading) collectSpan(pg *paging, sp span, most int) error {
 	}
 	until := min(r.until(), pg.until)
 	args[len(sp.args)+1] = until
-	r.c.watch.Mark(until)
-	err := r.c.Query(r.ctx, text, args, func(v []driver.Value) error {
+	r.c.Note(until)
+	err := r.c.Query(r.ctx, text, args, func(v []engine.Value) error {
 		f, err := scanFound(v)
 		if err != nil {
 			return err
 		}
 		if pg.full && compareFound(f, pg.best[most-1]) >= 0 {
 			if sp.ordered && f.createdAt < pg.best[most-1].createdAt {
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		}
@@ -72,7 +72,7 @@ func (r *reading) collectSpan(pg *paging, sp span, most int) error {
 		return nil
 	})
 	if err != nil && sp.ordered {
-		pg.until = r.c.watch.At()
+		pg.until = r.c.Noted()
 	}
 	return err
 }
@@ -87,7 +87,7 @@ func (pg *paging) shrink(most int) {
 	}
 }
 
-func scanFound(v []driver.Value) (found, error) {
+func scanFound(v []engine.Value) (found, error) {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
 	id, ok3 := v[2].([]byte)
@@ -123,7 +123,7 @@ func (r *reading) fetch(list []found, page bounds) (rows []store.Row, settled in
 }
 
 func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error) {
-	seqs := make([]driver.Value, len(part))
+	seqs := make([]engine.Value, len(part))
 	for i, f := range part {
 		seqs[i] = f.seq
 	}
@@ -133,7 +133,7 @@ func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error)
 	w.and("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
 	scopeWhere(&w, r.scope, nostr.Filter{}, fromEvents, dAny)
 	got := make(map[int64]entry, len(part))
-	err := r.c.Query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+	err := r.c.Query(r.ctx, w.sql.String(), w.args, func(v []engine.Value) error {
 		var e entry
 		if err := e.scan(v); err != nil {
 			return err

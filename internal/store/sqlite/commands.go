@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // tell has a command executed and waits until it is durable, or failed.
@@ -32,35 +33,18 @@ func ask[T any](ctx context.Context, s orderer, c store.Command) (answer T, err 
 	return answer, nil
 }
 
-func (s *Store) order(ctx context.Context, c store.Command) (any, error) {
-	p := &Pending{command: c, done: make(chan struct{})}
-	if err := s.queue.push(ctx, p); err != nil {
-		return nil, err
-	}
-	err := p.Wait().Err
-	return p.answer, err
+func (s *Store) order(ctx context.Context, c store.Command) (answer any, err error) {
+	err = s.db.Do(ctx, func() (err error) {
+		answer, err = s.writer.executeAlone(c)
+		return err
+	})
+	return answer, err
 }
 
 // apart runs work that is no command on the writer, in a transaction of its
 // own, and waits for it: what is this process's own (DESIGN.md lists it).
 func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
-	p := &Pending{apart: work, done: make(chan struct{})}
-	if err := s.queue.push(ctx, p); err != nil {
-		return err
-	}
-	return p.Wait().Err
-}
-
-// commitAlone executes a command, or runs work of the process's own, in a
-// transaction of its own and answers it.
-func (w *writer) commitAlone(p *Pending) {
-	var err error
-	if p.apart != nil {
-		_, err = w.Step(func(w *writer) (bool, error) { return false, p.apart(w) })
-	} else {
-		p.answer, err = w.executeAlone(p.command)
-	}
-	p.finish(failure(err))
+	return s.db.Apart(ctx, func(*engine.Writer) error { return work(s.writer) })
 }
 
 // executeAlone executes a command in a transaction of its own.
@@ -69,7 +53,7 @@ func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 		h.After = w.parts.contracts.done
 		c = h
 	}
-	_, err = w.Step(func(w *writer) (bool, error) {
+	_, err = w.Step(func() (bool, error) {
 		var err error
 		answer, err = w.execute(c)
 		return false, err
@@ -93,12 +77,4 @@ func (w *writer) record(at int64, c store.Command) {
 	if w.s.executed != nil {
 		w.s.executed(store.Executed{At: at, Command: c})
 	}
-}
-
-func (w *writer) recordPut(p *Pending) {
-	if w.s.executed == nil {
-		return
-	}
-	o := &p.opts
-	w.record(p.at, store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }

@@ -117,7 +117,7 @@ func (w *contracts) move(r *contractRecord, o ownership) (refusal *nip01.Refusal
 	if refusal, err := w.checkOwner(r, o, opens); err != nil || refusal != nil {
 		return refusal, err
 	}
-	if p.CreatedAt > w.time()+maxAhead {
+	if p.CreatedAt > w.Now+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(p.Contract, r.pubkey)
@@ -161,7 +161,7 @@ func (w *contracts) move(r *contractRecord, o ownership) (refusal *nip01.Refusal
 // now.
 func (w *contracts) tooFarAhead() *nip01.Refusal {
 	return nip01.Refuse(nip01.PrefixInvalid, "created_at is more than %d seconds ahead of this relay's clock, which says %s", maxAhead,
-		time.Unix(w.time(), 0).UTC().Format(time.RFC3339))
+		time.Unix(w.Now, 0).UTC().Format(time.RFC3339))
 }
 
 // refusalOf tells a refusal from other errors, which are failures.

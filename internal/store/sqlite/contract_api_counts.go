@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -13,9 +13,9 @@ const (
 )
 
 // groups counts what the reader sees of a part.
-func (p threadPart) groups(ctx context.Context, c *Conn) (out []store.ThreadGroup, err error) {
+func (p threadPart) groups(ctx context.Context, c *engine.Conn) (out []store.ThreadGroup, err error) {
 	text, args := p.sql(sqlGroups, "")
-	err = c.Query(ctx, text, args, func(v []driver.Value) error {
+	err = c.Query(ctx, text, args, func(v []engine.Value) error {
 		kind, _ := v[0].(string)
 		form, _ := v[1].(int64)
 		n, _ := v[2].(int64)
@@ -39,7 +39,7 @@ func addGroup(groups []store.ThreadGroup, g store.ThreadGroup) []store.ThreadGro
 }
 
 // total is how many entries the reader sees.
-func (t thread) total(ctx context.Context, c *Conn) (n int, err error) {
+func (t thread) total(ctx context.Context, c *engine.Conn) (n int, err error) {
 	for _, p := range t.parts() {
 		groups, err := p.groups(ctx, c)
 		if err != nil {
@@ -54,7 +54,7 @@ func (t thread) total(ctx context.Context, c *Conn) (n int, err error) {
 
 // ThreadGroups counts the entries of a thread by part, form and type.
 func (s *contractStore) ThreadGroups(ctx context.Context, t store.Thread) (out []store.ThreadGroup, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		for _, p := range thread(t).parts() {
 			groups, err := p.groups(ctx, c)
 			if err != nil {
@@ -81,7 +81,7 @@ func (s *contractStore) ThreadGroups(ctx context.Context, t store.Thread) (out [
 
 // ends are the times of the first and the last entry of a part that the reader
 // sees.
-func (p threadPart) ends(c *Conn) (first, last int64, err error) {
+func (p threadPart) ends(c *engine.Conn) (first, last int64, err error) {
 	text, args := p.sql(sqlEntryTimes, "")
 	if first, err = c.Number(text+" ORDER BY created_at LIMIT 1", args...); err != nil {
 		return 0, 0, err

@@ -2,17 +2,17 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // ContractStatement is a statement of the contract memory and what its plan may
 // have.
 type ContractStatement struct {
 	Text         string
-	Args         []driver.Value
+	Args         []engine.Value
 	Scans, Sorts bool
 }
 
@@ -25,7 +25,7 @@ func ContractStatements(t store.Thread) map[string]ContractStatement {
 	part := thread(t).parts()[0]
 	groups, groupArgs := part.sql(sqlGroups, "")
 	times, timesArgs := part.sql(sqlEntryTimes, "")
-	of := func(places string, args []driver.Value, more ...driver.Value) ContractStatement {
+	of := func(places string, args []engine.Value, more ...engine.Value) ContractStatement {
 		return ContractStatement{Text: fmt.Sprintf(sqlEntriesAt, places), Args: append(append(args, more...), "c")}
 	}
 	return map[string]ContractStatement{
@@ -34,67 +34,67 @@ func ContractStatements(t store.Thread) map[string]ContractStatement {
 		"next":              {Text: next + inOrder + " LIMIT ?", Args: append(nextArgs, int64(50))},
 		"entry":             of(one+inOrder+" LIMIT 1", oneArgs).sorting(), // those of one name
 		"groups":            {Text: groups, Args: groupArgs},
-		"counter":           {Text: sqlCounter, Args: []driver.Value{int64(1)}},
-		"furthest":          {Text: sqlFurthest, Args: []driver.Value{"c", k}},
-		"order, an offer":   {Text: sqlOrderOffer + " ORDER BY 1", Args: []driver.Value{int64(1), k, k}},
+		"counter":           {Text: sqlCounter, Args: []engine.Value{int64(1)}},
+		"furthest":          {Text: sqlFurthest, Args: []engine.Value{"c", k}},
+		"order, an offer":   {Text: sqlOrderOffer + " ORDER BY 1", Args: []engine.Value{int64(1), k, k}},
 		"first":             {Text: times + " ORDER BY created_at LIMIT 1", Args: timesArgs},
 		"last":              {Text: times + " ORDER BY created_at DESC LIMIT 1", Args: timesArgs},
-		"thread":            {Text: sqlThreadOf, Args: []driver.Value{"c", k, k}},
-		"taker":             {Text: sqlTaker, Args: []driver.Value{"c", k}, Sorts: true}, // the pairs of one poster in one contract
+		"thread":            {Text: sqlThreadOf, Args: []engine.Value{"c", k, k}},
+		"taker":             {Text: sqlTaker, Args: []engine.Value{"c", k}, Sorts: true}, // the pairs of one poster in one contract
 		"free thread":       {Text: sqlFreeThread},
-		"shared thread":     {Text: sqlShared, Args: []driver.Value{int64(1), k}},
-		"private, last":     {Text: sqlPrivateK, Args: []driver.Value{k, "c"}},
-		"came":              {Text: sqlEntryCame, Args: []driver.Value{"c", k, k, int64(1), k, int64(1)}},
-		"order, entries":    {Text: sqlOrderEntries + " ORDER BY 1", Args: []driver.Value{"c", k, k}},
-		"order, moves":      {Text: sqlOrderMoves + " ORDER BY 1", Args: []driver.Value{int64(1)}},
-		"order, gaps":       {Text: sqlOrderGaps + " ORDER BY 1", Args: []driver.Value{int64(1)}},
-		"withdraw, entries": {Text: sqlWithdrawEntries + ofOwnAddress, Args: []driver.Value{int64(1), k, int64(1), k, "c", int64(1)}},
-		"withdraw, moves":   {Text: sqlWithdrawMoves + ofSeq, Args: []driver.Value{int64(1), k, int64(1)}},
-		"withdraw, waiting": {Text: sqlWithdrawWaiting + "id = ?4", Args: []driver.Value{int64(1), k, k, k}},
-		"any waiting":       {Text: sqlAnyWaiting, Args: []driver.Value{k}},
-		"request concerns":  {Text: sqlConcerned, Args: []driver.Value{k, "c"}},
-		"taken":             {Text: sqlEntryTaken, Args: []driver.Value{"c", "mem_0", k, k, k}},
-		"of a party":        {Text: sqlPairOfA, Args: []driver.Value{"c", k}},
-		"of the other":      {Text: sqlPairOfB, Args: []driver.Value{"c", k}},
-		"of everybody":      {Text: sqlPairLeft, Args: []driver.Value{"c"}},
-		"by a poster":       {Text: sqlPairBy, Args: []driver.Value{"c", k}},
-		"owner":             {Text: sqlOwner, Args: []driver.Value{"c"}},
-		"accepted by":       {Text: sqlAccepted, Args: []driver.Value{"c", k}},
-		"accepted":          {Text: sqlSigned, Args: []driver.Value{"c", k}},
-		"last state":        {Text: sqlLastStep, Args: []driver.Value{"c", k}},
-		"astray":            {Text: sqlAstray, Args: []driver.Value{"c", k, k, int64(9)}, Sorts: true}, // of one pair
-		"fixed":             {Text: sqlFixed, Args: []driver.Value{"c", k, k}},
-		"end of chain":      {Text: sqlEndOfChain, Args: []driver.Value{"c", k, k}},
-		"restless":          {Text: sqlRestlessOf, Args: []driver.Value{"c", k, int64(9)}, Sorts: true},
-		"salt":              {Text: sqlSalt, Args: []driver.Value{"c", k}},
-		"pair":              {Text: sqlPairExact, Args: []driver.Value{"c", k, k}},
-		"contracts":         {Text: sqlContracts, Args: []driver.Value{k, "", int64(50), int64(0)}},
-		"contracts, count":  {Text: sqlContractsCount, Args: []driver.Value{k, ""}},
-		"due":               {Text: sqlDue, Args: []driver.Value{int64(1), int64(9)}},
+		"shared thread":     {Text: sqlShared, Args: []engine.Value{int64(1), k}},
+		"private, last":     {Text: sqlPrivateK, Args: []engine.Value{k, "c"}},
+		"came":              {Text: sqlEntryCame, Args: []engine.Value{"c", k, k, int64(1), k, int64(1)}},
+		"order, entries":    {Text: sqlOrderEntries + " ORDER BY 1", Args: []engine.Value{"c", k, k}},
+		"order, moves":      {Text: sqlOrderMoves + " ORDER BY 1", Args: []engine.Value{int64(1)}},
+		"order, gaps":       {Text: sqlOrderGaps + " ORDER BY 1", Args: []engine.Value{int64(1)}},
+		"withdraw, entries": {Text: sqlWithdrawEntries + ofOwnAddress, Args: []engine.Value{int64(1), k, int64(1), k, "c", int64(1)}},
+		"withdraw, moves":   {Text: sqlWithdrawMoves + ofSeq, Args: []engine.Value{int64(1), k, int64(1)}},
+		"withdraw, waiting": {Text: sqlWithdrawWaiting + "id = ?4", Args: []engine.Value{int64(1), k, k, k}},
+		"any waiting":       {Text: sqlAnyWaiting, Args: []engine.Value{k}},
+		"request concerns":  {Text: sqlConcerned, Args: []engine.Value{k, "c"}},
+		"taken":             {Text: sqlEntryTaken, Args: []engine.Value{"c", "mem_0", k, k, k}},
+		"of a party":        {Text: sqlPairOfA, Args: []engine.Value{"c", k}},
+		"of the other":      {Text: sqlPairOfB, Args: []engine.Value{"c", k}},
+		"of everybody":      {Text: sqlPairLeft, Args: []engine.Value{"c"}},
+		"by a poster":       {Text: sqlPairBy, Args: []engine.Value{"c", k}},
+		"owner":             {Text: sqlOwner, Args: []engine.Value{"c"}},
+		"accepted by":       {Text: sqlAccepted, Args: []engine.Value{"c", k}},
+		"accepted":          {Text: sqlSigned, Args: []engine.Value{"c", k}},
+		"last state":        {Text: sqlLastStep, Args: []engine.Value{"c", k}},
+		"astray":            {Text: sqlAstray, Args: []engine.Value{"c", k, k, int64(9)}, Sorts: true}, // of one pair
+		"fixed":             {Text: sqlFixed, Args: []engine.Value{"c", k, k}},
+		"end of chain":      {Text: sqlEndOfChain, Args: []engine.Value{"c", k, k}},
+		"restless":          {Text: sqlRestlessOf, Args: []engine.Value{"c", k, int64(9)}, Sorts: true},
+		"salt":              {Text: sqlSalt, Args: []engine.Value{"c", k}},
+		"pair":              {Text: sqlPairExact, Args: []engine.Value{"c", k, k}},
+		"contracts":         {Text: sqlContracts, Args: []engine.Value{k, "", int64(50), int64(0)}},
+		"contracts, count":  {Text: sqlContractsCount, Args: []engine.Value{k, ""}},
+		"due":               {Text: sqlDue, Args: []engine.Value{int64(1), int64(9)}},
 		"next due":          {Text: sqlFirstDue},
-		"decision":          {Text: sqlDecided, Args: []driver.Value{"c", k, k}},
-		"private, count":    {Text: sqlPrivateCount, Args: []driver.Value{"c", k}},
-		"unindex":           {Text: sqlUnindexEntry, Args: []driver.Value{int64(1)}},
-		"vanish":            {Text: sqlVanishPrivate, Args: []driver.Value{k, int64(1)}},
+		"decision":          {Text: sqlDecided, Args: []engine.Value{"c", k, k}},
+		"private, count":    {Text: sqlPrivateCount, Args: []engine.Value{"c", k}},
+		"unindex":           {Text: sqlUnindexEntry, Args: []engine.Value{int64(1)}},
+		"vanish":            {Text: sqlVanishPrivate, Args: []engine.Value{k, int64(1)}},
 		"waiting":           {Text: sqlWaiting, Scans: true}, // the whole of a partial index, once, at start
-		"state heads":       {Text: sqlStateHead, Args: []driver.Value{k, "c"}},
-		"state history":     {Text: sqlStatePast, Args: []driver.Value{k, "c", int64(9)}},
-		"moves":             {Text: sqlMoves, Args: []driver.Value{int64(1), int64(1), k, int64(1), int64(1), int64(50), int64(0)}},
-		"moves, count":      {Text: sqlMovesCount, Args: []driver.Value{int64(1), int64(1), k, int64(1), int64(1)}},
-		"is arbitrator":     {Text: sqlIsArbitrator, Args: []driver.Value{k}},
-		"cases":             {Text: sqlCasesOf, Args: []driver.Value{k, `["c","d"]`, int64(64)}, Scans: true}, // the contracts that are named
-		"of an arbitrator":  {Text: sqlPairOfArbitrator, Args: []driver.Value{"c", k, nil}, Sorts: true},      // the pairs of one contract
-		"terms offered":     {Text: sqlOfferedTerms, Args: []driver.Value{"c", k, k}, Sorts: true},
-		"terms agreed":      {Text: sqlAgreedTerms, Args: []driver.Value{"c", k, k}, Sorts: true},
-		"case":              {Text: sqlCase, Args: []driver.Value{"c", k, k}},
-		"named by":          {Text: sqlNamedBy, Args: []driver.Value{"c", k, k, nil, int64(1)}},
-		"decided for good":  {Text: sqlDecidedForGood, Args: []driver.Value{"c", k, k}},
-		"verdicts":          {Text: sqlVerdicts, Args: []driver.Value{"c", int64(64)}, Sorts: true}, // those on one contract
-		"placed elsewhere":  {Text: sqlPlacedElse, Args: []driver.Value{"c", k, k, int64(64)}, Sorts: true},
-		"open offers":       {Text: sqlOpenOffers, Args: []driver.Value{"c", k, int64(9)}},
-		"talk":              {Text: sqlTalk, Args: []driver.Value{"c", k}, Sorts: true}, // those of one id
-		"talks":             {Text: sqlTalks, Args: []driver.Value{k, int64(50), int64(0)}},
-		"talks, count":      {Text: sqlTalksCount, Args: []driver.Value{k}},
+		"state heads":       {Text: sqlStateHead, Args: []engine.Value{k, "c"}},
+		"state history":     {Text: sqlStatePast, Args: []engine.Value{k, "c", int64(9)}},
+		"moves":             {Text: sqlMoves, Args: []engine.Value{int64(1), int64(1), k, int64(1), int64(1), int64(50), int64(0)}},
+		"moves, count":      {Text: sqlMovesCount, Args: []engine.Value{int64(1), int64(1), k, int64(1), int64(1)}},
+		"is arbitrator":     {Text: sqlIsArbitrator, Args: []engine.Value{k}},
+		"cases":             {Text: sqlCasesOf, Args: []engine.Value{k, `["c","d"]`, int64(64)}, Scans: true}, // the contracts that are named
+		"of an arbitrator":  {Text: sqlPairOfArbitrator, Args: []engine.Value{"c", k, nil}, Sorts: true},      // the pairs of one contract
+		"terms offered":     {Text: sqlOfferedTerms, Args: []engine.Value{"c", k, k}, Sorts: true},
+		"terms agreed":      {Text: sqlAgreedTerms, Args: []engine.Value{"c", k, k}, Sorts: true},
+		"case":              {Text: sqlCase, Args: []engine.Value{"c", k, k}},
+		"named by":          {Text: sqlNamedBy, Args: []engine.Value{"c", k, k, nil, int64(1)}},
+		"decided for good":  {Text: sqlDecidedForGood, Args: []engine.Value{"c", k, k}},
+		"verdicts":          {Text: sqlVerdicts, Args: []engine.Value{"c", int64(64)}, Sorts: true}, // those on one contract
+		"placed elsewhere":  {Text: sqlPlacedElse, Args: []engine.Value{"c", k, k, int64(64)}, Sorts: true},
+		"open offers":       {Text: sqlOpenOffers, Args: []engine.Value{"c", k, int64(9)}},
+		"talk":              {Text: sqlTalk, Args: []engine.Value{"c", k}, Sorts: true}, // those of one id
+		"talks":             {Text: sqlTalks, Args: []engine.Value{k, int64(50), int64(0)}},
+		"talks, count":      {Text: sqlTalksCount, Args: []engine.Value{k}},
 	}
 }
 
@@ -105,9 +105,9 @@ func (s ContractStatement) sorting() ContractStatement {
 }
 
 // PlanOf is how SQLite answers a statement.
-func PlanOf(ctx context.Context, s *Store, text string, args ...driver.Value) (lines []string, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
+func PlanOf(ctx context.Context, s *Store, text string, args ...engine.Value) (lines []string, err error) {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []engine.Value) error {
 			line, _ := v[3].(string)
 			lines = append(lines, line)
 			return nil

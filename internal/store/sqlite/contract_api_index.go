@@ -46,7 +46,7 @@ func (w *contracts) indexEntry(r *contractRecord, form store.EntryForm, seq int6
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.time(), n, seq, thread)
+	_, err = w.Exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.Now, n, seq, thread)
 	return err
 }
 

@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // A key's contracts: as the lower key of a pair, as the higher one, and as
@@ -32,13 +32,13 @@ func (s *contractStore) Contracts(ctx context.Context, key, status string, limit
 	if !ok {
 		return nil, 0, nil
 	}
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		n, err := c.Number(sqlContractsCount, who, status)
 		if err != nil {
 			return err
 		}
 		total = int(n)
-		err = c.Query(ctx, sqlContracts, []driver.Value{who, status, int64(limit), int64(offset)}, func(v []driver.Value) error {
+		err = c.Query(ctx, sqlContracts, []engine.Value{who, status, int64(limit), int64(offset)}, func(v []engine.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)

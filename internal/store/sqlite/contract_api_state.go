@@ -3,10 +3,10 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // ContractBetween is the state of a contract between a poster and a worker (""
 // while none is named), nil for none.
 func (s *contractStore) ContractBetween(ctx context.Context, contract, poster, worker string) (out *store.ContractPair, err error) {
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		a, b, err := pairBetween(c, contract, poster, worker)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (s *contractStore) ContractBetween(ctx context.Context, contract, poster, w
 }
 
 // pairBetween is between by what the two are called in what outlives events.
-func pairBetween(c *Conn, contract, poster, worker string) (a, b []byte, err error) {
+func pairBetween(c *engine.Conn, contract, poster, worker string) (a, b []byte, err error) {
 	if a, b, err = between(poster, worker); err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +71,7 @@ func (w *contracts) setTerms(c store.SetContractTerms) error {
 	if err != nil {
 		return err
 	}
-	var arbitrator driver.Value
+	var arbitrator engine.Value
 	if c.Terms.Arbitrator != "" {
 		k, ok := lowerHex32(c.Terms.Arbitrator)
 		if !ok {
@@ -106,7 +106,7 @@ func (w *contracts) decideContract(c store.DecideContract) error {
 }
 
 func (w *contracts) decision(contract string, a, b []byte, d store.ContractDecision) error {
-	var who driver.Value
+	var who engine.Value
 	if k, ok := lowerHex32(d.Key); ok {
 		who = k
 	}
@@ -116,7 +116,7 @@ func (w *contracts) decision(contract string, a, b []byte, d store.ContractDecis
 
 // ContractDecision is the last decision on a pair, nil for none.
 func (s *contractStore) ContractDecision(ctx context.Context, p *store.ContractPair) (out *store.ContractDecision, err error) {
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		a, b, err := pairBetween(c, p.Contract, p.Poster, p.Worker)
 		if err != nil {
 			return err
@@ -145,8 +145,8 @@ func (s *contractStore) ContractDecision(ctx context.Context, p *store.ContractP
 
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
 func (s *contractStore) DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		err := c.Query(ctx, sqlDue, []driver.Value{now, int64(limit)}, func(v []driver.Value) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		err := c.Query(ctx, sqlDue, []engine.Value{now, int64(limit)}, func(v []engine.Value) error {
 			p, err := scanPair(v)
 			if err == nil {
 				out = append(out, *p)
@@ -160,7 +160,7 @@ func (s *contractStore) DueContracts(ctx context.Context, now int64, limit int) 
 
 // NextDue is when the first deadline is to be looked at, 0 for never.
 func (s *contractStore) NextDue(ctx context.Context) (at int64, err error) {
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		at, err = c.Number(sqlFirstDue)
 		return err
 	})
@@ -183,7 +183,7 @@ func (w *contracts) lookAtDeadline(c store.LookAtDeadline) error {
 }
 
 // scanPair reads columnsPair.
-func scanPair(v []driver.Value) (*store.ContractPair, error) {
+func scanPair(v []engine.Value) (*store.ContractPair, error) {
 	a, ok1 := v[1].([]byte)
 	b, ok2 := v[2].([]byte)
 	poster, ok3 := v[3].([]byte)
@@ -207,6 +207,6 @@ func scanPair(v []driver.Value) (*store.ContractPair, error) {
 	if v[10] != nil {
 		p.Arbitrator = hexOf(v[10])
 	}
-	p.Unproven = v[11] == driver.Value(int64(1))
+	p.Unproven = v[11] == engine.Value(int64(1))
 	return p, nil
 }

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // many match. A page ends with the entry whose data brings it to maxBytes, so
 // that it may hold fewer than limit.
 func (s *contractStore) ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		if total, err = thread(t).total(ctx, c); err != nil || offset >= total || limit <= 0 {
 			return err
 		}
@@ -64,14 +64,14 @@ const (
 // their order; from the start when after is nil. The last is the one whose data
 // brings them to maxBytes.
 func (s *contractStore) ThreadNext(ctx context.Context, t store.Thread, after *store.ThreadEntry, limit, maxBytes int) (out []store.ThreadEntry, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		where, extra := "", []driver.Value(nil)
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		where, extra := "", []engine.Value(nil)
 		if after != nil {
 			n, k, err := thread(t).placeOf(c, after)
 			if err != nil {
 				return err
 			}
-			where, extra = " AND (n, k, id) > (?, ?, ?)", []driver.Value{n, k, after.ID}
+			where, extra = " AND (n, k, id) > (?, ?, ?)", []engine.Value{n, k, after.ID}
 		}
 		text, args := thread(t).union(sqlEntries, where, extra...)
 		out, err = thread(t).entries(ctx, c, text+inOrder+" LIMIT ?", append(args, int64(limit)), maxBytes)
@@ -83,7 +83,7 @@ func (s *contractStore) ThreadNext(ctx context.Context, t store.Thread, after *s
 // placeOf finds where an entry stands that the reader has seen, whether it was
 // withdrawn meanwhile or not. Its numbers are not for every reader, so that he
 // names it by what he knows of it.
-func (t thread) placeOf(c *Conn, e *store.ThreadEntry) (n, k driver.Value, err error) {
+func (t thread) placeOf(c *engine.Conn, e *store.ThreadEntry) (n, k engine.Value, err error) {
 	t.Whole, t.Type = true, ""
 	text, args := t.union(sqlPlaceOf, " AND created_at = ? AND id = ?", e.CreatedAt, e.ID)
 	row, err := c.One(text+" LIMIT 1", args...)
@@ -100,7 +100,7 @@ func (t thread) placeOf(c *Conn, e *store.ThreadEntry) (n, k driver.Value, err e
 // none. What the reader may not see is looked for in the same way as what is
 // not there.
 func (s *contractStore) ThreadEntry(ctx context.Context, t store.Thread, entry string) (out *store.ThreadEntry, err error) {
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		text, args := thread(t).union(sqlNamed, " AND entry = ?", entry)
 		rows, err := thread(t).at(ctx, c, text+inOrder+" LIMIT 1", args, 1)
 		if err == nil && len(rows) > 0 {
@@ -112,17 +112,17 @@ func (s *contractStore) ThreadEntry(ctx context.Context, t store.Thread, entry s
 }
 
 // at reads the entries in the places that a query selects, in its order.
-func (t thread) at(ctx context.Context, c *Conn, places string, args []driver.Value, maxBytes int) ([]store.ThreadEntry, error) {
+func (t thread) at(ctx context.Context, c *engine.Conn, places string, args []engine.Value, maxBytes int) ([]store.ThreadEntry, error) {
 	return t.entries(ctx, c, fmt.Sprintf(sqlEntriesAt, places), append(args, t.Contract), maxBytes)
 }
 
 // entries reads what a query selects, in order, until it has maxBytes of data.
-func (t thread) entries(ctx context.Context, c *Conn, text string, args []driver.Value, maxBytes int) (out []store.ThreadEntry, err error) {
+func (t thread) entries(ctx context.Context, c *engine.Conn, text string, args []engine.Value, maxBytes int) (out []store.ThreadEntry, err error) {
 	if len(t.parts()) == 0 {
 		return nil, nil
 	}
 	size := 0
-	err = c.Query(ctx, text, args, func(v []driver.Value) error {
+	err = c.Query(ctx, text, args, func(v []engine.Value) error {
 		e, err := scanEntry(v)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (t thread) entries(ctx context.Context, c *Conn, text string, args []driver
 		}
 		out = append(out, e)
 		if size += len(e.Data); size >= maxBytes {
-			return ErrStop
+			return engine.ErrStop
 		}
 		return nil
 	})
@@ -150,7 +150,7 @@ func byPlace(e, o store.ThreadEntry) int {
 
 // union selects a thread's entries under a further condition, each part in its
 // order.
-func (t thread) union(selected, where string, extra ...driver.Value) (text string, args []driver.Value) {
+func (t thread) union(selected, where string, extra ...engine.Value) (text string, args []engine.Value) {
 	for i, p := range t.parts() {
 		if i > 0 {
 			text += " UNION ALL "
@@ -169,7 +169,7 @@ type thread store.Thread
 type threadPart struct {
 	author string
 	where  string
-	args   []driver.Value
+	args   []engine.Value
 }
 
 // parts are poster to worker, worker to poster, and poster before there was a
@@ -186,7 +186,7 @@ func (t thread) parts() (out []threadPart) {
 	}
 	for _, pair := range pairs {
 		p := threadPart{
-			author: hexOf(pair[0]), where: " WHERE contract = ? AND author = ? AND other = ?", args: []driver.Value{t.Contract, pair[0], pair[1]},
+			author: hexOf(pair[0]), where: " WHERE contract = ? AND author = ? AND other = ?", args: []engine.Value{t.Contract, pair[0], pair[1]},
 		}
 		switch {
 		case t.Author != "" && t.Author != p.author:
@@ -214,11 +214,11 @@ func (t thread) parts() (out []threadPart) {
 
 // sql adds what is selected, and a further condition with its arguments, to the
 // part's own.
-func (p threadPart) sql(selected, more string, extra ...driver.Value) (string, []driver.Value) {
+func (p threadPart) sql(selected, more string, extra ...engine.Value) (string, []engine.Value) {
 	return selected + p.where + more, append(slices.Clip(p.args), extra...)
 }
 
-func scanEntry(v []driver.Value) (e store.ThreadEntry, err error) {
+func scanEntry(v []engine.Value) (e store.ThreadEntry, err error) {
 	id, ok := v[3].([]byte)
 	if !ok {
 		return e, fmt.Errorf("contract entry: %w", errStoredRow)

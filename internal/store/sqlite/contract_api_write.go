@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -89,7 +89,7 @@ func (w *contracts) addEntry(contract string, author, other []byte, e store.Thre
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.time(), e.Data, n, k, thread)
+	_, err = w.Exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.Now, e.Data, n, k, thread)
 	return err
 }
 
@@ -110,7 +110,7 @@ func (s *contractStore) EntryTaken(ctx context.Context, contract, author, other,
 	if !ok1 || !ok2 {
 		return false, errors.New("the parties are no pubkeys")
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		taken, err = c.Exists(sqlEntryTaken, contract, entry, who, to, id)
 		return err
 	})
@@ -125,7 +125,7 @@ func (s *contractStore) PlaceEntry(ctx context.Context, contract string, e *stor
 	if err != nil {
 		return false, err
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		row, err := c.One(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
 		if err != nil || row == nil {
 			return err
@@ -143,8 +143,8 @@ func (s *contractStore) PlaceEntry(ctx context.Context, contract string, e *stor
 // in which they came.
 func (s *contractStore) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
 	var all []*nostr.Event
-	err := s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlWaiting, nil, func(v []driver.Value) error {
+	err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlWaiting, nil, func(v []engine.Value) error {
 			json, _ := v[0].([]byte)
 			ev, err := parsed(json)
 			all = append(all, ev)

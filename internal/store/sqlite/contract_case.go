@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -38,7 +38,7 @@ func (s *contractStore) Cases(ctx context.Context, keys, contracts []string) (ou
 	if err != nil {
 		return nil, fmt.Errorf("contracts that are named: %w", err)
 	}
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		for _, key := range keys {
 			if len(out) >= MaxCases {
 				break
@@ -53,7 +53,7 @@ func (s *contractStore) Cases(ctx context.Context, keys, contracts []string) (ou
 			} else if !some {
 				continue
 			}
-			err := c.Query(ctx, sqlCasesOf, []driver.Value{who, string(named), int64(MaxCases - len(out))}, func(v []driver.Value) error {
+			err := c.Query(ctx, sqlCasesOf, []engine.Value{who, string(named), int64(MaxCases - len(out))}, func(v []engine.Value) error {
 				out = append(out, caseOf(v))
 				return nil
 			})
@@ -71,7 +71,7 @@ func (s *contractStore) Cases(ctx context.Context, keys, contracts []string) (ou
 	return out, err
 }
 
-func caseOf(v []driver.Value) gate.Case {
+func caseOf(v []engine.Value) gate.Case {
 	contract, _ := v[0].(string)
 	c := gate.Case{Contract: contract, Poster: hexOf(v[1]), Worker: hexOf(v[2])}
 	for _, key := range v[3:] {
@@ -93,7 +93,7 @@ func (s *contractStore) TermsOf(ctx context.Context, p *store.ContractPair) (off
 	if !named {
 		worker = poster
 	}
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) (err error) {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) (err error) {
 		if poster, err = standIn(c, p.Contract, poster); err != nil {
 			return err
 		}

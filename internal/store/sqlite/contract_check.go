@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/hex"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 )
 
 // checkContracts reports what is wrong with the tables of contract memory.
-func checkContracts(ctx context.Context, c *Conn, report *store.Report) error {
+func checkContracts(ctx context.Context, c *engine.Conn, report *store.Report) error {
 	k := contractCheck{ctx, c, report}
 	for _, part := range []func() error{k.states, k.contracts, k.threads, k.order} {
 		if err := part(); err != nil {
@@ -30,15 +30,15 @@ func checkContracts(ctx context.Context, c *Conn, report *store.Report) error {
 
 type contractCheck struct {
 	ctx    context.Context
-	c      *Conn
+	c      *engine.Conn
 	report *store.Report
 }
 
 // contracts lists what is not what an id means, and states that do not follow:
 // no faults, but what an operator may be asked.
 func (k contractCheck) contracts() error {
-	most := []driver.Value{int64(store.MostProblems)}
-	err := k.c.Query(k.ctx, sqlDisplaced, most, func(v []driver.Value) error {
+	most := []engine.Value{int64(store.MostProblems)}
+	err := k.c.Query(k.ctx, sqlDisplaced, most, func(v []engine.Value) error {
 		contract, _ := v[0].(string)
 		k.report.Displaced = append(k.report.Displaced, store.Displaced{Contract: contract, Poster: hexOf(v[1])})
 		return nil
@@ -47,7 +47,7 @@ func (k contractCheck) contracts() error {
 		return err
 	}
 	for text, list := range map[string]*[]store.Astray{sqlAllAstray: &k.report.Astray, sqlAllVain: &k.report.Vain} {
-		err := k.c.Query(k.ctx, text, most, func(v []driver.Value) error {
+		err := k.c.Query(k.ctx, text, most, func(v []engine.Value) error {
 			contract, _ := v[0].(string)
 			*list = append(*list, store.Astray{Contract: contract, EventID: hexOf(v[1])})
 			return nil
@@ -62,7 +62,7 @@ func (k contractCheck) contracts() error {
 // states looks for contract states that cannot be.
 func (k contractCheck) states() error {
 	n := 0
-	err := k.c.Query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []driver.Value) error {
+	err := k.c.Query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []engine.Value) error {
 		a, b, poster := hexOf(v[0]), hexOf(v[1]), hexOf(v[2])
 		if len(a) != hex.EncodedLen(32) || len(b) != len(a) || a > b || poster != a && poster != b {
 			n++

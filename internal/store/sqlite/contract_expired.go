@@ -1,11 +1,11 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -46,7 +46,7 @@ func (w *contracts) partyAfterAll(ev *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	return w.Each(sqlSaidByWorker, []driver.Value{said.Contract, poster, worker}, func(v []driver.Value) error {
+	return w.c.Each(sqlSaidByWorker, []engine.Value{said.Contract, poster, worker}, func(v []engine.Value) error {
 		p := niptemp.Step{Contract: said.Contract, ID: hexOf(v[0]), Author: said.To, To: ev.PubKey, Status: niptemp.Expired, Previous: niptemp.Open}
 		p.CreatedAt, _ = v[1].(int64)
 		if err := w.addStep(p, pairKey{said.Contract, a, b}, false, 0); err != nil {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -58,7 +58,7 @@ func (s *contractStore) ContractPair(ctx context.Context, contract, key, poster 
 	if poster != "" && !named {
 		return nil, nil
 	}
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		f := finder{c: c, contract: contract}
 		if err := f.findOwner(); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (s *contractStore) ContractPair(ctx context.Context, contract, key, poster 
 
 // finder looks for a contract in one state of the database.
 type finder struct {
-	c          *Conn
+	c          *engine.Conn
 	contract   string
 	key, owner []byte // nil for none
 	committed  bool   // the id shows that the owner made it
@@ -99,11 +99,11 @@ func (f *finder) findOwner() error {
 }
 
 // find is the row of the pair, by a poster or by whomever it is.
-func (f *finder) find(poster []byte) ([]driver.Value, error) {
-	ways := []func() ([]driver.Value, error){
-		f.accepted, func() ([]driver.Value, error) { return f.between(f.owner, f.key) },
-		func() ([]driver.Value, error) { return f.standing(f.key) }, f.party,
-		func() ([]driver.Value, error) { return f.arbitrated(nil) }, f.public,
+func (f *finder) find(poster []byte) ([]engine.Value, error) {
+	ways := []func() ([]engine.Value, error){
+		f.accepted, func() ([]engine.Value, error) { return f.between(f.owner, f.key) },
+		func() ([]engine.Value, error) { return f.standing(f.key) }, f.party,
+		func() ([]engine.Value, error) { return f.arbitrated(nil) }, f.public,
 	}
 	switch {
 	case poster != nil && bytes.Equal(poster, f.owner), poster == nil && f.owner != nil && bytes.Equal(f.key, f.owner):
@@ -128,7 +128,7 @@ func (f *finder) find(poster []byte) ([]driver.Value, error) {
 }
 
 // standing is a poster's contract: with who accepted it, else what he offers.
-func (f *finder) standing(poster []byte) ([]driver.Value, error) {
+func (f *finder) standing(poster []byte) ([]engine.Value, error) {
 	if poster == nil {
 		return nil, nil
 	}
@@ -149,7 +149,7 @@ func (f *finder) standing(poster []byte) ([]driver.Value, error) {
 	return f.c.One(sqlPairBy, f.contract, poster)
 }
 
-func (f *finder) between(x, y []byte) ([]driver.Value, error) {
+func (f *finder) between(x, y []byte) ([]engine.Value, error) {
 	if x == nil || y == nil {
 		return nil, nil
 	}
@@ -160,7 +160,7 @@ func (f *finder) between(x, y []byte) ([]driver.Value, error) {
 }
 
 // accepted is the contract that the key has accepted.
-func (f *finder) accepted() ([]driver.Value, error) {
+func (f *finder) accepted() ([]engine.Value, error) {
 	poster, err := f.c.One(sqlSigned, f.contract, f.key)
 	if err != nil || poster == nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (f *finder) accepted() ([]driver.Value, error) {
 }
 
 // party is the first contract that names the key.
-func (f *finder) party() ([]driver.Value, error) {
+func (f *finder) party() ([]engine.Value, error) {
 	a, err := f.c.One(sqlPairOfA, f.contract, f.key)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (f *finder) party() ([]driver.Value, error) {
 
 // arbitrated is the first contract of which the key is the arbitrator, of a
 // poster or of whomever.
-func (f *finder) arbitrated(poster []byte) ([]driver.Value, error) {
+func (f *finder) arbitrated(poster []byte) ([]engine.Value, error) {
 	if f.key == nil {
 		return nil, nil
 	}
@@ -191,7 +191,7 @@ func (f *finder) arbitrated(poster []byte) ([]driver.Value, error) {
 }
 
 // standsBefore is the order of sqlPairOfA: shown, then n.
-func standsBefore(x, y []driver.Value) bool {
+func standsBefore(x, y []engine.Value) bool {
 	if at := len(x) - 1; x[at] != y[at] {
 		return x[at].(int64) < y[at].(int64)
 	}
@@ -200,7 +200,7 @@ func standsBefore(x, y []driver.Value) bool {
 
 // public is what the id means to everybody: where it shows who made it, never
 // somebody else's contract.
-func (f *finder) public() ([]driver.Value, error) {
+func (f *finder) public() ([]engine.Value, error) {
 	row, err := f.standing(f.owner)
 	if err != nil || row != nil || f.committed {
 		return row, err
@@ -215,7 +215,7 @@ func (s *contractStore) ContractSalt(ctx context.Context, contract, poster strin
 	if !ok {
 		return nil, nil
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		owner, err := standIn(c, contract, who)
 		if err != nil {
 			return err
@@ -236,7 +236,7 @@ func (s *contractStore) LastState(ctx context.Context, contract, author string) 
 	if !ok {
 		return 0, fmt.Errorf("the author is no pubkey")
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		at, err = c.Number(sqlLastStep, contract, who)
 		return err
 	})
@@ -258,14 +258,14 @@ func (s *contractStore) ContractsUnseen(ctx context.Context, r gate.Reader, ids 
 	if err != nil {
 		return 0, fmt.Errorf("contract ids: %w", err)
 	}
-	how := LookUp
+	how := engine.LookUp
 	if len(distinct) > fewIDs {
-		how = Scan
+		how = engine.Scan
 	}
-	err = s.snapshot(ctx, how, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, how, func(ctx context.Context, c *engine.Conn) error {
 		for _, k := range r.Keys() {
 			who, _ := lowerHex32(k)
-			err := c.Query(ctx, sqlPartOf, []driver.Value{string(list), who}, func(v []driver.Value) error {
+			err := c.Query(ctx, sqlPartOf, []engine.Value{string(list), who}, func(v []engine.Value) error {
 				id, _ := v[0].(string)
 				delete(distinct, id)
 				return nil

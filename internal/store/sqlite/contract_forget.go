@@ -1,9 +1,10 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"errors"
 	"strings"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 // What outlives the events of a contract, its owner, its states and their
@@ -93,7 +94,7 @@ func (w *contracts) forgetStep(limit int) (more bool, err error) {
 		key      []byte
 	}
 	var all []named
-	err = w.Each(sqlForgetting, []driver.Value{int64(limit)}, func(v []driver.Value) error {
+	err = w.c.Each(sqlForgetting, []engine.Value{int64(limit)}, func(v []engine.Value) error {
 		contract, _ := v[0].(string)
 		key, _ := v[1].([]byte)
 		all = append(all, named{contract, append([]byte(nil), key...)})
@@ -167,6 +168,6 @@ func (w *contracts) partiesKey() ([]byte, error) {
 // batches (store.ForgetParties).
 func (w *contracts) Forgetting() bool { return w.forgetting }
 
-// GiveUp leaves what there is to forget for the next removal, or the next
+// PutOff leaves what there is to forget for the next removal, or the next
 // start.
-func (w *contracts) GiveUp() { w.forgetting = false }
+func (w *contracts) PutOff() { w.forgetting = false }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Those for whom a hash stands in what outlives events (contract_forget.go), by
@@ -32,7 +32,7 @@ func partyHash(secret, key []byte) []byte {
 
 // standIn is what a key is called in what outlives the events of a contract:
 // itself, or the hash that stands for it.
-func standIn(c *Conn, contract string, key []byte) ([]byte, error) {
+func standIn(c *engine.Conn, contract string, key []byte) ([]byte, error) {
 	if key == nil {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func standIn(c *Conn, contract string, key []byte) ([]byte, error) {
 
 // hidden is the key of the hashes that stand for parties of a contract, nil
 // where there are none.
-func hidden(c *Conn, contract string) ([]byte, error) {
+func hidden(c *engine.Conn, contract string) ([]byte, error) {
 	row, err := c.One(sqlHidden, contract)
 	if err != nil || row == nil {
 		return nil, err
@@ -59,7 +59,7 @@ func hidden(c *Conn, contract string) ([]byte, error) {
 }
 
 // standIns is standIn for two keys, the lower one first.
-func standIns(c *Conn, contract string, k1, k2 []byte) (a, b []byte, err error) {
+func standIns(c *engine.Conn, contract string, k1, k2 []byte) (a, b []byte, err error) {
 	if a, err = standIn(c, contract, k1); err == nil {
 		b, err = standIn(c, contract, k2)
 	}
@@ -75,7 +75,7 @@ const maxNamed = 64
 
 // unhide calls the parties of a contract by their keys where others' words
 // there, or whoever asks, name them. Where nobody does, the hash stays.
-func unhide(ctx context.Context, c *Conn, contract string, poster, worker *string, hints ...string) error {
+func unhide(ctx context.Context, c *engine.Conn, contract string, poster, worker *string, hints ...string) error {
 	secret, err := hidden(c, contract)
 	if err != nil || secret == nil {
 		return err
@@ -105,10 +105,10 @@ func unhide(ctx context.Context, c *Conn, contract string, poster, worker *strin
 				name = hint
 			}
 		}
-		err := c.Query(ctx, sqlNamedIn, []driver.Value{contract, other, a, b, int64(maxNamed)}, func(v []driver.Value) error {
+		err := c.Query(ctx, sqlNamedIn, []engine.Value{contract, other, a, b, int64(maxNamed)}, func(v []engine.Value) error {
 			if key, _ := v[0].([]byte); bytes.Equal(partyHash(secret, key), hash) {
 				name = hexOf(key)
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		})
@@ -123,7 +123,7 @@ func unhide(ctx context.Context, c *Conn, contract string, poster, worker *strin
 }
 
 // unhidePair is that of a pair.
-func unhidePair(ctx context.Context, c *Conn, p *store.ContractPair, hints ...string) error {
+func unhidePair(ctx context.Context, c *engine.Conn, p *store.ContractPair, hints ...string) error {
 	if p == nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func unhidePair(ctx context.Context, c *Conn, p *store.ContractPair, hints ...st
 }
 
 // unhideAll does so for several, unless they could not be read.
-func unhideAll(ctx context.Context, c *Conn, pairs []store.ContractPair, err error) error {
+func unhideAll(ctx context.Context, c *engine.Conn, pairs []store.ContractPair, err error) error {
 	for i := 0; i < len(pairs) && err == nil; i++ {
 		err = unhidePair(ctx, c, &pairs[i])
 	}

@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // requestBytes bounds the signed requests that one page of history shows in
@@ -36,7 +36,7 @@ type withdrawnBy struct {
 // came, and whether they were withdrawn, as members behind those of the event,
 // which any reader of events passes over.
 func (s *contractStore) WithArrivals(ctx context.Context, rows []store.Row) error {
-	return s.snapshot(ctx, Scan, func(_ context.Context, c *Conn) error {
+	return s.db.Snapshot(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) error {
 		left := requestBytes
 		for i := range rows {
 			a, err := arrivalOf(c, s.requests, rows[i].Seq, &left)
@@ -59,7 +59,7 @@ func (s *contractStore) WithArrivals(ctx context.Context, rows []store.Row) erro
 }
 
 // arrivalOf is nil for what has no place in a thread.
-func arrivalOf(c *Conn, requests withdrawals, seq int64, left *int) (*arrival, error) {
+func arrivalOf(c *engine.Conn, requests withdrawals, seq int64, left *int) (*arrival, error) {
 	row, err := c.One(sqlEntryArrival, seq)
 	if err == nil && row == nil {
 		row, err = c.One(sqlMoveArrival, seq)
@@ -82,7 +82,7 @@ func arrivalOf(c *Conn, requests withdrawals, seq int64, left *int) (*arrival, e
 
 // requestOf is the signed request where it may be shown and there is room for
 // it, else its id, else nil.
-func requestOf(c *Conn, requests withdrawals, contract string, request driver.Value, left *int) (any, error) {
+func requestOf(c *engine.Conn, requests withdrawals, contract string, request engine.Value, left *int) (any, error) {
 	id, _ := request.([]byte)
 	if id == nil {
 		return nil, nil

@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -15,14 +15,14 @@ const (
 // AgentPage lists identities by their names, and says how many there are in
 // all.
 func (s *identityStore) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		page, total = nil, 0
 		n, err := c.Number(sqlAgents)
 		if err != nil {
 			return err
 		}
 		total = int(n)
-		return c.Query(ctx, sqlAgentsPage, []driver.Value{int64(limit), int64(offset)}, func(v []driver.Value) error {
+		return c.Query(ctx, sqlAgentsPage, []engine.Value{int64(limit), int64(offset)}, func(v []engine.Value) error {
 			a, err := scanAgent(v)
 			if err == nil {
 				page = append(page, *a)
@@ -40,7 +40,7 @@ func (s *identityStore) AgentProvisioned(ctx context.Context, pubkey string) (ma
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		made, err = c.Exists(sqlIsMade, blob)
 		return err
 	})

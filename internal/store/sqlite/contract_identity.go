@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // maxAgents bounds the table of identities, which anybody with a key can add
@@ -46,9 +46,9 @@ func (s *identityStore) AgentByToken(ctx context.Context, hash [32]byte) (*store
 	return s.agent(ctx, sqlAgentToken, hash[:])
 }
 
-func (s *identityStore) agent(ctx context.Context, text string, arg driver.Value) (found *store.Agent, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, text, []driver.Value{arg}, func(v []driver.Value) error {
+func (s *identityStore) agent(ctx context.Context, text string, arg engine.Value) (found *store.Agent, err error) {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, text, []engine.Value{arg}, func(v []engine.Value) error {
 			found, err = scanAgent(v)
 			return err
 		})
@@ -56,13 +56,13 @@ func (s *identityStore) agent(ctx context.Context, text string, arg driver.Value
 	return found, err
 }
 
-func scanAgent(v []driver.Value) (*store.Agent, error) {
+func scanAgent(v []engine.Value) (*store.Agent, error) {
 	a := &store.Agent{PubKey: hexOf(v[1])}
 	var ok1, ok2 bool
 	a.ID, ok1 = v[0].(string)
 	a.Created, ok2 = v[3].(int64)
 	a.Sealed, _ = v[2].([]byte)
-	a.Provisioned = v[4] == driver.Value(int64(1))
+	a.Provisioned = v[4] == engine.Value(int64(1))
 	if !ok1 || !ok2 || len(a.PubKey) != 64 {
 		return nil, fmt.Errorf("identity of an agent: %w", errStoredRow)
 	}
@@ -100,12 +100,12 @@ func (w *identities) addAgent(a store.Agent, token [32]byte) (stored store.Agent
 		return store.Agent{}, err
 	}
 	stored = a
-	stored.Created, stored.Provisioned = w.time(), a.Sealed != nil
-	if _, err := w.Exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.time(), store.FoldName(a.ID), stored.Provisioned); err != nil {
+	stored.Created, stored.Provisioned = w.Now, a.Sealed != nil
+	if _, err := w.Exec(sqlAddAgent, a.ID, pubkey, bytesOrNil(a.Sealed), w.Now, store.FoldName(a.ID), stored.Provisioned); err != nil {
 		return store.Agent{}, err
 	}
 	if a.Sealed != nil {
-		_, err = w.Exec(sqlAddToken, token[:], a.ID, w.time())
+		_, err = w.Exec(sqlAddToken, token[:], a.ID, w.Now)
 	}
 	return stored, err
 }
@@ -148,7 +148,7 @@ func (w *identities) roomForAgent(pubkey []byte, provisioned bool) error {
 	return err
 }
 
-func (w *identities) agent(text string, arg driver.Value) (*store.Agent, error) {
+func (w *identities) agent(text string, arg engine.Value) (*store.Agent, error) {
 	row, err := w.c.One(text, arg)
 	if err != nil || row == nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (w *identities) replaceToken(id string, hash [32]byte) error {
 	if _, err := w.Exec(sqlDropTokens, id); err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlAddToken, hash[:], id, w.time())
+	_, err = w.Exec(sqlAddToken, hash[:], id, w.Now)
 	return err
 }
 

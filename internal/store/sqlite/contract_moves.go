@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -36,7 +36,7 @@ func (s *contractStore) ContractMoves(ctx context.Context, p *store.ContractPair
 	if !ok1 || !ok2 {
 		return nil, 0, errStoredRow
 	}
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		a, b, err := standIns(c, p.Contract, poster, worker)
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (s *contractStore) ContractMoves(ctx context.Context, p *store.ContractPair
 		if err != nil {
 			return err
 		}
-		args := []driver.Value{thread, offer, poster, boolInt(p.Worker != "" && p.Worker != p.Poster), boolInt(whole)}
+		args := []engine.Value{thread, offer, poster, boolInt(p.Worker != "" && p.Worker != p.Poster), boolInt(whole)}
 		n, err := c.Number(sqlMovesCount, args...)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *contractStore) ContractMoves(ctx context.Context, p *store.ContractPair
 			return nil
 		}
 		size := 0
-		return c.Query(ctx, sqlMoves, append(args, int64(limit), int64(offset)), func(v []driver.Value) error {
+		return c.Query(ctx, sqlMoves, append(args, int64(limit), int64(offset)), func(v []engine.Value) error {
 			m := store.ThreadMove{}
 			m.N, _ = v[0].(int64)
 			m.ArrivedAt, _ = v[1].(int64)
@@ -75,7 +75,7 @@ func (s *contractStore) ContractMoves(ctx context.Context, p *store.ContractPair
 			m.Data, _ = v[4].([]byte)
 			out = append(out, m)
 			if size += len(m.Data); size >= maxBytes {
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		})

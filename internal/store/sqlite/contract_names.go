@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql/driver"
 	"slices"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -30,7 +30,7 @@ func (w *identities) nameFree(id string, pubkey []byte) error {
 		return store.ErrNameTaken
 	}
 	var back []string
-	err = w.c.Query(context.Background(), sqlGoneAlike, []driver.Value{store.FoldName(id)}, func(v []driver.Value) error {
+	err = w.c.Query(context.Background(), sqlGoneAlike, []engine.Value{store.FoldName(id)}, func(v []engine.Value) error {
 		gone, _ := v[0].(string)
 		if owner, _ := v[1].([]byte); !bytes.Equal(owner, ownerOf(gone, pubkey)) {
 			return store.ErrNameTaken
@@ -52,9 +52,9 @@ func ownerOf(id string, pubkey []byte) []byte {
 
 // checkIdentities finds agent ids from before names were compared like that,
 // which look the same.
-func checkIdentities(ctx context.Context, c *Conn, report *store.Report) error {
+func checkIdentities(ctx context.Context, c *engine.Conn, report *store.Report) error {
 	last := ""
-	return c.Query(ctx, sqlSameNames, nil, func(v []driver.Value) error {
+	return c.Query(ctx, sqlSameNames, nil, func(v []engine.Value) error {
 		id, _ := v[0].(string)
 		same := &report.SameNames
 		if n := len(*same); n > 0 && last == store.FoldName(id) {

@@ -2,10 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/nips/niptemp"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -25,9 +26,9 @@ const maxNaming = 1000
 // expirer), up to 1,000. It goes through all state events.
 func (s *contractStore) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
 	seen := map[string]bool{}
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
-		args := []driver.Value{int64(niptemp.KindState), []byte(pubkey)}
-		return c.Query(ctx, sqlStatesSaying, args, func(v []driver.Value) error {
+	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
+		args := []engine.Value{int64(niptemp.KindState), []byte(pubkey)}
+		return c.Query(ctx, sqlStatesSaying, args, func(v []engine.Value) error {
 			raw, _ := v[0].([]byte)
 			ev, err := parsed(raw)
 			if err != nil {
@@ -43,7 +44,7 @@ func (s *contractStore) ContractsNaming(ctx context.Context, pubkey string) (n i
 				return err
 			}
 			if seen[id] = true; len(seen) >= maxNaming {
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		})

@@ -1,6 +1,6 @@
 package sqlite
 
-import "database/sql/driver"
+import "engramd/internal/store/sqlite/engine"
 
 // What a poster wrote to himself counts with the pair that first took his offer, or was named in it, and is part of his further
 // pairs too. These have threads of their own, and draw their numbers from the offer's: so no number stands for two things in any
@@ -142,12 +142,12 @@ func (w *contracts) moveThread(contract string, a, b []byte, own, into, behind i
 	}
 	for _, change := range []struct {
 		text string
-		args []driver.Value
+		args []engine.Value
 	}{
-		{sqlJoinSaid, []driver.Value{contract, own, into, behind}},
-		{sqlJoinLast, []driver.Value{own, into}},
-		{sqlEndThread, []driver.Value{own}},
-		{sqlJoinThread, []driver.Value{contract, a, b, into}},
+		{sqlJoinSaid, []engine.Value{contract, own, into, behind}},
+		{sqlJoinLast, []engine.Value{own, into}},
+		{sqlEndThread, []engine.Value{own}},
+		{sqlJoinThread, []engine.Value{contract, a, b, into}},
 	} {
 		if _, err := w.Exec(change.text, change.args...); err != nil {
 			return err

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql/driver"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -165,7 +165,7 @@ func (w *contracts) indexMove(r *contractRecord, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, to, r.id, r.created, w.time(), string(said.Status), string(said.Previous), seq)
+	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, to, r.id, r.created, w.Now, string(said.Status), string(said.Previous), seq)
 	return err
 }
 
@@ -217,7 +217,7 @@ func (w *contracts) gapOfMove(seq int64) error {
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
-func (w *contracts) forgetDecision(contract driver.Value, a, b []byte, id driver.Value) error {
+func (w *contracts) forgetDecision(contract engine.Value, a, b []byte, id engine.Value) error {
 	if _, err := w.Exec(sqlForgetDecision, contract, a, b, id); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (w *contracts) forgetDecision(contract driver.Value, a, b []byte, id driver
 }
 
 // roleOf is what a key is between two, "" where it is not known.
-func (w *contracts) roleOf(contract driver.Value, a, b, who []byte) (string, error) {
+func (w *contracts) roleOf(contract engine.Value, a, b, who []byte) (string, error) {
 	if bytes.Equal(a, b) {
 		return "poster", nil
 	}

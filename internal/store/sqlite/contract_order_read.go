@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -28,7 +28,7 @@ func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func
 	if !named {
 		worker = poster
 	}
-	return s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	return s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		a, b, err := standIns(c, t.Contract, poster, worker)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func
 		if err != nil || thread == 0 {
 			return err
 		}
-		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []driver.Value{thread, thread}
+		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []engine.Value{thread, thread}
 		offer, err := c.Number(sqlThreadOf, t.Contract, offers, offers)
 		if err != nil {
 			return err
@@ -59,11 +59,11 @@ func (s *contractStore) ThreadOrder(ctx context.Context, t store.Thread, fn func
 		for _, p := range said {
 			text, args = text+" UNION ALL "+sqlOrderEntries, append(args, t.Contract, p[0], p[1])
 		}
-		return c.Query(ctx, text+" ORDER BY 1", args, func(v []driver.Value) error { return fn(scanOrder(v)) })
+		return c.Query(ctx, text+" ORDER BY 1", args, func(v []engine.Value) error { return fn(scanOrder(v)) })
 	})
 }
 
-func scanOrder(v []driver.Value) store.OrderItem {
+func scanOrder(v []engine.Value) store.OrderItem {
 	item := store.OrderItem{}
 	item.N, _ = v[0].(int64)
 	item.ReceivedAt, _ = v[1].(int64)

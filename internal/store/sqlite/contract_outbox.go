@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/internal/wire"
 )
 
@@ -63,17 +63,17 @@ func (w *outbox) queue(c store.QueueEvent) error {
 }
 
 // outboxRow is the columns of sqlOutboxAdd but for queued_at.
-func outboxRow(ev *nostr.Event, json []byte) ([]driver.Value, error) {
+func outboxRow(ev *nostr.Event, json []byte) ([]engine.Value, error) {
 	id, ok1 := lowerHex32(ev.ID)
 	author, ok2 := lowerHex32(ev.PubKey)
 	if !ok1 || !ok2 {
 		return nil, errors.New("the outbox takes signed events")
 	}
-	return []driver.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, json}, nil
+	return []engine.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, json}, nil
 }
 
 // queueEvent puts a row of the outbox on the targets' lists.
-func (w *outbox) queueEvent(row []driver.Value, targets []string) error {
+func (w *outbox) queueEvent(row []engine.Value, targets []string) error {
 	n, err := w.c.Number(sqlOutboxHas, row[0])
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (w *outbox) Forward(ev *nostr.Event, json []byte, targets []string) error {
 	return err
 }
 
-func (w *outbox) addToOutbox(row []driver.Value, targets []string) (n int64, err error) {
+func (w *outbox) addToOutbox(row []engine.Value, targets []string) (n int64, err error) {
 	waiting, err := w.c.Number(sqlOutboxCount)
 	if err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ func (w *outbox) addToOutbox(row []driver.Value, targets []string) (n int64, err
 	if waiting >= maxOutbox && !slices.Contains(targets, store.OutboxLocal) {
 		return 0, store.ErrOutboxFull
 	}
-	row[4] = w.time()
+	row[4] = w.Now
 	if _, err := w.Exec(sqlOutboxAdd, row...); err != nil {
 		return 0, err
 	}
@@ -124,8 +124,8 @@ func (w *outbox) addToOutbox(row []driver.Value, targets []string) (n int64, err
 // Outbox reads what waits for a target, in order, after a number and at most
 // limit events.
 func (s *outboxStore) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxPage, []driver.Value{target, after, int64(limit)}, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxPage, []engine.Value{target, after, int64(limit)}, func(v []engine.Value) error {
 			var it store.OutboxItem
 			var ok bool
 			it.N, _ = v[0].(int64)
@@ -191,7 +191,7 @@ func (w *outbox) forgetOutbox(target string, until int64) (out store.Forgotten, 
 		}
 	}
 	var numbers []int64
-	err = w.c.Query(context.Background(), sqlOutboxSome, []driver.Value{target, until, int64(forgetChunk)}, func(v []driver.Value) error {
+	err = w.c.Query(context.Background(), sqlOutboxSome, []engine.Value{target, until, int64(forgetChunk)}, func(v []engine.Value) error {
 		n, _ := v[0].(int64)
 		numbers = append(numbers, n)
 		return nil
@@ -232,7 +232,7 @@ func (s *outboxStore) OutboxKeep(ctx context.Context, targets []string) error {
 
 func (w *outbox) keepOutbox(targets []string) error {
 	var gone []string
-	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []driver.Value) error {
+	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []engine.Value) error {
 		target, _ := v[0].(string)
 		if target != store.OutboxLocal && !slices.Contains(targets, target) {
 			gone = append(gone, target)
@@ -261,8 +261,8 @@ func (s *outboxStore) OutboxWaits(ctx context.Context, contract, author string) 
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxWaits, []driver.Value{contract, blob}, func([]driver.Value) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxWaits, []engine.Value{contract, blob}, func([]engine.Value) error {
 			waits = true
 			return nil
 		})
@@ -277,8 +277,8 @@ func (s *outboxStore) OutboxNewest(ctx context.Context, contract, author string)
 	if !ok {
 		return 0, nil
 	}
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxTime, []driver.Value{contract, blob}, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxTime, []engine.Value{contract, blob}, func(v []engine.Value) error {
 			at, _ = v[0].(int64)
 			return nil
 		})
@@ -289,8 +289,8 @@ func (s *outboxStore) OutboxNewest(ctx context.Context, contract, author string)
 // OutboxLag says for each target how many events wait, and since when the
 // oldest does, in Unix seconds. Targets that nothing waits for are not in it.
 func (s *outboxStore) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
-	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOutboxLag, nil, func(v []driver.Value) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxLag, nil, func(v []engine.Value) error {
 			target, _ := v[0].(string)
 			n, _ := v[1].(int64)
 			oldest, _ := v[2].(int64)

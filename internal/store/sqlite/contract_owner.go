@@ -81,7 +81,7 @@ func (w *contracts) own(r *contractRecord, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
 	}
-	_, err := w.Exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, bytesOrNil(o.claim), w.time())
+	_, err := w.Exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, bytesOrNil(o.claim), w.Now)
 	return err
 }
 

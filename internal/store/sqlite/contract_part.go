@@ -1,6 +1,9 @@
 package sqlite
 
-import "engramd/internal/store"
+import (
+	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
+)
 
 // contracts are the tables of contract memory as the writer has them: threads,
 // states, terms, decisions. It is told of each event of contract memory before
@@ -36,7 +39,7 @@ type contractStore struct {
 
 // withdrawals reads the signed request by which something of a contract was
 // withdrawn, if everything that it names is of this contract; nil otherwise.
-type withdrawals func(c *Conn, contract string, request []byte) (json []byte, err error)
+type withdrawals func(c *engine.Conn, contract string, request []byte) (json []byte, err error)
 
 // Open reads whether there is anybody to be forgotten.
 func (w *contracts) Open() (err error) {

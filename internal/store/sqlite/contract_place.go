@@ -1,11 +1,11 @@
 package sqlite
 
 import (
-	"database/sql/driver"
-
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/niptemp"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -46,7 +46,7 @@ func (w *contracts) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool
 // placeDecisions gives what was decided about an offer, and came before it, its
 // place in the thread.
 func (w *contracts) placeDecisions(contract string, poster, to []byte) error {
-	return w.Each(sqlPlacedElse, []driver.Value{contract, poster, to, int64(maxVerdicts)}, func(v []driver.Value) error {
+	return w.c.Each(sqlPlacedElse, []engine.Value{contract, poster, to, int64(maxVerdicts)}, func(v []engine.Value) error {
 		worker, _ := v[1].([]byte)
 		if string(worker) == string(poster) {
 			worker = to
@@ -56,7 +56,7 @@ func (w *contracts) placeDecisions(contract string, poster, to []byte) error {
 			return err
 		}
 		thread, err := w.thread(contract, poster, worker)
-		if err != nil || placed[0] == driver.Value(thread) {
+		if err != nil || placed[0] == engine.Value(thread) {
 			return err
 		}
 		n, err := w.next(thread)

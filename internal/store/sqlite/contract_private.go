@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -21,14 +21,14 @@ const (
 // privateEntries are sealed with the master key.
 type privateEntries struct{}
 
-func (privateEntries) anySealed(c *Conn) (bool, error) { return c.Exists(sqlAnyPrivate) }
+func (privateEntries) anySealed(c *engine.Conn) (bool, error) { return c.Exists(sqlAnyPrivate) }
 
-func (privateEntries) reseal(ctx context.Context, c *Conn, put putSealed) error {
-	for last := []driver.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
+func (privateEntries) reseal(ctx context.Context, c *engine.Conn, put putSealed) error {
+	for last := []engine.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
 		var page []store.Sealed
-		var keys [][]driver.Value
-		err := c.Query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []driver.Value) error {
-			v = append([]driver.Value(nil), v...)
+		var keys [][]engine.Value
+		err := c.Query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []engine.Value) error {
+			v = append([]engine.Value(nil), v...)
 			contract, ok1 := v[0].(string)
 			at, ok2 := v[3].(int64)
 			kind, ok3 := v[5].(string)

@@ -1,10 +1,10 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -23,10 +23,10 @@ func (w *contracts) Prune(limit int, done store.FinalPair) (int, error) {
 	if days <= 0 {
 		return 0, nil
 	}
-	until := w.time() - int64(days)*int64(24*time.Hour/time.Second)
+	until := w.Now - int64(days)*int64(24*time.Hour/time.Second)
 	n := 0
-	args := []driver.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
-	err := w.Each(sqlFinalStates, args, func(row []driver.Value) error {
+	args := []engine.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
+	err := w.c.Each(sqlFinalStates, args, func(row []engine.Value) error {
 		contract, _ := row[1].(string)
 		done = store.FinalPair{At: row[0].(int64), Contract: contract, A: row[2].([]byte), B: row[3].([]byte)}
 		n++

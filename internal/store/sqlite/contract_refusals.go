@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -39,7 +39,7 @@ func (w *outbox) refusedOutside(c store.OutboxRefused) error {
 	if err != nil || n == 0 {
 		return err // taken back meanwhile
 	}
-	_, err = w.Exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.time(), boolInt(c.Final))
+	_, err = w.Exec(sqlRefused, id, c.Target, author, c.Contract, c.CreatedAt, c.Reason, w.Now, boolInt(c.Final))
 	if err != nil || !c.Final {
 		return err
 	}
@@ -58,10 +58,10 @@ func (w *outbox) refusedOutside(c store.OutboxRefused) error {
 // ContractRefusals lists what relays refused the events with these ids (32
 // bytes), in the order of the ids.
 func (s *outboxStore) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		for _, id := range ids {
 			var of []store.ContractRefusal
-			err := c.Query(ctx, sqlRefusals, []driver.Value{id}, func(v []driver.Value) error {
+			err := c.Query(ctx, sqlRefusals, []engine.Value{id}, func(v []engine.Value) error {
 				r := store.ContractRefusal{Final: v[3] == int64(1)}
 				r.Target, _ = v[0].(string)
 				r.Reason, _ = v[1].(string)

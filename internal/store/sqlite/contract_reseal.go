@@ -3,9 +3,9 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -25,7 +25,7 @@ func (w *identities) reseal(ctx context.Context, was, now []byte, again func(sto
 	if row == nil || !bytes.Equal(row[0].([]byte), was) {
 		return 0, store.ErrOtherVault
 	}
-	put := func(v store.Sealed, text string, where ...driver.Value) error {
+	put := func(v store.Sealed, text string, where ...engine.Value) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (w *identities) reseal(ctx context.Context, was, now []byte, again func(sto
 			return err
 		}
 		n++
-		_, err = w.Exec(text, append([]driver.Value{value}, where...)...)
+		_, err = w.Exec(text, append([]engine.Value{value}, where...)...)
 		return err
 	}
 	if err := w.resealAgents(ctx, put); err != nil {
@@ -49,7 +49,7 @@ func (w *identities) reseal(ctx context.Context, was, now []byte, again func(sto
 func (w *identities) resealAgents(ctx context.Context, put putSealed) error {
 	for last := ""; ; {
 		var page []*store.Agent
-		err := w.c.Query(ctx, sqlSealedAgents, []driver.Value{last, int64(resealed)}, func(v []driver.Value) error {
+		err := w.c.Query(ctx, sqlSealedAgents, []engine.Value{last, int64(resealed)}, func(v []engine.Value) error {
 			a, err := scanAgent(v)
 			page = append(page, a)
 			return err

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"bytes"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -64,7 +64,7 @@ func (w *contracts) stateOf(k pairKey) (*heldState, error) {
 	status, _ := row[1].(string)
 	s := &heldState{State: niptemp.State{
 		Contract: k.contract, Poster: hexOf(row[0]), Status: niptemp.Status(status), CreatedAt: row[2].(int64), EventID: hexOf(row[3]),
-	}, unproven: row[4] == driver.Value(int64(1))}
+	}, unproven: row[4] == engine.Value(int64(1))}
 	switch a, b := hexOf(k.a), hexOf(k.b); {
 	case a == b:
 	case s.Poster == a:
@@ -90,7 +90,7 @@ func (w *contracts) setState(k pairKey, s niptemp.State, unproven bool) error {
 	if unproven {
 		flag = 1
 	}
-	if _, err = w.Exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.time()); err != nil || had {
+	if _, err = w.Exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.Now); err != nil || had {
 		return err
 	}
 	if !bytes.Equal(k.a, k.b) {
@@ -128,7 +128,7 @@ func (w *contracts) inherit(k pairKey, poster []byte) error {
 	self := pairKey{k.contract, poster, poster}
 	for _, change := range []struct {
 		k     pairKey
-		n, at driver.Value
+		n, at engine.Value
 	}{{self, -own, nil}, {k, n, at}, {self, own, nil}} {
 		if _, err := w.Exec(sqlSetAge, change.k.keys(change.n, change.at)...); err != nil {
 			return err

@@ -1,11 +1,12 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 
 	"engramd/nips/niptemp"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -74,13 +75,13 @@ type pairKey struct {
 }
 
 // keys are the first arguments of most statements here.
-func (k pairKey) keys(more ...driver.Value) []driver.Value {
-	return append([]driver.Value{k.contract, k.a, k.b}, more...)
+func (k pairKey) keys(more ...engine.Value) []engine.Value {
+	return append([]engine.Value{k.contract, k.a, k.b}, more...)
 }
 
 // steps reads what a query selects as columnsStep.
-func (w *contracts) steps(contract, text string, args []driver.Value) (out []niptemp.Step, err error) {
-	err = w.Each(text, args, func(v []driver.Value) error {
+func (w *contracts) steps(contract, text string, args []engine.Value) (out []niptemp.Step, err error) {
+	err = w.c.Each(text, args, func(v []engine.Value) error {
 		p := niptemp.Step{Contract: contract, ID: hexOf(v[0]), Author: hexOf(v[1]), To: hexOf(v[2])}
 		status, _ := v[3].(string)
 		previous, _ := v[4].(string)
@@ -177,7 +178,7 @@ func (w *contracts) extend(k pairKey, current *heldState) error {
 		return err
 	}
 	last := map[string]int64{}
-	err = w.Each(sqlLastOfChain, k.keys(), func(v []driver.Value) error {
+	err = w.c.Each(sqlLastOfChain, k.keys(), func(v []engine.Value) error {
 		last[hexOf(v[0])], _ = v[1].(int64)
 		return nil
 	})
@@ -240,7 +241,7 @@ func (w *contracts) tryAgain(contract string, of, owner []byte, all bool) error 
 		text = sqlPairsOf
 	}
 	var pairs []pairKey
-	err := w.Each(text, []driver.Value{contract, of, int64(maxPairs)}, func(v []driver.Value) error {
+	err := w.c.Each(text, []engine.Value{contract, of, int64(maxPairs)}, func(v []engine.Value) error {
 		a, ok1 := v[0].([]byte)
 		b, ok2 := v[1].([]byte)
 		if !ok1 || !ok2 {

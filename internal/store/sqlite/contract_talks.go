@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // A contract of which only entries are known is its parties' (contract_talks).
@@ -33,7 +33,7 @@ func (s *contractStore) ContractTalk(ctx context.Context, contract, key string) 
 	if !ok {
 		return nil, nil
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		row, err := c.One(sqlTalk, contract, who)
 		if err == nil && row != nil {
 			out, err = scanTalk(row)
@@ -50,13 +50,13 @@ func (s *contractStore) ContractTalks(ctx context.Context, key string, limit, of
 	if !ok {
 		return nil, 0, nil
 	}
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		n, err := c.Number(sqlTalksCount, who)
 		total = int(n)
 		if err != nil || limit <= 0 || offset >= total {
 			return err
 		}
-		return c.Query(ctx, sqlTalks, []driver.Value{who, int64(limit), int64(offset)}, func(v []driver.Value) error {
+		return c.Query(ctx, sqlTalks, []engine.Value{who, int64(limit), int64(offset)}, func(v []engine.Value) error {
 			p, err := scanTalk(v)
 			if err == nil {
 				out = append(out, *p)
@@ -68,7 +68,7 @@ func (s *contractStore) ContractTalks(ctx context.Context, key string, limit, of
 }
 
 // scanTalk reads columnsTalk.
-func scanTalk(v []driver.Value) (*store.ContractPair, error) {
+func scanTalk(v []engine.Value) (*store.ContractPair, error) {
 	contract, ok := v[0].(string)
 	at, is := v[4].(int64)
 	if !ok || !is {

@@ -3,11 +3,12 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/niptemp"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -83,7 +84,7 @@ func (w *contracts) offer(said niptemp.StateText, poster, to []byte) error {
 		return err
 	}
 	var workers [][]byte
-	err := w.Each(sqlOfferedTo, []driver.Value{said.Contract, poster, int64(maxPairs)}, func(v []driver.Value) error {
+	err := w.c.Each(sqlOfferedTo, []engine.Value{said.Contract, poster, int64(maxPairs)}, func(v []engine.Value) error {
 		worker, _ := v[0].([]byte)
 		workers = append(workers, bytes.Clone(worker))
 		return nil
@@ -95,7 +96,7 @@ func (w *contracts) offer(said niptemp.StateText, poster, to []byte) error {
 }
 
 func (w *contracts) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
-	values := map[int64]driver.Value{}
+	values := map[int64]engine.Value{}
 	for term, key := range map[int64]string{termArbitrator: t.Arbitrator, termDecider: t.Decider, termExpirer: t.Expirer} {
 		if raw, ok := lowerHex32(key); ok {
 			values[term] = raw
@@ -115,7 +116,7 @@ func (w *contracts) sayTerms(contract string, poster, worker []byte, said int64,
 // agreeWith writes down what a poster has offered and a worker repeated.
 func (w *contracts) agreeWith(contract string, poster, worker []byte) error {
 	var both niptemp.Terms
-	err := w.Each(sqlAgreedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
+	err := w.c.Each(sqlAgreedTerms, []engine.Value{contract, poster, worker}, func(v []engine.Value) error {
 		addTerm(&both, v)
 		return nil
 	})
@@ -164,8 +165,8 @@ func (w *contracts) termsOffered(contract string, poster, worker []byte) (t nipt
 	return offeredTerms(context.Background(), w.c, contract, poster, worker)
 }
 
-func offeredTerms(ctx context.Context, c *Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
-	err = c.Query(ctx, sqlOfferedTerms, []driver.Value{contract, poster, worker}, func(v []driver.Value) error {
+func offeredTerms(ctx context.Context, c *engine.Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+	err = c.Query(ctx, sqlOfferedTerms, []engine.Value{contract, poster, worker}, func(v []engine.Value) error {
 		addTerm(&t, v)
 		return nil
 	})
@@ -177,21 +178,21 @@ func (w *contracts) termsAgreed(contract string, poster, worker []byte) (niptemp
 	return agreedTerms(w.c, contract, poster, worker)
 }
 
-func agreedTerms(c *Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+func agreedTerms(c *engine.Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
 	row, err := c.One(sqlCase, contract, poster, worker)
 	if err != nil || row == nil {
 		return t, err
 	}
 	for i, v := range row {
 		if v != nil {
-			addTerm(&t, []driver.Value{int64(termArbitrator + i), v})
+			addTerm(&t, []engine.Value{int64(termArbitrator + i), v})
 		}
 	}
 	return t, nil
 }
 
 // addTerm takes a row of term and value.
-func addTerm(t *niptemp.Terms, v []driver.Value) {
+func addTerm(t *niptemp.Terms, v []engine.Value) {
 	term, _ := v[0].(int64)
 	switch term {
 	case termArbitrator:
@@ -205,7 +206,7 @@ func addTerm(t *niptemp.Terms, v []driver.Value) {
 	}
 }
 
-func keyOrNil(key string) driver.Value {
+func keyOrNil(key string) engine.Value {
 	if raw, ok := lowerHex32(key); ok {
 		return raw
 	}

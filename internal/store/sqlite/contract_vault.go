@@ -3,9 +3,9 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -15,18 +15,18 @@ const (
 
 // sealed is what else is sealed with the master key.
 type sealed interface {
-	anySealed(c *Conn) (bool, error)
+	anySealed(c *engine.Conn) (bool, error)
 	// reseal calls put for each sealed value, with a statement that gives it
 	// its successor.
-	reseal(ctx context.Context, c *Conn, put putSealed) error
+	reseal(ctx context.Context, c *engine.Conn, put putSealed) error
 }
 
 // putSealed has a value sealed anew. The statement's first argument is the
 // successor, the others follow.
-type putSealed func(v store.Sealed, text string, where ...driver.Value) error
+type putSealed func(v store.Sealed, text string, where ...engine.Value) error
 
 // anySealed reports whether anything is sealed with the master key.
-func anySealed(c *Conn, others sealed) (bool, error) {
+func anySealed(c *engine.Conn, others sealed) (bool, error) {
 	if any, err := c.Exists(sqlAnySealed); err != nil || any {
 		return any, err
 	}
@@ -36,11 +36,11 @@ func anySealed(c *Conn, others sealed) (bool, error) {
 // VaultCheck is the check value of the master key with which something in this
 // database is sealed; nil when nothing is.
 func (s *identityStore) VaultCheck(ctx context.Context) (check []byte, err error) {
-	err = s.snapshot(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		if any, err := anySealed(c, s.others); err != nil || !any {
 			return err
 		}
-		return c.Query(ctx, sqlVaultCheck, nil, func(v []driver.Value) error {
+		return c.Query(ctx, sqlVaultCheck, nil, func(v []engine.Value) error {
 			check, _ = v[0].([]byte)
 			return nil
 		})
@@ -51,7 +51,7 @@ func (s *identityStore) VaultCheck(ctx context.Context) (check []byte, err error
 // MasterKey is the check value of the master key that was in use last, whether
 // or not anything is sealed with it; nil before there was one.
 func (s *identityStore) MasterKey(ctx context.Context) (check []byte, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		row, err := c.One(sqlVaultCheck)
 		if row != nil {
 			check, _ = row[0].([]byte)

@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"fmt"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
@@ -95,7 +95,7 @@ func (w *contracts) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bo
 
 // settle moves a contract by the decisions on it that hold now.
 func (w *contracts) settle(contract string) error {
-	return w.Each(sqlVerdicts, []driver.Value{contract, int64(maxVerdicts)}, func(v []driver.Value) error {
+	return w.c.Each(sqlVerdicts, []engine.Value{contract, int64(maxVerdicts)}, func(v []engine.Value) error {
 		d := niptemp.Decision{Contract: contract, ID: hexOf(v[0]), Author: hexOf(v[1]), Poster: hexOf(v[2]), Worker: hexOf(v[3])}
 		if d.Worker == d.Poster {
 			d.Worker = ""
@@ -112,7 +112,7 @@ func (w *contracts) settle(contract string) error {
 // judgeDecision is the refusal of a decision that holds for no state, nil if it
 // holds for one.
 func (w *contracts) judgeDecision(r *contractRecord, d niptemp.Decision) (*nip01.Refusal, error) {
-	if d.CreatedAt > w.time()+maxAhead {
+	if d.CreatedAt > w.Now+maxAhead {
 		return w.tooFarAhead(), nil
 	}
 	last, err := w.lastStep(d.Contract, r.pubkey)
@@ -199,7 +199,7 @@ func (w *contracts) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	}
 	var all []niptemp.State
 	var first error
-	err := w.Each(sqlOpenOffers, []driver.Value{d.Contract, poster, int64(maxOffers)}, func(v []driver.Value) error {
+	err := w.c.Each(sqlOpenOffers, []engine.Value{d.Contract, poster, int64(maxOffers)}, func(v []engine.Value) error {
 		worker := hexOf(v[0])
 		if worker == d.Poster {
 			worker = hexOf(v[1])

@@ -1,9 +1,9 @@
 package sqlite
 
 import (
-	"database/sql/driver"
-
 	"engramd/nips/niptemp"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 // What an author takes back of contract memory (NIP-09) is withdrawn: it leaves
@@ -30,8 +30,8 @@ func (w *contracts) Withdrawn(request []byte, seq int64) error {
 
 // withdraw marks what the request r takes back, of those whose seq a query
 // selects.
-func (w *contracts) withdraw(request []byte, which string, args ...driver.Value) error {
-	args = append([]driver.Value{w.time(), bytesOrNil(request)}, args...)
+func (w *contracts) withdraw(request []byte, which string, args ...engine.Value) error {
+	args = append([]engine.Value{w.Now, bytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
 		if _, err := w.Exec(text+which, args...); err != nil {
 			return err
@@ -46,22 +46,22 @@ func (w *contracts) Waiting(author []byte) (bool, error) { return w.c.Exists(sql
 
 // WithdrawnWaiting withdraws such an entry by its id.
 func (w *contracts) WithdrawnWaiting(request, author, id []byte) error {
-	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.time(), request, author, id)
+	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.Now, request, author, id)
 	return err
 }
 
 // WithdrawnAddress withdraws all versions of an address of contract memory up to
 // the request's time.
-func (w *contracts) WithdrawnAddress(request, author []byte, kind int, d driver.Value, until int64) error {
+func (w *contracts) WithdrawnAddress(request, author []byte, kind int, d engine.Value, until int64) error {
 	if err := w.withdraw(request, ofOwnAddress, int64(kind), author, d, until); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
-	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.time(), request, author, contractOf(d), until)
+	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.Now, request, author, contractOf(d), until)
 	return err
 }
 
 // contractOf is the contract id in a column d.
-func contractOf(d driver.Value) string {
+func contractOf(d engine.Value) string {
 	if text, ok := d.(string); ok {
 		return text
 	}

@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Bounds of one counting statement, below SQLite's own (32,766 arguments, 500
@@ -41,12 +41,12 @@ func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error
 	if len(some) == 0 {
 		return 0, nil
 	}
-	err = s.inTime(ctx, effortOfCount(some, wants), func(ctx context.Context, c *Conn) error {
+	err = s.db.InTime(ctx, effortOfCount(some, wants), func(ctx context.Context, c *engine.Conn) error {
 		text, args, err := s.countSQL(ctx, c, some, wants)
 		if err != nil {
 			return err
 		}
-		return c.Query(ctx, text, args, func(v []driver.Value) error {
+		return c.Query(ctx, text, args, func(v []engine.Value) error {
 			n, _ = v[0].(int64)
 			return nil
 		})
@@ -56,9 +56,9 @@ func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error
 
 // countSQL counts one stretch of an index as it is, and takes the union of the
 // rows' numbers where an event may be met more than once.
-func (s *Store) countSQL(ctx context.Context, c *Conn, asks []store.Ask, wants []*wanted) (string, []driver.Value, error) {
+func (s *Store) countSQL(ctx context.Context, c *engine.Conn, asks []store.Ask, wants []*wanted) (string, []engine.Value, error) {
 	var terms []string
-	var args []driver.Value
+	var args []engine.Value
 	once := len(asks) == 1
 	for i, ask := range asks {
 		r := s.reading(ctx, c, ask, wants[i])

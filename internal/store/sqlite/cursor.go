@@ -3,24 +3,23 @@ package sqlite
 import (
 	"bytes"
 	"cmp"
-	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // entry is a row as it is read, with what the second check needs.
 type entry struct {
 	store.Row
 	class gate.Class
-	d     driver.Value
+	d     engine.Value
 }
 
 // Where id and pubkey lie in stored JSON (wire.AppendEvent).
@@ -32,7 +31,7 @@ const (
 var errStoredRow = errors.New("a stored row is damaged: run engramd check")
 
 // scan reads the columns columnsRow or columnsD.
-func (e *entry) scan(v []driver.Value) error {
+func (e *entry) scan(v []engine.Value) error {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
 	class, ok3 := v[2].(int64)
@@ -101,10 +100,8 @@ func compareRows(a, b *store.Row) int {
 // first; of those with the same created_at the cursor reads all before it gives
 // one, to order them by id, but keeps no more than a page of them.
 type cursor struct {
-	c     *Conn
-	text  string
-	st    *stmt
-	rows  driver.Rows
+	c     *engine.Conn
+	rows  engine.Rows
 	group []entry // rows of one created_at, by id
 	given int     // rows of group taken
 	ahead entry   // first row of the next group
@@ -125,39 +122,28 @@ func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
 	if slot > 0 {
 		text += " --" + strconv.Itoa(slot)
 	}
-	st, err := r.c.take(text)
+	rows, err := r.c.Open(r.ctx, text, args)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.c.start(r.ctx, st, args)
-	if err != nil {
-		return nil, errors.Join(err, st.s.Close())
-	}
-	if st.row == nil {
-		st.row = make([]driver.Value, len(rows.Columns()))
-	}
-	return &cursor{c: r.c, text: text, st: st, rows: rows, page: page, at: r.until()}, nil
+	return &cursor{c: r.c, rows: rows, page: page, at: r.until()}, nil
 }
 
-// close ends the statement; it is kept for the next query.
-func (cu *cursor) close() error {
-	err := cu.rows.Close()
-	cu.c.put(cu.text, cu.st)
-	return err
-}
+// close ends the statement.
+func (cu *cursor) close() error { return cu.rows.Close() }
 
 // read steps the statement; false means that there are no more rows.
 func (cu *cursor) read(e *entry) (bool, error) {
-	cu.c.watch.Mark(cu.at)
-	err := cu.rows.Next(cu.st.row)
-	cu.at = cu.c.watch.At()
+	cu.c.Note(cu.at)
+	row, err := cu.rows.Next()
+	cu.at = cu.c.Noted()
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
 		return false, fmt.Errorf("read rows: %w", err)
 	}
-	return true, e.scan(cu.st.row)
+	if row == nil {
+		return false, nil
+	}
+	return true, e.scan(row)
 }
 
 // frontier is a created_at such that every row of the span which is newer has

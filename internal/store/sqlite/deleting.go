@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // deleting is a deletion request on its way. What it removes may be much more
@@ -39,9 +39,9 @@ func (d *deleting) step(w *writer) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	start, tags := w.dropped, d.rec.ev.Tags
+	start, tags := w.Extra, d.rec.ev.Tags
 	for ; d.next < len(tags); d.next++ {
-		if w.dropped-start > removalCost {
+		if w.Extra-start > removalCost {
 			return true, nil
 		}
 		t := tags[d.next]
@@ -64,8 +64,9 @@ func (d *deleting) step(w *writer) (more bool, err error) {
 	return false, err
 }
 
-func (d *deleting) job(p *Pending) *Job {
-	return &Job{pending: p, request: d.request, step: d.step, save: func() func() { was := *d; return func() { *d = was } }}
+func (d *deleting) job(w *writer, m *engine.Member) *engine.Job {
+	step := func() (bool, error) { return d.step(w) }
+	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *d; return func() { *d = was } }}
 }
 
 // goOn has the rest done after the commit, and bars now what it is to remove.
@@ -89,7 +90,7 @@ func (d *deleting) goOn(w *writer) error {
 		return err
 	}
 	d.noted = true
-	w.stage.jobs = append(w.stage.jobs, d.job(w.current))
+	w.StartJob(d.job(w, w.member()))
 	return nil
 }
 
@@ -124,10 +125,10 @@ func (w *writer) barAddress(r *record, target string) error {
 }
 
 // openDeletions makes jobs of the requests that were left unfinished.
-func (w *writer) openDeletions() error {
-	return w.Each(sqlDeletionUnfinished, nil, func(row []driver.Value) error {
+func (w *writer) openDeletions() (left []unfinished, err error) {
+	err = w.c.Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
-		w.jobs = append(w.jobs, d.job(nil))
+		left = append(left, unfinished{d.request, d.job(w, nil)})
 		found, err := w.c.One(sqlRequestJSON, d.request)
 		if err != nil {
 			return err
@@ -143,4 +144,5 @@ func (w *writer) openDeletions() error {
 		d.rec, err = newRecord(ev, gate.Open)
 		return err
 	})
+	return left, err
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"strconv"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -67,7 +67,7 @@ func (w *writer) takenBack(r *record) (request []byte, gone bool, err error) {
 	if !deletable(r.ev.Kind) {
 		return nil, false, nil
 	}
-	var row []driver.Value
+	var row []engine.Value
 	if w.known.deletedIDs {
 		row, err = w.c.One(sqlIsDeletedID, r.id, r.pubkey)
 	}
@@ -125,7 +125,7 @@ func (w *writer) foundOpen(r *record, target string) (bool, error) {
 		return false, nil
 	}
 	row, err := w.c.One(sqlFoundClass, id, r.pubkey, w.Now)
-	return err == nil && row != nil && row[0] == driver.Value(int64(gate.Open)), err
+	return err == nil && row != nil && row[0] == engine.Value(int64(gate.Open)), err
 }
 
 // deleteID removes one event or one version in history, or withdraws it.
@@ -139,7 +139,7 @@ func (w *writer) deleteID(r *record, target string, waiting bool) error {
 	if err != nil {
 		return err
 	}
-	var class driver.Value // that it had, NULL when it is not here
+	var class engine.Value // that it had, NULL when it is not here
 	if row != nil {
 		if !deletable(int(row[1].(int64))) {
 			return nil
@@ -233,7 +233,7 @@ func (w *writer) deleteHead(kind int, seq int64) error {
 
 // ownAddress takes "kind:pubkey:d" apart. It is false for what is no address
 // and for addresses of others.
-func ownAddress(a, pubkey string) (kind int, d driver.Value, ok bool) {
+func ownAddress(a, pubkey string) (kind int, d engine.Value, ok bool) {
 	parts := strings.SplitN(a, ":", 3)
 	if len(parts) < 2 || parts[1] != pubkey {
 		return 0, nil, false

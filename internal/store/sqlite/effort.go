@@ -5,14 +5,8 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
-
-func (e Effort) String() string {
-	if e == LookUp {
-		return "look_up"
-	}
-	return "scan"
-}
 
 // Bounds of what is a look-up: so many index entries to begin at, rows to give,
 // and values in the whole filter.
@@ -26,27 +20,27 @@ const (
 // and few to be passed over on the way. A page of what the reader has written
 // himself counts as one too; of that there may be more, but then others have
 // their turn after the first moments.
-func (p plan) effort(ask store.Ask) Effort {
+func (p plan) effort(ask store.Ask) engine.Effort {
 	w := p.want
 	if w.values() > fewValues {
-		return Scan
+		return engine.Scan
 	}
 	switch p.access {
 	case byID:
 		if len(w.ids) <= fewStretches {
-			return LookUp
+			return engine.LookUp
 		}
 	case byAddress:
 		if len(w.authors)*len(w.kinds)*len(w.tag("d").values) <= fewStretches && exactD(w) {
-			return LookUp
+			return engine.LookUp
 		}
 	case byAuthor:
 		few := len(w.authors)*len(w.kinds) <= fewStretches && len(w.kinds) > 0
 		if few && (boundsOf(&ask).rows <= fewRows && len(w.tags) == 0 || own(ask.Scope, ask.Filter.Authors)) {
-			return LookUp
+			return engine.LookUp
 		}
 	}
-	return Scan
+	return engine.Scan
 }
 
 // own reports whether a list names keys that the reader has proved, and no
@@ -67,12 +61,12 @@ func (w *wanted) values() int {
 // effortOfCount is that of a look-up when every filter is about the readers'
 // own: by them, or naming them. Of that there may be much, but it is his to
 // wait for: after the first moments of it, others have their turn.
-func effortOfCount(asks []store.Ask, wants []*wanted) Effort {
+func effortOfCount(asks []store.Ask, wants []*wanted) engine.Effort {
 	for i, ask := range asks {
 		f := ask.Filter
 		if f.Search != "" || wants[i].values() > fewValues || !own(ask.Scope, f.Authors) && !own(ask.Scope, f.Tags["p"]) {
-			return Scan
+			return engine.Scan
 		}
 	}
-	return LookUp
+	return engine.LookUp
 }

@@ -26,7 +26,7 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 	case store.Retire:
 		return w.retireSome(c.Events)
 	case store.GoOn:
-		return w.goOn()
+		return w.GoOn()
 	case store.Housekeep:
 		return w.housekeep(c)
 	case store.Tighten:

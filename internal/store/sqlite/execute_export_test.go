@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Recording is the option that tells of each command that is durable.
@@ -73,7 +73,7 @@ func putTogether(s *Store, batch []store.Executed) error {
 	for _, e := range batch {
 		p, err := pendingOf(s.writer, e)
 		if err == nil {
-			err = s.queue.push(context.Background(), p)
+			err = s.db.Push(context.Background(), &p.Member)
 		}
 		if err != nil {
 			release()
@@ -86,10 +86,10 @@ func putTogether(s *Store, batch []store.Executed) error {
 	err := s.apart(context.Background(), func(w *writer) error { // behind them
 		for _, p := range all {
 			select {
-			case <-p.done:
-				failed = errors.Join(failed, p.result.Err)
+			case <-p.Done():
+				failed = errors.Join(failed, p.Wait().Err)
 			default:
-				if w.jobOf(p) == nil { // else GoOn goes on with it, which was recorded
+				if !w.HasJob(&p.Member) { // else GoOn goes on with it, which was recorded
 					failed = errors.Join(failed, errors.New("an event was not executed in its turn"))
 				}
 			}
@@ -106,7 +106,10 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 		return nil, err
 	}
 	o := store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
-	return &Pending{rec: rec, opts: o, size: rec.cost(), at: e.At, timed: true, done: make(chan struct{})}, nil
+	p := &Pending{rec: rec, opts: o}
+	p.Init(p, rec.cost())
+	p.Stamp(e.At)
+	return p, nil
 }
 
 // executeTogether executes commands of any kind in one transaction.
@@ -114,27 +117,19 @@ func executeTogether(s *Store, batch []store.Executed) error {
 	return s.apart(context.Background(), func(w *writer) error {
 		for _, e := range batch {
 			w.Now = e.At
-			m := w.mark()
-			var result store.Result
-			err := w.InSavepoint(func() (err error) {
+			_, err := w.Guarded(func() (store.Result, error) {
 				if _, ok := e.Command.(store.PutEvent); !ok {
-					_, err = w.execute(e.Command)
-					return err
+					_, err := w.execute(e.Command)
+					return store.Result{}, err
 				}
 				p, err := pendingOf(w, e)
 				if err != nil {
-					return err
+					return store.Result{}, err
 				}
-				if result, err = w.apply(p); result.Outcome == store.Refused {
-					err = ErrUndo
-				}
-				return err
+				return w.apply(p)
 			})
-			if w.c.db.AutoCommit() {
+			if err != nil { // a refusal is none
 				return err
-			}
-			if err != nil {
-				w.undo(m) // a recorded refusal
 			}
 		}
 		return nil
@@ -154,7 +149,7 @@ func isLocal(row string) bool {
 
 // Dump returns every row of every table but the local ones.
 func Dump(ctx context.Context, s *Store) (rows []string, err error) {
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
+	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
 		seq, err := lastSeq(c)
 		if err != nil {
 			return err
@@ -165,7 +160,7 @@ func Dump(ctx context.Context, s *Store) (rows []string, err error) {
 		}
 		rows = append(rows, fmt.Sprintf("last numbers|%d|%d", seq, key))
 		var tables []string
-		err = c.Query(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, nil, func(v []driver.Value) error {
+		err = c.Query(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, nil, func(v []engine.Value) error {
 			if name := v[0].(string); !isLocal(name) {
 				tables = append(tables, name)
 			}
@@ -175,7 +170,7 @@ func Dump(ctx context.Context, s *Store) (rows []string, err error) {
 			return err
 		}
 		for _, name := range tables {
-			err := c.Query(ctx, "SELECT * FROM "+name, nil, func(v []driver.Value) error {
+			err := c.Query(ctx, "SELECT * FROM "+name, nil, func(v []engine.Value) error {
 				row := name
 				for _, x := range v {
 					if b, ok := x.([]byte); ok {

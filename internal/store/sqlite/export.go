@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Bounds of one read of Export.
@@ -94,13 +94,13 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 	end := last + min(e.window, math.MaxInt64-last)
 	w := e.statement(last, end)
 	n, size := 0, 0
-	err = e.s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = e.s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		most, err := lastSeq(c) // before the rows: what arrives in between is for the next page
 		if err != nil {
 			return err
 		}
 		to = last
-		err = c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+		err = c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) error {
 			var row entry
 			if err := row.scan(v); err != nil {
 				return err
@@ -115,7 +115,7 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 			}
 			if size += len(row.JSON); size >= exportBytes {
 				n = exportRows
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		})

@@ -2,9 +2,10 @@ package sqlite
 
 import (
 	"crypto/sha256"
-	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // raiseFloor makes (created, id) the floor of an address, unless it has a
 // higher one. d is the column's value; an empty id comes before every other, so
 // that the version itself is below the floor.
-func (w *writer) raiseFloor(kind, pubkey, d, created driver.Value, id []byte) error {
+func (w *writer) raiseFloor(kind, pubkey, d, created engine.Value, id []byte) error {
 	address, err := addressHash(kind, pubkey, d)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (w *writer) dropFloor(r *record) error {
 
 // addressHash names an address without showing it. kind, pubkey and d are as
 // columns have them.
-func addressHash(kind, pubkey, d driver.Value) ([]byte, error) {
+func addressHash(kind, pubkey, d engine.Value) ([]byte, error) {
 	k, ok1 := kind.(int64)
 	who, ok2 := pubkey.([]byte)
 	name, err := unkey(d)

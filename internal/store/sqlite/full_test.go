@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/internal/store/sqlite/storetest"
 )
 
@@ -149,15 +150,15 @@ func TestFullByAnyName(t *testing.T) {
 		{Code: sqlite3.ErrCorrupt, SystemErrno: syscall.ENOSPC}: false,
 		{Code: sqlite3.ErrConstraint, ExtendedCode: 2067}:       false,
 	} {
-		got := sqlite.WriteError(fmt.Errorf("commit: %w", err))
+		got := engine.WriteError(fmt.Errorf("commit: %w", err))
 		if errors.Is(got, store.ErrFull) != want || !errors.Is(got, err) {
 			t.Errorf("%v becomes %v", err, got)
 		}
-		if again := sqlite.WriteError(got); again.Error() != got.Error() {
+		if again := engine.WriteError(got); again.Error() != got.Error() {
 			t.Errorf("named twice: %v", again)
 		}
 	}
-	if sqlite.WriteError(nil) != nil {
+	if engine.WriteError(nil) != nil {
 		t.Error("no error became one")
 	}
 }

@@ -2,11 +2,10 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -133,7 +132,7 @@ func (w *writer) removeEvent(seq int64, why reason) error {
 	var size int64
 	var who author
 	w.stage.seqGone = w.stage.seqGone || why != noReason // else its successor has a higher number
-	err := w.dropEvent(seq, nil, true, func(row []driver.Value) {
+	err := w.dropEvent(seq, nil, true, func(row []engine.Value) {
 		size, who = int64(len(row[0].([]byte))), author(row[2].([]byte))
 	})
 	if err != nil {
@@ -147,7 +146,7 @@ func (w *writer) removeEvent(seq int64, why reason) error {
 // dropEvent deletes a row of events, its tag rows and its place in the
 // full-text index; when it is gone for good, that in its thread too. successor,
 // if any, is about to be stored by the same author. seen gets the row before.
-func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(row []driver.Value)) error {
+func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(row []engine.Value)) error {
 	row, err := w.c.One(sqlVictim, seq)
 	if err != nil {
 		return err
@@ -167,7 +166,7 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 		return err
 	}
 	tags := tagRows(ev.Tags)
-	w.dropped += len(row[0].([]byte)) + rowCost*len(tags)
+	w.Extra += len(row[0].([]byte)) + rowCost*len(tags)
 	for _, t := range tags {
 		if err := w.dropTag(&t, row[4], seq, successor); err != nil {
 			return err
@@ -185,7 +184,7 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 }
 
 // dropTag takes one row out of the tag index.
-func (w *writer) dropTag(t *tagRow, created driver.Value, seq int64, successor *record) error {
+func (w *writer) dropTag(t *tagRow, created engine.Value, seq int64, successor *record) error {
 	k, numbered := t.numberedKey()
 	if !numbered {
 		_, err := w.Exec(sqlDeleteTag, t.name, t.value, created, seq)
@@ -206,23 +205,4 @@ func (w *writer) removed(why reason, n int) {
 	if why >= 0 {
 		w.stage.removed[why] += n
 	}
-}
-
-// each collects the rows of a query, so that the rows can be changed while they
-// are walked.
-func (w *writer) Each(text string, args []driver.Value, fn func(row []driver.Value) error) error {
-	var rows [][]driver.Value
-	err := w.c.Query(context.Background(), text, args, func(v []driver.Value) error {
-		rows = append(rows, append([]driver.Value(nil), v...))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if err := fn(row); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,9 +1,9 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"time"
 
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -30,9 +30,9 @@ func (w *writer) pruneAddress(r *record) error {
 
 // removeHistory removes the versions that a query selects as seq, pubkey,
 // length(json), and reports how many.
-func (w *writer) removeHistory(why reason, text string, args ...driver.Value) (int, error) {
+func (w *writer) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
 	n := 0
-	err := w.Each(text, args, func(row []driver.Value) error {
+	err := w.c.Each(text, args, func(row []engine.Value) error {
 		n++
 		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
 	})

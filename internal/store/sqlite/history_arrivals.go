@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -10,6 +9,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -21,8 +21,8 @@ const (
 // first, for that is the order of its thread.
 func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
 	author, _ := lowerHex32(q.Author)
-	address := []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	address := []engine.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		before, err := below(&q, c, scope, address)
 		if err != nil {
 			return err
@@ -36,9 +36,9 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQ
 		scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 		w.text(" ORDER BY e.seq DESC LIMIT ?", int64(size.rows)+1)
 		bytes := 0
-		return c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) error {
+		return c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) error {
 			if more = len(rows) == size.rows || bytes >= size.bytes && len(rows) > 0; more {
-				return ErrStop
+				return engine.ErrStop
 			}
 			var row entry
 			if err := row.scan(v); err != nil {
@@ -55,7 +55,7 @@ func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQ
 
 // below is the arrival before which versions are wanted. A version that the
 // reader may not see is named in vain, as one that is not there.
-func below(q *store.HistoryQuery, c *Conn, scope gate.Scope, address []driver.Value) (driver.Value, error) {
+func below(q *store.HistoryQuery, c *engine.Conn, scope gate.Scope, address []engine.Value) (engine.Value, error) {
 	if q.Before == "" {
 		if q.Below > 0 {
 			return q.Below, nil
@@ -64,7 +64,7 @@ func below(q *store.HistoryQuery, c *Conn, scope gate.Scope, address []driver.Va
 	}
 	id, ok := lowerHex32(q.Before)
 	w := &where{any: true}
-	w.text(sqlBefore, append([]driver.Value{id}, address...)...)
+	w.text(sqlBefore, append([]engine.Value{id}, address...)...)
 	scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)
 	row, err := c.One(w.sql.String(), w.args...)
 	if err == nil && (!ok || row == nil) {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"math"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Bounds of one call of History.
@@ -47,9 +47,9 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQu
 		}
 		return rows, more, err
 	}
-	how := Scan
+	how := engine.Scan
 	if q.D != nil && size.rows <= fewRows {
-		how = LookUp
+		how = engine.LookUp
 	}
 	ask := store.Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
@@ -72,14 +72,14 @@ func versionsAsked(q *store.HistoryQuery) (span, *wanted, error) {
 	sh := &shape{source: fromHistory, at: "e", ordered: true}
 	if q.D == nil {
 		sh.from, sh.lead = "history AS e INDEXED BY history_author", "e.pubkey=? AND e.kind=? AND e.class<>0"
-		return span{sh, []driver.Value{author, int64(q.Kind)}}, want, nil
+		return span{sh, []engine.Value{author, int64(q.Kind)}}, want, nil
 	}
 	sh.from, sh.lead = "history AS e INDEXED BY history_address", "e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0"
-	return span{sh, []driver.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}}, want, nil
+	return span{sh, []engine.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}}, want, nil
 }
 
 // addressKey is the column d of an event with this d tag.
-func addressKey(kind int, d string) driver.Value {
+func addressKey(kind int, d string) engine.Value {
 	if nostr.IsReplaceableKind(kind) {
 		return ""
 	}

@@ -2,11 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
-	"fmt"
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -99,7 +98,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 // have not seen them since that time.
 func (w *writer) sweepExpired(limit int) (int, error) {
 	n := 0
-	err := w.Each(sqlExpired, []driver.Value{w.Now, int64(limit)}, func(row []driver.Value) error {
+	err := w.c.Each(sqlExpired, []engine.Value{w.Now, int64(limit)}, func(row []engine.Value) error {
 		n++
 		return w.removeEvent(row[0].(int64), byExpiry)
 	})
@@ -151,20 +150,4 @@ func (s *Store) Sweep(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// setPageLimit bounds the database file to a number of bytes, 0 for SQLite's
-// own limit. SQLite never cuts what is there: with less than that nothing can
-// be added until rows are deleted or the limit is raised.
-func (w *writer) setPageLimit(bytes int64) error {
-	pages := int64(4294967294)
-	if bytes > 0 {
-		size, err := w.c.Number("PRAGMA page_size")
-		if err != nil {
-			return err
-		}
-		pages = max(1, bytes/size)
-	}
-	_, err := w.c.Number(fmt.Sprintf("PRAGMA max_page_count=%d", pages))
-	return err
 }

@@ -4,60 +4,36 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
-// job is what a command began that takes more than one transaction: the rest of
-// it is done by store.GoOn, step by step, in the order in which jobs began.
-type Job struct {
-	pending *Pending // answered when the job is done; nil for one that an earlier process began
-	result  store.Result
-	request int64 // seq of the event that asked for it
-	step    func(*writer) (more bool, err error)
-	save    func() (restore func()) // how far it is
+// member is the one that is being applied, nil for a command.
+func (w *writer) member() *engine.Member {
+	if w.current == nil {
+		return nil
+	}
+	return &w.current.Member
 }
 
-// goOn does the next step of the oldest job and reports whether it has more.
-func (w *writer) goOn() (more bool, err error) {
-	if len(w.jobs) == 0 {
-		return false, nil
-	}
-	j := w.jobs[0]
-	w.stage.restore = append(w.stage.restore, j.save())
-	more, err = j.step(w)
-	if err == nil && !more {
-		w.stage.ended = j
-	}
-	return more, err
-}
-
-// endJob takes the oldest job off the list and answers who waits for it.
-func (w *writer) endJob() {
-	j := w.jobs[0]
-	w.jobs = w.jobs[1:]
-	if j.pending != nil {
-		j.pending.finish(j.result)
-	}
-}
-
-// work does one step of what is to be done besides the queue and reports
+// Work does one step of what is to be done besides the queue and reports
 // whether there was any: the oldest job, else building the full-text index,
 // else housekeeping that is due, else keys that nothing may name any more, in
 // indexes and contracts, else texts that are to leave the full-text index. A
 // store that follows does what is its own only: all else is commands of
 // another's.
-func (w *writer) work() bool {
-	if len(w.jobs) > 0 && !w.s.follows {
+func (w *writer) Work() bool {
+	if w.Busy() && !w.s.follows {
 		if _, err := w.issue(store.GoOn{}); err != nil {
 			w.s.log.Error("work on the database failed", "err", err)
-			w.jobs[0].result = store.Result{Outcome: store.Failed, Err: WriteError(err)}
-			w.endJob()
+			w.GiveUp(err)
 		}
 		return true
 	}
 	if w.building {
-		more, err := w.Step((*writer).buildStep)
+		more, err := w.Step(w.buildStep)
 		if err != nil {
 			w.s.log.Error("building the full-text index failed", "err", err)
 		}
@@ -89,41 +65,14 @@ func (w *writer) forgetSome() bool {
 	}
 	more, err := w.issue(store.ForgetParties{})
 	if err != nil {
-		w.parts.contracts.GiveUp()
+		w.parts.contracts.PutOff()
 		w.s.log.Error("forgetting parties of contracts failed", "err", err)
 	}
 	return err == nil && more
 }
 
-// stepAlone runs one step in a transaction of its own.
-func (w *writer) Step(step func(*writer) (bool, error)) (more bool, err error) {
-	w.begin()
-	err = WriteError(w.c.Transaction(func() error {
-		r := w.protected(func() (store.Result, error) {
-			var err error
-			more, err = step(w)
-			return store.Result{}, err
-		})
-		if r.Err != nil {
-			return r.Err
-		}
-		return w.writeEnd()
-	}))
-	w.concluded(err)
-	return more, err
-}
-
-// finish runs steps until there are no more: at open, when nobody else writes.
-func (w *writer) Finish(ctx context.Context, step func(*writer) (bool, error)) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if more, err := w.Step(step); err != nil || !more {
-			return err
-		}
-	}
-}
+// Idle is how long there is nothing to do.
+func (w *writer) Idle() time.Duration { return w.chores.wait(w.s.clock().Unix()) }
 
 // finishOwn has the store's own command executed until there is no more to do.
 func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
@@ -137,19 +86,32 @@ func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
 	}
 }
 
-// finishJobs ends what a crash or a shutdown left unfinished, before anybody
-// can read; a store that follows leaves that to the commands that come.
+// unfinished is a request that a crash or a shutdown left unfinished.
+type unfinished struct {
+	request int64 // its seq
+	job     *engine.Job
+}
+
+// finishJobs ends what was left unfinished, before anybody can read; a store
+// that follows leaves that to the commands that come.
 func (w *writer) finishJobs(ctx context.Context) error {
-	for _, open := range []func() error{w.openVanishes, w.openDeletions} {
-		if err := open(); err != nil {
-			return err
-		}
+	vanishes, err := w.openVanishes()
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(w.jobs, func(a, b *Job) int { return cmp.Compare(a.request, b.request) })
+	deletions, err := w.openDeletions()
+	if err != nil {
+		return err
+	}
+	left := append(vanishes, deletions...)
+	slices.SortFunc(left, func(a, b unfinished) int { return cmp.Compare(a.request, b.request) })
+	for _, u := range left {
+		w.ResumeJob(u.job)
+	}
 	if w.s.follows {
 		return nil
 	}
-	for len(w.jobs) > 0 {
+	for w.Busy() {
 		if err := w.finishOwn(ctx, store.GoOn{}); err != nil {
 			return err
 		}

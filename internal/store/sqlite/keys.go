@@ -1,16 +1,17 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 // key is how a tag value or d value lies in the database: the 32 bytes of
 // exactly 64 lower-case hex digits as a BLOB, everything else as TEXT. SQLite
 // never holds a BLOB equal to a TEXT, so two values are equal exactly when
 // their keys are.
-func key(value string) driver.Value {
+func key(value string) engine.Value {
 	if b, ok := lowerHex32(value); ok {
 		return b
 	}
@@ -18,7 +19,7 @@ func key(value string) driver.Value {
 }
 
 // unkey is the inverse of key.
-func unkey(v driver.Value) (string, error) {
+func unkey(v engine.Value) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil

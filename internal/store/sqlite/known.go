@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"time"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const sqlKnownSince = `SELECT 1 FROM pubkeys WHERE key = ? AND since < ?`
@@ -17,7 +19,7 @@ func (s *Store) KnownSince(ctx context.Context, pubkey string, before time.Time)
 	if !ok {
 		return false, nil
 	}
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		known, err = c.Exists(sqlKnownSince, key, before.Unix())
 		return err
 	})

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"strconv"
 
@@ -12,6 +11,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/retention"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // match is a row that a filter of the operator matches.
@@ -117,7 +117,7 @@ const sqlLastVersion = `SELECT max(seq) FROM history`
 // read.
 func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
 	var last int64
-	err := s.read(ctx, Scan, func(_ context.Context, c *Conn) (err error) {
+	err := s.db.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) (err error) {
 		last, err = c.Number(sqlLastVersion)
 		return err
 	})
@@ -156,8 +156,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 		w := want.rowsWhere(table, num, from, to)
 		var found []match
 		n, size := 0, 0
-		err := s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-			return c.Query(ctx, w.sql.String(), w.args, func(v []driver.Value) (err error) {
+		err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+			return c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) (err error) {
 				json, ok := v[2].([]byte)
 				id, ok2 := v[1].([]byte)
 				if !ok || !ok2 {
@@ -167,7 +167,7 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 				n, size = n+1, size+len(json)
 				if found, err = want.judgedVersion(found, filters, i, match{place: p, seq: from, id: id}, json); err == nil && size >= exportBytes {
 					n = exportRows
-					err = ErrStop
+					err = engine.ErrStop
 				}
 				return err
 			})

@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const sqlEngramAuthors = `SELECT key FROM pubkeys WHERE EXISTS (SELECT 1 FROM events WHERE author = num AND kind = 30174) ORDER BY key`
@@ -17,8 +17,8 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: only the operator lists agents", store.ErrFilter)
 	}
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlEngramAuthors, nil, func(row []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlEngramAuthors, nil, func(row []engine.Value) error {
 			out = append(out, hexOf(row[0]))
 			return nil
 		})
@@ -28,7 +28,7 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 
 // SchemaVersion is the number of the last migration that the open database has.
 func (s *Store) SchemaVersion(ctx context.Context) (version int64, err error) {
-	err = s.read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		version, err = c.Number("PRAGMA user_version")
 		return err
 	})

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"engramd/internal/store/sqlite"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/migrations"
 )
 
@@ -86,7 +87,7 @@ func TestMigrateProcess(t *testing.T) {
 	stop, disk := make(chan struct{}), make(chan int64)
 	go func() { disk <- mostOpen(stop) }()
 	start := time.Now()
-	if err := sqlite.Migrate(t.Context(), path, bytes); err != nil {
+	if err := engine.Migrate(t.Context(), path, bytes); err != nil {
 		t.Fatal(err)
 	}
 	out.Seconds, out.Peak = time.Since(start).Seconds(), peakMemory(t)

@@ -1,9 +1,8 @@
 package sqlite
 
 import (
-	"database/sql/driver"
-
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Authors and the keys that p tags name are numbered in the table pubkeys,
@@ -115,7 +114,7 @@ func (w *writer) giveAuthor(k author) (int64, error) {
 	return num, nil
 }
 
-func (w *writer) newNumber(k author, since driver.Value) (int64, error) {
+func (w *writer) newNumber(k author, since engine.Value) (int64, error) {
 	w.numbers.last++
 	num := w.numbers.last
 	if _, err := w.Exec(sqlGiveNumber, num, k[:], since); err != nil {
@@ -142,7 +141,7 @@ func (t *tagRow) numberedKey() (author, bool) {
 }
 
 // giveReaders is the column readers of a head or regular event.
-func (w *writer) giveReaders(keys []byte) (driver.Value, error) {
+func (w *writer) giveReaders(keys []byte) (engine.Value, error) {
 	if len(keys) != len(author{}) {
 		return bytesOrNil(keys), nil
 	}
@@ -180,7 +179,7 @@ const looseChunk = 500
 // more.
 func (w *writer) tightenStep(limit int) (more bool, err error) {
 	n := 0
-	err = w.Each(sqlLoose, []driver.Value{int64(limit)}, func(row []driver.Value) error {
+	err = w.c.Each(sqlLoose, []engine.Value{int64(limit)}, func(row []engine.Value) error {
 		n++
 		if err := w.tighten(row[0].(int64)); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // paging is a page in the making. A read that is ended in favour of others
@@ -29,20 +30,20 @@ type paging struct {
 // others want his place has twice the grace the next time, so that he gets
 // somewhere in the end; all turns together may take no more work than one
 // could.
-func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how Effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
+func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how engine.Effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
 	pg := &paging{size: boundsOf(&ask), until: math.MaxInt64, after: ask.After}
-	l := loan{how: how, grace: s.readers.pacing.grace}
+	l := s.db.Loan(how)
 	for {
 		was := pg.place()
-		read := func(ctx context.Context, c *Conn) error {
+		read := func(ctx context.Context, c *engine.Conn) error {
 			r := s.reading(ctx, c, ask, want)
 			r.after = pg.after
 			return fn(r, pg)
 		}
 		if !alone {
-			read = InSnapshot(read)
+			read = engine.InSnapshot(read)
 		}
-		err := ReadError(ctx, ctx, s.lend(ctx, &l, read))
+		err := s.db.Lend(ctx, &l, read)
 		pg.page.States++
 		switch {
 		case err == nil:
@@ -51,7 +52,7 @@ func (s *Store) paged(ctx context.Context, ask store.Ask, want *wanted, how Effo
 			return store.Page{}, err
 		}
 		if pg.place() == was {
-			l.grace *= 2
+			l.Grace *= 2
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql/driver"
-
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // What has tables of its own beside events takes part in their transactions: it
@@ -31,7 +29,7 @@ type participants struct {
 }
 
 func (w *writer) addParticipants() error {
-	p := part{writes: w, c: w.c}
+	p := part{w.Writer, w.c}
 	w.parts = participants{
 		admin:      &admin{part: p, events: w},
 		outbox:     &outbox{part: p, log: w.s.log},
@@ -71,36 +69,18 @@ func (p *participants) vanished(author []byte, until int64) (more bool, err erro
 	return false, nil
 }
 
-// part is what a participant writes with: the connection, and the transaction
-// under way on it.
-type part struct {
-	writes
-	c *Conn
-}
-
-// writes is the transaction under way.
-type writes interface {
-	// Exec changes the database, so that it is known whether there is anything
-	// to undo.
-	Exec(text string, args ...driver.Value) (int64, error)
-	// Each walks the rows of a query, which may be changed meanwhile.
-	Each(text string, args []driver.Value, fn func(row []driver.Value) error) error
-	SetMeta(name string, value driver.Value) error
-	// After notes what becomes true when the transaction is durable.
-	After(fn func())
-	// time is Unix seconds, the same throughout a transaction.
-	time() int64
-}
-
+// nextSeq is the number that the event at hand gets when it is stored.
 func (w *writer) nextSeq() int64 { return w.seq + 1 }
 
-// time is the time of the transaction under way.
-func (w *writer) time() int64 { return w.Now }
+// part is what a participant writes with: the transaction under way, and the
+// connection.
+type part struct {
+	*engine.Writer
+	c *engine.Conn
+}
 
 // asks is what a participant reads with, and has its commands executed.
-type asks interface {
+type asks struct {
+	db *engine.DB
 	orderer
-	read(ctx context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error
-	snapshot(ctx context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error
-	wholeSnapshot(ctx context.Context, fn func(ctx context.Context, c *Conn) error) error
 }

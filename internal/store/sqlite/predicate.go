@@ -2,23 +2,24 @@ package sqlite
 
 import (
 	"cmp"
-	"database/sql/driver"
 	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 // where collects the conditions of one statement and the arguments they bind,
 // in the order of the text.
 type where struct {
 	sql  strings.Builder
-	args []driver.Value
+	args []engine.Value
 	any  bool
 }
 
 // and adds a condition.
-func (w *where) and(cond string, args ...driver.Value) {
+func (w *where) and(cond string, args ...engine.Value) {
 	if w.any {
 		w.sql.WriteString(" AND ")
 	}
@@ -28,13 +29,13 @@ func (w *where) and(cond string, args ...driver.Value) {
 }
 
 // text adds to the condition begun last.
-func (w *where) text(s string, args ...driver.Value) {
+func (w *where) text(s string, args ...engine.Value) {
 	w.sql.WriteString(s)
 	w.args = append(w.args, args...)
 }
 
 // andIn adds "expr is among values" as a condition of its own.
-func (w *where) andIn(expr string, values []driver.Value) {
+func (w *where) andIn(expr string, values []engine.Value) {
 	w.and("")
 	w.in(expr, values)
 }
@@ -47,7 +48,7 @@ const bindFew = 8
 // in adds "expr is among values"; no values are none. The values are 32-byte
 // BLOBs, integers, or a mixture of BLOBs and TEXT. The list may be used to
 // search an index.
-func (w *where) in(expr string, values []driver.Value) {
+func (w *where) in(expr string, values []engine.Value) {
 	switch {
 	case len(values) == 0:
 		w.text("0")
@@ -85,7 +86,7 @@ func (w *where) in(expr string, values []driver.Value) {
 // packed adds "expr is among values" for a mixture of BLOBs and TEXT, with each
 // sort in one argument. It reports false, and adds nothing, where that cannot
 // be done.
-func (w *where) packed(expr string, values []driver.Value) bool {
+func (w *where) packed(expr string, values []engine.Value) bool {
 	l, ok := pack(values)
 	if ok {
 		w.text(expr + " IN (")
@@ -97,12 +98,12 @@ func (w *where) packed(expr string, values []driver.Value) bool {
 
 // packedList is a list of TEXT and of 32-byte BLOBs, each as one argument;
 // empty ones are nil.
-type packedList struct{ texts, keys driver.Value }
+type packedList struct{ texts, keys engine.Value }
 
 // pack reports false for what else there is.
-func pack(values []driver.Value) (l packedList, ok bool) {
+func pack(values []engine.Value) (l packedList, ok bool) {
 	var keys []byte
-	texts := make([]driver.Value, 0, len(values))
+	texts := make([]engine.Value, 0, len(values))
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
@@ -131,7 +132,7 @@ func pack(values []driver.Value) (l packedList, ok bool) {
 func (w *where) list(l packedList) {
 	const texts = "SELECT value FROM json_each(?)"
 	if l.keys == nil {
-		w.text(texts, cmp.Or(l.texts, driver.Value("[]")))
+		w.text(texts, cmp.Or(l.texts, engine.Value("[]")))
 		return
 	}
 	w.text("WITH RECURSIVE list(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM list WHERE at+32<?) ", int64(len(l.keys.([]byte))))
@@ -143,7 +144,7 @@ func (w *where) list(l packedList) {
 
 // textList is TEXT values as a JSON array, for json_each. Not every TEXT
 // survives that.
-func textList(values []driver.Value) (list string, ok bool) {
+func textList(values []engine.Value) (list string, ok bool) {
 	for _, v := range values {
 		if text := v.(string); strings.Contains(text, "\x00") || !utf8.ValidString(text) {
 			return "", false
@@ -154,7 +155,7 @@ func textList(values []driver.Value) (list string, ok bool) {
 }
 
 // numbered adds "expr is the number of one of the keys".
-func (w *where) numbered(expr string, keys []driver.Value) {
+func (w *where) numbered(expr string, keys []engine.Value) {
 	switch len(keys) {
 	case 0:
 		w.text("0")
@@ -168,13 +169,13 @@ func (w *where) numbered(expr string, keys []driver.Value) {
 }
 
 // numbersOf adds a SELECT of the keys' numbers.
-func (w *where) numbersOf(keys []driver.Value) {
+func (w *where) numbersOf(keys []engine.Value) {
 	w.text("SELECT +num FROM pubkeys WHERE ")
 	w.in("key", keys)
 }
 
 // author adds "the row's author is among keys".
-func (w *where) author(keys []driver.Value, from source) {
+func (w *where) author(keys []engine.Value, from source) {
 	if from == fromHistory {
 		w.in("e.pubkey", keys)
 		return
@@ -183,14 +184,14 @@ func (w *where) author(keys []driver.Value, from source) {
 }
 
 // andAuthors adds "the event's author is among keys" as a condition of its own.
-func (w *where) andAuthors(keys []driver.Value) {
+func (w *where) andAuthors(keys []engine.Value) {
 	w.and("")
 	w.author(keys, fromEvents)
 }
 
 // tagValue adds "expr, a value of the tag index under this name, is among
 // values", which compile has sorted: TEXT first.
-func (w *where) tagValue(expr, name string, values []driver.Value) {
+func (w *where) tagValue(expr, name string, values []engine.Value) {
 	texts := textsIn(values)
 	switch {
 	case name != "p" || texts == len(values):
@@ -209,7 +210,7 @@ func (w *where) tagValue(expr, name string, values []driver.Value) {
 
 // tagList adds a SELECT of the values as they lie in the tag index under this
 // name, or reports false and adds nothing.
-func (w *where) tagList(name string, values []driver.Value) bool {
+func (w *where) tagList(name string, values []engine.Value) bool {
 	keys := 0
 	if name == "p" {
 		keys = len(values) - textsIn(values)
@@ -229,7 +230,7 @@ func (w *where) tagList(name string, values []driver.Value) bool {
 }
 
 // textsIn is how many TEXT values a list begins with.
-func textsIn(values []driver.Value) int {
+func textsIn(values []engine.Value) int {
 	for i, v := range values {
 		if _, isKey := v.([]byte); isKey {
 			return i
@@ -238,7 +239,7 @@ func textsIn(values []driver.Value) int {
 	return len(values)
 }
 
-func allBlobs(values []driver.Value) bool {
+func allBlobs(values []engine.Value) bool {
 	for _, v := range values {
 		if b, ok := v.([]byte); !ok || len(b) != 32 {
 			return false
@@ -247,7 +248,7 @@ func allBlobs(values []driver.Value) bool {
 	return true
 }
 
-func allIntegers(values []driver.Value) bool {
+func allIntegers(values []engine.Value) bool {
 	for _, v := range values {
 		if _, ok := v.(int64); !ok {
 			return false

@@ -1,8 +1,9 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"strings"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Of a long list, most values may name nothing. Which do is asked with one
@@ -11,7 +12,7 @@ import (
 
 // presentTagSpans is tagSpans for a list of any length: of a long one, the
 // values that no event has are left out first, with one statement for all.
-func (r *reading) presentTagSpans(sh shape, name string, values []driver.Value) ([]span, error) {
+func (r *reading) presentTagSpans(sh shape, name string, values []engine.Value) ([]span, error) {
 	if len(values) <= maxCursors {
 		return tagSpans(sh, name, values), nil
 	}
@@ -29,22 +30,22 @@ func (r *reading) presentTagSpans(sh shape, name string, values []driver.Value) 
 	sh = tagged(sh)
 	out := make([]span, len(present))
 	for i, v := range present {
-		out[i] = span{&sh, []driver.Value{name, v}}
+		out[i] = span{&sh, []engine.Value{name, v}}
 	}
 	return out, nil
 }
 
 // presentAuthorSpans finds, with one statement, which of the authors have
 // something of which kinds.
-func (r *reading) presentAuthorSpans(sh *shape, authors, kinds []driver.Value) (out []span, err error) {
+func (r *reading) presentAuthorSpans(sh *shape, authors, kinds []engine.Value) (out []span, err error) {
 	var w where
 	w.text("WITH a(num) AS (")
 	w.numbersOf(authors)
 	w.text("), k(kind) AS (VALUES (?)"+strings.Repeat(",(?)", len(kinds)-1)+")", kinds...)
 	w.text(" SELECT num,kind FROM a CROSS JOIN k WHERE EXISTS (SELECT 1 FROM events AS e INDEXED BY events_author"+
 		" WHERE e.author=a.num AND e.kind=k.kind AND e.created_at>=? AND e.created_at<=?)", r.want.since, r.until())
-	err = r.c.Query(r.ctx, w.sql.String(), w.args, func(v []driver.Value) error {
-		out = append(out, span{sh, []driver.Value{v[0], v[1]}})
+	err = r.c.Query(r.ctx, w.sql.String(), w.args, func(v []engine.Value) error {
+		out = append(out, span{sh, []engine.Value{v[0], v[1]}})
 		return nil
 	})
 	return out, err

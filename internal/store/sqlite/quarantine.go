@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -22,8 +22,8 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlQuarantines, nil, func(row []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlQuarantines, nil, func(row []engine.Value) error {
 			name, _ := row[0].(string)
 			out = append(out, store.Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
 				Heads: row[3].(int64), Versions: row[4].(int64)})
@@ -52,13 +52,13 @@ func (w *writer) releaseQuarantine(name string) (store.Restored, error) {
 // release stores what is in quarantine under a name, superseded versions first,
 // and empties it.
 func (s *switching) release(name string) (n int, err error) {
-	last := []driver.Value{int64(-1), int64(0), int64(0)}
+	last := []engine.Value{int64(-1), int64(0), int64(0)}
 	for {
 		before := n
-		args := append([]driver.Value{name}, append(last, int64(sweepChunk))...)
-		err := s.w.Each(sqlQuarantined, args, func(row []driver.Value) error {
+		args := append([]engine.Value{name}, append(last, int64(sweepChunk))...)
+		err := s.w.c.Each(sqlQuarantined, args, func(row []engine.Value) error {
 			n++
-			last = []driver.Value{row[1], row[2], row[0]}
+			last = []engine.Value{row[1], row[2], row[0]}
 			order := applyOrder(store.Versions)
 			if row[1].(int64) == 1 {
 				order = applyOrder(store.Heads)
@@ -100,7 +100,7 @@ const (
 
 // unquarantine removes rows from quarantine that may not come back, and reports
 // how many.
-func (w *writer) unquarantine(text string, args ...driver.Value) (int, error) {
+func (w *writer) unquarantine(text string, args ...engine.Value) (int, error) {
 	if !w.known.quarantine {
 		return 0, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // The bounds of a page when Ask names none.
@@ -75,7 +76,7 @@ func boundsOf(a *store.Ask) bounds {
 }
 
 // reading prepares one read call.
-func (s *Store) reading(ctx context.Context, c *Conn, ask store.Ask, want *wanted) *reading {
+func (s *Store) reading(ctx context.Context, c *engine.Conn, ask store.Ask, want *wanted) *reading {
 	return &reading{
 		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
 	}
@@ -204,12 +205,12 @@ func (s *Store) observed(op string, start time.Time, err *error, planned ...*pla
 	}
 	took := time.Since(start)
 	s.observe.QueryDone(op, took, failure)
-	if took < slowFrom || op == "export" { // which is the operator's own, and as long as the database is large
+	if took < engine.SlowFrom || op == "export" { // which is the operator's own, and as long as the database is large
 		return
 	}
 	how := ""
 	for _, p := range planned {
 		how = p.String()
 	}
-	s.recent.read(store.SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
+	s.db.ReadDone(store.SlowRead{At: start.Add(took), Operation: op, Plan: how, Took: took, Failure: failure})
 }

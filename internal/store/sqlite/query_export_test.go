@@ -2,15 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
 	"math"
 	"strings"
 	"time"
 
 	"engramd/internal/gate"
-	"engramd/internal/share"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Explained is how a filter is answered: the access, whether spans are merged
@@ -29,7 +27,7 @@ func (s *Store) ExplainQuery(ctx context.Context, ask store.Ask) (out Explained,
 		return Explained{}, err
 	}
 	p := choose(want)
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		r := s.reading(ctx, c, ask, want)
 		spans, err := r.spans(p)
 		if err != nil {
@@ -75,9 +73,9 @@ func PlanQuery(s *Store, ask store.Ask) (string, error) {
 }
 
 // explain runs EXPLAIN QUERY PLAN and joins its lines.
-func explain(ctx context.Context, c *Conn, text string, args []driver.Value) (string, error) {
+func explain(ctx context.Context, c *engine.Conn, text string, args []engine.Value) (string, error) {
 	var lines []string
-	err := c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []driver.Value) error {
+	err := c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []engine.Value) error {
 		lines = append(lines, v[3].(string))
 		return nil
 	})
@@ -92,7 +90,7 @@ func (s *Store) ExplainCount(ctx context.Context, asks []store.Ask) (detail stri
 			return "", err
 		}
 	}
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		text, args, err := s.countSQL(ctx, c, asks, wants)
 		if err != nil {
 			return err
@@ -109,7 +107,7 @@ func (s *Store) ExplainHistory(ctx context.Context, scope gate.Scope, q store.Hi
 	if err != nil {
 		return "", err
 	}
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		r := s.reading(ctx, c, store.Ask{Scope: scope}, want)
 		text, args := r.statement(columns(scope, want.filter), sp)
 		detail, err = explain(ctx, c, text, args)
@@ -125,63 +123,36 @@ func Work(ctx context.Context, s *Store, ask store.Ask, count bool) (work float6
 	if err != nil {
 		return 0, err
 	}
-	err = s.lend(ctx, &loan{how: Scan, grace: math.Inf(1)}, func(ctx context.Context, c *Conn) error {
-		c.watch.Close()
-		defer func() {
-			c.watch.Close()
-			err = errors.Join(err, watched(c, stepsAtOnce))
-		}()
-		every := 10
-		if ask.Filter.Search != "" {
-			every = 1
-		}
-		if err := watched(c, every); err != nil {
-			return err
-		}
-		c.pace.left = 1e12
-		defer func() { work = 1e12 - c.pace.left }()
-		return InSnapshot(func(ctx context.Context, c *Conn) error {
-			r := s.reading(ctx, c, ask, want)
-			switch {
-			case count:
-				text, args, err := s.countSQL(ctx, c, []store.Ask{ask}, []*wanted{want})
-				if err != nil {
-					return err
-				}
-				_, err = c.Number(text, args...)
-				return err
-			case ask.Filter.Search != "":
-				_, err := r.search(500)
+	every := 10
+	if ask.Filter.Search != "" {
+		every = 1
+	}
+	return s.db.Steps(ctx, every, func(ctx context.Context, c *engine.Conn) error {
+		r := s.reading(ctx, c, ask, want)
+		switch {
+		case count:
+			text, args, err := s.countSQL(ctx, c, []store.Ask{ask}, []*wanted{want})
+			if err != nil {
 				return err
 			}
-			return r.page(choose(want), &paging{size: boundsOf(&ask), until: math.MaxInt64})
-		})(ctx, c)
+			_, err = c.Number(text, args...)
+			return err
+		case ask.Filter.Search != "":
+			_, err := r.search(500)
+			return err
+		}
+		return r.page(choose(want), &paging{size: boundsOf(&ask), until: math.MaxInt64})
 	})
-	return work, err
 }
 
 // Restless makes reads give way all the time, and end in favour of each other.
 func Restless(o *Options) {
-	o.Readers, o.pacing = 2, pacing{every: 20, slice: 1, grace: 1, most: 2}
+	o.Readers, o.pacing = 2, engine.Pacing{Every: 20, Slice: 1, Grace: 1, Most: 2}
 }
 
 // HoldScans takes every turn that is not kept for look-ups until release is
 // called.
-func HoldScans(s *Store) (release func()) {
-	var held []*share.Turn
-	for range s.readers.n - keptTurns(s.readers.n) {
-		turn, err := s.takeTurn(context.Background(), s.readers.turns, Scan)
-		if err != nil {
-			panic(err)
-		}
-		held = append(held, turn)
-	}
-	return func() {
-		for _, turn := range held {
-			turn.Done()
-		}
-	}
-}
+func HoldScans(s *Store) (release func()) { return s.db.HoldScans() }
 
 // EffortOf is what a page of an ask, or its count, is expected to take.
 func EffortOf(ask store.Ask, count bool) (string, error) {
@@ -197,7 +168,7 @@ func EffortOf(ask store.Ask, count bool) (string, error) {
 
 // Charged is what a read is charged for that does fn, as time.
 func Charged(s *Store, fn func()) (time.Duration, error) {
-	l := loan{how: Scan, grace: math.Inf(1)}
-	err := s.lend(context.Background(), &l, func(context.Context, *Conn) error { fn(); return nil })
-	return time.Duration(l.used / stepsPerSecond * float64(time.Second)), err
+	l := engine.Loan{How: engine.Scan, Grace: math.Inf(1)}
+	err := s.db.Lend(context.Background(), &l, func(context.Context, *engine.Conn) error { fn(); return nil })
+	return l.Took(), err
 }

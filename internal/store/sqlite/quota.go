@@ -3,10 +3,10 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/nip01"
 )
 
@@ -31,7 +31,7 @@ func (a *amount) add(b amount) { a.events, a.bytes = a.events+b.events, a.bytes+
 
 // tally is one author's usage.
 type tally struct {
-	key    driver.Value
+	key    engine.Value
 	now    amount
 	known  bool   // now is right; else it is not known
 	by     amount // what the transaction changes
@@ -188,7 +188,7 @@ func refusal(q store.Quota, before, after amount) *nip01.Refusal {
 
 // above lists the authors whom a default quota does not hold because they are
 // above it.
-func above(ctx context.Context, c *Conn, q store.Quota) (out []store.Usage, err error) {
+func above(ctx context.Context, c *engine.Conn, q store.Quota) (out []store.Usage, err error) {
 	var events, bytes int64
 	if q.DefaultEvents {
 		events = q.Events
@@ -196,7 +196,7 @@ func above(ctx context.Context, c *Conn, q store.Quota) (out []store.Usage, err 
 	if q.DefaultBytes {
 		bytes = q.Bytes
 	}
-	err = c.Query(ctx, sqlAbove, []driver.Value{events, bytes}, func(row []driver.Value) error {
+	err = c.Query(ctx, sqlAbove, []engine.Value{events, bytes}, func(row []engine.Value) error {
 		out = append(out, store.Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
 		return nil
 	})

@@ -2,19 +2,19 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // reading is one read call on one connection: what is asked, by whom, and as of
 // when.
 type reading struct {
 	ctx   context.Context
-	c     *Conn
+	c     *engine.Conn
 	scope gate.Scope
 	want  *wanted
 	above int64           // of byArrival
@@ -28,7 +28,7 @@ type reading struct {
 // which is the lower bound of created_at.
 type statement struct {
 	text string
-	args []driver.Value
+	args []engine.Value
 }
 
 // Columns of a row. The second check needs the class of all, and d where that
@@ -54,10 +54,10 @@ func columns(scope gate.Scope, f nostr.Filter) string {
 // statement returns a span's SQL and arguments: every condition of the filter
 // that the span does not imply, the scope, expiry and the resume point, newest
 // first where the index has that order.
-func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
+func (r *reading) statement(columns string, sp span) (string, []engine.Value) {
 	st, ok := r.texts[sp.shape]
 	if !ok {
-		w := where{args: make([]driver.Value, 0, 16)}
+		w := where{args: make([]engine.Value, 0, 16)}
 		w.sql.Grow(768)
 		w.text("SELECT " + columns + " FROM " + sp.from + " WHERE ")
 		w.and(sp.lead)
@@ -71,7 +71,7 @@ func (r *reading) statement(columns string, sp span) (string, []driver.Value) {
 		}
 		r.texts[sp.shape] = st
 	}
-	args := make([]driver.Value, 0, len(sp.args)+len(st.args))
+	args := make([]engine.Value, 0, len(sp.args)+len(st.args))
 	return st.text, append(append(args, sp.args...), st.args...)
 }
 
@@ -138,9 +138,9 @@ func hasTag(w *where, t wantedTag) {
 }
 
 // numbers runs a query of one column.
-func (r *reading) numbers(text string, args ...driver.Value) ([]driver.Value, error) {
-	out := []driver.Value{}
-	err := r.c.Query(r.ctx, text, args, func(v []driver.Value) error {
+func (r *reading) numbers(text string, args ...engine.Value) ([]engine.Value, error) {
+	out := []engine.Value{}
+	err := r.c.Query(r.ctx, text, args, func(v []engine.Value) error {
 		out = append(out, v[0])
 		return nil
 	})

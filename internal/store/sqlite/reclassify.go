@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -34,7 +34,7 @@ func (w *writer) reclassify(ctx context.Context) error {
 			return err
 		}
 		var last int64
-		err = w.Finish(ctx, func(w *writer) (bool, error) { return w.classStep(table, where, verdicts, &last) })
+		err = w.Finish(ctx, func() (bool, error) { return w.classStep(table, where, verdicts, &last) })
 		if err != nil {
 			return fmt.Errorf("class stored events anew: %w", err)
 		}
@@ -46,9 +46,9 @@ func (w *writer) reclassify(ctx context.Context) error {
 // or of a kind of which events may be.
 func (w *writer) concerned(table string) (string, error) {
 	var kinds []string
-	err := w.Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
+	err := w.c.Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
-		func(row []driver.Value) error {
+		func(row []engine.Value) error {
 			if kind := row[0].(int64); w.s.table.Load().MayGate(int(kind)) {
 				kinds = append(kinds, strconv.FormatInt(kind, 10))
 			}
@@ -61,8 +61,8 @@ func (w *writer) concerned(table string) (string, error) {
 // stored without a verdict, none is open whose ids nobody can judge any more.
 func (w *writer) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
-	err := w.Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
-		strconv.Itoa(classifyChunk), []driver.Value{*last}, func(row []driver.Value) error {
+	err := w.c.Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
+		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row []engine.Value) error {
 		n++
 		*last = row[0].(int64)
 		ev, err := parsed(row[2].([]byte))
@@ -83,7 +83,7 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 				return err
 			}
 		}
-		var readers driver.Value
+		var readers engine.Value
 		if is != gate.Open {
 			keys := readerKeys(ev.Tags)
 			if readers = keys; table == "events" {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/internal/wire"
 )
 
@@ -20,7 +20,7 @@ type record struct {
 	pubkey  []byte // 32
 	created int64
 	class   gate.Class
-	d       driver.Value // nil for regular kinds, "" for replaceable ones, else key(first d tag)
+	d       engine.Value // nil for regular kinds, "" for replaceable ones, else key(first d tag)
 	readers []byte       // p tags' values that are keys, gated classes only; else nil
 	expires int64        // NIP-40, 0 never
 	tags    []tagRow
@@ -52,7 +52,7 @@ func (r *record) cost() int {
 // tagRow is one row of the table tags.
 type tagRow struct {
 	name  string
-	value driver.Value
+	value engine.Value
 }
 
 // names reports whether one of the first few rows is for a p tag with the key:
@@ -108,7 +108,7 @@ func (r *record) setClass(class gate.Class) {
 }
 
 // addressD is the column d of an event.
-func addressD(ev *nostr.Event) driver.Value {
+func addressD(ev *nostr.Event) engine.Value {
 	switch {
 	case nostr.IsReplaceableKind(ev.Kind):
 		return ""
@@ -211,13 +211,13 @@ func parsed(json []byte) (*nostr.Event, error) {
 }
 
 // hexOf is the hex of a 32-byte column.
-func hexOf(v driver.Value) string {
+func hexOf(v engine.Value) string {
 	b, _ := v.([]byte)
 	return hex.EncodeToString(b)
 }
 
 // bytesOrNil keeps NULL and an empty BLOB apart.
-func bytesOrNil(b []byte) driver.Value {
+func bytesOrNil(b []byte) engine.Value {
 	if b == nil {
 		return nil
 	}
@@ -225,7 +225,7 @@ func bytesOrNil(b []byte) driver.Value {
 }
 
 // timeOrNil makes NULL of 0.
-func timeOrNil(at int64) driver.Value {
+func timeOrNil(at int64) engine.Value {
 	if at == 0 {
 		return nil
 	}

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -19,8 +19,8 @@ const (
 // RelayKeys lists the relay's identity keys: the one in use, then the former
 // ones, the latest first.
 func (s *identityStore) RelayKeys(ctx context.Context) (keys []store.RelayKey, err error) {
-	err = s.read(ctx, LookUp, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlRelayKeys, nil, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlRelayKeys, nil, func(v []engine.Value) error {
 			k := store.RelayKey{PubKey: hexOf(v[0])}
 			k.Since, _ = v[1].(int64)
 			k.Until, _ = v[2].(int64)
@@ -53,10 +53,10 @@ func (w *identities) setRelayKey(pubkey string, revoke bool) error {
 	case row != nil && row[0] == nil:
 		return nil // it is the one
 	}
-	if _, err := w.Exec(sqlRetireRelayKey, w.time(), revoke); err != nil {
+	if _, err := w.Exec(sqlRetireRelayKey, w.Now, revoke); err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlUseRelayKey, key, w.time())
+	_, err = w.Exec(sqlUseRelayKey, key, w.Now)
 	return err
 }
 
@@ -71,6 +71,6 @@ func (w *identities) revokeRelayKey(pubkey string) (revoked bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	n, err := w.Exec(sqlRevokeRelayKey, key, w.time())
+	n, err := w.Exec(sqlRevokeRelayKey, key, w.Now)
 	return n > 0 && err == nil, err
 }

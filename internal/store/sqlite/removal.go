@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 func newRemoval() store.Removal {
@@ -74,7 +75,7 @@ func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []
 // Bounds of one transaction of removals: some 20 ms on a busy machine.
 const (
 	removalRows = 100
-	removalCost = 256 << 10
+	removalCost = engine.StepCost
 )
 
 // removeFound removes rows in pieces and counts those that were there.

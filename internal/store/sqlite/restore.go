@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Restoration is a snapshot's events on their way into the store. They are
@@ -127,9 +127,9 @@ const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN 
 // unstage removes some of what was staged for a restore, 0 for all, and reports
 // whether there may be more.
 func (w *writer) unstage(restore int64) (more bool, err error) {
-	text, args := sqlUnstage+" LIMIT ?)", []driver.Value{int64(sweepChunk)}
+	text, args := sqlUnstage+" LIMIT ?)", []engine.Value{int64(sweepChunk)}
 	if restore != 0 {
-		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []driver.Value{restore, int64(sweepChunk)}
+		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []engine.Value{restore, int64(sweepChunk)}
 	}
 	n, err := w.Exec(text, args...)
 	return n >= sweepChunk, err
@@ -206,7 +206,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	}
 	// One is under way. Whether it has taken effect, only the database knows.
 	var now int64
-	err := s.read(ctx, LookUp, func(_ context.Context, c *Conn) (err error) {
+	err := s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
 		now, err = c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 		return err
 	})
@@ -218,7 +218,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 func (w *writer) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed
-		err := w.c.Query(context.Background(), sqlAnnounce, []driver.Value{after, last, int64(sweepChunk)}, func(row []driver.Value) error {
+		err := w.c.Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
 			ev, err := parsed(json)

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"bytes"
-	"database/sql/driver"
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // switching is the transaction in which a restore takes effect.
@@ -35,11 +35,11 @@ const sqlStaged = `SELECT part, created_at, id, json FROM staged
 
 // apply stores what was staged, part by part and oldest first.
 func (s *switching) apply() error {
-	last := []driver.Value{int64(-1), int64(0), []byte{}}
+	last := []engine.Value{int64(-1), int64(0), []byte{}}
 	for {
 		n := 0
-		args := append([]driver.Value{s.num}, append(last, int64(sweepChunk))...)
-		err := s.w.Each(sqlStaged, args, func(row []driver.Value) error {
+		args := append([]engine.Value{s.num}, append(last, int64(sweepChunk))...)
+		err := s.w.c.Each(sqlStaged, args, func(row []engine.Value) error {
 			n++
 			last = row[:3:3]
 			return s.take(int(row[0].(int64)), row[3].([]byte))
@@ -130,7 +130,7 @@ const (
 )
 
 // target is the staged head of an address; ok is false when it has none.
-func (s *switching) target(kind, d driver.Value) (h head, ok bool, err error) {
+func (s *switching) target(kind, d engine.Value) (h head, ok bool, err error) {
 	row, err := s.w.c.One(sqlTarget, s.num, kind, s.agent, d)
 	if err != nil || row == nil {
 		return head{}, false, err
@@ -154,7 +154,7 @@ func (s *switching) clearHeads() error {
 	if err != nil || who == 0 {
 		return err
 	}
-	return s.w.Each(sqlHeadsOf, []driver.Value{who}, func(row []driver.Value) error {
+	return s.w.c.Each(sqlHeadsOf, []engine.Value{who}, func(row []engine.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (s *switching) clearHeads() error {
 // clearVersions takes away superseded versions that are newer than the staged
 // heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
-	return s.w.Each(sqlVersionsOf, []driver.Value{s.agent}, func(row []driver.Value) error {
+	return s.w.c.Each(sqlVersionsOf, []engine.Value{s.agent}, func(row []engine.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err

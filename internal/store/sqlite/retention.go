@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"reflect"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/retention"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -107,8 +107,8 @@ func (s *Store) retainAll(ctx context.Context) error {
 
 // kindsUnder lists the kinds of a rule of which there are events.
 func (s *Store) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlKinds, nil, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlKinds, nil, func(v []engine.Value) error {
 			if kind, ok := v[0].(int64); ok && rule.Covers(int(kind)) {
 				kinds = append(kinds, kind)
 			}
@@ -136,7 +136,7 @@ func (s *Store) retireBefore(ctx context.Context, kind, before int64) error {
 func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) error {
 	excess := -most
 	for _, kind := range kinds {
-		err := s.read(ctx, Scan, func(_ context.Context, c *Conn) error {
+		err := s.db.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) error {
 			n, err := c.Number(sqlCountKind, kind)
 			excess += n
 			return err
@@ -169,8 +169,8 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 
 // oldest finds the oldest events of a kind.
 func (s *Store) oldest(ctx context.Context, kind, before, most int64) (out []found, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlOldest, []driver.Value{kind, before, most}, func(v []driver.Value) error {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOldest, []engine.Value{kind, before, most}, func(v []engine.Value) error {
 			out = append(out, found{seq: v[0].(int64), createdAt: v[1].(int64), size: int(v[2].(int64))})
 			return nil
 		})

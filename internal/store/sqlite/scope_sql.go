@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // scopeWhere adds to w the condition that the scope lets a row of table alias e
@@ -166,7 +166,7 @@ func caseWay(w *where, one gate.Case, from source) {
 
 // readersWithin adds the condition that none of a gated row's p tags is another
 // than keys.
-func readersWithin(w *where, keys []driver.Value, from source) {
+func readersWithin(w *where, keys []engine.Value, from source) {
 	if from == fromHistory {
 		w.text("CASE WHEN length(e.readers)=32 THEN ")
 		w.in("e.readers", keys)
@@ -187,7 +187,7 @@ func readersWithin(w *where, keys []driver.Value, from source) {
 // keys. Nearly every gated event has one p tag, which is then the whole of
 // readers; of others the tag rows are asked, or, for history, which has none,
 // readers is cut up.
-func readersAmong(w *where, keys []driver.Value, from source) {
+func readersAmong(w *where, keys []engine.Value, from source) {
 	if from == fromHistory {
 		w.text("CASE WHEN length(e.readers)=32 THEN ")
 		w.in("e.readers", keys)
@@ -219,8 +219,8 @@ func classList(classes []gate.Class) string {
 
 // blobs are the 32-byte keys of ids or pubkeys. What is not 64 lower-case hex
 // digits names nothing and is left out.
-func blobs(hex []string) []driver.Value {
-	out := make([]driver.Value, 0, len(hex))
+func blobs(hex []string) []engine.Value {
+	out := make([]engine.Value, 0, len(hex))
 	for _, h := range hex {
 		if b, ok := lowerHex32(h); ok {
 			out = append(out, b)
@@ -229,8 +229,8 @@ func blobs(hex []string) []driver.Value {
 	return out
 }
 
-func keysOf(values []string) []driver.Value {
-	out := make([]driver.Value, 0, len(values))
+func keysOf(values []string) []engine.Value {
+	out := make([]engine.Value, 0, len(values))
 	for _, v := range values {
 		out = append(out, key(v))
 	}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // maxWords bounds the words and phrases of one search.
@@ -60,7 +60,7 @@ func (s *Store) Search(ctx context.Context, ask store.Ask) (out store.Hits, err 
 		return hits, nil
 	}
 	most := cmp.Or(max(ask.MaxRows, 0), defaultPageRows)
-	err = s.inTime(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.InTime(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		hits.list, err = s.reading(ctx, c, ask, want).search(most + 1)
 		return err
 	})
@@ -88,7 +88,7 @@ func (r *reading) search(most int) ([]found, error) {
 			best = "bm25(" + searchOpen + ")"
 		}
 		text += " ORDER BY " + best + ",e.created_at DESC,e.id LIMIT ?"
-		err := r.c.Query(r.ctx, text, append(args, int64(most-len(list))), func(v []driver.Value) error {
+		err := r.c.Query(r.ctx, text, append(args, int64(most-len(list))), func(v []engine.Value) error {
 			f, err := scanFound(v)
 			list = append(list, f)
 			return err
@@ -111,7 +111,7 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page store.Page
 	size := boundsOf(&store.Ask{MaxRows: maxRows, MaxBytes: maxBytes})
 	for len(page.Rows) == 0 && len(h.list) > 0 {
 		settled := 0
-		err := h.store.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) (err error) {
+		err := h.store.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) (err error) {
 			r := h.store.reading(ctx, c, h.ask, &wanted{})
 			page.Rows, settled, err = r.fetch(h.list, size)
 			return err
@@ -159,7 +159,7 @@ func indexSpan(class gate.Class, terms string) span {
 	return span{&shape{
 		from: table + " CROSS JOIN events AS e ON e.seq=" + table + ".rowid", lead: table + " MATCH ?", at: "e",
 		ids: true, kinds: true, authors: true, classes: []gate.Class{class},
-	}, []driver.Value{terms}}
+	}, []engine.Value{terms}}
 }
 
 // searchTerms splits a search into FTS5 strings: each word and each "quoted

@@ -1,12 +1,11 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"encoding/json"
-	"net/url"
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
 
@@ -25,7 +24,7 @@ const (
 // entrySpans are the stretches of contract entries that match the filter but
 // for its search.
 func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
-	kind := []driver.Value{int64(niptemp.KindEntry)}
+	kind := []engine.Value{int64(niptemp.KindEntry)}
 	if !among(r.want.kinds, kind[0]) {
 		return nil, nil
 	}
@@ -64,7 +63,7 @@ func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
 }
 
 // caseIDs are the contracts of cases, each once, as d values.
-func caseIDs(cases []gate.Case) []driver.Value {
+func caseIDs(cases []gate.Case) []engine.Value {
 	var ids []string
 	for _, c := range cases {
 		ids = append(ids, c.Contract)
@@ -102,14 +101,14 @@ func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 	return []span{{&shape{
 		from: "events AS e NOT INDEXED", lead: "e.seq IN (SELECT value FROM json_each(?))", at: "e",
 		ids: true, kinds: true, authors: true, classes: []gate.Class{gate.Contract},
-	}, []driver.Value{string(list)}}}, nil
+	}, []engine.Value{string(list)}}}, nil
 }
 
 // matcher finds the entries that have all words of a search, by an index in
 // memory.
 type matcher struct {
 	r     *reading
-	c     *Conn
+	c     *engine.Conn
 	sql   indexSQL
 	terms string
 	rows  int
@@ -118,7 +117,7 @@ type matcher struct {
 }
 
 func newMatcher(r *reading, terms string) (*matcher, error) {
-	c, err := connect(":memory:", url.Values{}, nil)
+	c, err := engine.Memory()
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +130,7 @@ func newMatcher(r *reading, terms string) (*matcher, error) {
 }
 
 // row takes a row of seq and json.
-func (m *matcher) row(v []driver.Value) error {
+func (m *matcher) row(v []engine.Value) error {
 	stored, ok := v[1].([]byte)
 	if !ok {
 		return errStoredRow
@@ -144,7 +143,7 @@ func (m *matcher) row(v []driver.Value) error {
 	if text == "" {
 		return nil
 	}
-	if err := m.r.c.pace.did(float64(len(text))); err != nil {
+	if err := m.r.c.Spend(float64(len(text))); err != nil {
 		return err
 	}
 	if _, err := m.c.Exec(m.sql.enter, v[0], text); err != nil {
@@ -159,8 +158,8 @@ func (m *matcher) row(v []driver.Value) error {
 
 // flush notes which of the rows match, and forgets them.
 func (m *matcher) flush() error {
-	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+searchEntries+" WHERE "+searchEntries+" MATCH ?", []driver.Value{m.terms},
-		func(v []driver.Value) error {
+	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+searchEntries+" WHERE "+searchEntries+" MATCH ?", []engine.Value{m.terms},
+		func(v []engine.Value) error {
 			seq, _ := v[0].(int64)
 			m.found = append(m.found, seq)
 			return nil

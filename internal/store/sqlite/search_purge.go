@@ -1,10 +1,10 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"time"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -30,17 +30,17 @@ func (w *writer) purge() bool {
 		return false
 	}
 	limit := purgeChunk
-	if w.s.queue.len() > 0 {
+	if w.s.db.QueueLen() > 0 {
 		limit = 1
 	}
-	more, err := w.Step(func(w *writer) (bool, error) { return w.purgeStep(limit) })
+	more, err := w.Step(func() (bool, error) { return w.purgeStep(limit) })
 	switch {
 	case err == nil:
 		w.purging = more
-	case OutOfRoom(err):
+	case engine.OutOfRoom(err):
 		w.purging = false // until something else is taken out, or the next start
 	default:
-		if _, err = w.Step(func(w *writer) (bool, error) { return false, w.searchFailed(err) }); err != nil {
+		if _, err = w.Step(func() (bool, error) { return false, w.searchFailed(err) }); err != nil {
 			w.purging = false
 		}
 	}
@@ -51,7 +51,7 @@ func (w *writer) purge() bool {
 // whether there may be more.
 func (w *writer) purgeStep(limit int) (more bool, err error) {
 	n := 0
-	err = w.Each(sqlGone, []driver.Value{int64(limit)}, func(row []driver.Value) error {
+	err = w.c.Each(sqlGone, []engine.Value{int64(limit)}, func(row []engine.Value) error {
 		n++
 		// First this, so that a full database has room for what the index
 		// writes.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
@@ -146,7 +146,7 @@ func (w *writer) writeIndex() error {
 		return nil
 	}
 	err := w.InSavepoint(w.applyIndex)
-	if err == nil || OutOfRoom(err) || w.c.db.AutoCommit() {
+	if err == nil || engine.OutOfRoom(err) || w.Lost() {
 		return err
 	}
 	return w.searchFailed(err)
@@ -230,7 +230,7 @@ func (w *writer) openSearch(ctx context.Context) error {
 
 // searchIsComplete reports whether the index can be used as it lies in the
 // database.
-func searchIsComplete(c *Conn) (bool, error) {
+func searchIsComplete(c *engine.Conn) (bool, error) {
 	has, err := c.Exists(sqlHasFTS5)
 	if err != nil || !has {
 		return false, err
@@ -265,7 +265,7 @@ func (w *writer) emptyIndex(table string) error {
 	}
 	if has {
 		err := w.InSavepoint(func() error { return w.c.Script(statements.clear) })
-		if err == nil || OutOfRoom(err) || w.c.db.AutoCommit() {
+		if err == nil || engine.OutOfRoom(err) || w.Lost() {
 			return err
 		}
 		if err := w.c.Script("DROP TABLE " + table); err != nil {
@@ -288,7 +288,7 @@ func (w *writer) buildSearch(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := w.Step((*writer).buildStep)
+		more, err := w.Step(w.buildStep)
 		if err != nil || !more {
 			return err
 		}
@@ -301,7 +301,7 @@ func (w *writer) buildSearch(ctx context.Context) error {
 // buildStep enters the next events into the index.
 func (w *writer) buildStep() (more bool, err error) {
 	last, n := w.searchTo, 0
-	err = w.Each(sqlSearchable, []driver.Value{last, int64(buildChunk)}, func(row []driver.Value) error {
+	err = w.c.Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
 		ev, err := parsed(row[1].([]byte))
 		if err != nil {
 			return err

@@ -1,10 +1,10 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // source is the table that rows are read from, always under the alias e.
@@ -34,7 +34,7 @@ type shape struct {
 // span is one stretch of an index.
 type span struct {
 	*shape
-	args []driver.Value
+	args []engine.Value
 }
 
 // tagShape is what stretches of a tag of the filter have in common.
@@ -51,10 +51,10 @@ func tagShape(name string) shape {
 func arrivalSpan(above int64) span {
 	return span{&shape{
 		from: "events AS e NOT INDEXED", lead: "e.seq>?", at: "e", ids: true, kinds: true, authors: true,
-	}, []driver.Value{above}}
+	}, []engine.Value{above}}
 }
 
-func idSpan(ids []driver.Value) span {
+func idSpan(ids []engine.Value) span {
 	var w where
 	w.in("e.id", ids)
 	return span{&shape{
@@ -79,7 +79,7 @@ func headSpan(want *wanted) span {
 		from: "events AS e INDEXED BY events_address", lead: w.sql.String(), at: "e",
 		ordered: len(want.kinds) == 1 && len(want.authors) == 1 && len(d.values) == 1, skipTag: "d", d: dMet,
 	}
-	if slices.Contains(d.values, driver.Value("")) {
+	if slices.Contains(d.values, engine.Value("")) {
 		// An event without a d tag has the address "", but no filter for d
 		// matches it.
 		heads.skipTag = ""
@@ -95,13 +95,13 @@ func tagged(sh shape) shape {
 }
 
 // tagSpans reads the events that have one of the values, value by value.
-func tagSpans(sh shape, name string, values []driver.Value) []span {
+func tagSpans(sh shape, name string, values []engine.Value) []span {
 	sh = tagged(sh)
 	keyed := sh
 	keyed.lead = "t.name=? AND t.value=" + numOf
 	out := make([]span, len(values))
 	for i, v := range values {
-		out[i] = span{&sh, []driver.Value{name, v}}
+		out[i] = span{&sh, []engine.Value{name, v}}
 		if _, isKey := v.([]byte); isKey && name == "p" {
 			out[i].shape = &keyed
 		}
@@ -117,7 +117,7 @@ const fewKinds = 8
 
 // authorSpans reads per author and kind; nil kinds are all that the author has
 // events of.
-func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, error) {
+func (r *reading) authorSpans(sh shape, authors, kinds []engine.Value) ([]span, error) {
 	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+numOf+" AND e.kind=?"
 	sh.at, sh.ordered = "e", true
 	ofAuthor := sqlKindsOfAuthor
@@ -145,7 +145,7 @@ func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, 
 		}
 		for _, k := range mine {
 			if among(kinds, k) {
-				out = append(out, span{&sh, []driver.Value{a, k}})
+				out = append(out, span{&sh, []engine.Value{a, k}})
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (r *reading) authorSpans(sh shape, authors, kinds []driver.Value) ([]span, 
 
 // among reports whether a value is in a list that compile sorted; nil lists
 // hold every value.
-func among(list []driver.Value, v driver.Value) bool {
+func among(list []engine.Value, v engine.Value) bool {
 	if list == nil {
 		return true
 	}
@@ -162,11 +162,11 @@ func among(list []driver.Value, v driver.Value) bool {
 	return found
 }
 
-func kindSpans(kinds []driver.Value) []span {
+func kindSpans(kinds []engine.Value) []span {
 	sh := shape{from: "events AS e INDEXED BY events_kind", lead: "e.kind=?", at: "e", ordered: true}
 	out := make([]span, len(kinds))
 	for i, k := range kinds {
-		out[i] = span{&sh, []driver.Value{k}}
+		out[i] = span{&sh, []engine.Value{k}}
 	}
 	return out
 }

@@ -3,20 +3,17 @@ package sqlite
 import "engramd/internal/store"
 
 // stage is what the current transaction will mean outside the database once it
-// is durable. A member that is undone takes its part with it.
+// is durable, beside what the engine keeps of it. A member that is undone takes
+// its part with it.
 type stage struct {
 	committed []store.Committed
 	indexed   []indexChange // to the full-text index, applied at the end of the transaction
 	removed   [numReasons]int
 	counted   []counted // changes of authors' usage
 	numbered  []author  // who got their numbers
-	jobs      []*Job    // work to go on with after the commit
-	ended     *Job      // the oldest one is done
-	restore   []func()  // takes jobs back to where they were, if the transaction fails
 	last      lastGiven // before the transaction
 	seqGone   bool      // something with a sequence number went
 	keyGone   bool      // something with a key's number went
-	after     []func()  // what becomes true with the commit
 }
 
 // author is a pubkey as a map key.
@@ -40,11 +37,11 @@ func (r reason) String() string {
 	return [numReasons]string{"deletion", "vanish", "expiry", "history", "ban", "operator", "retention"}[r]
 }
 
-// mark is a point in the transaction to which undo returns.
+// mark is a point in the transaction to which Undo returns.
 type mark struct {
-	committed, indexed, counted, numbered, jobs, after int
-	removed                                            [numReasons]int
-	last                                               lastGiven
+	committed, indexed, counted, numbered int
+	removed                               [numReasons]int
+	last                                  lastGiven
 }
 
 // lastGiven is the last numbers that were given out. What is undone gives its
@@ -56,30 +53,59 @@ func (w *writer) lastGiven() lastGiven { return lastGiven{w.seq, w.numbers.last}
 
 func (w *writer) giveBack(last lastGiven) { w.seq, w.numbers.last = last.seq, last.key }
 
-func (w *writer) mark() mark {
-	s := &w.stage
-	return mark{len(s.committed), len(s.indexed), len(s.counted), len(s.numbered), len(s.jobs), len(s.after), s.removed, w.lastGiven()}
-}
-
 // reset empties the stage for a new transaction. What was handed to OnCommit is
 // not reused.
 func (s *stage) reset() {
 	*s = stage{indexed: s.indexed[:0], counted: s.counted[:0], numbered: s.numbered[:0]}
 }
 
-// after notes what becomes true when the transaction is durable.
-func (w *writer) After(fn func()) { w.stage.after = append(w.stage.after, fn) }
+// Begin starts a new transaction's stage.
+func (w *writer) Begin() {
+	w.stage.reset()
+	w.stage.last = w.lastGiven()
+}
 
-// undo forgets what was staged since m.
-func (w *writer) undo(m mark) {
+// Mark notes where a member begins.
+func (w *writer) Mark() {
+	s := &w.stage
+	w.marked = mark{len(s.committed), len(s.indexed), len(s.counted), len(s.numbered), s.removed, w.lastGiven()}
+}
+
+// Undo forgets what was staged since the mark.
+func (w *writer) Undo() {
+	m := &w.marked
 	w.uncount(w.stage.counted[m.counted:])
 	w.stage.counted = w.stage.counted[:m.counted]
 	w.numbers.forget(w.stage.numbered[m.numbered:])
 	w.stage.committed = w.stage.committed[:m.committed]
 	w.stage.indexed = w.stage.indexed[:m.indexed]
 	w.stage.numbered = w.stage.numbered[:m.numbered]
-	w.stage.jobs = w.stage.jobs[:m.jobs]
-	w.stage.after = w.stage.after[:m.after]
 	w.stage.removed = m.removed
 	w.giveBack(m.last)
+}
+
+// RolledBack forgets what a transaction would have meant.
+func (w *writer) RolledBack() {
+	w.usage.reset(true)
+	w.numbers.forget(w.stage.numbered)
+	w.giveBack(w.stage.last)
+	w.stage.reset()
+}
+
+// Durable has readers see up to the last number.
+func (w *writer) Durable() {
+	w.usage.reset(false)
+	w.s.lastSeq.Store(w.seq)
+}
+
+// Announce tells of what was removed, and who listens of what was stored.
+func (w *writer) Announce() {
+	for why, n := range w.stage.removed {
+		if n > 0 {
+			w.s.observe.Removed(reason(why).String(), n)
+		}
+	}
+	if len(w.stage.committed) > 0 {
+		w.s.onCommit(w.stage.committed)
+	}
 }

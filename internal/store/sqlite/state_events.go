@@ -2,7 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -25,19 +26,19 @@ func (s *Store) ContractStates(ctx context.Context, contract, author string) (st
 		return nil, nil
 	}
 	size := 0
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		each := func(v []driver.Value) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		each := func(v []engine.Value) error {
 			json, _ := v[1].([]byte)
 			states = append(states, json)
 			if size += len(json); size >= maxStateBytes {
-				return ErrStop
+				return engine.ErrStop
 			}
 			return nil
 		}
-		if err := c.Query(ctx, sqlStateHead, []driver.Value{who, key(contract)}, each); err != nil || size >= maxStateBytes {
+		if err := c.Query(ctx, sqlStateHead, []engine.Value{who, key(contract)}, each); err != nil || size >= maxStateBytes {
 			return err
 		}
-		return c.Query(ctx, sqlStatePast, []driver.Value{who, key(contract), int64(maxStateEvents)}, each)
+		return c.Query(ctx, sqlStatePast, []engine.Value{who, key(contract), int64(maxStateEvents)}, each)
 	})
 	return states, err
 }

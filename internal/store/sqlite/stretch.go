@@ -1,6 +1,6 @@
 package sqlite
 
-import "database/sql/driver"
+import "engramd/internal/store/sqlite/engine"
 
 // stretch is what a plan reads of one index, for all of a filter's values
 // there. The planner (stretches) is the same for pages and for counts; they
@@ -94,7 +94,7 @@ func (f fixed) together() span { return span(f) }
 type tagStretch struct {
 	shape
 	name    string
-	values  []driver.Value
+	values  []engine.Value
 	present bool
 }
 
@@ -119,7 +119,7 @@ func (s tagStretch) together() span {
 // that there are.
 type authorStretch struct {
 	shape
-	authors, kinds []driver.Value
+	authors, kinds []engine.Value
 }
 
 func (s authorStretch) ordered(r *reading) ([]span, error) {
@@ -138,7 +138,7 @@ func (s authorStretch) together() span {
 }
 
 // kindStretch is the events of the kinds.
-type kindStretch []driver.Value
+type kindStretch []engine.Value
 
 func (s kindStretch) ordered(*reading) ([]span, error) { return kindSpans(s), nil }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"engramd/internal/gate"
-	"engramd/internal/share"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // Options say how a store is opened. Path and Table are required; a zero
@@ -41,39 +41,14 @@ type Options struct {
 	OnCommit   func([]store.Committed)
 	store.Live // what SetOptions may change later
 
-	pacing   pacing
+	pacing   engine.Pacing
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
 	follows  bool                 // commands are another's to give: none of the store's own
 }
 
 // Pending is an event on its way to disk.
 type Pending struct {
-	rec     *record
-	who     share.Who // sent it
-	opts    store.PutOptions
-	command store.Command       // in place of an event
-	answer  any                 // to a command
-	apart   func(*writer) error // work of this process's own, in place of either
-	at      int64               // Unix seconds: when it was executed first
-	timed   bool                // at is set
-	size    int
-	again   bool // tried before, when deleted texts took the room
-	done    chan struct{}
-	result  store.Result
-}
-
-// Done is closed when the result is known.
-func (p *Pending) Done() <-chan struct{} { return p.done }
-
-// Wait returns the result as soon as it is known. The writer always answers,
-// also when the store closes.
-func (p *Pending) Wait() store.Result {
-	<-p.done
-	return p.result
-}
-
-// finish makes the result known. The writer calls it once.
-func (p *Pending) finish(r store.Result) {
-	p.result = r
-	close(p.done)
+	engine.Member
+	rec  *record
+	opts store.PutOptions
 }

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -41,8 +41,8 @@ func (w *admin) useCalls(calls []store.UsedCall, before int64) (had []bool, err 
 // UsedCalls gives fn the calls since a time in Unix seconds, in the order of
 // their time.
 func (s *adminStore) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
-	return s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, sqlCalls, []driver.Value{since}, func(v []driver.Value) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlCalls, []engine.Value{since}, func(v []engine.Value) error {
 			at, _ := v[2].(int64)
 			fn(store.UsedCall{ID: hexOf(v[0]), Key: hexOf(v[1]), At: at})
 			return nil

@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"database/sql/driver"
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -28,10 +28,10 @@ const (
 // few calls remove for rows until they have cost as much as one transaction
 // may, and returns how many it was called for: limit, as if there were more, if
 // it was not called for all.
-func (w *writer) few(text string, args []driver.Value, limit int, remove func(row []driver.Value) error) (n int, err error) {
-	start := w.dropped
-	err = w.Each(text, args, func(row []driver.Value) error {
-		if n++; w.dropped-start > vanishCost {
+func (w *writer) few(text string, args []engine.Value, limit int, remove func(row []engine.Value) error) (n int, err error) {
+	start := w.Extra
+	err = w.c.Each(text, args, func(row []engine.Value) error {
+		if n++; w.Extra-start > vanishCost {
 			n = limit
 			return nil
 		}
@@ -78,7 +78,7 @@ func (w *writer) vanish(r *record, seq int64) error {
 	v := &vanishing{pubkey: r.pubkey, until: r.created, request: seq, wrapsUntil: r.created}
 	more, err := v.step(w)
 	if err == nil && more {
-		w.stage.jobs = append(w.stage.jobs, v.job(w.current))
+		w.StartJob(v.job(w, w.member()))
 	}
 	return err
 }
@@ -91,8 +91,9 @@ type vanishing struct {
 	wrapsUntil int64 // gift wraps later than this are gone
 }
 
-func (v *vanishing) job(p *Pending) *Job {
-	return &Job{pending: p, request: v.request, step: v.step, save: func() func() { was := *v; return func() { *v = was } }}
+func (v *vanishing) job(w *writer, m *engine.Member) *engine.Job {
+	step := func() (bool, error) { return v.step(w) }
+	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *v; return func() { *v = was } }}
 }
 
 // step removes up to vanishChunk rows and reports whether more may be there.
@@ -115,7 +116,7 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 }
 
 func (v *vanishing) events(w *writer, limit int) (int, error) {
-	return w.few(sqlVanishEvents, []driver.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []driver.Value) error {
+	return w.few(sqlVanishEvents, []engine.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []engine.Value) error {
 		return w.removeEvent(row[0].(int64), byVanish)
 	})
 }
@@ -129,7 +130,7 @@ func (v *vanishing) quarantine(w *writer, limit int) (int, error) {
 }
 
 func (v *vanishing) wraps(w *writer, limit int) (int, error) {
-	return w.few(sqlVanishWraps, []driver.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []driver.Value) error {
+	return w.few(sqlVanishWraps, []engine.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []engine.Value) error {
 		v.wrapsUntil = row[1].(int64)
 		return w.removeEvent(row[0].(int64), byVanish)
 	})
@@ -147,10 +148,11 @@ func (w *writer) everVanished(key []byte) (bool, error) {
 func (w *writer) someVanished() bool { return w.known.vanished }
 
 // openVanishes makes jobs of the requests that were left unfinished.
-func (w *writer) openVanishes() error {
-	return w.Each(sqlVanishOpen, nil, func(row []driver.Value) error {
+func (w *writer) openVanishes() (left []unfinished, err error) {
+	err = w.c.Each(sqlVanishOpen, nil, func(row []engine.Value) error {
 		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
-		w.jobs = append(w.jobs, v.job(nil))
+		left = append(left, unfinished{v.request, v.job(w, nil)})
 		return nil
 	})
+	return left, err
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"cmp"
-	"database/sql/driver"
 	"fmt"
 	"math"
 	"slices"
@@ -11,15 +10,16 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // wanted is a filter in the database's terms: lists without repeats, hex
 // decoded. A nil list is no condition.
 type wanted struct {
 	filter  nostr.Filter
-	ids     []driver.Value // []byte
-	authors []driver.Value // []byte
-	kinds   []driver.Value // int64
+	ids     []engine.Value // []byte
+	authors []engine.Value // []byte
+	kinds   []engine.Value // int64
 	tags    []wantedTag    // in the order of tagRank
 	since   int64
 	until   int64
@@ -29,7 +29,7 @@ type wanted struct {
 // wantedTag is one #x condition.
 type wantedTag struct {
 	name   string
-	values []driver.Value // []byte or string, as key makes them
+	values []engine.Value // []byte or string, as key makes them
 }
 
 // compile translates a filter. Limit and Search are left to the callers.
@@ -49,7 +49,7 @@ func compile(f nostr.Filter) (*wanted, error) {
 		w.authors = w.list(blobs(f.Authors))
 	}
 	if f.Kinds != nil {
-		kinds := make([]driver.Value, len(f.Kinds))
+		kinds := make([]engine.Value, len(f.Kinds))
 		for i, k := range f.Kinds {
 			kinds[i] = int64(k)
 		}
@@ -71,17 +71,17 @@ func compile(f nostr.Filter) (*wanted, error) {
 }
 
 // list sorts and drops repeats; an empty list matches nothing.
-func (w *wanted) list(values []driver.Value) []driver.Value {
+func (w *wanted) list(values []engine.Value) []engine.Value {
 	if len(values) == 0 {
 		w.none = true
 		return values
 	}
 	slices.SortFunc(values, compareValues)
-	return slices.CompactFunc(values, func(a, b driver.Value) bool { return compareValues(a, b) == 0 })
+	return slices.CompactFunc(values, func(a, b engine.Value) bool { return compareValues(a, b) == 0 })
 }
 
 // compareValues orders as SQLite does: integers, TEXT, BLOBs.
-func compareValues(a, b driver.Value) int {
+func compareValues(a, b engine.Value) int {
 	switch a := a.(type) {
 	case int64:
 		if b, ok := b.(int64); ok {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 const (
@@ -17,14 +19,14 @@ const (
 // withdrawn, if everything that it names, by e and by a, is of this contract;
 // nil otherwise, and where it is not here.
 func (s *Store) Withdrawal(ctx context.Context, contract string, request []byte) (json []byte, err error) {
-	err = s.snapshot(ctx, Scan, func(ctx context.Context, c *Conn) error {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		json, err = withdrawal(c, contract, request)
 		return err
 	})
 	return json, err
 }
 
-func withdrawal(c *Conn, contract string, request []byte) ([]byte, error) {
+func withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error) {
 	row, err := c.One(sqlRequest, request)
 	if err != nil || row == nil {
 		return nil, err
@@ -48,7 +50,7 @@ func withdrawal(c *Conn, contract string, request []byte) ([]byte, error) {
 
 // concerns reports whether what a tag of a deletion request names is of a
 // contract.
-func concerns(c *Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
+func concerns(c *engine.Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
 	if t[0] == "a" {
 		kind, d, ok := ownAddress(t[1], ev.PubKey)
 		return ok && isContract(kind) && sameKey(d, key(contract)), nil

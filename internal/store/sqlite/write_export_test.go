@@ -2,21 +2,21 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/store/sqlite/engine"
 )
 
 // OnWriter runs statements on the live writer's connection, in a savepoint like
 // any event, and returns the first column of the last one's rows.
-func OnWriter(s *Store, statements ...string) (out []driver.Value, err error) {
+func OnWriter(s *Store, statements ...string) (out []engine.Value, err error) {
 	err = s.apart(context.Background(), func(w *writer) error {
 		for _, text := range statements {
 			out = nil
-			err := w.c.Query(context.Background(), text, nil, func(v []driver.Value) error {
+			err := w.c.Query(context.Background(), text, nil, func(v []engine.Value) error {
 				out = append(out, v[0])
 				return nil
 			})
@@ -60,9 +60,9 @@ func HoldWriter(s *Store) (release func()) {
 }
 
 // OnReader runs a query on a pooled reader.
-func OnReader(ctx context.Context, s *Store, text string) (out []driver.Value, err error) {
-	err = s.read(ctx, Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, text, nil, func(v []driver.Value) error {
+func OnReader(ctx context.Context, s *Store, text string) (out []engine.Value, err error) {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, text, nil, func(v []engine.Value) error {
 			out = append(out, v[0])
 			return nil
 		})
@@ -78,21 +78,7 @@ const (
 )
 
 // WaitClosing waits until Close has been called.
-func WaitClosing(ctx context.Context, s *Store) error {
-	for {
-		s.queue.mu.Lock()
-		closed, room := s.queue.closed, s.queue.room
-		s.queue.mu.Unlock()
-		if closed != nil {
-			return nil
-		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+func WaitClosing(ctx context.Context, s *Store) error { return s.db.Refusing(ctx) }
 
 // UsageOf returns what the writer knows of an author's usage, without asking
 // the tables of events.
@@ -107,17 +93,7 @@ func UsageOf(s *Store, pubkey string) (events, bytes int64) {
 }
 
 // BreakCommits makes every COMMIT fail until allow is called.
-func BreakCommits(s *Store) (allow func()) {
-	var broken atomic.Bool
-	s.writer.c.db.RegisterCommitHook(func() int {
-		if broken.Load() {
-			return 1
-		}
-		return 0
-	})
-	broken.Store(true)
-	return func() { broken.Store(false) }
-}
+func BreakCommits(s *Store) (allow func()) { return s.db.BreakCommits() }
 
 // BeginBroken queues an event whose record makes the writer fail after it has
 // changed something: with an "error" or a "panic".
@@ -132,8 +108,9 @@ func BeginBroken(ctx context.Context, s *Store, ev *nostr.Event, how string) (*P
 	case "panic":
 		rec.tags = append(rec.tags, tagRow{name: "p", value: make([]byte, 31)}) // too short for a key
 	}
-	p := &Pending{rec: rec, size: len(rec.json), done: make(chan struct{})}
-	return p, s.queue.push(ctx, p)
+	p := &Pending{rec: rec}
+	p.Init(p, len(rec.json))
+	return p, s.db.Push(ctx, &p.Member)
 }
 
 // OwnAddress is ownAddress with d as text.

@@ -2,54 +2,48 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
-	"runtime"
-	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
-// writer is the actor that owns the only connection that writes, and all state
-// that follows from being the only one: the sequence counter and what it knows
-// of the tables without asking them. Nothing outside its goroutine touches
-// them.
+// writer says what events and commands do to the database. It lives on the
+// goroutine of the engine's writer, and has all state that follows from being
+// the only one that writes: the sequence counter and what it knows of the
+// tables without asking them. Nothing outside that goroutine touches it.
 type writer struct {
-	s        *Store
-	c        *Conn
-	maxBatch int
-	seq      int64          // last one given out
-	Now      int64          // Unix seconds, the same throughout a transaction
-	args     []driver.Value // of the statement that runs
-	known    known
-	usage    usage
-	numbers  numbers
-	stage    stage
-	dirty    bool     // the current member has changed something, or tried
-	current  *Pending // being applied
-	jobs     []*Job
-	building bool // the full-text index, between batches
-	chores   chores
-	searchTo int64 // events up to this seq are in the full-text index; -1: there is none
-	purging  bool  // search_gone may have rows
-	loose    bool  // pubkeys_gone may have rows
-	full     bool  // an event did not fit, and none of ordinary size has been seen to fit since
-	dropped  int   // cost of all events that were removed since the store was opened
-	halved   bool  // a batch is tried again in halves
-	noRoom   bool  // nothing is to be put into search_gone and pubkeys_gone
-	keeper   keeper
+	*engine.Writer // from prepare on
+	s              *Store
+	c              *engine.Conn
+	seq            int64          // last one given out
+	args           []engine.Value // of the statement that runs
+	known          known
+	usage          usage
+	numbers        numbers
+	stage          stage
+	marked         mark     // where the member began
+	current        *Pending // being applied
+	building       bool     // the full-text index, between batches
+	chores         chores
+	searchTo       int64 // events up to this seq are in the full-text index; -1: there is none
+	purging        bool  // search_gone may have rows
+	loose          bool  // pubkeys_gone may have rows
+	noRoom         bool  // nothing is to be put into search_gone and pubkeys_gone
 
 	parts participants
 }
 
-// newWriter reads what the writer has to know, and ends what a crash left
+var _ engine.Applier = (*writer)(nil)
+
+// Prepare reads what the writer has to know, and ends what a crash left
 // unfinished.
-func newWriter(ctx context.Context, s *Store, c *Conn, maxBatch int) (*writer, error) {
-	w := &writer{s: s, c: c, maxBatch: maxBatch, searchTo: -1}
+func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
+	w.Writer, w.c, w.searchTo = own, own.Conn(), -1
+	s, c := w.s, w.c
 	var err error
 	if w.seq, err = lastSeq(c); err != nil {
-		return nil, err
+		return err
 	}
 	for table, flag := range map[string]*bool{
 		"history": &w.known.history, "deleted_ids": &w.known.deletedIDs,
@@ -57,20 +51,20 @@ func newWriter(ctx context.Context, s *Store, c *Conn, maxBatch int) (*writer, e
 		"removed_heads": &w.known.floors,
 	} {
 		if *flag, err = c.Exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.lastSeq.Store(w.seq)
 	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
 	if w.numbers.last, err = c.Number(sqlLastNumber); err != nil {
-		return nil, err
+		return err
 	}
 	if w.loose, err = c.Exists(sqlAnyLoose); err != nil {
-		return nil, err
+		return err
 	}
 	for _, prepare := range []func() error{
 		w.addParticipants,
-		func() error { return w.setPageLimit(s.live.Load().MaxBytes) },
+		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },
 		func() error { return w.openSearch(ctx) },
@@ -78,10 +72,10 @@ func newWriter(ctx context.Context, s *Store, c *Conn, maxBatch int) (*writer, e
 		func() error { return w.finishJobs(ctx) },
 	} {
 		if err := prepare(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return w, nil
+	return nil
 }
 
 // sqlLastSeq counts what waits to leave the full-text index too: its number
@@ -90,7 +84,7 @@ const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coale
 	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
 
 // lastSeq reads the highest sequence number there is.
-func lastSeq(c *Conn) (int64, error) {
+func lastSeq(c *engine.Conn) (int64, error) {
 	n, err := c.Number(sqlLastSeq)
 	if err != nil {
 		return 0, fmt.Errorf("read last sequence number: %w", err)
@@ -98,56 +92,67 @@ func lastSeq(c *Conn) (int64, error) {
 	return n, nil
 }
 
-// run takes what waits, commits it, and answers; between batches it does other
-// work in small steps. It ends when the queue is closed and empty.
-func (w *writer) run(after func(time.Duration) <-chan time.Time) {
-	defer close(w.s.stopped)
-	for {
-		batch := w.s.queue.take(w.maxBatch, maxBatchBytes)
-		if len(batch) > 0 {
-			w.commit(batch)
-			w.keepLog()
-			// Those who were answered come back at once with their next event:
-			// let them, and share one commit.
-			runtime.Gosched()
-		} else if w.s.queue.done() {
-			w.abandon()
-			if w.keeper.resume != nil {
-				w.keeper.resume()
-			}
-			return
-		}
-		select {
-		case <-w.keeper.cleared:
-			w.clearLog()
-		default:
-		}
-		if w.work() || len(batch) > 0 {
-			continue
-		}
-		select {
-		case <-w.keeper.cleared:
-			w.clearLog()
-		case <-w.s.queue.wake:
-		case <-after(w.chores.wait(w.s.clock().Unix())):
-		}
-	}
+// Apply applies an event.
+func (w *writer) Apply(m *engine.Member) (store.Result, error) {
+	w.current = m.Of.(*Pending)
+	defer func() { w.current = nil }()
+	return w.apply(w.current)
 }
 
-// abandon answers jobs that the end of the store cuts short; what they have to
-// do is recorded and done at the next open.
-func (w *writer) abandon() {
-	for _, j := range w.jobs {
-		if j.pending != nil {
-			j.pending.finish(store.Result{Outcome: store.Failed, Err: store.ErrClosed})
-		}
-	}
-	w.jobs = nil
-	w.purgeNow()
+// Risky reports whether an event may be refused after it changed something: by
+// a quota that is only known to be exceeded when it is clear what the write
+// frees.
+func (w *writer) Risky(m *engine.Member) bool {
+	r := m.Of.(*Pending).rec
+	return (r.d != nil || r.ev.Kind == kindDeletion) && w.mayExceed(r)
 }
 
-// close checkpoints and closes the connection.
-func (w *writer) close() error {
-	err := w.c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(err, w.c.Close())
+// Applied records an event that is durable.
+func (w *writer) Applied(m *engine.Member) {
+	if w.s.executed == nil {
+		return
+	}
+	p := m.Of.(*Pending)
+	o := &p.opts
+	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }
+
+// End writes what a transaction has collected, at its end.
+func (w *writer) End() error {
+	if err := w.writeIndex(); err != nil {
+		return fmt.Errorf("full-text index: %w", err)
+	}
+	if err := w.writeUsage(); err != nil {
+		return err
+	}
+	if w.stage.seqGone {
+		if err := w.SetMeta(metaLastSeq, w.seq); err != nil {
+			return err
+		}
+	}
+	if w.stage.keyGone {
+		return w.SetMeta(metaLastKey, w.numbers.last)
+	}
+	return nil
+}
+
+// The last numbers that were given out, in the table meta, as of the last time
+// that something with a number went: the last one is this or the highest in
+// use.
+const (
+	metaLastSeq = "last_seq"
+	metaLastKey = "last_key"
+)
+
+// Reclaimable reports whether texts that were deleted still take room in the
+// full-text index.
+func (w *writer) Reclaimable() bool { return w.purging }
+
+// Reclaim takes them out.
+func (w *writer) Reclaim() { w.purgeNow() }
+
+// Tight has what a deletion takes out of the full-text index leave it at once.
+func (w *writer) Tight(on bool) { w.noRoom = on }
+
+// Closing takes out what it can.
+func (w *writer) Closing() { w.purgeNow() }

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"engramd/internal/store"
 )
 
-// ordinary is the room in bytes that an event of ordinary size takes: 64 KiB of
+// ordinary is the room in bytes that a member of ordinary size takes: 64 KiB of
 // text, its entries in the indexes, and its words in the full-text index.
 const ordinary = 192 << 10
 
@@ -25,9 +25,9 @@ const (
 // room is left. Once an event did not fit, which a quota of the file system may
 // cause that nothing tells of, it writes as much as an event of ordinary size
 // until that fits. The error wraps ErrFull where room is what is missing.
-func (s *Store) Ready(ctx context.Context) error {
+func (db *DB) Ready(ctx context.Context) error {
 	filled := false
-	err := s.apart(ctx, func(w *writer) error {
+	err := db.Apart(ctx, func(w *Writer) error {
 		if err := w.roomLeft(); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err != nil || !filled {
 		return err
 	}
-	return s.apart(ctx, func(w *writer) error {
+	return db.Apart(ctx, func(w *Writer) error {
 		_, err := w.c.Exec(sqlFillGone)
 		return err
 	})
@@ -51,7 +51,7 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // roomLeft fails with ErrFull if an event of ordinary size has no room within
 // the limit of the database's size, or on its file system.
-func (w *writer) roomLeft() error {
+func (w *Writer) roomLeft() error {
 	var n [4]int64
 	for i, pragma := range []string{"page_size", "max_page_count", "page_count", "freelist_count"} {
 		var err error
@@ -63,7 +63,7 @@ func (w *writer) roomLeft() error {
 		return fmt.Errorf("%w: %d KB are left within the limit of its size", store.ErrFull, max(0, left*size)>>10)
 	}
 	var fs unix.Statfs_t
-	if err := unix.Statfs(filepath.Dir(w.s.path), &fs); err != nil {
+	if err := unix.Statfs(filepath.Dir(w.db.path), &fs); err != nil {
 		return fmt.Errorf("free space: %w", err)
 	}
 	if free := int64(fs.Bavail) * fs.Bsize; free < ordinary {

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"errors"
@@ -8,13 +8,23 @@ import (
 	"engramd/internal/store"
 )
 
-// effort says what a read is expected to take, by what is asked.
+// Effort says what a read is expected to take, by what is asked.
 type Effort int
 
+// A LookUp is of a few rows through an index, and may use what is kept for such;
+// a Scan is anything else.
 const (
-	LookUp Effort = iota // a few rows through an index: it may use what is kept for such
-	Scan                 // anything else
+	LookUp Effort = iota
+	Scan
 )
+
+// String is what the observer is told.
+func (e Effort) String() string {
+	if e == LookUp {
+		return "look_up"
+	}
+	return "scan"
+}
 
 // Bounds of the connections for reading. There may be more of them than turns,
 // because who waits for his next turn in the middle of a statement keeps his.
@@ -33,7 +43,7 @@ type readers struct {
 	turns *share.Turns
 	whole *share.Turns // of reads that cannot be interrupted and taken up again
 
-	pacing pacing
+	pacing Pacing
 
 	mu    sync.Mutex
 	idle  []*Conn // the extra ones first
@@ -44,9 +54,9 @@ type readers struct {
 }
 
 // openReaders opens a connection for each of n turns.
-func openReaders(path string, n int, cache int64, p pacing) (*readers, error) {
+func openReaders(path string, n int, cache int64, p Pacing) (*readers, error) {
 	r := &readers{path: path, cache: cache, n: n, empty: make(chan struct{}, 1), pacing: p.complete(n)}
-	r.turns = share.NewTurns(n, keptTurns(n)).Bound(r.pacing.most, r.pacing.grace).Forgive(debt)
+	r.turns = share.NewTurns(n, keptTurns(n)).Bound(r.pacing.Most, r.pacing.Grace).Forgive(debt)
 	r.whole = share.NewTurns(wholePerTurn*n, max(1, n/2)).Forgive(debt)
 	for range n {
 		c, err := r.connect(false)
@@ -72,7 +82,7 @@ func (r *readers) connect(extra bool) (*Conn, error) {
 	if extra {
 		cache = extraCache
 	}
-	dsn, pragmas := ReaderPragmas(cache)
+	dsn, pragmas := readerPragmas(cache)
 	c, err := connect(r.path, dsn, pragmas)
 	if err != nil {
 		return nil, err
@@ -80,7 +90,7 @@ func (r *readers) connect(extra bool) (*Conn, error) {
 	if c.extra = extra; extra {
 		c.limit = extraStmts
 	}
-	if err := watched(c, r.pacing.every); err != nil {
+	if err := watched(c, r.pacing.Every); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -163,7 +173,7 @@ func (r *readers) close() error {
 }
 
 // Reads says how busy the readers are.
-func (s *Store) Reads() store.Reads {
-	t := s.readers.turns
-	return store.Reads{Waiting: t.Waiting() + s.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
+func (db *DB) Reads() store.Reads {
+	t := db.readers.turns
+	return store.Reads{Waiting: t.Waiting() + db.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
 }

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const backupPages = 1024
 //
 // It holds one read transaction throughout, so that the write-ahead log grows
 // meanwhile by what is written.
-func (s *Store) Backup(ctx context.Context, path string) (err error) {
+func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%w: %s", ErrExists, path)
 	}
@@ -39,7 +39,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 			}
 		}
 	}()
-	if err := s.copyTo(ctx, partial); err != nil {
+	if err := db.copyTo(ctx, partial); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	if err := verifyCopy(ctx, partial); err != nil {
@@ -59,13 +59,13 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 }
 
 // copyTo copies the pages of one snapshot with SQLite's backup interface. The
-// read transaction keeps commits in between from starting the copy over.
-func (s *Store) copyTo(ctx context.Context, path string) error {
+// Read transaction keeps commits in between from starting the copy over.
+func (db *DB) copyTo(ctx context.Context, path string) error {
 	dst, err := connect(path, url.Values{}, nil)
 	if err != nil {
 		return err
 	}
-	err = s.wholeSnapshot(ctx, func(ctx context.Context, c *Conn) error {
+	err = db.Whole(ctx, func(ctx context.Context, c *Conn) error {
 		if _, err := c.Number("SELECT count(*) FROM sqlite_schema"); err != nil {
 			return err
 		}
@@ -90,13 +90,13 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 
 // verifyCopy opens the copy and has SQLite check it.
 func verifyCopy(ctx context.Context, path string) error {
-	dsn, pragmas := ReaderPragmas(operatorCache)
+	dsn, pragmas := readerPragmas(operatorCache)
 	c, err := connect(path, dsn, pragmas)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	found, err := integrity(ctx, c)
+	found, err := c.Integrity(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,12 +106,14 @@ func verifyCopy(ctx context.Context, path string) error {
 	return nil
 }
 
-// syncPath makes a file's content, or a folder's entries, durable.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
+// Integrity runs SQLite's own check and returns what it found.
+func (c *Conn) Integrity(ctx context.Context) ([]string, error) {
+	var out []string
+	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []Value) error {
+		if s, _ := v[0].(string); s != "ok" {
+			out = append(out, s)
+		}
+		return nil
+	})
+	return out, err
 }

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // migrate brings the database to the newest version that this program knows,
-// one transaction per migration, so that a crash leaves a whole database of
+// One transaction per migration, so that a crash leaves a whole database of
 // some version. Meanwhile SQLite may put what it sorts, and what undoes a
 // statement, into temporary files (PrepareDir says where): in memory that would
 // grow with the database.
@@ -89,29 +89,25 @@ func applyMigration(c *Conn, m migrations.Migration) error {
 	})
 }
 
-// rangeOfSeq is how many numbers of events a statement of a migration goes
-// through at a time.
-const rangeOfSeq = 10_000
-
-// inRanges runs a statement for each range of seq in events. Ranges without an
-// event are left out, for numbers may lie far apart.
+// inRanges runs a statement for each range of rows. Ranges without a row are
+// left out, for numbers may lie far apart.
 func (c *Conn) inRanges(statement string) error {
-	next, err := c.One("SELECT min(seq) FROM events")
+	next, err := c.One(migrations.FirstRange)
 	for err == nil && next[0] != nil {
 		from, ok := next[0].(int64)
 		if !ok {
-			return errStoredRow
+			return fmt.Errorf("a range begins with %v", next[0])
 		}
-		to := from + rangeOfSeq - 1
+		to := from + migrations.RangeRows - 1
 		if _, err := c.Exec(statement, from, to); err != nil {
 			return err
 		}
-		next, err = c.One("SELECT min(seq) FROM events WHERE seq > ?", to)
+		next, err = c.One(migrations.RangeAfter, to)
 	}
 	return err
 }
 
-// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it
+// Transaction runs fn between BEGIN IMMEDIATE and COMMIT, or rolls back when it
 // fails.
 func (c *Conn) Transaction(fn func() error) error {
 	if _, err := c.Exec("BEGIN IMMEDIATE"); err != nil {

@@ -1,8 +1,6 @@
-package sqlite
+package engine
 
-import "database/sql/driver"
-
-// meta reads a text of the table meta, "" when it is not there.
+// Meta reads a text of the table meta, "" when it is not there.
 func (c *Conn) Meta(name string) (string, error) {
 	row, err := c.One(`SELECT value FROM meta WHERE key = ?`, name)
 	if err != nil || row == nil {
@@ -12,8 +10,8 @@ func (c *Conn) Meta(name string) (string, error) {
 	return s, nil
 }
 
-// setMeta writes a value of the table meta.
-func (w *writer) SetMeta(name string, value driver.Value) error {
+// SetMeta writes a value of the table meta.
+func (w *Writer) SetMeta(name string, value Value) error {
 	_, err := w.Exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
 	return err
 }

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -11,10 +11,14 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"engramd/internal/store/sqlite/steps"
+	"engramd/internal/store/sqlite/engine/steps"
 )
 
-// conn is one SQLite connection with its prepared statements. It is used by one
+// Value is an argument of a statement or a column of a row: nil, int64, float64,
+// string or []byte.
+type Value = driver.Value
+
+// Conn is one SQLite connection with its prepared statements. It is used by one
 // goroutine at a time.
 //
 // database/sql is left out on purpose: its pool hides which connection a pragma
@@ -34,7 +38,7 @@ type Conn struct {
 // stmt is a prepared statement.
 type stmt struct {
 	s    *sqlite3.SQLiteStmt
-	row  []driver.Value // one row, reused
+	row  []Value // one row, reused
 	used uint64
 }
 
@@ -63,7 +67,7 @@ func connect(path string, dsn url.Values, pragmas []string) (*Conn, error) {
 
 // readerPragmas are the DSN values and pragmas of a connection that cannot
 // write.
-func ReaderPragmas(cache int64) (url.Values, []string) {
+func readerPragmas(cache int64) (url.Values, []string) {
 	return url.Values{"_query_only": {"1"}}, []string{
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
 		"mmap_size=2147418112", // rows of one author lie far apart: a read then costs a fault at most, not a copy of its page
@@ -72,7 +76,10 @@ func ReaderPragmas(cache int64) (url.Values, []string) {
 	}
 }
 
-// close finalizes the statements and closes the connection.
+// Memory opens an empty database in memory.
+func Memory() (*Conn, error) { return connect(":memory:", url.Values{}, nil) }
+
+// Close finalizes the statements and closes the connection.
 func (c *Conn) Close() error {
 	if c.watch != nil {
 		c.watch.Close()
@@ -130,7 +137,7 @@ func (c *Conn) put(text string, st *stmt) {
 
 // bind numbers the arguments. The slice is valid until the next call; the
 // driver copies it before it returns.
-func (c *Conn) bind(args []driver.Value) []driver.NamedValue {
+func (c *Conn) bind(args []Value) []driver.NamedValue {
 	c.named = c.named[:0]
 	for i, a := range args {
 		c.named = append(c.named, driver.NamedValue{Ordinal: i + 1, Value: a})
@@ -138,9 +145,9 @@ func (c *Conn) bind(args []driver.Value) []driver.NamedValue {
 	return c.named
 }
 
-// exec runs a statement that returns no rows and reports how many rows it
+// Exec runs a statement that returns no rows and reports how many rows it
 // changed. Arguments are nil, int64, float64, string or []byte.
-func (c *Conn) Exec(text string, args ...driver.Value) (int64, error) {
+func (c *Conn) Exec(text string, args ...Value) (int64, error) {
 	st, err := c.take(text)
 	if err != nil {
 		return 0, err
@@ -153,38 +160,27 @@ func (c *Conn) Exec(text string, args ...driver.Value) (int64, error) {
 	return res.RowsAffected()
 }
 
-// query runs a statement and calls row for each row until it returns an error;
-// errStop ends it without one. The slice given to row is reused, the []byte and
+// Query runs a statement and calls row for each row until it returns an error;
+// ErrStop ends it without one. The slice given to row is reused, the []byte and
 // string values in it are not and may be kept. INTEGER comes as int64, REAL as
 // float64, TEXT as string, BLOB as []byte, NULL as nil. When ctx ends, the
 // statement is interrupted.
-func (c *Conn) Query(ctx context.Context, text string, args []driver.Value, row func(v []driver.Value) error) (err error) {
-	st, err := c.take(text)
+func (c *Conn) Query(ctx context.Context, text string, args []Value, row func(v []Value) error) (err error) {
+	rows, err := c.Open(ctx, text, args)
 	if err != nil {
-		return err
-	}
-	rows, err := c.start(ctx, st, args)
-	if err != nil {
-		st.s.Close()
 		return err
 	}
 	defer func() {
 		if e := rows.Close(); e != nil && err == nil {
 			err = e
 		}
-		c.put(text, st)
 	}()
-	if st.row == nil {
-		st.row = make([]driver.Value, len(rows.Columns()))
-	}
 	for {
-		if err := rows.Next(st.row); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+		v, err := rows.Next()
+		if err != nil || v == nil {
 			return err
 		}
-		if err := row(st.row); err != nil {
+		if err := row(v); err != nil {
 			if errors.Is(err, ErrStop) {
 				return nil
 			}
@@ -193,9 +189,53 @@ func (c *Conn) Query(ctx context.Context, text string, args []driver.Value, row 
 	}
 }
 
+// Rows is a statement that runs, whose rows are taken one by one. Several with
+// the same text are several prepared statements.
+type Rows struct {
+	c    *Conn
+	text string
+	st   *stmt
+	rows driver.Rows
+}
+
+// Open starts a statement. The rows must be closed.
+func (c *Conn) Open(ctx context.Context, text string, args []Value) (Rows, error) {
+	st, err := c.take(text)
+	if err != nil {
+		return Rows{}, err
+	}
+	rows, err := c.start(ctx, st, args)
+	if err != nil {
+		return Rows{}, errors.Join(err, st.s.Close())
+	}
+	if st.row == nil {
+		st.row = make([]Value, len(rows.Columns()))
+	}
+	return Rows{c, text, st, rows}, nil
+}
+
+// Next returns the next row, which is reused as that of Query is, or nil when
+// there is none.
+func (r *Rows) Next() ([]Value, error) {
+	if err := r.rows.Next(r.st.row); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return r.st.row, nil
+}
+
+// Close ends the statement, which is kept for the next time.
+func (r *Rows) Close() error {
+	err := r.rows.Close()
+	r.c.put(r.text, r.st)
+	return err
+}
+
 // start starts a statement. That of a paced read is ended by its pace, which
 // costs less than a watch of the driver's.
-func (c *Conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver.Rows, error) {
+func (c *Conn) start(ctx context.Context, st *stmt, args []Value) (driver.Rows, error) {
 	if c.pace != nil {
 		if err := c.pace.statement(args); err != nil {
 			return nil, err
@@ -205,22 +245,22 @@ func (c *Conn) start(ctx context.Context, st *stmt, args []driver.Value) (driver
 	return st.s.QueryContext(ctx, c.bind(args))
 }
 
-// errStop ends conn.query early without an error.
+// ErrStop ends Conn.Query early without an error.
 var ErrStop = errors.New("stop")
 
-// one runs a query of at most one row and returns a copy of it, or nil when
+// One runs a query of at most one row and returns a copy of it, or nil when
 // there is none.
-func (c *Conn) One(text string, args ...driver.Value) ([]driver.Value, error) {
-	var out []driver.Value
-	err := c.Query(context.Background(), text, args, func(v []driver.Value) error {
+func (c *Conn) One(text string, args ...Value) ([]Value, error) {
+	var out []Value
+	err := c.Query(context.Background(), text, args, func(v []Value) error {
 		out = append(out, v...)
 		return ErrStop
 	})
 	return out, err
 }
 
-// number runs a query of one INTEGER; no row and NULL are 0.
-func (c *Conn) Number(text string, args ...driver.Value) (int64, error) {
+// Number runs a query of one INTEGER; no row and NULL are 0.
+func (c *Conn) Number(text string, args ...Value) (int64, error) {
 	row, err := c.One(text, args...)
 	if err != nil || len(row) == 0 || row[0] == nil {
 		return 0, err
@@ -232,14 +272,45 @@ func (c *Conn) Number(text string, args ...driver.Value) (int64, error) {
 	return n, nil
 }
 
-// exists reports whether a query returns a row.
-func (c *Conn) Exists(text string, args ...driver.Value) (bool, error) {
+// Exists reports whether a query returns a row.
+func (c *Conn) Exists(text string, args ...Value) (bool, error) {
 	row, err := c.One(text, args...)
 	return row != nil, err
 }
 
-// script runs several statements without arguments.
+// Script runs several statements without arguments.
 func (c *Conn) Script(sql string) error {
 	_, err := c.db.Exec(sql, nil)
 	return err
 }
+
+// Each calls fn for the rows of a query after all of them were read, so that
+// they can be changed while they are walked.
+func (c *Conn) Each(text string, args []Value, fn func(row []Value) error) error {
+	var rows [][]Value
+	err := c.Query(context.Background(), text, args, func(v []Value) error {
+		rows = append(rows, append([]Value(nil), v...))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := fn(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Note has Noted return at until a statement notes another number, with the SQL
+// function engramd_mark: where a statement was when it was ended. A connection
+// for reading only.
+func (c *Conn) Note(at int64) { c.watch.Mark(at) }
+
+// Noted is the number that was noted last.
+func (c *Conn) Noted() int64 { return c.watch.At() }
+
+// Spend accounts for work of a read that no statement does, in steps. An error
+// ends the read.
+func (c *Conn) Spend(steps float64) error { return c.pace.did(steps) }

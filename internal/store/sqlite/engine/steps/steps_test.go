@@ -9,7 +9,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"engramd/internal/store/sqlite/steps"
+	"engramd/internal/store/sqlite/engine/steps"
 )
 
 const count = `WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n WHERE i<100000) SELECT count(*) FROM n`

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"cmp"
@@ -15,7 +15,8 @@ const (
 	recentCommits = 1024
 	recentReads   = 64
 	recentFor     = 10 * time.Minute
-	slowFrom      = time.Millisecond // what is faster is never slow
+	// SlowFrom is how long a read takes at least: what is faster is never slow.
+	SlowFrom = time.Millisecond
 )
 
 // recent remembers it. Reads that are not slow cost it two loads.
@@ -36,9 +37,9 @@ func (r *recent) commit(took time.Duration) {
 	r.n++
 }
 
-// read notes one call if it is among the slowest.
+// Read notes one call if it is among the slowest.
 func (r *recent) read(s store.SlowRead) {
-	if s.Took < slowFrom || int64(s.Took) <= r.least.Load() && s.At.UnixNano()-r.oldest.Load() < int64(recentFor) {
+	if s.Took < SlowFrom || int64(s.Took) <= r.least.Load() && s.At.UnixNano()-r.oldest.Load() < int64(recentFor) {
 		return
 	}
 	r.mu.Lock()
@@ -64,8 +65,8 @@ func (r *recent) read(s store.SlowRead) {
 func slowestFirst(a, b store.SlowRead) int { return cmp.Compare(b.Took, a.Took) }
 
 // Recent returns how fast commits were, and the slowest top reads.
-func (s *Store) Recent(top int) store.Recent {
-	r := &s.recent
+func (db *DB) Recent(top int) store.Recent {
+	r := &db.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out store.Recent
@@ -83,3 +84,6 @@ func (s *Store) Recent(top int) store.Recent {
 	}
 	return out
 }
+
+// ReadDone notes one call of a read method.
+func (db *DB) ReadDone(read store.SlowRead) { db.recent.read(read) }

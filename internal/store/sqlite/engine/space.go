@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -8,10 +8,9 @@ import (
 
 // Space looks at the file, on a connection of its own: it answers also when all
 // readers are busy.
-func (s *Store) Space(ctx context.Context) (out store.Space, err error) {
-	_, out.WAL = s.Sizes()
-	out.Max = s.live.Load().MaxBytes
-	err = s.wholeSnapshot(ctx, func(_ context.Context, c *Conn) error {
+func (db *DB) Space(ctx context.Context) (out store.Space, err error) {
+	_, out.WAL = db.Sizes()
+	err = db.Whole(ctx, func(_ context.Context, c *Conn) error {
 		size, err := c.Number("PRAGMA page_size")
 		if err != nil {
 			return err

@@ -1,9 +1,8 @@
-package sqlite
+package engine
 
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime"
@@ -11,7 +10,7 @@ import (
 
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/store/sqlite/steps"
+	"engramd/internal/store/sqlite/engine/steps"
 )
 
 // Work is counted in steps of SQLite's virtual machine, of which a second has
@@ -40,17 +39,17 @@ const (
 	debt = stepsPerSecond / 2
 )
 
-// pacing is how reads give way. Zero values are the constants above; tests have
+// Pacing is how reads give way. Zero values are the constants above; tests have
 // others.
-type pacing struct {
-	every int // steps between two looks
-	slice float64
-	grace float64
-	most  int // connections lent at a time
+type Pacing struct {
+	Every int     // steps between two looks
+	Slice float64 // steps between two turns of others
+	Grace float64 // steps before a read can be ended in favour of who wants to begin
+	Most  int     // connections lent at a time
 }
 
-func (p pacing) complete(turns int) pacing {
-	return pacing{cmp.Or(p.every, stepsAtOnce), cmp.Or(p.slice, slice), cmp.Or(p.grace, grace), cmp.Or(p.most, turns*connsPerTurn)}
+func (p Pacing) complete(turns int) Pacing {
+	return Pacing{cmp.Or(p.Every, stepsAtOnce), cmp.Or(p.Slice, slice), cmp.Or(p.Grace, grace), cmp.Or(p.Most, turns*connsPerTurn)}
 }
 
 // pace is the work of one read, done in turns. Its connection is blocked, in
@@ -90,7 +89,7 @@ func watched(c *Conn, every int) (err error) {
 }
 
 // statement is called before each statement.
-func (p *pace) statement(args []driver.Value) error {
+func (p *pace) statement(args []Value) error {
 	size := 0
 	for _, a := range args {
 		switch a := a.(type) {

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type scratch struct {
 
 // Older reports the version that a database of an older version has, which was
 // opened with Options.Scratch or Options.AsIs.
-func (s *Store) Older() (version int64, older bool) { return s.older, s.older > 0 }
+func (db *DB) Older() (version int64, older bool) { return db.older, db.older > 0 }
 
 // Latest is the version that this program brings databases to.
 func Latest() (int64, error) {
@@ -65,27 +65,28 @@ func SweepScratch(dir string) error {
 
 // rehearse copies the database into a new folder in o.Scratch and does to the
 // copy what a start would, except for what time brings. Afterwards the store is
-// one of the copy.
-func (s *Store) rehearse(ctx context.Context, o Options) (err error) {
+// One of the copy.
+func (db *DB) rehearse(ctx context.Context) (err error) {
+	o := db.o
 	if err := SweepScratch(o.Scratch); err != nil {
 		return err
 	}
-	if err := s.roomFor(o.Scratch); err != nil {
+	if err := db.roomFor(o.Scratch); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(o.Scratch, scratchName)
 	if err != nil {
 		return fmt.Errorf("a database of an older version is read on a copy; name a folder for it in %s: %w", tempEnv, err)
 	}
-	s.scratch = &scratch{dir: dir}
-	if s.scratch.lock, err = Lock(dir); err != nil {
+	db.scratch = &scratch{dir: dir}
+	if db.scratch.lock, err = Lock(dir); err != nil {
 		return err
 	}
 	path := File(dir)
-	if err := s.copyTo(ctx, path); err != nil {
+	if err := db.copyTo(ctx, path); err != nil {
 		return fmt.Errorf("copy a database of an older version: %w", err)
 	}
-	s.path = path
+	db.path = path
 	// The copy need not survive a crash.
 	c, err := connect(path, writerDSN(), append(writerPragmas(o.CacheBytes), "synchronous=OFF", "secure_delete=OFF"))
 	if err != nil {
@@ -95,19 +96,19 @@ func (s *Store) rehearse(ctx context.Context, o Options) (err error) {
 	if err := migrate(ctx, c, path, o.Log); err != nil {
 		return fmt.Errorf("bring a copy up to date: %w", err)
 	}
-	if _, err := newWriter(ctx, s, c, o.MaxBatch); err != nil {
+	if _, err := db.newWriter(ctx, c); err != nil {
 		return fmt.Errorf("bring a copy up to date: %w", err)
 	}
 	return c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 // roomFor fails if a copy of the database would not fit into a folder.
-func (s *Store) roomFor(dir string) error {
+func (db *DB) roomFor(dir string) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return fmt.Errorf("a database of an older version is read on a copy: %s: %w", dir, err)
 	}
-	database, wal := s.Sizes()
+	database, wal := db.Sizes()
 	need, free := int64(scratchRoom*float64(database+wal)), int64(fs.Bavail)*fs.Bsize
 	if free < need {
 		return fmt.Errorf("%w: a database of an older version is read on a copy, which needs %d MB in %s, where %d are free; name another folder in %s, or start engramd serve to bring the database itself up to date",

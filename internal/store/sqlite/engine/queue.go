@@ -1,11 +1,9 @@
-package sqlite
+package engine
 
 import (
 	"context"
 	"slices"
 	"sync"
-
-	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/share"
 	"engramd/internal/store"
@@ -13,11 +11,11 @@ import (
 
 // queue holds what waits for the writer, and gives it out fairly: by share,
 // then by connection, and what one connection sent in its order. It is bounded
-// in events and in cost (record.cost); what a share may have waiting is less
+// in members and in cost; what a share may have waiting is less
 // the more others have.
 type queue struct {
 	mu       sync.Mutex
-	items    share.Queue[*Pending]
+	items    share.Queue[*Member]
 	maxItems int // of one share while no other has any
 	maxBytes int
 	closed   error         // why nothing more is taken in, nil while open
@@ -33,17 +31,17 @@ func newQueue(maxItems, maxBytes int, observe store.Observer) *queue {
 	}
 }
 
-// push takes p in as soon as there is room.
-func (q *queue) push(ctx context.Context, p *Pending) error {
-	p.who = share.From(ctx)
+// push takes m in as soon as there is room.
+func (q *queue) push(ctx context.Context, m *Member) error {
+	m.who = share.From(ctx)
 	for {
 		q.mu.Lock()
 		if q.closed != nil {
 			q.mu.Unlock()
 			return q.closed
 		}
-		if q.fits(p) {
-			q.items.Push(p.who, p, float64(p.size))
+		if q.fits(m) {
+			q.items.Push(m.who, m, float64(m.cost))
 			q.mu.Unlock()
 			q.observe.QueueAdd("store_writer", 1)
 			q.signal()
@@ -59,40 +57,40 @@ func (q *queue) push(ctx context.Context, p *Pending) error {
 	}
 }
 
-// fits reports whether there is room for p. A connection may always have one
-// event waiting, however full the queue is: it would be held in memory all the
+// fits reports whether there is room for m. A connection may always have one
+// waiting, however full the queue is: it would be held in memory all the
 // same.
-func (q *queue) fits(p *Pending) bool {
-	if !q.items.Has(p.who) {
+func (q *queue) fits(m *Member) bool {
+	if !q.items.Has(m.who) {
 		return true
 	}
-	n, bytes := q.items.Of(p.who.Share)
+	n, bytes := q.items.Of(m.who.Share)
 	otherN, otherBytes := q.items.Len()-n, q.items.Cost()-bytes
-	return n+1 <= q.maxItems-otherN/2 && bytes+float64(p.size) <= float64(q.maxBytes)-otherBytes/2
+	return n+1 <= q.maxItems-otherN/2 && bytes+float64(m.cost) <= float64(q.maxBytes)-otherBytes/2
 }
 
 // take removes up to n items with up to size bytes, at least one if any waits.
 // Commands other than events come alone.
-func (q *queue) take(n, size int) []*Pending {
+func (q *queue) take(n, size int) []*Member {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.items.Len() == 0 {
 		return nil
 	}
-	var out []*Pending
+	var out []*Member
 	bytes := 0
 	for len(out) < n {
-		p, _, ok := q.items.Next()
-		if !ok || len(out) > 0 && (p.rec == nil || bytes+p.size > size) {
+		m, _, ok := q.items.Next()
+		if !ok || len(out) > 0 && (m.alone != nil || bytes+m.cost > size) {
 			break
 		}
 		if len(out) == 0 {
-			size = min(size, q.batchBytes(p))
-			out = make([]*Pending, 0, min(n, q.items.Len()))
+			size = min(size, q.batchBytes(m))
+			out = make([]*Member, 0, min(n, q.items.Len()))
 		}
 		q.items.Pop()
-		bytes += p.size
-		if out = append(out, p); p.rec == nil {
+		bytes += m.cost
+		if out = append(out, m); m.alone != nil {
 			break
 		}
 	}
@@ -107,14 +105,14 @@ func (q *queue) take(n, size int) []*Pending {
 
 // putBack puts items that were taken, and not applied, back in front of the
 // others of their connections.
-func (q *queue) putBack(list []*Pending) {
+func (q *queue) putBack(list []*Member) {
 	if len(list) == 0 {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, p := range slices.Backward(list) {
-		q.items.PutBack(p.who, p, float64(p.size))
+	for _, m := range slices.Backward(list) {
+		q.items.PutBack(m.who, m, float64(m.cost))
 	}
 	q.observe.QueueAdd("store_writer", len(list))
 	q.signal()
@@ -136,12 +134,12 @@ const (
 	clientBatchBytes = 1 << 20
 )
 
-// batchBytes is what a transaction that begins with p may cost.
-func (q *queue) batchBytes(p *Pending) int {
+// batchBytes is what a transaction that begins with m may cost.
+func (q *queue) batchBytes(m *Member) int {
 	switch {
 	case q.items.Shares() > 1:
 		return sharedBatchBytes
-	case p.who.Exempt || p.who == (share.Who{}):
+	case m.who.Exempt || m.who == (share.Who{}):
 		return maxBatchBytes
 	}
 	return clientBatchBytes
@@ -174,43 +172,36 @@ func (q *queue) signal() {
 	}
 }
 
-// Begin queues one event for the writer and returns without waiting for the
+// Push queues a member for the writer and returns without waiting for the
 // commit; it blocks while the queue is full. Whose turn it is, is decided by
-// share (share.From of ctx): events begun one after the other by the same
-// connection are applied in that order and may share a transaction.
+// share (share.From of ctx): what the same connection pushed one after the other
+// is applied in that order and may share a transaction.
 //
-// ev must have been checked: strict shape, id and signature. It must not be
-// changed afterwards. The error is ctx's when it ended before there was room,
-// ErrClosed, or that of a malformed event; once an event is queued, its outcome
-// comes through the Pending whatever becomes of ctx.
-func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error) {
-	own := &struct {
-		Pending
-		record
-	}{}
-	if err := own.record.read(ev, s.table.Load().Classify(ev)); err != nil {
-		return nil, err
+// The error is ctx's when it ended before there was room, ErrClosed after Close,
+// ErrReadOnly; once a member is queued, its outcome comes through Wait whatever
+// becomes of ctx.
+func (db *DB) Push(ctx context.Context, m *Member) error { return db.queue.push(ctx, m) }
+
+// Do runs work on the writer's goroutine, outside of a transaction, when it is
+// its turn, and waits for it.
+func (db *DB) Do(ctx context.Context, work func() error) error {
+	m := &Member{alone: work, done: make(chan struct{})}
+	if err := db.queue.push(ctx, m); err != nil {
+		return err
 	}
-	p := &own.Pending
-	p.rec, p.opts, p.size, p.done = &own.record, o, own.cost(), make(chan struct{})
-	if err := s.queue.push(ctx, p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return m.Wait().Err
 }
 
-// Put is Begin and Wait: it returns after the event is durable, or after it is
-// known that it will not be.
-func (s *Store) Put(ctx context.Context, ev *nostr.Event, o store.PutOptions) store.Result {
-	p, err := s.Begin(ctx, ev, o)
-	if err != nil {
-		return store.Result{Outcome: store.Failed, Err: err}
-	}
-	return p.Wait()
+// Apart is Do in a transaction of its own.
+func (db *DB) Apart(ctx context.Context, work func(w *Writer) error) error {
+	return db.Do(ctx, func() error {
+		_, err := db.writer.Step(func() (bool, error) { return false, work(db.writer) })
+		return err
+	})
 }
 
-// QueueLen reports how many events wait for the writer.
-func (s *Store) QueueLen() int { return s.queue.len() }
+// QueueLen reports how many members wait for the writer.
+func (db *DB) QueueLen() int { return db.queue.len() }
 
 // done reports whether the queue is closed and empty.
 func (q *queue) done() bool {

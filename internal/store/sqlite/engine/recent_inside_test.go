@@ -1,10 +1,8 @@
-package sqlite
+package engine
 
 import (
 	"testing"
 	"time"
-
-	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
 )
@@ -12,7 +10,7 @@ import (
 // TestRecent_Slowest: of very many reads the slowest of the last ten minutes
 // are remembered, and no more.
 func TestRecent_Slowest(t *testing.T) {
-	var s Store
+	var s DB
 	now := time.Now()
 	at := func(ago, took time.Duration) store.SlowRead {
 		return store.SlowRead{At: now.Add(-ago), Operation: "query", Plan: "tag #t", Took: took}
@@ -29,7 +27,7 @@ func TestRecent_Slowest(t *testing.T) {
 	now = now.Add(2 * time.Second) // the first ones are
 	for i := range 1000 {
 		s.recent.read(at(0, time.Duration(i+1)*time.Millisecond))
-		s.recent.read(at(0, slowFrom-1))
+		s.recent.read(at(0, SlowFrom-1))
 	}
 	got := s.Recent(10).Reads
 	if len(got) != 10 {
@@ -43,7 +41,7 @@ func TestRecent_Slowest(t *testing.T) {
 }
 
 func TestRecent_Commits(t *testing.T) {
-	var s Store
+	var s DB
 	if got := s.Recent(1); got.Commits != 0 || got.P99 != 0 {
 		t.Errorf("of nothing: %+v", got)
 	}
@@ -53,23 +51,5 @@ func TestRecent_Commits(t *testing.T) {
 	got := s.Recent(1)
 	if got.Commits != recentCommits || got.Max != 100*time.Millisecond || got.P50 < 45*time.Millisecond || got.P50 > 55*time.Millisecond || got.P99 < 98*time.Millisecond {
 		t.Errorf("%+v", got)
-	}
-}
-
-// TestPlan_String: what is told of a plan has nothing of the filter's values.
-func TestPlan_String(t *testing.T) {
-	for want, f := range map[string]nostr.Filter{
-		"tag #t": {Tags: nostr.TagMap{"t": {"secret"}}}, "kind": {Kinds: []int{1}}, "time": {},
-	} {
-		w, err := compile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := choose(w).String(); got != want {
-			t.Errorf("plan %q, want %q", got, want)
-		}
-	}
-	if got := (plan{}).String(); got != "" {
-		t.Errorf("no plan is %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package sqlite
+package engine
 
 import (
 	"context"
@@ -31,7 +31,7 @@ var (
 // readError turns the error of a read under ctx (made from the caller's parent)
 // into what callers may rely on: ErrTimeout for the time limit, the parent's
 // error when the caller went away, and everything else as it is.
-func ReadError(parent, ctx context.Context, err error) error {
+func readError(parent, ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -45,7 +45,7 @@ func ReadError(parent, ctx context.Context, err error) error {
 	return err
 }
 
-// writeError names the errors of a write that an operator can do something
+// WriteError names the errors of a write that an operator can do something
 // about. SQLite calls a full disk full, but not one on which a quota is
 // reached, or the file that connections share cannot grow.
 func WriteError(err error) error {
@@ -66,7 +66,7 @@ func isCode(err error, code sqlite3.ErrNo) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// outOfRoom reports whether a write failed for want of disk or memory, and not
+// OutOfRoom reports whether a write failed for want of disk or memory, and not
 // because something is broken.
 func OutOfRoom(err error) bool {
 	return isCode(err, sqlite3.ErrFull) || isCode(err, sqlite3.ErrIoErr) || isCode(err, sqlite3.ErrNomem)

@@ -1,8 +1,7 @@
-package sqlite
+package engine
 
 import (
 	"context"
-	"database/sql/driver"
 	"os"
 	"time"
 )
@@ -31,27 +30,27 @@ type keeper struct {
 
 // keepLog begins an attempt when the log is too large. The operator's own work
 // on the whole database is waited for.
-func (w *writer) keepLog() {
-	if w.keeper.cleared != nil || w.s.whole.Load() > 0 {
+func (w *Writer) keepLog() {
+	if w.keeper.cleared != nil || w.db.whole.Load() > 0 {
 		return
 	}
 	if w.keeper.commits++; w.keeper.commits < commitsToLook {
 		return
 	}
 	w.keeper.commits = 0
-	info, err := os.Stat(w.s.path + "-wal")
-	if err != nil || info.Size() <= w.s.maxLog || time.Now().Before(w.keeper.next) {
+	info, err := os.Stat(w.db.path + "-wal")
+	if err != nil || info.Size() <= w.db.o.MaxLogBytes || time.Now().Before(w.keeper.next) {
 		return
 	}
-	w.keeper.cleared, w.keeper.resume = w.s.readers.turns.Clear(logPatience)
+	w.keeper.cleared, w.keeper.resume = w.db.readers.turns.Clear(logPatience)
 }
 
 // clearLog writes the log back, between two scans.
-func (w *writer) clearLog() {
+func (w *Writer) clearLog() {
 	busy := true
 	err := w.c.Script("PRAGMA busy_timeout=100")
 	if err == nil {
-		err = w.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []driver.Value) error {
+		err = w.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []Value) error {
 			busy = v[0] != int64(0)
 			return nil
 		})
@@ -66,5 +65,5 @@ func (w *writer) clearLog() {
 		k.pause = logPause
 	}
 	k.next = time.Now().Add(k.pause)
-	w.s.log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
+	w.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
 }

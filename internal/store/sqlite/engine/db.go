@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/store"
+)
+
+// Options say how a database is opened. Path is required; a zero elsewhere means
+// the default named there.
+type Options struct {
+	Path          string                               // the database file; its folder must exist
+	Readers       int                                  // how many read at a time; default 4
+	ReadOnly      bool                                 // an existing one, beside the process that writes it
+	Scratch       string                               // a folder in which one of an older version is copied, to be read there; Close removes the copy
+	AsIs          bool                                 // an older version is good for Backup, and for nothing else
+	Clock         func() time.Time                     // default time.Now
+	After         func(time.Duration) <-chan time.Time // wakes the writer for Applier.Work; default time.After
+	MaxBatch      int                                  // members in one transaction; default 2048
+	MaxQueue      int                                  // members of one share waiting for the writer; default 2 × MaxBatch
+	MaxQueueBytes int                                  // cost of them; default 8 MiB; of all shares at most twice as much
+	CacheBytes    int64                                // page cache of the writer and, a quarter of it, of each reader; default 64 MiB
+	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
+	Log           *slog.Logger                         // default: discard
+	Observe       store.Observer                       // default: none
+	QueryTimeout  func() time.Duration                 // what a read may take, asked for each; 0 or less: no limit; default none
+	Pacing        Pacing                               // how reads give way
+}
+
+// complete fills in the defaults.
+func (o *Options) complete() {
+	o.Readers = cmp.Or(o.Readers, 4)
+	o.MaxBatch = cmp.Or(o.MaxBatch, 2048)
+	o.MaxQueue = cmp.Or(o.MaxQueue, 2*o.MaxBatch)
+	o.MaxQueueBytes = cmp.Or(o.MaxQueueBytes, 8<<20)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
+	o.MaxLogBytes = cmp.Or(o.MaxLogBytes, defaultMaxLog)
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = Nobody{}
+	}
+	if o.QueryTimeout == nil {
+		o.QueryTimeout = func() time.Duration { return 0 }
+	}
+}
+
+// Nobody observes nothing.
+type Nobody struct{}
+
+// CommitDone and the others do nothing.
+func (Nobody) CommitDone(time.Duration, int, bool)     {}
+func (Nobody) QueryDone(string, time.Duration, string) {}
+func (Nobody) ReadWaited(string, time.Duration)        {}
+func (Nobody) Removed(string, int)                     {}
+func (Nobody) NoRoom(int)                              {}
+func (Nobody) Retired(string, int)                     {}
+func (Nobody) QueueAdd(string, int)                    {}
+
+var _ store.Observer = Nobody{}
+
+// DB is one open database: one writer, several readers.
+type DB struct {
+	o       Options
+	path    string // of the database, or of the copy of an older one
+	applier Applier
+	queue   *queue
+	writer  *Writer
+	readers *readers
+	recent  recent
+	older   int64        // the version of a database that lacks migrations; 0 when none is missing
+	scratch *scratch     // where it was copied to; nil when it was not
+	whole   atomic.Int64 // reads of the whole database under way, which hold the log
+	closing chan struct{}
+	stopped chan struct{} // the writer's goroutine ended
+	once    sync.Once
+	err     error // of Close
+}
+
+// New returns a database that is not open yet. What it is told before Open waits
+// for that.
+func New(o Options) *DB {
+	o.complete()
+	return &DB{
+		o: o, path: o.Path, closing: make(chan struct{}), stopped: make(chan struct{}),
+		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
+	}
+}
+
+// Open opens the database, creating it if there is none, applies the migrations
+// that are missing, has a prepare it, and starts the writer. The folder must
+// exist; the caller holds its Lock. After an error there is nothing to close.
+//
+// The error wraps ErrNewer when a newer program wrote the database, ErrForeign
+// when it is no engramd database.
+func (db *DB) Open(ctx context.Context, a Applier) error {
+	db.applier = a
+	if db.o.ReadOnly {
+		return db.startReading(ctx)
+	}
+	if err := createFile(db.path); err != nil {
+		return err
+	}
+	c, err := connect(db.path, writerDSN(), writerPragmas(db.o.CacheBytes))
+	if err != nil {
+		return err
+	}
+	if err := db.start(ctx, c); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// start prepares the database on the writer's connection and brings the actors
+// up.
+func (db *DB) start(ctx context.Context, c *Conn) error {
+	if err := migrate(ctx, c, db.path, db.o.Log); err != nil {
+		return err
+	}
+	w, err := db.newWriter(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := db.openReaders(); err != nil {
+		return err
+	}
+	db.writer = w
+	go w.run(db.o.After)
+	return nil
+}
+
+func (db *DB) openReaders() (err error) {
+	db.readers, err = openReaders(db.path, db.o.Readers, db.o.CacheBytes/4, db.o.Pacing)
+	return err
+}
+
+// startReading opens the readers alone.
+func (db *DB) startReading(ctx context.Context) error {
+	if _, err := os.Stat(db.path); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	if err := db.openToRead(ctx); err != nil {
+		if db.readers != nil {
+			err = errors.Join(err, db.readers.close())
+		}
+		return errors.Join(err, db.scratch.remove())
+	}
+	db.queue.close(store.ErrReadOnly)
+	close(db.stopped)
+	return nil
+}
+
+// openToRead opens the readers, on a copy if the database is of an older
+// version and there may be one.
+func (db *DB) openToRead(ctx context.Context) (err error) {
+	if err := db.openReaders(); err != nil {
+		return err
+	}
+	if db.older, err = db.behind(ctx); err != nil || db.older == 0 || db.o.AsIs {
+		return err
+	}
+	if db.o.Scratch == "" {
+		return fmt.Errorf("%w: %s", ErrOlder, db.path)
+	}
+	if err := db.rehearse(ctx); err != nil {
+		return err
+	}
+	if err := db.readers.close(); err != nil {
+		return err
+	}
+	return db.openReaders()
+}
+
+// behind is the version of a database that lacks migrations; 0 when none is
+// missing.
+func (db *DB) behind(ctx context.Context) (version int64, err error) {
+	err = db.Read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		missing, err := pending(c, db.path)
+		if err == nil && len(missing) > 0 {
+			version = max(1, int64(missing[0].Version)-1) // a file without tables is as good as one of version 1
+		}
+		return err
+	})
+	return version, err
+}
+
+// Close refuses further members, applies and answers those that wait, ends the
+// reads, and checkpoints the log into the database file. It may be called more
+// than once.
+func (db *DB) Close() error {
+	db.once.Do(func() {
+		db.queue.close(store.ErrClosed)
+		<-db.stopped
+		close(db.closing)
+		db.err = errors.Join(db.readers.close(), db.scratch.remove())
+		if db.writer != nil {
+			db.err = errors.Join(db.err, db.writer.close())
+		}
+	})
+	<-db.stopped
+	return db.err
+}
