@@ -5,9 +5,9 @@ const (
 	sqlAnyVersion = `SELECT seq, pubkey, length(json) FROM history WHERE id = ?`
 )
 
-// removeBanned takes a banned event out of the database. Versions of its
+// RemoveBanned takes a banned event out of the database. Versions of its
 // address in history stay what they are.
-func (w *writer) removeBanned(id []byte) error {
+func (w *writer) RemoveBanned(id []byte) error {
 	row, err := w.c.One(sqlAnyEvent, id)
 	if err != nil {
 		return err

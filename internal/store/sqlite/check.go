@@ -61,10 +61,12 @@ func (k *checker) problem(check, advice, detail string, args ...any) {
 
 // participants has what keeps tables of its own beside events check these.
 func (k *checker) participants() error {
-	if err := checkContracts(k.ctx, k.c, &k.report); err != nil {
-		return err
+	for _, one := range checks {
+		if err := one(k.ctx, k.c, &k.report); err != nil {
+			return err
+		}
 	}
-	return checkIdentities(k.ctx, k.c, &k.report)
+	return nil
 }
 
 func (k *checker) integrity() error {

@@ -63,9 +63,9 @@ func (w *writer) pruneDays(limit int) (int, error) {
 	return w.removeHistory(byPruning, sqlBeyondDays, w.Now-int64(days)*secondsPerDay, int64(limit))
 }
 
-// removeBetween removes what history holds of a contract by one key that is
+// RemoveBetween removes what history holds of a contract by one key that is
 // addressed to another.
-func (w *writer) removeBetween(contract string, from, to []byte) error {
+func (w *writer) RemoveBetween(contract string, from, to []byte) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
 		if _, err := w.removeHistory(byPruning, sqlContractHistory, kind, from, key(contract), to); err != nil {
 			return err

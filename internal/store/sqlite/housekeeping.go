@@ -133,7 +133,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}, store.ForgetParties{}} {
 		for more := true; more; {
 			var err error
-			if more, err = ask[bool](ctx, s, c); err != nil {
+			if more, err = store.Answer[bool](ctx, s.order, c); err != nil {
 				return err
 			}
 		}

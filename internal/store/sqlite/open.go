@@ -65,11 +65,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		CacheBytes: o.CacheBytes, MaxLogBytes: o.MaxLogBytes, Log: o.Log, Observe: o.Observe, Pacing: o.pacing,
 		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
 	})
-	a := asks{db: s.db, orderer: s}
-	s.contractStore = &contractStore{asks: a, requests: withdrawal}
-	s.identityStore = &identityStore{asks: a, others: privateEntries{}}
-	s.outboxStore = &outboxStore{asks: a}
-	s.adminStore = &adminStore{asks: a}
+	s.addParts()
 	if err := s.db.Open(ctx, s.writer); err != nil {
 		return nil, err
 	}

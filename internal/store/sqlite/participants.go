@@ -1,8 +1,14 @@
 package sqlite
 
 import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
+	"engramd/nips/nip01"
 )
 
 // What has tables of its own beside events takes part in their transactions: it
@@ -20,32 +26,70 @@ type participant interface {
 	Vanished(author []byte, until int64) (more bool, err error)
 }
 
-// participants are all of them. Who vanishes is forgotten in their order.
-type participants struct {
-	admin      *admin
-	outbox     *outbox
-	identities *identities
-	contracts  *contracts
+// contractMemory is what becomes of events of contract memory beside events.
+type contractMemory interface {
+	participant
+	// Judge judges an event before it is stored, in the transaction that stores
+	// it. A refusal is for the client.
+	Judge(ev *nostr.Event, opts store.PutOptions) (*nip01.Refusal, error)
+	// Stored is told what is stored under seq, as an event or in history.
+	Stored(ev *nostr.Event, class gate.Class, seq int64) error
+	// Removed is told that it is gone for good. For what history held, kind may
+	// be anyKind.
+	Removed(kind int, seq int64) error
+	// Withdrawn is told that its author took back what is stored under seq, with
+	// the request's id where it is known; WithdrawnAddress, what has an address,
+	// up to a time; WithdrawnWaiting, what is no event here yet. Waiting reports
+	// whether an author has any of that.
+	Withdrawn(request []byte, seq int64) error
+	WithdrawnAddress(request, author []byte, kind int, d engine.Value, until int64) error
+	WithdrawnWaiting(request, author, id []byte) error
+	Waiting(author []byte) (bool, error)
+	// Prune removes what history holds of up to limit contracts that ended too
+	// long ago, and returns of how many; Done is the last that it went through.
+	Prune(limit int, after store.FinalPair) (int, error)
+	Done() store.FinalPair
+	// Forgetting reports whether store.ForgetParties may have anything to do,
+	// PutOff that it failed.
+	Forgetting() bool
+	PutOff()
 }
 
-func (w *writer) addParticipants() error {
-	p := part{w.Writer, w.c}
-	w.parts = participants{
-		admin:      &admin{part: p, events: w},
-		outbox:     &outbox{part: p, log: w.s.log},
-		contracts:  &contracts{part: p, events: w, live: w.s.live.Load},
-		identities: &identities{part: p, others: privateEntries{}},
-	}
-	for _, p := range w.parts.all() {
-		if err := p.Open(); err != nil {
-			return err
-		}
-	}
-	return nil
+// anyKind is the kind of a version whose kind is not known.
+const anyKind = -1
+
+// banning says which events the operator has banned.
+type banning interface {
+	participant
+	Banned(id []byte) (bool, error)
+}
+
+// forwarding queues what is to be sent on, in the transaction that stores it.
+type forwarding interface {
+	participant
+	Forward(ev *nostr.Event, json []byte, targets []string) error
+}
+
+// participants are all of them. Who vanishes is forgotten in their order.
+type participants struct {
+	admin      banning
+	outbox     forwarding
+	identities participant
+	contracts  contractMemory
 }
 
 func (p *participants) all() []participant {
 	return []participant{p.admin, p.outbox, p.identities, p.contracts}
+}
+
+// open opens all of them.
+func (p *participants) open() error {
+	for _, one := range p.all() {
+		if err := one.Open(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // execute has a command executed by the one that it is about.
@@ -69,18 +113,5 @@ func (p *participants) vanished(author []byte, until int64) (more bool, err erro
 	return false, nil
 }
 
-// nextSeq is the number that the event at hand gets when it is stored.
-func (w *writer) nextSeq() int64 { return w.seq + 1 }
-
-// part is what a participant writes with: the transaction under way, and the
-// connection.
-type part struct {
-	*engine.Writer
-	c *engine.Conn
-}
-
-// asks is what a participant reads with, and has its commands executed.
-type asks struct {
-	db *engine.DB
-	orderer
-}
+// check is a participant's own part of Check.
+type check func(ctx context.Context, c *engine.Conn, report *store.Report) error

@@ -203,10 +203,3 @@ func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 		s.o.Name, s.w.Now, boolInt(isHead), seq)
 	return err
 }
-
-func boolInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -136,16 +136,16 @@ func (v *vanishing) wraps(w *writer, limit int) (int, error) {
 	})
 }
 
-// everVanished reports whether a key asked to vanish, at whatever time.
-func (w *writer) everVanished(key []byte) (bool, error) {
+// EverVanished reports whether a key asked to vanish, at whatever time.
+func (w *writer) EverVanished(key []byte) (bool, error) {
 	if !w.known.vanished {
 		return false, nil
 	}
 	return w.c.Exists(sqlEverVanished, key)
 }
 
-// someVanished reports whether anybody ever asked to vanish.
-func (w *writer) someVanished() bool { return w.known.vanished }
+// SomeVanished reports whether anybody ever asked to vanish.
+func (w *writer) SomeVanished() bool { return w.known.vanished }
 
 // openVanishes makes jobs of the requests that were left unfinished.
 func (w *writer) openVanishes() (left []unfinished, err error) {

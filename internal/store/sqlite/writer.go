@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
+	"engramd/internal/store/sqlite/identities"
 )
 
 // writer says what events and commands do to the database. It lives on the
@@ -31,7 +32,8 @@ type writer struct {
 	loose          bool  // pubkeys_gone may have rows
 	noRoom         bool  // nothing is to be put into search_gone and pubkeys_gone
 
-	parts participants
+	parts      participants
+	identities *identities.Writer // of them
 }
 
 var _ engine.Applier = (*writer)(nil)
