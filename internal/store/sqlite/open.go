@@ -1,46 +1,28 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"log/slog"
-	"sync"
-	"sync/atomic"
-	"time"
 
-	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
+	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/identities"
 )
 
-// Store is one open database: what events do to it and how they are found, on
-// the engine's writer and readers.
-//
-// What participants have tables for, they read, and have changed, by methods of
-// their own, which are part of it.
+// Options say how a store is opened.
+type Options = events.Options
+
+// Store is one open database: one writer, several readers. The methods of its
+// parts are its own.
 type Store struct {
+	*events.Store
 	*contractStore
 	*identityStore
 	*outboxStore
 	*adminStore
 
-	db       *engine.DB
-	clock    func() time.Time
-	log      *slog.Logger
-	observe  store.Observer
-	onCommit func([]store.Committed)
-	live     atomic.Pointer[store.Live]
-	table    atomic.Pointer[gate.Table]
-	lastSeq  atomic.Int64
-	search   atomic.Bool // the full-text index exists
-	restores restorations
-	executed func(store.Executed)
-	follows  bool
-
-	writer    *writer
-	retainer  *retainer  // nil when open for reading alone
-	retaining sync.Mutex // one round of retention at a time
+	db         *engine.DB
+	identities *identities.Writer // on the writer's goroutine
 }
 
 // Open opens the database, creating it if there is none, applies the migrations
@@ -50,115 +32,43 @@ type Store struct {
 // The error wraps ErrNewer when a newer program wrote the database, ErrForeign
 // when it is no engramd database.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	if err := o.complete(); err != nil {
+	s := &Store{}
+	var err error
+	if s.Store, s.db, err = events.Open(ctx, o, s.parts); err != nil {
 		return nil, err
-	}
-	s := &Store{
-		clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, executed: o.executed, follows: o.follows,
-	}
-	s.live.Store(&o.Live)
-	s.table.Store(o.Table)
-	s.writer = &writer{s: s}
-	s.db = engine.New(engine.Options{
-		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
-		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
-		CacheBytes: o.CacheBytes, MaxLogBytes: o.MaxLogBytes, Log: o.Log, Observe: o.Observe, Pacing: o.pacing,
-		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
-	})
-	s.addParts()
-	if err := s.db.Open(ctx, s.writer); err != nil {
-		return nil, err
-	}
-	switch _, older := s.db.Older(); {
-	case o.ReadOnly && older && o.AsIs: // nothing of it can be read
-	case o.ReadOnly:
-		if err := s.lookAround(ctx); err != nil {
-			return nil, errors.Join(err, s.db.Close())
-		}
-	case !s.follows:
-		s.startRetainer(o.After)
 	}
 	return s, nil
 }
 
-// lookAround reads what a store that only reads has to know.
-func (s *Store) lookAround(ctx context.Context) error {
-	return s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		last, err := lastSeq(c)
-		if err != nil {
-			return err
-		}
-		s.lastSeq.Store(last)
-		complete, err := searchIsComplete(c)
-		s.search.Store(complete)
-		return err
-	})
+// Older reports the version that a database of an older version has, which was
+// opened with Options.Scratch or Options.AsIs.
+func (s *Store) Older() (version int64, older bool) { return s.db.Older() }
+
+// QueueLen reports how many events wait for the writer.
+func (s *Store) QueueLen() int { return s.db.QueueLen() }
+
+// Reads says how busy the readers are.
+func (s *Store) Reads() store.Reads { return s.db.Reads() }
+
+// Recent returns how fast commits were, and the slowest top reads.
+func (s *Store) Recent(top int) store.Recent { return s.db.Recent(top) }
+
+// Sizes reports the size in bytes of the database file and of its write-ahead
+// log.
+func (s *Store) Sizes() (database, wal int64) { return s.db.Sizes() }
+
+// Space looks at the file, on a connection of its own: it answers also when all
+// readers are busy.
+func (s *Store) Space(ctx context.Context) (store.Space, error) {
+	space, err := s.db.Space(ctx)
+	space.Max = s.MaxBytes()
+	return space, err
 }
 
-// complete fills in the defaults.
-func (o *Options) complete() error {
-	if o.Path == "" || o.Table == nil {
-		return errors.New("store: Path and Table are required")
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	if o.After == nil {
-		o.After = time.After
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Observe == nil {
-		o.Observe = engine.Nobody{}
-	}
-	if o.OnCommit == nil {
-		o.OnCommit = func([]store.Committed) {}
-	}
-	completeLive(&o.Live)
-	return nil
-}
+// Ready proves that the database takes events of ordinary size
+// (engine.DB.Ready). The error wraps ErrFull where room is what is missing.
+func (s *Store) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
 
-func completeLive(l *store.Live) {
-	l.Versions = cmp.Or(l.Versions, 100)
-	l.Days = cmp.Or(l.Days, 365)
-	l.QueryTimeout = cmp.Or(l.QueryTimeout, 10*time.Second)
-}
-
-// LastSeq is the highest sequence number that every reader can see. It only
-// grows.
-func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
-
-// SetOptions replaces the options that may change while the store is open. They
-// hold for the writes that follow.
-func (s *Store) SetOptions(ctx context.Context, l store.Live) error {
-	completeLive(&l)
-	return s.tell(ctx, store.Configure{Live: l})
-}
-
-func (w *writer) configure(l store.Live) error {
-	if err := w.LimitSize(l.MaxBytes); err != nil {
-		return err
-	}
-	w.After(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
-	return nil
-}
-
-// SetTable replaces the gate rules that events are classed by. Rules that would
-// put stored events into other classes cannot change while the store is open:
-// the error is ErrRestart.
-func (s *Store) SetTable(t *gate.Table) error {
-	if t.Fingerprint() != s.table.Load().Fingerprint() {
-		return store.ErrRestart
-	}
-	s.table.Store(t)
-	return nil
-}
-
-// Close refuses further writes, commits and answers those that wait, ends the
-// reads, and checkpoints the log into the database file. It may be called more
-// than once.
-func (s *Store) Close() error {
-	s.retainer.stop()
-	return s.db.Close()
-}
+// Backup writes a consistent copy of the database to path while the store works
+// (engine.DB.Backup). An existing file is never overwritten: ErrExists.
+func (s *Store) Backup(ctx context.Context, path string) error { return s.db.Backup(ctx, path) }

@@ -6,11 +6,12 @@ import (
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/admin"
 	"engramd/internal/store/sqlite/contracts"
+	"engramd/internal/store/sqlite/engine"
+	"engramd/internal/store/sqlite/events"
 	"engramd/internal/store/sqlite/identities"
 	"engramd/internal/store/sqlite/outbox"
 )
 
-// The methods of these are the Store's own.
 type (
 	contractStore = contracts.Store
 	identityStore = identities.Store
@@ -18,31 +19,30 @@ type (
 	adminStore    = admin.Store
 )
 
-// addParts opens what reads the participants' tables.
-func (s *Store) addParts() {
-	s.contractStore = contracts.NewStore(s.db, s.order, withdrawal)
-	s.identityStore = identities.NewStore(s.db, s.order, contracts.PrivateEntries{})
-	s.outboxStore = outbox.NewStore(s.db, s.order)
-	s.adminStore = admin.NewStore(s.db, s.order)
-}
-
-// addParticipants opens what writes them.
-func (w *writer) addParticipants() error {
-	w.identities = identities.NewWriter(w.Writer, contracts.PrivateEntries{})
-	w.parts = participants{
-		admin:      admin.NewWriter(w.Writer, w),
-		outbox:     outbox.NewWriter(w.Writer, w.s.log),
-		identities: w.identities,
-		contracts:  contracts.NewWriter(w.Writer, w, w.s.live.Load),
+// parts makes what reads the participants' tables, and says what they do for
+// events.
+func (s *Store) parts(db *engine.DB, orders store.Orders) events.Parts {
+	s.contractStore = contracts.NewStore(db, orders, events.Withdrawal)
+	s.identityStore = identities.NewStore(db, orders, contracts.PrivateEntries{})
+	s.outboxStore = outbox.NewStore(db, orders)
+	s.adminStore = admin.NewStore(db, orders)
+	return events.Parts{
+		Write:    s.write,
+		Checks:   []func(context.Context, *engine.Conn, *store.Report) error{contracts.Check, identities.Check},
+		Arrivals: s.WithArrivals,
 	}
-	return w.parts.open()
 }
 
-// checks are the participants' parts of Check.
-var checks = []check{contracts.Check, identities.Check}
-
-// NextSeq is the number that the event at hand gets when it is stored.
-func (w *writer) NextSeq() int64 { return w.seq + 1 }
+// write makes what writes them.
+func (s *Store) write(w *engine.Writer, h events.Host) events.Participants {
+	s.identities = identities.NewWriter(w, contracts.PrivateEntries{})
+	return events.Participants{
+		Admin:      admin.NewWriter(w, h),
+		Outbox:     outbox.NewWriter(w, h.Log()),
+		Identities: s.identities,
+		Contracts:  contracts.NewWriter(w, h, h.Live),
+	}
+}
 
 // Reseal seals everything anew, under another master key: again is given each
 // value and returns the one to take its place. That, and the check value of the
@@ -50,8 +50,8 @@ func (w *writer) NextSeq() int64 { return w.seq + 1 }
 // values there were. The error is ErrOtherVault when the present key is not the
 // one of check value was, else what again says.
 func (s *Store) Reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error) {
-	err = s.apart(ctx, func(w *writer) (err error) {
-		n, err = w.identities.Reseal(ctx, was, now, again)
+	err = s.db.Apart(ctx, func(*engine.Writer) (err error) {
+		n, err = s.identities.Reseal(ctx, was, now, again)
 		return err
 	})
 	return n, err
