@@ -43,9 +43,16 @@ var allowed = map[string][]string{
 	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
-	"internal/store":                     {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
-	"internal/store/sqlite":              {"internal/store", "internal/store/sqlite/engine", "internal/store/sqlite/events"},
-	"internal/store/sqlite/events":       {"nips/kind", "nips/nip01", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/engine"},
+	"internal/store": {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	// Parts of the database that know nothing of each other: sqlite alone puts
+	// them together.
+	"internal/store/sqlite":              {"internal/store", "internal/store/sqlite/admin", "internal/store/sqlite/contracts", "internal/store/sqlite/engine", "internal/store/sqlite/events", "internal/store/sqlite/identities", "internal/store/sqlite/outbox"},
+	"internal/store/sqlite/admin":        {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/column":       {"internal/store/sqlite/engine", "internal/wire"},
+	"internal/store/sqlite/contracts":    {"internal/gate", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "nips/nip01", "nips/niptemp"},
+	"internal/store/sqlite/identities":   {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/outbox":       {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "internal/wire"},
+	"internal/store/sqlite/events":       {"nips/kind", "nips/nip01", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
 	"internal/store/sqlite/engine":       {"internal/share", "internal/store", "internal/store/sqlite/engine/steps", "migrations"},
 	"internal/store/sqlite/engine/steps": {},
 	"internal/relay":                     {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},

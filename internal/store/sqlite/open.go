@@ -6,15 +6,23 @@ import (
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/identities"
 )
 
 // Options say how a store is opened.
 type Options = events.Options
 
-// Store is one open database: one writer, several readers.
+// Store is one open database: one writer, several readers. The methods of its
+// parts are its own.
 type Store struct {
 	*events.Store
-	db *engine.DB
+	*contractStore
+	*identityStore
+	*outboxStore
+	*adminStore
+
+	db         *engine.DB
+	identities *identities.Writer // on the writer's goroutine
 }
 
 // Open opens the database, creating it if there is none, applies the migrations
@@ -24,11 +32,12 @@ type Store struct {
 // The error wraps ErrNewer when a newer program wrote the database, ErrForeign
 // when it is no engramd database.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s, db, err := events.Open(ctx, o)
-	if err != nil {
+	s := &Store{}
+	var err error
+	if s.Store, s.db, err = events.Open(ctx, o, s.parts); err != nil {
 		return nil, err
 	}
-	return &Store{s, db}, nil
+	return s, nil
 }
 
 // Older reports the version that a database of an older version has, which was

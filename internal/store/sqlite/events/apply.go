@@ -35,7 +35,7 @@ var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 // surely empty. They are empty on most relays most of the time, and are asked
 // for every event otherwise.
 type known struct {
-	history, deletedIDs, deletedAddresses, vanished, banned, quarantine, floors bool
+	history, deletedIDs, deletedAddresses, vanished, quarantine, floors bool
 }
 
 // apply decides what becomes of one event, in the order of the table in
@@ -51,7 +51,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.banned(r); err != nil || banned {
+	if banned, err := w.parts.Admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
 	request, withdrawn, before, err := w.met(r, p.opts.Import)
@@ -68,8 +68,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	refusal, err := w.lifecycle(r, p.opts)
-	if err != nil || refusal != nil {
+	if refusal, err := w.judgeContract(r, p.opts); err != nil || refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
 	if err := w.effects(r); err != nil {
@@ -91,7 +90,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
-		err = w.forward(r, p.opts.Forward)
+		err = w.parts.Outbox.Forward(r.ev, r.json, p.opts.Forward)
 	}
 	return result, err
 }
@@ -249,13 +248,3 @@ func isContract(kind int) bool { return kind == niptemp.KindEntry || kind == nip
 // hasHistory reports whether superseded versions of the record are kept: gated
 // replaceable and addressable kinds.
 func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }
-
-// pair returns the two parties of a contract event.
-func pair(ev *nostr.Event) (author, counterparty string) {
-	for _, t := range ev.Tags {
-		if len(t) >= 2 && t[0] == "p" {
-			return ev.PubKey, t[1]
-		}
-	}
-	return ev.PubKey, ev.PubKey
-}

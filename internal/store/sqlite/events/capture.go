@@ -158,7 +158,7 @@ func (v *View) requests(ctx context.Context) error {
 	}
 	seen := map[int64]bool{}
 	for _, one := range all {
-		json, err := withdrawal(v.c, one.contract, one.request)
+		json, err := Withdrawal(v.c, one.contract, one.request)
 		if err != nil {
 			return err
 		}

@@ -3,8 +3,6 @@ package events
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
-	"fmt"
 	"reflect"
 
 	"engramd/internal/gate"
@@ -22,7 +20,7 @@ import (
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	var k checker
 	err := s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
-		k = checker{ctx: ctx, c: c, table: s.table.Load(), now: s.clock().Unix(), classAdvice: adviceRebuild}
+		k = checker{ctx: ctx, c: c, parts: &s.parts, table: s.table.Load(), now: s.clock().Unix(), classAdvice: store.AdviceRebuild}
 		under, err := c.Meta(metaGate)
 		if err != nil {
 			return err
@@ -30,7 +28,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 		if under != k.table.Fingerprint() {
 			k.classAdvice = adviceClass
 		}
-		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.states, k.contracts, k.names, k.threads, k.order, k.numbers, k.usage} {
+		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.participants, k.numbers, k.usage} {
 			if err := part(); err != nil {
 				return err
 			}
@@ -48,34 +46,48 @@ type checker struct {
 	table   *gate.Table
 	now     int64
 	report  store.Report
+	parts   *Parts
 	tagRows int64 // that the events of the table should have
 	// classAdvice is for events in a wrong class. The next start classes anew
 	// what was stored under other rules, and under these nothing.
 	classAdvice string
 }
 
-// maxProblems bounds the report; a database with more is damaged all over.
-const maxProblems = 100
-
-// What the operator can do.
-const (
-	adviceRestore = "stop engramd, keep the damaged file, restore the last backup and import what is newer from an export"
-	adviceClass   = "start engramd serve with the gate rules that are meant to be in force: they are not those that events were stored under, and it classes them anew"
-	adviceRebuild = "export with --history, import into a new data folder, and keep the old one until that is checked"
-)
+// adviceClass is what the operator can do about events in a wrong class.
+const adviceClass = "start engramd serve with the gate rules that are meant to be in force: they are not those that events were stored under, and it classes them anew"
 
 func (k *checker) problem(check, advice, detail string, args ...any) {
-	if len(k.report.Problems) < maxProblems {
-		k.report.Problems = append(k.report.Problems, store.Problem{Check: check, Detail: fmt.Sprintf(detail, args...), Advice: advice})
+	k.report.Found(check, advice, detail, args...)
+}
+
+// participants has what keeps tables of its own beside events check these.
+func (k *checker) participants() error {
+	for _, one := range k.parts.Checks {
+		if err := one(k.ctx, k.c, &k.report); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (k *checker) integrity() error {
-	found, err := k.c.Integrity(k.ctx)
+	found, err := integrity(k.ctx, k.c)
 	for _, f := range found {
-		k.problem("integrity", adviceRestore, "%s", f)
+		k.problem("integrity", store.AdviceRestore, "%s", f)
 	}
 	return err
+}
+
+// integrity runs SQLite's own check and returns what it found.
+func integrity(ctx context.Context, c *engine.Conn) ([]string, error) {
+	var out []string
+	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []engine.Value) error {
+		if s, _ := v[0].(string); s != "ok" {
+			out = append(out, s)
+		}
+		return nil
+	})
+	return out, err
 }
 
 func (k *checker) events() error {
@@ -89,10 +101,10 @@ func (k *checker) events() error {
 				return nil
 			}
 			if number, _ := v[10].([]byte); !bytes.Equal(number, r.pubkey) {
-				k.problem("keys", adviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
+				k.problem("keys", store.AdviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
 			}
 			if one := len(r.readers) == len(r.pubkey); v[5] == engine.Value(int64(r.class)) && one != (v[11] == engine.Value(int64(1))) {
-				k.problem("class", adviceRebuild, "event %d: column readers is not as it should be", v[0])
+				k.problem("class", store.AdviceRebuild, "event %d: column readers is not as it should be", v[0])
 			}
 			for _, t := range r.tags {
 				k.tagRows++
@@ -105,7 +117,7 @@ func (k *checker) events() error {
 					return err
 				}
 				if !has {
-					k.problem("tags", adviceRebuild, "event %d: its tag %s is not in the tag index", v[0], t.name)
+					k.problem("tags", store.AdviceRebuild, "event %d: its tag %s is not in the tag index", v[0], t.name)
 				}
 			}
 			return nil
@@ -128,12 +140,12 @@ func (k *checker) row(table string, v []engine.Value) *record {
 	raw, _ := v[9].([]byte)
 	ev, err := parsed(raw)
 	if err != nil {
-		k.problem("json", adviceRestore, "%s %d: %v", table, seq, err)
+		k.problem("json", store.AdviceRestore, "%s %d: %v", table, seq, err)
 		return nil
 	}
 	r, err := newRecord(ev, k.table.Reclassify(ev, storedClass(v[5])))
 	if err != nil || !ev.CheckID() || string(r.json) != string(raw) {
-		k.problem("json", adviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
+		k.problem("json", store.AdviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
 		return nil
 	}
 	seen := map[string][2]engine.Value{
@@ -142,7 +154,7 @@ func (k *checker) row(table string, v []engine.Value) *record {
 	}
 	for column, pair := range seen {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
-			k.problem("json", adviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
+			k.problem("json", store.AdviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
 		}
 	}
 	if v[5] != engine.Value(int64(r.class)) || !reflect.DeepEqual(v[7], bytesOrNil(r.readers)) {
@@ -162,7 +174,7 @@ func storedClass(v engine.Value) gate.Class {
 func (k *checker) tags() error {
 	n, err := k.c.Number(`SELECT count(*) FROM tags`)
 	if err == nil && n > k.tagRows {
-		k.problem("tags", adviceRebuild, "the tag index has %d rows that no event accounts for", n-k.tagRows)
+		k.problem("tags", store.AdviceRebuild, "the tag index has %d rows that no event accounts for", n-k.tagRows)
 	}
 	return err
 }
@@ -176,14 +188,14 @@ func (k *checker) heads() error {
 		AND (h.expires_at IS NULL OR h.expires_at > ?)
 		AND NOT EXISTS (SELECT 1 FROM contract_entries AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
 		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)`, []engine.Value{k.now}, func(v []engine.Value) error {
-		k.problem("heads", adviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
+		k.problem("heads", store.AdviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []engine.Value) error {
-		k.problem("heads", adviceRebuild, "version %d in history is a head or regular event as well", v[0])
+		k.problem("heads", store.AdviceRebuild, "version %d in history is a head or regular event as well", v[0])
 		return nil
 	})
 }
@@ -194,50 +206,7 @@ func (k *checker) numbers() error {
 		AND NOT EXISTS (SELECT 1 FROM tags WHERE name = 'p' AND value = p.num)
 		AND NOT EXISTS (SELECT 1 FROM pubkeys_gone WHERE num = p.num)`)
 	if err == nil && n > 0 {
-		k.problem("keys", adviceRebuild, "%d keys are kept that no event names", n)
-	}
-	return err
-}
-
-// states looks for contract states that cannot be.
-func (k *checker) states() error {
-	n := 0
-	err := k.c.Query(k.ctx, `SELECT a, b, poster FROM contract_states`, nil, func(v []engine.Value) error {
-		a, b, poster := hexOf(v[0]), hexOf(v[1]), hexOf(v[2])
-		if len(a) != hex.EncodedLen(32) || len(b) != len(a) || a > b || poster != a && poster != b {
-			n++
-		}
-		return nil
-	})
-	if n > 0 {
-		k.problem("states", adviceRestore, "%d contract states name parties that cannot be", n)
-	}
-	return err
-}
-
-// order looks for numbers of threads that were given twice or not at all.
-func (k *checker) order() error {
-	const all = `SELECT thread, n FROM contract_entries WHERE form < 2
-		UNION ALL SELECT thread, n FROM contract_moves UNION ALL SELECT thread, n FROM contract_gaps`
-	twice, err := k.c.Number(`SELECT count(*) FROM (SELECT 1 FROM (` + all + `) GROUP BY thread, n HAVING count(*) > 1)`)
-	if err == nil && twice > 0 {
-		k.problem("order", adviceRestore, "%d numbers of contract threads were given twice", twice)
-	}
-	if err != nil {
-		return err
-	}
-	beyond, err := k.c.Number(`SELECT count(*) FROM (` + all + `) AS a LEFT JOIN contract_numbers AS c ON c.thread = a.thread
-		WHERE c.last IS NULL OR a.n < 1 OR a.n > c.last`)
-	if err == nil && beyond > 0 {
-		k.problem("order", adviceRestore, "%d entries and states of contracts have a number that was not given yet", beyond)
-	}
-	if err != nil {
-		return err
-	}
-	unplaced, err := k.c.Number(`SELECT count(*) FROM contract_moves AS m WHERE NOT EXISTS (SELECT 1 FROM events WHERE seq = m.seq)
-		AND NOT EXISTS (SELECT 1 FROM history WHERE seq = m.seq)`)
-	if err == nil && unplaced > 0 {
-		k.problem("order", adviceRestore, "%d states of contracts have a number, and their events are not there", unplaced)
+		k.problem("keys", store.AdviceRebuild, "%d keys are kept that no event names", n)
 	}
 	return err
 }
@@ -251,7 +220,7 @@ func (k *checker) usage() error {
 	const kept = `SELECT author, events, bytes FROM author_usage`
 	n, err := k.c.Number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
 	if err == nil && n > 0 {
-		k.problem("usage", adviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows", n)
+		k.problem("usage", store.AdviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows", n)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"fmt"
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
@@ -14,19 +13,7 @@ func (s *Store) tell(ctx context.Context, c store.Command) error {
 	return err
 }
 
-// ask is tell for a command that is answered with a T.
-func ask[T any](ctx context.Context, s *Store, c store.Command) (answer T, err error) {
-	v, err := s.order(ctx, c)
-	if err != nil {
-		return answer, err
-	}
-	answer, ok := v.(T)
-	if !ok {
-		return answer, fmt.Errorf("%T was answered with %T", c, v)
-	}
-	return answer, nil
-}
-
+// order has a command executed and waits for its answer (store.Orders).
 func (s *Store) order(ctx context.Context, c store.Command) (answer any, err error) {
 	err = s.db.Do(ctx, func() (err error) {
 		answer, err = s.writer.executeAlone(c)
@@ -44,7 +31,7 @@ func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 // executeAlone executes a command in a transaction of its own.
 func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 	if h, ok := c.(store.Housekeep); ok {
-		h.After = w.contractsDone
+		h.After = w.parts.Contracts.Done()
 		c = h
 	}
 	_, err = w.Step(func() (bool, error) {

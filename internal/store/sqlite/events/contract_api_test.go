@@ -1,18 +1,15 @@
 package events_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
 	"engramd/internal/store/sqlite/storetest"
 )
 
@@ -34,29 +31,6 @@ func contractOpen(k storetest.Key, id, to string, at int64) *nostr.Event {
 
 func contractEntry(k storetest.Key, id, to string, at int64, text string) *nostr.Event {
 	return contractEvent(k, 30090, id, to, at, fmt.Sprintf(`{"type":"note","content":%q}`, text), nostr.Tag{"t", "note"})
-}
-
-// TestThreadPlans wants every question about threads and contracts to be
-// answered from an index, without a scan of a table and without sorting.
-func TestThreadPlans(t *testing.T) {
-	s := storetest.MustOpen(t)
-	a, b := strings.Repeat("1", 64), strings.Repeat("2", 64)
-	thread := store.Thread{Contract: "c", Poster: a, Worker: b, Party: true, Reader: a, Type: "note"}
-	for name, statement := range events.ContractStatements(thread) {
-		plan, err := events.PlanOf(context.Background(), s, statement.Text, statement.Args...)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		for _, line := range plan {
-			if line == "SCAN p" { // the places of one page
-				continue
-			}
-			if strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "CONSTANT") && !statement.Scans || strings.Contains(line, "TEMP B-TREE") && !statement.Sorts {
-				t.Errorf("%s: %s\n%s\n%s", name, line, strings.Join(plan, "\n"), statement.Text)
-			}
-		}
-	}
 }
 
 // TestThreadIndexFollowsEvents takes entries away by every way there is: the

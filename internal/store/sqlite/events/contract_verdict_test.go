@@ -14,7 +14,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/contracts"
 	"engramd/internal/store/sqlite/storetest"
 	"engramd/nips/niptemp"
 )
@@ -226,11 +226,11 @@ func TestCasesAreBounded(t *testing.T) {
 	s := storetest.MustOpen(t)
 	put(t, s, saltedState(alice, alice, 0, "c", "", "open", settled(90)...), store.Stored)
 	put(t, s, saltedState(bob, alice, 1, "c", "open", "accepted", settled(90)...), store.Stored)
-	for i := range events.MaxCases + 20 {
+	for i := range contracts.MaxCases + 20 {
 		restore(t, s, saltedState(storetest.NewKey(fmt.Sprint("late ", i)), alice, 1, "c", "open", "accepted", settled(90)...), store.Stored)
 	}
 	cases, err := s.Cases(context.Background(), []string{judge.Pub}, []string{"c"})
-	if err != nil || len(cases) != events.MaxCases || cases[0].Worker != bob.Pub {
+	if err != nil || len(cases) != contracts.MaxCases || cases[0].Worker != bob.Pub {
 		t.Errorf("%d cases, %v", len(cases), err)
 	}
 	if cases, err = s.Cases(context.Background(), []string{operator.Pub, dave.Pub}, []string{"c"}); err != nil || len(cases) != 0 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,8 +26,6 @@ const (
 	idAt, idEnd         = 7, 7 + 64
 	pubkeyAt, pubkeyEnd = idEnd + len(`","pubkey":"`), idEnd + len(`","pubkey":"`) + 64
 )
-
-var errStoredRow = errors.New("a stored row is damaged: run engramd check")
 
 // scan reads the columns columnsRow or columnsD.
 func (e *entry) scan(v []engine.Value) error {

@@ -43,7 +43,7 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQu
 	size := bounds{cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)}
 	if q.ByArrival() {
 		if rows, more, err = s.arrivals(ctx, scope, q, size); err == nil && q.Arrivals {
-			err = s.withArrivals(ctx, rows)
+			err = s.parts.Arrivals(ctx, rows)
 		}
 		return rows, more, err
 	}
@@ -54,7 +54,7 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQu
 	ask := store.Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
 	if err == nil && isContract(q.Kind) && q.Arrivals {
-		err = s.withArrivals(ctx, page.Rows)
+		err = s.parts.Arrivals(ctx, page.Rows)
 	}
 	return page.Rows, page.More, err
 }

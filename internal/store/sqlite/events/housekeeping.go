@@ -80,7 +80,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	if !c.Prune {
 		return false, nil
 	}
-	contracts := func(limit int) (int, error) { return w.pruneContracts(limit, c.After) }
+	contracts := func(limit int) (int, error) { return w.parts.Contracts.Prune(limit, c.After) }
 	for _, prune := range []func(int) (int, error){w.pruneDays, contracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {
@@ -133,7 +133,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}, store.ForgetParties{}} {
 		for more := true; more; {
 			var err error
-			if more, err = ask[bool](ctx, s, c); err != nil {
+			if more, err = store.Answer[bool](ctx, s.order, c); err != nil {
 				return err
 			}
 		}

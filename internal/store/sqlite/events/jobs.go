@@ -57,6 +57,20 @@ func (w *writer) Work() bool {
 	return more
 }
 
+// forgetSome does one step of forgetting the parties of contracts and reports
+// whether it did anything.
+func (w *writer) forgetSome() bool {
+	if !w.parts.Contracts.Forgetting() {
+		return false
+	}
+	more, err := w.issue(store.ForgetParties{})
+	if err != nil {
+		w.parts.Contracts.PutOff()
+		w.s.log.Error("forgetting parties of contracts failed", "err", err)
+	}
+	return err == nil && more
+}
+
 // Idle is how long there is nothing to do.
 func (w *writer) Idle() time.Duration { return w.chores.wait(w.s.clock().Unix()) }
 

@@ -30,14 +30,16 @@ type Store struct {
 	executed func(store.Executed)
 	follows  bool
 
+	parts     Parts
 	writer    *writer
 	retainer  *retainer  // nil when open for reading alone
 	retaining sync.Mutex // one round of retention at a time
 }
 
 // Open opens a database and what it is kept by, which is for what knows no event
-// (sqlite.Open).
-func Open(ctx context.Context, o Options) (*Store, *engine.DB, error) {
+// (sqlite.Open). with returns what participants do for it, who read in the
+// database when it is open and have their commands executed.
+func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Parts) (*Store, *engine.DB, error) {
 	if err := o.complete(); err != nil {
 		return nil, nil, err
 	}
@@ -53,6 +55,7 @@ func Open(ctx context.Context, o Options) (*Store, *engine.DB, error) {
 		CacheBytes: o.CacheBytes, MaxLogBytes: o.MaxLogBytes, Log: o.Log, Observe: o.Observe, Pacing: o.pacing,
 		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
 	})
+	s.parts = with(s.db, s.order)
 	if err := s.db.Open(ctx, s.writer); err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strconv"
 
@@ -199,35 +198,4 @@ func expiration(tags nostr.Tags) int64 {
 		}
 	}
 	return 0
-}
-
-// parsed reads an event back from its stored JSON.
-func parsed(json []byte) (*nostr.Event, error) {
-	ev, err := wire.ParseEvent(json)
-	if err != nil {
-		return nil, fmt.Errorf("stored event: %w", err)
-	}
-	return ev, nil
-}
-
-// hexOf is the hex of a 32-byte column.
-func hexOf(v engine.Value) string {
-	b, _ := v.([]byte)
-	return hex.EncodeToString(b)
-}
-
-// bytesOrNil keeps NULL and an empty BLOB apart.
-func bytesOrNil(b []byte) engine.Value {
-	if b == nil {
-		return nil
-	}
-	return b
-}
-
-// timeOrNil makes NULL of 0.
-func timeOrNil(at int64) engine.Value {
-	if at == 0 {
-		return nil
-	}
-	return at
 }

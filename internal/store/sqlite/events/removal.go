@@ -90,7 +90,7 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *store.Remova
 		for i, m := range list[:n] {
 			rows[i] = store.MatchedRow{Quarantined: m.place == inQuarantine, Seq: m.seq, ID: m.id, Kind: m.kind}
 		}
-		done, err := ask[store.Removal](ctx, s, store.RemoveRows{Rows: rows})
+		done, err := store.Answer[store.Removal](ctx, s.order, store.RemoveRows{Rows: rows})
 		if err != nil {
 			return err
 		}

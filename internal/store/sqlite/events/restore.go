@@ -115,7 +115,7 @@ func (r *Restoration) Drop(ctx context.Context) error {
 	r.batch = nil
 	for more := true; more; {
 		var err error
-		if more, err = ask[bool](ctx, r.s, store.Unstage{Restore: r.num}); err != nil {
+		if more, err = store.Answer[bool](ctx, r.s.order, store.Unstage{Restore: r.num}); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ const metaRestores = "restores"
 func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
 	s.restores.active.Add(1)
 	defer s.restores.active.Add(-1)
-	return ask[store.Restored](ctx, s, c)
+	return store.Answer[store.Restored](ctx, s.order, c)
 }
 
 // switchState runs that work, and then shows the state to live readers.

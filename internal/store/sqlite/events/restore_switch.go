@@ -104,14 +104,14 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.banned(r); err != nil || banned {
+	if banned, err := w.parts.Admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted}, err
 	}
 	request, withdrawn, before, err := w.met(r, true)
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
-	if _, err := w.lifecycle(r, store.PutOptions{Import: true}); err != nil {
+	if _, err := w.judgeContract(r, store.PutOptions{Import: true}); err != nil {
 		return store.Result{}, err
 	}
 	if withdrawn {
@@ -202,11 +202,4 @@ func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
 		s.o.Name, s.w.Now, boolInt(isHead), seq)
 	return err
-}
-
-func boolInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }

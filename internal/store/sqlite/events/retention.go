@@ -192,7 +192,7 @@ func (s *Store) retire(ctx context.Context, list []found) (n int, err error) {
 	for i, f := range list {
 		c.Events[i] = store.RetiredEvent{Seq: f.seq, Size: int64(f.size)}
 	}
-	return ask[int](ctx, s, c)
+	return store.Answer[int](ctx, s.order, c)
 }
 
 func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {

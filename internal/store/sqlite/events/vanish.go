@@ -5,8 +5,9 @@ import (
 )
 
 const (
-	sqlVanished    = `SELECT 1 FROM vanished WHERE pubkey = ? AND until >= ?`
-	sqlSetVanished = `INSERT INTO vanished(pubkey, until, request) VALUES (?1, ?2, ?3)
+	sqlVanished     = `SELECT 1 FROM vanished WHERE pubkey = ? AND until >= ?`
+	sqlEverVanished = `SELECT 1 FROM vanished WHERE pubkey = ?`
+	sqlSetVanished  = `INSERT INTO vanished(pubkey, until, request) VALUES (?1, ?2, ?3)
 		ON CONFLICT (pubkey) DO UPDATE SET until = max(until, ?2), request = ?3`
 	sqlVanishDone   = `UPDATE vanished SET request = NULL WHERE pubkey = ? AND request = ?`
 	sqlVanishOpen   = `SELECT pubkey, until, request FROM vanished WHERE request IS NOT NULL`
@@ -66,7 +67,7 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 //
 // Private entries go, and what waits in the outbox. Contract states stay: they
 // belong to the pair and hold no content. Where nothing of the other party is
-// left that names him, a hash stands for his key there (contract_forget.go). So
+// left that names him, a hash stands for his key there (contracts). So
 // does an agent's name, which nobody else is to take and pass for him with, and
 // so do the author's tombstones, which keep what he deleted from coming back.
 func (w *writer) vanish(r *record, seq int64) error {
@@ -107,16 +108,8 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
-	for _, text := range []string{sqlVanishPrivate, sqlVanishOutboxFor, sqlVanishOutbox, sqlVanishRefusals} {
-		if _, err := w.Exec(text, v.pubkey, v.until); err != nil {
-			return false, err
-		}
-	}
-	if err := w.vanishAgent(v.pubkey, v.until); err != nil {
-		return false, err
-	}
-	if more, err := w.forgetStep(partyChunk); err != nil || more {
-		return true, err
+	if more, err := w.parts.vanished(v.pubkey, v.until); err != nil || more {
+		return more, err
 	}
 	_, err = w.Exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
@@ -142,6 +135,17 @@ func (v *vanishing) wraps(w *writer, limit int) (int, error) {
 		return w.removeEvent(row[0].(int64), byVanish)
 	})
 }
+
+// EverVanished reports whether a key asked to vanish, at whatever time.
+func (w *writer) EverVanished(key []byte) (bool, error) {
+	if !w.known.vanished {
+		return false, nil
+	}
+	return w.c.Exists(sqlEverVanished, key)
+}
+
+// SomeVanished reports whether anybody ever asked to vanish.
+func (w *writer) SomeVanished() bool { return w.known.vanished }
 
 // openVanishes makes jobs of the requests that were left unfinished.
 func (w *writer) openVanishes() (left []unfinished, err error) {

@@ -152,11 +152,3 @@ func TagRows(tags nostr.Tags) (out [][2]string) {
 	}
 	return out
 }
-
-// SetMaxAgents changes how many identities there may be, until the end of a
-// test.
-func SetMaxAgents(t interface{ Cleanup(func()) }, most int64) {
-	was := maxAgents
-	maxAgents = most
-	t.Cleanup(func() { maxAgents = was })
-}

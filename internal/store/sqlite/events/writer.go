@@ -29,10 +29,9 @@ type writer struct {
 	searchTo       int64 // events up to this seq are in the full-text index; -1: there is none
 	purging        bool  // search_gone may have rows
 	loose          bool  // pubkeys_gone may have rows
-	forgetting     bool  // contract_forgetting may have rows
 	noRoom         bool  // nothing is to be put into search_gone and pubkeys_gone
 
-	contractsDone store.FinalPair // see pruneContracts
+	parts Participants
 }
 
 var _ engine.Applier = (*writer)(nil)
@@ -55,21 +54,16 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 			return err
 		}
 	}
-	if w.known.banned, err = c.Exists(sqlAnyBanned); err != nil {
-		return err
-	}
 	s.lastSeq.Store(w.seq)
 	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
 	if w.numbers.last, err = c.Number(sqlLastNumber); err != nil {
-		return err
-	}
-	if w.forgetting, err = c.Exists(sqlForgetLater); err != nil {
 		return err
 	}
 	if w.loose, err = c.Exists(sqlAnyLoose); err != nil {
 		return err
 	}
 	for _, prepare := range []func() error{
+		func() error { w.parts = s.parts.Write(own, w); return w.parts.open() },
 		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },
