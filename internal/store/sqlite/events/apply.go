@@ -51,7 +51,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.parts.Admin.Banned(r.id); err != nil || banned {
+	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
 	request, withdrawn, before, err := w.met(r, p.opts.Import)
@@ -90,7 +90,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
-		err = w.parts.Outbox.Forward(r.ev, r.json, p.opts.Forward)
+		err = w.others.Outbox.Forward(r.ev, r.json, p.opts.Forward)
 	}
 	return result, err
 }

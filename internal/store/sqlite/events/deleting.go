@@ -35,7 +35,7 @@ func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(
 // step removes some of what the request names and reports whether there is
 // more.
 func (d *deleting) step(w *writer) (more bool, err error) {
-	waiting, err := w.parts.Contracts.Waiting(d.rec.pubkey)
+	waiting, err := w.others.Contracts.Waiting(d.rec.pubkey)
 	if err != nil {
 		return false, err
 	}

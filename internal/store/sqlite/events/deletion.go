@@ -150,7 +150,7 @@ func (w *writer) deleteID(r *record, target string, waiting bool) error {
 		err = w.deleteVersion(r, id)
 	}
 	if err == nil && waiting {
-		err = w.parts.Contracts.WithdrawnWaiting(r.id, r.pubkey, id)
+		err = w.others.Contracts.WithdrawnWaiting(r.id, r.pubkey, id)
 	}
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (w *writer) deleteOwn(r *record, kind int, seq int64) error {
 	if err := w.deleteHead(kind, seq); err != nil || !isContract(kind) {
 		return err
 	}
-	return w.parts.Contracts.Withdrawn(r.id, seq)
+	return w.others.Contracts.Withdrawn(r.id, seq)
 }
 
 // deleteVersion removes a version in history of r's author, or withdraws it.
@@ -179,7 +179,7 @@ func (w *writer) deleteVersion(r *record, id []byte) error {
 	}
 	seq := row[0].(int64)
 	if isContract(int(row[1].(int64))) {
-		return w.parts.Contracts.Withdrawn(r.id, seq)
+		return w.others.Contracts.Withdrawn(r.id, seq)
 	}
 	return w.dropVersion(byDeletion, seq, author(r.pubkey), row[2].(int64))
 }
@@ -207,7 +207,7 @@ func (w *writer) deleteAddress(r *record, target string) error {
 		}
 	}
 	if isContract(kind) {
-		err = w.parts.Contracts.WithdrawnAddress(r.id, r.pubkey, kind, d, r.created)
+		err = w.others.Contracts.WithdrawnAddress(r.id, r.pubkey, kind, d, r.created)
 	} else if w.known.history {
 		_, err = w.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created)
 	}

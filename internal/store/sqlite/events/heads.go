@@ -173,7 +173,7 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 		}
 	}
 	if gone {
-		if err := w.parts.Contracts.Removed(ev.Kind, seq); err != nil {
+		if err := w.others.Contracts.Removed(ev.Kind, seq); err != nil {
 			return err
 		}
 	}

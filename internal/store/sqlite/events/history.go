@@ -45,7 +45,7 @@ func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error
 	if _, err := w.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
-	if err := w.parts.Contracts.Removed(AnyKind, seq); err != nil {
+	if err := w.others.Contracts.Removed(AnyKind, seq); err != nil {
 		return err
 	}
 	w.count(of, -1, -size)

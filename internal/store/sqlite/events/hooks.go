@@ -11,7 +11,7 @@ func (w *writer) judgeContract(r *record, opts store.PutOptions) (*nip01.Refusal
 	if !isContract(r.ev.Kind) {
 		return nil, nil
 	}
-	return w.parts.Contracts.Judge(r.ev, opts)
+	return w.others.Contracts.Judge(r.ev, opts)
 }
 
 // placeContract has what is stored of contract memory under seq, as an event or
@@ -20,5 +20,5 @@ func (w *writer) placeContract(r *record, seq int64) error {
 	if !isContract(r.ev.Kind) {
 		return nil
 	}
-	return w.parts.Contracts.Stored(r.ev, r.class, seq)
+	return w.others.Contracts.Stored(r.ev, r.class, seq)
 }

@@ -80,7 +80,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	if !c.Prune {
 		return false, nil
 	}
-	contracts := func(limit int) (int, error) { return w.parts.Contracts.Prune(limit, c.After) }
+	contracts := func(limit int) (int, error) { return w.others.Contracts.Prune(limit, c.After) }
 	for _, prune := range []func(int) (int, error){w.pruneDays, contracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {

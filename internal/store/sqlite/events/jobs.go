@@ -57,15 +57,29 @@ func (w *writer) Work() bool {
 	return more
 }
 
+// tightenSome does one step of it between batches and reports whether it did
+// anything.
+func (w *writer) tightenSome() bool {
+	if !w.loose {
+		return false
+	}
+	_, err := w.issue(store.Tighten{})
+	if err != nil { // what is left is taken up with the next removal, or at the next start
+		w.loose = false
+		w.s.log.Error("forgetting keys failed", "err", err)
+	}
+	return err == nil
+}
+
 // forgetSome does one step of forgetting the parties of contracts and reports
 // whether it did anything.
 func (w *writer) forgetSome() bool {
-	if !w.parts.Contracts.Forgetting() {
+	if !w.others.Contracts.Forgetting() {
 		return false
 	}
 	more, err := w.issue(store.ForgetParties{})
 	if err != nil {
-		w.parts.Contracts.PutOff()
+		w.others.Contracts.PutOff()
 		w.s.log.Error("forgetting parties of contracts failed", "err", err)
 	}
 	return err == nil && more

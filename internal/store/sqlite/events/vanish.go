@@ -108,7 +108,7 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
-	if more, err := w.parts.vanished(v.pubkey, v.until); err != nil || more {
+	if more, err := w.others.vanished(v.pubkey, v.until); err != nil || more {
 		return more, err
 	}
 	_, err = w.Exec(sqlVanishDone, v.pubkey, v.request)

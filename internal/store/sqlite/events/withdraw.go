@@ -15,5 +15,5 @@ func (w *writer) keepWithdrawn(r *record, request []byte) error {
 	if err := w.keepVersion(r); err != nil {
 		return err
 	}
-	return w.parts.Contracts.Withdrawn(request, w.seq)
+	return w.others.Contracts.Withdrawn(request, w.seq)
 }
