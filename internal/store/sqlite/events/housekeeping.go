@@ -50,9 +50,9 @@ func (c *chores) postpone(now int64) {
 }
 
 // expiresAt notes when an event expires.
-func (w *writer) expiresAt(at int64) {
-	if at != 0 && (w.chores.expiry == 0 || at < w.chores.expiry) {
-		w.chores.expiry = at
+func (a *archive) expiresAt(at int64) {
+	if at != 0 && (a.chores.expiry == 0 || at < a.chores.expiry) {
+		a.chores.expiry = at
 	}
 }
 

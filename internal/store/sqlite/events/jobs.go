@@ -7,16 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/store"
-	"engramd/internal/store/sqlite/engine"
 )
-
-// member is the one that is being applied, nil for a command.
-func (w *writer) member() *engine.Member {
-	if w.current == nil {
-		return nil
-	}
-	return &w.current.Member
-}
 
 // Work does one step of what is to be done besides the queue and reports
 // whether there was any: the oldest job, else building the full-text index,
@@ -98,12 +89,6 @@ func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
 			return err
 		}
 	}
-}
-
-// unfinished is a request that a crash or a shutdown left unfinished.
-type unfinished struct {
-	request int64 // its seq
-	job     *engine.Job
 }
 
 // finishJobs ends what was left unfinished, before anybody can read; a store

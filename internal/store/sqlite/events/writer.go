@@ -13,23 +13,14 @@ import (
 // the only one that writes: the sequence counter and what it knows of the
 // tables without asking them. Nothing outside that goroutine touches it.
 type writer struct {
-	tx
-	fullText
-	usage
-	numbers
-	s       *Store
-	seq     int64 // last one given out
-	known   known
-	stage   stage
-	parts   []part
-	current *Pending // being applied
-	chores  chores
-	others  Participants
+	remover
+	s     *Store
+	parts []part
 }
 
 func newWriter(s *Store) *writer {
 	w := &writer{s: s}
-	w.tx = tx{live: s.live.Load, log: s.log}
+	w.tx, w.table = tx{live: s.live.Load, log: s.log}, s.table.Load
 	w.fullText = fullText{tx: &w.tx, on: &s.search, waiting: func() int { return s.db.QueueLen() }, upTo: -1}
 	w.usage.tx, w.numbers.tx = &w.tx, &w.tx
 	w.parts = []part{&w.fullText, &w.usage, &w.numbers}
