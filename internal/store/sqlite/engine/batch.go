@@ -136,14 +136,6 @@ func (w *Writer) failed(members int, err error) {
 	w.db.o.Log.Error("write failed", "events", members, "err", err)
 }
 
-// failure is the result for an error of the store; nil makes an empty one.
-func failure(err error) store.Result {
-	if err == nil {
-		return store.Result{}
-	}
-	return store.Result{Outcome: store.Failed, Err: err}
-}
-
 // transact runs the batch between BEGIN and COMMIT. A member that fails is
 // undone, and the others are not.
 //

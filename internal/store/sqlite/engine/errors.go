@@ -71,3 +71,11 @@ func isCode(err error, code sqlite3.ErrNo) bool {
 func OutOfRoom(err error) bool {
 	return isCode(err, sqlite3.ErrFull) || isCode(err, sqlite3.ErrIoErr) || isCode(err, sqlite3.ErrNomem)
 }
+
+// failure is the result for an error of the store; nil makes an empty one.
+func failure(err error) store.Result {
+	if err == nil {
+		return store.Result{}
+	}
+	return store.Result{Outcome: store.Failed, Err: err}
+}

@@ -51,16 +51,3 @@ func createFile(path string) error {
 	}
 	return nil
 }
-
-// Sizes reports the size in bytes of the database file and of its write-ahead
-// log.
-func (db *DB) Sizes() (database, wal int64) {
-	size := func(path string) int64 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0
-		}
-		return info.Size()
-	}
-	return size(db.path), size(db.path + "-wal")
-}

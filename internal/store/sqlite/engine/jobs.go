@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"context"
-
-	"engramd/internal/store"
-)
+import "engramd/internal/store"
 
 // Job is what began in a transaction and takes more of them. The rest of it is
 // done step by step, by GoOn, in the order in which jobs began.
@@ -63,46 +59,4 @@ func (w *Writer) jobOf(m *Member) *Job {
 		}
 	}
 	return nil
-}
-
-// abandon answers jobs that the end of the store cuts short; what they have to
-// do is recorded and done at the next open.
-func (w *Writer) abandon() {
-	for _, j := range w.jobs {
-		if j.Member != nil {
-			j.Member.finish(failure(store.ErrClosed))
-		}
-	}
-	w.jobs = nil
-	w.applier.Closing()
-}
-
-// Step runs one step in a transaction of its own.
-func (w *Writer) Step(step func() (more bool, err error)) (more bool, err error) {
-	w.begin()
-	err = WriteError(w.c.Transaction(func() error {
-		r := w.protected(func() (store.Result, error) {
-			var err error
-			more, err = step()
-			return store.Result{}, err
-		})
-		if r.Err != nil {
-			return r.Err
-		}
-		return w.applier.End()
-	}))
-	w.concluded(err)
-	return more, err
-}
-
-// Finish runs steps until there are no more: at open, when nobody else writes.
-func (w *Writer) Finish(ctx context.Context, step func() (bool, error)) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if more, err := w.Step(step); err != nil || !more {
-			return err
-		}
-	}
 }

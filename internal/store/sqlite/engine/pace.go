@@ -37,6 +37,9 @@ const (
 	// debt is what is remembered at most, after a pause, of what somebody had
 	// beyond his part: half a second.
 	debt = stepsPerSecond / 2
+	// connsPerTurn is how many connections there may be for a turn: who waits for
+	// his next one in the middle of a statement keeps his.
+	connsPerTurn = 8
 )
 
 // Pacing is how reads give way. Zero values are the constants above; tests have

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"engramd/internal/share"
-	"engramd/internal/store"
 )
 
 // Effort says what a read is expected to take, by what is asked.
@@ -26,10 +25,8 @@ func (e Effort) String() string {
 	return "scan"
 }
 
-// Bounds of the connections for reading. There may be more of them than turns,
-// because who waits for his next turn in the middle of a statement keeps his.
+// Bounds of the connections for reading.
 const (
-	connsPerTurn = 8
 	wholePerTurn = 2       // of them, how many may be lent to counts and searches
 	extraCache   = 2 << 20 // bytes of page cache of the connections beyond one for each turn
 	extraStmts   = 32      // prepared statements of such a connection
@@ -170,10 +167,4 @@ func (r *readers) close() error {
 		r.mu.Unlock()
 		<-r.empty
 	}
-}
-
-// Reads says how busy the readers are.
-func (db *DB) Reads() store.Reads {
-	t := db.readers.turns
-	return store.Reads{Waiting: t.Waiting() + db.readers.whole.Waiting(), UnderWay: t.UnderWay(), Yields: t.Yields(), Ended: t.Ended()}
 }

@@ -64,9 +64,8 @@ func (r *recent) read(s store.SlowRead) {
 
 func slowestFirst(a, b store.SlowRead) int { return cmp.Compare(b.Took, a.Took) }
 
-// Recent returns how fast commits were, and the slowest top reads.
-func (db *DB) Recent(top int) store.Recent {
-	r := &db.recent
+// told returns how fast commits were, and the slowest top reads.
+func (r *recent) told(top int) store.Recent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out store.Recent
@@ -84,6 +83,3 @@ func (db *DB) Recent(top int) store.Recent {
 	}
 	return out
 }
-
-// ReadDone notes one call of a read method.
-func (db *DB) ReadDone(read store.SlowRead) { db.recent.read(read) }

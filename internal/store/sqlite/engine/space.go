@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"os"
 
 	"engramd/internal/store"
 )
@@ -24,4 +25,17 @@ func (db *DB) Space(ctx context.Context) (out store.Space, err error) {
 		return err
 	})
 	return out, err
+}
+
+// Sizes reports the size in bytes of the database file and of its write-ahead
+// log.
+func (db *DB) Sizes() (database, wal int64) {
+	size := func(path string) int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	return size(db.path), size(db.path + "-wal")
 }

@@ -26,31 +26,3 @@ func (w *Writer) undo(m mark) {
 
 // After notes what becomes true when the transaction is durable.
 func (w *Writer) After(fn func()) { w.stage.after = append(w.stage.after, fn) }
-
-// begin starts a new transaction's stage.
-func (w *Writer) begin() {
-	w.stage = stage{}
-	w.applier.Begin()
-	w.Now = w.db.o.Clock().Unix()
-}
-
-// concluded makes known what a transaction did, or forgets it when it failed.
-func (w *Writer) concluded(err error) {
-	if err != nil {
-		w.applier.RolledBack()
-		for _, restore := range w.stage.restore {
-			restore()
-		}
-		w.stage = stage{}
-		return
-	}
-	w.applier.Durable()
-	for _, fn := range w.stage.after {
-		fn()
-	}
-	w.jobs = append(w.jobs, w.stage.jobs...)
-	w.applier.Announce()
-	if w.stage.ended != nil {
-		w.endJob()
-	}
-}

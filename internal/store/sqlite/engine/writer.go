@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"time"
 )
 
 // Writer is the actor that owns the only connection that writes. Nothing
@@ -28,48 +25,6 @@ type Writer struct {
 // Conn is the connection that writes. What a member changes goes through
 // Writer.Exec.
 func (w *Writer) Conn() *Conn { return w.c }
-
-// newWriter has the applier prepare the database.
-func (db *DB) newWriter(ctx context.Context, c *Conn) (*Writer, error) {
-	w := &Writer{db: db, c: c, applier: db.applier}
-	return w, w.applier.Prepare(ctx, w)
-}
-
-// run takes what waits, commits it, and answers; between batches it does other
-// work in small steps. It ends when the queue is closed and empty.
-func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
-	defer close(w.db.stopped)
-	for {
-		batch := w.db.queue.take(w.db.o.MaxBatch, maxBatchBytes)
-		if len(batch) > 0 {
-			w.commit(batch)
-			w.keepLog()
-			// Those who were answered come back at once with their next event:
-			// let them, and share one commit.
-			runtime.Gosched()
-		} else if w.db.queue.done() {
-			w.abandon()
-			if w.keeper.resume != nil {
-				w.keeper.resume()
-			}
-			return
-		}
-		select {
-		case <-w.keeper.cleared:
-			w.clearLog()
-		default:
-		}
-		if w.applier.Work() || len(batch) > 0 {
-			continue
-		}
-		select {
-		case <-w.keeper.cleared:
-			w.clearLog()
-		case <-w.db.queue.wake:
-		case <-after(w.applier.Idle()):
-		}
-	}
-}
 
 // LimitSize bounds the database file to a number of bytes, 0 for SQLite's own
 // limit. SQLite never cuts what is there: with less than that nothing can be

@@ -50,9 +50,9 @@ func (c *chores) postpone(now int64) {
 }
 
 // expiresAt notes when an event expires.
-func (w *writer) expiresAt(at int64) {
-	if at != 0 && (w.chores.expiry == 0 || at < w.chores.expiry) {
-		w.chores.expiry = at
+func (a *archive) expiresAt(at int64) {
+	if at != 0 && (a.chores.expiry == 0 || at < a.chores.expiry) {
+		a.chores.expiry = at
 	}
 }
 
@@ -80,7 +80,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	if !c.Prune {
 		return false, nil
 	}
-	contracts := func(limit int) (int, error) { return w.parts.Contracts.Prune(limit, c.After) }
+	contracts := func(limit int) (int, error) { return w.others.Contracts.Prune(limit, c.After) }
 	for _, prune := range []func(int) (int, error){w.pruneDays, contracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {

@@ -48,7 +48,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)
-	s.writer = &writer{s: s}
+	s.writer = newWriter(s)
 	s.db = engine.New(engine.Options{
 		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
 		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,

@@ -7,13 +7,11 @@ import "engramd/internal/store"
 // its part with it.
 type stage struct {
 	committed []store.Committed
-	indexed   []indexChange // to the full-text index, applied at the end of the transaction
 	removed   [numReasons]int
-	counted   []counted // changes of authors' usage
-	numbered  []author  // who got their numbers
-	last      lastGiven // before the transaction
-	seqGone   bool      // something with a sequence number went
-	keyGone   bool      // something with a key's number went
+	seqGone   bool // something with a sequence number went
+
+	before int64 // the last sequence number, when the transaction began
+	marked mark
 }
 
 // author is a pubkey as a map key.
@@ -37,64 +35,73 @@ func (r reason) String() string {
 	return [numReasons]string{"deletion", "vanish", "expiry", "history", "ban", "operator", "retention"}[r]
 }
 
-// mark is a point in the transaction to which Undo returns.
+// mark is where a member began.
 type mark struct {
-	committed, indexed, counted, numbered int
-	removed                               [numReasons]int
-	last                                  lastGiven
+	committed int
+	removed   [numReasons]int
+	seq       int64
 }
 
-// lastGiven is the last numbers that were given out. What is undone gives its
-// numbers back, so that they follow from the commands that were executed and
-// from nothing else.
-type lastGiven struct{ seq, key int64 }
-
-func (w *writer) lastGiven() lastGiven { return lastGiven{w.seq, w.numbers.last} }
-
-func (w *writer) giveBack(last lastGiven) { w.seq, w.numbers.last = last.seq, last.key }
-
-// reset empties the stage for a new transaction. What was handed to OnCommit is
-// not reused.
-func (s *stage) reset() {
-	*s = stage{indexed: s.indexed[:0], counted: s.counted[:0], numbered: s.numbered[:0]}
-}
-
-// Begin starts a new transaction's stage.
+// Begin starts a new transaction's stage. What was handed to OnCommit is not
+// reused.
 func (w *writer) Begin() {
-	w.stage.reset()
-	w.stage.last = w.lastGiven()
+	w.stage = stage{before: w.seq}
+	for _, p := range w.parts {
+		p.begin()
+	}
 }
 
 // Mark notes where a member begins.
 func (w *writer) Mark() {
 	s := &w.stage
-	w.marked = mark{len(s.committed), len(s.indexed), len(s.counted), len(s.numbered), s.removed, w.lastGiven()}
+	s.marked = mark{len(s.committed), s.removed, w.seq}
+	for _, p := range w.parts {
+		p.mark()
+	}
 }
 
-// Undo forgets what was staged since the mark.
+// Undo forgets what was staged since the mark, and gives its sequence numbers
+// back.
 func (w *writer) Undo() {
-	m := &w.marked
-	w.uncount(w.stage.counted[m.counted:])
-	w.stage.counted = w.stage.counted[:m.counted]
-	w.numbers.forget(w.stage.numbered[m.numbered:])
-	w.stage.committed = w.stage.committed[:m.committed]
-	w.stage.indexed = w.stage.indexed[:m.indexed]
-	w.stage.numbered = w.stage.numbered[:m.numbered]
-	w.stage.removed = m.removed
-	w.giveBack(m.last)
+	s, m := &w.stage, &w.stage.marked
+	s.committed, s.removed, w.seq = s.committed[:m.committed], m.removed, m.seq
+	for _, p := range w.parts {
+		p.undo()
+	}
 }
 
 // RolledBack forgets what a transaction would have meant.
 func (w *writer) RolledBack() {
-	w.usage.reset(true)
-	w.numbers.forget(w.stage.numbered)
-	w.giveBack(w.stage.last)
-	w.stage.reset()
+	w.seq = w.stage.before
+	w.stage = stage{}
+	for _, p := range w.parts {
+		p.rolledBack()
+	}
 }
+
+// End writes what a transaction has collected, at its end.
+func (w *writer) End() error {
+	for _, p := range w.parts {
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	if !w.stage.seqGone {
+		return nil
+	}
+	return w.SetMeta(metaLastSeq, w.seq)
+}
+
+// metaLastSeq is the last sequence number that was given out, in the table meta,
+// as of the last time that something with one went: the last one is this or the
+// highest in use.
+const metaLastSeq = "last_seq"
 
 // Durable has readers see up to the last number.
 func (w *writer) Durable() {
-	w.usage.reset(false)
+	for _, p := range w.parts {
+		p.durable()
+	}
 	w.s.lastSeq.Store(w.seq)
 }
 

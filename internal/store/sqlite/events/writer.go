@@ -13,25 +13,18 @@ import (
 // the only one that writes: the sequence counter and what it knows of the
 // tables without asking them. Nothing outside that goroutine touches it.
 type writer struct {
-	*engine.Writer // from prepare on
-	s              *Store
-	c              *engine.Conn
-	seq            int64          // last one given out
-	args           []engine.Value // of the statement that runs
-	known          known
-	usage          usage
-	numbers        numbers
-	stage          stage
-	marked         mark     // where the member began
-	current        *Pending // being applied
-	building       bool     // the full-text index, between batches
-	chores         chores
-	searchTo       int64 // events up to this seq are in the full-text index; -1: there is none
-	purging        bool  // search_gone may have rows
-	loose          bool  // pubkeys_gone may have rows
-	noRoom         bool  // nothing is to be put into search_gone and pubkeys_gone
+	remover
+	s     *Store
+	parts []part
+}
 
-	parts Participants
+func newWriter(s *Store) *writer {
+	w := &writer{s: s}
+	w.tx, w.table = tx{live: s.live.Load, log: s.log}, s.table.Load
+	w.fullText = fullText{tx: &w.tx, on: &s.search, waiting: func() int { return s.db.QueueLen() }, upTo: -1}
+	w.usage.tx, w.numbers.tx = &w.tx, &w.tx
+	w.parts = []part{&w.fullText, &w.usage, &w.numbers}
+	return w
 }
 
 var _ engine.Applier = (*writer)(nil)
@@ -39,7 +32,7 @@ var _ engine.Applier = (*writer)(nil)
 // Prepare reads what the writer has to know, and ends what a crash left
 // unfinished.
 func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
-	w.Writer, w.c, w.searchTo = own, own.Conn(), -1
+	w.Writer, w.c = own, own.Conn()
 	s, c := w.s, w.c
 	var err error
 	if w.seq, err = lastSeq(c); err != nil {
@@ -56,14 +49,11 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 	}
 	s.lastSeq.Store(w.seq)
 	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
-	if w.numbers.last, err = c.Number(sqlLastNumber); err != nil {
-		return err
-	}
-	if w.loose, err = c.Exists(sqlAnyLoose); err != nil {
+	if err := w.numbers.open(); err != nil {
 		return err
 	}
 	for _, prepare := range []func() error{
-		func() error { w.parts = s.parts.Write(own, w); return w.parts.open() },
+		func() error { w.others = s.parts.Write(own, w); return w.others.open() },
 		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },
@@ -117,33 +107,6 @@ func (w *writer) Applied(m *engine.Member) {
 	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }
 
-// End writes what a transaction has collected, at its end.
-func (w *writer) End() error {
-	if err := w.writeIndex(); err != nil {
-		return fmt.Errorf("full-text index: %w", err)
-	}
-	if err := w.writeUsage(); err != nil {
-		return err
-	}
-	if w.stage.seqGone {
-		if err := w.SetMeta(metaLastSeq, w.seq); err != nil {
-			return err
-		}
-	}
-	if w.stage.keyGone {
-		return w.SetMeta(metaLastKey, w.numbers.last)
-	}
-	return nil
-}
-
-// The last numbers that were given out, in the table meta, as of the last time
-// that something with a number went: the last one is this or the highest in
-// use.
-const (
-	metaLastSeq = "last_seq"
-	metaLastKey = "last_key"
-)
-
 // Reclaimable reports whether texts that were deleted still take room in the
 // full-text index.
 func (w *writer) Reclaimable() bool { return w.purging }
@@ -152,7 +115,7 @@ func (w *writer) Reclaimable() bool { return w.purging }
 func (w *writer) Reclaim() { w.purgeNow() }
 
 // Tight has what a deletion takes out of the full-text index leave it at once.
-func (w *writer) Tight(on bool) { w.noRoom = on }
+func (w *writer) Tight(on bool) { w.tight = on }
 
 // Closing takes out what it can.
 func (w *writer) Closing() { w.purgeNow() }
