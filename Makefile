@@ -21,8 +21,8 @@ product: ## engramd and engramctl, into bin/
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
-test-programs: ## the daemon that tests run, once for all packages
-	$(GO) build $(GOTAGS) -o bin/test/engramd ./cmd/engramd
+test-programs: ## the programs that tests run, once for all packages
+	$(GO) build $(GOTAGS) -o bin/test/ ./cmd/...
 	$(GO) build $(GOTAGS) -race -o bin/test/engramd-race ./cmd/engramd
 
 # Without the race detector, the tests that start programs and those of the other module.
@@ -33,12 +33,22 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 	$(GO) vet $(GOTAGS) ./...
 	$(GO) test $(GOTAGS) -short -vet=off $(CHECKED)
 
-# What measures runs once more without the race detector, which would be most of what is measured.
+# The tests of internal/e2e are clients of relays in processes of their own. There the
+# relays have the race detector (ENGRAMD_RACE) and the clients have not: they would take
+# twice the processor, for code that the tests of its own package run with it.
+E2E   = $(shell $(GO) list ./internal/e2e/...)
+RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
+# Without the race detector, which has memory of its own: what bounds how much is held.
+# TestMemoryIsMeasured says which tests these are.
+MEASURING      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess
+MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite
+
 # Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
-	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./... && \
-	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e/hostile; code=$$?; \
+	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m $(RACED) && \
+	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -timeout 30m $(E2E) && \
+	$(GO) test $(GOTAGS) -run '$(MEASURING)' $(MEASURING_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own
