@@ -26,7 +26,6 @@ type deleting struct {
 const (
 	unfinishedDeletion    = "deletion:"
 	sqlDeletionUnfinished = `SELECT value FROM meta WHERE key >= 'deletion:' AND key < 'deletion;' ORDER BY value`
-	sqlDeletionDone       = `DELETE FROM meta WHERE key = ?`
 	sqlRequestJSON        = `SELECT json FROM events WHERE seq = ? AND kind = 5`
 )
 
@@ -59,7 +58,7 @@ func (d *deleting) step(rm *remover) (more bool, err error) {
 		}
 	}
 	if d.noted {
-		_, err = rm.Exec(sqlDeletionDone, d.key())
+		err = rm.DropMeta(d.key())
 	}
 	return false, err
 }
