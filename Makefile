@@ -43,19 +43,20 @@ RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
 MEASURING      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess
 MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite
 
-# Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
+# make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
-	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m $(RACED) && \
-	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -timeout 30m $(E2E) && \
-	$(GO) test $(GOTAGS) -run '$(MEASURING)' $(MEASURING_PKGS); code=$$?; \
+	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -vet=off -race -timeout 30m $(RACED) && \
+	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(E2E) && \
+	$(GO) test $(GOTAGS) -vet=off -run '$(MEASURING)' $(MEASURING_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
-# engramd does not. Its tests run without cgo beside a relay that is built with it.
+# engramd does not. Its tests run without cgo beside a relay that is built with it, in
+# their short form: the same source runs at full length in make test.
 PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
 
@@ -68,7 +69,7 @@ portable: ## engramctl without cgo: built for six platforms into bin/portable/, 
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done
 	CGO_ENABLED=1 $(GO) build $(GOTAGS) -o bin/portable/engramd ./cmd/engramd
-	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -count 1 $(CLIENT)
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(CLIENT)
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
