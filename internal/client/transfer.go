@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // Transfer brings relays up to date with others, with all that one key may see
@@ -102,7 +103,7 @@ func bounded(since int64, filters ...nostr.Filter) []nostr.Filter {
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
-		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}}
+		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, arrived: map[string]map[string]niptemp.OrderItem{}}
 	if x.Progress == nil {
 		x.Progress = func(string) {}
 	}
@@ -132,6 +133,7 @@ type transfer struct {
 	fetched map[string]*nostr.Event // by id
 	keeps   map[*Peer]bool          // whether a relay shows history
 	notes   []string
+	arrived map[string]map[string]niptemp.OrderItem // by contract and id
 }
 
 type listKey struct {
@@ -189,12 +191,13 @@ func (x *transfer) bring(ctx context.Context, to *Peer) TransferTarget {
 	if t.Lacked == 0 {
 		return t
 	}
-	rows, err := x.plan(ctx, to, lacked, &t)
+	events, err := x.plan(ctx, to, lacked, &t)
 	if err != nil {
 		t.Err = err
 		return t
 	}
-	x.send(ctx, to, rows, &t)
+	x.arrivals(ctx, to, events)
+	x.send(ctx, to, events, &t)
 	return t
 }
 

@@ -8,6 +8,13 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
+// progressEach is after how many events it is told how far a transfer is.
+const progressEach = 1000
+
+func progressText(sent int, to *Peer) string {
+	return fmt.Sprintf("sent %d events to %s", sent, to.t.url)
+}
+
 // send sends events that are in order: what belongs together one after the other,
 // the rest side by side, and a deletion when all before it are there.
 func (x *transfer) send(ctx context.Context, to *Peer, events []*nostr.Event, t *TransferTarget) {
@@ -24,17 +31,7 @@ func (x *transfer) send(ctx context.Context, to *Peer, events []*nostr.Event, t 
 		if n < 0 {
 			n = len(events)
 		}
-		err := to.PublishAll(ctx, inRows(events[:n]), func(ev *nostr.Event, s PublishStatus) {
-			switch {
-			case s.Accepted:
-				t.Sent++
-			case s.Superseded:
-				t.Newer++
-			default:
-				t.Refused = append(t.Refused, Moved{ev, s.Err.Error()})
-			}
-		})
-		if err != nil {
+		if err := x.publish(ctx, to, events[:n], t); err != nil {
 			t.Err = err
 			return
 		}

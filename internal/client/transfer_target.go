@@ -54,7 +54,7 @@ func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address][]*offe
 // choose that relay.
 func (x *transfer) gated(ctx context.Context, to *Peer, events []*nostr.Event, t *TransferTarget) ([]*nostr.Event, error) {
 	foreign := func(ev *nostr.Event) bool {
-		return (ev.Kind == kindContractEntry || ev.Kind == kindContractState) && ev.PubKey != to.c.id.PubKey()
+		return isContract(ev) && ev.PubKey != to.c.id.PubKey()
 	}
 	if !slices.ContainsFunc(events, foreign) {
 		return events, nil
