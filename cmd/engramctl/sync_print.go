@@ -33,6 +33,7 @@ type syncedTarget struct {
 	Sent     int          `json:"sent"`
 	Older    int          `json:"older"` // of them
 	Newer    int          `json:"newer_there,omitempty"`
+	Deleted  int          `json:"deleted_there,omitempty"`
 	Expired  int          `json:"expired,omitempty"`
 	Others   int          `json:"vanish_elsewhere,omitempty"`
 	NotMoved []movedEvent `json:"not_moved,omitempty"`
@@ -112,7 +113,7 @@ func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
 	for _, more := range []struct {
 		n    int
 		text string
-	}{{t.Newer, "has %d newer"}, {t.Expired, "%d expired"}, {t.Others, "%d to vanish elsewhere"}, {len(t.NotMoved), "not moved %d"}, {len(t.Refused), "refused %d"}} {
+	}{{t.Newer, "has %d newer"}, {t.Deleted, "%d deleted there"}, {t.Expired, "%d expired"}, {t.Others, "%d to vanish elsewhere"}, {len(t.NotMoved), "not moved %d"}, {len(t.Refused), "refused %d"}} {
 		if more.n > 0 {
 			parts = append(parts, fmt.Sprintf(more.text, more.n))
 		}
@@ -143,7 +144,7 @@ func syncedJSON(r client.TransferReport, dryRun, whole bool) syncedOut {
 	}
 	for _, t := range r.Targets {
 		out.Whole = out.Whole && (!dryRun || t.Sent == 0)
-		out.Targets = append(out.Targets, syncedTarget{URL: t.URL, Lacked: t.Lacked, Sent: t.Sent, Older: t.Past, Newer: t.Newer, Expired: t.Expired,
+		out.Targets = append(out.Targets, syncedTarget{URL: t.URL, Lacked: t.Lacked, Sent: t.Sent, Older: t.Past, Newer: t.Newer, Deleted: t.Deleted, Expired: t.Expired,
 			Others: t.Others, NotMoved: movedEvents(t.NotMoved), Refused: movedEvents(t.Refused), Error: errorText(t.Err)})
 	}
 	return out

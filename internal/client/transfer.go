@@ -50,6 +50,7 @@ type TransferTarget struct {
 	Sent     int // it took them; with DryRun: they would be sent
 	Past     int // of them superseded versions
 	Newer    int // it has a newer version
+	Deleted  int // their author has deleted them there
 	Expired  int // not sent: their time is over (NIP-40)
 	Others   int // not sent: requests to vanish that name other relays (NIP-62)
 	NotMoved []Moved

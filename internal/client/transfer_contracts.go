@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -91,6 +93,8 @@ func (x *transfer) publish(ctx context.Context, to *Peer, events []*nostr.Event,
 				}
 			case s.Superseded:
 				t.Newer++
+			case deletedThere(s.Err):
+				t.Deleted++
 			case ev.Kind == kindContractState:
 				again = append(again, Moved{ev, s.Err.Error()})
 			default:
@@ -107,4 +111,11 @@ func (x *transfer) publish(ctx context.Context, to *Peer, events []*nostr.Event,
 		}
 		slices.SortFunc(events, oldestFirst)
 	}
+}
+
+// deletedThere reports whether a relay refuses an event because its author has
+// deleted it there (NIP-09, NIP-62).
+func deletedThere(err error) bool {
+	var refusal *RefusalError
+	return errors.As(err, &refusal) && (refusal.Prefix() == "blocked" || refusal.Prefix() == "deleted") && strings.Contains(refusal.Message, "deleted")
 }

@@ -151,6 +151,22 @@ func TestTransferBothWays(t *testing.T) {
 	}
 }
 
+// What its author has deleted at the target is neither lacking nor refused.
+func TestTransferOfWhatIsDeletedThere(t *testing.T) {
+	a, b := bridgetest.Start(t), bridgetest.Start(t)
+	now := time.Now().Unix()
+	gone := engramAt(t, "agent", "owner", "mem/gone", "x", now-300)
+	put(t, []string{a.URL, b.URL}, gone)
+	put(t, []string{b.URL}, signed(t, "agent", 5, now-280, "", nostr.Tag{"e", gone.ID}, nostr.Tag{"k", "30174"}))
+	both := []string{a.URL, b.URL}
+	agent := who(t, "agent")
+	if got := move(t, agent, both[:1], both[1:], nil).Targets[0]; !got.UpToDate() || got.Lacked != 1 || got.Deleted != 1 || got.Sent != 0 {
+		t.Errorf("%+v", got)
+	}
+	move(t, agent, both, both, nil)
+	mustBeAlike(t, agent, a.URL, b.URL)
+}
+
 // Expired events, requests to vanish from another relay and refused events are
 // counted apart.
 func TestTransferLeavesOut(t *testing.T) {
