@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"engramd/internal/store/sqlite"
 )
 
 // patience is how long a test waits for what must come.
@@ -92,6 +94,7 @@ type rig struct {
 	url   string
 	log   *logBuffer
 	http  *http.Server
+	store *sqlite.Store // of startReal
 }
 
 type logBuffer struct {
