@@ -144,6 +144,11 @@ func TestTransferBothWays(t *testing.T) {
 	if !toB.UpToDate() || toB.Lacked != 3 || toB.Sent != 2 || toB.Newer != 1 || len(toB.NotMoved) != 1 || !strings.Contains(toB.NotMoved[0].Reason, "newer version") {
 		t.Errorf("to b: %+v", toB)
 	}
+	for _, from := range report.Sources {
+		if !from.Whole() {
+			t.Errorf("%+v", from)
+		}
+	}
 	currentA, _ := shown(t, agent, a.URL)
 	currentB, _ := shown(t, agent, b.URL)
 	if !slices.Equal(currentA, currentB) || len(currentA) != 4 {
