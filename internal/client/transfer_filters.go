@@ -36,4 +36,3 @@ func bounded(since int64, filters ...nostr.Filter) []nostr.Filter {
 	}
 	return filters
 }
-
