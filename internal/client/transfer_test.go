@@ -250,6 +250,15 @@ func TestTransferWithLiars(t *testing.T) {
 			t.Errorf("%s: %+v, %d sent", name, s, to.count())
 		}
 	}
+	// A history with what is another's is no history of ours.
+	latest := engramAt(t, "agent", "owner", "mem/a", "new", now-10)
+	others := signed(t, "agent", nipae.Kind, now-60, "x", nostr.Tag{"d", latest.Tags.GetD()}, nostr.Tag{"p", who(t, "stranger").PubKey()})
+	leaking := &syncing{hoard: hoard{events: []*nostr.Event{latest}}, past: append([]*nostr.Event{others}, mine...)}
+	keeping := &syncing{past: []*nostr.Event{}}
+	told := move(t, who(t, "owner"), []string{startSyncing(t, leaking)}, []string{startSyncing(t, keeping)}, nil)
+	if told.Sources[0].Whole() || told.Sources[0].Rejected != 1 || keeping.count() != 2 || slices.ContainsFunc(keeping.all(), func(ev *nostr.Event) bool { return ev.ID == others.ID }) {
+		t.Errorf("%+v, %d sent", told.Sources[0], keeping.count())
+	}
 	// Two that come to no end are read in full.
 	endless := &syncing{hoard: hoard{events: mine}, said: func(n int, _ []byte) []byte {
 		return append([]byte{0x61, 0, 0, 1, byte(n), byte(n >> 8)}, make([]byte, 14)...)
