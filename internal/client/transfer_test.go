@@ -282,6 +282,26 @@ func TestTransferWithRelaysThatAreDown(t *testing.T) {
 	}
 }
 
+// Moves of two keys within one second follow one another, whatever their ids are
+// and though nobody tells in which order they came.
+func TestTransferOfMovesInOneSecond(t *testing.T) {
+	now := time.Now().Unix()
+	from, to := bridgetest.Start(t), bridgetest.Start(t)
+	state := func(name, other, status, previous, contract string) *nostr.Event {
+		return signed(t, name, kindContractState, now-50, fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q,"poster_agent_id":"a","worker_agent_id":"w",`+
+			`"amount_sats":1,"description":"x","transition_at":"2026-11-22T12:00:00Z"}`, contract, status, previous),
+			nostr.Tag{"d", contract}, nostr.Tag{"p", who(t, other).PubKey()})
+	}
+	for i := range 8 { // some of them have ids in the wrong order
+		id := fmt.Sprintf("0f8fad5b-d9cb-469f-a165-7086772895%02x", i)
+		put(t, []string{from.URL}, state("agent", "worker", "open", "", id), state("worker", "agent", "accepted", "open", id))
+	}
+	if got := move(t, who(t, "worker"), []string{from.URL}, []string{to.URL}, nil).Targets[0]; !got.UpToDate() || got.Sent != 16 {
+		t.Errorf("%+v", got)
+	}
+	mustBeAlike(t, who(t, "agent"), from.URL, to.URL)
+}
+
 // What another key signed about a contract goes only where strangers are refused.
 func TestTransferOfContracts(t *testing.T) {
 	now := time.Now().Unix()
