@@ -41,7 +41,7 @@ RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
 # Without the race detector, which has memory of its own: what bounds how much is held.
 # TestMemoryIsMeasured says which tests these are.
 MEASURING      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess
-MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite
+MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/events
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
