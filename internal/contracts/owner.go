@@ -41,11 +41,29 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 	if err != nil || c.Operator {
 		return p, err
 	}
-	part := p != nil && c.PubKey != "" && (c.PubKey == p.Poster || c.PubKey == p.Worker || c.PubKey == p.Arbitrator)
-	if !part && !left {
-		return nil, Refuse(RateLimited, "%s", store.GuessedText)
+	if !left {
+		part, err := s.hasPart(ctx, c.PubKey, p)
+		if err != nil {
+			return nil, err
+		}
+		if !part {
+			return nil, Refuse(RateLimited, "%s", store.GuessedText)
+		}
 	}
 	return p, nil
+}
+
+// hasPart reports whether a key is a party of a contract, its arbitrator or the
+// decider on whom its parties agreed.
+func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair) (bool, error) {
+	if p == nil || key == "" {
+		return false, nil
+	}
+	if key == p.Poster || key == p.Worker || key == p.Arbitrator {
+		return true, nil
+	}
+	_, agreed, err := s.store.TermsOf(ctx, p)
+	return err == nil && key == agreed.Decider, err
 }
 
 // missed counts a guess, and answers it: as for a contract that is not there, also

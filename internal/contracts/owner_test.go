@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -275,6 +276,24 @@ func TestGuessesAreCounted(t *testing.T) {
 	if _, err := w.relay.Authorize(as(mara, guesser), gate.SurfaceReq, []nostr.Filter{{Kinds: []int{30090}, Authors: []string{mara.Pub}, Tags: nostr.TagMap{"d": names(5)}}}); err != nil {
 		t.Errorf("one's own entries: %v", err)
 	}
+}
+
+// The decider on whom the parties agreed has a part in their contract, also when no
+// guess is left to the share that he asks from.
+func TestDeciderHasAPart(t *testing.T) {
+	w := newWorld(t)
+	id := w.disputed(w.agreement(0))
+	ctx := share.With(t.Context(), share.Who{Share: "192.0.2.1"})
+	for i := range 1000 {
+		wantCode(t, "a guess", errOf(w.Entries(ctx, holder(oper), "none-"+strconv.Itoa(i), EntryQuery{})), NotFound)
+	}
+	if got := must[Contract](t)(w.Get(ctx, holder(oper), id)); got.Status != niptemp.Disputed {
+		t.Errorf("he gets %+v", got)
+	}
+	for who, key := range map[string]storetest.Key{"a stranger": mara, "the expirer": w.self} {
+		wantCode(t, who, errOf(w.Get(ctx, holder(key), id)), RateLimited)
+	}
+	wantCode(t, "one that is not there", errOf(w.Get(ctx, holder(oper), "none")), RateLimited)
 }
 
 // What guesses are left does not tell whether there is a contract that a stranger is
