@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -53,8 +54,8 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 	return p, nil
 }
 
-// hasPart reports whether a key is a party of a contract, its arbitrator or the
-// decider on whom its parties agreed.
+// hasPart reports whether a key is a party of a contract, its arbitrator, or
+// another key on which its parties agreed.
 func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair) (bool, error) {
 	if p == nil || key == "" {
 		return false, nil
@@ -63,7 +64,7 @@ func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair
 		return true, nil
 	}
 	_, agreed, err := s.store.TermsOf(ctx, p)
-	return err == nil && key == agreed.Decider, err
+	return err == nil && slices.Contains(agreed.Keys(), key), err
 }
 
 // missed counts a guess, and answers it: as for a contract that is not there, also
