@@ -390,7 +390,7 @@ func TestDecisionsAreToldOnce(t *testing.T) {
 	}
 	page := must[TransitionPage](t)(w.Transitions(t.Context(), holder(anna), contractID, TransitionQuery{}))
 	if page.Total != 4 || len(page.Transitions) != 4 || must[Contract](t)(w.Get(t.Context(), holder(anna), contractID)).Status != niptemp.Completed {
-		t.Errorf("%d moves: %s", page.Total, tellMoves(page.Transitions))
+		t.Errorf("%d moves: %s", page.Total, addMoves(page.Transitions))
 	}
 }
 

@@ -36,8 +36,8 @@ func cmpText(a, b string) int {
 }
 
 func (a *agents) Delete(_ context.Context, name string, withKey bool) (Identity, error) {
-	key, there := a.names[name]
-	if _, held := a.keys[key]; !there || held && !withKey {
+	key, ok := a.names[name]
+	if _, held := a.keys[key]; !ok || held && !withKey {
 		return Identity{}, Refuse(Conflict, "not so")
 	}
 	delete(a.names, name)

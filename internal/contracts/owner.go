@@ -13,9 +13,9 @@ import (
 
 type posterKey struct{}
 
-// WithPoster returns a context whose calls mean, of several contracts under one
-// id, that of a poster: an agent id or a pubkey. But for the owner's, which the
-// id means without it, only a party finds one.
+// WithPoster returns a context in which calls mean, of several contracts under
+// one id, the one of a poster, given by agent id or pubkey. Only a party finds
+// another contract than the owner's, which the id means without a poster.
 func WithPoster(ctx context.Context, poster string) context.Context {
 	if poster == "" {
 		return ctx
@@ -23,8 +23,8 @@ func WithPoster(ctx context.Context, poster string) context.Context {
 	return context.WithValue(ctx, posterKey{}, poster)
 }
 
-// pair looks up what a contract id means to a caller, nil for nothing. Who has made
-// too many guesses learns of no other contract than his own.
+// pair looks up what a contract id means to a caller, nil for nothing. A caller
+// who has made too many guesses learns of no contracts but their own.
 func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.ContractPair, error) {
 	poster, _ := ctx.Value(posterKey{}).(string)
 	if poster != "" {
@@ -67,8 +67,9 @@ func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair
 	return err == nil && slices.Contains(agreed.Keys(), key), err
 }
 
-// missed counts a guess, and answers it: as for a contract that is not there, also
-// where there is one that is not shown. Else what is left would tell.
+// missed counts a guess and returns its answer, which is the same for a
+// contract that does not exist and for one that is not shown. Otherwise the
+// guesses that are left would tell them apart.
 func (s *Service) missed(ctx context.Context, c Caller) error {
 	if !c.Operator && !s.guesses.Take(share.From(ctx), 1) {
 		return Refuse(RateLimited, "%s", store.GuessedText)
@@ -76,8 +77,8 @@ func (s *Service) missed(ctx context.Context, c Caller) error {
 	return errNotFound("contract")
 }
 
-// salted adds the proof that the author made the contract's id to what the
-// server signs for him.
+// salted adds to an event that the server signs the proof that its author made
+// the contract's id.
 func (s *Service) salted(ctx context.Context, ev *nostr.Event) error {
 	salt, err := s.store.ContractSalt(ctx, ev.Tags.GetD(), ev.PubKey)
 	if err == nil && salt != nil && ev.Tags.Find(niptemp.SaltTag(nil)[0]) == nil {
