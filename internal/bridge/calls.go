@@ -31,9 +31,10 @@ type eventAnswer struct {
 // unless the event is protected (NIP-70). An event that the relay has, or has
 // a newer version of, is accepted with a message that starts "duplicate:".
 //
-// With ?base=ID the event is stored only if that one is the head of its address;
-// an empty ID stands for none. Any other head, a newer one included, is 409. Only
-// the event's author may set a base: to others, the answer would tell of heads.
+// With ?base=ID the event is stored only if that one is the head of its
+// address; an empty ID stands for none. Any other head, a newer one included,
+// is 409. Only the event's author may set a base: to others, the answer would
+// tell of heads.
 func (h *Handler) events(c *call) error {
 	if len(c.body) > c.limits.EventBytes {
 		return tooLarge(c.limits.EventBytes)

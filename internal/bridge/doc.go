@@ -4,8 +4,9 @@
 // are signed (NIP-98), POST /events, /query and /count and GET /history.
 //
 // It answers errors as JSON, {"error":"prefix: text"}, and never redirects: a
-// client that signed a request for one URL must not be sent to another. An answer
-// that fails half-way is cut off: a closed array would say that nothing is missing.
+// client that signed a request for one URL must not be sent to another. An
+// answer that fails half-way is cut off: a closed array would say that nothing
+// is missing.
 //
 // A request is let in by the proof in its header, then its body is read, then it
 // takes a place in one of three pools (door.go, body.go, limits.go). It holds no

@@ -28,8 +28,8 @@ type call struct {
 
 // door is a way to let requests in. What stands first is done first.
 type door struct {
-	// knock looks at the header alone and finds out who is asking; the body is not
-	// read if that fails.
+	// knock looks at the header alone and finds out who is asking; the body is
+	// not read if that fails.
 	knock func(r *http.Request, path string) (signed, error)
 	body  int  // largest, in bytes
 	reads bool // the relay shows the key what it may read

@@ -28,7 +28,8 @@ import (
 type Relay interface {
 	// Info is the NIP-11 document, true at the moment of the request.
 	Info(r *http.Request) nip11.RelayInformationDocument
-	// Self is the relay's own key, 64 hex digits, which NIP-11 tells as "self"; "" for none.
+	// Self is the relay's own key, 64 hex digits, which NIP-11 tells as "self";
+	// "" for none.
 	Self() string
 	// Ready returns nil when the database takes writes.
 	Ready(ctx context.Context) error
@@ -55,11 +56,12 @@ type Options struct {
 	Management Management
 	Used       *replay.Memory
 
-	// Shares says whom a request is charged to; nil means a book of default rules.
+	// Shares says whom a request is charged to; nil means a book of default
+	// rules.
 	Shares *share.Book
 
-	// Pressed tells that the process is short of memory: then nothing is queried or
-	// counted. nil means never.
+	// Pressed tells that the process is short of memory: then nothing is
+	// queried or counted. nil means never.
 	Pressed func() bool
 
 	// API is served below /api/; nil serves nothing there.
@@ -196,7 +198,8 @@ func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
 // any more.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-// SetProxy replaces what is believed of forwarding headers, for requests to come.
+// SetProxy replaces what is believed of forwarding headers, for requests to
+// come.
 func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
 
 // unbounded reports whether the bounds of an address do not hold for a socket's:

@@ -23,8 +23,9 @@ const maxManagement = 64 << 10
 type Management interface {
 	// Manages reports whether a key may call at all.
 	Manages(key string) bool
-	// Manage carries out one call of such a key: what it is, auth being the id of
-	// the NIP-98 event that signed it. The text of an error starts with a prefix.
+	// Manage carries out one call of such a key: what it is, auth being the id
+	// of the NIP-98 event that signed it. The text of an error starts with a
+	// prefix.
 	Manage(ctx context.Context, key, auth string, addr netip.Addr, body []byte) (result any, err error)
 }
 
@@ -50,9 +51,10 @@ func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 }
 
 // managerDoor lets in calls of managing keys: signed, with their payload, for
-// this relay, now, and for the first time. The key is looked at before the body,
-// so that a stranger's is not read. A blocked address is no hindrance: a signature
-// proves more than an address, and somebody must be able to lift a block.
+// this relay, now, and for the first time. The key is looked at before the
+// body, so that a stranger's is not read. A blocked address is no hindrance: a
+// signature proves more than an address, and somebody must be able to lift a
+// block.
 func (h *Handler) managerDoor() door {
 	return door{
 		knock: h.knockManager,

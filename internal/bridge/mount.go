@@ -22,15 +22,15 @@ type API interface {
 	// Bearer returns the key (64 lower-case hex digits) that a bearer token
 	// stands for, "" for a token that was never issued or is void.
 	Bearer(ctx context.Context, token string) (key string, err error)
-	// Use notes that a NIP-98 event (its id) signs a change by a key. The errors are
-	// those of replay.Memory, and failures.
+	// Use notes that a NIP-98 event (its id) signs a change by a key. The
+	// errors are those of replay.Memory, and failures.
 	Use(ctx context.Context, id, key string) error
 	// Used reports whether a NIP-98 event surely signed a change before.
 	Used(id string) bool
 }
 
-// Resource is what a path names: what is done with it, by method, and the name that
-// metrics count it under.
+// Resource is what a path names: what is done with it, by method, and the name
+// that metrics count it under.
 type Resource struct {
 	Endpoint   string
 	Operations map[string]Operation

@@ -40,8 +40,8 @@ func addMoves(all []Transition) string {
 	return strings.Join(out, "|")
 }
 
-// TestWhyARevisionWasAskedFor: an agent whose key the relay keeps learns from the
-// API why its work came back, after the next move by the same author too.
+// TestWhyARevisionWasAskedFor: an agent whose key the relay keeps learns from
+// the API why its work came back, after the next move by the same author too.
 func TestWhyARevisionWasAskedFor(t *testing.T) {
 	w := newWorld(t)
 	poster, worker := w.provision("poster", anna), w.provision("worker", will)
@@ -133,8 +133,8 @@ func TestSearchGoesThroughMoves(t *testing.T) {
 	}
 }
 
-// TestDecisionWithoutEventStandsLast: what the relay decided by itself is told as
-// its word, to those who are told of decisions, and once.
+// TestDecisionWithoutEventStandsLast: what the relay decided by itself is told
+// as its word, to those who are told of decisions, and once.
 func TestDecisionWithoutEventStandsLast(t *testing.T) {
 	w := newWorld(t)
 	op := Caller{PubKey: oper.Pub, Operator: true}
@@ -223,7 +223,8 @@ func TestContractsOfWhichOnlyEntriesAreKnown(t *testing.T) {
 	_, err := w.Say(t.Context(), holder(will), id, EntryRequest{Type: "note", Visibility: WorkerOnly, Content: "x"})
 	wantCode(t, "a private entry", err, Conflict)
 	wantCode(t, "a move", w.move(holder(will), id, niptemp.Submitted), Conflict)
-	// A state makes it a contract like any other, and a deletion takes what is left.
+	// A state makes it a contract like any other, and a deletion takes what is
+	// left.
 	w.clock.Add(second)
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "now in order"))
 	if c := must[Contract](t)(w.Get(t.Context(), holder(will), id)); c.Status != niptemp.Open {

@@ -267,8 +267,8 @@ type Summary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"` // null without entries
-	// TotalTransitions is how many moves there are, and Notes are the newest ones
-	// with a note, oldest first.
+	// TotalTransitions is how many moves there are, and Notes are the newest
+	// ones with a note, oldest first.
 	TotalTransitions int          `json:"total_transitions"`
 	Notes            []Transition `json:"notes"`
 }

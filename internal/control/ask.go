@@ -15,8 +15,8 @@ type UnreachableError struct{ error }
 func (e *UnreachableError) Unwrap() error { return e.error }
 
 // Ask has the daemon that holds the folder carry out an order and returns its
-// result. args has the order's arguments as members; nil is none. The error is an
-// *UnreachableError if the daemon cannot be asked.
+// result. args has the order's arguments as members; nil is none. The error is
+// an *UnreachableError if the daemon cannot be asked.
 func Ask(ctx context.Context, dir, command string, args any) (json.RawMessage, error) {
 	at, release, err := socketAddress(dir)
 	if err != nil {

@@ -21,8 +21,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// replacement is what the input holds. The events lie in a file that has no name; in
-// memory are 16 bytes for each line and about 160 for each address of an author.
+// replacement is what the input holds. The events lie in a file that has no
+// name; in memory are 16 bytes for each line and about 160 for each address of
+// an author.
 type replacement struct {
 	file    *os.File
 	out     *bufio.Writer
@@ -52,8 +53,8 @@ type replaced struct {
 	lines   []verifiedLine
 }
 
-// headLine is the newest event of an address. It holds no part of the event's JSON,
-// which would stay in memory as a whole.
+// headLine is the newest event of an address. It holds no part of the event's
+// JSON, which would stay in memory as a whole.
 type headLine struct {
 	created int64
 	id      [32]byte
@@ -73,8 +74,8 @@ func (x *replacement) author(pub string) *replaced {
 	return a
 }
 
-// refuse notes whose memory the input does not hold whole. A line that does not say
-// whose it is may be anybody's. What expired is missing from no memory.
+// refuse notes whose memory the input does not hold whole. A line that does not
+// say whose it is may be anybody's. What expired is missing from no memory.
 func (x *replacement) refuse(it item) {
 	switch {
 	case it.over:
@@ -131,8 +132,8 @@ func address(ev *nostr.Event) [32]byte {
 	return sha256.Sum256([]byte(ev.Tags.GetD()))
 }
 
-// part is what an event is among the others of the file: the newest of its address
-// is the head.
+// part is what an event is among the others of the file: the newest of its
+// address is the head.
 func (a *replaced) part(ev *nostr.Event) store.Part {
 	head := a.heads[address(ev)]
 	switch {

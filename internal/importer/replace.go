@@ -25,8 +25,8 @@ type Snapshots interface {
 	Replace(ctx context.Context, q operator.ReplaceRequest) (operator.Restored, error)
 }
 
-// Replacer carries out `import --replace`: nothing is changed before the input was
-// read to its end and verified.
+// Replacer carries out `import --replace`: nothing is changed before the input
+// was read to its end and verified.
 type Replacer struct {
 	Importer  *Importer
 	Snapshots Snapshots
@@ -45,9 +45,9 @@ type ReplacedAgent struct {
 	HeldBack string `json:"held_back,omitempty"` // why nothing of it was switched
 }
 
-// Run reads the input, replaces the heads of the agents whose engrams are in it, one
-// agent after the other, and then imports the rest. Its tally is of what was done,
-// also beside an error.
+// Run reads the input, replaces the heads of the agents whose engrams are in
+// it, one agent after the other, and then imports the rest. Its tally is of
+// what was done, also beside an error.
 func (r *Replacer) Run(ctx context.Context, in io.Reader, p Replacing) (t Tally, err error) {
 	if err := r.Snapshots.MayReplace(); err != nil {
 		return t, err
@@ -133,7 +133,8 @@ func (r *Replacer) replace(ctx context.Context, x *replacement, a *replaced) (op
 	})
 }
 
-// importRest imports what belongs to no replaced memory, in the order of the lines.
+// importRest imports what belongs to no replaced memory, in the order of the
+// lines.
 func (r *Replacer) importRest(ctx context.Context, x *replacement, p Progress) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -69,8 +69,8 @@ func (im *Importer) admit(ctx context.Context, it *item, ev *nostr.Event) {
 	it.event = ev
 }
 
-// claimedAuthor is whose a line says to be that did not verify; "" if it does not
-// say.
+// claimedAuthor is whose a line says to be that did not verify; "" if it does
+// not say.
 func claimedAuthor(text []byte) string {
 	var says struct {
 		PubKey string `json:"pubkey"`

@@ -15,8 +15,8 @@ import (
 const (
 	maxQuery = 500 // bytes
 	maxTerms = 16
-	// maxOccurrences is how often a term is counted in one text; more often means
-	// nothing for its rank.
+	// maxOccurrences is how often a term is counted in one text; more often
+	// means nothing for its rank.
 	maxOccurrences = 100
 )
 

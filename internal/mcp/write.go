@@ -96,8 +96,8 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		// Text must be added to the newest version, and a relay that failed may have
-		// a newer one.
+		// Text must be added to the newest version, and a relay that failed may
+		// have a newer one.
 		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
 	})
 }

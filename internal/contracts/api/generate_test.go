@@ -106,8 +106,8 @@ func TestGeneratedRequests(t *testing.T) {
 	t.Logf("seed %d, %d requests, succeeded %v", seed, count, succeeded)
 }
 
-// sealed makes a contract of two, with an entry that only they can read. The server
-// keeps the key of the worker.
+// sealed makes a contract of two, with an entry that only they can read. The
+// server keeps the key of the worker.
 func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	t.Helper()
 	id := g.w.offer(poster, worker, nil)
@@ -122,8 +122,9 @@ func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	g.secret.entry = decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
 }
 
-// caller is one of the callers, and a path that is filled in or not. Of those who ask to
-// open a sealed entry, or to take their key away, some are who can, and name it.
+// caller is one of the callers, and a path that is filled in or not. Of those
+// who ask to open a sealed entry, or to take their key away, some are who can,
+// and name it.
 func (g *generator) caller(c call) (who *agent, path string) {
 	path, who = c.path, g.agents[g.IntN(len(g.agents))]
 	fill := func(names ...string) string { return strings.NewReplacer(names...).Replace(c.path) }
