@@ -97,7 +97,7 @@ const importBatch = 8192
 
 // importHere opens the database, which nobody else has open.
 func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t importer.Tally, err error) {
-	judge, err := judgeOf(c.cfg)
+	rules, err := rulesOf(c.cfg)
 	if err != nil {
 		return t, err
 	}
@@ -106,12 +106,12 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 		return t, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	im := importer.New(s, judge)
+	im := importer.New(s, rules)
 	if !c.replace {
 		return im.Run(ctx, c.in, p)
 	}
 	service := &snapshotCommand{Main: c.Main, cfg: c.cfg, store: s}
-	snapshots, err := service.service(ctx, judge)
+	snapshots, err := service.service(ctx, rules)
 	if err != nil {
 		return t, err
 	}
@@ -134,13 +134,13 @@ func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 	})
 }
 
-// judgeOf makes the rules of imports without a daemon.
-func judgeOf(cfg *config.Config) (policy.Hook, error) {
+// rulesOf makes the rules of imports without a daemon.
+func rulesOf(cfg *config.Config) (policy.Hook, error) {
 	names, err := namesOf(cfg)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return importer.NewJudge(names, policyOptions(cfg, names, nil))
+	return importer.NewRules(names, policyOptions(cfg, names, nil))
 }
 
 // namesOf are the relay's own names, as `serve` would have them with this

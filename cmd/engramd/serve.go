@@ -79,7 +79,7 @@ type serveCommand struct {
 	control  *control.Server
 	servers  []*http.Server
 	events   *events.Publisher // nil without a broker
-	judge    policy.Hook       // of what imports and restores bring
+	rules    policy.Hook       // of what imports and restores bring
 
 	snapshots *operator.Service
 	keeper    keeper
@@ -148,7 +148,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 		return err
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
-		Dir: c.cfg.Data, Importer: importer.New(c.store, c.judge), Snapshots: c.snapshots, Log: c.log,
+		Dir: c.cfg.Data, Importer: importer.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
 		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders()),
 	}); err != nil {
 		return err

@@ -146,7 +146,7 @@ func (c *snapshotCommand) files() (*operator.Service, error) {
 }
 
 // service returns the service over the database if the verb has opened it.
-func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*operator.Service, error) {
+func (c *snapshotCommand) service(ctx context.Context, rules operator.Rules) (*operator.Service, error) {
 	settings, err := snapshotSettings(c.cfg)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*o
 		}
 	}
 	o := snapshotOptions(c.cfg, settings)
-	o.Judge, o.Events, o.Process = judge, c.events, "that is this command"
+	o.Rules, o.Events, o.Process = rules, c.events, "that is this command"
 	if c.store != nil {
 		o.Store = c.store
 		ring, err := relaykey.Beside(ctx, relayKeyOptions(c.cfg, c.Env), c.store)

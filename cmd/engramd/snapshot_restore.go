@@ -186,13 +186,13 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // or here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*operator.Service) error) error {
 	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
-		judge, err := judgeOf(c.cfg)
+		rules, err := rulesOf(c.cfg)
 		if err != nil {
 			return err
 		}
 		c.store = db
 		defer func() { c.store = nil }() // it is closed with the order
-		s, err := c.service(ctx, judge)
+		s, err := c.service(ctx, rules)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func engramLines(agent relaytest.Key, at int64, slugs ...string) (out []byte) {
 func startReplacing(t *testing.T) importertest.World {
 	t.Helper()
 	w := importertest.Open(t, store.Live{})
-	listen(t, w, operator.New(operator.Options{Bundles: snapshot.New(w.Dir), Store: w.Store, Judge: w.Judge,
+	listen(t, w, operator.New(operator.Options{Bundles: snapshot.New(w.Dir), Store: w.Store, Rules: w.Rules,
 		Settings: operator.Settings{RestoreAllow: true}, Software: "engramd test"}))
 	return w
 }

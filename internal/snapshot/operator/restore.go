@@ -228,7 +228,7 @@ func (s *Service) stage(ctx context.Context, r store.Restoration, b *bundle.Bund
 			if err != nil {
 				return err
 			}
-			if reject, why := s.judge(ctx, ev); reject {
+			if reject, why := s.rules(ctx, ev); reject {
 				skipped[why]++
 				return nil
 			}

@@ -43,16 +43,16 @@ type Settings struct {
 	Agents       []string      // of the schedule; empty: all with engrams
 }
 
-// Judge says whether the relay refuses an event whoever brings it, and why. It
-// has the signature of khatru's RejectEvent.
-type Judge = func(ctx context.Context, ev *nostr.Event) (reject bool, reason string)
+// Rules reports whether the relay refuses an event, whoever brings it, and why.
+// It has the signature of khatru's RejectEvent.
+type Rules = func(ctx context.Context, ev *nostr.Event) (reject bool, reason string)
 
 // Options make a Service. Bundles is required; Store for all that reads or
-// writes the database, Judge for all that writes.
+// writes the database, Rules for everything that writes.
 type Options struct {
 	Bundles *snapshot.Store
 	Store   Store
-	Judge   Judge
+	Rules   Rules
 	Sign    bundle.Signer // by the relay's identity; nil: only requests that bring a Signer make signed bundles
 	// Trusted are the relay's own keys, present and former; nil: none is known.
 	Trusted  func(ctx context.Context) ([]string, error)
@@ -71,7 +71,7 @@ type Options struct {
 type Service struct {
 	bundles  *snapshot.Store
 	store    Store
-	judge    Judge
+	rules    Rules
 	sign     bundle.Signer
 	trusted  func(ctx context.Context) ([]string, error)
 	process  string
@@ -87,7 +87,7 @@ type Service struct {
 // New makes a Service.
 func New(o Options) *Service {
 	s := &Service{
-		bundles: o.Bundles, store: o.Store, judge: o.Judge, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
+		bundles: o.Bundles, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
 		events: o.Events, metrics: o.Metrics, log: o.Log, clock: o.Clock,
 		changed: make(chan struct{}, 1),
 	}
