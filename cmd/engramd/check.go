@@ -10,7 +10,6 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/relaykey"
-	"engramd/internal/store/sqlite"
 )
 
 // checkCommand is `engramd check`.
@@ -90,7 +89,7 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 // keys reports whether the secret keys that the database needs are where the
 // configuration says. What is in an environment variable that this process does
 // not have is not seen.
-func (c *checkCommand) keys(ctx context.Context, s *sqlite.Store) (unfit, unseen []error, err error) {
+func (c *checkCommand) keys(ctx context.Context, s *database) (unfit, unseen []error, err error) {
 	relayKeys, err := s.RelayKeys(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -15,7 +15,6 @@ import (
 	"engramd/internal/importer"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/store/sqlite"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
@@ -73,11 +72,11 @@ func (c *importCommand) Run(ctx context.Context) error {
 }
 
 func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) (importer.Tally, error) {
-	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
+	if err := prepareFolder(c.cfg.Data); err != nil {
 		return importer.Tally{}, err
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := lockFolder(c.cfg.Data)
+	if errors.Is(err, errFolderInUse) {
 		t, sendErr := control.Import(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
@@ -124,13 +123,13 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 
 // openAlone opens the database for writing in place of a daemon. The caller has
 // locked the folder.
-func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+func openAlone(ctx context.Context, cfg *config.Config) (*database, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return sqlite.Open(ctx, sqlite.Options{
-		Path: sqlite.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
+	return openDatabase(ctx, databaseOptions{
+		Path: databaseFile(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
 	})
 }
 

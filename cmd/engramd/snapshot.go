@@ -17,7 +17,6 @@ import (
 	"engramd/internal/relaykey"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store/sqlite"
 )
 
 // snapshotCommand is `engramd snapshot VERB`.
@@ -28,7 +27,7 @@ type snapshotCommand struct {
 	operands []string
 	given    snapshotFlags
 	cfg      *config.Config
-	store    *sqlite.Store     // nil unless the verb opened it
+	store    *database         // nil unless the verb opened it
 	events   *events.Publisher // nil without a broker
 	unsigned error             // why the relay's key does not sign
 }

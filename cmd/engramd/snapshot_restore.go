@@ -14,7 +14,6 @@ import (
 	"engramd/internal/control"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store/sqlite"
 )
 
 func (c *snapshotCommand) restore(ctx context.Context) error {
@@ -185,7 +184,7 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // order does what writes to the database: by the daemon that holds the folder,
 // or here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*operator.Service) error) error {
-	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
+	return order(ctx, c.cfg, command, args, result, func(db *database) error {
 		rules, err := rulesOf(c.cfg)
 		if err != nil {
 			return err
