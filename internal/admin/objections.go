@@ -32,7 +32,7 @@ func (s *Service) configBansKind(_ *Call, a *args) error {
 	return nil
 }
 
-// ownAddress keeps a caller from locking himself out.
+// ownAddress keeps callers from locking themselves out.
 func (s *Service) ownAddress(c *Call, a *args) error {
 	if p, err := netip.ParsePrefix(a.key); err == nil && p.Contains(c.Addr.Unmap().WithZone("")) {
 		return Restricted("this would block the address that you call from")

@@ -200,8 +200,8 @@ func (c *Contract) concluded(moves []ContractMove) {
 }
 
 // mayDecide reports whether a key may be the arbitrator of a contract by what
-// was seen: he is shown history too, in which the open and the acceptance lie
-// that name him.
+// was seen: an arbitrator is shown history too, which has the open and the
+// acceptance that name the key.
 func (g *gathering) mayDecide(me string, c Contract) bool {
 	if me == "" || me == c.Agreed.Arbitrator || me == c.Offered.Arbitrator {
 		return me != ""

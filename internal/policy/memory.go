@@ -40,12 +40,12 @@ func newMemory() *memory {
 
 // attestedOwner returns the pubkey that vouches for the author of ev by the
 // event's auth tag (NIP-OA): exactly one such tag, of exactly four elements;
-// owner 64 and sig 128 lower-case hex digits, owner not the author himself;
-// conditions that all hold for the event; and a Schnorr signature (BIP-340) by
-// owner over the SHA-256 of "nostr:agent-auth:", author, ":", conditions. The
-// event's own signature must have been checked. The error is ErrAttestation.
-// Good signatures are remembered; conditions are judged anew, because they
-// depend on the event.
+// owner 64 and sig 128 lower-case hex digits, owner not the author; conditions
+// that all hold for the event; and a Schnorr signature (BIP-340) by owner over
+// the SHA-256 of "nostr:agent-auth:", author, ":", conditions. The event's own
+// signature must have been checked. The error is ErrAttestation. Good
+// signatures are remembered; conditions are judged anew, because they depend on
+// the event.
 func (m *memory) attestedOwner(ev *nostr.Event) (owner string, err error) {
 	a, err := readAttestation(ev)
 	if err == nil {

@@ -12,13 +12,14 @@ import (
 // that has had least, within it to the part, and then to the connection that
 // has had least; what one connection waits for comes in its order. What was had
 // is counted in units of work that the holder reports, so that many small
-// pieces and few large ones weigh the same (start-time fair queueing). Who
-// comes back after a pause starts level with the others, not ahead of them, and
-// what he had beyond his part is remembered for a while.
+// pieces and few large ones weigh the same (start-time fair queueing). A share
+// that comes back after a pause starts level with the others, not ahead of
+// them, and what it had beyond its part is remembered for a while.
 //
-// A holder may give his place back in the middle of his work and wait for the
-// next one (Yield): he stays under way, with what he needs for it. How many are
-// under way at a time may be bounded (Bound). It is safe for concurrent use.
+// A holder may give its place back in the middle of its work and wait for the
+// next one (Yield): it stays under way, with what it needs for that. How many
+// are under way at a time may be bounded (Bound). It is safe for concurrent
+// use.
 type Turns struct {
 	mu      sync.Mutex
 	free    int // places

@@ -62,7 +62,7 @@ type ThreadMove struct {
 	N         int64 // its number in the order of arrival
 	ArrivedAt int64
 	Withdrawn int64  // when its author withdrew it, 0 for never
-	Request   []byte // id of the request by which he did, nil where it is not known
+	Request   []byte // id of the deletion request, nil where it is not known
 	Data      []byte // the event's JSON
 }
 
