@@ -23,7 +23,7 @@ func (s *Service) unlock(ctx context.Context, v *view, rows []store.ThreadEntry)
 	}
 	for i := range rows {
 		other := v.across(&rows[i])
-		if _, known := v.keys[other]; known || rows[i].Form != store.EntrySealed {
+		if _, ok := v.keys[other]; ok || rows[i].Form != store.EntrySealed {
 			continue
 		}
 		key, err := s.signer.Conversation(ctx, v.caller.PubKey, other)

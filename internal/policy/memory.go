@@ -60,9 +60,9 @@ func (m *memory) attestedOwner(ev *nostr.Event) (owner string, err error) {
 // verify returns a.verify with the same memory.
 func (m *memory) verify(a attestation) error {
 	m.mu.Lock()
-	_, known := m.attested.get(a)
+	_, ok := m.attested.get(a)
 	m.mu.Unlock()
-	if known {
+	if ok {
 		return nil
 	}
 	if err := a.verify(); err != nil || len(a.conditions) > maxKeptConditions {

@@ -53,11 +53,11 @@ func NewTurns(places, kept int) *Turns {
 
 // Bound allows at most this many turns under way: those that have a place, and
 // those that gave it back for a while. As many of them as places are kept are,
-// again, for the quick. When somebody waits who could have a place but for this
+// again, for the quick. When a turn waits that could have a place but for this
 // bound, one turn is ended (its Yield fails with ErrEnded): of the share with
 // the most under way, within it of the connection with the most, the one that
-// has had most; but none that has had less than grace units. Who was ended may
-// take another turn and go on where he was. Call it before the first Take.
+// has had most; but none that has had less than grace units. Its holder may
+// take another turn and go on from there. Call Bound before the first Take.
 func (t *Turns) Bound(most int, grace float64) *Turns {
 	t.most, t.grace = max(most, t.free), grace
 	return t
@@ -240,8 +240,8 @@ func (t *Turns) UnderWay() int {
 	return t.under.n
 }
 
-// Yields returns how often somebody gave his place to another in the middle of
-// his work, since the beginning.
+// Yields returns how often a holder gave its place to another in the middle of
+// its work, since the beginning.
 func (t *Turns) Yields() int64 { return t.yields.Load() }
 
 // Ended returns how many turns were told to end before their work was done,

@@ -214,9 +214,9 @@ func (g *generator) one(t *testing.T, c call, n int) bool {
 		t.Errorf("%s: %s", fault, what)
 	}
 	if m := obj(got); rec.Code == http.StatusCreated {
-		if id, is := m["entry_id"].(string); is {
+		if id, ok := m["entry_id"].(string); ok {
 			g.mems = append(g.mems, id)
-		} else if id, is := m["contract_id"].(string); is {
+		} else if id, ok := m["contract_id"].(string); ok {
 			g.ids = append(g.ids, id)
 		}
 	}
@@ -347,8 +347,8 @@ func (g *generator) text() string {
 // spoil changes a value so that it is probably wrong.
 func (g *generator) spoil(v any) any {
 	junk := []any{nil, true, 1.5, -1, "", g.text(), []any{}, map[string]any{}, []any{nil}, 1e300}
-	m, is := v.(map[string]any)
-	if !is || len(m) == 0 || g.IntN(8) == 0 {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 || g.IntN(8) == 0 {
 		return junk[g.IntN(len(junk))]
 	}
 	names := slices.Sorted(maps.Keys(m))

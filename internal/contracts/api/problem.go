@@ -32,8 +32,8 @@ func problemOf(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	class, known := classes[e.Code]
-	if !known {
+	class, ok := classes[e.Code]
+	if !ok {
 		return err
 	}
 	return &bridge.Problem{Status: class.status, Why: nip01.Refusal{Prefix: class.prefix, Text: e.Message}, Fields: e.Fields}

@@ -47,8 +47,8 @@ type Settings struct {
 // It has the signature of khatru's RejectEvent.
 type Rules = func(ctx context.Context, ev *nostr.Event) (reject bool, reason string)
 
-// Options make a Service. Bundles is required; Store for all that reads or
-// writes the database, Rules for everything that writes.
+// Options configure a Service. Bundles is required; Store is for everything
+// that reads or writes the database, Rules for everything that writes.
 type Options struct {
 	Bundles *snapshot.Store
 	Store   Store
@@ -65,9 +65,9 @@ type Options struct {
 	Clock    func() time.Time  // nil means time.Now
 }
 
-// Service carries out operations on snapshots. Its methods may be called
-// concurrently; those on the same agent take turns by the agent's lock, across
-// processes too, and fail with a *snapshot.HeldError if that takes too long.
+// Service executes operations on snapshots. Its methods may be called
+// concurrently; those on the same agent take turns by the agent's lock, also
+// across processes, and fail with a *snapshot.HeldError if that takes too long.
 type Service struct {
 	bundles  *snapshot.Store
 	store    Store
@@ -84,7 +84,7 @@ type Service struct {
 	clock    func() time.Time
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(o Options) *Service {
 	s := &Service{
 		bundles: o.Bundles, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
@@ -101,7 +101,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// Configure replaces the settings: they hold for what is begun from now on.
+// Configure replaces the settings, for operations that begin from now on.
 func (s *Service) Configure(n Settings) {
 	s.settings.Store(&n)
 	select {
@@ -110,7 +110,7 @@ func (s *Service) Configure(n Settings) {
 	}
 }
 
-// Settings returns those in force.
+// Settings returns the settings in force.
 func (s *Service) Settings() Settings { return *s.settings.Load() }
 
 // locked runs work with the agent's lock.
@@ -128,7 +128,7 @@ func (s *Service) counted(operation string, began time.Time, err error) {
 	s.metrics.SnapshotDone(operation, outcome(err), now, now.Sub(began))
 }
 
-// outcome returns what metrics call an error.
+// outcome returns an error's name in the metrics.
 func outcome(err error) string {
 	switch {
 	case err == nil:
