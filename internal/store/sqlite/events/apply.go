@@ -2,6 +2,7 @@ package events
 
 import (
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
@@ -86,4 +87,29 @@ func (w *writer) judgeContract(r *record, opts store.PutOptions) (*nip01.Refusal
 		return nil, nil
 	}
 	return w.others.Contracts.Judge(r.ev, opts)
+}
+
+// Apply applies an event.
+func (w *writer) Apply(m *engine.Member) (store.Result, error) {
+	w.current = m.Of.(*Pending)
+	defer func() { w.current = nil }()
+	return w.apply(w.current)
+}
+
+// Risky reports whether an event may be refused after it changed something: by
+// a quota that is only known to be exceeded when it is clear what the write
+// frees.
+func (w *writer) Risky(m *engine.Member) bool {
+	r := m.Of.(*Pending).rec
+	return (r.d != nil || r.ev.Kind == kindDeletion) && w.mayExceed(r)
+}
+
+// Applied records an event that is durable.
+func (w *writer) Applied(m *engine.Member) {
+	if w.s.executed == nil {
+		return
+	}
+	p := m.Of.(*Pending)
+	o := &p.opts
+	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }

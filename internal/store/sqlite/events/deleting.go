@@ -145,3 +145,47 @@ func (rm *remover) openDeletions() (left []unfinished, err error) {
 	})
 	return left, err
 }
+
+// delete does what a deletion request asks for. Only what its author wrote is
+// concerned; whether it is here or not, the tombstone is, and the answer is the
+// same. See deleting for what takes more than one transaction.
+func (rm *remover) delete(r *record) error {
+	if err := rm.judge(r); err != nil {
+		return err
+	}
+	d := &deleting{rec: r, request: rm.seq + 1}
+	more, err := d.step(rm)
+	if err == nil && more {
+		err = d.goOn(rm)
+	}
+	return err
+}
+
+// judge classes a deletion request by what the ids that it names are here,
+// before it removes that: it is open only if each is an open event of its
+// author. The verdict, which cannot be made again, is kept as the class.
+func (rm *remover) judge(r *record) error {
+	open := true
+	for _, t := range r.ev.Tags {
+		if len(t) < 2 || t[0] != "e" || !open {
+			continue
+		}
+		var err error
+		if open, err = rm.foundOpen(r, t[1]); err != nil {
+			return err
+		}
+	}
+	r.setClass(rm.table().ClassifyDeletion(r.ev, open))
+	return nil
+}
+
+// foundOpen reports whether the id is that of an open event of r's author, here
+// or deleted before.
+func (rm *remover) foundOpen(r *record, target string) (bool, error) {
+	id, ok := lowerHex32(target)
+	if !ok {
+		return false, nil
+	}
+	row, err := rm.c.One(sqlFoundClass, id, r.pubkey, rm.Now)
+	return err == nil && row != nil && row[0] == engine.Value(int64(gate.Open)), err
+}

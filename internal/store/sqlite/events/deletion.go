@@ -1,12 +1,6 @@
 package events
 
 import (
-	"strconv"
-	"strings"
-
-	"github.com/nbd-wtf/go-nostr"
-
-	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
 )
@@ -79,53 +73,6 @@ func (rm *remover) takenBack(r *record) (request []byte, gone bool, err error) {
 	}
 	request, _ = row[0].([]byte)
 	return request, true, nil
-}
-
-// deletable reports whether NIP-09 has an effect on the kind.
-func deletable(kind int) bool { return kind != kindDeletion && kind != kindVanish }
-
-// delete does what a deletion request asks for. Only what its author wrote is
-// concerned; whether it is here or not, the tombstone is, and the answer is the
-// same. See deleting for what takes more than one transaction.
-func (rm *remover) delete(r *record) error {
-	if err := rm.judge(r); err != nil {
-		return err
-	}
-	d := &deleting{rec: r, request: rm.seq + 1}
-	more, err := d.step(rm)
-	if err == nil && more {
-		err = d.goOn(rm)
-	}
-	return err
-}
-
-// judge classes a deletion request by what the ids that it names are here,
-// before it removes that: it is open only if each is an open event of its
-// author. The verdict, which cannot be made again, is kept as the class.
-func (rm *remover) judge(r *record) error {
-	open := true
-	for _, t := range r.ev.Tags {
-		if len(t) < 2 || t[0] != "e" || !open {
-			continue
-		}
-		var err error
-		if open, err = rm.foundOpen(r, t[1]); err != nil {
-			return err
-		}
-	}
-	r.setClass(rm.table().ClassifyDeletion(r.ev, open))
-	return nil
-}
-
-// foundOpen reports whether the id is that of an open event of r's author, here
-// or deleted before.
-func (rm *remover) foundOpen(r *record, target string) (bool, error) {
-	id, ok := lowerHex32(target)
-	if !ok {
-		return false, nil
-	}
-	row, err := rm.c.One(sqlFoundClass, id, r.pubkey, rm.Now)
-	return err == nil && row != nil && row[0] == engine.Value(int64(gate.Open)), err
 }
 
 // deleteID removes one event or one version in history, or withdraws it.
@@ -229,26 +176,4 @@ func (rm *remover) deleteHead(kind int, seq int64) error {
 		return rm.withdrawHead(seq)
 	}
 	return rm.removeEvent(seq, byDeletion)
-}
-
-// ownAddress takes "kind:pubkey:d" apart. It is false for what is no address
-// and for addresses of others.
-func ownAddress(a, pubkey string) (kind int, d engine.Value, ok bool) {
-	parts := strings.SplitN(a, ":", 3)
-	if len(parts) < 2 || parts[1] != pubkey {
-		return 0, nil, false
-	}
-	kind, err := strconv.Atoi(parts[0])
-	if err != nil || strconv.Itoa(kind) != parts[0] {
-		return 0, nil, false
-	}
-	switch {
-	case nostr.IsReplaceableKind(kind):
-		// A replaceable kind has no d; "kind:pubkey" and "kind:pubkey:" are
-		// both written.
-		return kind, "", len(parts) == 2 || parts[2] == ""
-	case nostr.IsAddressableKind(kind) && len(parts) == 3:
-		return kind, key(parts[2]), true
-	}
-	return 0, nil, false
 }

@@ -123,10 +123,6 @@ func (a *archive) keepVersion(r *record) error {
 	return nil
 }
 
-// noReason removes without counting: an open kind's old version, which was
-// replaced.
-const noReason reason = -1
-
 // removeEvent removes a head or regular event with all that belongs to it.
 func (a *archive) removeEvent(seq int64, why reason) error {
 	var size int64
@@ -200,9 +196,11 @@ func (a *archive) dropTag(t *tagRow, created engine.Value, seq int64, successor 
 	return a.loosen(num)
 }
 
-// removed counts rows that went for good.
-func (a *archive) removed(why reason, n int) {
-	if why >= 0 {
-		a.stage.removed[why] += n
+// placeContract has what is stored of contract memory under seq, as an event or
+// in history, placed in its thread.
+func (a *archive) placeContract(r *record, seq int64) error {
+	if !isContract(r.ev.Kind) {
+		return nil
 	}
+	return a.others.Contracts.Stored(r.ev, r.class, seq)
 }

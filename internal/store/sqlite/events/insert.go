@@ -147,12 +147,3 @@ func (a *archive) insertTag(r *record, t *tagRow, seq int64) error {
 	_, err := a.Exec(sqlInsertTag, a.args...)
 	return err
 }
-
-// placeContract has what is stored of contract memory under seq, as an event or
-// in history, placed in its thread.
-func (a *archive) placeContract(r *record, seq int64) error {
-	if !isContract(r.ev.Kind) {
-		return nil
-	}
-	return a.others.Contracts.Stored(r.ev, r.class, seq)
-}

@@ -3,7 +3,6 @@ package events
 import (
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
 	"engramd/nips/kind"
 	"engramd/nips/niptemp"
 )
@@ -19,6 +18,5 @@ const (
 // history is kept for ever.
 func isContract(kind int) bool { return kind == niptemp.KindEntry || kind == niptemp.KindState }
 
-// hasHistory reports whether superseded versions of the record are kept: gated
-// replaceable and addressable kinds.
-func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }
+// deletable reports whether NIP-09 has an effect on the kind.
+func deletable(kind int) bool { return kind != kindDeletion && kind != kindVanish }

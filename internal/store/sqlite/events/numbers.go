@@ -173,15 +173,6 @@ func (n *numbers) learned(k author, known numbered) {
 	n.given = append(n.given, k)
 }
 
-// numberedKey is the key in a tag row that lies in the database by its number.
-func (t *tagRow) numberedKey() (author, bool) {
-	k, ok := t.value.([]byte)
-	if !ok || t.name != "p" {
-		return author{}, false
-	}
-	return author(k), true
-}
-
 // giveReaders is the column readers of a head or regular event.
 func (n *numbers) giveReaders(keys []byte) (engine.Value, error) {
 	if len(keys) != len(author{}) {

@@ -7,14 +7,6 @@ import (
 	"engramd/internal/store/sqlite/engine"
 )
 
-const (
-	sqlSearchGone = `INSERT INTO search_gone(seq, class, text) VALUES (?, ?, ?)`
-	sqlGone       = `SELECT seq, class, text FROM search_gone ORDER BY seq LIMIT ?`
-	sqlAnyGone    = `SELECT 1 FROM search_gone LIMIT 1`
-	sqlWasPurged  = `DELETE FROM search_gone WHERE seq = ?`
-	sqlForgetGone = `DELETE FROM search_gone`
-)
-
 // A text leaves the index in one to four milliseconds. purgeChunk of them are
 // taken out at a time when nobody waits, and one after each batch when somebody
 // does; when the store closes, or somebody needs the room, as many as purgeTime

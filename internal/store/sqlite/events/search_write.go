@@ -1,19 +1,14 @@
 package events
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
 	"engramd/internal/store/sqlite/engine"
-	"engramd/nips/nipae"
-	"engramd/nips/niptemp"
 )
 
 // The full-text index is two FTS5 tables with one column, content, and the
@@ -93,50 +88,6 @@ type indexChange struct {
 	gone  bool
 }
 
-// searchText is what of an event can be found by words: "" for nothing.
-// Ciphertext, lists and reactions are left out.
-func searchText(class gate.Class, ev *nostr.Event) string {
-	switch {
-	case class == gate.Contract && ev.Kind == niptemp.KindEntry:
-		var entry struct {
-			Content string `json:"content"`
-		}
-		if json.Unmarshal([]byte(ev.Content), &entry) != nil {
-			return ""
-		}
-		return entry.Content
-	case class != gate.Open || !textKind(ev.Kind) || isCiphertext(ev.Content):
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString(ev.Content)
-	for _, t := range ev.Tags {
-		if len(t) >= 2 && (t[0] == "title" || t[0] == "subject" || t[0] == "summary") {
-			b.WriteByte('\n')
-			b.WriteString(t[1])
-		}
-	}
-	return b.String()
-}
-
-// textKind reports whether the content of an open kind is text for people. What
-// is not: contact lists and relay hints (3), deletions, reposts, reactions,
-// seals, vanish requests, zaps, group messages that are encrypted (MLS), and
-// replaceable lists, whose content is private where there is any.
-func textKind(kind int) bool {
-	switch kind {
-	case 3, 5, 6, 7, 13, 16, 17, 62, 443, 444, 445, 9734, 9735:
-		return false
-	}
-	return kind < 10000 || kind >= 20000
-}
-
-// isCiphertext reports whether the content is a NIP-44 payload or a NIP-04
-// message.
-func isCiphertext(content string) bool {
-	return strings.Contains(content, "?iv=") || nipae.CheckPayload(content) == nil
-}
-
 // index notes that an event is to enter the index when the transaction ends.
 func (f *fullText) index(seq int64, class gate.Class, ev *nostr.Event) {
 	if seq <= f.upTo {
@@ -212,142 +163,10 @@ func (f *fullText) applyIndex() error {
 	return nil
 }
 
-// openSearch finds out whether this program has FTS5 and how far the index is.
-// A program without it marks the index as behind, because it writes events that
-// are not in it.
-func (f *fullText) openSearch(ctx context.Context) error {
-	f.upTo = -1
-	has, err := f.c.Exists(sqlHasFTS5)
-	if err != nil {
-		return err
-	}
-	if !has {
-		f.log.Warn("full-text search is not available: built without the tag sqlite_fts5")
-		if _, err := f.Exec(sqlForgetGone); err != nil {
-			return err
-		}
-		return f.SetMeta(metaSearchVersion, "")
-	}
-	version, err := f.c.Meta(metaSearchVersion)
-	if err != nil {
-		return err
-	}
-	if version != searchVersion {
-		if err := f.c.Transaction(f.clearSearch); err != nil {
-			return fmt.Errorf("prepare full-text index: %w", err)
-		}
-	}
-	if f.purging, err = f.c.Exists(sqlAnyGone); err != nil {
-		return err
-	}
-	if f.upTo, err = f.c.Number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
-		return err
-	}
-	if f.upTo == searchComplete {
-		f.on.Store(true)
-		return nil
-	}
-	return f.buildSearch(ctx)
-}
-
-// searchIsComplete reports whether the index can be used as it lies in the
-// database.
-func searchIsComplete(c *engine.Conn) (bool, error) {
-	has, err := c.Exists(sqlHasFTS5)
-	if err != nil || !has {
-		return false, err
-	}
-	return c.Exists(`SELECT 1 FROM meta AS m, meta AS v WHERE m.key = ? AND m.value = ? AND v.key = ? AND v.value = ?`,
-		metaSearch, searchComplete, metaSearchVersion, searchVersion)
-}
-
-// clearSearch makes an empty index that is built up to nothing.
-func (f *fullText) clearSearch() error {
-	for _, table := range []string{searchOpen, searchEntries} {
-		if err := f.emptyIndex(table); err != nil {
-			return err
-		}
-	}
-	if _, err := f.Exec(sqlForgetGone); err != nil {
-		return err
-	}
-	if err := f.SetMeta(metaSearch, int64(0)); err != nil {
-		return err
-	}
-	return f.SetMeta(metaSearchVersion, searchVersion)
-}
-
-// emptyIndex leaves one table without rows; one that is too damaged to be
-// emptied is made anew.
-func (f *fullText) emptyIndex(table string) error {
-	statements := indexStatements(table)
-	has, err := f.c.Exists(sqlHasSearch, table)
-	if err != nil {
-		return err
-	}
-	if has {
-		err := f.InSavepoint(func() error { return f.c.Script(statements.clear) })
-		if err == nil || engine.OutOfRoom(err) || f.Lost() {
-			return err
-		}
-		if err := f.c.Script("DROP TABLE " + table); err != nil {
-			return err
-		}
-	}
-	return f.c.Script(statements.create)
-}
-
-// Building takes this many events per transaction; up to this many are done
-// before the store is open, more while it works, with search switched off until
-// then.
 const (
-	buildChunk  = 1000
-	buildAtOpen = 20 * buildChunk
+	sqlSearchGone = `INSERT INTO search_gone(seq, class, text) VALUES (?, ?, ?)`
+	sqlGone       = `SELECT seq, class, text FROM search_gone ORDER BY seq LIMIT ?`
+	sqlAnyGone    = `SELECT 1 FROM search_gone LIMIT 1`
+	sqlWasPurged  = `DELETE FROM search_gone WHERE seq = ?`
+	sqlForgetGone = `DELETE FROM search_gone`
 )
-
-func (f *fullText) buildSearch(ctx context.Context) error {
-	for range buildAtOpen / buildChunk {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		more, err := f.Step(f.buildStep)
-		if err != nil || !more {
-			return err
-		}
-	}
-	f.log.Info("building the full-text index; search is off until it is done")
-	f.building = true
-	return nil
-}
-
-// buildStep enters the next events into the index.
-func (f *fullText) buildStep() (more bool, err error) {
-	last, n := f.upTo, 0
-	err = f.c.Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
-		ev, err := parsed(row[1].([]byte))
-		if err != nil {
-			return err
-		}
-		n++
-		last = row[0].(int64)
-		class := gate.Class(row[2].(int64))
-		if text := searchText(class, ev); text != "" {
-			f.changes = append(f.changes, indexChange{seq: last, class: class, text: text})
-		}
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	if n < buildChunk {
-		last = searchComplete
-	}
-	if err := f.SetMeta(metaSearch, last); err != nil {
-		return false, err
-	}
-	f.After(func() {
-		f.upTo = last
-		f.on.Store(last == searchComplete)
-	})
-	return last != searchComplete, nil
-}

@@ -1,10 +1,6 @@
 package events
 
 import (
-	"context"
-	"fmt"
-
-	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -28,94 +24,3 @@ func newWriter(s *Store) *writer {
 }
 
 var _ engine.Applier = (*writer)(nil)
-
-// Prepare reads what the writer has to know, and ends what a crash left
-// unfinished.
-func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
-	w.Writer, w.c = own, own.Conn()
-	s, c := w.s, w.c
-	var err error
-	if w.seq, err = lastSeq(c); err != nil {
-		return err
-	}
-	for table, flag := range map[string]*bool{
-		"history": &w.known.history, "deleted_ids": &w.known.deletedIDs,
-		"deleted_addresses": &w.known.deletedAddresses, "vanished": &w.known.vanished, "quarantine": &w.known.quarantine,
-		"removed_heads": &w.known.floors,
-	} {
-		if *flag, err = c.Exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
-			return err
-		}
-	}
-	s.lastSeq.Store(w.seq)
-	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
-	if err := w.numbers.open(); err != nil {
-		return err
-	}
-	for _, prepare := range []func() error{
-		func() error { w.others = s.parts.Write(own, w); return w.others.open() },
-		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
-		w.findExpiry,
-		func() error { return w.reclassify(ctx) },
-		func() error { return w.openSearch(ctx) },
-		func() error { return w.countRestores() },
-		func() error { return w.finishJobs(ctx) },
-	} {
-		if err := prepare(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sqlLastSeq counts what waits to leave the full-text index too: its number
-// there must not be given out again.
-const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
-	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
-
-// lastSeq reads the highest sequence number there is.
-func lastSeq(c *engine.Conn) (int64, error) {
-	n, err := c.Number(sqlLastSeq)
-	if err != nil {
-		return 0, fmt.Errorf("read last sequence number: %w", err)
-	}
-	return n, nil
-}
-
-// Apply applies an event.
-func (w *writer) Apply(m *engine.Member) (store.Result, error) {
-	w.current = m.Of.(*Pending)
-	defer func() { w.current = nil }()
-	return w.apply(w.current)
-}
-
-// Risky reports whether an event may be refused after it changed something: by
-// a quota that is only known to be exceeded when it is clear what the write
-// frees.
-func (w *writer) Risky(m *engine.Member) bool {
-	r := m.Of.(*Pending).rec
-	return (r.d != nil || r.ev.Kind == kindDeletion) && w.mayExceed(r)
-}
-
-// Applied records an event that is durable.
-func (w *writer) Applied(m *engine.Member) {
-	if w.s.executed == nil {
-		return
-	}
-	p := m.Of.(*Pending)
-	o := &p.opts
-	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
-}
-
-// Reclaimable reports whether texts that were deleted still take room in the
-// full-text index.
-func (w *writer) Reclaimable() bool { return w.purging }
-
-// Reclaim takes them out.
-func (w *writer) Reclaim() { w.purgeNow() }
-
-// Tight has what a deletion takes out of the full-text index leave it at once.
-func (w *writer) Tight(on bool) { w.tight = on }
-
-// Closing takes out what it can.
-func (w *writer) Closing() { w.purgeNow() }
