@@ -17,13 +17,27 @@ import (
 // Writer is what the writer does to these tables. It is used on the writer's
 // goroutine alone.
 type Writer struct {
-	*engine.Writer
-	c          *engine.Conn
-	events     Events
+	*states
 	live       func() *store.Live
 	forgetting bool            // contract_forgetting may have rows
 	done       store.FinalPair // see Prune
 }
+
+// tables are what all below writes to, by the transaction under way.
+type tables struct {
+	*engine.Writer
+	c      *engine.Conn
+	events Events
+}
+
+// parties are keys, and the hashes that stand for those who are forgotten.
+type parties struct{ *tables }
+
+// threads are what stands in the thread of two keys, in which order.
+type threads struct{ *parties }
+
+// states are where pairs of keys stand, by what was said and decided.
+type states struct{ *threads }
 
 // Events is what contracts ask of events.
 type Events interface {
@@ -41,7 +55,8 @@ type Events interface {
 // NewWriter returns the part of w that is about these tables. Call Open before
 // anything else. live are the options in force.
 func NewWriter(w *engine.Writer, events Events, live func() *store.Live) *Writer {
-	return &Writer{Writer: w, c: w.Conn(), events: events, live: live}
+	t := &tables{Writer: w, c: w.Conn(), events: events}
+	return &Writer{states: &states{&threads{&parties{t}}}, live: live}
 }
 
 // Store reads these tables, and has the commands executed that are about them.
@@ -58,40 +73,4 @@ type Withdrawals func(c *engine.Conn, contract string, request []byte) (json []b
 // NewStore returns the contracts of a database.
 func NewStore(db *engine.DB, orders store.Orders, requests Withdrawals) *Store {
 	return &Store{db, orders, requests}
-}
-
-// Open reads whether there is anybody to be forgotten.
-func (w *Writer) Open() (err error) {
-	w.forgetting, err = w.c.Exists(sqlForgetLater)
-	return err
-}
-
-// Vanished forgets the private entries of an author, and him where nothing of
-// his is left. States stay: they belong to the pair and hold no content.
-func (w *Writer) Vanished(author []byte, until int64) (more bool, err error) {
-	if _, err := w.Exec(sqlVanishPrivate, author, until); err != nil {
-		return false, err
-	}
-	return w.forgetStep(partyChunk)
-}
-
-// Execute executes the commands on contracts.
-func (w *Writer) Execute(c store.Command) (answer any, mine bool, err error) {
-	switch c := c.(type) {
-	case store.SetContractTerms:
-		err = w.setTerms(c)
-	case store.DecideContract:
-		err = w.decideContract(c)
-	case store.LookAtDeadline:
-		err = w.lookAtDeadline(c)
-	case store.AddPrivateEntry:
-		err = w.addPrivate(c.Contract, c.Entry, c.Most)
-	case store.AddWaitingEntry:
-		err = w.addWaiting(c.Contract, c.Entry)
-	case store.ForgetParties:
-		answer, err = w.forgetParties()
-	default:
-		return nil, false, nil
-	}
-	return answer, true, err
 }

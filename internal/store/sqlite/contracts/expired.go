@@ -17,7 +17,7 @@ const (
 
 // ofParties leaves out the states by which a party says that a contract has
 // expired of which an open names a deadline: only the expirer says so.
-func (w *Writer) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, error) {
+func (w *states) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, error) {
 	expired := func(p niptemp.Step) bool { return p.Status == niptemp.Expired }
 	if !slices.ContainsFunc(steps, expired) {
 		return steps, nil
@@ -36,7 +36,7 @@ func (w *Writer) ofParties(k pairKey, steps []niptemp.Step) ([]niptemp.Step, err
 
 // partyAfterAll takes for the move of a party what came before the open that
 // made its author one: an older relay let him say that the offer has expired.
-func (w *Writer) partyAfterAll(ev *nostr.Event) error {
+func (w *states) partyAfterAll(ev *nostr.Event) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil || said.Status != niptemp.Open || said.To == ev.PubKey {
 		return nil // no open to somebody

@@ -76,7 +76,7 @@ func renames() (all []string) {
 
 // renameParty puts one key in another's place, in up to limit rows of each
 // table, and returns in how many.
-func (w *Writer) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
+func (w *parties) renameParty(contract string, from, to []byte, limit int) (n int64, err error) {
 	for _, text := range sqlRename {
 		changed, err := w.Exec(text, contract, from, to, int64(limit))
 		if err != nil {
@@ -89,7 +89,7 @@ func (w *Writer) renameParty(contract string, from, to []byte, limit int) (n int
 
 // forgetStep looks after keys whose last words under a contract may be gone,
 // and reports whether there may be more.
-func (w *Writer) forgetStep(limit int) (more bool, err error) {
+func (w *parties) forgetStep(limit int) (more bool, err error) {
 	type named struct {
 		contract string
 		key      []byte
@@ -119,7 +119,7 @@ func (w *Writer) forgetParties() (more bool, err error) {
 
 // forgetParty forgets who has vanished from a contract in which nothing names
 // him any more. It returns how many rows that took.
-func (w *Writer) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
+func (w *parties) forgetParty(contract string, key []byte, limit int) (rows int, err error) {
 	gone, err := w.events.EverVanished(key)
 	if err != nil {
 		return 0, err
@@ -153,7 +153,7 @@ func (w *Writer) forgetParty(contract string, key []byte, limit int) (rows int, 
 }
 
 // partiesKey is the key of all hashes of parties.
-func (w *Writer) partiesKey() ([]byte, error) {
+func (w *parties) partiesKey() ([]byte, error) {
 	row, err := w.c.One(sqlPartiesKey)
 	if err != nil {
 		return nil, err

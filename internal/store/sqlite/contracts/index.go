@@ -25,7 +25,7 @@ const entryDigits = 12
 const entryPrefix = "mem_"
 
 // indexEntry gives an entry its place and its number.
-func (w *Writer) indexEntry(r *record, form store.EntryForm, seq int64) error {
+func (w *threads) indexEntry(r *record, form store.EntryForm, seq int64) error {
 	_, other := pair(r.ev)
 	to, ok := column.Hex32(other)
 	kind := r.ev.Tags.Find("t")
@@ -55,7 +55,7 @@ func (w *Writer) indexEntry(r *record, form store.EntryForm, seq int64) error {
 
 // entryName is the id of a shared entry: what its author calls it, if that is
 // an entry id that the thread does not have, else one made from the event's id.
-func (w *Writer) entryName(r *record, other []byte) (string, error) {
+func (w *threads) entryName(r *record, other []byte) (string, error) {
 	own := entryPrefix + r.ev.ID[:entryDigits]
 	tag := r.ev.Tags.Find("agentry:entry")
 	if len(tag) < 2 || !isEntryID(tag[1]) {

@@ -32,7 +32,7 @@ const (
 )
 
 // counter is the thread whose count a thread draws its numbers from: its own, but for a further pair.
-func (w *Writer) counter(thread int64) (int64, error) {
+func (w *threads) counter(thread int64) (int64, error) {
 	offer, err := w.c.Number(sqlCounter, thread)
 	if err == nil && offer == 0 {
 		offer = thread
@@ -41,7 +41,7 @@ func (w *Writer) counter(thread int64) (int64, error) {
 }
 
 // next draws a thread's next number.
-func (w *Writer) next(thread int64) (int64, error) {
+func (w *threads) next(thread int64) (int64, error) {
 	from, err := w.counter(thread)
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (w *Writer) next(thread int64) (int64, error) {
 }
 
 // lastNumber is the last one that was drawn where a thread draws its own.
-func (w *Writer) lastNumber(thread int64) (int64, error) {
+func (w *threads) lastNumber(thread int64) (int64, error) {
 	from, err := w.counter(thread)
 	if err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func (w *Writer) lastNumber(thread int64) (int64, error) {
 }
 
 // offered is the thread of the offer that a pair with a state took before all others, 0 for none.
-func (w *Writer) offered(contract string, a, b []byte) (int64, error) {
+func (w *threads) offered(contract string, a, b []byte) (int64, error) {
 	row, err := w.c.One(sqlPoster, contract, a, b)
 	if err != nil || row == nil {
 		return 0, err
@@ -93,7 +93,7 @@ func (w *Writer) offered(contract string, a, b []byte) (int64, error) {
 
 // joinOffer puts a pair that has its first state now behind the offer that it took: what the two wrote before comes after what
 // the offer has, in the order in which it came. Where another took the offer first, it comes behind what has numbers from there.
-func (w *Writer) joinOffer(contract string, a, b []byte) error {
+func (w *threads) joinOffer(contract string, a, b []byte) error {
 	own, err := w.c.Number(sqlThreadOf, contract, a, b)
 	if err != nil || own == 0 {
 		return err
@@ -134,7 +134,7 @@ func (w *Writer) joinOffer(contract string, a, b []byte) error {
 }
 
 // moveThread gives what a pair has in its own thread numbers of another one, behind those there.
-func (w *Writer) moveThread(contract string, a, b []byte, own, into, behind int64) error {
+func (w *threads) moveThread(contract string, a, b []byte, own, into, behind int64) error {
 	for _, text := range []string{sqlJoinMoves, sqlJoinGaps} {
 		if _, err := w.Exec(text, own, into, behind); err != nil {
 			return err

@@ -82,7 +82,7 @@ func (w *Writer) Removed(kind int, seq int64) error {
 
 // thread finds which numbers a pair counts with, and begins a thread for a pair
 // that has none.
-func (w *Writer) thread(contract string, k1, k2 []byte) (thread int64, err error) {
+func (w *threads) thread(contract string, k1, k2 []byte) (thread int64, err error) {
 	a, b, err := standIns(w.c, contract, k1, k2)
 	if err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func (w *Writer) thread(contract string, k1, k2 []byte) (thread int64, err error
 }
 
 // newThread begins a pair's count, or has it count with another one.
-func (w *Writer) newThread(contract string, a, b []byte, with int64) (int64, error) {
+func (w *threads) newThread(contract string, a, b []byte, with int64) (int64, error) {
 	if with != 0 {
 		if _, err := w.Exec(sqlNewThread, contract, a, b, with); err != nil || !bytes.Equal(a, b) {
 			return with, err
@@ -125,9 +125,9 @@ func (w *Writer) newThread(contract string, a, b []byte, with int64) (int64, err
 	return thread, err
 }
 
-// parties are the keys between which contract memory counts: its author and
-// whom it is addressed to.
-func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
+// correspondents are the keys between which contract memory counts: its author
+// and whom it is addressed to.
+func correspondents(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 	who, ok := column.Hex32(ev.PubKey)
 	for _, t := range ev.Tags {
 		if len(t) >= 2 && t[0] == "p" && k2 == nil {
@@ -139,8 +139,8 @@ func parties(ev *nostr.Event) (k1, k2 []byte, ok bool) {
 
 // indexMove gives a state its number: of a decision, in the thread of those
 // whom it is about.
-func (w *Writer) indexMove(r *record, seq int64) error {
-	k1, k2, ok := parties(r.ev)
+func (w *threads) indexMove(r *record, seq int64) error {
+	k1, k2, ok := correspondents(r.ev)
 	if !ok {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (w *Writer) indexMove(r *record, seq int64) error {
 
 // gapOfMove leaves of a state that goes what says neither whose it was nor its
 // id. What the contract is in stays: the states of pairs outlive their events.
-func (w *Writer) gapOfMove(seq int64) error {
+func (w *threads) gapOfMove(seq int64) error {
 	row, err := w.c.One(sqlMoveBySeq, seq)
 	if err != nil || row == nil {
 		return err
@@ -218,7 +218,7 @@ func (w *Writer) gapOfMove(seq int64) error {
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
-func (w *Writer) forgetDecision(contract engine.Value, a, b []byte, id engine.Value) error {
+func (w *threads) forgetDecision(contract engine.Value, a, b []byte, id engine.Value) error {
 	if _, err := w.Exec(sqlForgetDecision, contract, a, b, id); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (w *Writer) forgetDecision(contract engine.Value, a, b []byte, id engine.Va
 }
 
 // roleOf is what a key is between two, "" where it is not known.
-func (w *Writer) roleOf(contract engine.Value, a, b, who []byte) (string, error) {
+func (w *threads) roleOf(contract engine.Value, a, b, who []byte) (string, error) {
 	if bytes.Equal(a, b) {
 		return "poster", nil
 	}

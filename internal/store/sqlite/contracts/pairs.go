@@ -106,7 +106,7 @@ func (w *Writer) decideContract(c store.DecideContract) error {
 	return w.decision(c.Contract, a, b, c.Decision)
 }
 
-func (w *Writer) decision(contract string, a, b []byte, d store.ContractDecision) error {
+func (w *states) decision(contract string, a, b []byte, d store.ContractDecision) error {
 	var who engine.Value
 	if k, ok := column.Hex32(d.Key); ok {
 		who = k

@@ -27,7 +27,7 @@ const (
 // decidedPair are the keys that a decision is about, of the expiry of an offer
 // those of the open. ok is false for the move of a party, and for what somebody
 // says whom the poster has not named: that is no part of their thread.
-func (w *Writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
+func (w *threads) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, err error) {
 	d, shaped := niptemp.DecisionOf(ev)
 	if !shaped {
 		return nil, nil, false, nil
@@ -46,7 +46,7 @@ func (w *Writer) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, e
 
 // placeDecisions gives what was decided about an offer, and came before it, its
 // place in the thread.
-func (w *Writer) placeDecisions(contract string, poster, to []byte) error {
+func (w *threads) placeDecisions(contract string, poster, to []byte) error {
 	return w.c.Each(sqlPlacedElse, []engine.Value{contract, poster, to, int64(maxVerdicts)}, func(v []engine.Value) error {
 		worker, _ := v[1].([]byte)
 		if string(worker) == string(poster) {

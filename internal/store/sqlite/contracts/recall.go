@@ -15,7 +15,7 @@ var whyForgotten = nip01.Refuse(nip01.PrefixBlocked, "too much of this contract 
 // recall gives its key back to whoever writes under a contract again: he is
 // known by the event. It refuses who has so much under it that others would
 // wait.
-func (w *Writer) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
+func (w *parties) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
 	if !w.events.SomeVanished() {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (w *Writer) recall(ev *nostr.Event) (refusal *nip01.Refusal, err error) {
 
 // masked is a contract event with hashes for those whom it is addressed to and
 // who are forgotten: as it is judged by what outlives events.
-func (w *Writer) masked(ev *nostr.Event) (*nostr.Event, error) {
+func (w *parties) masked(ev *nostr.Event) (*nostr.Event, error) {
 	if !w.events.SomeVanished() {
 		return ev, nil
 	}

@@ -49,7 +49,7 @@ func (s *heldState) base() *niptemp.State {
 
 // state reads the state of the record's contract between two keys, nil if none
 // is known.
-func (w *Writer) state(r *record, k1, k2 string) (*heldState, error) {
+func (w *states) state(r *record, k1, k2 string) (*heldState, error) {
 	a, b, err := ordered(k1, k2)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (w *Writer) state(r *record, k1, k2 string) (*heldState, error) {
 	return w.stateOf(pairKey{r.ev.Tags.GetD(), a, b})
 }
 
-func (w *Writer) stateOf(k pairKey) (*heldState, error) {
+func (w *states) stateOf(k pairKey) (*heldState, error) {
 	row, err := w.c.One(sqlContractState, k.keys()...)
 	if err != nil || row == nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (w *Writer) stateOf(k pairKey) (*heldState, error) {
 }
 
 // setState stores the state between two keys.
-func (w *Writer) setState(k pairKey, s niptemp.State, unproven bool) error {
+func (w *states) setState(k pairKey, s niptemp.State, unproven bool) error {
 	poster, ok1 := column.Hex32(s.Poster)
 	event, ok2 := column.Hex32(s.EventID)
 	if !ok1 || !ok2 {
@@ -112,7 +112,7 @@ func (w *Writer) setState(k pairKey, s niptemp.State, unproven bool) error {
 
 // inherit gives a new pair what its poster had offered to everybody: terms,
 // place and age.
-func (w *Writer) inherit(k pairKey, poster []byte) error {
+func (w *states) inherit(k pairKey, poster []byte) error {
 	if _, err := w.Exec(sqlFromOffer, k.contract, k.a, k.b, poster); err != nil {
 		return err
 	}

@@ -47,13 +47,13 @@ const (
 
 // lastStep is the created_at of the last state that a key signed of a contract,
 // as a party or deciding, 0 for none.
-func (w *Writer) lastStep(contract string, author []byte) (int64, error) {
+func (w *states) lastStep(contract string, author []byte) (int64, error) {
 	return w.c.Number(sqlLastStep, contract, author)
 }
 
 // addStep notes what a state says. number is its place in its pair's chain, 0
 // for none yet.
-func (w *Writer) addStep(p niptemp.Step, k pairKey, live bool, number int64) error {
+func (w *states) addStep(p niptemp.Step, k pairKey, live bool, number int64) error {
 	id, ok1 := column.Hex32(p.ID)
 	author, ok2 := column.Hex32(p.Author)
 	other, ok3 := column.Hex32(p.To)
@@ -81,7 +81,7 @@ func (k pairKey) keys(more ...engine.Value) []engine.Value {
 }
 
 // steps reads what a query selects as columnsStep.
-func (w *Writer) steps(contract, text string, args []engine.Value) (out []niptemp.Step, err error) {
+func (w *states) steps(contract, text string, args []engine.Value) (out []niptemp.Step, err error) {
 	err = w.c.Each(text, args, func(v []engine.Value) error {
 		p := niptemp.Step{Contract: contract, ID: column.HexOf(v[0]), Author: column.HexOf(v[1]), To: column.HexOf(v[2])}
 		status, _ := v[3].(string)
@@ -97,7 +97,7 @@ func (w *Writer) steps(contract, text string, args []engine.Value) (out []niptem
 // refold finds where a contract stands between two keys after a state arrived
 // that was not judged. What was judged as it arrived keeps its place, and
 // others can only follow it; else all are put in their order anew.
-func (w *Writer) refold(k pairKey, owner []byte) error {
+func (w *states) refold(k pairKey, owner []byte) error {
 	current, err := w.stateOf(k)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (w *Writer) refold(k pairKey, owner []byte) error {
 // decision does that no event says, or that was judged as it arrived. Where the
 // owner of the contract has another part in it than the state says, it does
 // not.
-func (w *Writer) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
+func (w *states) fixed(k pairKey, current *heldState, owner []byte) (bool, error) {
 	if current == nil {
 		return false, nil
 	}
@@ -173,7 +173,7 @@ func ownerText(owner []byte) string {
 
 // extend adopts what follows the state between two keys among what arrived
 // before it could.
-func (w *Writer) extend(k pairKey, current *heldState) error {
+func (w *states) extend(k pairKey, current *heldState) error {
 	astray, err := w.steps(k.contract, sqlAstray, k.keys(int64(maxFold)))
 	if err != nil || len(astray) == 0 || current == nil || current.unproven {
 		return err
@@ -204,7 +204,7 @@ func (w *Writer) extend(k pairKey, current *heldState) error {
 }
 
 // chain numbers steps from first on.
-func (w *Writer) chain(k pairKey, ids []string, first int64) error {
+func (w *states) chain(k pairKey, ids []string, first int64) error {
 	for i, id := range ids {
 		b, ok := column.Hex32(id)
 		if !ok {
@@ -219,7 +219,7 @@ func (w *Writer) chain(k pairKey, ids []string, first int64) error {
 
 // dropUnproven forgets a state that was taken on trust and has turned out not
 // to follow.
-func (w *Writer) dropUnproven(k pairKey, current *heldState) error {
+func (w *states) dropUnproven(k pairKey, current *heldState) error {
 	if current == nil || !current.unproven {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (w *Writer) dropUnproven(k pairKey, current *heldState) error {
 
 // tryAgain refolds the pairs of a key in a contract: all of them, or those that
 // have a state which does not follow.
-func (w *Writer) tryAgain(contract string, of, owner []byte, all bool) error {
+func (w *states) tryAgain(contract string, of, owner []byte, all bool) error {
 	text := sqlRestlessOf
 	if all {
 		text = sqlPairsOf

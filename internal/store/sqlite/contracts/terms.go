@@ -44,7 +44,7 @@ const (
 // agree writes down what a state event says about who decides, and what its
 // pair has agreed on with that. It is called for every state event that is
 // taken: imports bring offers and acceptances in any order.
-func (w *Writer) agree(ev *nostr.Event) error {
+func (w *states) agree(ev *nostr.Event) error {
 	said, err := niptemp.ReadState(ev)
 	if err != nil || said.Worker != "" {
 		return nil // no move of a party
@@ -67,7 +67,7 @@ func (w *Writer) agree(ev *nostr.Event) error {
 }
 
 // offer writes down the terms of an open.
-func (w *Writer) offer(said niptemp.StateText, poster, to []byte) error {
+func (w *states) offer(said niptemp.StateText, poster, to []byte) error {
 	if said.Terms == (niptemp.Terms{}) {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (w *Writer) offer(said niptemp.StateText, poster, to []byte) error {
 	return err
 }
 
-func (w *Writer) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
+func (w *states) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
 	values := map[int64]engine.Value{}
 	for term, key := range map[int64]string{termArbitrator: t.Arbitrator, termDecider: t.Decider, termExpirer: t.Expirer} {
 		if raw, ok := column.Hex32(key); ok {
@@ -114,7 +114,7 @@ func (w *Writer) sayTerms(contract string, poster, worker []byte, said int64, t 
 }
 
 // agreeWith writes down what a poster has offered and a worker repeated.
-func (w *Writer) agreeWith(contract string, poster, worker []byte) error {
+func (w *states) agreeWith(contract string, poster, worker []byte) error {
 	var both niptemp.Terms
 	err := w.c.Each(sqlAgreedTerms, []engine.Value{contract, poster, worker}, func(v []engine.Value) error {
 		addTerm(&both, v)
@@ -136,7 +136,7 @@ func (w *Writer) agreeWith(contract string, poster, worker []byte) error {
 // standUnder gives a pair's state the deadline and the arbitrator of signed
 // terms: of an offer, those that it makes; else those that were agreed on.
 // Where no open has terms, what was told the API stays.
-func (w *Writer) standUnder(contract string, poster, worker []byte) error {
+func (w *states) standUnder(contract string, poster, worker []byte) error {
 	offered, err := w.termsOffered(contract, poster, worker)
 	if err != nil || offered == (niptemp.Terms{}) {
 		return err
@@ -161,7 +161,7 @@ func (w *Writer) standUnder(contract string, poster, worker []byte) error {
 
 // termsOffered are the terms of a poster's opens to a worker, and to whoever
 // accepts; of both, those to the worker.
-func (w *Writer) termsOffered(contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+func (w *states) termsOffered(contract string, poster, worker []byte) (t niptemp.Terms, err error) {
 	return offeredTerms(context.Background(), w.c, contract, poster, worker)
 }
 
@@ -181,7 +181,7 @@ func offeredTerms(ctx context.Context, c *engine.Conn, contract string, poster, 
 }
 
 // termsAgreed are the terms that a pair has agreed on.
-func (w *Writer) termsAgreed(contract string, poster, worker []byte) (niptemp.Terms, error) {
+func (w *states) termsAgreed(contract string, poster, worker []byte) (niptemp.Terms, error) {
 	return agreedTerms(w.c, contract, poster, worker)
 }
 

@@ -95,7 +95,7 @@ func (w *Writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool)
 }
 
 // settle moves a contract by the decisions on it that hold now.
-func (w *Writer) settle(contract string) error {
+func (w *states) settle(contract string) error {
 	return w.c.Each(sqlVerdicts, []engine.Value{contract, int64(maxVerdicts)}, func(v []engine.Value) error {
 		d := niptemp.Decision{Contract: contract, ID: column.HexOf(v[0]), Author: column.HexOf(v[1]), Poster: column.HexOf(v[2]), Worker: column.HexOf(v[3])}
 		if d.Worker == d.Poster {
@@ -135,7 +135,7 @@ func (w *Writer) judgeDecision(r *record, d niptemp.Decision) (*nip01.Refusal, e
 
 // carry moves the states for which a decision holds, if there are any, and
 // records who has moved them.
-func (w *Writer) carry(d niptemp.Decision, note string) error {
+func (w *states) carry(d niptemp.Decision, note string) error {
 	all, err := w.holdsFor(d)
 	if _, err := refusalOf(err); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (w *Writer) carry(d niptemp.Decision, note string) error {
 }
 
 // decidedBy records a decision that was carried out by an event, once.
-func (w *Writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, note string) error {
+func (w *states) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, note string) error {
 	id, _ := column.Hex32(d.ID)
 	if recorded, err := w.c.Exists(sqlRecorded, s.Contract, a, b, id); err != nil || recorded {
 		return err
@@ -185,7 +185,7 @@ func (w *Writer) decidedBy(d niptemp.Decision, s niptemp.State, a, b []byte, not
 // holdsFor are the states that a decision leads to: of the two keys it names,
 // or of the offers that it ends. An error that is a *nip01.Refusal says why
 // there are none.
-func (w *Writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
+func (w *states) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	if d.Worker != "" {
 		next, err := w.decides(d, d.Worker)
 		if err != nil {
@@ -224,7 +224,7 @@ func (w *Writer) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 
 // decides applies a decision to the state of its poster and a worker, who is
 // the poster himself in an offer that names nobody.
-func (w *Writer) decides(d niptemp.Decision, worker string) (niptemp.State, error) {
+func (w *states) decides(d niptemp.Decision, worker string) (niptemp.State, error) {
 	a, b, err := between(d.Poster, worker)
 	if err != nil {
 		return niptemp.State{}, err

@@ -76,7 +76,7 @@ func (w *Writer) addWaiting(contract string, e store.ThreadEntry) error {
 
 // addEntry gives an entry that is no event of the relay's, or not yet, its
 // place.
-func (w *Writer) addEntry(contract string, author, other []byte, e store.ThreadEntry, form store.EntryForm) error {
+func (w *threads) addEntry(contract string, author, other []byte, e store.ThreadEntry, form store.EntryForm) error {
 	thread, err := w.thread(contract, author, other)
 	if err != nil {
 		return err
