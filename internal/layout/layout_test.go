@@ -18,6 +18,7 @@ var allowed = map[string][]string{
 	"nips/nip01":            {},
 	"nips/niptemp":          {"nips/kind", "nips/nip01", "nips/nipae"},
 	"nips/disclose":         {"nips/nipae"},
+	"nips/unit":             {"nips/nipae"},
 	"migrations":            {},
 	"internal/config":       {},
 	"internal/metrics":      {"internal/gate"},
