@@ -17,7 +17,7 @@ var order = []string{"name", "title", "type", "description", "tags", "who", "whe
 // Type says what a unit is.
 type Type string
 
-// The types of seed 3.
+// The types.
 const (
 	Episodic    Type = "episodic"
 	Semantic    Type = "semantic"
