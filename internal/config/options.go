@@ -21,6 +21,7 @@ func sections() []section {
 		{"timeouts", "How long the relay waits for others."},
 		{"auth", "Proving keys (NIP-42, NIP-98)."},
 		{"req", "Answers to REQ."},
+		{"sync", "Reconciliations with clients and other relays (NIP-77; docs/sync.md)."},
 		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
 		{"retention", "How long events are kept (docs/operating.md)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
@@ -49,7 +50,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.snapshotOptions(), c.contractOptions()...)...)...)...)
+	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.syncOptions(), append(c.snapshotOptions(), c.contractOptions()...)...)...)...)...)
 }
 
 func (c *Config) generalOptions() []*Option {

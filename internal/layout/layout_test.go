@@ -16,6 +16,7 @@ var allowed = map[string][]string{
 	"nips/nipae":            {},
 	"nips/kind":             {},
 	"nips/nip01":            {},
+	"nips/nip77":            {},
 	"nips/niptemp":          {"nips/kind", "nips/nip01", "nips/nipae"},
 	"nips/disclose":         {"nips/nipae"},
 	"nips/unit":             {"nips/nipae"},
@@ -44,13 +45,22 @@ var allowed = map[string][]string{
 	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
-	"internal/store":              {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
-	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
-	"internal/relay":              {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/store/sqlite/steps": {},
-	"internal/session":            {"nips/nip01", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/bridge":             {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/when":               {},
+	"internal/store": {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	// Parts of the database that know nothing of each other: sqlite alone puts
+	// them together.
+	"internal/store/sqlite":              {"internal/store", "internal/store/sqlite/admin", "internal/store/sqlite/contracts", "internal/store/sqlite/engine", "internal/store/sqlite/events", "internal/store/sqlite/identities", "internal/store/sqlite/outbox"},
+	"internal/store/sqlite/admin":        {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/column":       {"internal/store/sqlite/engine", "internal/wire"},
+	"internal/store/sqlite/contracts":    {"internal/gate", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "nips/nip01", "nips/niptemp"},
+	"internal/store/sqlite/identities":   {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/outbox":       {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "internal/wire"},
+	"internal/store/sqlite/events":       {"nips/kind", "nips/nip01", "nips/nip77", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/engine":       {"internal/share", "internal/store", "internal/store/sqlite/engine/steps", "migrations"},
+	"internal/store/sqlite/engine/steps": {},
+	"internal/relay":                     {"nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/session":                   {"nips/nip01", "nips/nip77", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/bridge":                    {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/when":                      {},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":            {"nips/nipae", "nips/unit"},
 	"internal/recall/measure":    {"nips/unit", "internal/recall"},
@@ -95,8 +105,8 @@ var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/ga
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
 	"database/sql":                                            {},
-	"database/sql/driver":                                     {"internal/store/sqlite"},
-	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite", "internal/store/sqlite/steps"},
+	"database/sql/driver":                                     {"internal/store/sqlite/engine"},
+	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite/engine", "internal/store/sqlite/engine/steps"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
 	"github.com/BurntSushi/toml":                              {"internal/config", "cmd/engram-load/internal/bench", "cmd/engramctl"},
