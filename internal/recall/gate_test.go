@@ -35,7 +35,7 @@ func TestRecallReaches(t *testing.T) {
 	if len(kinds) > 0 {
 		t.Errorf("no question of %v", kinds)
 	}
-	fits, err := measure.Fits(measure.Synthetic(20, 1))
+	fits, err := measure.Fits(set)
 	if err != nil {
 		t.Fatal(err)
 	}
