@@ -46,7 +46,7 @@ func (m *Main) root() *cobra.Command {
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(m.runCommand(), m.prepareCommand(), m.workloadsCommand(), m.benchCommand(), m.reportCommand())
+	root.AddCommand(m.runCommand(), m.prepareCommand(), m.workloadsCommand(), m.benchCommand(), m.reportCommand(), m.recallCommand())
 	return root
 }
 

@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"nips/nip77":            {},
 	"nips/niptemp":          {"nips/kind", "nips/nip01", "nips/nipae"},
 	"nips/disclose":         {"nips/nipae"},
+	"nips/unit":             {"nips/nipae"},
 	"migrations":            {},
 	"internal/config":       {},
 	"internal/metrics":      {"internal/gate"},
@@ -63,6 +64,9 @@ var allowed = map[string][]string{
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
+	// What an agent's memory finds again, over documents that it is given.
+	"internal/recall":            {"nips/nipae", "nips/unit"},
+	"internal/recall/measure":    {"nips/unit", "internal/recall"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -87,7 +91,7 @@ var allowed = map[string][]string{
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
-	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report"},
+	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/recall/measure"},
 	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
 	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
 	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
@@ -111,6 +115,8 @@ var only = map[string][]string{
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
+	"github.com/kljensen/snowball/english":                    {"internal/recall"},
+	"golang.org/x/text/unicode/norm":                          {"internal/recall"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},

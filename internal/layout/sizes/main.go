@@ -34,7 +34,7 @@ var parts = []string{product, tests, load, loadTests, peers}
 
 // support are packages that only tests and measurements use, beside those of
 // which the name ends in test.
-var support = []string{"internal/e2e/", "internal/gate/oracle/", "internal/layout/"}
+var support = []string{"internal/e2e/", "internal/gate/oracle/", "internal/layout/", "internal/recall/measure/"}
 
 // mostTypes is how many types are printed.
 const mostTypes = 5

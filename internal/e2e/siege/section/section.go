@@ -1,6 +1,7 @@
-// Package section is what a siege has shown as a section of the page of
-// benchmarks: siege writes it, and engram-load, which makes that page anew from
-// its own results, keeps it.
+// Package section keeps the sections of the page of benchmarks that engram-load
+// does not make of its own results: what a siege has shown, which siege writes,
+// and how well recall finds, which a person takes from `engram-load recall`. Each
+// has a file beside the page's plots, and is put in when the page is made anew.
 package section
 
 import (
@@ -10,10 +11,13 @@ import (
 	"strings"
 )
 
-// fileName is the file beside a page's plots that holds the section's text.
-const fileName = "SIEGE.md"
+// kept is a section and the file beside a page's plots that holds its text.
+type kept struct{ file, heading string }
 
-const heading = "## Under siege\n\n"
+var (
+	siege  = kept{"SIEGE.md", "## Under siege\n\n"}
+	recall = kept{"RECALL.md", "## Recall\n\n"}
+)
 
 // Put keeps the text of a siege in a folder beside the page, named like it
 // without its ending, and puts it into the page, in place of an older one or
@@ -24,7 +28,7 @@ func Put(path, text string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, fileName), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, siege.file), []byte(text), 0o644); err != nil {
 		return err
 	}
 	page, err := os.ReadFile(path)
@@ -34,26 +38,27 @@ func Put(path, text string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(with(string(page), text)), 0o644)
+	return os.WriteFile(path, []byte(siege.in(string(page), text)), 0o644)
 }
 
-// Keep returns the page with the text that Put kept in the folder, and as it is
-// when there is none.
+// Keep returns the page with the sections whose texts lie in the folder.
 func Keep(page, folder string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(folder, fileName))
-	if errors.Is(err, os.ErrNotExist) {
-		return page, nil
+	for _, k := range []kept{siege, recall} {
+		text, err := os.ReadFile(filepath.Join(folder, k.file))
+		switch {
+		case err == nil:
+			page = k.in(page, string(text))
+		case !errors.Is(err, os.ErrNotExist):
+			return "", err
+		}
 	}
-	if err != nil {
-		return "", err
-	}
-	return with(page, string(text)), nil
+	return page, nil
 }
 
-// with returns the page with the section.
-func with(page, text string) string {
-	section := heading + strings.TrimSpace(text) + "\n\n"
-	before, rest, found := strings.Cut(page, heading)
+// in returns the page with the section.
+func (k kept) in(page, text string) string {
+	section := k.heading + strings.TrimSpace(text) + "\n\n"
+	before, rest, found := strings.Cut(page, k.heading)
 	if found {
 		_, after, more := strings.Cut(rest, "\n## ")
 		if more {

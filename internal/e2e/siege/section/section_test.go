@@ -37,3 +37,26 @@ func TestPut(t *testing.T) {
 		t.Errorf("nothing was kept: %q, %v", got, err)
 	}
 }
+
+// How well recall finds stands in its file, and in a page that is made anew; the
+// page of the repository has what the files say.
+func TestKeepRecall(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"SIEGE.md": "it held", "RECALL.md": "it found"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "# Page\n\n## One\n\ntext\n\n## Under siege\n\nit held\n\n## Recall\n\nit found\n\n## How\n\nso\n"
+	if got, err := Keep(page, folder); err != nil || got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	const docs = "../../../../docs/benchmarks"
+	committed, err := os.ReadFile(docs + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Keep(string(committed), docs); err != nil || got != string(committed) {
+		t.Errorf("docs/benchmarks.md does not say what the files in its folder say; %v", err)
+	}
+}

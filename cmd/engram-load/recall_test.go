@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"engramd/internal/recall/measure"
+)
+
+func TestRecallCommand(t *testing.T) {
+	code, out, errs := command(t, "recall", "--synthetic", "3", "--seed", "9")
+	if code != exitOK || errs != "" {
+		t.Fatalf("%d %q", code, errs)
+	}
+	for _, want := range []string{"synthetic, 3 subjects, seed 9: 1 memories of 60 documents", "| recipe |", "| without links |", "| words 0.6, recency 0.2, salience 0.15, links 0.05 |", "| inflected | 3 |", "nothing fits for"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	code, out, _ = command(t, "recall", "--synthetic", "3", "--recipe", "--json")
+	var got struct {
+		Set     string
+		Sizes   measure.Sizes
+		Figures []measure.Figures
+		Fits    measure.Threshold
+	}
+	if err := json.Unmarshal([]byte(out), &got); code != exitOK || err != nil || len(got.Figures) != 1 || got.Figures[0].Questions != 39 || got.Sizes.Documents != 60 || got.Fits.Foreign != 3 {
+		t.Errorf("%d, %v: %+v", code, err, got)
+	}
+}
+
+// A file in LoCoMo's form, and what is none.
+func TestRecallOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := file("talk.json", `[{"sample_id": "1", "conversation": {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [
+		{"speaker": "Ana", "dia_id": "D1:1", "text": "I bought a boat."}, {"speaker": "Bo", "dia_id": "D1:2", "text": "Fine."}]},
+		"qa": [{"question": "What did Ana buy?", "evidence": ["D1:1"], "category": 4}]}]`)
+	code, out, errs := command(t, "recall", "--data", good, "--recipe")
+	if code != exitOK || !strings.Contains(out, "talk.json: 1 memories of 2 documents") || !strings.Contains(out, "| recipe | 100.0 | 100.0 | 100.0 | 100.0 | 1.000 | 1.000 |") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitUsage, "either --data or --synthetic"},
+		{[]string{"--data", good, "--synthetic", "3"}, exitUsage, "either --data or --synthetic"},
+		{[]string{"--synthetic", "-1"}, exitUsage, "1 to 2000"},
+		{[]string{"--synthetic", "2001"}, exitUsage, "1 to 2000"},
+		{[]string{"--data", filepath.Join(dir, "none.json")}, exitFailed, "no such file"},
+		{[]string{"--data", file("bad.json", "[]")}, exitFailed, "not of LoCoMo's form"},
+		{[]string{"x"}, exitUsage, "unknown command"},
+	} {
+		if code, _, errs := command(t, append([]string{"recall"}, tt.args...)...); code != tt.code || !strings.Contains(errs, tt.says) {
+			t.Errorf("%v: %d %q", tt.args, code, errs)
+		}
+	}
+}

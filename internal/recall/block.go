@@ -1,0 +1,106 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"engramd/nips/unit"
+)
+
+const (
+	// DefaultBudget is how long a block is, in bytes, if nobody says.
+	DefaultBudget = 4000
+	// maxTitle is how much of a title is shown, in characters.
+	maxTitle = 80
+)
+
+// Block writes what was found as one text of at most budget bytes: whole units,
+// best first, as many as fit, then a line "slug: title" for each of the others,
+// as many as fit. No text is torn. What is external is quoted and called
+// somebody else's words.
+func Block(found []Found, texts Texts, budget int) string {
+	var out, titles strings.Builder
+	for _, f := range found {
+		text, ok := texts(f.Slug)
+		if !ok {
+			continue
+		}
+		d := unit.Parse(text)
+		if whole := f.whole(d); out.Len()+len(whole) <= budget {
+			out.WriteString(whole)
+			continue
+		}
+		line := f.line(d)
+		if out.Len()+titles.Len()+len(line) <= budget {
+			titles.WriteString(line)
+		}
+	}
+	// Units that were written after a title may have taken its place.
+	for line := range strings.Lines(titles.String()) {
+		if out.Len()+len(line) <= budget {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// whole writes a unit with what it is and why it is there.
+func (f *Found) whole(d unit.Doc) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "## %s (%s)\n", f.Slug, strings.Join(f.about(), "; "))
+	for _, a := range f.Alike {
+		fmt.Fprintf(&out, "(nearly the same: %s", a.Slug)
+		if len(a.Differs) > 0 {
+			fmt.Fprintf(&out, ", but for %s", strings.Join(a.Differs, ", "))
+		}
+		out.WriteString(")\n")
+	}
+	mark := ""
+	if f.Trust == unit.External {
+		mark = "> "
+	}
+	for line := range strings.Lines(strings.TrimRight(d.Body(), "\n")) {
+		out.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	out.WriteString("\n")
+	return out.String()
+}
+
+// about says what a unit is and why it was found.
+func (f *Found) about() []string {
+	all := []string{f.Trust.String()}
+	if f.Trust == unit.External {
+		all = []string{"external: somebody else's words"}
+	}
+	if f.State != unit.Active {
+		all = append(all, string(f.State))
+	}
+	if len(f.SupersededBy) > 0 {
+		all = append(all, "by "+strings.Join(f.SupersededBy, ", "))
+	}
+	if !f.When.IsZero() {
+		all = append(all, f.When.Format(time.DateOnly))
+	}
+	if len(f.Words) > 0 {
+		all = append(all, "words: "+strings.Join(f.Words, ", "))
+	}
+	for _, r := range []struct {
+		why  Reasons
+		name string
+	}{{ByMeaning, "meaning"}, {ByLink, "link"}, {ByTime, "time"}, {ByPerson, "person"}} {
+		if f.Why&r.why != 0 {
+			all = append(all, r.name)
+		}
+	}
+	return all
+}
+
+// line is what is left of a unit that does not fit.
+func (f *Found) line(d unit.Doc) string {
+	title := d.Heading(maxTitle)
+	if f.Trust == unit.External {
+		return fmt.Sprintf("%s (external: somebody else's words): %q\n", f.Slug, title)
+	}
+	return fmt.Sprintf("%s: %s\n", f.Slug, title)
+}

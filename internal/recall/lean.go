@@ -1,0 +1,63 @@
+package recall
+
+// recentDays is the age at which a memory has lost 30 % of what being new gives.
+const recentDays = 90
+
+// lean adds what is new and what matters, each a small part of the deviation of
+// all scores.
+func (x *Index) lean(q Query, w Weights, found []best) {
+	var ids []int32
+	for id := range found {
+		if found[id].in {
+			ids = append(ids, int32(id))
+		}
+	}
+	deviation := spread(ids, found).deviation
+	for _, id := range ids {
+		doc := &x.docs[id]
+		found[id].score += deviation * (w.Recency*recent(q, doc) + w.Salience*float64(doc.salience))
+	}
+}
+
+// recent is 1 for what is of now and falls slowly; nothing is ever too old.
+func recent(q Query, d *document) float64 {
+	if q.Now.IsZero() || d.when == 0 {
+		return 0
+	}
+	days := max(0, float64(q.Now.Unix()-d.when)/86400)
+	return 1 / (1 + days/recentDays)
+}
+
+// follow lets a document share in the score of the best one that it is linked
+// to, or that links to it.
+func (x *Index) follow(q Query, w Weights, a *asked, found []best) {
+	if w.Linked == 0 {
+		return
+	}
+	gain := make(map[int32]float64)
+	give := func(from, to int32, strength float64) {
+		if found[from].in && from != to {
+			gain[to] = max(gain[to], found[from].score*strength)
+		}
+	}
+	for id := range x.docs {
+		for _, l := range x.docs[id].links {
+			if target, ok := x.bySlug[l.target]; ok {
+				give(int32(id), target, float64(l.strength))
+				give(target, int32(id), float64(l.strength))
+			}
+		}
+	}
+	for id, g := range gain {
+		doc := &x.docs[id]
+		if g <= 0 || !x.may(q, a, doc) {
+			continue
+		}
+		b := &found[id]
+		if !b.in {
+			b.section = doc.from
+		}
+		b.in, b.why = true, b.why|ByLink
+		b.score += w.Linked * g * factor(q, w, doc)
+	}
+}

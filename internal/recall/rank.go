@@ -1,0 +1,179 @@
+package recall
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"engramd/nips/unit"
+)
+
+// Hit is a document that was found, by its best section.
+type Hit struct {
+	Slug    string
+	Section int // its place in the memory
+	Score   float64
+	// Covered is the share of what the query's words say that the section and
+	// its neighbours have, 0 to 1; Cosine is that of the section, if there are
+	// vectors.
+	Covered, Cosine float64
+	Words           []string // of the query that the section has
+	Why             Reasons
+	Trust           unit.Trust
+	State           unit.State
+	When            time.Time
+	SupersededBy    []string // slugs that say so
+
+	doc int32
+}
+
+// Reasons say why a document was found.
+type Reasons uint8
+
+// The reasons.
+const (
+	ByWords Reasons = 1 << iota
+	ByMeaning
+	ByLink
+	ByTime
+	ByPerson
+)
+
+// best is the best section of a document.
+type best struct {
+	score, cosine float64
+	section       int32
+	why           Reasons
+	in            bool // it was found
+}
+
+// Rank returns the documents that the query finds, best first and at most that
+// many, whatever the budget and however little they fit.
+func (x *Index) Rank(q Query, w Weights, most int) []Hit {
+	a := x.read(q, w)
+	return x.rank(q, w, &a, most)
+}
+
+func (x *Index) rank(q Query, w Weights, a *asked, most int) []Hit {
+	s := x.words(a.terms, w)
+	found := x.sectionsOf(q, w, a, &s)
+	x.meaning(q, w, a, found)
+	x.lean(q, w, found)
+	x.follow(q, w, a, found)
+	ids := x.bestOf(found, most)
+	hits := make([]Hit, len(ids))
+	for i, id := range ids {
+		hits[i] = x.hit(id, found[id], a, &s)
+	}
+	return hits
+}
+
+func (x *Index) hit(id int32, b best, a *asked, s *scored) Hit {
+	doc := &x.docs[id]
+	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why,
+		Trust: doc.trust, State: doc.state, doc: id, Covered: x.covered(a, s, b.section), Words: a.has(s.mask[b.section])}
+	if doc.when != 0 {
+		h.When = time.Unix(doc.when, 0).UTC()
+	}
+	return h
+}
+
+// sectionsOf scores each document that may be found by its best section.
+func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
+	found := make([]best, len(x.docs))
+	for id := range x.docs {
+		doc := &x.docs[id]
+		if !x.may(q, a, doc) {
+			continue
+		}
+		is := a.who != "" && (slices.Contains(doc.by, a.who) || slices.Contains(doc.tagged, a.who))
+		date := 0.
+		if a.dates != nil && doc.when != 0 {
+			date = near(time.Unix(doc.when, 0).UTC(), a.dates)
+		}
+		b := best{}
+		for at := doc.from; at < doc.to; at++ {
+			if score, why := x.section(at, doc, w, a, s, is, date); score > b.score {
+				b = best{score: score, section: at, why: why}
+			}
+		}
+		if b.score > 0 {
+			b.score *= factor(q, w, doc)
+			b.in = true
+			found[id] = b
+		}
+	}
+	return found
+}
+
+// may reports whether a document is there and may be found.
+func (x *Index) may(q Query, a *asked, d *document) bool {
+	return d.to > d.from && q.allows(d) && (a.only == nil || a.only[d.slug])
+}
+
+// section is the score of one section before trust and emotion.
+func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored, is bool, date float64) (float64, Reasons) {
+	sec := &x.sections[at]
+	score := s.own[at] + x.beside(sec, w, s) + w.Group*s.group[doc.group]
+	var why Reasons
+	if score > 0 {
+		why |= ByWords
+	}
+	if is && (score > 0 || a.alone) {
+		score += w.Who
+		why |= ByPerson
+	}
+	if date > 0 {
+		score += w.Date * date
+		why |= ByTime
+	}
+	if score > 0 && a.time && sec.timely {
+		score += w.Timely
+	}
+	if score > 0 && sec.asks {
+		score -= min(w.Asked, score/2) // it stays found in a small memory, where scores are low
+	}
+	return score, why
+}
+
+// beside is what the neighbours of a section give it. Most it has of the one
+// before, above all where that asks what it answers.
+func (x *Index) beside(sec *section, w Weights, s *scored) float64 {
+	score := w.Next * s.at(sec.next)
+	if sec.prev < 0 {
+		return score
+	}
+	prev := &x.sections[sec.prev]
+	score += w.Earlier * s.at(prev.prev)
+	if prev.asks {
+		return score + w.Answer*s.at(sec.prev)
+	}
+	return score + w.Previous*s.at(sec.prev)
+}
+
+// factor is by how much trust and emotion change a score.
+func factor(q Query, w Weights, d *document) float64 {
+	f := 1.
+	switch d.trust {
+	case unit.Derived:
+		f = w.Derived
+	case unit.External:
+		f = w.External
+	}
+	if cosine(q.Emotion, d.emotion) > resonance {
+		f *= w.Emotion
+	}
+	return f
+}
+
+func cosine(a [8]float64, e [8]float32) float64 {
+	var dot, aa, bb float64
+	for i := range a {
+		b := float64(e[i])
+		dot, aa, bb = dot+a[i]*b, aa+a[i]*a[i], bb+b*b
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}
