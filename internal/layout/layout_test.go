@@ -65,8 +65,8 @@ var allowed = map[string][]string{
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
 	// What an agent's memory finds again, over documents that it is given.
-	"internal/recall":            {"nips/nipae", "nips/unit"},
-	"internal/recall/measure":    {"nips/unit", "internal/recall"},
+	"internal/recall":         {"nips/nipae", "nips/unit"},
+	"internal/recall/measure": {"nips/unit", "internal/recall"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
