@@ -65,6 +65,7 @@ type Gate struct {
 	IDs       string   // event, party
 	Contracts string   // contract, parties, public
 	Rules     []string // further gated kinds: "KIND READERS [ids]"
+	Replicas  []string // pubkeys that read everything
 }
 
 // Write says who may write what.

@@ -52,6 +52,9 @@ func randomGateRun(seed uint64) *gateRun {
 		},
 		events: g.Events(150),
 	}
+	if g.Rand.IntN(2) == 0 {
+		run.options.Replicas = []string{g.Person().Pub}
+	}
 	disputes := []gatetest.Dispute{g.Dispute(), g.Dispute(), g.Dispute()}
 	for _, d := range disputes {
 		run.events = append(run.events, d.Events...)

@@ -70,7 +70,7 @@ func gateEnv(o oracle.Options) []string {
 		"ENGRAMD_LIMITS_QUEUE_FRAMES=200000", "ENGRAMD_LIMITS_QUEUE_BYTES=268435456", "ENGRAMD_LIMITS_LIVE_BYTES=268435456", "ENGRAMD_LIMITS_LIVE_BYTES_PER_SHARE=1073741824", "ENGRAMD_LIMITS_LIVE_BYTES_TOTAL=1073741824",
 	}
 	for name, value := range map[string]string{
-		"WILDCARD": o.Wildcard, "IDS": o.IDs, "CONTRACTS": o.Contracts, "RULES": strings.Join(o.Rules, ";"),
+		"WILDCARD": o.Wildcard, "IDS": o.IDs, "CONTRACTS": o.Contracts, "RULES": strings.Join(o.Rules, ";"), "REPLICAS": strings.Join(o.Replicas, ","),
 	} {
 		if value != "" {
 			env = append(env, "ENGRAMD_GATE_"+name+"="+value)
