@@ -84,6 +84,7 @@ func randomGateCases(disputes []gatetest.Dispute) (asks []gateAsk) {
 			}
 		}
 	}
+	asks = append(asks, gateAsk{name: "everybody's past", past: &gatePast{everybody: true}}, gateAsk{name: "some of it", past: &gatePast{everybody: true, kinds: []int{30090, 30174}, limit: 3}})
 	return append(asks, gateAsk{name: "all cases", filters: []nostr.Filter{{Kinds: []int{30090, 30091}, Tags: nostr.TagMap{"d": all}}}})
 }
 

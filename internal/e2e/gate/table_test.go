@@ -324,6 +324,11 @@ func gateTablePast() []gateAsk {
 		ask("engrams, the oldest", gatePast{kind: 30174, author: k.Pub, until: &until})
 		ask("no address", gatePast{kind: 30174, author: k.Pub, d: text("")})
 	}
+	ask("everybody", gatePast{everybody: true})
+	ask("everybody, three", gatePast{everybody: true, limit: 3})
+	ask("everybody's contracts", gatePast{everybody: true, kinds: []int{30090, 30091}})
+	ask("everybody's contracts, one", gatePast{everybody: true, kinds: []int{30090, 30091}, limit: 1})
+	ask("everybody's notes", gatePast{everybody: true, kinds: []int{1}})
 	ask("an engram", gatePast{kind: 30174, author: rig.GateAgent.Pub, d: text(relaytest.Address(rig.GateAgent, rig.GateOwner.Pub, "mem/one"))})
 	ask("the core", gatePast{kind: 30174, author: rig.GateAgent.Pub, d: text(relaytest.Address(rig.GateAgent, rig.GateOwner.Pub, "core")), limit: 1})
 	ask("the approvals", gatePast{kind: 30078, author: rig.GateOwner.Pub, d: text("engramd/agents")})

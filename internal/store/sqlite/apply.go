@@ -54,7 +54,9 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if banned, err := w.banned(r); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
-	request, withdrawn, before, err := w.met(r, p.opts.Import)
+	opts := p.opts
+	opts.Import = opts.Import || opts.Replica
+	request, withdrawn, before, err := w.met(r, opts.Import)
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
@@ -65,10 +67,10 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if err != nil {
 		return store.Result{}, err
 	}
-	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
+	if refusal := w.surelyOverQuota(r, usage, &p.opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	refusal, err := w.lifecycle(r, p.opts)
+	refusal, err := w.lifecycle(r, opts)
 	if err != nil || refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
@@ -76,9 +78,12 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 		return store.Result{}, err
 	}
 	var result store.Result
-	if withdrawn {
+	switch {
+	case opts.Replica:
+		result, err = w.placeCopy(r, opts.Past, withdrawn, request)
+	case withdrawn:
 		result, err = store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
-	} else {
+	default:
 		result, err = w.place(r)
 	}
 	if err != nil {
@@ -87,7 +92,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if result.Outcome == store.Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
 		result = w.said(r)
 	}
-	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != nil {
+	if refusal := w.overQuota(r, usage, &p.opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {

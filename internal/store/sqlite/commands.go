@@ -94,5 +94,9 @@ func (w *writer) recordPut(p *Pending) {
 		return
 	}
 	o := &p.opts
+	if o.Replica {
+		w.record(p.at, store.PutCopy{Event: p.rec.json, Past: o.Past})
+		return
+	}
 	w.record(p.at, store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }

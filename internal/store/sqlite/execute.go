@@ -35,6 +35,8 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 		return w.housekeep(c)
 	case store.Tighten:
 		return w.tightenStep(looseChunk)
+	case store.Followed:
+		return nil, w.followed(c)
 	case store.ForgetParties:
 		return w.forgetParties()
 	}
@@ -83,5 +85,5 @@ func (w *writer) executeContract(c store.Command) (answer any, err error) {
 	case store.AddWaitingEntry:
 		return nil, w.addWaiting(c.Contract, c.Entry)
 	}
-	return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent is a member with a record
+	return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
 }
