@@ -16,6 +16,7 @@ var allowed = map[string][]string{
 	"nips/nipae":            {},
 	"nips/kind":             {},
 	"nips/nip01":            {},
+	"nips/nip77":            {},
 	"nips/niptemp":          {"nips/kind", "nips/nip01", "nips/nipae"},
 	"nips/disclose":         {"nips/nipae"},
 	"migrations":            {},
@@ -44,10 +45,10 @@ var allowed = map[string][]string{
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
 	"internal/store":              {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
-	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
-	"internal/relay":              {"nips/nip01", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
+	"internal/relay":              {"nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/store/sqlite/steps": {},
-	"internal/session":            {"nips/nip01", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/session":            {"nips/nip01", "nips/nip77", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":             {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":               {},
 	"internal/client":             {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},

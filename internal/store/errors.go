@@ -27,6 +27,9 @@ var ErrEnded = errors.New("the query was ended in favour of others")
 // both out.
 var ErrFilter = errors.New("the store cannot answer this filter")
 
+// ErrMany means that more events match than the caller takes.
+var ErrMany = errors.New("more events match than are wanted")
+
 // ErrNoSearch means that the program was built without full-text search (build
 // tag sqlite_fts5).
 var ErrNoSearch = errors.New("built without full-text search")

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -66,6 +67,15 @@ func AppendNegErr(dst []byte, subID, message string) []byte {
 	dst = append(dst, ',')
 	dst = appendText(dst, message)
 	return append(dst, ']')
+}
+
+// AppendNegMsg appends ["NEG-MSG", subID, message], the message as hex.
+func AppendNegMsg(dst []byte, subID string, message []byte) []byte {
+	dst = append(dst, `["NEG-MSG",`...)
+	dst = appendText(dst, subID)
+	dst = append(dst, ',', '"')
+	dst = hex.AppendEncode(dst, message)
+	return append(dst, '"', ']')
 }
 
 // AppendNotice appends ["NOTICE", message].

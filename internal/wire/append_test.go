@@ -81,6 +81,7 @@ func TestAnswers(t *testing.T) {
 		{"eose with hints", string(AppendEOSE(nil, "s", "more", "x")), `["EOSE","s",["more","x"]]`},
 		{"closed", string(AppendClosed(nil, sub, "error: x")), `["CLOSED",` + quoted + `,"error: x"]`},
 		{"negentropy", string(AppendNegErr(nil, sub, "blocked: x")), `["NEG-ERR",` + quoted + `,"blocked: x"]`},
+		{"negentropy's message", string(AppendNegMsg(nil, sub, []byte{0x61, 0, 0xff})), `["NEG-MSG",` + quoted + `,"6100ff"]`},
 		{"notice", string(AppendNotice(nil, "a\x00b")), `["NOTICE","a\u0000b"]`},
 		{"count", string(AppendCount(nil, "s", 12)), `["COUNT","s",{"count":12}]`},
 		{"auth", string(AppendAuthChallenge(nil, "c")), `["AUTH","c"]`},

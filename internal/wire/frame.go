@@ -8,8 +8,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// The labels of the client frames that the relay knows (NIP-01, NIP-42,
-// NIP-45), or knows that it does not serve (NIP-77).
+// The labels of the client frames that the relay knows (NIP-01, NIP-42, NIP-45,
+// NIP-77).
 const (
 	LabelEvent    = "EVENT"
 	LabelReq      = "REQ"
@@ -32,20 +32,22 @@ type Frame struct {
 	SubID string
 	// Event is set for EVENT and AUTH; its shape is checked, nothing else.
 	Event *nostr.Event
-	// Filters is set for REQ and COUNT; there is at least one.
+	// Filters is set for REQ and COUNT, where there is at least one, and for
+	// NEG-OPEN, which has one.
 	Filters []nostr.Filter
+	// Message is set for NEG-OPEN and NEG-MSG: at least one byte.
+	Message []byte
 }
 
 // ParseFrame reads one client frame:
 //
 //	["EVENT", event]  ["AUTH", event]  ["CLOSE", sub]
 //	["REQ", sub, filter, …]  ["COUNT", sub, filter, …]
-//	["NEG-OPEN", sub, …]  ["NEG-MSG", sub, …]  ["NEG-CLOSE", sub]
+//	["NEG-OPEN", sub, filter, hex]  ["NEG-MSG", sub, hex]  ["NEG-CLOSE", sub]
 //
 // with exactly these elements. Events and filters are read as by ParseEvent
-// and ParseFilter. NEG-OPEN and NEG-MSG are read as far as an answer needs it:
-// what follows the sub id is JSON, and dropped. The error is a *FrameError,
-// with what could be read of the frame before the fault.
+// and ParseFilter; a negentropy message is lower-case hex. The error is a
+// *FrameError, with what could be read of the frame before the fault.
 func ParseFrame(b []byte, lim Limits) (Frame, error) {
 	s := newScanner(b)
 	var f Frame
@@ -113,8 +115,13 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 	switch f.Label {
 	case LabelClose, LabelNegClose:
 		return s.lastElement(f.Label, " takes a subscription id and nothing else")
-	case LabelNegOpen, LabelNegMsg:
-		return s.skipElements()
+	case LabelNegOpen:
+		if err := s.oneFilter(f, lim); err != nil {
+			return err
+		}
+		return s.message(f)
+	case LabelNegMsg:
+		return s.message(f)
 	}
 	return s.filters(f, lim)
 }
@@ -184,17 +191,48 @@ func (s *scanner) filters(f *Frame, lim Limits) error {
 	return nil
 }
 
-// skipElements reads the rest of the frame's array as JSON.
-func (s *scanner) skipElements() error {
-	for {
-		ok, err := s.element(false)
-		if err != nil || !ok {
-			return err
-		}
-		if err := s.skip(1); err != nil {
-			return err
-		}
+// oneFilter reads the filter of a NEG-OPEN.
+func (s *scanner) oneFilter(f *Frame, lim Limits) error {
+	ok, err := s.element(false)
+	if err != nil {
+		return err
 	}
+	if !ok {
+		return reason(f.Label + " needs a filter")
+	}
+	filter, err := s.filter(lim)
+	if err != nil {
+		return err
+	}
+	f.Filters = []nostr.Filter{filter}
+	return nil
+}
+
+// message reads the last element of a NEG-OPEN or NEG-MSG.
+func (s *scanner) message(f *Frame) error {
+	ok, err := s.element(false)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return reason(f.Label + " needs a message")
+	}
+	if s.peek() != '"' {
+		return reason("a negentropy message must be a string")
+	}
+	text, err := s.str()
+	if err != nil {
+		return err
+	}
+	msg := make([]byte, len(text)/2)
+	if len(msg) == 0 || !decodeHex(msg, text) {
+		return reason("a negentropy message must be lower-case hex, two digits a byte")
+	}
+	if err := s.lastElement(f.Label, " takes nothing behind its message"); err != nil {
+		return err
+	}
+	f.Message = msg
+	return nil
 }
 
 // lastElement accepts the end of the frame's array, or says what label takes.

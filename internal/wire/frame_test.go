@@ -21,10 +21,9 @@ func TestParseFrameAccepts(t *testing.T) {
 		{"req", `["REQ","s",{"kinds":[1]},{}]`, "REQ", "s", []nostr.Filter{{Kinds: []int{1}}, {}}, false},
 		{"count", `["COUNT","s",{}]`, "COUNT", "s", []nostr.Filter{{}}, false},
 		{"close", `["CLOSE","s"]`, "CLOSE", "s", nil, false},
-		{"negentropy opened", `["NEG-OPEN","s",{"kinds":[1]},"6100000200"]`, "NEG-OPEN", "s", nil, false},
-		{"negentropy of an older draft", `["NEG-OPEN","s",{"kind":null},16,"61",[[]]]`, "NEG-OPEN", "s", nil, false},
-		{"negentropy without a message", `["NEG-OPEN","s"]`, "NEG-OPEN", "s", nil, false},
+		{"negentropy opened", `["NEG-OPEN","s",{"kinds":[1]},"6100000200"]`, "NEG-OPEN", "s", []nostr.Filter{{Kinds: []int{1}}}, false},
 		{"negentropy goes on", `["NEG-MSG","\"s","61"]`, "NEG-MSG", `"s`, nil, false},
+		{"negentropy escaped", `["NEG-MSG","s","\u0036100000200"]`, "NEG-MSG", "s", nil, false},
 		{"negentropy closed", `["NEG-CLOSE","s"]`, "NEG-CLOSE", "s", nil, false},
 		{"label escaped", `["\u0052EQ","s",{}]`, "REQ", "s", []nostr.Filter{{}}, false},
 		{"sub unescaped", `["CLOSE","\"\u00e9\n"]`, "CLOSE", "\"é\n", nil, false},
@@ -38,6 +37,9 @@ func TestParseFrameAccepts(t *testing.T) {
 			}
 			if f.Label != tt.label || f.SubID != tt.sub || (f.Event != nil) != tt.event || !reflect.DeepEqual(f.Filters, tt.filters) {
 				t.Errorf("read %+v", f)
+			}
+			if want := map[string]string{"NEG-OPEN": "\x61\x00\x00\x02\x00", "NEG-MSG": "\x61"}[f.Label]; !strings.HasPrefix(string(f.Message), want) || (f.Message != nil) != (want != "") {
+				t.Errorf("message %x", f.Message)
 			}
 		})
 	}
@@ -62,7 +64,19 @@ func TestParseFrameRefuses(t *testing.T) {
 		{"negentropy cut off", `["NEG-OPEN","s",{}`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "ends where"}},
 		{"negentropy and garbage", `["NEG-MSG","s","61"]x`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "trailing data"}},
 		{"negentropy, no JSON", `["NEG-OPEN","s",{],"61"]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "expected"}},
-		{"negentropy too deep", `["NEG-OPEN","s",` + strings.Repeat("[", 3000), FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "nested too deeply"}},
+		{"negentropy too deep", `["NEG-OPEN","s",` + strings.Repeat("[", 3000), FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "must be a JSON object"}},
+		{"negentropy of an older draft", `["NEG-OPEN","s",{},16,"61"]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "must be a string"}},
+		{"negentropy of several filters", `["NEG-OPEN","s",[{},{}],"61"]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "must be a JSON object"}},
+		{"negentropy of an unknown key", `["NEG-OPEN","s",{"kind":[1]},"61"]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: `"kind": unknown`}},
+		{"negentropy of too many values", `["NEG-OPEN","s",{"kinds":[1,2,3,4]},"61"]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "at most 3"}},
+		{"negentropy without a filter", `["NEG-OPEN","s"]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "needs a filter"}},
+		{"negentropy without a message", `["NEG-OPEN","s",{}]`, FrameError{Label: "NEG-OPEN", SubID: "s", Reason: "needs a message"}},
+		{"negentropy with no message", `["NEG-MSG","s"]`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "needs a message"}},
+		{"negentropy of null", `["NEG-MSG","s",null]`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "must be a string"}},
+		{"negentropy of nothing", `["NEG-MSG","s",""]`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "hex"}},
+		{"negentropy in upper case", `["NEG-MSG","s","6A"]`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "hex"}},
+		{"negentropy of half a byte", `["NEG-MSG","s","610"]`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "hex"}},
+		{"negentropy with more", `["NEG-MSG","s","61",1]`, FrameError{Label: "NEG-MSG", SubID: "s", Reason: "nothing behind"}},
 		{"negentropy with invalid UTF-8", "[\"NEG-MSG\",\"s\",\"\xff\"]", FrameError{Label: "NEG-MSG", SubID: "s", Reason: "invalid UTF-8"}},
 		{"negentropy closed with more", `["NEG-CLOSE","s",1]`, FrameError{Label: "NEG-CLOSE", SubID: "s", Reason: "nothing else"}},
 		{"event missing", `["EVENT"]`, FrameError{Label: "EVENT", Reason: "needs an event"}},

@@ -130,7 +130,7 @@ func FuzzParseFrame(f *testing.F) {
 	}
 	for _, s := range []string{
 		`["REQ","s",{}]`, `["COUNT","s",{"kinds":[1]},{}]`, `["CLOSE","\u0000"]`, `["AUTH",{}]`, `["REQ"]`, `[]`, `["X"]`,
-		`["REQ","",{}]`, `[[[[[[`, `["NEG-OPEN","s",{"kinds":[1]},"6100000200"]`, `["NEG-MSG","\u0022",[[{}]],1e3]`, `["NEG-CLOSE","s"]`,
+		`["REQ","",{}]`, `[[[[[[`, `["NEG-OPEN","s",{"kinds":[1]},"6100000200"]`, `["NEG-MSG","\u0022","6100"]`, `["NEG-MSG","s","6",1e3]`, `["NEG-CLOSE","s"]`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -144,6 +144,9 @@ func FuzzParseFrame(f *testing.F) {
 			}
 			if needsSub := frame.Label != LabelEvent && frame.Label != LabelAuth; needsSub != (frame.SubID != "") || needsSub == (frame.Event != nil) {
 				t.Fatalf("%q read as %+v", b, frame)
+			}
+			if negentropy := frame.Label == LabelNegOpen || frame.Label == LabelNegMsg; negentropy != (len(frame.Message) > 0) || len(frame.Message) > len(b)/2 {
+				t.Fatalf("%q has the message %x", b, frame.Message)
 			}
 			if len(frame.SubID) > 64 || len(frame.Filters) > 3 {
 				t.Fatalf("%q is over a bound: %+v", b, frame)

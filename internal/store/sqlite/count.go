@@ -57,38 +57,55 @@ func (s *Store) Count(ctx context.Context, asks []store.Ask) (n int64, err error
 // countSQL counts one stretch of an index as it is, and takes the union of the
 // rows' numbers where an event may be met more than once.
 func (s *Store) countSQL(ctx context.Context, c *conn, asks []store.Ask, wants []*wanted) (string, []driver.Value, error) {
-	var terms []string
-	var args []driver.Value
-	once := len(asks) == 1
+	all, err := s.terms(ctx, c, asks, wants)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case len(all.from) == 0:
+		return "SELECT 0", nil, nil
+	case all.once:
+		return "SELECT count(*)" + all.from[0], all.args, nil
+	case len(all.from) == 1:
+		return "SELECT count(DISTINCT e.seq)" + all.from[0], all.args, nil
+	}
+	// One set for all: a UNION has one for each of its terms.
+	return "SELECT count(DISTINCT seq) FROM (" + all.numbers() + ")", all.args, nil
+}
+
+// terms are all rows that asks match: each a FROM with its WHERE.
+type terms struct {
+	from []string
+	args []driver.Value
+	once bool // no row is met more than once
+}
+
+// numbers selects the rows' numbers, some more than once.
+func (t *terms) numbers() string {
+	return "SELECT e.seq AS seq" + strings.Join(t.from, " UNION ALL SELECT e.seq")
+}
+
+func (s *Store) terms(ctx context.Context, c *conn, asks []store.Ask, wants []*wanted) (all terms, err error) {
+	all.once = len(asks) == 1
 	for i, ask := range asks {
 		r := s.reading(ctx, c, ask, wants[i])
 		r.whole = true
 		spans, err := r.countSpans()
 		if err != nil {
-			return "", nil, err
+			return terms{}, err
 		}
 		for _, sp := range spans {
 			var w where
 			w.and(sp.lead, sp.args...)
 			r.conditions(&w, sp.shape)
-			terms = append(terms, " FROM "+sp.from+" WHERE "+w.sql.String())
-			args = append(args, w.args...)
-			once = once && len(spans) == 1 && !sp.repeats
+			all.from = append(all.from, " FROM "+sp.from+" WHERE "+w.sql.String())
+			all.args = append(all.args, w.args...)
+			all.once = all.once && len(spans) == 1 && !sp.repeats
 		}
 	}
-	if len(terms) > maxTerms || len(args) > maxArguments {
-		return "", nil, fmt.Errorf("%w: too many values in all filters together", store.ErrFilter)
+	if len(all.from) > maxTerms || len(all.args) > maxArguments {
+		return terms{}, fmt.Errorf("%w: too many values in all filters together", store.ErrFilter)
 	}
-	switch {
-	case len(terms) == 0:
-		return "SELECT 0", nil, nil
-	case once:
-		return "SELECT count(*)" + terms[0], args, nil
-	case len(terms) == 1:
-		return "SELECT count(DISTINCT e.seq)" + terms[0], args, nil
-	}
-	// One set for all: a UNION has one for each of its terms.
-	return "SELECT count(DISTINCT seq) FROM (SELECT e.seq AS seq" + strings.Join(terms, " UNION ALL SELECT e.seq") + ")", args, nil
+	return all, nil
 }
 
 // countSpans are the spans of an ask for counting.

@@ -324,6 +324,7 @@ func (w *world) compare(t *testing.T) int {
 		t.Errorf("filter %s, scope %s %v: count %d (%v), want %d", f, name, reader, n, err, len(full))
 	}
 	w.compareCounts(t, ask, full)
+	w.compareIDs(t, ask, full)
 	return len(want)
 }
 

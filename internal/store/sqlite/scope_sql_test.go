@@ -186,6 +186,9 @@ func TestZeroScopeSeesOpenEventsOnly(t *testing.T) {
 		if n, err := w.store.Count(t.Context(), []store.Ask{{Filter: f}}); err != nil || int(n) != len(page.Rows) {
 			t.Errorf("count %d (%v) of %d", n, err, len(page.Rows))
 		}
+		if ids, err := w.store.IDs(t.Context(), store.Ask{Filter: f}, len(w.heads), func(int) error { return nil }); err != nil || len(ids) != len(page.Rows) {
+			t.Errorf("%d ids (%v) of %d", len(ids), err, len(page.Rows))
+		}
 	}
 	exported := 0
 	for _, history := range []bool{false, true} {
