@@ -18,7 +18,8 @@ import (
 var errStray = errors.New("the event does not fit the question")
 
 // collector unites what the relays of one Ask send: every event is parsed
-// strictly, matched and verified, the same one only once.
+// strictly, matched and verified, the same one only once. The zero collector
+// remembers none.
 type collector struct {
 	mu    sync.Mutex
 	known map[string]*nostr.Event
@@ -53,7 +54,9 @@ func (col *collector) admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, 
 	if known := col.known[ev.ID]; known != nil {
 		return known, nil
 	}
-	col.known[ev.ID] = ev
+	if col.known != nil {
+		col.known[ev.ID] = ev
+	}
 	return ev, nil
 }
 

@@ -29,6 +29,7 @@ type conn struct {
 
 	writing chan struct{} // holds one token: who takes it may write
 	done    chan struct{} // closed when the connection has ended
+	pongs   chan struct{} // holds one that came: see ping
 
 	mu       sync.Mutex
 	err      error // why it ended; set before done is closed
@@ -62,11 +63,18 @@ func dial(ctx context.Context, t target, id Identity, o Options, trace func(bool
 		return nil, dialError(ctx, resp, err)
 	}
 	c := &conn{url: t.url, ws: ws, id: id, clock: o.Clock, trace: trace, log: o.Log.With("relay", t.url),
-		writing: make(chan struct{}, 1), done: make(chan struct{}),
+		writing: make(chan struct{}, 1), done: make(chan struct{}), pongs: make(chan struct{}, 1),
 		subs: map[string]*subscription{}, oks: map[string]*acknowledgement{}, lastUsed: time.Now()}
 	c.auth.settled = make(chan struct{})
 	c.auth.shy = t.listed
 	ws.SetReadLimit(o.Limits.FrameBytes)
+	ws.SetPongHandler(func(string) error {
+		select {
+		case c.pongs <- struct{}{}:
+		default:
+		}
+		return nil
+	})
 	c.log.Debug("connected")
 	go c.read()
 	return c, nil
@@ -140,7 +148,7 @@ func (c *conn) dispatch(frame []byte) error {
 	switch m.label {
 	case "AUTH":
 		return c.challenged(m.text)
-	case "EVENT", "EOSE", "CLOSED":
+	case "EVENT", "EOSE", "CLOSED", "NEG-MSG", "NEG-ERR":
 		if sub == nil {
 			return nil // an old question's
 		}

@@ -72,17 +72,21 @@ type fakeConn struct{ ws *websocket.Conn }
 
 // read returns the next frame of the client; false when it is gone.
 func (c *fakeConn) read() (wire.Frame, bool) {
-	for {
-		_, b, err := c.ws.ReadMessage()
-		if err != nil {
-			return wire.Frame{}, false
-		}
-		f, err := wire.ParseFrame(b, wire.Limits{})
-		if err != nil {
-			panic(fmt.Sprintf("the client sent %.200s: %v", b, err))
-		}
-		return f, true
+	f, _, ok := c.readRaw()
+	return f, ok
+}
+
+// readRaw is read with the frame as it came.
+func (c *fakeConn) readRaw() (wire.Frame, []byte, bool) {
+	_, b, err := c.ws.ReadMessage()
+	if err != nil {
+		return wire.Frame{}, nil, false
 	}
+	f, err := wire.ParseFrame(b, wire.Limits{})
+	if err != nil {
+		panic(fmt.Sprintf("the client sent %.200s: %v", b, err))
+	}
+	return f, b, true
 }
 
 // next returns the next frame with that label.
@@ -179,31 +183,31 @@ func (h *hoard) asked() int {
 }
 
 func (h *hoard) serve(c *fakeConn) {
-	for {
-		f, ok := c.read()
-		if !ok {
-			return
+	for f, ok := c.read(); ok; f, ok = c.read() {
+		h.answer(c, f)
+	}
+}
+
+func (h *hoard) answer(c *fakeConn, f wire.Frame) {
+	switch f.Label {
+	case wire.LabelEvent:
+		h.put(f.Event)
+		c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+	case wire.LabelReq:
+		if h.asking != nil {
+			h.asking(h.asked() + 1)
 		}
-		switch f.Label {
-		case wire.LabelEvent:
-			h.put(f.Event)
-			c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
-		case wire.LabelReq:
-			if h.asking != nil {
-				h.asking(h.asked() + 1)
-			}
-			found, cut := h.find(f.Filters[0])
-			for _, ev := range found {
-				c.event(f.SubID, ev)
-			}
-			switch {
-			case !h.hinting():
-				c.send(wire.AppendEOSE(nil, f.SubID))
-			case cut:
-				c.send(wire.AppendEOSE(nil, f.SubID, "more"))
-			default:
-				c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
-			}
+		found, cut := h.find(f.Filters[0])
+		for _, ev := range found {
+			c.event(f.SubID, ev)
+		}
+		switch {
+		case !h.hinting():
+			c.send(wire.AppendEOSE(nil, f.SubID))
+		case cut:
+			c.send(wire.AppendEOSE(nil, f.SubID, "more"))
+		default:
+			c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"engramd/internal/wire"
 )
 
-// message is one frame of a relay (NIP-01, NIP-42, NIP-67), as far as its label
+// message is one frame of a relay (NIP-01, NIP-42, NIP-67, NIP-77), as far as its label
 // has meaning to us. Texts are the relay's and not to be trusted.
 type message struct {
 	label string
-	sub   string          // EVENT, EOSE, CLOSED
+	sub   string          // EVENT, EOSE, CLOSED, NEG-MSG, NEG-ERR
 	event json.RawMessage // EVENT
 	id    string          // OK
 	ok    bool            // OK
-	text  string          // OK, CLOSED, NOTICE; the challenge of AUTH
+	text  string          // OK, CLOSED, NOTICE, NEG-ERR; the challenge of AUTH; the hex of NEG-MSG
 	hints []string        // EOSE
 }
 
@@ -49,7 +49,9 @@ func parseMessage(frame []byte) (message, error) {
 		if good && len(args) > 1 && json.Unmarshal(args[1], &m.hints) != nil {
 			m.hints = nil
 		}
-	case "CLOSED":
+	case "NEG-MSG":
+		good = text(0, &m.sub) && text(1, &m.text)
+	case "CLOSED", "NEG-ERR":
 		if good = text(0, &m.sub); good && len(args) > 1 {
 			good = text(1, &m.text)
 		}

@@ -20,7 +20,9 @@ type pager struct {
 	budget budget
 	began  nostr.Timestamp // when paging began; 0: what changes meanwhile is nobody's concern
 
-	events  []*nostr.Event
+	events  []*nostr.Event           // distinct; none with a sink
+	sink    func(*nostr.Event) error // takes events in place of events; nil: none
+	count   int                      // distinct events that came
 	seen    map[string]bool
 	until   *nostr.Timestamp // of the next page; nil: the filter's own
 	before  string           // the last event of the page before, where pages go by arrival
@@ -50,7 +52,7 @@ func (p *pager) page(ctx context.Context, conn *conn) error {
 	}
 	if !f.LimitZero {
 		f.Limit = p.budget.limits.Page
-		if left := p.filter.Limit - len(p.events); p.filter.Limit > 0 && p.until == nil && p.since == nil {
+		if left := p.filter.Limit - p.count; p.filter.Limit > 0 && p.until == nil && p.since == nil {
 			f.Limit = min(f.Limit, left)
 		}
 	}
@@ -78,7 +80,7 @@ func (p *pager) meanwhile() bool {
 	f := p.filter
 	switch {
 	case p.began == 0, p.since != nil, p.pages < 2,
-		f.Limit > 0 && len(p.events) >= f.Limit,
+		f.Limit > 0 && p.count >= f.Limit,
 		f.Until != nil && *f.Until < since,
 		f.Kinds != nil && !slices.ContainsFunc(f.Kinds, replaceable):
 		return false
@@ -122,11 +124,16 @@ func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error
 		page.oldest = ev.CreatedAt
 	}
 	page.newest = max(page.newest, ev.CreatedAt)
-	if !p.seen[ev.ID] {
-		p.seen[ev.ID] = true
-		p.events = append(p.events, ev)
-		page.fresh++
+	if p.seen[ev.ID] {
+		return nil
 	}
+	p.seen[ev.ID] = true
+	p.count++
+	page.fresh++
+	if p.sink != nil {
+		return p.sink(ev)
+	}
+	p.events = append(p.events, ev)
 	return nil
 }
 
@@ -151,7 +158,7 @@ func (p *pager) turn(page pageCount, eose message, f nostr.Filter) {
 	case p.filter.LimitZero, p.filter.Search != "":
 		// Neither can be paged: search is ordered by rank.
 		p.done, p.cut = true, more
-	case p.filter.Limit > 0 && len(p.events) >= p.filter.Limit:
+	case p.filter.Limit > 0 && p.count >= p.filter.Limit:
 		p.done = true
 	case eose.hinted("finish"):
 		p.done = true
@@ -185,7 +192,7 @@ func oneAddress(f nostr.Filter) bool {
 // answer returns what has come in so far.
 func (p *pager) answer(t target, err error, start time.Time) relayAnswer {
 	return relayAnswer{events: p.events, status: RelayStatus{
-		URL: t.url, Err: err, Events: len(p.events), Rejected: p.budget.rejected,
+		URL: t.url, Err: err, Events: p.count, Rejected: p.budget.rejected,
 		Complete: err == nil && p.done && !p.cut && p.budget.rejected == 0, Took: time.Since(start),
 	}}
 }

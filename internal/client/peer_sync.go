@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+const (
+	// syncPatience is how long the first answer of a reconciliation may take. A
+	// relay that does not know NIP-77 need not answer at all.
+	syncPatience = 5 * time.Second
+	// maxIdleRounds is how many messages may pass that tell no difference, and
+	// freeBytes and bytesPerID how much a relay may say besides and about each.
+	maxIdleRounds = 256
+	bytesPerID    = 4096
+	freeBytes     = 16 << 20
+)
+
+var (
+	// ErrNoSync means that a relay does not reconcile sets (NIP-77).
+	ErrNoSync = errors.New("the relay does not reconcile (NIP-77)")
+	// errEndless means that messages go on and tell nothing.
+	errEndless = fmt.Errorf("%w: its reconciliation comes to no end", ErrMisbehaved)
+	// errTooMany means that more fits a filter than a relay reconciles at once.
+	errTooMany = errors.New("too many events for one reconciliation")
+)
+
+// negotiation is one NIP-77 session on a connection.
+type negotiation struct {
+	c       *conn
+	id      string
+	sub     *subscription
+	rules   rounds
+	timeout time.Duration // of one message
+}
+
+// rounds bounds a session: a relay must come to an end, or to what differs.
+type rounds struct {
+	idle  int // messages since the last that told something
+	bytes int64
+	ids   int // that it alone has
+	told  int
+	most  int // ids
+}
+
+// tell counts so many differences that were told, and ids among them that this
+// relay alone has.
+func (r *rounds) tell(named, told int) {
+	r.ids += named
+	r.told += told
+	if told > 0 {
+		r.idle = 0
+	}
+}
+
+// spend counts a message of so many bytes.
+func (r *rounds) spend(size int) error {
+	r.bytes += int64(size)
+	r.idle++
+	switch {
+	case r.idle > maxIdleRounds:
+		return errEndless
+	case r.ids > r.most:
+		return fmt.Errorf("%w: it named more than %d ids", ErrMisbehaved, r.most)
+	case r.bytes > freeBytes+bytesPerID*int64(r.told):
+		return fmt.Errorf("%w: it sent %d bytes for %d differences", ErrMisbehaved, r.bytes, r.told)
+	}
+	return nil
+}
+
+// open begins a session and returns the relay's first answer, AUTH on demand.
+// ErrNoSync: it does not reconcile. errTooMany: not that much at once.
+func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, o Options) (*negotiation, []byte, error) {
+	ctx, done := context.WithTimeout(ctx, o.Timeout+syncPatience)
+	defer done()
+	if c.authPending() {
+		_, _ = c.authSettled(ctx) // afterAuth looks whether it accepts us
+	}
+	for attempt := 1; ; attempt++ {
+		accepted := c.authsAccepted()
+		n := &negotiation{c: c, rules: rounds{most: o.Limits.Events}, timeout: o.Timeout}
+		n.id, n.sub = c.subscribe()
+		answer, err := n.begin(ctx, f, first)
+		var refusal *RefusalError
+		if err != nil && !errors.As(err, &refusal) {
+			n.close()
+			return nil, nil, err
+		}
+		again, authErr := c.afterAuth(ctx, accepted, refusal)
+		if again && attempt < maxAttempts {
+			n.close()
+			continue
+		}
+		if err == nil && authErr == nil {
+			return n, answer, nil
+		}
+		n.close()
+		if refusal == nil {
+			return nil, nil, authErr
+		}
+		return nil, nil, refusedSync(refusal)
+	}
+}
+
+// refusedSync tells what is meant by a NEG-ERR.
+func refusedSync(r *RefusalError) error {
+	text := strings.ToLower(r.Message)
+	switch {
+	case strings.Contains(text, "too many") && r.Prefix() == "blocked", r.Prefix() == "RESULTS_TOO_BIG":
+		return fmt.Errorf("%w: %w", errTooMany, r)
+	case r.asksAuth(), r.Prefix() == "rate-limited", r.Prefix() == "error", r.Prefix() == "invalid":
+		return r
+	}
+	return fmt.Errorf("%w: %s", ErrNoSync, r.Error())
+}
+
+func (n *negotiation) begin(ctx context.Context, f nostr.Filter, first []byte) ([]byte, error) {
+	text, err := json.Marshal([]any{"NEG-OPEN", n.id, f, hex.EncodeToString(first)})
+	if err != nil {
+		return nil, fmt.Errorf("encode filter: %w", err)
+	}
+	soon, done := context.WithTimeout(ctx, syncPatience)
+	defer done()
+	answer, err := n.say(soon, text)
+	if errors.Is(err, ErrTimeout) && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: no answer in %v", ErrNoSync, syncPatience)
+	}
+	return answer, err
+}
+
+// exchange sends a message and returns the answer.
+func (n *negotiation) exchange(ctx context.Context, msg []byte) ([]byte, error) {
+	ctx, done := context.WithTimeout(ctx, n.timeout)
+	defer done()
+	return n.say(ctx, fmt.Appendf(nil, `["NEG-MSG",%q,"%x"]`, n.id, msg))
+}
+
+// say sends a frame and waits for the relay's word.
+func (n *negotiation) say(ctx context.Context, frame []byte) ([]byte, error) {
+	if err := n.c.send(ctx, frame); err != nil {
+		return nil, err
+	}
+	for {
+		var m message
+		select {
+		case m = <-n.sub.answers:
+		case <-n.c.done:
+			return nil, n.c.ended()
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: no answer to a reconciliation", ErrTimeout)
+		}
+		switch m.label {
+		case "NEG-MSG":
+			msg, err := hex.DecodeString(m.text)
+			if err != nil {
+				return nil, fmt.Errorf("%w: a NEG-MSG is not hex", ErrMisbehaved)
+			}
+			return msg, nil
+		case "NEG-ERR", "CLOSED":
+			return nil, &RefusalError{Message: printable(m.text)}
+		}
+	}
+}
+
+// close ends the session here and, if that can be done at once, there.
+func (n *negotiation) close() {
+	n.c.leave(n.id)
+	ctx, done := context.WithTimeout(context.Background(), closePatience)
+	defer done()
+	if err := n.c.send(ctx, fmt.Appendf(nil, `["NEG-CLOSE",%q]`, n.id)); err != nil {
+		n.c.end(err)
+	}
+}

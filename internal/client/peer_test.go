@@ -1,0 +1,255 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/wire"
+)
+
+func peerFor(t testing.TB, id Identity, url string, change func(*Options)) *Peer {
+	t.Helper()
+	o := Options{Timeout: patience}
+	if change != nil {
+		change(&o)
+	}
+	p, err := NewPeer(id, url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// notesOf are signed events of a name, one a second from a time on.
+func notesOf(t testing.TB, name string, from int64, n int) []*nostr.Event {
+	t.Helper()
+	var out []*nostr.Event
+	for i := range n {
+		ev := &nostr.Event{Kind: 1, CreatedAt: nostr.Timestamp(from + int64(i/3)), Content: strings.Repeat("x", i%7) + name}
+		ev.Tags = nostr.Tags{{"n", hex.EncodeToString([]byte{byte(i >> 8), byte(i)})}}
+		if err := who(t, name).Sign(ev); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, ev)
+	}
+	return out
+}
+
+func idsOf(events []*nostr.Event) [][32]byte {
+	var out [][32]byte
+	for _, ev := range events {
+		out = append(out, rawID(ev))
+	}
+	return out
+}
+
+// sameIDs fails unless both are the same ids, in any order.
+func sameIDs(t testing.TB, what string, got, want [][32]byte) {
+	t.Helper()
+	order := func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) }
+	got, want = slices.Clone(got), slices.Clone(want)
+	slices.SortFunc(got, order)
+	slices.SortFunc(want, order)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %d ids, want %d", what, len(got), len(want))
+	}
+}
+
+var anyNote = nostr.Filter{Kinds: []int{1}}
+
+func TestReconcile(t *testing.T) {
+	all := notesOf(t, "agent", 1_700_000_000, 900)
+	for _, limit := range []int{0, 300} {
+		relay := &syncing{limit: limit, hoard: hoard{events: all[:850]}}
+		p := peerFor(t, who(t, "agent"), startSyncing(t, relay), nil)
+		have, need, err := p.Reconcile(t.Context(), anyNote, itemsOf(all[30:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameIDs(t, "only here", have, idsOf(all[850:]))
+		sameIDs(t, "only there", need, idsOf(all[:30]))
+		sessions, _ := relay.counted()
+		if want := limit == 0; (sessions == 1) != want {
+			t.Errorf("limit %d: %d sessions", limit, sessions)
+		}
+		var got []*nostr.Event
+		missing, err := p.Fetch(t.Context(), anyNote, need, func(ev *nostr.Event) error { got = append(got, ev); return nil })
+		if err != nil || len(missing) > 0 {
+			t.Errorf("%d missing, %v", len(missing), err)
+		}
+		sameIDs(t, "fetched", idsOf(got), need)
+	}
+}
+
+func TestReconcileWhereItIsNotOffered(t *testing.T) {
+	p := peerFor(t, who(t, "agent"), startSyncing(t, &syncing{nips: "[1,42]"}), nil)
+	if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrNoSync) {
+		t.Errorf("not listed: %v", err)
+	}
+	mute := &syncing{said: func(int, []byte) []byte { return nil }}
+	p = peerFor(t, who(t, "agent"), startSyncing(t, mute), func(o *Options) { o.Timeout = time.Minute })
+	for range 2 {
+		if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrNoSync) {
+			t.Errorf("no answer: %v", err)
+		}
+	}
+	if sessions, _ := mute.counted(); sessions != 1 {
+		t.Errorf("asked %d times", sessions)
+	}
+}
+
+// A relay that lies about what it has is given up.
+func TestReconcileWithLiars(t *testing.T) {
+	for name, said := range map[string]func(int, []byte) []byte{
+		"never done": func(n int, _ []byte) []byte {
+			return append([]byte{0x61, 0, 0, 1, byte(n), byte(n >> 8)}, make([]byte, 14)...)
+		},
+		"rubbish": func(int, []byte) []byte { return []byte{0x61, 0xff, 0xff} },
+		"ids without bound": func(n int, _ []byte) []byte {
+			return append(manyIDs(n, 900), 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+		},
+	} {
+		liar := &syncing{said: said, hoard: hoard{events: notesOf(t, "agent", 1_700_000_000, 90)}}
+		p := peerFor(t, who(t, "agent"), startSyncing(t, liar), func(o *Options) { o.Limits.Events = 5000 })
+		if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrMisbehaved) {
+			t.Errorf("%s: %v", name, err)
+		}
+		other := peerFor(t, who(t, "agent"), startSyncing(t, &syncing{hoard: hoard{events: notesOf(t, "owner", 1_700_000_000, 90)}}), nil)
+		_, _, err := other.Between(t.Context(), p, anyNote)
+		var failed *PeerError
+		if named := errors.As(err, &failed) && failed.Peer == p; !errors.Is(err, ErrMisbehaved) || !named && name != "never done" || !strings.Contains(err.Error(), p.URL()) {
+			t.Errorf("%s, between two: %v", name, err)
+		}
+	}
+}
+
+// manyIDs is a message that lists so many ids which nobody has, up to a time, and
+// leaves the rest open.
+func manyIDs(round, n int) []byte {
+	msg := []byte{0x61, 2, 0, 2, 0x80 | byte(n>>7), byte(n & 0x7f)}
+	for i := range n {
+		id := make([]byte, 32)
+		id[0], id[1], id[2], id[3] = byte(round), byte(round>>8), byte(i), byte(i>>8)
+		msg = append(msg, id...)
+	}
+	return msg
+}
+
+func TestBetween(t *testing.T) {
+	all := notesOf(t, "agent", 1_700_000_000, 1200)
+	for _, limit := range []int{0, 400} {
+		a := &syncing{limit: limit, hoard: hoard{events: all[:1150]}}
+		b := &syncing{hoard: hoard{events: all[40:]}}
+		pa, pb := peerFor(t, who(t, "agent"), startSyncing(t, a), nil), peerFor(t, who(t, "agent"), startSyncing(t, b), nil)
+		mine, theirs, err := pa.Between(t.Context(), pb, anyNote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameIDs(t, "only in the one", mine, idsOf(all[:40]))
+		sameIDs(t, "only in the other", theirs, idsOf(all[1150:]))
+	}
+}
+
+// What a relay does not deliver, or delivers unasked, is told or refused.
+func TestFetchFromLiars(t *testing.T) {
+	all := notesOf(t, "agent", 1_700_000_000, 250)
+	take := func(*nostr.Event) error { return nil }
+	hiding := &syncing{hide: func(ev *nostr.Event) bool { return ev.ID == all[7].ID }, hoard: hoard{events: all, most: 90}}
+	p := peerFor(t, who(t, "agent"), startSyncing(t, hiding), nil)
+	missing, err := p.Fetch(t.Context(), anyNote, idsOf(all), take)
+	if err != nil {
+		t.Error(err)
+	}
+	sameIDs(t, "missing", missing, idsOf(all[7:8]))
+	stray := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for f, ok := c.read(); ok; f, ok = c.read() {
+			for _, ev := range notesOf(t, "stranger", 1_700_000_000, 150) {
+				c.event(f.SubID, ev)
+			}
+			c.send(wire.AppendEOSE(nil, f.SubID))
+		}
+	}})
+	if _, err := peerFor(t, who(t, "agent"), stray, nil).Fetch(t.Context(), anyNote, idsOf(all), take); !errors.Is(err, ErrMisbehaved) {
+		t.Errorf("events that were not asked for: %v", err)
+	}
+}
+
+// Pages, publishing and a live question, against the relay itself, as a party.
+func TestPeerAtTheRelay(t *testing.T) {
+	relay := bridgetest.Start(t)
+	agent := peerFor(t, who(t, "agent"), relay.URL, func(o *Options) { o.Limits.Page = 7 })
+	now := time.Now().Unix()
+	var rows [][]*nostr.Event
+	for i := range 20 {
+		slug := "mem/" + string(rune('a'+i))
+		rows = append(rows, []*nostr.Event{engramAt(t, "agent", "owner", "core", slug, now-100+int64(i)), engramAt(t, "agent", "owner", "mem/a", slug, now-100+int64(i))})
+	}
+	accepted, superseded := 0, 0
+	err := agent.PublishAll(t.Context(), rows, func(_ *nostr.Event, s PublishStatus) {
+		if s.Accepted {
+			accepted++
+		} else if s.Superseded {
+			superseded++
+		}
+	})
+	if err != nil || accepted+superseded != 40 {
+		t.Fatalf("%d taken, %d too old, %v", accepted, superseded, err)
+	}
+	owner := peerFor(t, who(t, "owner"), relay.URL, nil)
+	mine := nostr.Filter{Kinds: []int{30174}, Tags: nostr.TagMap{"p": {who(t, "owner").PubKey()}}}
+	seen := 0
+	status, err := owner.Pages(t.Context(), mine, func(*nostr.Event) error { seen++; return nil })
+	if err != nil || seen != 2 || !status.Complete {
+		t.Errorf("%d heads, %+v, %v", seen, status, err)
+	}
+	past := 0
+	status, err = agent.History(t.Context(), nostr.Filter{Kinds: []int{30174}, Authors: []string{who(t, "agent").PubKey()}},
+		func(*nostr.Event) error { past++; return nil })
+	if err != nil || past != accepted-2 || !status.Complete {
+		t.Errorf("%d versions of %d, %+v, %v", past, accepted-2, status, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stored, live := make(chan struct{}), make(chan *nostr.Event, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- owner.Live(ctx, nostr.Filter{Kinds: mine.Kinds, Tags: mine.Tags, LimitZero: true},
+			func(ev *nostr.Event) error { live <- ev; return nil }, func() { close(stored) })
+	}()
+	<-stored
+	ev := engramAt(t, "agent", "owner", "mem/a", "live", now)
+	if s := agent.Publish(t.Context(), ev); !s.Accepted {
+		t.Fatal(s.Err)
+	}
+	if got := <-live; got.ID != ev.ID {
+		t.Error("another event came")
+	}
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Who is nobody there is told so by every way.
+func TestPeerIsRefused(t *testing.T) {
+	relay := bridgetest.Start(t)
+	p := peerFor(t, who(t, "stranger"), relay.URL, nil)
+	f := nostr.Filter{Kinds: []int{30174}, Tags: nostr.TagMap{"p": {who(t, "owner").PubKey()}}}
+	take := func(*nostr.Event) error { return nil }
+	if _, err := p.Pages(t.Context(), f, take); !errors.Is(err, ErrAuth) {
+		t.Errorf("pages: %v", err)
+	}
+	if err := p.Live(t.Context(), f, take, func() {}); !errors.Is(err, ErrAuth) {
+		t.Errorf("live: %v", err)
+	}
+}

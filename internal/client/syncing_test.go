@@ -1,0 +1,172 @@
+package client
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+	"engramd/nips/nip77"
+)
+
+// syncing is a hoard that reconciles (NIP-77), or says that it does.
+type syncing struct {
+	hoard
+	nips   string // supported_nips, JSON
+	limit  int    // most items of a session; 0: any number
+	said   func(round int, answer []byte) []byte
+	refuse func(*nostr.Event) string // "" takes an event
+	hide   func(*nostr.Event) bool   // is not given to who asks by id
+	past   []*nostr.Event            // /history; nil: there is none
+
+	mu       sync.Mutex
+	sessions int
+	bytes    int // of NEG-MSG, both ways
+	open     int // sessions that are not closed
+}
+
+func startSyncing(t testing.TB, s *syncing) string {
+	t.Helper()
+	if s.nips == "" {
+		s.nips = "[1,42,77]"
+	}
+	return startFake(t, &fakeRelay{serve: s.serve, http: s.serveHTTP})
+}
+
+func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case r.URL.Path == "/" && r.Header.Get("Accept") != "":
+		w.Header().Set("Content-Type", "application/nostr+json")
+		fmt.Fprintf(w, `{"supported_nips":%s}`, s.nips)
+	case r.URL.Path == "/history" && s.past != nil:
+		q := r.URL.Query()
+		kind, _ := strconv.Atoi(q.Get("kind"))
+		f := nostr.Filter{Kinds: []int{kind}, Authors: []string{q.Get("author")}}
+		if d := q.Get("d"); d != "" {
+			f.Tags = nostr.TagMap{"d": {d}}
+		}
+		var found []*nostr.Event
+		for _, ev := range s.past {
+			if f.Matches(ev) && (q.Get("until") == "" && q.Get("before") == "" || q.Get("until") >= strconv.Itoa(int(ev.CreatedAt))) {
+				found = append(found, ev)
+			}
+		}
+		newestFirst(found)
+		w.Write(eventsJSON(found))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *syncing) serve(c *fakeConn) {
+	sets := map[string]*nip77.Set{}
+	rounds := map[string]int{}
+	for f, raw, ok := c.readRaw(); ok; f, raw, ok = c.readRaw() {
+		if !strings.HasPrefix(f.Label, "NEG-") {
+			s.answerTo(c, f)
+			continue
+		}
+		var parts []json.RawMessage
+		var text string
+		if err := json.Unmarshal(raw, &parts); err != nil {
+			panic(err)
+		}
+		switch f.Label {
+		case "NEG-CLOSE":
+			s.count(0, 0, -1)
+			delete(sets, f.SubID)
+			continue
+		case "NEG-OPEN":
+			s.count(1, 0, 1)
+			filter, err := wire.ParseFilter(parts[2], wire.Limits{})
+			if err != nil {
+				panic(err)
+			}
+			found, _ := s.find(filter)
+			if s.limit > 0 && len(found) > s.limit {
+				c.send(wire.AppendNegErr(nil, f.SubID, "blocked: too many query results"))
+				continue
+			}
+			sets[f.SubID] = setOf(found)
+		}
+		set := sets[f.SubID]
+		if err := json.Unmarshal(parts[len(parts)-1], &text); err != nil {
+			panic(err)
+		}
+		msg, err := hex.DecodeString(text)
+		if err != nil || set == nil {
+			panic("a NEG-MSG that makes no sense")
+		}
+		answer, err := set.Reply(msg, 30_000)
+		if err != nil {
+			panic(err)
+		}
+		if s.said != nil {
+			rounds[f.SubID]++
+			if answer = s.said(rounds[f.SubID], answer); answer == nil {
+				continue
+			}
+		}
+		s.count(0, len(msg)+len(answer), 0)
+		c.sendf(`["NEG-MSG",%q,"%x"]`, f.SubID, answer)
+	}
+}
+
+// answerTo is answer with what this relay refuses and hides.
+func (s *syncing) answerTo(c *fakeConn, f wire.Frame) {
+	if f.Label == wire.LabelEvent && s.refuse != nil {
+		if why := s.refuse(f.Event); why != "" {
+			c.send(wire.AppendOK(nil, f.Event.ID, false, why))
+			return
+		}
+	}
+	if f.Label == wire.LabelReq && s.hide != nil && f.Filters[0].IDs != nil {
+		found, _ := s.find(f.Filters[0])
+		for _, ev := range found {
+			if !s.hide(ev) {
+				c.event(f.SubID, ev)
+			}
+		}
+		c.send(wire.AppendEOSE(nil, f.SubID))
+		return
+	}
+	s.answer(c, f)
+}
+
+func (s *syncing) count(sessions, bytes, open int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions += sessions
+	s.bytes += bytes
+	s.open += open
+}
+
+func (s *syncing) counted() (sessions, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions, s.bytes
+}
+
+func itemsOf(events []*nostr.Event) []nip77.Item {
+	var items []nip77.Item
+	for _, ev := range events {
+		items = append(items, nip77.Item{CreatedAt: int64(ev.CreatedAt), ID: rawID(ev)})
+	}
+	return items
+}
+
+func setOf(events []*nostr.Event) *nip77.Set {
+	set, err := nip77.NewSet(itemsOf(events))
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
