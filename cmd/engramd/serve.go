@@ -32,6 +32,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/relaykey"
 	"engramd/internal/replay"
+	"engramd/internal/replica"
 	"engramd/internal/session"
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
@@ -59,6 +60,7 @@ type serveCommand struct {
 	relay    *relay.Relay
 	policy   policy.Live
 	program  program.Live // asked after the policy
+	copies   policy.Live  // of what followed relays bring
 	blocked  blocked
 	shares   *share.Book
 	guesses  *share.Guesses
@@ -67,6 +69,8 @@ type serveCommand struct {
 	keys     *relaykey.Ring     // the relay's identity
 	agents   *identity.Registry // names and kept keys
 	outbox   *outbox.Outbox
+
+	replicas *replica.Set // relays that this one follows
 
 	contracts     *contracts.Service
 	stopContracts func() // waits for deadlines under way; nil before they are looked after
@@ -149,14 +153,14 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
 		Dir: c.cfg.Data, Importer: importer.New(c.store, c.judge), Snapshots: c.snapshots, Log: c.log,
-		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders()),
+		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders()),
 	}); err != nil {
 		return err
 	}
 	c.openSurfaces()
 	c.up.Store(true)
 	c.startKeeper()
-	return nil
+	return c.openReplicas()
 }
 
 func (c *serveCommand) openFolder() (err error) {

@@ -42,6 +42,7 @@ type Config struct {
 	Admin     Admin
 	Contracts Contracts
 	Snapshot  Snapshot
+	Replica   []Replica
 
 	origins map[string]string // key → where its value came from; absent: default
 }

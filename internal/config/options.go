@@ -49,7 +49,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.snapshotOptions(), c.contractOptions()...)...)...)...)
+	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.snapshotOptions(), append(c.contractOptions(), c.replicaOptions()...)...)...)...)...)
 }
 
 func (c *Config) generalOptions() []*Option {

@@ -60,6 +60,8 @@ type Metrics struct {
 
 	outbox *prometheus.CounterVec
 
+	replica *prometheus.CounterVec
+
 	programAnswers *prometheus.CounterVec
 	programSeconds prometheus.Histogram
 	programEnds    prometheus.Counter
@@ -80,6 +82,7 @@ func New(version string) *Metrics {
 	m.defineBroker()
 	m.defineAdmin()
 	m.defineOutbox()
+	m.defineReplicas()
 	m.defineAPI()
 	m.defineSnapshot()
 	m.defineProgram()

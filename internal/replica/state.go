@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -40,6 +41,19 @@ type Status struct {
 	Deleted int64     `json:"deleted"`
 	// Refused is by reason: the prefix of the refusal.
 	Refused map[string]int64 `json:"refused,omitempty"`
+	// Reasons are the refusals in full, of the first reasons that there were.
+	Reasons map[string]int64 `json:"reasons,omitempty"`
+}
+
+// maxReasons bounds how many are told apart.
+const maxReasons = 32
+
+// RefusedEvents is how many were refused.
+func (s *Status) RefusedEvents() (n int64) {
+	for _, of := range s.Refused {
+		n += of
+	}
+	return n
 }
 
 // state is what of a follower others look at.
@@ -55,7 +69,7 @@ type state struct {
 }
 
 func newState(o Options) *state {
-	s := &state{o: o, began: o.Clock(), now: Status{Number: o.Number, Relay: o.Spec.URL, State: Connecting, Since: o.Clock(), Refused: map[string]int64{}}}
+	s := &state{o: o, began: o.Clock(), now: Status{Number: o.Number, Relay: o.Spec.URL, State: Connecting, Since: o.Clock(), Refused: map[string]int64{}, Reasons: map[string]int64{}}}
 	s.behind = s.began
 	return s
 }
@@ -64,10 +78,7 @@ func (s *state) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.now
-	out.Refused = make(map[string]int64, len(s.now.Refused))
-	for prefix, n := range s.now.Refused {
-		out.Refused[prefix] = n
-	}
+	out.Refused, out.Reasons = maps.Clone(s.now.Refused), maps.Clone(s.now.Reasons)
 	if !s.behind.IsZero() {
 		out.Lag = max(0, s.o.Clock().Sub(s.behind).Seconds())
 	}
@@ -93,7 +104,7 @@ func (s *state) upToDate(live bool) {
 	s.change(Waiting, "")
 }
 
-func (s *state) failed(err error) { s.change(Failed, reason(err)) }
+func (s *state) failed(err error) { s.change(Failed, Reason(err)) }
 
 // change notes a state, and logs it when it is another one. On the way to the
 // same failure nothing is said again.
@@ -120,9 +131,9 @@ func (s *state) change(to, why string) {
 	}
 }
 
-// reason is an error for the log: of a relay's own words the prefix alone, for
+// Reason is an error for the log: of a relay's own words the prefix alone, for
 // they may name a key.
-func reason(err error) string {
+func Reason(err error) string {
 	var refusal *client.RefusalError
 	switch {
 	case errors.As(err, &refusal):
@@ -148,6 +159,9 @@ func (s *state) count(what string, why *nip01.Refusal) {
 	case countRefused:
 		prefix = prefixOf(why.Prefix)
 		s.now.Refused[prefix]++
+		if text := why.Error(); len(s.now.Reasons) < maxReasons || s.now.Reasons[text] > 0 {
+			s.now.Reasons[text]++
+		}
 	}
 	s.mu.Unlock()
 	s.o.Observe.ReplicaEvent(s.o.Number, what, prefix)
