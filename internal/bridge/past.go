@@ -16,6 +16,9 @@ import (
 // one, or is a head now.
 const position = "Engramd-Position"
 
+// positionTime is the header that says the relay's time then.
+const positionTime = "Engramd-Time"
+
 // maxPastKinds bounds the kinds of one question.
 const maxPastKinds = 64
 
@@ -32,15 +35,17 @@ func (h *Handler) past(c *call) error {
 	if err != nil {
 		return refused(nip01.PrefixInvalid, err.Error())
 	}
+	now := strconv.FormatInt(h.probe.clock().Unix(), 10) // before anything is read
 	versions, at, err := h.backend.Past(c.Context(), q)
 	if err != nil {
 		return failed(err)
 	}
+	c.w.Header().Set(positionTime, now)
 	c.w.Header().Set(position, strconv.FormatInt(at, 10))
 	return h.stream(c, versions)
 }
 
-// pastQuery reads after, and kind, arrival and limit where they are given.
+// pastQuery reads after, and kind, since, arrival and limit where they are given.
 func pastQuery(raw string) (q relay.PastQuery, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -65,6 +70,13 @@ func setPast(q *relay.PastQuery, name, value string) error {
 		if !ok {
 			return errors.New("parameter after must be a number from 0 on")
 		}
+	case "since":
+		n, ok := plainNumber(value, 63)
+		since := int64(n)
+		q.Since = &since
+		if !ok {
+			return errors.New("parameter since must be a time in seconds")
+		}
 	case "kind":
 		for text := range strings.SplitSeq(value, ",") {
 			n, ok := plainNumber(text, 16)
@@ -87,7 +99,7 @@ func setPast(q *relay.PastQuery, name, value string) error {
 			return errors.New("parameter limit must be a number from 1 on")
 		}
 	default:
-		return errors.New("the query string has an unknown parameter; without author it takes after, kind, arrival and limit")
+		return errors.New("the query string has an unknown parameter; without author it takes after, kind, since, arrival and limit")
 	}
 	return nil
 }

@@ -70,13 +70,22 @@ func TestPast(t *testing.T) {
 	if none, more, _ := ask(fmt.Sprint("/history?after=", position)); len(none) > 0 || more {
 		t.Errorf("after the last: %v %v", none, more)
 	}
+	for since, want := range map[int64]int{0: 4, w.clock.Now().Unix(): 4, w.clock.Now().Unix() + 1: 0} { // engrams alone
+		if got, _, _ := ask(fmt.Sprint("/history?after=0&limit=3&since=", since)); len(got) != min(want, 3) {
+			t.Errorf("since %d: %v, want %d", since, got, want)
+		} else if want > 0 {
+			if rest, more, _ := ask(fmt.Sprintf("/history?after=%d&since=%d", got[2].Seq, since)); len(rest) != 1 || more || rest[0].ID != past[6].ID {
+				t.Errorf("since %d, the rest: %v", since, rest)
+			}
+		}
+	}
 	for _, key := range []storetest.Key{agent, owner, stranger} {
 		rec := w.ask(key, "GET", "/history?after=0", "")
 		wantProblem(t, "not a replica", rec, 403, "restricted: ")
 	}
 	for query, want := range map[string]string{
 		"?after=": "parameter after", "?after=-1": "parameter after", "?after=01": "parameter after", "?after=9223372036854775808": "parameter after",
-		"?after=0&after=1": "given twice", "?after=0&kind=": "parameter kind", "?after=0&kind=1,,2": "parameter kind", "?after=0&kind=65536": "parameter kind",
+		"?after=0&after=1": "given twice", "?after=0&since=": "parameter since", "?after=0&kind=": "parameter kind", "?after=0&kind=1,,2": "parameter kind", "?after=0&kind=65536": "parameter kind",
 		"?after=0&kind=1" + strings.Repeat(",1", maxPastKinds): "parameter kind", "?after=0&until=1": "unknown parameter", "?after=0&limit=0": "parameter limit",
 		"?after=0&arrival=1": "parameter arrival", "?after=0&d=x": "unknown parameter",
 		"?after=0&kind=1&author=" + agent.Pub: "unknown parameter",

@@ -14,54 +14,64 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// positionHeader says which number was the relay's last when it was asked for
-// everybody's history.
-const positionHeader = "Engramd-Position"
+// positionHeader and timeHeader say where a relay stood when it was asked for
+// everybody's history: its last number, and its time in Unix seconds.
+const (
+	positionHeader = "Engramd-Position"
+	timeHeader     = "Engramd-Time"
+)
 
-// Past calls take with the superseded versions of everybody that fit the filter
-// and whose number at the relay is greater than after, in the order of their
-// arrival (GET /history without author, for keys of gate.replicas). It returns
-// the number up to which nothing is missing but what was a head when it was
-// asked. Only kinds are asked for by the relay; others that do not fit are
-// passed over. ErrNoHistory: the relay has no such endpoint; ErrAuth: it is not
-// for this key.
-func (p *Peer) Past(ctx context.Context, f nostr.Filter, after int64, take func(*nostr.Event) error) (position int64, err error) {
+// PastQuery asks for everybody's superseded versions. Only kinds of the filter
+// are asked for; what does not fit it otherwise is passed over.
+type PastQuery struct {
+	Filter nostr.Filter
+	After  int64  // only what arrived after this number
+	Since  *int64 // no contract memory, and only what was superseded at this time or later
+}
+
+// PastAt is where a relay stood when it was asked.
+type PastAt struct{ Number, Time int64 }
+
+// Past calls take with the superseded versions of everybody, in the order of
+// their arrival (GET /history without author, for keys of gate.replicas).
+// ErrNoHistory: the relay has no such endpoint; ErrAuth: it is not for this
+// key.
+func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) error) (at PastAt, err error) {
 	spent := budget{limits: p.c.o.Limits}
 	for first, more := true, true; more; first = false {
-		var at int64
-		before := after
+		var now PastAt
+		before := q.After
 		err := p.step(ctx, func(ctx context.Context) (err error) {
-			at, after, more, err = p.pastPage(ctx, f, after, &spent, take)
+			now, more, err = p.pastPage(ctx, &q, &spent, take)
 			return err
 		})
 		switch {
 		case err != nil:
-			return 0, err
-		case more && after == before:
-			return 0, fmt.Errorf("%w: a page of its history is empty and not the last", ErrMisbehaved)
+			return at, err
+		case more && q.After == before:
+			return at, fmt.Errorf("%w: a page of its history is empty and not the last", ErrMisbehaved)
 		}
 		if first {
-			position = at
+			at = now
 		}
 	}
-	return position, nil
+	return at, nil
 }
 
-// pastPage takes one page and returns the number of its last version.
-func (p *Peer) pastPage(ctx context.Context, f nostr.Filter, after int64, spent *budget, take func(*nostr.Event) error) (position, last int64, more bool, err error) {
-	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(spent.limits.Page)}}
-	if f.Kinds != nil {
-		query.Set("kind", strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Kinds), " ", ","), "[]"))
-	}
-	resp, err := p.c.get(ctx, p.t, "/history", query)
+// pastPage takes one page and goes on behind its last version.
+func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take func(*nostr.Event) error) (at PastAt, more bool, err error) {
+	resp, err := p.c.get(ctx, p.t, "/history", q.values(spent.limits.Page))
 	if err != nil {
-		return 0, after, false, noPast(err)
+		return at, false, noPast(err)
 	}
 	defer resp.Body.Close()
-	if position, err = strconv.ParseInt(resp.Header.Get(positionHeader), 10, 64); err != nil || position < 0 {
-		return 0, after, false, fmt.Errorf("%w (of everybody)", ErrNoHistory)
+	var errs [2]error
+	at.Number, errs[0] = strconv.ParseInt(resp.Header.Get(positionHeader), 10, 64)
+	at.Time, errs[1] = strconv.ParseInt(resp.Header.Get(timeHeader), 10, 64)
+	if errors.Join(errs[:]...) != nil || at.Number < 0 || at.Time < 0 {
+		return at, false, fmt.Errorf("%w (of everybody)", ErrNoHistory)
 	}
-	last, count := after, 0
+	last, count := q.After, 0
 	col := &collector{}
 	body := io.LimitReader(resp.Body, p.c.o.Limits.BodyBytes+1)
 	read, err := readArray(body, func(raw json.RawMessage) error {
@@ -73,7 +83,7 @@ func (p *Peer) pastPage(ctx context.Context, f nostr.Filter, after int64, spent 
 			return fmt.Errorf("%w: its history is not in the order of arrival", ErrMisbehaved)
 		}
 		last, count = place.Seq, count+1
-		ev, err := col.admit(raw, f)
+		ev, err := col.admit(raw, q.Filter)
 		if errors.Is(err, errStray) {
 			return nil // more than kinds cannot be asked for
 		}
@@ -84,14 +94,26 @@ func (p *Peer) pastPage(ctx context.Context, f nostr.Filter, after int64, spent 
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return 0, after, false, fmt.Errorf("%w: history was cut off", ErrTimeout)
+		return at, false, fmt.Errorf("%w: history was cut off", ErrTimeout)
 	case read > p.c.o.Limits.BodyBytes:
-		return 0, after, false, fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, p.c.o.Limits.BodyBytes)
+		return at, false, fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, p.c.o.Limits.BodyBytes)
 	case err != nil:
-		return 0, after, false, err
+		return at, false, err
 	}
 	more = resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || count >= spent.limits.Page
-	return position, last, more && last > after, nil
+	q.After = last
+	return at, more, nil
+}
+
+func (q *PastQuery) values(page int) url.Values {
+	values := url.Values{"after": {strconv.FormatInt(q.After, 10)}, "limit": {strconv.Itoa(page)}}
+	if q.Filter.Kinds != nil {
+		values.Set("kind", strings.Trim(strings.ReplaceAll(fmt.Sprint(q.Filter.Kinds), " ", ","), "[]"))
+	}
+	if q.Since != nil {
+		values.Set("since", strconv.FormatInt(*q.Since, 10))
+	}
+	return values
 }
 
 // noPast makes ErrNoHistory of the answer of a relay that knows history by

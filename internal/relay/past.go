@@ -12,10 +12,11 @@ import (
 
 // PastQuery asks for everybody's superseded versions.
 type PastQuery struct {
-	After    int64 // the number behind which to go on
-	Kinds    []int // nil: all
-	Arrivals bool  // as of HistoryQuery
-	Limit    int   // versions at most; 0 means the default limit of a filter
+	After    int64  // the number behind which to go on
+	Kinds    []int  // nil: all
+	Since    *int64 // no contract memory, and nothing that was superseded before
+	Arrivals bool   // as of HistoryQuery
+	Limit    int    // versions at most; 0 means the default limit of a filter
 }
 
 // Past gives everybody's superseded versions page by page, in the order of
@@ -56,7 +57,7 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 	}
 	return &Past{
 		relay: r, from: r.Now(), scope: gate.Party(table.PartiesOnly(), reader), position: r.store.LastSeq(),
-		ask:  store.HistoryAfter{After: q.After, Kinds: q.Kinds, Arrivals: q.Arrivals},
+		ask:  store.HistoryAfter{After: q.After, Kinds: q.Kinds, Since: q.Since, Arrivals: q.Arrivals},
 		left: min(limit, limits.MaxLimit),
 	}, nil
 }

@@ -10,9 +10,11 @@
 // comes may come in any order and more than once: the store puts it in its
 // place (store.PutOptions, Replica).
 //
-// The versions of a pass are those that arrived at the source after the
-// position that the pass before began at. What had arrived by then was taken as
-// a head, or is in the history that was read after the heads.
+// Versions are those that arrived at the source, or were superseded there, after
+// the place at which it stood when the pass before began (store.Place). What had
+// arrived by then was taken as a head, or is in the history that was read after
+// the heads. What was superseded by something that is gone meanwhile is no head
+// here either.
 //
 // Nothing that comes is believed before its id and signature are checked and it
 // fits the filter. What a source does not send is not known here: it can keep

@@ -27,6 +27,9 @@ const (
 	// pagesAtOnce is how many events are read before paging begins anew behind
 	// them, because a pager remembers what it has seen.
 	pagesAtOnce = 50_000
+	// sinceSlack is how many seconds a source's clock may go back, and how long
+	// a version may be on its way to its disk.
+	sinceSlack = 60
 )
 
 var (
@@ -37,7 +40,7 @@ var (
 // pass takes what is there and not here. See the package's comment for its
 // order.
 func (f *Follower) pass(ctx context.Context, src Source, k *sink) error {
-	after, err := f.o.Store.FollowedTo(ctx, f.o.Name)
+	from, err := f.o.Store.FollowedTo(ctx, f.o.Name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStore, err)
 	}
@@ -46,30 +49,64 @@ func (f *Follower) pass(ctx context.Context, src Source, k *sink) error {
 			return err
 		}
 	}
-	q, any := only(f.o.Filter, memories)
-	if !any {
-		q.Kinds = requests // which have no versions: where the source stands is wanted all the same
-	}
-	position, err := f.past(ctx, src, k, q, &after)
+	at, shown, err := f.contracts(ctx, src, k, from)
 	if err != nil {
 		return err
 	}
-	if err := f.heads(ctx, src, k, f.o.Filter); err != nil {
+	if err := f.heads(ctx, src, k, f.o.Filter); err != nil || !shown {
 		return err
 	}
-	if position < 0 {
-		return k.flush() // it shows no history, or not to this key
-	}
-	if _, err := f.past(ctx, src, k, f.o.Filter, &after); err != nil {
+	if _, _, err := f.contracts(ctx, src, k, from); err != nil {
 		return err
 	}
-	if err := k.flush(); err != nil {
+	if err := f.versions(ctx, src, k, from); err != nil {
 		return err
 	}
-	if err := f.o.Store.Follow(ctx, f.o.Name, position); err != nil {
+	if err := f.o.Store.Follow(ctx, f.o.Name, store.Place(at)); err != nil {
 		return fmt.Errorf("%w: %w", errStore, err)
 	}
 	return nil
+}
+
+// contracts takes superseded contract memory that arrived at the source after
+// the place that was come to, and says where the source stands, and whether it
+// shows any history to this key. A source that stands before that place is
+// another one, or went back: all is read.
+func (f *Follower) contracts(ctx context.Context, src Source, k *sink, from store.Place) (at client.PastAt, shown bool, err error) {
+	q := client.PastQuery{After: from.Number}
+	var any bool
+	if q.Filter, any = only(f.o.Filter, memories); !any {
+		q.Filter.Kinds = requests // which have no versions: where the source stands is wanted all the same
+	}
+	for {
+		at, err = src.Past(ctx, q, func(ev *nostr.Event) error { return k.put(ev, true) })
+		switch {
+		case errors.Is(err, client.ErrNoHistory), errors.Is(err, client.ErrAuth):
+			return at, false, nil
+		case err != nil:
+			return at, false, err
+		case at.Number >= q.After:
+			return at, true, k.flush()
+		}
+		q.After = 0
+	}
+}
+
+// versions takes superseded versions of all else that were superseded since the
+// time that was come to.
+func (f *Follower) versions(ctx context.Context, src Source, k *sink, from store.Place) error {
+	since := max(0, from.Time-sinceSlack)
+	q := client.PastQuery{Filter: f.o.Filter, Since: &since}
+	for {
+		at, err := src.Past(ctx, q, func(ev *nostr.Event) error { return k.put(ev, true) })
+		if err == nil {
+			err = k.flush()
+		}
+		if err != nil || at.Time >= since {
+			return err
+		}
+		since = 0
+	}
 }
 
 // only restricts a filter to some kinds, and reports whether any is left.
@@ -80,24 +117,6 @@ func only(f nostr.Filter, kinds []int) (nostr.Filter, bool) {
 		f.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k int) bool { return !slices.Contains(f.Kinds, k) })
 	}
 	return f, len(f.Kinds) > 0
-}
-
-// past takes superseded versions from a number on, and returns the position at
-// the source, -1 where there is no history for this key. A source that has come
-// to fewer numbers than before is another one, or went back: all is read.
-func (f *Follower) past(ctx context.Context, src Source, k *sink, q nostr.Filter, after *int64) (position int64, err error) {
-	for {
-		position, err = src.Past(ctx, q, *after, func(ev *nostr.Event) error { return k.put(ev, true) })
-		switch {
-		case errors.Is(err, client.ErrNoHistory), errors.Is(err, client.ErrAuth):
-			return -1, nil
-		case err != nil:
-			return -1, err
-		case position >= *after:
-			return position, k.flush()
-		}
-		*after = 0
-	}
 }
 
 // heads takes what is stored there and not here.

@@ -20,7 +20,7 @@ type Source interface {
 	Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (client.RelayStatus, error)
 	Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error)
 	Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take func(*nostr.Event) error) (missing [][32]byte, err error)
-	Past(ctx context.Context, f nostr.Filter, after int64, take func(*nostr.Event) error) (position int64, err error)
+	Past(ctx context.Context, q client.PastQuery, take func(*nostr.Event) error) (client.PastAt, error)
 	Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error
 	Close()
 }
@@ -29,8 +29,8 @@ type Source interface {
 type Store interface {
 	Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error)
 	IDs(ctx context.Context, ask store.Ask, most int, room func(n int) error) ([]nip77.Item, error)
-	Follow(ctx context.Context, source string, after int64) error
-	FollowedTo(ctx context.Context, source string) (after int64, err error)
+	Follow(ctx context.Context, source string, to store.Place) error
+	FollowedTo(ctx context.Context, source string) (store.Place, error)
 }
 
 // Spec is one relay to follow, as it is configured.

@@ -38,8 +38,12 @@ type PutCopy struct {
 // Followed notes how far this relay has followed another one.
 type Followed struct {
 	Source string
-	After  int64
+	To     Place
 }
+
+// Place is a place in another relay's history: nothing is missing of what
+// arrived there up to a number, and of what was superseded up to a time.
+type Place struct{ Number, Time int64 }
 
 // Configure sets the options that the commands after it are executed under.
 type Configure struct{ Live Live }

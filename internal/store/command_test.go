@@ -180,5 +180,5 @@ AddPrivateEntry 084b462a
 AddWaitingEntry b14e637a
 ForgetParties 4e8d2a42
 PutCopy 187e94a5
-Followed c530b26e
+Followed 2e2c4724
 `

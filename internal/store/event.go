@@ -75,9 +75,9 @@ type PutOptions struct {
 	// kept as history; and an entry of contract memory is delivered to who
 	// listens wherever it stands.
 	Replica bool
-	// Past, beside Replica, says that the event is superseded there. It does not
-	// become a head here, and neither does what is older at its address: who
-	// superseded it is on the way, or was deleted. Contract memory, of which
+	// Past, beside Replica, says that the event is superseded there. It is no head
+	// here then, and neither is what is older at its address: what superseded it
+	// is on the way, or was deleted. Contract memory, of which
 	// nothing that superseded it is kept back, finds its place by itself.
 	Past bool
 	// Base makes the write a compare-and-set (20-nip-ae): the event is stored

@@ -57,6 +57,11 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	opts := p.opts
 	opts.Import = opts.Import || opts.Replica
 	request, withdrawn, before, err := w.met(r, opts.Import)
+	if err == nil && opts.Past && before.Outcome == store.Duplicate {
+		if past, err := w.isPast(r); err != nil || past {
+			return store.Result{Outcome: store.Replaced}, err
+		}
+	}
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}

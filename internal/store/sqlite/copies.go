@@ -1,8 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
-	"strconv"
+	"fmt"
 
 	"engramd/internal/store"
 )
@@ -47,6 +48,19 @@ func (w *writer) placePast(r *record) (store.Result, error) {
 	return result, err
 }
 
+// isPast makes history of the head that the record is itself, because it is
+// superseded where it comes from.
+func (w *writer) isPast(r *record) (done bool, err error) {
+	if isContract(r.ev.Kind) || !w.keepsVersions(r) {
+		return false, nil
+	}
+	head, err := w.head(r)
+	if err != nil || !head.exists || !bytes.Equal(head.id, r.id) {
+		return false, err
+	}
+	return true, w.withdrawHead(head.seq)
+}
+
 // overtake makes history of a head that is older than the record.
 func (w *writer) overtake(r *record) (done bool, err error) {
 	head, err := w.head(r)
@@ -76,23 +90,24 @@ func (w *writer) keepsVersions(r *record) bool {
 const followedKey = "followed "
 
 func (w *writer) followed(c store.Followed) error {
-	return w.setMeta(followedKey+c.Source, strconv.FormatInt(c.After, 10))
+	return w.setMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
 }
 
 // Follow notes how far a relay was followed, by a name of the caller's.
-func (s *Store) Follow(ctx context.Context, source string, after int64) error {
-	return s.tell(ctx, store.Followed{Source: source, After: after})
+func (s *Store) Follow(ctx context.Context, source string, to store.Place) error {
+	return s.tell(ctx, store.Followed{Source: source, To: to})
 }
 
-// FollowedTo is what Follow noted last, 0 for nothing. Errors are as of Query.
-func (s *Store) FollowedTo(ctx context.Context, source string) (after int64, err error) {
+// FollowedTo is what Follow noted last, the zero Place for nothing. Errors are
+// as of Query.
+func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, err error) {
 	err = s.read(ctx, lookUp, func(_ context.Context, c *conn) error {
 		text, err := c.meta(followedKey + source)
 		if err != nil || text == "" {
 			return err
 		}
-		after, err = strconv.ParseInt(text, 10, 64)
+		_, err = fmt.Sscanf(text, "%d %d", &to.Number, &to.Time)
 		return err
 	})
-	return after, err
+	return to, err
 }

@@ -53,7 +53,7 @@ func TestCopiesInAnyOrder(t *testing.T) {
 			s.Put(t.Context(), v[i], store.PutOptions{Replica: true, Past: i < 2})
 		}
 		heldAs(t, s, v[2], v[0], v[1])
-		copied(t, s, true, store.Duplicate, v...)
+		copied(t, s, true, store.Duplicate, v[:2]...)
 		heldAs(t, s, v[2], v[0], v[1])
 	}
 }
@@ -70,6 +70,9 @@ func TestCopyOfWhatIsNotHeadAnyMore(t *testing.T) {
 	copied(t, s, false, store.Deleted, v[2])
 	copied(t, s, false, store.Stored, v[3])
 	heldAs(t, s, v[3], v[0], v[1])
+	copied(t, s, true, store.Replaced, v[3]) // the head itself
+	heldAs(t, s, nil, v[0], v[1], v[3])
+	copied(t, s, true, store.Duplicate, v[:2]...)
 }
 
 // TestCopyOfALateVersion: one that the other relay still has for its head is
@@ -131,8 +134,8 @@ func TestFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, after := range []int64{7, 1 << 60, 3} {
-		if err := s.Follow(t.Context(), "a", after); err != nil {
+	for _, to := range []store.Place{{Number: 7}, {Number: 1 << 60, Time: 1 << 40}, {Number: 3, Time: 4}} {
+		if err := s.Follow(t.Context(), "a", to); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,9 +146,9 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for source, want := range map[string]int64{"a": 3, "b": 0} {
+	for source, want := range map[string]store.Place{"a": {Number: 3, Time: 4}, "b": {}} {
 		if got, err := s.FollowedTo(t.Context(), source); err != nil || got != want {
-			t.Errorf("%s was followed to %d, %v; want %d", source, got, err, want)
+			t.Errorf("%s was followed to %v, %v; want %v", source, got, err, want)
 		}
 	}
 }

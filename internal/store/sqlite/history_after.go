@@ -26,7 +26,10 @@ func (s *Store) HistoryAfter(ctx context.Context, scope gate.Scope, q store.Hist
 	most, size := cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)
 	after := max(q.After, 0)
 	end := after + min(exportWindow, math.MaxInt64-after)
-	w := s.versionsBetween(scope, q.Kinds, after, end, most)
+	if bySince(&q) {
+		end = math.MaxInt64
+	}
+	w := s.versionsBetween(scope, &q, after, end, most)
 	err = s.read(ctx, scan, func(ctx context.Context, c *conn) error {
 		newest, err := lastSeq(c) // before the rows: what comes in between is for the next page
 		if err != nil {
@@ -68,10 +71,20 @@ func (s *Store) HistoryAfter(ctx context.Context, scope gate.Scope, q store.Hist
 	return rows, to, nil
 }
 
+// bySince reports whether a page is found by the time at which versions were
+// superseded: what is new then is little.
+func bySince(q *store.HistoryAfter) bool { return q.Since != nil && *q.Since > 0 }
+
 // versionsBetween selects a page of versions by their numbers.
-func (s *Store) versionsBetween(scope gate.Scope, kinds []int, after, end int64, most int) *where {
-	w := &where{}
-	w.text("SELECT " + columns(scope, nostr.Filter{}) + " FROM history AS e NOT INDEXED WHERE ")
+func (s *Store) versionsBetween(scope gate.Scope, q *store.HistoryAfter, after, end int64, most int) *where {
+	w, kinds, by := &where{}, q.Kinds, "NOT INDEXED"
+	if bySince(q) {
+		by = "INDEXED BY history_age"
+	}
+	w.text("SELECT " + columns(scope, nostr.Filter{}) + " FROM history AS e " + by + " WHERE ")
+	if q.Since != nil {
+		w.and("e.kind NOT IN (30090, 30091) AND e.superseded_at>=?", *q.Since) // the kinds of the index
+	}
 	w.and("e.seq>? AND e.seq<=?", after, end)
 	w.and("e.class<>0 AND (e.expires_at IS NULL OR e.expires_at>?)", s.clock().Unix())
 	if kinds != nil {

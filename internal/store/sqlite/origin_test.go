@@ -153,7 +153,7 @@ func (g *origin) identities(who, other storetest.Key) {
 func (g *origin) outbox(contract string, poster, worker storetest.Key) {
 	ctx := g.t.Context()
 	ev := poster.Entry(worker, int64(g.n), contract, "to others")
-	_ = g.s.Follow(ctx, "wss://one", int64(g.n))
+	_ = g.s.Follow(ctx, "wss://one", store.Place{Number: int64(g.n), Time: 5})
 	_ = g.s.QueueEvent(ctx, ev, []string{"wss://one", "wss://two", ""})
 	_ = g.s.OutboxRefused(ctx, "wss://one", ev, "blocked", g.n%2 == 0)
 	if items, err := g.s.Outbox(ctx, "wss://two", 0, 3); err == nil && len(items) > 0 {
