@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,7 +229,7 @@ type scene struct {
 	store *fakeStore
 	count *counts
 	log   strings.Builder
-	dials int
+	dials atomic.Int32
 	f     *Follower
 }
 
@@ -241,7 +242,7 @@ func newScene(t *testing.T, change func(*Options, *scene)) *scene {
 	s := &scene{src: &fakeSource{}, store: newFakeStore(), count: &counts{all: map[string]int{}}}
 	o := Options{
 		Number: 1, Name: "a source", Spec: Spec{URL: "wss://source.example", Interval: time.Minute},
-		Dial:  func() (Source, error) { s.dials++; return s.src, nil },
+		Dial:  func() (Source, error) { s.dials.Add(1); return s.src, nil },
 		Store: s.store, Table: func() *gate.Table { return table },
 		Judge: func(_ context.Context, ev *nostr.Event) (bool, string) {
 			return strings.HasPrefix(ev.Content, "bad"), "invalid: it is bad"
@@ -398,8 +399,8 @@ func TestRunComesBack(t *testing.T) {
 			o.Spec.Live = true
 			dial := o.Dial
 			o.Dial = func() (Source, error) {
-				if s.dials < 5 {
-					s.dials++
+				if s.dials.Load() < 5 {
+					s.dials.Add(1)
 					return nil, errors.New("connection refused")
 				}
 				return dial()
@@ -412,8 +413,8 @@ func TestRunComesBack(t *testing.T) {
 		began := time.Now()
 		time.Sleep(30 * time.Second) // 1 + 2 + 4 + 8 = 15, and 16 more
 		synctest.Wait()
-		if got := s.f.Status(); got.State != Failed || s.dials != 5 || got.Lag != time.Since(began).Seconds() {
-			t.Errorf("after 30 s: %+v, %d dials", got, s.dials)
+		if got := s.f.Status(); got.State != Failed || s.dials.Load() != 5 || got.Lag != time.Since(began).Seconds() {
+			t.Errorf("after 30 s: %+v, %d dials", got, s.dials.Load())
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
