@@ -16,6 +16,7 @@ func (a *app) commands() []*cobra.Command {
 		a.coreCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),
+		a.syncCommand(),
 		a.snapshotCommand(),
 		a.contractCommand(),
 		a.namesCommand(),

@@ -24,6 +24,7 @@ import (
 	"engramd/internal/contracts/vault"
 	"engramd/internal/control"
 	"engramd/internal/events"
+	"engramd/internal/gate"
 	"engramd/internal/importer"
 	"engramd/internal/memory"
 	"engramd/internal/metrics"
@@ -269,6 +270,7 @@ func (c *serveCommand) openSurfaces() {
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
 		Tags: c.tags, Access: c.cfg.Log.Access,
+		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) },
 	})
 	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{

@@ -114,6 +114,10 @@ func sessionLimits(cfg *config.Config) session.Limits {
 		LiveBytes: l.LiveBytes, LiveShare: l.LiveBytesPerShare, LiveTotal: l.LiveBytesTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
 		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes, WaitingShare: l.WaitingBytesPerShare, WaitingTotal: l.WaitingBytesTotal,
 		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueShare: l.QueueShare, QueueTotal: l.QueueTotal,
+		Sync: session.SyncLimits{
+			Off: !cfg.Sync.Serve, Sessions: cfg.Sync.PerConnection, Items: cfg.Sync.Events, ReplicaItems: cfg.Sync.ReplicaEvents,
+			Share: cfg.Sync.BytesPerShare, Total: cfg.Sync.BytesTotal, Idle: cfg.Sync.Idle,
+		},
 		PingEvery: t.Ping, Silence: t.Silence, Stall: t.WriteStall, Handshake: t.Handshake,
 	}
 }
@@ -168,6 +172,7 @@ func relayInfo(cfg *config.Config) relay.Info {
 		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds)+len(w.Program) > 0,
 		EOSEHints:        cfg.Req.EOSEHints,
 		Management:       len(cfg.Admin.Keys) > 0,
+		Sync:             cfg.Sync.Serve,
 		Retention:        rules,
 	}
 }

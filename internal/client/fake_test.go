@@ -72,21 +72,15 @@ type fakeConn struct{ ws *websocket.Conn }
 
 // read returns the next frame of the client; false when it is gone.
 func (c *fakeConn) read() (wire.Frame, bool) {
-	f, _, ok := c.readRaw()
-	return f, ok
-}
-
-// readRaw is read with the frame as it came.
-func (c *fakeConn) readRaw() (wire.Frame, []byte, bool) {
 	_, b, err := c.ws.ReadMessage()
 	if err != nil {
-		return wire.Frame{}, nil, false
+		return wire.Frame{}, false
 	}
 	f, err := wire.ParseFrame(b, wire.Limits{})
 	if err != nil {
 		panic(fmt.Sprintf("the client sent %.200s: %v", b, err))
 	}
-	return f, b, true
+	return f, true
 }
 
 // next returns the next frame with that label.

@@ -64,7 +64,11 @@ func (c *Client) history(ctx context.Context, t target, p *pager) error {
 
 func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 	f := p.filter
-	query := url.Values{"kind": {strconv.Itoa(f.Kinds[0])}, "author": {f.Authors[0]}, "limit": {strconv.Itoa(p.budget.limits.Page)}}
+	most := p.budget.limits.Page
+	if f.Limit > 0 {
+		most = min(most, f.Limit-p.count)
+	}
+	query := url.Values{"kind": {strconv.Itoa(f.Kinds[0])}, "author": {f.Authors[0]}, "limit": {strconv.Itoa(most)}}
 	if d := f.Tags["d"]; len(d) > 0 {
 		query.Set("d", d[0])
 	}
@@ -92,7 +96,7 @@ func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 		return err
 	}
 	eose := message{hints: []string{"finish"}}
-	if resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || len(page.ids) >= p.budget.limits.Page {
+	if resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || len(page.ids) >= most {
 		eose.hints = []string{"more"}
 	}
 	if byArrival(f) {

@@ -14,6 +14,9 @@ import (
 // syncMessage is how many bytes a message of ours has at most: twice that in hex.
 const syncMessage = 30_000
 
+// maxParts is how often a filter is halved by time.
+const maxParts = 1000
+
 // CanReconcile returns nil if the relay lists NIP-77, else ErrNoSync, or why that
 // is not known.
 func (p *Peer) CanReconcile(ctx context.Context) error {
@@ -204,13 +207,22 @@ func (p *Peer) blamed(err error) error {
 }
 
 // inParts calls do with a filter, and with halves of its time where there are too
-// many at once.
+// many at once. ErrNoSync: there are too many in one second, or it takes too many
+// parts.
 func inParts(f nostr.Filter, now int64, do func(f nostr.Filter, whole bool) error) error {
+	parts := 0
 	var rec func(f nostr.Filter, lo, hi nostr.Timestamp, whole bool) error
 	rec = func(f nostr.Filter, lo, hi nostr.Timestamp, whole bool) error {
 		err := do(f, whole)
-		if !errors.Is(err, errTooMany) || lo >= hi {
+		if !errors.Is(err, errTooMany) {
 			return err
+		}
+		if parts++; lo >= hi || parts > maxParts {
+			var failed *PeerError
+			if errors.As(err, &failed) {
+				return &PeerError{failed.Peer, fmt.Errorf("%w: %w", ErrNoSync, failed.Err)}
+			}
+			return fmt.Errorf("%w: %w", ErrNoSync, err)
 		}
 		middle := lo + (hi-lo)/2
 		early, late := f, f

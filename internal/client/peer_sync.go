@@ -113,7 +113,7 @@ func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, o Options
 func refusedSync(r *RefusalError) error {
 	text := strings.ToLower(r.Message)
 	switch {
-	case strings.Contains(text, "too many") && r.Prefix() == "blocked", r.Prefix() == "RESULTS_TOO_BIG":
+	case strings.Contains(text, "too many query results"), strings.Contains(text, "results_too_big"):
 		return fmt.Errorf("%w: %w", errTooMany, r)
 	case r.asksAuth(), r.Prefix() == "rate-limited", r.Prefix() == "error", r.Prefix() == "invalid":
 		return r
@@ -139,7 +139,12 @@ func (n *negotiation) begin(ctx context.Context, f nostr.Filter, first []byte) (
 func (n *negotiation) exchange(ctx context.Context, msg []byte) ([]byte, error) {
 	ctx, done := context.WithTimeout(ctx, n.timeout)
 	defer done()
-	return n.say(ctx, fmt.Appendf(nil, `["NEG-MSG",%q,"%x"]`, n.id, msg))
+	answer, err := n.say(ctx, fmt.Appendf(nil, `["NEG-MSG",%q,"%x"]`, n.id, msg))
+	var refusal *RefusalError
+	if errors.As(err, &refusal) {
+		return nil, refusedSync(refusal)
+	}
+	return answer, err
 }
 
 // say sends a frame and waits for the relay's word.

@@ -108,6 +108,34 @@ func TestReconcileWhereItIsNotOffered(t *testing.T) {
 	}
 }
 
+// One that takes no set, however small, or ends what it has begun, is read in
+// pages.
+func TestReconcileWithOneThatWillNot(t *testing.T) {
+	all := notesOf(t, "agent", 1_700_000_000, 90)
+	tight := &syncing{limit: 1, hoard: hoard{events: all}}
+	p := peerFor(t, who(t, "agent"), startSyncing(t, tight), nil)
+	if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrNoSync) {
+		t.Errorf("too many in a second: %v", err)
+	}
+	if sessions, _ := tight.counted(); sessions > 100 {
+		t.Errorf("asked %d times", sessions)
+	}
+	ended := startFake(t, &fakeRelay{http: (&syncing{nips: "[77]"}).serveHTTP, serve: func(c *fakeConn) {
+		for f, ok := c.read(); ok; f, ok = c.read() {
+			switch f.Label {
+			case wire.LabelNegOpen:
+				c.sendf(`["NEG-MSG",%q,"61000001%032x"]`, f.SubID, 1) // a fingerprint that differs
+			case wire.LabelNegMsg:
+				c.send(wire.AppendNegErr(nil, f.SubID, "closed: others need the memory"))
+			}
+		}
+	}})
+	p = peerFor(t, who(t, "agent"), ended, nil)
+	if _, _, err := p.Reconcile(t.Context(), anyNote, itemsOf(all[1:80])); !errors.Is(err, ErrNoSync) {
+		t.Errorf("ended: %v", err)
+	}
+}
+
 // A relay that lies about what it has is given up.
 func TestReconcileWithLiars(t *testing.T) {
 	for name, said := range map[string]func(int, []byte) []byte{

@@ -1,18 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/nipae"
 )
-
-// syncWindow is how many events Sync has under way at one relay.
-const syncWindow = 16
 
 // SyncReport is what Sync did.
 type SyncReport struct {
@@ -102,28 +98,24 @@ func (m *Memory) syncEach(ctx context.Context, heads []*nostr.Event, all []relay
 		func(t target, err error) SyncRelay { return SyncRelay{URL: t.url, Err: err} })
 }
 
-// syncTo sends events to one relay, several at a time.
+// syncTo sends events to one relay, several at a time. One that it has in a newer
+// version by now is no failure.
 func (c *Client) syncTo(ctx context.Context, t target, events []*nostr.Event, report *SyncRelay) {
-	var mu sync.Mutex
-	var sending sync.WaitGroup
-	window := make(chan struct{}, syncWindow)
-	start := time.Now()
-	for _, ev := range events {
-		window <- struct{}{}
-		sending.Go(func() {
-			defer func() { <-window }()
-			s := c.publishTo(ctx, t, ev, start)
-			mu.Lock()
-			defer mu.Unlock()
-			if s.Accepted {
-				report.Sent++
-				return
-			}
-			report.Refused++
-			if report.Err == nil {
-				report.Err = s.Err
-			}
-		})
+	rows := make([][]*nostr.Event, len(events))
+	for i, ev := range events {
+		rows[i] = []*nostr.Event{ev}
 	}
-	sending.Wait()
+	to := &Peer{c: c, t: t}
+	err := to.PublishAll(ctx, rows, func(_ *nostr.Event, s PublishStatus) {
+		switch {
+		case s.Accepted:
+			report.Sent++
+		case s.Superseded:
+			report.Had++
+		default:
+			report.Refused++
+			report.Err = cmp.Or(report.Err, s.Err)
+		}
+	})
+	report.Err = cmp.Or(report.Err, err)
 }

@@ -1,12 +1,10 @@
 package client
 
 import (
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -29,7 +27,6 @@ type syncing struct {
 	mu       sync.Mutex
 	sessions int
 	bytes    int // of NEG-MSG, both ways
-	open     int // sessions that are not closed
 }
 
 func startSyncing(t testing.TB, s *syncing) string {
@@ -69,42 +66,26 @@ func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *syncing) serve(c *fakeConn) {
 	sets := map[string]*nip77.Set{}
 	rounds := map[string]int{}
-	for f, raw, ok := c.readRaw(); ok; f, raw, ok = c.readRaw() {
-		if !strings.HasPrefix(f.Label, "NEG-") {
+	for f, ok := c.read(); ok; f, ok = c.read() {
+		switch f.Label {
+		default:
 			s.answerTo(c, f)
 			continue
-		}
-		var parts []json.RawMessage
-		var text string
-		if err := json.Unmarshal(raw, &parts); err != nil {
-			panic(err)
-		}
-		switch f.Label {
-		case "NEG-CLOSE":
-			s.count(0, 0, -1)
+		case wire.LabelNegClose:
 			delete(sets, f.SubID)
 			continue
-		case "NEG-OPEN":
-			s.count(1, 0, 1)
-			filter, err := wire.ParseFilter(parts[2], wire.Limits{})
-			if err != nil {
-				panic(err)
-			}
-			found, _ := s.find(filter)
+		case wire.LabelNegOpen:
+			s.add(1, 0)
+			found := slices.DeleteFunc(s.all(), func(ev *nostr.Event) bool { return !f.Filters[0].Matches(ev) })
 			if s.limit > 0 && len(found) > s.limit {
 				c.send(wire.AppendNegErr(nil, f.SubID, "blocked: too many query results"))
 				continue
 			}
 			sets[f.SubID] = setOf(found)
+		case wire.LabelNegMsg:
 		}
+		msg := f.Message
 		set := sets[f.SubID]
-		if err := json.Unmarshal(parts[len(parts)-1], &text); err != nil {
-			panic(err)
-		}
-		msg, err := hex.DecodeString(text)
-		if err != nil || set == nil {
-			panic("a NEG-MSG that makes no sense")
-		}
 		answer, err := set.Reply(msg, 30_000)
 		if err != nil {
 			panic(err)
@@ -115,7 +96,7 @@ func (s *syncing) serve(c *fakeConn) {
 				continue
 			}
 		}
-		s.count(0, len(msg)+len(answer), 0)
+		s.add(0, len(msg)+len(answer))
 		c.sendf(`["NEG-MSG",%q,"%x"]`, f.SubID, answer)
 	}
 }
@@ -141,12 +122,11 @@ func (s *syncing) answerTo(c *fakeConn, f wire.Frame) {
 	s.answer(c, f)
 }
 
-func (s *syncing) count(sessions, bytes, open int) {
+func (s *syncing) add(sessions, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions += sessions
 	s.bytes += bytes
-	s.open += open
 }
 
 func (s *syncing) counted() (sessions, bytes int) {

@@ -38,6 +38,7 @@ type Config struct {
 	Retention Retention
 	Proxy     Proxy
 	Store     Store
+	Sync      Sync
 	Events    Events
 	Admin     Admin
 	Contracts Contracts
@@ -166,6 +167,17 @@ type Store struct {
 	MaxBytes int64 // 0 = no limit
 	Readers  int   // connections for reading
 	MaxBatch int   // events per commit
+}
+
+// Sync bounds reconciliations (NIP-77).
+type Sync struct {
+	Serve         bool
+	Events        int // of one
+	ReplicaEvents int // of one of a replica's
+	PerConnection int
+	BytesPerShare int64 // of memory
+	BytesTotal    int64
+	Idle          time.Duration
 }
 
 // Events configures what a NATS broker is told.

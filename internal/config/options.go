@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,7 @@ func sections() []section {
 		{"timeouts", "How long the relay waits for others."},
 		{"auth", "Proving keys (NIP-42, NIP-98)."},
 		{"req", "Answers to REQ."},
+		{"sync", "Reconciliations with clients and other relays (NIP-77; docs/sync.md)."},
 		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
 		{"retention", "How long events are kept (docs/operating.md)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
@@ -49,7 +51,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.snapshotOptions(), append(c.contractOptions(), c.replicaOptions()...)...)...)...)...)
+	return slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions())
 }
 
 func (c *Config) generalOptions() []*Option {

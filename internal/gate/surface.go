@@ -18,6 +18,8 @@ const (
 	SurfaceCount          // COUNT (NIP-45)
 	SurfaceSearch         // search hits in answer to a REQ (NIP-50)
 
+	SurfaceSync // the ids of a reconciliation (NIP-77)
+
 	SurfaceQuery     // POST /query
 	SurfaceHTTPCount // POST /count
 	SurfaceHistory   // GET /history: superseded versions
@@ -45,6 +47,7 @@ var surfaceNames = [NumSurfaces]string{
 	SurfaceLive:      "live",
 	SurfaceCount:     "count",
 	SurfaceSearch:    "search",
+	SurfaceSync:      "sync",
 	SurfaceQuery:     "query",
 	SurfaceHTTPCount: "http_count",
 	SurfaceHistory:   "history",

@@ -47,11 +47,11 @@ func decisionLabel() label {
 }
 
 func frameLabel() label {
-	return label{"label", []string{"EVENT", "REQ", "COUNT", "CLOSE", "AUTH", other}}
+	return label{"label", []string{"EVENT", "REQ", "COUNT", "CLOSE", "AUTH", "NEG-OPEN", "NEG-MSG", "NEG-CLOSE", other}}
 }
 
 func frameReasonLabel() label {
-	return label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", "memory", other}}
+	return label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", "memory", "syncs", other}}
 }
 
 func refusedLabel() label {
@@ -67,7 +67,7 @@ func slowLabel() label {
 }
 
 func queryLabel() label {
-	return label{"operation", []string{"query", "search", "count", "history", "export", other}}
+	return label{"operation", []string{"query", "search", "count", "ids", "history", "export", other}}
 }
 
 func failureLabel() label {

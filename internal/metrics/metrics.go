@@ -33,6 +33,11 @@ type Metrics struct {
 	auths               *prometheus.CounterVec
 	eventsSent          *prometheus.CounterVec
 
+	syncs       prometheus.Gauge
+	syncBytes   prometheus.Gauge
+	syncEnds    *prometheus.CounterVec
+	syncSeconds prometheus.Histogram
+
 	events      *prometheus.CounterVec
 	gate        *prometheus.CounterVec
 	http        *prometheus.CounterVec
@@ -77,6 +82,7 @@ type Metrics struct {
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.defineSession()
+	m.defineSync()
 	m.defineRelay()
 	m.defineStore()
 	m.defineBroker()

@@ -76,8 +76,8 @@ func (m *Metrics) SubscriptionClosed(reason string) {
 	m.subscriptionsClosed.WithLabelValues(closedLabel().of(reason)).Inc()
 }
 
-// FrameRead counts one client frame: EVENT, REQ, COUNT, CLOSE, AUTH; any other
-// label is "other".
+// FrameRead counts one client frame: EVENT, REQ, COUNT, CLOSE, AUTH, NEG-OPEN,
+// NEG-MSG, NEG-CLOSE; any other label is "other".
 func (m *Metrics) FrameRead(label string) {
 	if m == nil {
 		return
@@ -86,8 +86,8 @@ func (m *Metrics) FrameRead(label string) {
 }
 
 // FrameRefused counts a frame that was answered with a refusal before any
-// policy ran: "invalid", "too_large", "subscriptions", "filters" or
-// "memory".
+// policy ran: "invalid", "too_large", "subscriptions", "filters", "memory" or
+// "syncs" (the bounds of reconciliations).
 func (m *Metrics) FrameRefused(reason string) {
 	if m == nil {
 		return

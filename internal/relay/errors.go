@@ -32,6 +32,8 @@ func failureOf(err error) *nip01.Refusal {
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the relay is busy and this query took more than others; narrow the filter, or ask again later"}
 	case errors.Is(err, ErrRestored):
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the memory was restored meanwhile; ask again"}
+	case errors.Is(err, store.ErrMany):
+		return &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results"}
 	case errors.Is(err, store.ErrNoSearch):
 		return &nip01.Refusal{Prefix: nip01.PrefixInvalid, Text: "this relay was built without search"}
 	case errors.Is(err, store.ErrFilter):

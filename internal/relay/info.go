@@ -19,6 +19,7 @@ type Info struct {
 	RestrictedWrites                         bool // lists decide who may write
 	EOSEHints                                bool // NIP-67
 	Management                               bool // NIP-86: there are keys that may manage the relay
+	Sync                                     bool // NIP-77
 	Retention                                []retention.Rule
 }
 
@@ -47,6 +48,9 @@ func (r *Relay) SupportedNIPs() []any {
 		nips = append(nips, 67)
 	}
 	nips = append(nips, 70)
+	if r.info.Load().Sync {
+		nips = append(nips, 77)
+	}
 	if r.info.Load().Management {
 		nips = append(nips, 86)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/nips/nip77"
 )
 
 // Store is what the relay needs of a database; *sqlite.Store is one. What each
@@ -29,6 +30,10 @@ type Store interface {
 	// within its own scope: exactly those that Query, or Search, would return
 	// without any limit.
 	Count(ctx context.Context, asks []store.Ask) (n int64, err error)
+	// IDs returns the times and ids of those that Count counts for one ask, of
+	// one state: of more than most none, but ErrMany. room is told how many come
+	// before memory is taken for them, and may refuse.
+	IDs(ctx context.Context, ask store.Ask, most int, room func(n int) error) ([]nip77.Item, error)
 	// History returns superseded versions of one author and kind, of one address
 	// when D is given: newest first, ties by lowest id.
 	History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error)

@@ -9,6 +9,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/store"
+	"engramd/nips/nip77"
 )
 
 // Backend is what a session needs of the relay. *relay.Relay is it, by way of
@@ -22,6 +23,8 @@ type Backend interface {
 	Stored(ctx context.Context, granted []relay.Granted, at relay.Instant) Stream
 	// Count counts distinct events.
 	Count(ctx context.Context, granted []relay.Granted) (int64, error)
+	// IDs returns the times and ids of those that Count counts; see relay.IDs.
+	IDs(ctx context.Context, granted relay.Granted, most int, room func(n int) error) ([]nip77.Item, error)
 	// Now is the state that every query can see.
 	Now() relay.Instant
 	// OnDelivery sets who takes live events, and who is told that some are lost.

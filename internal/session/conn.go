@@ -36,6 +36,7 @@ type conn struct {
 	who     atomic.Pointer[share.Who] // whom its work is charged to; see charged
 	filters *share.Stake              // memory of its subscriptions
 	held    *share.Stake              // memory of messages being read, and read and not yet answered
+	syncs   syncs
 
 	seat share.Seat // of the reader
 
@@ -67,6 +68,7 @@ func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who s
 	t.waits, t.works = c.seat.Rise, func() { c.seat.Sit(c.charged()) }
 	c.filters = s.filters.Open(who, c.feed.giveWay)
 	c.held = s.messages.Open(who, c.outOfMemory)
+	c.syncs.c, c.syncs.stake = c, s.syncing.Open(who, c.syncs.giveWay)
 	s.live.enter(&c.feed)
 	c.pings = time.AfterFunc(time.Hour, c.ping) // serve sets the time
 	ws.SetPingHandler(c.pinged)
@@ -219,6 +221,7 @@ func (c *conn) end() {
 	c.srv.live.leave(&c.feed)
 	c.filters.Close()
 	c.held.Close()
+	c.syncs.stake.Close()
 	c.srv.queues.leave(c.out.share)
 	func() {
 		defer c.rescue("disconnect")

@@ -203,6 +203,7 @@ func (e *effects) execute(j *job) {
 	switch {
 	case j.fault != "":
 		e.c.logRefused("message", j.fault)
+		e.c.syncs.end(hugeSync(j), syncRefused)
 		for _, answer := range faultAnswers(j) {
 			e.c.say(answer)
 		}
@@ -215,7 +216,7 @@ func (e *effects) execute(j *job) {
 	case j.frame.Label == wire.LabelReq, j.frame.Label == wire.LabelCount:
 		e.ask(j.frame)
 	default:
-		e.negentropy(j.frame)
+		e.sync(j.frame)
 	}
 }
 
@@ -292,12 +293,14 @@ func (e *effects) prove(pubkey string) {
 	e.c.who.Store(&who)
 	e.c.filters.Move(who)
 	e.c.held.Move(who)
+	e.c.syncs.stake.Move(who)
 	e.c.srv.queues.leave(e.c.out.move(e.c.srv.queues.enter(who)))
 }
 
 // leave gives back what the connection held, at its end.
 func (e *effects) leave() {
 	e.forget()
+	e.c.syncs.endAll()
 	if e.unprove != nil {
 		e.unprove()
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/store"
 	"engramd/internal/wire"
+	"engramd/nips/nip77"
 )
 
 // fake is a relay in memory that does what a test tells it. Its functions may
@@ -187,6 +189,30 @@ func (f *fake) Count(ctx context.Context, granted []relay.Granted) (n int64, err
 		}
 	}
 	return n, f.failing
+}
+
+func (f *fake) IDs(ctx context.Context, granted relay.Granted, most int, room func(n int) error) (ids []nip77.Item, err error) {
+	if f.reading != nil {
+		if err := f.reading(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if f.failing != nil {
+		return nil, f.failing
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, row := range f.rows {
+		if granted.Filter.Matches(row.ev) {
+			item := nip77.Item{CreatedAt: int64(row.ev.CreatedAt)}
+			hex.Decode(item.ID[:], []byte(row.ev.ID))
+			ids = append(ids, item)
+		}
+	}
+	if len(ids) > most {
+		return nil, store.ErrMany
+	}
+	return ids, room(len(ids))
 }
 
 func (f *fake) Now() relay.Instant { return relay.Instant{Seq: f.LastSeq()} }

@@ -61,6 +61,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		// Where the specification says "bounded" only:
 		LiveBytes: 8 << 20, LiveShare: 32 << 20, LiveTotal: 128 << 20, Keys: 256, WaitingFrames: 1_024, WaitingBytes: 1 << 20, WaitingShare: 8 << 20, WaitingTotal: 64 << 20,
 		QueueMark: 256 << 10, QueueBytes: 8 << 20, QueueFrames: 16_384, QueueShare: 128 << 20, QueueTotal: 512 << 20,
+		Sync:    SyncLimits{Sessions: 2, Items: 250_000, ReplicaItems: 1_000_000, Share: 16 << 20, Total: 256 << 20, Idle: time.Minute},
 		Silence: 75 * time.Second, Linger: time.Second,
 	}
 	if got != want {

@@ -20,6 +20,7 @@ type job struct {
 	sig   error // of verification; for EVENT only
 
 	owner  *conn       // whose it is, for the pool
+	work   func()      // what the pool is to do instead of parsing
 	pooled bool        // the verification pool parses it
 	parsed atomic.Bool // the fields above may be read
 }

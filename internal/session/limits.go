@@ -33,11 +33,25 @@ type Limits struct {
 	QueueShare  int64 // bytes queued for one share above which those of it over their mark are cut off; 128 MiB
 	QueueTotal  int64 // bytes queued for all clients above which those over their mark are cut off; 512 MiB
 
+	Sync SyncLimits
+
 	PingEvery time.Duration // between pings; 30 s
 	Silence   time.Duration // without a byte from the client after which it is gone; 75 s
 	Stall     time.Duration // a write without progress after which the client is cut off; 10 s
 	Handshake time.Duration // to take the answer to an upgrade; 10 s
 	Linger    time.Duration // given to a client to answer our close; 1 s
+}
+
+// SyncLimits bound reconciliations (NIP-77). A zero field means the default
+// named beside it.
+type SyncLimits struct {
+	Off          bool          // none is served
+	Sessions     int           // open on one connection; 2
+	Items        int           // events of one; 250,000
+	ReplicaItems int           // the same of one of a replica's; 1,000,000
+	Share        int64         // bytes of the sets of one share, replicas' not counted; 16 MiB
+	Total        int64         // of all; who has most gives way; 256 MiB
+	Idle         time.Duration // without a message after which one ends; 60 s
 }
 
 // withDefaults fills what is zero.
@@ -51,6 +65,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Keys, 256}, {&l.FramesBurst, 10_000}, {&l.FramesRate, 2_000},
 		{&l.WaitingFrames, 1_024}, {&l.WaitingBytes, 1 << 20},
 		{&l.QueueMark, 256 << 10}, {&l.QueueBytes, 8 << 20}, {&l.QueueFrames, 16_384},
+		{&l.Sync.Sessions, 2}, {&l.Sync.Items, 250_000}, {&l.Sync.ReplicaItems, 1_000_000},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -59,6 +74,7 @@ func (l Limits) withDefaults() Limits {
 	for _, f := range []struct{ field, value *time.Duration }{
 		{&l.PingEvery, new(30 * time.Second)}, {&l.Silence, new(75 * time.Second)},
 		{&l.Stall, new(10 * time.Second)}, {&l.Handshake, new(10 * time.Second)}, {&l.Linger, new(time.Second)},
+		{&l.Sync.Idle, new(time.Minute)},
 	} {
 		if *f.field == 0 {
 			*f.field = *f.value
@@ -70,6 +86,7 @@ func (l Limits) withDefaults() Limits {
 	}{
 		{&l.LiveBytes, 8 << 20}, {&l.LiveShare, 32 << 20}, {&l.LiveTotal, 128 << 20},
 		{&l.WaitingShare, 8 << 20}, {&l.WaitingTotal, 64 << 20}, {&l.QueueShare, 128 << 20}, {&l.QueueTotal, 512 << 20},
+		{&l.Sync.Share, 16 << 20}, {&l.Sync.Total, 256 << 20},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value

@@ -1,6 +1,10 @@
 package session
 
-import "engramd/internal/metrics"
+import (
+	"time"
+
+	"engramd/internal/metrics"
+)
 
 // Metrics is what sessions count; *metrics.Metrics is one.
 type Metrics interface {
@@ -17,6 +21,9 @@ type Metrics interface {
 	StoredSent(n int)
 	LiveSent(n int)
 	QueueAdd(queue string, n int)
+	SyncsAdd(n int, bytes int64)
+	SyncEnded(reason string)
+	SyncAnswered(took time.Duration)
 }
 
 var _ Metrics = (*metrics.Metrics)(nil)
@@ -24,19 +31,22 @@ var _ Metrics = (*metrics.Metrics)(nil)
 // noMetrics counts nothing.
 type noMetrics struct{}
 
-func (noMetrics) ConnectionOpened()         {}
-func (noMetrics) ConnectionClosed()         {}
-func (noMetrics) ConnectionRefused(string)  {}
-func (noMetrics) SubscriptionsAdd(int)      {}
-func (noMetrics) SubscriptionClosed(string) {}
-func (noMetrics) FrameRead(string)          {}
-func (noMetrics) FrameRefused(string)       {}
-func (noMetrics) ReadPaused()               {}
-func (noMetrics) SlowReaderCut(string)      {}
-func (noMetrics) AuthDone(bool)             {}
-func (noMetrics) StoredSent(int)            {}
-func (noMetrics) LiveSent(int)              {}
-func (noMetrics) QueueAdd(string, int)      {}
+func (noMetrics) ConnectionOpened()          {}
+func (noMetrics) ConnectionClosed()          {}
+func (noMetrics) ConnectionRefused(string)   {}
+func (noMetrics) SubscriptionsAdd(int)       {}
+func (noMetrics) SubscriptionClosed(string)  {}
+func (noMetrics) FrameRead(string)           {}
+func (noMetrics) FrameRefused(string)        {}
+func (noMetrics) ReadPaused()                {}
+func (noMetrics) SlowReaderCut(string)       {}
+func (noMetrics) AuthDone(bool)              {}
+func (noMetrics) StoredSent(int)             {}
+func (noMetrics) LiveSent(int)               {}
+func (noMetrics) QueueAdd(string, int)       {}
+func (noMetrics) SyncsAdd(int, int64)        {}
+func (noMetrics) SyncEnded(string)           {}
+func (noMetrics) SyncAnswered(time.Duration) {}
 
 // The queues whose depth is counted.
 const (

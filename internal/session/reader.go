@@ -272,6 +272,15 @@ var (
 	hugeSub   = regexp.MustCompile(`^\s*\[\s*"(?:REQ|COUNT|(NEG-OPEN|NEG-MSG))"\s*,\s*"([^"\\\x00-\x1f]{1,64})"`)
 )
 
+// hugeSync is the id of the reconciliation that the answer to a message with a
+// fault ends; "" for none.
+func hugeSync(j *job) string {
+	if sub := hugeSub.FindSubmatch(j.raw); sub != nil && sub[1] != nil && !hugeEvent.Match(j.raw) {
+		return string(sub[2])
+	}
+	return ""
+}
+
 // faultAnswers returns the answers to a message with a fault: one that names
 // the event or subscription where its beginning tells, and a NOTICE in any
 // case.

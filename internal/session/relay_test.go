@@ -20,7 +20,7 @@ import (
 )
 
 // startReal serves the real relay over the real store.
-func startReal(t *testing.T, o Options) *rig {
+func startReal(t testing.TB, o Options, rules ...gate.Options) *rig {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,7 +30,7 @@ func startReal(t *testing.T, o Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rel, err := relay.New(relay.Config{Names: names}, storetest.MustTable(t, gate.Options{}))
+	rel, err := relay.New(relay.Config{Names: names}, storetest.MustTable(t, append(rules, gate.Options{})[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,10 @@ func startReal(t *testing.T, o Options) *rig {
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{count: newCounted(), log: &logBuffer{}}
-	o.Metrics = r.count
+	r := &rig{count: newCounted(), log: &logBuffer{}, store: s}
+	if o.Metrics == nil {
+		o.Metrics = r.count
+	}
 	r.Server = New(rel, o)
 	r.serveOn(t, l)
 	return r

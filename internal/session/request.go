@@ -60,18 +60,10 @@ func (e *effects) refuse(err error) {
 	if errors.As(err, &f) && f.Label == wire.LabelReq {
 		e.end(f.SubID) // CLOSED follows: nothing of this id is live after it
 	}
-	e.c.say(fault(err))
-}
-
-// negUnserved is the answer to every negentropy request: the same for all, and
-// it says at once what a client would else wait for.
-const negUnserved = "blocked: negentropy (NIP-77) is not served here"
-
-// negentropy answers a frame of NIP-77. Closing what was never open needs none.
-func (e *effects) negentropy(f wire.Frame) {
-	if f.Label != wire.LabelNegClose {
-		e.c.say(wire.AppendNegErr(nil, f.SubID, negUnserved))
+	if f != nil && (f.Label == wire.LabelNegOpen || f.Label == wire.LabelNegMsg) {
+		e.c.syncs.end(f.SubID, syncRefused) // NEG-ERR follows
 	}
+	e.c.say(fault(err))
 }
 
 // ask serves a REQ or COUNT, or answers why not.
@@ -121,7 +113,7 @@ func (e *effects) bounds(f wire.Frame) *nip01.Refusal {
 	case e.c.srv.pressed():
 		e.c.srv.metrics.FrameRefused("memory")
 		return failure("the relay is short of memory, try again later")
-	case f.Label == wire.LabelCount:
+	case f.Label != wire.LabelReq:
 		return nil
 	case len(e.c.feed.list()) >= lim.Subscriptions:
 		e.c.srv.metrics.FrameRefused("subscriptions")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"engramd/internal/gate"
 	"engramd/internal/relay"
 	"engramd/internal/share"
 	"engramd/internal/trace"
@@ -30,9 +31,12 @@ type Options struct {
 	// proxy it reads that proxy's header.
 	Addr   func(*http.Request) netip.Addr
 	Shares *share.Book // whom work is charged to; nil means a book of default rules
-	// Pressed tells that the process is short of memory: then no REQ or COUNT is
-	// served. nil means never.
+	// Pressed tells that the process is short of memory: then no REQ, COUNT or
+	// NEG-OPEN is served. nil means never.
 	Pressed func() bool
+	// Replica tells readers that mirror this relay: Limits.Sync has a bound of
+	// their own for what they reconcile. nil means that there are none.
+	Replica func(gate.Reader) bool
 	Metrics Metrics          // nil counts nothing
 	Log     *slog.Logger     // nil discards
 	Tags    *trace.Tags      // how the log and Status name keys; nil names none
@@ -61,6 +65,9 @@ type Server struct {
 	live          *index
 	filters       *share.Pot   // bytes of live filters
 	messages      *share.Pot   // bytes of messages being read, and read and not yet answered
+	syncing       *share.Pot   // bytes of the sets of reconciliations
+	replicas      *share.Stake // what of these is replicas'
+	replica       func(gate.Reader) bool
 	seats         *share.Seats // for who computes
 	behind        behind
 	backlog       atomic.Int64 // bytes of events that some connection has still to look at
@@ -93,6 +100,7 @@ func newServer(b Backend, o Options) *Server {
 		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
 		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
 		live: newIndex(), filters: share.NewPot(share.PotLimits{}), messages: share.NewPot(share.PotLimits{}), pressed: o.Pressed,
+		syncing: share.NewPot(share.PotLimits{}), replica: o.Replica,
 		seats: share.NewSeats(share.Processors()),
 		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
@@ -114,9 +122,13 @@ func newServer(b Backend, o Options) *Server {
 	if s.rand == nil {
 		s.rand = rand.Reader
 	}
+	if s.replica == nil {
+		s.replica = func(gate.Reader) bool { return false }
+	}
 	if s.pressed == nil {
 		s.pressed = func() bool { return false }
 	}
+	s.replicas = s.syncing.Open(share.Who{}, func() bool { return false })
 	s.SetLimits(o.Limits)
 	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go
@@ -133,6 +145,7 @@ func (s *Server) SetLimits(l Limits) {
 	s.limits.Store(&l)
 	s.filters.SetLimits(share.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
 	s.messages.SetLimits(share.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
+	s.syncing.SetLimits(share.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total})
 }
 
 func (s *Server) wireLimits() wire.Limits {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"engramd/internal/store/sqlite"
 )
 
 // patience is how long a test waits for what must come.
@@ -55,6 +57,10 @@ func (m *counted) StoredSent(n int)             { m.add("stored", n) }
 func (m *counted) LiveSent(n int)               { m.add("live", n) }
 func (m *counted) QueueAdd(queue string, n int) { m.add("queue "+queue, n) }
 
+func (m *counted) SyncsAdd(n int, bytes int64) { m.add("syncs", n); m.add("sync bytes", int(bytes)) }
+func (m *counted) SyncEnded(reason string)     { m.add("sync "+reason, 1) }
+func (m *counted) SyncAnswered(time.Duration)  { m.add("sync answered", 1) }
+
 func (m *counted) get(what string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,6 +94,7 @@ type rig struct {
 	url   string
 	log   *logBuffer
 	http  *http.Server
+	store *sqlite.Store // of startReal
 }
 
 type logBuffer struct {

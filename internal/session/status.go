@@ -13,6 +13,8 @@ type Status struct {
 	Connections   int             `json:"connections"`
 	Limit         int             `json:"limit"` // limits.connections; negative is none
 	Subscriptions int64           `json:"subscriptions"`
+	Syncs         int             `json:"syncs"`          // reconciliations (NIP-77)
+	SyncBytes     int64           `json:"sync_bytes"`     // of memory
 	Waiting       int64           `json:"waiting_bytes"`  // for all clients
 	Behind        int             `json:"behind"`         // connections with events still to be held against their filters
 	BehindFor     float64         `json:"behind_seconds"` // how long the oldest of those waits
@@ -39,7 +41,9 @@ type ConnStatus struct {
 	Who           string  `json:"who"` // tags of proved keys, "nobody" for none
 	Seconds       float64 `json:"seconds"`
 	Subscriptions int64   `json:"subscriptions"`
-	Filters       int64   `json:"filter_bytes"`  // of memory
+	Filters       int64   `json:"filter_bytes"` // of memory
+	Syncs         int     `json:"syncs"`
+	SyncBytes     int64   `json:"sync_bytes"`    // of memory
 	Unread        int     `json:"unread_frames"` // that it sent, and are not answered
 	Waiting       int64   `json:"waiting_bytes"` // that it has not taken
 	FramesIn      int64   `json:"frames_in"`
@@ -64,6 +68,7 @@ func (s *Server) Status(top int) Status {
 		cs := c.status(s.now())
 		all = append(all, cs)
 		out.Subscriptions += cs.Subscriptions
+		out.Syncs, out.SyncBytes = out.Syncs+cs.Syncs, out.SyncBytes+cs.SyncBytes
 		a := byAddr[cs.Address]
 		if a == nil {
 			a = &AddressStatus{Address: cs.Address}
@@ -97,9 +102,10 @@ func (a *AddressStatus) add(c *ConnStatus) {
 
 func (c *conn) status(now time.Time) ConnStatus {
 	r := &c.record
+	syncs, syncBytes := c.syncs.count()
 	return ConnStatus{
 		Number: r.number, Address: r.addr.String(), Who: r.who(), Seconds: now.Sub(r.opened).Round(time.Millisecond).Seconds(),
-		Subscriptions: int64(len(c.feed.list())), Filters: c.filters.Used(),
+		Subscriptions: int64(len(c.feed.list())), Filters: c.filters.Used(), Syncs: syncs, SyncBytes: syncBytes,
 		Unread: c.in.waiting(), Waiting: c.out.waiting(),
 		FramesIn: r.framesIn.Load(), FramesOut: r.framesOut.Load(), BytesIn: c.net.in.Load(), BytesOut: c.net.out.Load(),
 	}

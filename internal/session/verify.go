@@ -8,8 +8,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// verifier is the pool that parses EVENTs and checks their signatures, one for
-// all connections. Workers take one message of each share in turn, and within a
+// verifier is the pool that parses EVENTs and checks their signatures, and does
+// what else takes the processor for long, one for all connections. Workers take one message of each share in turn, and within a
 // share of each connection, so that who floods, from however many connections,
 // delays another by few checks, not by all of its own. What a connection may
 // have waiting is bounded by its inbox.
@@ -42,6 +42,28 @@ func (v *verifier) add(c *conn, j *job) {
 	v.ready.Signal()
 }
 
+// do has a worker do work for c, and waits for it. A panic in it ends the
+// connection. It reports false when the pool has ended.
+func (v *verifier) do(c *conn, cost float64, work func()) bool {
+	done := make(chan struct{})
+	j := &job{owner: c, work: func() {
+		defer close(done)
+		defer c.rescue("compute")
+		work()
+	}}
+	v.mu.Lock()
+	if v.closed {
+		v.mu.Unlock()
+		return false
+	}
+	v.jobs.Push(c.charged(), j, cost)
+	v.ready.Signal()
+	v.mu.Unlock()
+	c.srv.metrics.QueueAdd(queueVerify, 1)
+	<-done
+	return true
+}
+
 // next waits for the next message in turn; nil when the pool ends.
 func (v *verifier) next() *job {
 	v.mu.Lock()
@@ -60,7 +82,11 @@ func (v *verifier) next() *job {
 func (v *verifier) work(limits func() wire.Limits) {
 	for j := v.next(); j != nil; j = v.next() {
 		j.owner.srv.metrics.QueueAdd(queueVerify, -1)
-		j.owner.check(j, limits())
+		if j.work != nil {
+			j.work()
+		} else {
+			j.owner.check(j, limits())
+		}
 		runtime.Gosched() // there may be more of them than processors
 	}
 }

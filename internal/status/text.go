@@ -69,6 +69,9 @@ func (r *Report) writeClients(line func(string, ...any)) {
 		most = fmt.Sprintf(" of %d", cl.Limit)
 	}
 	line("\nCLIENTS  %d%s connections from %d addresses, %d subscriptions, %s waiting to be sent", cl.Connections, most, cl.AddressCount, cl.Subscriptions, amount(cl.Waiting))
+	if cl.Syncs > 0 {
+		line("\t%d reconciliations (NIP-77) open, with %s of events", cl.Syncs, amount(cl.SyncBytes))
+	}
 	if cl.Connections == 0 {
 		return
 	}

@@ -79,12 +79,12 @@ func conformInfo(t *testing.T, relay *relaytest.Child) {
 		if err := json.Unmarshal(body, &doc); err != nil {
 			t.Fatalf("NIP-11 document: %v\n%s", err, body)
 		}
-		for _, nip := range []int{1, 4, 9, 11, 40, 42, 45, 50, 59, 62, 67, 70, 98} {
+		for _, nip := range []int{1, 4, 9, 11, 40, 42, 45, 50, 59, 62, 67, 70, 77, 98} {
 			if !slices.Contains(doc.NIPs, nip) {
 				t.Errorf("supported_nips %v lacks %d", doc.NIPs, nip)
 			}
 		}
-		for _, nip := range []int{26, 29, 65, 77, 94, 96} {
+		for _, nip := range []int{26, 29, 65, 94, 96} {
 			if slices.Contains(doc.NIPs, nip) {
 				t.Errorf("supported_nips %v claims %d, which the relay does not do", doc.NIPs, nip)
 			}

@@ -37,6 +37,7 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceLive:   {socket: true, live: true, ask: askLive, judge: judgeLive},
 	gate.SurfaceCount:  {socket: true, ask: askCount, judge: judgeCount},
 	gate.SurfaceSearch: {socket: true, ask: askSearch, judge: judgeSearch},
+	gate.SurfaceSync:   {ask: askSync, judge: judgeSync},
 
 	gate.SurfaceQuery:     {http: true, ask: askHTTPFilters("/query"), judge: judgeQuery},
 	gate.SurfaceHTTPCount: {http: true, ask: askHTTPFilters("/count"), judge: judgeCount},

@@ -29,6 +29,7 @@ func attacks() []attack {
 		{"values", "64 subscriptions with 250 KB of values each, compressed to 300 bytes", true, values},
 		{"live-lists", "20 subscriptions of 16 filters that fail late, and events with 1,900 tags to try them on", true, liveLists},
 		{"count", "COUNTs of 16 filters over all events", true, counts},
+		{"syncs", "reconciliations of all events, two for each connection, and the dearest messages about them", false, syncs},
 		{"search", "searches for a word of all events", false, searches},
 		{"answers", "requests for 5,000 events, again and again, as fast as they come", false, answers},
 		{"deaf", "requests for 5,000 events by clients that read nothing", false, deaf},
@@ -119,6 +120,18 @@ func counts(target) (fight, error) {
 		filters[i] = fmt.Sprintf(`{"kinds":[1],"#t":["alpha"],"#r":["beta%d"]}`, i)
 	}
 	return flood(same(`["COUNT","c",`+strings.Join(filters, ",")+`]`), 0), nil
+}
+
+func syncs(target) (fight, error) {
+	frames := make([]string, 0, 12)
+	for i := range 12 {
+		if i < 2 {
+			frames = append(frames, fmt.Sprintf(`["NEG-OPEN","%d",{"kinds":[1]},"6100000200"]`, i))
+			continue
+		}
+		frames = append(frames, fmt.Sprintf(`["NEG-MSG","%d","61%s"]`, i%2, strings.Repeat("020000", 40_000)))
+	}
+	return flood(same(frames...), 0), nil
 }
 
 func searches(target) (fight, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,21 @@ func onlyManifest(t *testing.T, root string) *bundle.Manifest {
 		t.Fatalf("%d snapshots, %v", len(list), err)
 	}
 	report, err := bundle.Verify(t.Context(), list[0].Path, bundle.VerifyOptions{})
+	if err != nil || !report.OK() {
+		t.Fatalf("%v, %v", report.Err(), err)
+	}
+	return report.Manifest
+}
+
+// newest is the manifest of the newest bundle below a root.
+func newest(t *testing.T, root string) *bundle.Manifest {
+	t.Helper()
+	list, err := snapshot.New(root).List(bundle.DefaultTenant, relaytest.Agent().Pub)
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d snapshots, %v", len(list), err)
+	}
+	last := slices.MaxFunc(list, func(a, b snapshot.Info) int { return strings.Compare(a.ID, b.ID) })
+	report, err := bundle.Verify(t.Context(), last.Path, bundle.VerifyOptions{})
 	if err != nil || !report.OK() {
 		t.Fatalf("%v, %v", report.Err(), err)
 	}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"engramd/internal/client"
+)
+
+// mostListed is how many events are listed of one relay for a person.
+const mostListed = 100
+
+// syncedOut is `sync --json`.
+type syncedOut struct {
+	DryRun  bool           `json:"dry_run,omitempty"`
+	Whole   bool           `json:"up_to_date"`
+	Sources []syncedSource `json:"sources"`
+	Targets []syncedTarget `json:"targets"`
+	Notes   []string       `json:"notes,omitempty"`
+}
+
+type syncedSource struct {
+	URL         string `json:"url"`
+	Undelivered int    `json:"undelivered,omitempty"` // it lists them
+	Wrong       int    `json:"wrong,omitempty"`
+	Cut         bool   `json:"cut,omitempty"` // it may have more
+	Error       string `json:"error,omitempty"`
+}
+
+type syncedTarget struct {
+	URL      string       `json:"url"`
+	Lacked   int          `json:"lacked"`
+	Sent     int          `json:"sent"`
+	Older    int          `json:"older"` // of them
+	Newer    int          `json:"newer_there,omitempty"`
+	Deleted  int          `json:"deleted_there,omitempty"`
+	Expired  int          `json:"expired,omitempty"`
+	Others   int          `json:"vanish_elsewhere,omitempty"`
+	NotMoved []movedEvent `json:"not_moved,omitempty"`
+	Refused  []movedEvent `json:"refused,omitempty"`
+	Error    string       `json:"error,omitempty"`
+}
+
+type movedEvent struct {
+	ID        string `json:"id"`
+	Kind      int    `json:"kind"`
+	Author    string `json:"author"`
+	D         string `json:"d,omitempty"`
+	CreatedAt int64  `json:"created_at"`
+	Reason    string `json:"reason"`
+}
+
+// synced prints what a sync did. The error says whether something is lacking.
+func (a *app) synced(r client.TransferReport, f syncFlags) error {
+	behind := a.doubts(r)
+	var err error
+	if f.asJSON {
+		err = a.printJSON(syncedJSON(r, f.dryRun, behind == nil))
+	} else {
+		for _, t := range r.Targets {
+			err = firstOf(err, a.printTarget(t, f.dryRun))
+		}
+	}
+	return firstOf(err, behind)
+}
+
+// doubts says on stderr how sources did, and returns an error if some target may
+// lack something in the end.
+func (a *app) doubts(r client.TransferReport) error {
+	for _, note := range r.Notes {
+		a.note("%s", note)
+	}
+	whole := true
+	for _, s := range r.Sources {
+		whole = whole && s.Whole()
+		if s.Missing > 0 {
+			a.note("%s lists %s", s.URL, counted(s.Missing, "event that it does not deliver", "events that it does not deliver"))
+		}
+		if s.Rejected > 0 {
+			a.note("%s sent %s", s.URL, counted(s.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
+		}
+		if s.Cut {
+			a.note("%s may have more than it sent", s.URL)
+		}
+		if s.Err != nil {
+			a.note("%s failed: %v", s.URL, s.Err)
+		}
+	}
+	n := 0
+	for _, t := range r.Targets {
+		if !t.UpToDate() {
+			n++
+		}
+	}
+	switch {
+	case n > 0:
+		return fmt.Errorf("%w in full: %d of %d are not up to date", client.ErrPartial, n, len(r.Targets))
+	case !whole:
+		return fmt.Errorf("%w in full: there may be more to send", client.ErrPartial)
+	}
+	return nil
+}
+
+func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
+	took := "took"
+	if dryRun {
+		took = "would be sent"
+	}
+	parts := []string{fmt.Sprintf("lacked %d", t.Lacked), fmt.Sprintf("%s %d", took, t.Sent)}
+	if t.Past > 0 {
+		parts[1] += fmt.Sprintf(" (%s)", counted(t.Past, "older version", "older versions"))
+	}
+	for _, more := range []struct {
+		n    int
+		text string
+	}{{t.Newer, "has %d newer"}, {t.Deleted, "%d deleted there"}, {t.Expired, "%d expired"}, {t.Others, "%d to vanish elsewhere"}, {len(t.NotMoved), "not moved %d"}, {len(t.Refused), "refused %d"}} {
+		if more.n > 0 {
+			parts = append(parts, fmt.Sprintf(more.text, more.n))
+		}
+	}
+	text := t.URL + "  " + strings.Join(parts, ", ")
+	if t.Err != nil {
+		text += ": " + t.Err.Error()
+	}
+	return firstOf(a.print("%s\n", text), firstOf(a.printMoved("refused", t.Refused), a.printMoved("not moved", t.NotMoved)))
+}
+
+func (a *app) printMoved(what string, moved []client.Moved) error {
+	for i, m := range moved {
+		if i == mostListed {
+			return a.print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)
+		}
+		if err := a.print("  %-9s  %s  kind %-5d  %s  %s\n", what, stamp(int64(m.Event.CreatedAt)), m.Event.Kind, m.Event.ID, m.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncedJSON(r client.TransferReport, dryRun, whole bool) syncedOut {
+	out := syncedOut{DryRun: dryRun, Whole: whole, Sources: []syncedSource{}, Targets: []syncedTarget{}, Notes: r.Notes}
+	for _, s := range r.Sources {
+		out.Sources = append(out.Sources, syncedSource{s.URL, s.Missing, s.Rejected, s.Cut, errorText(s.Err)})
+	}
+	for _, t := range r.Targets {
+		out.Whole = out.Whole && (!dryRun || t.Sent == 0)
+		out.Targets = append(out.Targets, syncedTarget{URL: t.URL, Lacked: t.Lacked, Sent: t.Sent, Older: t.Past, Newer: t.Newer, Deleted: t.Deleted, Expired: t.Expired,
+			Others: t.Others, NotMoved: movedEvents(t.NotMoved), Refused: movedEvents(t.Refused), Error: errorText(t.Err)})
+	}
+	return out
+}
+
+func movedEvents(moved []client.Moved) (out []movedEvent) {
+	for _, m := range moved {
+		out = append(out, movedEvent{m.Event.ID, m.Event.Kind, m.Event.PubKey, m.Event.Tags.GetD(), int64(m.Event.CreatedAt), m.Reason})
+	}
+	return out
+}

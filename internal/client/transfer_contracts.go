@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/niptemp"
+)
+
+// Moves of a contract follow one another, and their dates alone do not say how:
+// two keys may sign within one second, and by two clocks. So what belongs to a
+// contract goes in the order in which it arrived at the source, where that tells,
+// else by date, and a move that does not follow yet is sent again behind others.
+
+// isContract reports whether an event is contract memory.
+func isContract(ev *nostr.Event) bool {
+	return ev.Kind == kindContractEntry || ev.Kind == kindContractState
+}
+
+// arrivals asks the sources in which order the contracts of some events came to
+// be. One that does not tell is no failure.
+func (x *transfer) arrivals(ctx context.Context, to *Peer, events []*nostr.Event) {
+	for _, ev := range events {
+		id := ev.Tags.GetD()
+		if !isContract(ev) || x.arrived[id] != nil {
+			continue
+		}
+		x.arrived[id] = map[string]niptemp.OrderItem{}
+		for _, from := range x.Sources {
+			if from == to || x.sources[from].Err != nil || !x.keeps[from] {
+				continue
+			}
+			var w wireOrder
+			err := from.step(ctx, func(ctx context.Context) error {
+				return from.c.api(ctx, from.t, http.MethodGet, contractPath(id, "order"), nil, nil, &w)
+			})
+			if err != nil {
+				continue
+			}
+			if o, err := w.order(id); err == nil && len(o.Items) > 0 {
+				x.arrived[id] = o.places()
+				break
+			}
+		}
+	}
+}
+
+// arrange puts a row of a contract into the order of arrival, with the versions
+// of each address from the oldest on.
+func (x *transfer) arrange(row []*nostr.Event) []*nostr.Event {
+	if len(row) < 2 || !isContract(row[0]) {
+		return row
+	}
+	places := x.arrived[row[0].Tags.GetD()]
+	row = Arrange(row, func(ev **nostr.Event) Place {
+		return Place{N: places[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}
+	})
+	versions := map[address][]*nostr.Event{}
+	for _, ev := range row {
+		a, _ := addressOf(ev)
+		versions[a] = append(versions[a], ev)
+	}
+	for _, all := range versions {
+		slices.SortFunc(all, oldestFirst)
+	}
+	for i, ev := range row {
+		a, _ := addressOf(ev)
+		row[i], versions[a] = versions[a][0], versions[a][1:]
+	}
+	return row
+}
+
+// publish sends events, and moves that were refused again while one of them is
+// taken.
+func (x *transfer) publish(ctx context.Context, to *Peer, events []*nostr.Event, t *TransferTarget) error {
+	for {
+		var again []Moved
+		before := t.Sent
+		rows := inRows(events)
+		for i := range rows {
+			rows[i] = x.arrange(rows[i])
+		}
+		err := to.PublishAll(ctx, rows, func(ev *nostr.Event, s PublishStatus) {
+			switch {
+			case s.Accepted:
+				if t.Sent++; t.Sent%progressEach == 0 {
+					x.Progress(progressText(t.Sent, to))
+				}
+			case s.Superseded:
+				t.Newer++
+			case deletedThere(s.Err):
+				t.Deleted++
+			case ev.Kind == kindContractState:
+				again = append(again, Moved{ev, s.Err.Error()})
+			default:
+				t.Refused = append(t.Refused, Moved{ev, s.Err.Error()})
+			}
+		})
+		if err != nil || len(again) == 0 || t.Sent == before {
+			t.Refused = append(t.Refused, again...)
+			return err
+		}
+		events = nil
+		for _, m := range again {
+			events = append(events, m.Event)
+		}
+		slices.SortFunc(events, oldestFirst)
+	}
+}
+
+// deletedThere reports whether a relay refuses an event because its author has
+// deleted it there (NIP-09, NIP-62).
+func deletedThere(err error) bool {
+	var refusal *RefusalError
+	return errors.As(err, &refusal) && (refusal.Prefix() == "blocked" || refusal.Prefix() == "deleted") && strings.Contains(refusal.Message, "deleted")
+}

@@ -1,0 +1,99 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// addressBatch is how many addresses are asked for at a time.
+const addressBatch = 200
+
+// headsAt asks a target for what it has at those addresses now.
+func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address][]*offered) (map[address]*nostr.Event, error) {
+	type group struct {
+		kind   int
+		author string
+	}
+	groups := map[group][]string{}
+	for a := range at {
+		g := group{a.kind, a.author}
+		groups[g] = append(groups[g], a.d)
+	}
+	heads := map[address]*nostr.Event{}
+	for g, ds := range groups {
+		slices.Sort(ds)
+		for part := range slices.Chunk(ds, addressBatch) {
+			f := nostr.Filter{Kinds: []int{g.kind}, Authors: []string{g.author}}
+			if nostr.IsAddressableKind(g.kind) {
+				f.Tags = nostr.TagMap{"d": part}
+			}
+			if g.author != to.c.id.PubKey() && slices.Contains(memoryKinds, g.kind) {
+				f.Tags["p"] = []string{to.c.id.PubKey()}
+			}
+			_, err := to.Pages(ctx, f, func(ev *nostr.Event) error {
+				a, _ := addressOf(ev)
+				if old := heads[a]; old == nil || supersedes(ev, old) {
+					heads[a] = ev
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return heads, nil
+}
+
+// gated leaves out what a key other than the target's readers signed about a
+// contract, where the target shows contracts to anybody: who signed it did not
+// choose that relay.
+func (x *transfer) gated(ctx context.Context, to *Peer, events []*nostr.Event, t *TransferTarget) ([]*nostr.Event, error) {
+	foreign := func(ev *nostr.Event) bool {
+		return isContract(ev) && ev.PubKey != to.c.id.PubKey()
+	}
+	if !slices.ContainsFunc(events, foreign) {
+		return events, nil
+	}
+	hides, err := to.hides(ctx, kindContractEntry)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("whether it shows contracts to strangers is not known: %w", err)
+	case hides:
+		return events, nil
+	}
+	return slices.DeleteFunc(events, func(ev *nostr.Event) bool {
+		if foreign(ev) {
+			t.Refused = append(t.Refused, Moved{ev, "not sent: another key signed it, and this relay shows contracts to strangers"})
+			return true
+		}
+		return false
+	}), nil
+}
+
+// hides reports whether a relay refuses a kind to a key that it has never seen.
+func (p *Peer) hides(ctx context.Context, kind int) (bool, error) {
+	secret, err := p.c.random(32)
+	if err != nil {
+		return false, err
+	}
+	id, err := NewIdentity(fmt.Sprintf("%x", secret))
+	if err != nil {
+		return false, err
+	}
+	o := p.c.o
+	nobody, err := NewPeer(id, p.t.url, o)
+	if err != nil {
+		return false, err
+	}
+	defer nobody.Close()
+	_, err = nobody.Pages(ctx, nostr.Filter{Kinds: []int{kind}, Limit: 1}, func(*nostr.Event) error { return nil })
+	if errors.Is(err, ErrAuth) {
+		return true, nil
+	}
+	return false, err
+}

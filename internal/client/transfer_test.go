@@ -1,0 +1,295 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/bridge/bridgetest"
+	"engramd/nips/nipae"
+)
+
+// move runs a transfer of everything of a key.
+func move(t testing.TB, id Identity, from, to []string, change func(*Transfer)) TransferReport {
+	t.Helper()
+	peers := map[string]*Peer{}
+	make := func(urls []string) (out []*Peer) {
+		for _, url := range urls {
+			if peers[url] == nil {
+				peers[url] = peerFor(t, id, url, nil)
+			}
+			out = append(out, peers[url])
+		}
+		return out
+	}
+	tr := Transfer{Sources: make(from), Targets: make(to), Filters: EverythingOf(id.PubKey(), 0), Clock: time.Now}
+	if change != nil {
+		change(&tr)
+	}
+	report, err := tr.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// shown is everything that a key sees at a relay: ids of what is current, and of
+// what was superseded, oldest first.
+func shown(t testing.TB, id Identity, url string) (current, past []string) {
+	t.Helper()
+	p := peerFor(t, id, url, nil)
+	for _, f := range EverythingOf(id.PubKey(), 0) {
+		if _, err := p.Pages(t.Context(), f, func(ev *nostr.Event) error { current = append(current, ev.ID); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range memoryKinds {
+		f := nostr.Filter{Kinds: []int{kind}, Authors: []string{id.PubKey()}}
+		_, err := p.History(t.Context(), f, func(ev *nostr.Event) error { past = append(past, ev.ID); return nil })
+		if err != nil && !errors.Is(err, ErrNoHistory) {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(current)
+	slices.Sort(past)
+	return slices.Compact(current), slices.Compact(past)
+}
+
+func mustBeAlike(t testing.TB, id Identity, a, b string) {
+	t.Helper()
+	currentA, pastA := shown(t, id, a)
+	currentB, pastB := shown(t, id, b)
+	if !slices.Equal(currentA, currentB) || !slices.Equal(pastA, pastB) {
+		t.Errorf("%d and %d current, %d and %d past", len(currentA), len(currentB), len(pastA), len(pastB))
+	}
+}
+
+// signed is an event of a name.
+func signed(t testing.TB, name string, kind int, at int64, content string, tags ...nostr.Tag) *nostr.Event {
+	t.Helper()
+	ev := &nostr.Event{Kind: kind, CreatedAt: nostr.Timestamp(at), Content: content, Tags: tags}
+	if err := who(t, name).Sign(ev); err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+// agentLife is what an agent wrote: slugs with several versions, one that was
+// removed, one deleted, its list of relays.
+func agentLife(t testing.TB, now int64) []*nostr.Event {
+	t.Helper()
+	var out []*nostr.Event
+	for i := range int64(12) {
+		for v := range i%3 + 1 {
+			slug := fmt.Sprintf("mem/%c", 'a'+i)
+			out = append(out, engramAt(t, "agent", "owner", nipae.Slug(slug), fmt.Sprintf("%s version %d", slug, v), now-500+10*i+v))
+		}
+	}
+	gone := engramAt(t, "agent", "owner", "mem/gone", "x", now-300)
+	return append(out, gone, engramAt(t, "agent", "owner", "core", "me", now-290),
+		signed(t, "agent", 5, now-280, "", nostr.Tag{"a", fmt.Sprintf("30174:%s:%s", gone.PubKey, gone.Tags.GetD())}, nostr.Tag{"k", "30174"}),
+		signed(t, "agent", 10002, now-270, "", nostr.Tag{"r", "wss://relay.example"}))
+}
+
+// An agent moves with its history, and moving again has nothing to do.
+func TestTransfer(t *testing.T) {
+	a, b := bridgetest.Start(t), bridgetest.Start(t)
+	now := time.Now().Unix()
+	put(t, []string{a.URL}, agentLife(t, now)...)
+	agent := who(t, "agent")
+	dry := move(t, agent, []string{a.URL}, []string{b.URL}, func(tr *Transfer) { tr.DryRun = true })
+	report := move(t, agent, []string{a.URL}, []string{b.URL}, nil)
+	got := report.Targets[0]
+	if !got.UpToDate() || got.Lacked != 15 || got.Past != 12 || got.Sent != 27 || got.Newer != 0 || len(got.NotMoved) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if dry.Targets[0].Sent != got.Sent || !report.Sources[0].Whole() {
+		t.Errorf("dry run: %+v, source %+v", dry.Targets[0], report.Sources[0])
+	}
+	mustBeAlike(t, agent, a.URL, b.URL)
+	if again := move(t, agent, []string{a.URL}, []string{b.URL}, nil).Targets[0]; again.Lacked != 0 || again.Sent != 0 {
+		t.Errorf("again: %+v", again)
+	}
+	// Later on only what is new goes over, and the owner may do it as well.
+	put(t, []string{a.URL}, engramAt(t, "agent", "owner", "mem/a", "later", now-100), engramAt(t, "agent", "owner", "mem/a", "latest", now-99))
+	got = move(t, who(t, "owner"), []string{a.URL}, []string{b.URL}, nil).Targets[0]
+	if !got.UpToDate() || got.Lacked != 1 || got.Sent != 2 || got.Past != 1 {
+		t.Errorf("the owner: %+v", got)
+	}
+	mustBeAlike(t, agent, a.URL, b.URL)
+}
+
+// What a target has in a newer version is not sent, and older versions that it
+// lacks are told; with both directions the two end alike but for those.
+func TestTransferBothWays(t *testing.T) {
+	a, b := bridgetest.Start(t), bridgetest.Start(t)
+	now := time.Now().Unix()
+	agent := who(t, "agent")
+	at := func(slug, text string, ago int64) *nostr.Event {
+		return engramAt(t, "agent", "owner", nipae.Slug(slug), text, now-ago)
+	}
+	put(t, []string{a.URL}, at("mem/stale", "1", 90), at("mem/split", "1", 90), at("mem/split", "3", 70), at("mem/a", "a", 50))
+	put(t, []string{b.URL}, at("mem/stale", "2", 80), at("mem/split", "2", 80), at("mem/b", "b", 50))
+	both := []string{a.URL, b.URL}
+	report := move(t, agent, both, both, nil)
+	toA, toB := report.Targets[0], report.Targets[1]
+	if !toA.UpToDate() || toA.Lacked != 3 || toA.Sent != 2 || toA.Newer != 1 || len(toA.NotMoved) != 0 {
+		t.Errorf("to a: %+v", toA)
+	}
+	if !toB.UpToDate() || toB.Lacked != 3 || toB.Sent != 2 || toB.Newer != 1 || len(toB.NotMoved) != 1 || !strings.Contains(toB.NotMoved[0].Reason, "newer version") {
+		t.Errorf("to b: %+v", toB)
+	}
+	currentA, _ := shown(t, agent, a.URL)
+	currentB, _ := shown(t, agent, b.URL)
+	if !slices.Equal(currentA, currentB) || len(currentA) != 4 {
+		t.Errorf("%d and %d heads", len(currentA), len(currentB))
+	}
+}
+
+// What its author has deleted at the target is neither lacking nor refused.
+func TestTransferOfWhatIsDeletedThere(t *testing.T) {
+	a, b := bridgetest.Start(t), bridgetest.Start(t)
+	now := time.Now().Unix()
+	gone := engramAt(t, "agent", "owner", "mem/gone", "x", now-300)
+	put(t, []string{a.URL, b.URL}, gone)
+	put(t, []string{b.URL}, signed(t, "agent", 5, now-280, "", nostr.Tag{"e", gone.ID}, nostr.Tag{"k", "30174"}))
+	both := []string{a.URL, b.URL}
+	agent := who(t, "agent")
+	if got := move(t, agent, both[:1], both[1:], nil).Targets[0]; !got.UpToDate() || got.Lacked != 1 || got.Deleted != 1 || got.Sent != 0 {
+		t.Errorf("%+v", got)
+	}
+	move(t, agent, both, both, nil)
+	mustBeAlike(t, agent, a.URL, b.URL)
+}
+
+// Expired events, requests to vanish from another relay and refused events are
+// counted apart.
+func TestTransferLeavesOut(t *testing.T) {
+	now := time.Now().Unix()
+	expired := engramAt(t, "agent", "owner", "mem/e", "x", now-50)
+	expired.Tags = append(expired.Tags, nostr.Tag{"expiration", "1700000000"})
+	if err := who(t, "agent").Sign(expired); err != nil {
+		t.Fatal(err)
+	}
+	bad := engramAt(t, "agent", "owner", "mem/bad", "x", now-40)
+	from := &syncing{hoard: hoard{events: []*nostr.Event{expired, bad, engramAt(t, "agent", "owner", "mem/good", "x", now-40),
+		signed(t, "agent", 62, now-60, "", nostr.Tag{"relay", "wss://elsewhere.example"}),
+		signed(t, "agent", 62, now-90, "", nostr.Tag{"relay", "ALL_RELAYS"})}}}
+	to := &syncing{refuse: func(ev *nostr.Event) string {
+		if ev.ID == bad.ID {
+			return "blocked: not this one"
+		}
+		return ""
+	}}
+	got := move(t, who(t, "agent"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil).Targets[0]
+	if got.UpToDate() || got.Sent != 2 || got.Expired != 1 || got.Others != 1 || len(got.Refused) != 1 ||
+		got.Refused[0].Event.ID != bad.ID || got.Refused[0].Reason != "blocked: not this one" {
+		t.Errorf("%+v", got)
+	}
+	if first := to.all()[0]; first.Kind != 62 {
+		t.Errorf("kind %d came before the request to vanish", first.Kind)
+	}
+}
+
+// Whatever the two relays offer, the outcome is the same.
+func TestTransferWithoutReconciling(t *testing.T) {
+	now := time.Now().Unix()
+	var shared, only []*nostr.Event
+	for i := range int64(60) {
+		shared = append(shared, engramAt(t, "agent", "owner", nipae.Slug(fmt.Sprintf("mem/s%d", i)), "x", now-900+i))
+	}
+	for i := range int64(7) {
+		only = append(only, engramAt(t, "agent", "owner", nipae.Slug(fmt.Sprintf("mem/o%d", i)), "x", now-900+9*i))
+	}
+	for _, nips := range [][2]string{{"[77]", "[77]"}, {"[1]", "[77]"}, {"[77]", "[1]"}, {"[1]", "[1]"}} {
+		from := &syncing{nips: nips[0], hoard: hoard{events: slices.Concat(shared, only), most: 25}}
+		to := &syncing{nips: nips[1], hoard: hoard{events: slices.Clone(shared), most: 25}}
+		report := move(t, who(t, "agent"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
+		if got := report.Targets[0]; !got.UpToDate() || got.Lacked != 7 || got.Sent != 7 || to.count() != 67 {
+			t.Errorf("%v: %+v, %d there", nips, got, to.count())
+		}
+		if !report.Sources[0].Whole() {
+			t.Errorf("%v: %+v", nips, report.Sources[0])
+		}
+	}
+}
+
+// Relays that lie are bounded and named, and nothing of theirs is sent on.
+func TestTransferWithLiars(t *testing.T) {
+	now := time.Now().Unix()
+	mine := []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-40), engramAt(t, "agent", "owner", "mem/b", "x", now-40)}
+	forged := *mine[1]
+	forged.Sig = mine[0].Sig
+	for name, tt := range map[string]struct {
+		from *syncing
+		sent int
+		bad  func(TransferSource) bool
+	}{
+		"does not deliver": {&syncing{hoard: hoard{events: mine}, hide: func(ev *nostr.Event) bool { return ev.ID == mine[0].ID }}, 1,
+			func(s TransferSource) bool { return s.Missing == 1 }},
+		"a wrong signature": {&syncing{hoard: hoard{events: []*nostr.Event{mine[0], &forged}}}, 1,
+			func(s TransferSource) bool { return s.Missing == 1 }},
+		"a wrong signature, in pages": {&syncing{nips: "[]", hoard: hoard{events: []*nostr.Event{mine[0], &forged}}}, 1,
+			func(s TransferSource) bool { return s.Rejected > 0 }},
+		"rubbish": {&syncing{hoard: hoard{events: mine}, said: func(int, []byte) []byte { return []byte{0x61, 0xff, 0xff} }}, 0,
+			func(s TransferSource) bool { return errors.Is(s.Err, ErrMisbehaved) }},
+	} {
+		to := &syncing{}
+		report := move(t, who(t, "agent"), []string{startSyncing(t, tt.from)}, []string{startSyncing(t, to)}, nil)
+		if s := report.Sources[0]; !tt.bad(s) || s.Whole() || to.count() != tt.sent {
+			t.Errorf("%s: %+v, %d sent", name, s, to.count())
+		}
+	}
+	// Two that come to no end are read in full.
+	endless := &syncing{hoard: hoard{events: mine}, said: func(n int, _ []byte) []byte {
+		return append([]byte{0x61, 0, 0, 1, byte(n), byte(n >> 8)}, make([]byte, 14)...)
+	}}
+	url, to := startSyncing(t, endless), &syncing{}
+	report := move(t, who(t, "agent"), []string{url}, []string{startSyncing(t, to)}, nil)
+	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], url) || to.count() != 2 {
+		t.Errorf("%q, %d sent", report.Notes, to.count())
+	}
+}
+
+// A relay that is down, as one or the other.
+func TestTransferWithRelaysThatAreDown(t *testing.T) {
+	now := time.Now().Unix()
+	down := bridgetest.Down(t)
+	has := startHoard(t, &hoard{events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-40)}})
+	empty := &hoard{}
+	report := move(t, who(t, "agent"), []string{down, has}, []string{startHoard(t, empty), down}, nil)
+	if report.Sources[0].Err == nil || !report.Sources[1].Whole() || !report.Targets[0].UpToDate() || empty.count() != 1 || report.Targets[1].Err == nil {
+		t.Errorf("%+v", report)
+	}
+}
+
+// What another key signed about a contract goes only where strangers are refused.
+func TestTransferOfContracts(t *testing.T) {
+	now := time.Now().Unix()
+	id := "0f8fad5b-d9cb-469f-a165-70867728950e"
+	entry := func(name, other, text string, ago int64) *nostr.Event {
+		return signed(t, name, kindContractEntry, now-ago, fmt.Sprintf(`{"type":"message","content":%q}`, text),
+			nostr.Tag{"d", id}, nostr.Tag{"t", "message"}, nostr.Tag{"p", who(t, other).PubKey()})
+	}
+	events := []*nostr.Event{entry("agent", "worker", "one", 50), entry("worker", "agent", "two", 40), entry("agent", "worker", "three", 30), entry("worker", "agent", "four", 20)}
+	from := bridgetest.Start(t)
+	put(t, []string{from.URL}, events...)
+	open := &hoard{}
+	got := move(t, who(t, "agent"), []string{from.URL}, []string{startHoard(t, open)}, nil).Targets[0]
+	if got.UpToDate() || got.Sent != 1 || open.count() != 1 || open.last().PubKey != who(t, "agent").PubKey() || len(got.Refused) != 1 {
+		t.Errorf("%+v", got)
+	}
+	gated := bridgetest.Start(t)
+	got = move(t, who(t, "agent"), []string{from.URL}, []string{gated.URL}, nil).Targets[0]
+	if !got.UpToDate() || got.Sent != 4 || got.Past != 2 {
+		t.Errorf("%+v", got)
+	}
+	for _, name := range []string{"agent", "worker"} {
+		mustBeAlike(t, who(t, name), from.URL, gated.URL)
+	}
+}
