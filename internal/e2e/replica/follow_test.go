@@ -87,6 +87,9 @@ func TestFollow(t *testing.T) {
 	if _, err := b.AwaitMetric(`engramd_replica_live{replica="1"}`, relaytest.Patience, func(v float64) bool { return v == 1 }); err != nil {
 		t.Error(err)
 	}
+	if v, err := a.Metric(`engramd_gate_decisions_total{decision="granted",rule="wildcard",surface="sync"}`); err != nil || v == 0 {
+		t.Errorf("nothing was reconciled: %v, %v", v, err)
+	}
 	status := b.Run(nil, "status", "--data", b.Data)
 	if !strings.Contains(string(status.Stdout), "FOLLOWED") || !strings.Contains(string(status.Stdout), "following") {
 		t.Errorf("status: %s%s", status.Stdout, status.Stderr)
@@ -101,12 +104,18 @@ func TestFollow(t *testing.T) {
 	open := relaytest.Note(agent, now+31, "open")
 	at.Store(after)
 	at.Store(open)
+	await(t, "the source refuses to be followed", func() string {
+		if v, err := b.Metric(`engramd_replica_lag_seconds{replica="1"}`); err != nil || v == 0 {
+			return fmt.Sprint(v, err)
+		}
+		return ""
+	})
 	if got := ownerThere.MustQuery(relaytest.Filter{"ids": []string{after.ID}}); len(got.IDs()) != 0 {
 		t.Error("an engram came after the key was taken off the list")
 	}
 	reload(t, b, lets(""))
-	if _, err := b.AwaitMetric("engramd_replica_live", relaytest.Patience, func(v float64) bool { return v == 0 }); err == nil {
-		t.Log("no replica is left in the metrics")
+	if status := b.Run(nil, "status", "--data", b.Data); strings.Contains(string(status.Stdout), "FOLLOWED") {
+		t.Errorf("a relay that is configured no more is followed: %s", status.Stdout)
 	}
 }
 
