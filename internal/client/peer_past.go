@@ -37,6 +37,9 @@ type PastAt struct{ Number, Time int64 }
 // ErrNoHistory: the relay has no such endpoint; ErrAuth: it is not for this
 // key.
 func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) error) (at PastAt, err error) {
+	if p.c.id.PubKey() == "" {
+		return at, fmt.Errorf("%w to nobody", ErrNoHistory)
+	}
 	spent := budget{limits: p.c.o.Limits}
 	for first, more := true, true; more; first = false {
 		var now PastAt
