@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
 	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
 	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
-	"cmd/engramd": {"internal/replica", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
+	"cmd/engramd": {"internal/replica", "internal/keyfile", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
 }
 

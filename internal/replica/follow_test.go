@@ -34,6 +34,7 @@ type fakeSource struct {
 	fails   error // of Pages and Reconcile
 	fetched int
 	asked   []client.PastQuery
+	told    [][32]byte // ids that it was told of
 	live    chan *nostr.Event // nil: it never opens
 	closed  bool
 }
@@ -67,6 +68,9 @@ func (s *fakeSource) Reconcile(_ context.Context, f nostr.Filter, items []nip77.
 	}
 	if s.fails != nil {
 		return nil, nil, s.fails
+	}
+	for _, i := range items {
+		s.told = append(s.told, i.ID)
 	}
 	if _, err := nip77.NewSet(items); err != nil {
 		return nil, nil, err
@@ -173,6 +177,9 @@ func (s *fakeStore) IDs(_ context.Context, ask store.Ask, _ int, room func(int) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ev := range s.ids {
+		if ev.Kind == 30174 && !ask.Scope.CanRead(gate.SubjectOf(gate.Engram, ev)) {
+			continue
+		}
 		if ask.Filter.Matches(ev) {
 			out = append(out, nip77.Item{CreatedAt: int64(ev.CreatedAt), ID: idOf(ev)})
 		}
@@ -294,6 +301,32 @@ func TestOrderOfAPass(t *testing.T) {
 		}
 		if !noSync && s.src.fetched != 4 {
 			t.Errorf("%d were fetched, want each once", s.src.fetched)
+		}
+	}
+}
+
+// TestWhatTheSourceIsTold: ids are keys. It is told of what the key that asks it
+// may read here, and what it has itself is not fetched again for that.
+func TestWhatTheSourceIsTold(t *testing.T) {
+	note, engram := event(1, 1, "note"), event(30174, 2, "engram")
+	for _, c := range []struct {
+		key  string
+		told int // of each engram and note, in two reconciliations
+	}{{strings.Repeat("b", 64), 1}, {engram.PubKey, 2}, {strings.Repeat("c", 64), 2}, {"", 1}} {
+		table, err := gate.NewTable(gate.Options{Replicas: []string{strings.Repeat("c", 64)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newScene(t, func(o *Options, _ *scene) {
+			o.PubKey, o.Table = c.key, func() *gate.Table { return table }
+		})
+		s.store.ids[note.ID], s.store.ids[engram.ID] = note, engram
+		s.src.heads = []*nostr.Event{engram}
+		if _, err := s.f.Once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.src.told) != c.told || s.src.fetched != 0 {
+			t.Errorf("key %.1s: told of %d events, want %d; %d fetched again", c.key, len(s.src.told), c.told, s.src.fetched)
 		}
 	}
 }
