@@ -29,7 +29,7 @@ the relays that lack it: after one was down, or when a new one is added. The
 relays that the agent lists itself get it too; --no-discovery leaves them out, and
 relays ignore one of them for good. Both the
 agent and its owner may do it. Exit code 4 if some relay is not up to date in the
-end.`,
+end. engramctl sync moves everything that a key may see, history too.`,
 		Example: `  engramctl relays sync
   engramctl relays sync --timeout 5m --relay wss://old.example --relay wss://new.example`,
 		Args: cobra.NoArgs,

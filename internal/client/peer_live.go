@@ -25,7 +25,7 @@ func (p *Peer) Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event)
 	}
 	pinging, done := context.WithCancel(ctx)
 	defer done()
-	go conn.ping(pinging)
+	go conn.ping(pinging, livePing)
 	for attempt := 1; ; attempt++ {
 		if conn.authPending() {
 			_ = p.step(ctx, func(ctx context.Context) error {
@@ -97,9 +97,9 @@ func (c *conn) follow(ctx context.Context, f nostr.Filter, limits Limits, take f
 	}
 }
 
-// ping ends a connection that gives no sign of life any more.
-func (c *conn) ping(ctx context.Context) {
-	tick := time.NewTicker(livePing)
+// ping ends a connection that gives no sign of life from one tick to the next.
+func (c *conn) ping(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for asked := false; ; asked = true {
 		select {
@@ -117,6 +117,6 @@ func (c *conn) ping(ctx context.Context) {
 				return
 			}
 		}
-		_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(livePing)) // a dead connection ends at the next tick
+		_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(every)) // a dead connection ends at the next tick
 	}
 }

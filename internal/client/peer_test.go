@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,5 +280,52 @@ func TestPeerIsRefused(t *testing.T) {
 	}
 	if err := p.Live(t.Context(), f, take, func() {}); !errors.Is(err, ErrAuth) {
 		t.Errorf("live: %v", err)
+	}
+}
+
+// A live question to a relay that has died without a word ends.
+func TestLiveEndsWithoutASignOfLife(t *testing.T) {
+	deaf := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		c.read()
+		<-t.Context().Done() // it reads no ping
+	}})
+	p := peerFor(t, who(t, "agent"), deaf, nil)
+	conn, _, err := p.c.acquire(t.Context(), p.t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go conn.ping(t.Context(), 50*time.Millisecond)
+	err = conn.follow(t.Context(), anyNote, p.c.o.Limits, func(*nostr.Event) error { return nil }, func() {})
+	if !errors.Is(err, errLost) || !strings.Contains(err.Error(), "no sign of life") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A relay that dies while events are sent gets no more, and one that refuses
+// them all is asked to the end.
+func TestPublishAllEndsWithTheRelay(t *testing.T) {
+	var rows [][]*nostr.Event
+	for _, ev := range notesOf(t, "agent", 1_700_000_000, 200) {
+		rows = append(rows, []*nostr.Event{ev})
+	}
+	send := func(url string) (answered int, err error) {
+		p := peerFor(t, who(t, "agent"), url, nil)
+		err = p.PublishAll(t.Context(), rows, func(_ *nostr.Event, s PublishStatus) { answered++ })
+		return answered, err
+	}
+	var left atomic.Int64 // answers, of all connections
+	left.Store(20)
+	dying := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for left.Add(-1) > 0 {
+			if f, ok := c.read(); ok {
+				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+			}
+		}
+	}})
+	if answered, err := send(dying); err == nil || answered >= 100 {
+		t.Errorf("%d answered, %v", answered, err)
+	}
+	if answered, err := send(refusing(t, "blocked: no")); err != nil || answered != 200 {
+		t.Errorf("%d answered, %v", answered, err)
 	}
 }

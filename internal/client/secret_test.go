@@ -34,6 +34,16 @@ func TestSecretsStaySecret(t *testing.T) {
 	keep(err, owner.c.Discover(ctx, m.Agent()))
 	_, err = m.Sync(ctx)
 	keep(err)
+	moving := Transfer{Filters: EverythingOf(m.Agent(), 0), Clock: time.Now}
+	for _, url := range relays {
+		moving.Sources = append(moving.Sources, peerFor(t, who(t, "agent"), url, show))
+	}
+	moving.Targets = moving.Sources
+	moved, err := moving.Run(ctx)
+	keep(moved, err, moving)
+	for _, p := range moving.Sources {
+		keep(p, p.c)
+	}
 	trace := tr.String()
 	for _, private := range []string{text, string(slug), "a-private-slug"} {
 		if strings.Contains(trace, private) {

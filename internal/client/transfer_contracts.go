@@ -77,11 +77,11 @@ func (x *transfer) arrange(row []*nostr.Event) []*nostr.Event {
 
 // publish sends events, and moves that were refused again while one of them is
 // taken.
-func (x *transfer) publish(ctx context.Context, to *Peer, events []*nostr.Event, t *TransferTarget) error {
+func (x *transfer) publish(ctx context.Context, to *Peer, list []*nostr.Event, t *TransferTarget) error {
 	for {
 		var again []Moved
 		before := t.Sent
-		rows := inRows(events)
+		rows := inRows(list)
 		for i := range rows {
 			rows[i] = x.arrange(rows[i])
 		}
@@ -89,7 +89,7 @@ func (x *transfer) publish(ctx context.Context, to *Peer, events []*nostr.Event,
 			switch {
 			case s.Accepted:
 				if t.Sent++; t.Sent%progressEach == 0 {
-					x.Progress(progressText(t.Sent, to))
+					x.Progress("sent " + events(t.Sent) + " to " + to.t.url)
 				}
 			case s.Superseded:
 				t.Newer++
@@ -105,11 +105,11 @@ func (x *transfer) publish(ctx context.Context, to *Peer, events []*nostr.Event,
 			t.Refused = append(t.Refused, again...)
 			return err
 		}
-		events = nil
+		list = nil
 		for _, m := range again {
-			events = append(events, m.Event)
+			list = append(list, m.Event)
 		}
-		slices.SortFunc(events, oldestFirst)
+		slices.SortFunc(list, oldestFirst)
 	}
 }
 

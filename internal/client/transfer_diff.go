@@ -37,7 +37,7 @@ func (x *transfer) compare(ctx context.Context, from, to *Peer, lacked map[strin
 			}
 		}
 		if len(unknown) > 0 {
-			x.Progress(fmt.Sprintf("fetching %d events from %s", len(unknown), from.t.url))
+			x.Progress("fetching " + events(len(unknown)) + " from " + from.t.url)
 		}
 		missing, err := from.Fetch(ctx, f, unknown, add)
 		if err != nil {

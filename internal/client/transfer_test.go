@@ -91,7 +91,7 @@ func agentLife(t testing.TB, now int64) []*nostr.Event {
 		}
 	}
 	gone := engramAt(t, "agent", "owner", "mem/gone", "x", now-300)
-	return append(out, gone, engramAt(t, "agent", "owner", "core", "me", now-290),
+	return append(out, signed(t, "agent", 62, now-600, "", nostr.Tag{"relay", "ALL_RELAYS"}), gone, engramAt(t, "agent", "owner", "core", "me", now-290),
 		signed(t, "agent", 5, now-280, "", nostr.Tag{"a", fmt.Sprintf("30174:%s:%s", gone.PubKey, gone.Tags.GetD())}, nostr.Tag{"k", "30174"}),
 		signed(t, "agent", 10002, now-270, "", nostr.Tag{"r", "wss://relay.example"}))
 }
@@ -105,7 +105,7 @@ func TestTransfer(t *testing.T) {
 	dry := move(t, agent, []string{a.URL}, []string{b.URL}, func(tr *Transfer) { tr.DryRun = true })
 	report := move(t, agent, []string{a.URL}, []string{b.URL}, nil)
 	got := report.Targets[0]
-	if !got.UpToDate() || got.Lacked != 15 || got.Past != 12 || got.Sent != 27 || got.Newer != 0 || len(got.NotMoved) > 0 {
+	if !got.UpToDate() || got.Lacked != 16 || got.Past != 12 || got.Sent != 28 || got.Newer != 0 || len(got.NotMoved) > 0 {
 		t.Errorf("%+v", got)
 	}
 	if dry.Targets[0].Sent != got.Sent || !report.Sources[0].Whole() {

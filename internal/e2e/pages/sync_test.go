@@ -1,0 +1,66 @@
+package pages
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestMovingAnAgent types what docs/sync.md shows, with two relays of its own in
+// place of those on the page. ENGRAMD_UPDATE_DOCS=1 writes into the page what it
+// prints.
+func TestMovingAnAgent(t *testing.T) {
+	const name = "docs/sync.md"
+	page, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, err := Section(page, "Moving an agent to another relay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := Install(dir); err != nil {
+		t.Fatal(err)
+	}
+	shown := Console(section)
+	if len(shown) < 14 {
+		t.Fatalf("the section has %d commands only", len(shown))
+	}
+	var there, back []string
+	for _, address := range []string{readmeAddress, "127.0.0.1:7448"} {
+		ours := strings.TrimPrefix(relaytest.Start(t, relaytest.Options{}).URL, "ws://")
+		there, back = append(there, address, ours), append(back, ours, address)
+	}
+	steps := make([]Step, len(shown))
+	for i, s := range shown {
+		steps[i] = Step{Command: strings.NewReplacer(there...).Replace(s.Command), Block: s.Block}
+	}
+	got, err := Run(context.Background(), dir, Env(dir), steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		got[i].Command, got[i].Output = shown[i].Command, strings.NewReplacer(back...).Replace(got[i].Output)
+	}
+	if os.Getenv("ENGRAMD_UPDATE_DOCS") != "" {
+		root, err := relaytest.Root()
+		if err != nil {
+			t.Fatal(err)
+		}
+		page = strings.Replace(page, section, Fill(section, got), 1)
+		if err := os.WriteFile(filepath.Join(root, name), []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for i, s := range shown {
+		if !Same(s.Output, got[i].Output) {
+			t.Errorf("$ %s\n%s shows:\n%s\nit prints:\n%s", s.Command, name, s.Output, got[i].Output)
+		}
+	}
+}
