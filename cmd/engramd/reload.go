@@ -65,6 +65,9 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := notToItself(cfg, listening(c.listener)); err != nil {
+		return err
+	}
 	follow, err := c.replicas.Prepare(replicaSpecs(cfg))
 	if err != nil {
 		return err

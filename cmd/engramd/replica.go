@@ -31,9 +31,13 @@ import (
 
 // This file connects the relays that this one follows.
 
-// maxSourceEvents bounds what one step of following takes: ids of a
-// reconciliation, events of one row of pages.
-const maxSourceEvents = 1_000_000
+// Bounds of what one step of following takes: ids of a reconciliation or events
+// of a row of pages, and events of one page, each of which has a minute.
+const (
+	maxSourceEvents = 1_000_000
+	sourcePage      = 500
+	sourcePatience  = time.Minute
+)
 
 // following is what every follower of a process is made with.
 type following struct {
@@ -55,7 +59,7 @@ func (f following) follower(number int, s replica.Spec) (*replica.Follower, erro
 		return nil, fmt.Errorf("replica %s: filter: %w", s.URL, err)
 	}
 	dial := func() (replica.Source, error) {
-		return client.NewPeer(id, s.URL, client.Options{Timeout: time.Minute, Limits: client.Limits{Events: maxSourceEvents, Bytes: math.MaxInt64}})
+		return client.NewPeer(id, s.URL, client.Options{Timeout: sourcePatience, Limits: client.Limits{Events: maxSourceEvents, Bytes: math.MaxInt64, Page: sourcePage}})
 	}
 	sum := sha256.Sum256([]byte(s.URL + "\n" + s.Filter + "\n" + id.PubKey()))
 	return replica.New(replica.Options{

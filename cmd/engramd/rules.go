@@ -75,7 +75,7 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 		return func() {
 			c.policy.Set(writes)
 			c.copies.Set(copies)
-			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys)
+			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys, cfg.Gate.Replicas)
 			c.relay.SetInfo(info)
 			c.blocked.set(r.Blocked)
 			if c.sessions != nil {

@@ -21,6 +21,10 @@ const (
 	timeHeader     = "Engramd-Time"
 )
 
+// pastPageSize is how many versions are asked for at a time: of the largest, not
+// more bytes than an answer may have.
+const pastPageSize = 200
+
 // PastQuery asks for everybody's superseded versions. Only kinds of the filter
 // are asked for; what does not fit it otherwise is passed over.
 type PastQuery struct {
@@ -63,7 +67,7 @@ func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) er
 
 // pastPage takes one page and goes on behind its last version.
 func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take func(*nostr.Event) error) (at PastAt, more bool, err error) {
-	resp, err := p.c.get(ctx, p.t, "/history", q.values(spent.limits.Page))
+	resp, err := p.c.get(ctx, p.t, "/history", q.values(pastPageSize))
 	if err != nil {
 		return at, false, noPast(err)
 	}
@@ -103,7 +107,7 @@ func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take f
 	case err != nil:
 		return at, false, err
 	}
-	more = resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || count >= spent.limits.Page
+	more = resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || count >= pastPageSize
 	q.After = last
 	return at, more, nil
 }

@@ -61,7 +61,7 @@ func TestPast(t *testing.T) {
 	if err != nil || at != (PastAt{40, 1000}) || len(got) != 3 {
 		t.Fatalf("%v %v, %v", at, got, err)
 	}
-	if want := []string{"after=3&kind=1%2C7&limit=5000&since=5", "after=9&kind=1%2C7&limit=5000&since=5"}; len(r.asked) != 2 || r.asked[0] != want[0] || r.asked[1] != want[1] {
+	if want := []string{"after=3&kind=1%2C7&limit=200&since=5", "after=9&kind=1%2C7&limit=200&since=5"}; len(r.asked) != 2 || r.asked[0] != want[0] || r.asked[1] != want[1] {
 		t.Errorf("asked %v", r.asked)
 	}
 	// What does not fit the filter is passed over; an error of take ends it.
