@@ -34,7 +34,7 @@ type fakeSource struct {
 	fails   error // of Pages and Reconcile
 	fetched int
 	asked   []client.PastQuery
-	told    [][32]byte // ids that it was told of
+	told    [][32]byte        // ids that it was told of
 	live    chan *nostr.Event // nil: it never opens
 	closed  bool
 }
