@@ -16,8 +16,8 @@ const (
 	seenFor = 6 * time.Hour
 )
 
-// seen remembers events that a source shows and that are no heads here: refused,
-// deleted or superseded. They are not fetched again for a while.
+// seen remembers events that a source shows and that are and will be no heads
+// here: refused, deleted or history. They are not fetched again for a while.
 type seen struct {
 	clock func() time.Time
 

@@ -101,7 +101,7 @@ func (k *sink) collect() {
 }
 
 // settle counts what became of an event, and remembers it if a reconciliation
-// would name it as missing.
+// would name it as missing, and it would never become a head here.
 func (k *sink) settle(p put, r store.Result) {
 	switch r.Outcome {
 	case store.Failed:
@@ -117,7 +117,9 @@ func (k *sink) settle(p put, r store.Result) {
 	default:
 		k.count(countTaken, nil)
 	}
-	if head := r.Seq != 0 && (r.Outcome == store.Stored || r.Outcome == store.Replaced); !head && !p.past {
+	// One that is merely older is looked at again: what is newer may be deleted
+	// here, and of open kinds nothing says then that there ever was anything.
+	if head := r.Seq != 0 && (r.Outcome == store.Stored || r.Outcome == store.Replaced); !head && !p.past && r.Outcome != store.Stale {
 		k.seen.note(p.id, p.event)
 	}
 }
