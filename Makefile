@@ -64,8 +64,9 @@ peers: ## the relays that engramd is measured against, into bin/, and their test
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
 		$(GO) build -tags libsecp256k1 -trimpath -o ../../bin/peers .
 
-interop-deps: ## Node.js and npm for interop, from Debian when they are missing
+interop-deps: ## Node.js, npm and Python for interop, from Debian when they are missing
 	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
+	@python3 -c 'import ensurepip, venv' || (apt-get update && apt-get install -y --no-install-recommends python3 python3-venv)
 
 nats-deps: ## a NATS server for the tests of events, from Debian when it is missing
 	@command -v nats-server >/dev/null || test -x /usr/sbin/nats-server || (apt-get update && apt-get install -y --no-install-recommends nats-server)
@@ -73,12 +74,13 @@ nats-deps: ## a NATS server for the tests of events, from Debian when it is miss
 snapshot-deps: ## zstd and age, to take snapshots apart by hand, from Debian when they are missing
 	@(command -v zstd && command -v age) >/dev/null || (apt-get update && apt-get install -y --no-install-recommends zstd age)
 
-interop: build interop-deps ## JavaScript clients that share no code with ours; needs Node.js 20 and the npm registry
+interop: build interop-deps ## JavaScript and Python clients that share no code with ours; needs Node.js 20, Python 3.11, npm's registry and PyPI
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party
 	@set -e; for package in testdata/*/package.json; do \
 		echo "== $$(dirname $$package)"; \
 		(cd $$(dirname $$package) && npm ci && npm test); \
 	done
+	@echo "== testdata/nostr-sdk"; cd testdata/nostr-sdk && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python sync_test.py
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
@@ -127,4 +129,4 @@ demo: ## a relay with real events, walked through as agent, owner, stranger and 
 	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
-	rm -rf bin testdata/interop/bin testdata/*/node_modules
+	rm -rf bin testdata/interop/bin testdata/*/node_modules testdata/nostr-sdk/venv

@@ -36,6 +36,15 @@ type Migration struct {
 // table.
 const Ranges = "-- in ranges of events.seq:\n"
 
+// RangeRows is how many numbers one of those runs takes. The first range begins
+// with what FirstRange returns, each other one with what RangeAfter returns for
+// the last number of the one before; NULL is the end.
+const (
+	RangeRows  = 10_000
+	FirstRange = "SELECT min(seq) FROM events"
+	RangeAfter = "SELECT min(seq) FROM events WHERE seq > ?"
+)
+
 // Step is a part of a migration.
 type Step struct {
 	SQL    string

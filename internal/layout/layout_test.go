@@ -44,16 +44,25 @@ var allowed = map[string][]string{
 	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
-	"internal/store":              {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
-	"internal/store/sqlite":       {"nips/kind", "nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "migrations", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/steps"},
-	"internal/relay":              {"nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/store/sqlite/steps": {},
-	"internal/session":            {"nips/nip01", "nips/nip77", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/bridge":             {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
-	"internal/when":               {},
-	"internal/client":             {"nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
-	"internal/client/transcript":  {"internal/client", "internal/client/evidence", "internal/wire"},
-	"internal/client/evidence":    {"internal/client", "internal/wire", "nips/niptemp"},
+	"internal/store": {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	// Parts of the database that know nothing of each other: sqlite alone puts
+	// them together.
+	"internal/store/sqlite":              {"internal/store", "internal/store/sqlite/admin", "internal/store/sqlite/contracts", "internal/store/sqlite/engine", "internal/store/sqlite/events", "internal/store/sqlite/identities", "internal/store/sqlite/outbox"},
+	"internal/store/sqlite/admin":        {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/column":       {"internal/store/sqlite/engine", "internal/wire"},
+	"internal/store/sqlite/contracts":    {"internal/gate", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "nips/nip01", "nips/niptemp"},
+	"internal/store/sqlite/identities":   {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/outbox":       {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "internal/wire"},
+	"internal/store/sqlite/events":       {"nips/kind", "nips/nip01", "nips/nip77", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/engine":       {"internal/share", "internal/store", "internal/store/sqlite/engine/steps", "migrations"},
+	"internal/store/sqlite/engine/steps": {},
+	"internal/relay":                     {"nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/session":                   {"nips/nip01", "nips/nip77", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/bridge":                    {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
+	"internal/when":                      {},
+	"internal/client":                    {"nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
+	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
+	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -94,8 +103,8 @@ var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/ga
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
 	"database/sql":                                            {},
-	"database/sql/driver":                                     {"internal/store/sqlite"},
-	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite", "internal/store/sqlite/steps"},
+	"database/sql/driver":                                     {"internal/store/sqlite/engine"},
+	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite/engine", "internal/store/sqlite/engine/steps"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
 	"github.com/BurntSushi/toml":                              {"internal/config", "cmd/engram-load/internal/bench", "cmd/engramctl"},

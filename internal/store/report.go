@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Report is what Check found.
 type Report struct {
@@ -16,6 +19,23 @@ type Report struct {
 	// SameNames are agent ids that look alike, from before such names were
 	// refused: each list is of one name.
 	SameNames [][]string
+}
+
+// MostProblems bounds each list of a report; a database with more is damaged
+// all over.
+const MostProblems = 100
+
+// What the operator can do about a problem.
+const (
+	AdviceRestore = "stop engramd, keep the damaged file, restore the last backup and import what is newer from an export"
+	AdviceRebuild = "export with --history, import into a new data folder, and keep the old one until that is checked"
+)
+
+// Found notes a problem, with what the operator can do about it.
+func (r *Report) Found(check, advice, detail string, args ...any) {
+	if len(r.Problems) < MostProblems {
+		r.Problems = append(r.Problems, Problem{Check: check, Detail: fmt.Sprintf(detail, args...), Advice: advice})
+	}
 }
 
 // OK reports whether nothing is wrong.

@@ -43,7 +43,7 @@ type Frame struct {
 //
 //	["EVENT", event]  ["AUTH", event]  ["CLOSE", sub]
 //	["REQ", sub, filter, …]  ["COUNT", sub, filter, …]
-//	["NEG-OPEN", sub, filter, hex]  ["NEG-MSG", sub, hex]  ["NEG-CLOSE", sub]
+//	["NEG-OPEN", sub, filter or [filter], hex]  ["NEG-MSG", sub, hex]  ["NEG-CLOSE", sub]
 //
 // with exactly these elements. Events and filters are read as by ParseEvent
 // and ParseFilter; a negentropy message is lower-case hex. The error is a
@@ -191,7 +191,8 @@ func (s *scanner) filters(f *Frame, lim Limits) error {
 	return nil
 }
 
-// oneFilter reads the filter of a NEG-OPEN.
+// oneFilter reads the filter of a NEG-OPEN, or an array of one: which NIP-77 does
+// not have, but strfry takes and NDK sends.
 func (s *scanner) oneFilter(f *Frame, lim Limits) error {
 	ok, err := s.element(false)
 	if err != nil {
@@ -200,12 +201,15 @@ func (s *scanner) oneFilter(f *Frame, lim Limits) error {
 	if !ok {
 		return reason(f.Label + " needs a filter")
 	}
-	filter, err := s.filter(lim)
-	if err != nil {
+	if s.peek() != '[' {
+		filter, err := s.filter(lim)
+		f.Filters = []nostr.Filter{filter}
 		return err
 	}
-	f.Filters = []nostr.Filter{filter}
-	return nil
+	if f.Filters, err = s.filterArray(lim); err == nil && len(f.Filters) > 1 {
+		err = reason(f.Label + " takes one filter")
+	}
+	return err
 }
 
 // message reads the last element of a NEG-OPEN or NEG-MSG.

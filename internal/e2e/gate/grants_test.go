@@ -19,17 +19,17 @@ import (
 // without a scope, so that a new way of reading shows up here: give it a
 // gate.Surface and a driver in surfaces_test.go before its number.
 var knownGrants = map[string]int{
-	"internal/relay: ScopeFor":                   1, // Authorize, by surface
-	"internal/relay: gate.Party":                 2, // History and Past
-	"internal/replica: gate.Party":               1, // what a followed relay is told of
-	"internal/replica: gate.Operator":            1, // which of the ids that it names are here, for this relay itself
-	"internal/session: Authorize":                1, // REQ (stored, search, live) and COUNT
-	"internal/bridge: Authorize":                 1, // POST /query and /count
-	"internal/contracts: ScopeFor":               1, // whether a contract may be asked for by its id
-	"cmd/engramd: gate.Operator":                 3, // export and delete, the operator's own
-	"internal/store/sqlite: gate.Operator":       1, // delete, the same
-	"internal/contracts/identity: gate.Operator": 1, // when its own agent last signed
-	"internal/snapshot/operator: gate.Operator":  3, // the operator's own
+	"internal/relay: ScopeFor":                    1, // Authorize, by surface
+	"internal/relay: gate.Party":                  2, // History and Past
+	"internal/replica: gate.Party":                1, // what a followed relay is told of
+	"internal/replica: gate.Operator":             1, // which of the ids that it names are here, for this relay itself
+	"internal/session: Authorize":                 1, // REQ (stored, search, live) and COUNT
+	"internal/bridge: Authorize":                  1, // POST /query and /count
+	"internal/contracts: ScopeFor":                1, // whether a contract may be asked for by its id
+	"cmd/engramd: gate.Operator":                  3, // export and delete, the operator's own
+	"internal/store/sqlite/events: gate.Operator": 1, // delete, the same
+	"internal/contracts/identity: gate.Operator":  1, // when its own agent last signed
+	"internal/snapshot/operator: gate.Operator":   3, // the operator's own
 }
 
 // TestGateGrants reads the sources: every call that makes a scope, or asks for

@@ -1,7 +1,6 @@
 // Nobody but the parties learns that an engram is there.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nip77 } from 'nostr-tools'
 import * as nip42 from 'nostr-tools/nip42'
 import * as nip44 from 'nostr-tools/nip44'
 import WebSocket from 'ws'
@@ -134,22 +133,3 @@ function frameQueue(socket) {
   })
   return () => (frames.length ? Promise.resolve(frames.shift()) : new Promise(resolve => waiting.push(resolve)))
 }
-
-test('a sync by negentropy, which is not served, ends at once (NIP-77)', async () => {
-  const relay = await connect(stage.url, agent)
-  const storage = new nip77.NegentropyStorageVector()
-  storage.seal()
-  const answers = []
-  await new Promise(ended => {
-    const sync = new nip77.NegentropySync(relay, storage, filterOf(pair), { onclose: ended })
-    const handle = sync.subscription.oncustom
-    sync.subscription.oncustom = answer => {
-      answers.push(answer)
-      handle(answer)
-    }
-    sync.start()
-  })
-  assert.equal(answers.length, 1)
-  assert.equal(answers[0][0], 'NEG-ERR')
-  assert.match(answers[0][2], /^blocked: negentropy/)
-})

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// The write-ahead log is begun anew when all of it is in the database file and
+// nobody reads from it any more. While reads overlap without a gap that never
+// happens, and the log would grow for ever. So beyond a size nobody begins a
+// scan for a moment, those that are under way are given some time and then
+// ended, and the log is written back.
+const (
+	defaultMaxLog = 128 << 20
+	logPatience   = 100 * time.Millisecond // how long scans may go on
+	logPause      = time.Second            // between two attempts, and twice as long each time one fails
+	longestPause  = time.Minute
+	commitsToLook = 16 // between two looks at the log's size: 64 MiB at the most
+)
+
+// keeper keeps the log small.
+type keeper struct {
+	cleared <-chan struct{} // while an attempt is under way: closed when no scan is
+	resume  func()
+	next    time.Time // no attempt before
+	pause   time.Duration
+	commits int // since its size was looked at
+}
+
+// keepLog begins an attempt when the log is too large. The operator's own work
+// on the whole database is waited for.
+func (w *Writer) keepLog() {
+	if w.keeper.cleared != nil || w.db.whole.Load() > 0 {
+		return
+	}
+	if w.keeper.commits++; w.keeper.commits < commitsToLook {
+		return
+	}
+	w.keeper.commits = 0
+	info, err := os.Stat(w.db.path + "-wal")
+	if err != nil || info.Size() <= w.db.o.MaxLogBytes || time.Now().Before(w.keeper.next) {
+		return
+	}
+	w.keeper.cleared, w.keeper.resume = w.db.readers.turns.Clear(logPatience)
+}
+
+// clearLog writes the log back, between two scans.
+func (w *Writer) clearLog() {
+	busy := true
+	err := w.c.Script("PRAGMA busy_timeout=100")
+	if err == nil {
+		err = w.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []Value) error {
+			busy = v[0] != int64(0)
+			return nil
+		})
+	}
+	if e := w.c.Script("PRAGMA busy_timeout=10000"); err == nil {
+		err = e
+	}
+	k := &w.keeper
+	k.resume()
+	k.cleared, k.resume = nil, nil
+	if k.pause = min(2*k.pause, longestPause); !busy || k.pause == 0 {
+		k.pause = logPause
+	}
+	k.next = time.Now().Add(k.pause)
+	w.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
+}

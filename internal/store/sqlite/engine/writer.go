@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Writer is the actor that owns the only connection that writes. Nothing
+// outside its goroutine touches it.
+type Writer struct {
+	Now   int64 // Unix seconds, the same throughout a transaction
+	Extra int   // cost of what was done beside the members' own, ever: it ends a transaction as theirs does
+
+	db      *DB
+	c       *Conn
+	applier Applier
+	stage   stage
+	jobs    []*Job
+	dirty   bool // the current member has changed something, or tried
+	full    bool // a member did not fit, and none of ordinary size has been seen to fit since
+	halved  bool // a batch is tried again in halves
+	keeper  keeper
+}
+
+// Conn is the connection that writes. What a member changes goes through
+// Writer.Exec.
+func (w *Writer) Conn() *Conn { return w.c }
+
+// LimitSize bounds the database file to a number of bytes, 0 for SQLite's own
+// limit. SQLite never cuts what is there: with less than that nothing can be
+// added until rows are deleted or the limit is raised.
+func (w *Writer) LimitSize(bytes int64) error {
+	pages := int64(4294967294)
+	if bytes > 0 {
+		size, err := w.c.Number("PRAGMA page_size")
+		if err != nil {
+			return err
+		}
+		pages = max(1, bytes/size)
+	}
+	_, err := w.c.Number(fmt.Sprintf("PRAGMA max_page_count=%d", pages))
+	return err
+}
+
+// close checkpoints and closes the connection.
+func (w *Writer) close() error {
+	err := w.c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(err, w.c.Close())
+}

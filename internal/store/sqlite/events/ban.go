@@ -1,0 +1,22 @@
+package events
+
+const (
+	sqlAnyEvent   = `SELECT seq FROM events WHERE id = ?`
+	sqlAnyVersion = `SELECT seq, pubkey, length(json) FROM history WHERE id = ?`
+)
+
+// RemoveBanned takes a banned event out of the database. Versions of its
+// address in history stay what they are.
+func (w *writer) RemoveBanned(id []byte) error {
+	row, err := w.c.One(sqlAnyEvent, id)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		if err := w.removeEvent(row[0].(int64), byBan); err != nil {
+			return err
+		}
+	}
+	_, err = w.removeHistory(byBan, sqlAnyVersion, id)
+	return err
+}
