@@ -21,8 +21,8 @@ product: ## engramd and engramctl, into bin/
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
-test-programs: ## the daemon that tests run, once for all packages
-	$(GO) build $(GOTAGS) -o bin/test/engramd ./cmd/engramd
+test-programs: ## the programs that tests run, once for all packages
+	$(GO) build $(GOTAGS) -o bin/test/ ./cmd/...
 	$(GO) build $(GOTAGS) -race -o bin/test/engramd-race ./cmd/engramd
 
 # Without the race detector, the tests that start programs and those of the other module.
@@ -33,19 +33,30 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 	$(GO) vet $(GOTAGS) ./...
 	$(GO) test $(GOTAGS) -short -vet=off $(CHECKED)
 
-# What measures runs once more without the race detector, which would be most of what is measured.
-# Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
+# The tests of internal/e2e are clients of relays in processes of their own. There the
+# relays have the race detector (ENGRAMD_RACE) and the clients have not: they would take
+# twice the processor, for code that the tests of its own package run with it.
+E2E   = $(shell $(GO) list ./internal/e2e/...)
+RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
+# Without the race detector, which has memory of its own: what bounds how much is held.
+# TestMemoryIsMeasured says which tests these are.
+MEASURING      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess
+MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/events
+
+# make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
-	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -race -timeout 30m ./... && \
-	$(GO) test $(GOTAGS) -count 1 -run HTTPSiege ./internal/e2e/hostile; code=$$?; \
+	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -vet=off -race -timeout 30m $(RACED) && \
+	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(E2E) && \
+	$(GO) test $(GOTAGS) -vet=off -run '$(MEASURING)' $(MEASURING_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
-# engramd does not. Its tests run without cgo beside a relay that is built with it.
+# engramd does not. Its tests run without cgo beside a relay that is built with it, in
+# their short form: the same source runs at full length in make test.
 PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
 
@@ -58,7 +69,7 @@ portable: ## engramctl without cgo: built for six platforms into bin/portable/, 
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done
 	CGO_ENABLED=1 $(GO) build $(GOTAGS) -o bin/portable/engramd ./cmd/engramd
-	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -count 1 $(CLIENT)
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(CLIENT)
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \

@@ -74,7 +74,8 @@ func (a *app) doubts(r client.TransferReport) error {
 	for _, s := range r.Sources {
 		whole = whole && s.Whole()
 		if s.Missing > 0 {
-			a.note("%s lists %s", s.URL, counted(s.Missing, "event that it does not deliver", "events that it does not deliver"))
+			a.note("%s lists %s; what was superseded meanwhile is found by running it again", s.URL,
+				counted(s.Missing, "event that it does not deliver", "events that it does not deliver"))
 		}
 		if s.Rejected > 0 {
 			a.note("%s sent %s", s.URL, counted(s.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))

@@ -20,7 +20,9 @@ func TestParseMessage(t *testing.T) {
 		` [ "AUTH" , "c" ] `:             {label: "AUTH", text: "c"},
 		`["NOTICE","hello"]`:             {label: "NOTICE", text: "hello"},
 		`["COUNT","s",{"count":1}]`:      {label: "COUNT"},
-		`["NEG-MSG"]`:                    {label: "NEG-MSG"},
+		`["NEG-STATS"]`:                  {label: "NEG-STATS"},
+		`["NEG-MSG","s","61"]`:           {label: "NEG-MSG", sub: "s", text: "61"},
+		`["NEG-ERR","s","closed: x"]`:    {label: "NEG-ERR", sub: "s", text: "closed: x"},
 	} {
 		got, err := parseMessage([]byte(frame))
 		if err != nil || got.label != want.label || got.sub != want.sub || got.id != want.id || got.ok != want.ok || got.text != want.text ||

@@ -19,7 +19,7 @@ const (
 	// may hold back a crowd of them by rate.
 	publishPatience = time.Minute
 	// peerLanes is how many rows of events are sent to a relay at once.
-	peerLanes = 16
+	peerLanes = 32
 	// fetchBatch is how many events are asked for by id at a time.
 	fetchBatch = 200
 )

@@ -278,6 +278,9 @@ func TestPeerIsRefused(t *testing.T) {
 	if _, err := p.Pages(t.Context(), f, take); !errors.Is(err, ErrAuth) {
 		t.Errorf("pages: %v", err)
 	}
+	if _, _, err := p.Reconcile(t.Context(), f, nil); !errors.Is(err, ErrAuth) {
+		t.Errorf("reconciling: %v", err)
+	}
 	if err := p.Live(t.Context(), f, take, func() {}); !errors.Is(err, ErrAuth) {
 		t.Errorf("live: %v", err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -72,35 +71,6 @@ func (s TransferSource) Whole() bool {
 	return s.Err == nil && s.Missing == 0 && s.Rejected == 0 && !s.Cut
 }
 
-// memoryKinds are the kinds that a pair of keys shares.
-var memoryKinds = []int{nipae.Kind, kindContractState, kindContractEntry}
-
-// EverythingOf is what belongs to a key: what it signed of memory, contracts,
-// deletions, requests to vanish and its list of relays, and what names it. since
-// leaves out what is older; 0 nothing.
-func EverythingOf(pubkey string, since int64) []nostr.Filter {
-	return bounded(since,
-		nostr.Filter{Kinds: append(slices.Clone(memoryKinds), nostr.KindDeletion, kindVanish, nostr.KindRelayListMetadata), Authors: []string{pubkey}},
-		nostr.Filter{Kinds: slices.Clone(memoryKinds), Tags: nostr.TagMap{"p": {pubkey}}})
-}
-
-// MemoryOf is the memory of one agent that its owner may see, and its list of
-// relays.
-func MemoryOf(agent, owner string, since int64) []nostr.Filter {
-	return bounded(since,
-		nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{agent}, Tags: nostr.TagMap{"p": {owner}}},
-		nostr.Filter{Kinds: []int{nostr.KindRelayListMetadata}, Authors: []string{agent}})
-}
-
-func bounded(since int64, filters ...nostr.Filter) []nostr.Filter {
-	for i := range filters {
-		if since > 0 {
-			filters[i].Since = new(nostr.Timestamp(since))
-		}
-	}
-	return filters
-}
-
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
@@ -111,11 +81,19 @@ func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	for _, p := range tr.Sources {
 		x.sources[p] = &TransferSource{URL: p.t.url}
 	}
+	// All is fetched before anything is sent: what is sent to a relay that is a
+	// source as well supersedes what it has.
 	var report TransferReport
-	for _, p := range tr.Targets {
-		report.Targets = append(report.Targets, x.bring(ctx, p))
-		if ctx.Err() != nil {
-			break
+	lacked := make([]map[string]*offered, len(tr.Targets))
+	for i, p := range tr.Targets {
+		t := TransferTarget{URL: p.t.url}
+		lacked[i], t.Err = x.gather(ctx, p)
+		t.Lacked = len(lacked[i])
+		report.Targets = append(report.Targets, t)
+	}
+	for i, p := range tr.Targets {
+		if t := &report.Targets[i]; t.Err == nil && t.Lacked > 0 && ctx.Err() == nil {
+			t.Err = x.bring(ctx, p, lacked[i], t)
 		}
 	}
 	for _, p := range tr.Sources {
@@ -164,42 +142,37 @@ func (x *transfer) fail(p *Peer, err error) {
 	}
 }
 
-// bring brings one target up to date.
-func (x *transfer) bring(ctx context.Context, to *Peer) TransferTarget {
-	t := TransferTarget{URL: to.t.url}
+// gather fetches what sources have and a target lacks. The error is the
+// target's.
+func (x *transfer) gather(ctx context.Context, to *Peer) (map[string]*offered, error) {
 	lacked := map[string]*offered{}
 	for _, from := range x.Sources {
-		if from == to || x.sources[from].Err != nil {
+		if from == to || x.sources[from].Err != nil || ctx.Err() != nil {
 			continue
 		}
 		x.Progress(fmt.Sprintf("comparing %s with %s", from.t.url, to.t.url))
-		if err := x.compare(ctx, from, to, lacked); err != nil {
-			var failed *PeerError
-			switch {
-			case errors.As(err, &failed) && failed.Peer == to:
-				t.Err = failed.Err
-			case errors.As(err, &failed):
-				x.fail(from, failed.Err)
-			default:
-				x.fail(from, err)
-			}
-		}
-		if t.Err != nil || ctx.Err() != nil {
-			return t
+		err := x.compare(ctx, from, to, lacked)
+		var failed *PeerError
+		switch {
+		case errors.As(err, &failed) && failed.Peer == to:
+			return nil, failed.Err
+		case errors.As(err, &failed):
+			x.fail(from, failed.Err)
+		case err != nil:
+			x.fail(from, err)
 		}
 	}
-	t.Lacked = len(lacked)
-	if t.Lacked == 0 {
-		return t
-	}
-	events, err := x.plan(ctx, to, lacked, &t)
+	return lacked, nil
+}
+
+// bring brings one target up to date.
+func (x *transfer) bring(ctx context.Context, to *Peer, lacked map[string]*offered, t *TransferTarget) error {
+	events, err := x.plan(ctx, to, lacked, t)
 	if err != nil {
-		t.Err = err
-		return t
+		return err
 	}
 	x.arrivals(ctx, to, events)
-	x.send(ctx, to, events, &t)
-	return t
+	return x.send(ctx, to, events, t)
 }
 
 // offered is an event that a target lacks, and the relays that have it. Without

@@ -45,7 +45,9 @@ func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered
 			continue
 		}
 		x.Progress("reading the history at " + from.t.url)
-		if err := history(ctx, from, slices.Collect(maps.Keys(wanted[from])), x.since(), known); err != nil {
+		rejected, err := history(ctx, from, slices.Collect(maps.Keys(wanted[from])), x.since(), known)
+		x.sources[from].Rejected += rejected
+		if err != nil {
 			x.fail(from, err)
 		}
 	}
@@ -78,7 +80,7 @@ func (x *transfer) older(ctx context.Context, to *Peer, older []*nostr.Event, t 
 		at[a] = true
 	}
 	there := map[string]*nostr.Event{}
-	if err := history(ctx, to, slices.Collect(maps.Keys(at)), x.since(), there); err != nil {
+	if _, err := history(ctx, to, slices.Collect(maps.Keys(at)), x.since(), there); err != nil {
 		return err
 	}
 	for _, v := range older {
@@ -107,14 +109,20 @@ func (x *transfer) keepsHistory(ctx context.Context, p *Peer) (bool, error) {
 }
 
 // history adds the superseded versions of addresses: one by one where they are
-// few, else with all others of their author.
-func history(ctx context.Context, p *Peer, at []address, since *nostr.Timestamp, to map[string]*nostr.Event) error {
+// few, else with all others of their author. It returns how many events were wrong
+// or not for this key.
+func history(ctx context.Context, p *Peer, at []address, since *nostr.Timestamp, to map[string]*nostr.Event) (rejected int, err error) {
 	wanted, groups := map[address]bool{}, map[address][]address{}
 	for _, a := range at {
 		g := address{kind: a.kind, author: a.author}
 		wanted[a], groups[g] = true, append(groups[g], a)
 	}
+	me := p.c.id.PubKey()
 	take := func(ev *nostr.Event) error {
+		if ev.PubKey != me && ev.Tags.FindWithValue("p", me) == nil {
+			rejected++
+			return nil
+		}
 		if a, _ := addressOf(ev); wanted[a] && (since == nil || ev.CreatedAt >= *since) {
 			to[ev.ID] = ev
 		}
@@ -131,10 +139,12 @@ func history(ctx context.Context, p *Peer, at []address, since *nostr.Timestamp,
 			}
 		}
 		for _, f := range filters {
-			if _, err := p.History(ctx, f, take); err != nil {
-				return err
+			status, err := p.History(ctx, f, take)
+			rejected += status.Rejected
+			if err != nil {
+				return rejected, err
 			}
 		}
 	}
-	return nil
+	return rejected, nil
 }

@@ -21,10 +21,10 @@ func events(n int) string {
 
 // send sends events that are in order: what belongs together one after the other,
 // the rest side by side, and a deletion when all before it are there.
-func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *TransferTarget) {
+func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *TransferTarget) error {
 	if x.DryRun {
 		t.Sent = len(list)
-		return
+		return nil
 	}
 	if len(list) > 0 {
 		x.Progress("sending " + events(len(list)) + " to " + to.t.url)
@@ -36,11 +36,11 @@ func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *T
 			n = len(list)
 		}
 		if err := x.publish(ctx, to, list[:n], t); err != nil {
-			t.Err = err
-			return
+			return err
 		}
 		list = list[n:]
 	}
+	return nil
 }
 
 func removing(ev *nostr.Event) bool { return ev.Kind == nostr.KindDeletion || ev.Kind == kindVanish }

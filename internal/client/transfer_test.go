@@ -144,6 +144,11 @@ func TestTransferBothWays(t *testing.T) {
 	if !toB.UpToDate() || toB.Lacked != 3 || toB.Sent != 2 || toB.Newer != 1 || len(toB.NotMoved) != 1 || !strings.Contains(toB.NotMoved[0].Reason, "newer version") {
 		t.Errorf("to b: %+v", toB)
 	}
+	for _, from := range report.Sources {
+		if !from.Whole() {
+			t.Errorf("%+v", from)
+		}
+	}
 	currentA, _ := shown(t, agent, a.URL)
 	currentB, _ := shown(t, agent, b.URL)
 	if !slices.Equal(currentA, currentB) || len(currentA) != 4 {
@@ -245,6 +250,15 @@ func TestTransferWithLiars(t *testing.T) {
 			t.Errorf("%s: %+v, %d sent", name, s, to.count())
 		}
 	}
+	// A history with what is another's is no history of ours.
+	latest := engramAt(t, "agent", "owner", "mem/a", "new", now-10)
+	others := signed(t, "agent", nipae.Kind, now-60, "x", nostr.Tag{"d", latest.Tags.GetD()}, nostr.Tag{"p", who(t, "stranger").PubKey()})
+	leaking := &syncing{hoard: hoard{events: []*nostr.Event{latest}}, past: append([]*nostr.Event{others}, mine...)}
+	keeping := &syncing{past: []*nostr.Event{}}
+	told := move(t, who(t, "owner"), []string{startSyncing(t, leaking)}, []string{startSyncing(t, keeping)}, nil)
+	if told.Sources[0].Whole() || told.Sources[0].Rejected != 1 || keeping.count() != 2 || slices.ContainsFunc(keeping.all(), func(ev *nostr.Event) bool { return ev.ID == others.ID }) {
+		t.Errorf("%+v, %d sent", told.Sources[0], keeping.count())
+	}
 	// Two that come to no end are read in full.
 	endless := &syncing{hoard: hoard{events: mine}, said: func(n int, _ []byte) []byte {
 		return append([]byte{0x61, 0, 0, 1, byte(n), byte(n >> 8)}, make([]byte, 14)...)
@@ -266,6 +280,26 @@ func TestTransferWithRelaysThatAreDown(t *testing.T) {
 	if report.Sources[0].Err == nil || !report.Sources[1].Whole() || !report.Targets[0].UpToDate() || empty.count() != 1 || report.Targets[1].Err == nil {
 		t.Errorf("%+v", report)
 	}
+}
+
+// Moves of two keys within one second follow one another, whatever their ids are
+// and though nobody tells in which order they came.
+func TestTransferOfMovesInOneSecond(t *testing.T) {
+	now := time.Now().Unix()
+	from, to := bridgetest.Start(t), bridgetest.Start(t)
+	state := func(name, other, status, previous, contract string) *nostr.Event {
+		return signed(t, name, kindContractState, now-50, fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q,"poster_agent_id":"a","worker_agent_id":"w",`+
+			`"amount_sats":1,"description":"x","transition_at":"2026-11-22T12:00:00Z"}`, contract, status, previous),
+			nostr.Tag{"d", contract}, nostr.Tag{"p", who(t, other).PubKey()})
+	}
+	for i := range 8 { // some of them have ids in the wrong order
+		id := fmt.Sprintf("0f8fad5b-d9cb-469f-a165-7086772895%02x", i)
+		put(t, []string{from.URL}, state("agent", "worker", "open", "", id), state("worker", "agent", "accepted", "open", id))
+	}
+	if got := move(t, who(t, "worker"), []string{from.URL}, []string{to.URL}, nil).Targets[0]; !got.UpToDate() || got.Sent != 16 {
+		t.Errorf("%+v", got)
+	}
+	mustBeAlike(t, who(t, "agent"), from.URL, to.URL)
 }
 
 // What another key signed about a contract goes only where strangers are refused.

@@ -53,7 +53,7 @@ func Prepare(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	table := storetest.MustTable(t, gate.Options{})
-	rel, err := relay.New(relay.Config{Names: names}, table)
+	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Sync: true}}, table)
 	if err != nil {
 		t.Fatal(err)
 	}

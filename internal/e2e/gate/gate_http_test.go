@@ -89,6 +89,32 @@ func (r gateReader) asked(d gateDriver, n int) []string {
 	return nil
 }
 
+// gateRequest is what the relay sees of a request: who it is sent for is not in it.
+type gateRequest struct{ key, method, path, body string }
+
+// gateReplies are the answers to the requests on one surface.
+type gateReplies struct {
+	mu  sync.Mutex
+	all map[gateRequest]func() (relaytest.Response, error)
+}
+
+// signed returns the answer to a reader's n-th request. A request proves one key,
+// which several readers may have: the same one is sent once for all of them.
+func (c *gateConn) signed(n int, method, path string, body []byte) (relaytest.Response, error) {
+	k, r := c.signer(n), gateRequest{method: method, path: path, body: string(body)}
+	if k != nil {
+		r.key = k.Pub
+	}
+	c.replies.mu.Lock()
+	reply := c.replies.all[r]
+	if reply == nil {
+		reply = sync.OnceValues(func() (relaytest.Response, error) { return c.http.Signed(k, method, path, body) })
+		c.replies.all[r] = reply
+	}
+	c.replies.mu.Unlock()
+	return reply()
+}
+
 // overHTTP sends all requests, a few at a time.
 func (c *gateConn) overHTTP(asks []gateAsk, request func(ask gateAsk) (method, path string, body []byte)) ([]gateAnswer, error) {
 	answers, faults := make([]gateAnswer, len(asks)), make([]error, len(asks))
@@ -98,7 +124,7 @@ func (c *gateConn) overHTTP(asks []gateAsk, request func(ask gateAsk) (method, p
 		workers.Go(func() {
 			for n := range next {
 				method, path, body := request(asks[n])
-				resp, err := c.http.Signed(c.signer(n), method, path, body)
+				resp, err := c.signed(n, method, path, body)
 				if err == nil {
 					answers[n], err = gateAnswerOf(resp)
 				}

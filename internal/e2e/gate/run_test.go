@@ -87,6 +87,7 @@ type gateConn struct {
 	*rig.Peer
 	gateReader
 	http       *rig.Caller
+	replies    *gateReplies
 	marker     string   // id of the event that is published last
 	challenges []string // AUTH frames after that of the opening
 }
@@ -151,8 +152,9 @@ func (g *gateRun) deaf(c *gateConn) bool { return g.options.AuthRequired && len(
 // askAll has every reader ask all its questions on one surface.
 func (g *gateRun) askAll(t *testing.T, conns []*gateConn, s gate.Surface) [][]gateAnswer {
 	t.Helper()
-	all := make([][]gateAnswer, len(conns))
+	all, replies := make([][]gateAnswer, len(conns)), &gateReplies{all: map[gateRequest]func() (relaytest.Response, error){}}
 	for i, conn := range conns {
+		conn.replies = replies
 		var err error
 		if all[i], err = gateDrivers[s].ask(conn, s, gateDrivers[s].of(g.asks[i])); err != nil {
 			t.Fatalf("%s on %v: %v", conn.name, s, err)

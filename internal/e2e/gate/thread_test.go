@@ -107,7 +107,7 @@ func threadDriver(read threadRead) gateDriver {
 				if r.body != "" {
 					body = []byte(r.body)
 				}
-				resp, err := c.http.Signed(c.signer(n), r.method, r.path, body)
+				resp, err := c.signed(n, r.method, r.path, body)
 				if err != nil || resp.Aborted {
 					return nil, fmt.Errorf("%s: aborted %v, %w", ask.name, resp.Aborted, err)
 				}

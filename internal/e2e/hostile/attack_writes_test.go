@@ -45,11 +45,47 @@ func taggedNote(k relaytest.Key, rows int) *nostr.Event {
 // TestAttack_IndexRows: forty connections that write events of 3,900 tags have
 // what their address may have of the tag index, and hear rate-limited beyond it;
 // nothing is indexed in part; and another client's writes go on. Before, its
-// median rose from 1 ms to more than 1 s for as long as they stayed. The bound
-// here is for a machine that does other things too; the siege measures.
+// median rose from 1 ms to more than 1 s for as long as they stayed. What it is
+// before the attack says what the machine does besides; an attempt that fails is
+// made again, twice at most.
 func TestAttack_IndexRows(t *testing.T) {
+	const attempts, floor = 3, 100 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		alone, beside := writesBesideIndexRows(t)
+		if beside <= max(50*alone, floor) {
+			return
+		}
+		if attempt == attempts {
+			t.Errorf("%d attempts, and another client's writes take %v, %v before the attack", attempts, beside, alone)
+			return
+		}
+	}
+}
+
+// writesBesideIndexRows is the median of another client's writes before and during
+// the attack.
+func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
+	t.Helper()
 	relay := rig.Start(t, behindProxy...)
 	const attackers, rows = 40, 3900
+	victim := dialFrom(t, relay, "192.0.2.2")
+	clock := rig.Now()
+	median := func() time.Duration {
+		t.Helper()
+		var took []time.Duration
+		for range 60 {
+			clock--
+			note := relaytest.Note(rig.GateAgent, clock, "a note")
+			at := time.Now()
+			if ok, err := victim.Publish(note); err != nil || !ok.True {
+				t.Fatalf("another client's write: %+v, %v", ok, err)
+			}
+			took = append(took, time.Since(at))
+		}
+		slices.Sort(took)
+		return took[30]
+	}
+	alone = median()
 	stop := make(chan struct{})
 	var mu sync.Mutex
 	var stored []*nostr.Event
@@ -87,23 +123,10 @@ func TestAttack_IndexRows(t *testing.T) {
 			}
 		})
 	}
-	victim := dialFrom(t, relay, "192.0.2.2")
-	var took []time.Duration
-	for i := range 60 {
-		note := relaytest.Note(rig.GateAgent, rig.Now()-int64(i), fmt.Sprint("a note ", i))
-		at := time.Now()
-		if ok, err := victim.Publish(note); err != nil || !ok.True {
-			t.Fatalf("another client's write: %+v, %v", ok, err)
-		}
-		took = append(took, time.Since(at))
-	}
+	beside = median()
 	close(stop)
 	attack.Wait()
-	slices.Sort(took)
-	t.Logf("another client's writes: median %v, most %v; %d attacks stored, %d refused", took[30], took[59], len(stored), limited)
-	if took[30] > 500*time.Millisecond {
-		t.Errorf("another client's writes take %v", took[30])
-	}
+	t.Logf("another client's writes: median %v, %v before the attack; %d attacks stored, %d refused", beside, alone, len(stored), limited)
 	if most := (20_000+int(5000*time.Since(began).Seconds()))/rows + 1; len(stored) > most || limited == 0 {
 		t.Errorf("%d events of %d tags were stored, at most %d are within the rate; %d refused", len(stored), rows, most, limited)
 	}
@@ -113,6 +136,8 @@ func TestAttack_IndexRows(t *testing.T) {
 		last := ev.Tags[len(ev.Tags)-1][1]
 		rig.WantIDs(t, "by the last of its tags", c.MustQuery(relaytest.Filter{"kinds": []int{1}, "#t": []string{last}}).IDs(), rig.IDs(ev))
 	}
+	relay.Kill()
+	return alone, beside
 }
 
 // TestAttack_Rates: what one address may write in a time is the default's, and

@@ -18,12 +18,11 @@ func TestDocs_HTTPExamplesWork(t *testing.T) { runExamples(t, "http.md", 6) }
 
 // TestDocs_ContractExamplesWork does the same with docs/contracts.md.
 func TestDocs_ContractExamplesWork(t *testing.T) {
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-tags", relaytest.Tags, "-o", filepath.Join(bin, "engramctl"), "engramd/cmd/engramctl")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build engramctl: %v\n%s", err, out)
+	ctl, err := relaytest.Binary(relaytest.Ctl)
+	if err != nil {
+		t.Fatal(err)
 	}
-	runExamples(t, "contracts.md", 42, "ENGRAM_BIN="+bin)
+	runExamples(t, "contracts.md", 42, "ENGRAM_BIN="+filepath.Dir(ctl))
 }
 
 // runExamples runs a page and wants what it shows to be printed, at least so

@@ -1,9 +1,7 @@
 package pages
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,24 +12,20 @@ import (
 // Install puts engramd and engramctl into a folder bin under dir, as make build
 // does.
 func Install(dir string) (bin string, err error) {
-	daemon, err := relaytest.Binary(relaytest.Build{})
-	if err != nil {
-		return "", err
-	}
-	root, err := relaytest.Root()
-	if err != nil {
-		return "", err
-	}
 	bin = filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-tags", relaytest.Tags, "-o", filepath.Join(bin, "engramctl"), "./cmd/engramctl")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build engramctl: %w\n%s", err, out)
+	for name, build := range map[string]relaytest.Build{"engramd": {}, "engramctl": relaytest.Ctl} {
+		path, err := relaytest.Binary(build)
+		if err != nil {
+			return "", err
+		}
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			return "", err
+		}
 	}
-	return bin, os.Symlink(daemon, filepath.Join(bin, "engramd"))
+	return bin, nil
 }
 
 // Env is an environment without any setting of our programs, at home in dir.

@@ -1,6 +1,7 @@
 package relaytest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,10 +16,14 @@ import (
 // Tags are the build tags the daemon is shipped with (see the Makefile).
 const Tags = "sqlite_fts5 libsecp256k1"
 
+// Ctl is the client, as shipped.
+var Ctl = Build{Program: "engramctl"}
+
 // Build says which binary a test wants.
 type Build struct {
-	Race bool   // with the race detector: what it finds fails the test
-	Tags string // instead of Tags; "none" for no tag at all
+	Program string // of cmd; empty: engramd
+	Race    bool   // with the race detector: what it finds fails the test
+	Tags    string // instead of Tags; "none" for no tag at all
 	// Overlay is a file for go build -overlay: other sources in place of some.
 	Overlay string
 }
@@ -39,11 +44,13 @@ type builds struct {
 
 var binaries = builds{all: map[Build]*built{}}
 
-// Binary returns the path of the engramd binary, building it on first use in
-// this process. ENGRAMD_BIN names a ready one, which is used as it is for
-// whatever has no overlay.
+func (b Build) program() string { return cmp.Or(b.Program, "engramd") }
+
+// Binary returns the path of a program, building it on first use in this
+// process. ENGRAMD_BIN names a ready engramd, which is used as it is for whatever
+// has no overlay.
 func Binary(b Build) (string, error) {
-	if path := os.Getenv("ENGRAMD_BIN"); path != "" && b.Overlay == "" {
+	if path := os.Getenv("ENGRAMD_BIN"); path != "" && b.program() == "engramd" && b.Overlay == "" {
 		return path, nil
 	}
 	binaries.mu.Lock()
@@ -98,12 +105,12 @@ func compile(b Build) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tags, name := b.Tags, "engramd"
+	tags, name := b.Tags, b.program()
 	switch tags {
 	case "":
 		tags = Tags
 	case "none":
-		tags, name = "", "engramd-plain"
+		tags, name = "", name+"-plain"
 	default:
 		name += "-" + strings.NewReplacer(" ", "-", ",", "-").Replace(tags)
 	}
@@ -116,11 +123,11 @@ func compile(b Build) (string, error) {
 		args, name = append(args, "-overlay", b.Overlay), name+"-"+hex.EncodeToString(sum[:8])
 	}
 	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", append(args, "-o", path, "./cmd/engramd")...)
+	cmd := exec.Command("go", append(args, "-o", path, "./cmd/"+b.program())...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // SQLite is C, also where the test is not
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build engramd: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", b.program(), err, out)
 	}
 	return path, nil
 }
@@ -132,7 +139,7 @@ func ready(b Build) string {
 	if dir == "" || b.Tags != "" || b.Overlay != "" {
 		return ""
 	}
-	path := filepath.Join(dir, "engramd")
+	path := filepath.Join(dir, b.program())
 	if b.Race {
 		path += "-race"
 	}

@@ -18,15 +18,15 @@ type Ctl struct {
 	Env      []string
 }
 
-// NewCtl builds engramctl for relaytest.Agent and a relay.
+// NewCtl is engramctl for relaytest.Agent and a relay.
 func NewCtl(t testing.TB, relay *relaytest.Child) *Ctl {
 	t.Helper()
-	dir := t.TempDir()
-	x := &Ctl{T: t, Bin: filepath.Join(dir, "engramctl"), Dir: dir}
-	build := exec.Command("go", "build", "-tags", relaytest.Tags, "-o", x.Bin, "engramd/cmd/engramctl")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build engramctl: %v\n%s", err, out)
+	bin, err := relaytest.Binary(relaytest.Ctl)
+	if err != nil {
+		t.Fatal(err)
 	}
+	dir := t.TempDir()
+	x := &Ctl{T: t, Bin: bin, Dir: dir}
 	key := filepath.Join(dir, "agent.key")
 	if err := os.WriteFile(key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package rig
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +14,12 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
+// raceVar set to 1 gives the relay the race detector where the tests have none.
+const raceVar = "ENGRAMD_RACE"
+
 // Watched is the binary most tests run: with the race detector when the tests
-// have it.
-var Watched = relaytest.Build{Race: RaceEnabled}
+// have it, or when ENGRAMD_RACE asks for it.
+var Watched = relaytest.Build{Race: RaceEnabled || os.Getenv(raceVar) == "1"}
 
 // Plain is the binary as shipped, for tests that measure.
 var Plain = relaytest.Build{}

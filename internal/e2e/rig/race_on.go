@@ -2,6 +2,6 @@
 
 package rig
 
-// RaceEnabled says whether the tests run with the race detector; children then
-// do too, unless a test asks for the plain binary because it measures.
+// RaceEnabled says whether the tests run with the race detector; the relays of
+// tests that watch for races then do too.
 const RaceEnabled = true

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/store/sqlite/engine"
 )
 
-// Those for whom a hash stands in what outlives events (contract_forget.go), by
-// their keys.
+// Those for whom a hash stands in what outlives events (forget.go), by their
+// keys.
 
 const (
 	sqlIsForgotten = `SELECT 1 FROM contract_forgotten WHERE contract = ? AND party = ?`

@@ -15,3 +15,9 @@ func (w *Writer) SetMeta(name string, value Value) error {
 	_, err := w.Exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
 	return err
 }
+
+// DropMeta removes a value of the table meta.
+func (w *Writer) DropMeta(name string) error {
+	_, err := w.Exec(`DELETE FROM meta WHERE key = ?`, name)
+	return err
+}

@@ -89,6 +89,9 @@ func (r *Rows) Next() ([]Value, error) {
 	return r.st.row, nil
 }
 
+// Conn is the connection that the statement runs on.
+func (r *Rows) Conn() *Conn { return r.c }
+
 // Close ends the statement, which is kept for the next time.
 func (r *Rows) Close() error {
 	err := r.rows.Close()

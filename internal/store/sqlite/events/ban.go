@@ -7,16 +7,16 @@ const (
 
 // RemoveBanned takes a banned event out of the database. Versions of its
 // address in history stay what they are.
-func (w *writer) RemoveBanned(id []byte) error {
-	row, err := w.c.One(sqlAnyEvent, id)
+func (a *archive) RemoveBanned(id []byte) error {
+	row, err := a.c.One(sqlAnyEvent, id)
 	if err != nil {
 		return err
 	}
 	if row != nil {
-		if err := w.removeEvent(row[0].(int64), byBan); err != nil {
+		if err := a.removeEvent(row[0].(int64), byBan); err != nil {
 			return err
 		}
 	}
-	_, err = w.removeHistory(byBan, sqlAnyVersion, id)
+	_, err = a.removeHistory(byBan, sqlAnyVersion, id)
 	return err
 }

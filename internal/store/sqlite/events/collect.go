@@ -1,8 +1,6 @@
 package events
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -12,18 +10,6 @@ import (
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
 )
-
-// found is a row that will be read later, by its seq.
-type found struct {
-	seq       int64
-	createdAt int64
-	id        [32]byte
-	size      int // of its JSON
-}
-
-func compareFound(a, b found) int {
-	return cmp.Or(cmp.Compare(b.createdAt, a.createdAt), bytes.Compare(a.id[:], b.id[:]))
-}
 
 // collect finds the newest rows of many spans, or of spans without order,
 // without their JSON: span by span, of each only what is newer than the oldest

@@ -31,7 +31,7 @@ func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 // executeAlone executes a command in a transaction of its own.
 func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 	if h, ok := c.(store.Housekeep); ok {
-		h.After = w.parts.Contracts.Done()
+		h.After = w.others.Contracts.Done()
 		c = h
 	}
 	_, err = w.Step(func() (bool, error) {

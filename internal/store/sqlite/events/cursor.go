@@ -97,7 +97,6 @@ func compareRows(a, b *store.Row) int {
 // first; of those with the same created_at the cursor reads all before it gives
 // one, to order them by id, but keeps no more than a page of them.
 type cursor struct {
-	c     *engine.Conn
 	rows  engine.Rows
 	group []entry // rows of one created_at, by id
 	given int     // rows of group taken
@@ -108,9 +107,6 @@ type cursor struct {
 	at    int64 // created_at of what was looked at last, or later
 	page  bounds
 }
-
-// bounds of a page.
-type bounds struct{ rows, bytes int }
 
 // open starts the statement. slot tells apart cursors that are open at the same
 // time with the same text: each has a prepared statement of its own.
@@ -123,7 +119,7 @@ func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cursor{c: r.c, rows: rows, page: page, at: r.until()}, nil
+	return &cursor{rows: rows, page: page, at: r.until()}, nil
 }
 
 // close ends the statement.
@@ -131,9 +127,9 @@ func (cu *cursor) close() error { return cu.rows.Close() }
 
 // read steps the statement; false means that there are no more rows.
 func (cu *cursor) read(e *entry) (bool, error) {
-	cu.c.Note(cu.at)
+	cu.rows.Conn().Note(cu.at)
 	row, err := cu.rows.Next()
-	cu.at = cu.c.Noted()
+	cu.at = cu.rows.Conn().Noted()
 	if err != nil {
 		return false, fmt.Errorf("read rows: %w", err)
 	}

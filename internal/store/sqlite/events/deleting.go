@@ -26,7 +26,6 @@ type deleting struct {
 const (
 	unfinishedDeletion    = "deletion:"
 	sqlDeletionUnfinished = `SELECT value FROM meta WHERE key >= 'deletion:' AND key < 'deletion;' ORDER BY value`
-	sqlDeletionDone       = `DELETE FROM meta WHERE key = ?`
 	sqlRequestJSON        = `SELECT json FROM events WHERE seq = ? AND kind = 5`
 )
 
@@ -34,14 +33,14 @@ func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(
 
 // step removes some of what the request names and reports whether there is
 // more.
-func (d *deleting) step(w *writer) (more bool, err error) {
-	waiting, err := w.parts.Contracts.Waiting(d.rec.pubkey)
+func (d *deleting) step(rm *remover) (more bool, err error) {
+	waiting, err := rm.others.Contracts.Waiting(d.rec.pubkey)
 	if err != nil {
 		return false, err
 	}
-	start, tags := w.Extra, d.rec.ev.Tags
+	start, tags := rm.Extra, d.rec.ev.Tags
 	for ; d.next < len(tags); d.next++ {
-		if w.Extra-start > removalCost {
+		if rm.Extra-start > removalCost {
 			return true, nil
 		}
 		t := tags[d.next]
@@ -50,27 +49,27 @@ func (d *deleting) step(w *writer) (more bool, err error) {
 		}
 		switch t[0] {
 		case "e":
-			err = w.deleteID(d.rec, t[1], waiting)
+			err = rm.deleteID(d.rec, t[1], waiting)
 		case "a":
-			err = w.deleteAddress(d.rec, t[1])
+			err = rm.deleteAddress(d.rec, t[1])
 		}
 		if err != nil {
 			return false, err
 		}
 	}
 	if d.noted {
-		_, err = w.Exec(sqlDeletionDone, d.key())
+		err = rm.DropMeta(d.key())
 	}
 	return false, err
 }
 
-func (d *deleting) job(w *writer, m *engine.Member) *engine.Job {
-	step := func() (bool, error) { return d.step(w) }
+func (d *deleting) job(rm *remover, m *engine.Member) *engine.Job {
+	step := func() (bool, error) { return d.step(rm) }
 	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *d; return func() { *d = was } }}
 }
 
 // goOn has the rest done after the commit, and bars now what it is to remove.
-func (d *deleting) goOn(w *writer) error {
+func (d *deleting) goOn(rm *remover) error {
 	for _, t := range d.rec.ev.Tags[d.next:] {
 		if len(t) < 2 {
 			continue
@@ -78,58 +77,58 @@ func (d *deleting) goOn(w *writer) error {
 		var err error
 		switch t[0] {
 		case "e":
-			err = w.barID(d.rec, t[1])
+			err = rm.barID(d.rec, t[1])
 		case "a":
-			err = w.barAddress(d.rec, t[1])
+			err = rm.barAddress(d.rec, t[1])
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.SetMeta(d.key(), d.request); err != nil {
+	if err := rm.SetMeta(d.key(), d.request); err != nil {
 		return err
 	}
 	d.noted = true
-	w.StartJob(d.job(w, w.member()))
+	rm.StartJob(d.job(rm, rm.member()))
 	return nil
 }
 
 // barID keeps an id out, of which an event may be here yet.
-func (w *writer) barID(r *record, target string) error {
+func (rm *remover) barID(r *record, target string) error {
 	id, ok := lowerHex32(target)
 	if !ok {
 		return nil
 	}
-	row, err := w.c.One(sqlOwnEvent, id, r.pubkey)
+	row, err := rm.c.One(sqlOwnEvent, id, r.pubkey)
 	if err != nil || row != nil && !deletable(int(row[1].(int64))) {
 		return err
 	}
-	w.known.deletedIDs = true
+	rm.known.deletedIDs = true
 	if row == nil {
-		_, err = w.Exec(sqlDeletedID, id, r.pubkey, nil, r.id)
+		_, err = rm.Exec(sqlDeletedID, id, r.pubkey, nil, r.id)
 		return err
 	}
-	_, err = w.Exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
+	_, err = rm.Exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
 	return err
 }
 
 // barAddress keeps out what the request deletes of an address.
-func (w *writer) barAddress(r *record, target string) error {
+func (rm *remover) barAddress(r *record, target string) error {
 	kind, d, ok := ownAddress(target, r.ev.PubKey)
 	if !ok {
 		return nil
 	}
-	w.known.deletedAddresses = true
-	_, err := w.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	rm.known.deletedAddresses = true
+	_, err := rm.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
 	return err
 }
 
 // openDeletions makes jobs of the requests that were left unfinished.
-func (w *writer) openDeletions() (left []unfinished, err error) {
-	err = w.c.Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
+func (rm *remover) openDeletions() (left []unfinished, err error) {
+	err = rm.c.Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
-		left = append(left, unfinished{d.request, d.job(w, nil)})
-		found, err := w.c.One(sqlRequestJSON, d.request)
+		left = append(left, unfinished{d.request, d.job(rm, nil)})
+		found, err := rm.c.One(sqlRequestJSON, d.request)
 		if err != nil {
 			return err
 		}
@@ -145,4 +144,48 @@ func (w *writer) openDeletions() (left []unfinished, err error) {
 		return err
 	})
 	return left, err
+}
+
+// delete does what a deletion request asks for. Only what its author wrote is
+// concerned; whether it is here or not, the tombstone is, and the answer is the
+// same. See deleting for what takes more than one transaction.
+func (rm *remover) delete(r *record) error {
+	if err := rm.judge(r); err != nil {
+		return err
+	}
+	d := &deleting{rec: r, request: rm.seq + 1}
+	more, err := d.step(rm)
+	if err == nil && more {
+		err = d.goOn(rm)
+	}
+	return err
+}
+
+// judge classes a deletion request by what the ids that it names are here,
+// before it removes that: it is open only if each is an open event of its
+// author. The verdict, which cannot be made again, is kept as the class.
+func (rm *remover) judge(r *record) error {
+	open := true
+	for _, t := range r.ev.Tags {
+		if len(t) < 2 || t[0] != "e" || !open {
+			continue
+		}
+		var err error
+		if open, err = rm.foundOpen(r, t[1]); err != nil {
+			return err
+		}
+	}
+	r.setClass(rm.table().ClassifyDeletion(r.ev, open))
+	return nil
+}
+
+// foundOpen reports whether the id is that of an open event of r's author, here
+// or deleted before.
+func (rm *remover) foundOpen(r *record, target string) (bool, error) {
+	id, ok := lowerHex32(target)
+	if !ok {
+		return false, nil
+	}
+	row, err := rm.c.One(sqlFoundClass, id, r.pubkey, rm.Now)
+	return err == nil && row != nil && row[0] == engine.Value(int64(gate.Open)), err
 }

@@ -72,7 +72,7 @@ func TestALargeDeletionIsNamedByWhatItTakesBack(t *testing.T) {
 			t.Fatalf("kind %d: %+v", ev.Kind, r)
 		}
 	}
-	page, _, err := s.ThreadPage(t.Context(), theirs, 9, 0, 1<<20)
+	page, _, err := s.ThreadPage(t.Context(), store.Thread{Contract: "c", Poster: alice.Pub, Worker: bob.Pub, Party: true, Whole: true}, 9, 0, 1<<20)
 	if err != nil || len(page) != 3 || page[0].Withdrawn == 0 || fmt.Sprintf("%x", page[0].Request) != request.ID {
 		t.Errorf("the thread is %+v (%v), want its first entry withdrawn by %s", page, err, request.ID)
 	}

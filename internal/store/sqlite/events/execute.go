@@ -34,7 +34,7 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 	case store.Tighten:
 		return w.tightenStep(looseChunk)
 	}
-	answer, mine, err := w.parts.execute(c)
+	answer, mine, err := w.others.execute(c)
 	if !mine {
 		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
 	}

@@ -14,12 +14,6 @@ import (
 	"engramd/internal/store/sqlite/engine"
 )
 
-// Bounds of one read of Export.
-const (
-	exportRows  = 512
-	exportBytes = 4 << 20
-)
-
 // Export gives fn the JSON of every event that the scope shows and one of the
 // filters matches (without filters all), without what has expired, in the order
 // of arrival: heads and regular events, and with history the superseded

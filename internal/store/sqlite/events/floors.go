@@ -23,36 +23,36 @@ const (
 // raiseFloor makes (created, id) the floor of an address, unless it has a
 // higher one. d is the column's value; an empty id comes before every other, so
 // that the version itself is below the floor.
-func (w *writer) raiseFloor(kind, pubkey, d, created engine.Value, id []byte) error {
+func (a *archive) raiseFloor(kind, pubkey, d, created engine.Value, id []byte) error {
 	address, err := addressHash(kind, pubkey, d)
 	if err != nil {
 		return err
 	}
-	w.known.floors = true
-	_, err = w.Exec(sqlRaiseFloor, address, created, id)
+	a.known.floors = true
+	_, err = a.Exec(sqlRaiseFloor, address, created, id)
 	return err
 }
 
 // belowFloor reports whether the record may not become head of its address.
-func (w *writer) belowFloor(r *record) (bool, error) {
-	if !w.known.floors {
+func (a *archive) belowFloor(r *record) (bool, error) {
+	if !a.known.floors {
 		return false, nil
 	}
 	address, err := addressHash(int64(r.ev.Kind), r.pubkey, r.d)
 	if err != nil {
 		return false, err
 	}
-	return w.c.Exists(sqlBelowFloor, address, r.created, r.id)
+	return a.c.Exists(sqlBelowFloor, address, r.created, r.id)
 }
 
 // dropFloor lets the operator himself bring an address back.
-func (w *writer) dropFloor(r *record) error {
-	if !w.known.floors || r.d == nil {
+func (a *archive) dropFloor(r *record) error {
+	if !a.known.floors || r.d == nil {
 		return nil
 	}
 	address, err := addressHash(int64(r.ev.Kind), r.pubkey, r.d)
 	if err == nil {
-		_, err = w.Exec(sqlDropFloor, address)
+		_, err = a.Exec(sqlDropFloor, address)
 	}
 	return err
 }

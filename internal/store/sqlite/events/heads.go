@@ -47,12 +47,12 @@ func (h head) beats(r *record) bool {
 // head returns the head of the record's address. One that has expired counts as
 // gone, as it does for readers, and is removed, so that the outcome does not
 // depend on when the sweeper comes by.
-func (w *writer) head(r *record) (head, error) {
-	who, err := w.number(author(r.pubkey))
+func (a *archive) head(r *record) (head, error) {
+	who, err := a.number(author(r.pubkey))
 	if err != nil || who == 0 {
 		return head{}, err
 	}
-	row, err := w.c.One(sqlHead, int64(r.ev.Kind), who, r.d)
+	row, err := a.c.One(sqlHead, int64(r.ev.Kind), who, r.d)
 	if err != nil || row == nil {
 		return head{}, err
 	}
@@ -60,8 +60,8 @@ func (w *writer) head(r *record) (head, error) {
 		exists: true, seq: row[0].(int64), created: row[1].(int64), id: row[2].([]byte),
 		class: gate.Class(row[3].(int64)), size: row[5].(int64),
 	}
-	if expires, ok := row[4].(int64); ok && expires <= w.Now {
-		return head{}, w.removeEvent(h.seq, byExpiry)
+	if expires, ok := row[4].(int64); ok && expires <= a.Now {
+		return head{}, a.removeEvent(h.seq, byExpiry)
 	}
 	return h, nil
 }
@@ -71,83 +71,79 @@ func (w *writer) head(r *record) (head, error) {
 // whose head was deleted or expired never becomes head again, and so an even
 // older version must not either. A version newer than all that is known is a
 // new write and may.
-func (w *writer) newerInHistory(r *record) (bool, error) {
-	if !w.known.history {
+func (a *archive) newerInHistory(r *record) (bool, error) {
+	if !a.known.history {
 		return false, nil
 	}
-	return w.c.Exists(sqlNewerInHistory, int64(r.ev.Kind), r.pubkey, r.d, r.created, r.id, w.Now)
+	return a.c.Exists(sqlNewerInHistory, int64(r.ev.Kind), r.pubkey, r.d, r.created, r.id, a.Now)
 }
 
 // supersede moves the head out of r's way: into history if its kind is gated,
 // else away.
-func (w *writer) supersede(h head, r *record) error {
-	if h.class == gate.Open || w.s.live.Load().Versions < 0 && !isContract(r.ev.Kind) {
-		return w.removeEvent(h.seq, noReason)
+func (a *archive) supersede(h head, r *record) error {
+	if h.class == gate.Open || a.live().Versions < 0 && !isContract(r.ev.Kind) {
+		return a.removeEvent(h.seq, noReason)
 	}
-	if _, err := w.Exec(sqlHeadToHistory, h.seq, w.Now); err != nil {
+	if _, err := a.Exec(sqlHeadToHistory, h.seq, a.Now); err != nil {
 		return err
 	}
-	w.known.history = true
-	if err := w.dropEvent(h.seq, r, false, nil); err != nil {
+	a.known.history = true
+	if err := a.dropEvent(h.seq, r, false, nil); err != nil {
 		return err
 	}
-	return w.pruneAddress(r)
+	return a.pruneAddress(r)
 }
 
 // keepLate stores a version that arrived after a newer one as history, if it is
 // contract memory: nothing in the conversation may be lost. Late versions of
 // other gated kinds are not kept; whoever sends them has been told that a newer
 // one is here.
-func (w *writer) keepLate(r *record) error {
+func (a *archive) keepLate(r *record) error {
 	if !isContract(r.ev.Kind) || !hasHistory(r) {
 		return nil
 	}
-	return w.keepVersion(r)
+	return a.keepVersion(r)
 }
 
 // keepVersion stores the record as history, whatever else is known of its
 // address.
-func (w *writer) keepVersion(r *record) error {
-	w.seq++
-	_, err := w.Exec(sqlInsertHistory, w.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		bytesOrNil(r.readers), timeOrNil(r.expires), w.Now, r.json)
+func (a *archive) keepVersion(r *record) error {
+	a.seq++
+	_, err := a.Exec(sqlInsertHistory, a.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
+		bytesOrNil(r.readers), timeOrNil(r.expires), a.Now, r.json)
 	if err != nil {
 		return err
 	}
-	if err := w.placeContract(r, w.seq); err != nil {
+	if err := a.placeContract(r, a.seq); err != nil {
 		return err
 	}
-	w.known.history = true
-	w.count(author(r.pubkey), 1, int64(len(r.json)))
-	w.expiresAt(r.expires)
+	a.known.history = true
+	a.count(author(r.pubkey), 1, int64(len(r.json)))
+	a.expiresAt(r.expires)
 	return nil
 }
 
-// noReason removes without counting: an open kind's old version, which was
-// replaced.
-const noReason reason = -1
-
 // removeEvent removes a head or regular event with all that belongs to it.
-func (w *writer) removeEvent(seq int64, why reason) error {
+func (a *archive) removeEvent(seq int64, why reason) error {
 	var size int64
 	var who author
-	w.stage.seqGone = w.stage.seqGone || why != noReason // else its successor has a higher number
-	err := w.dropEvent(seq, nil, true, func(row []engine.Value) {
+	a.stage.seqGone = a.stage.seqGone || why != noReason // else its successor has a higher number
+	err := a.dropEvent(seq, nil, true, func(row []engine.Value) {
 		size, who = int64(len(row[0].([]byte))), author(row[2].([]byte))
 	})
 	if err != nil {
 		return err
 	}
-	w.count(who, -1, -size)
-	w.removed(why, 1)
+	a.count(who, -1, -size)
+	a.removed(why, 1)
 	return nil
 }
 
 // dropEvent deletes a row of events, its tag rows and its place in the
 // full-text index; when it is gone for good, that in its thread too. successor,
 // if any, is about to be stored by the same author. seen gets the row before.
-func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(row []engine.Value)) error {
-	row, err := w.c.One(sqlVictim, seq)
+func (a *archive) dropEvent(seq int64, successor *record, gone bool, seen func(row []engine.Value)) error {
+	row, err := a.c.One(sqlVictim, seq)
 	if err != nil {
 		return err
 	}
@@ -159,50 +155,52 @@ func (w *writer) dropEvent(seq int64, successor *record, gone bool, seen func(ro
 	}
 	ev, err := parsed(row[0].([]byte))
 	if err != nil {
-		return fmt.Errorf("event %d: %w", seq, err)
+		return fmt.Errorf("event %d: %a", seq, err)
 	}
-	w.unindex(seq, gate.Class(row[1].(int64)), ev)
-	if _, err := w.Exec(sqlDeleteEvent, seq); err != nil {
+	a.unindex(seq, gate.Class(row[1].(int64)), ev)
+	if _, err := a.Exec(sqlDeleteEvent, seq); err != nil {
 		return err
 	}
 	tags := tagRows(ev.Tags)
-	w.Extra += len(row[0].([]byte)) + rowCost*len(tags)
+	a.Extra += len(row[0].([]byte)) + rowCost*len(tags)
 	for _, t := range tags {
-		if err := w.dropTag(&t, row[4], seq, successor); err != nil {
+		if err := a.dropTag(&t, row[4], seq, successor); err != nil {
 			return err
 		}
 	}
 	if gone {
-		if err := w.parts.Contracts.Removed(ev.Kind, seq); err != nil {
+		if err := a.others.Contracts.Removed(ev.Kind, seq); err != nil {
 			return err
 		}
 	}
 	if successor != nil {
 		return nil
 	}
-	return w.loosen(row[3].(int64))
+	return a.loosen(row[3].(int64))
 }
 
 // dropTag takes one row out of the tag index.
-func (w *writer) dropTag(t *tagRow, created engine.Value, seq int64, successor *record) error {
+func (a *archive) dropTag(t *tagRow, created engine.Value, seq int64, successor *record) error {
 	k, numbered := t.numberedKey()
 	if !numbered {
-		_, err := w.Exec(sqlDeleteTag, t.name, t.value, created, seq)
+		_, err := a.Exec(sqlDeleteTag, t.name, t.value, created, seq)
 		return err
 	}
-	num, err := w.number(k)
+	num, err := a.number(k)
 	if err != nil {
 		return err
 	}
-	if _, err := w.Exec(sqlDeleteTag, t.name, num, created, seq); err != nil || num == 0 || successor.names(k) {
+	if _, err := a.Exec(sqlDeleteTag, t.name, num, created, seq); err != nil || num == 0 || successor.names(k) {
 		return err
 	}
-	return w.loosen(num)
+	return a.loosen(num)
 }
 
-// removed counts rows that went for good.
-func (w *writer) removed(why reason, n int) {
-	if why >= 0 {
-		w.stage.removed[why] += n
+// placeContract has what is stored of contract memory under seq, as an event or
+// in history, placed in its thread.
+func (a *archive) placeContract(r *record, seq int64) error {
+	if !isContract(r.ev.Kind) {
+		return nil
 	}
+	return a.others.Contracts.Stored(r.ev, r.class, seq)
 }

@@ -20,54 +20,54 @@ const (
 
 // pruneAddress removes the versions of the record's address beyond
 // history.versions. Contract memory has no such limit.
-func (w *writer) pruneAddress(r *record) error {
+func (a *archive) pruneAddress(r *record) error {
 	if isContract(r.ev.Kind) {
 		return nil
 	}
-	_, err := w.removeHistory(byPruning, sqlBeyondVersions, int64(r.ev.Kind), r.pubkey, r.d, int64(w.s.live.Load().Versions))
+	_, err := a.removeHistory(byPruning, sqlBeyondVersions, int64(r.ev.Kind), r.pubkey, r.d, int64(a.live().Versions))
 	return err
 }
 
 // removeHistory removes the versions that a query selects as seq, pubkey,
 // length(json), and reports how many.
-func (w *writer) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
+func (a *archive) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
 	n := 0
-	err := w.c.Each(text, args, func(row []engine.Value) error {
+	err := a.c.Each(text, args, func(row []engine.Value) error {
 		n++
-		return w.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
+		return a.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
 	})
 	return n, err
 }
 
 // dropVersion removes one version of size bytes from history.
-func (w *writer) dropVersion(why reason, seq int64, of author, size int64) error {
-	w.stage.seqGone = true
-	if _, err := w.Exec(sqlDeleteHistory, seq); err != nil {
+func (a *archive) dropVersion(why reason, seq int64, of author, size int64) error {
+	a.stage.seqGone = true
+	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
-	if err := w.parts.Contracts.Removed(AnyKind, seq); err != nil {
+	if err := a.others.Contracts.Removed(AnyKind, seq); err != nil {
 		return err
 	}
-	w.count(of, -1, -size)
-	w.removed(why, 1)
+	a.count(of, -1, -size)
+	a.removed(why, 1)
 	return nil
 }
 
 // pruneDays removes up to limit versions superseded longer ago than
 // history.days.
-func (w *writer) pruneDays(limit int) (int, error) {
-	days := w.s.live.Load().Days
+func (a *archive) pruneDays(limit int) (int, error) {
+	days := a.live().Days
 	if days < 0 {
 		return 0, nil
 	}
-	return w.removeHistory(byPruning, sqlBeyondDays, w.Now-int64(days)*secondsPerDay, int64(limit))
+	return a.removeHistory(byPruning, sqlBeyondDays, a.Now-int64(days)*secondsPerDay, int64(limit))
 }
 
 // RemoveBetween removes what history holds of a contract by one key that is
 // addressed to another.
-func (w *writer) RemoveBetween(contract string, from, to []byte) error {
+func (a *archive) RemoveBetween(contract string, from, to []byte) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
-		if _, err := w.removeHistory(byPruning, sqlContractHistory, kind, from, key(contract), to); err != nil {
+		if _, err := a.removeHistory(byPruning, sqlContractHistory, kind, from, key(contract), to); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"time"
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
@@ -14,47 +13,6 @@ const (
 	sqlFirstExpiry  = `SELECT min(expires_at) FROM events WHERE expires_at IS NOT NULL`
 	sqlFirstExpiry2 = `SELECT min(expires_at) FROM history WHERE expires_at IS NOT NULL`
 )
-
-// Housekeeping takes this many rows, or contracts, in one transaction, and
-// prunes by age this often.
-const (
-	sweepChunk = 500
-	pruneEvery = int64(time.Hour / time.Second)
-	retryAfter = int64(30)
-)
-
-// chores say when housekeeping is next to be done, in Unix seconds.
-type chores struct {
-	expiry int64 // the earliest NIP-40 time stored, or earlier; 0 for none
-	prune  int64
-}
-
-func (c *chores) due(now int64) bool { return c.expiry != 0 && c.expiry <= now || c.prune <= now }
-
-// wait is how long to sleep until the next chore: at least a second, at most an
-// hour, because the clock may be set.
-func (c *chores) wait(now int64) time.Duration {
-	next := c.prune
-	if c.expiry != 0 {
-		next = min(next, c.expiry)
-	}
-	return max(time.Second, min(time.Hour, time.Duration(next-now)*time.Second))
-}
-
-// postpone puts housekeeping off after a failure.
-func (c *chores) postpone(now int64) {
-	if c.expiry != 0 {
-		c.expiry = max(c.expiry, now+retryAfter)
-	}
-	c.prune = max(c.prune, now+retryAfter)
-}
-
-// expiresAt notes when an event expires.
-func (w *writer) expiresAt(at int64) {
-	if at != 0 && (w.chores.expiry == 0 || at < w.chores.expiry) {
-		w.chores.expiry = at
-	}
-}
 
 // due is the command for what is due.
 func (w *writer) due() store.Housekeep {
@@ -80,7 +38,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 	if !c.Prune {
 		return false, nil
 	}
-	contracts := func(limit int) (int, error) { return w.parts.Contracts.Prune(limit, c.After) }
+	contracts := func(limit int) (int, error) { return w.others.Contracts.Prune(limit, c.After) }
 	for _, prune := range []func(int) (int, error){w.pruneDays, contracts, w.pruneQuarantine} {
 		n, err := prune(sweepChunk)
 		if err != nil {

@@ -7,16 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/store"
-	"engramd/internal/store/sqlite/engine"
 )
-
-// member is the one that is being applied, nil for a command.
-func (w *writer) member() *engine.Member {
-	if w.current == nil {
-		return nil
-	}
-	return &w.current.Member
-}
 
 // Work does one step of what is to be done besides the queue and reports
 // whether there was any: the oldest job, else building the full-text index,
@@ -57,15 +48,29 @@ func (w *writer) Work() bool {
 	return more
 }
 
+// tightenSome does one step of it between batches and reports whether it did
+// anything.
+func (w *writer) tightenSome() bool {
+	if !w.loose {
+		return false
+	}
+	_, err := w.issue(store.Tighten{})
+	if err != nil { // what is left is taken up with the next removal, or at the next start
+		w.loose = false
+		w.s.log.Error("forgetting keys failed", "err", err)
+	}
+	return err == nil
+}
+
 // forgetSome does one step of forgetting the parties of contracts and reports
 // whether it did anything.
 func (w *writer) forgetSome() bool {
-	if !w.parts.Contracts.Forgetting() {
+	if !w.others.Contracts.Forgetting() {
 		return false
 	}
 	more, err := w.issue(store.ForgetParties{})
 	if err != nil {
-		w.parts.Contracts.PutOff()
+		w.others.Contracts.PutOff()
 		w.s.log.Error("forgetting parties of contracts failed", "err", err)
 	}
 	return err == nil && more
@@ -84,12 +89,6 @@ func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
 			return err
 		}
 	}
-}
-
-// unfinished is a request that a crash or a shutdown left unfinished.
-type unfinished struct {
-	request int64 // its seq
-	job     *engine.Job
 }
 
 // finishJobs ends what was left unfinished, before anybody can read; a store

@@ -222,3 +222,18 @@ func (want *wanted) columns(w *where) {
 		w.andIn("e.pubkey", want.authors)
 	}
 }
+
+// Bounds of one read of Export.
+const (
+	exportRows  = 512
+	exportBytes = 4 << 20
+)
+
+// shelf says where a row lies.
+type shelf int
+
+const (
+	inEvents shelf = iota
+	inHistory
+	inQuarantine
+)

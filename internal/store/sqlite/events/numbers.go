@@ -1,9 +1,6 @@
 package events
 
-import (
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite/engine"
-)
+import "engramd/internal/store/sqlite/engine"
 
 // Authors and the keys that p tags name are numbered in the table pubkeys,
 // because a key of 32 bytes in each of an event's index entries makes a fifth
@@ -39,8 +36,53 @@ const maxNumbers = 32_768
 // twice maxNumbers. What is in the younger half was used since the halves
 // changed places last, so the least used are lost first.
 type numbers struct {
+	*tx
 	last        int64 // given out
 	young, aged map[author]numbered
+	given       []author // in the transaction under way
+	taken       bool     // a number, in it
+	loose       bool     // pubkeys_gone may have rows
+
+	before, marked int64 // last, when the transaction and the member began
+	kept           int   // of given, when the member began
+}
+
+// metaLastKey is the last number that was given out, in the table meta, as of
+// the last time that one was taken back: the last one is this or the highest in
+// use.
+const metaLastKey = "last_key"
+
+// open reads what was given out.
+func (n *numbers) open() (err error) {
+	if n.last, err = n.c.Number(sqlLastNumber); err != nil {
+		return err
+	}
+	n.loose, err = n.c.Exists(sqlAnyLoose)
+	return err
+}
+
+func (n *numbers) begin() { n.given, n.taken, n.before = n.given[:0], false, n.last }
+func (n *numbers) mark()  { n.kept, n.marked = len(n.given), n.last }
+
+// undo gives numbers back, so that they follow from the commands that were
+// executed and from nothing else.
+func (n *numbers) undo() {
+	n.forget(n.given[n.kept:])
+	n.given, n.last = n.given[:n.kept], n.marked
+}
+
+func (n *numbers) rolledBack() {
+	n.forget(n.given)
+	n.given, n.last = n.given[:0], n.before
+}
+
+func (n *numbers) durable() {}
+
+func (n *numbers) end() error {
+	if !n.taken {
+		return nil
+	}
+	return n.SetMeta(metaLastKey, n.last)
 }
 
 // numbered is what is known of a key.
@@ -76,99 +118,90 @@ func (n *numbers) forget(list []author) {
 }
 
 // number returns the number of a key, 0 when it has none.
-func (w *writer) number(k author) (int64, error) {
-	if known := w.numbers.get(k); known.num != 0 {
+func (n *numbers) number(k author) (int64, error) {
+	if known := n.get(k); known.num != 0 {
 		return known.num, nil
 	}
-	num, err := w.c.Number(sqlNumber, k[:])
+	num, err := n.c.Number(sqlNumber, k[:])
 	if err == nil && num != 0 {
-		w.numbers.set(k, numbered{num: num})
+		n.set(k, numbered{num: num})
 	}
 	return num, err
 }
 
 // giveNumber returns the number of a key that is about to be named, a new one
 // if it has none.
-func (w *writer) giveNumber(k author) (int64, error) {
-	num, err := w.number(k)
+func (n *numbers) giveNumber(k author) (int64, error) {
+	num, err := n.number(k)
 	if err != nil || num != 0 {
 		return num, err
 	}
-	return w.newNumber(k, nil)
+	return n.newNumber(k, nil)
 }
 
 // giveAuthor is giveNumber for the author of an event that arrives; it notes
 // when the first one did.
-func (w *writer) giveAuthor(k author) (int64, error) {
-	num, err := w.number(k)
-	if err != nil || w.numbers.get(k).author {
+func (n *numbers) giveAuthor(k author) (int64, error) {
+	num, err := n.number(k)
+	if err != nil || n.get(k).author {
 		return num, err
 	}
 	if num == 0 {
-		return w.newNumber(k, w.Now)
+		return n.newNumber(k, n.Now)
 	}
-	if _, err := w.Exec(sqlKnownFrom, num, w.Now); err != nil {
+	if _, err := n.Exec(sqlKnownFrom, num, n.Now); err != nil {
 		return 0, err
 	}
-	w.learned(k, numbered{num, true})
+	n.learned(k, numbered{num, true})
 	return num, nil
 }
 
-func (w *writer) newNumber(k author, since engine.Value) (int64, error) {
-	w.numbers.last++
-	num := w.numbers.last
-	if _, err := w.Exec(sqlGiveNumber, num, k[:], since); err != nil {
+func (n *numbers) newNumber(k author, since engine.Value) (int64, error) {
+	n.last++
+	num := n.last
+	if _, err := n.Exec(sqlGiveNumber, num, k[:], since); err != nil {
 		return 0, err
 	}
-	w.learned(k, numbered{num, since != nil})
+	n.learned(k, numbered{num, since != nil})
 	return num, nil
 }
 
 // learned keeps in memory what the transaction has changed, as long as it is
 // not undone.
-func (w *writer) learned(k author, known numbered) {
-	w.numbers.set(k, known)
-	w.stage.numbered = append(w.stage.numbered, k)
-}
-
-// numberedKey is the key in a tag row that lies in the database by its number.
-func (t *tagRow) numberedKey() (author, bool) {
-	k, ok := t.value.([]byte)
-	if !ok || t.name != "p" {
-		return author{}, false
-	}
-	return author(k), true
+func (n *numbers) learned(k author, known numbered) {
+	n.set(k, known)
+	n.given = append(n.given, k)
 }
 
 // giveReaders is the column readers of a head or regular event.
-func (w *writer) giveReaders(keys []byte) (engine.Value, error) {
+func (n *numbers) giveReaders(keys []byte) (engine.Value, error) {
 	if len(keys) != len(author{}) {
 		return bytesOrNil(keys), nil
 	}
-	return w.giveNumber(author(keys))
+	return n.giveNumber(author(keys))
 }
 
 // loosen notes that an event is gone which named the key with this number.
-func (w *writer) loosen(num int64) error {
-	if w.noRoom {
-		return w.tighten(num)
+func (n *numbers) loosen(num int64) error {
+	if n.tight {
+		return n.tighten(num)
 	}
-	if _, err := w.Exec(sqlLoosen, num); err != nil {
+	if _, err := n.Exec(sqlLoosen, num); err != nil {
 		return err
 	}
-	w.loose = true // also when this is undone: then housekeeping finds nothing
+	n.loose = true // also when this is undone: then housekeeping finds nothing
 	return nil
 }
 
 // tighten forgets the key with this number if nothing names it any more.
-func (w *writer) tighten(num int64) error {
-	row, err := w.c.One(sqlUnnamed, num)
+func (n *numbers) tighten(num int64) error {
+	row, err := n.c.One(sqlUnnamed, num)
 	if err != nil || row == nil {
 		return err
 	}
-	w.numbers.forget([]author{author(row[0].([]byte))})
-	w.stage.keyGone = true
-	_, err = w.Exec(sqlTakeNumber, num)
+	n.forget([]author{author(row[0].([]byte))})
+	n.taken = true
+	_, err = n.Exec(sqlTakeNumber, num)
 	return err
 }
 
@@ -177,32 +210,18 @@ const looseChunk = 500
 
 // tightenStep looks after up to limit numbers and reports whether there may be
 // more.
-func (w *writer) tightenStep(limit int) (more bool, err error) {
-	n := 0
-	err = w.c.Each(sqlLoose, []engine.Value{int64(limit)}, func(row []engine.Value) error {
-		n++
-		if err := w.tighten(row[0].(int64)); err != nil {
+func (n *numbers) tightenStep(limit int) (more bool, err error) {
+	done := 0
+	err = n.c.Each(sqlLoose, []engine.Value{int64(limit)}, func(row []engine.Value) error {
+		done++
+		if err := n.tighten(row[0].(int64)); err != nil {
 			return err
 		}
-		_, err := w.Exec(sqlTightened, row[0])
+		_, err := n.Exec(sqlTightened, row[0])
 		return err
 	})
 	if err == nil {
-		w.After(func() { w.loose = n == limit })
+		n.After(func() { n.loose = done == limit })
 	}
-	return n == limit, err
-}
-
-// tightenSome does one step of it between batches and reports whether it did
-// anything.
-func (w *writer) tightenSome() bool {
-	if !w.loose {
-		return false
-	}
-	_, err := w.issue(store.Tighten{})
-	if err != nil { // what is left is taken up with the next removal, or at the next start
-		w.loose = false
-		w.s.log.Error("forgetting keys failed", "err", err)
-	}
-	return err == nil
+	return done == limit, err
 }

@@ -13,33 +13,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
-	"engramd/migrations"
 )
-
-// ofVersion writes the database of testdata/stores/v1, brought up to a version,
-// into a new folder.
-func ofVersion(t *testing.T, version int) string {
-	t.Helper()
-	all, err := migrations.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "engramd.db")
-	if err := os.WriteFile(path, readFile(t, "../../../../testdata/stores/v1/engramd.db"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := database(t, path)
-	for _, m := range all[1:version] {
-		for _, step := range m.Steps() {
-			run(t, c, strings.NewReplacer("?1", "0", "?2", "1000000").Replace(step.SQL))
-		}
-		run(t, c, fmt.Sprintf("PRAGMA user_version=%d", m.Version))
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // everything is what an export with history gives.
 func everything(t *testing.T, s *sqlite.Store) []byte {

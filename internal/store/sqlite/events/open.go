@@ -1,40 +1,14 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
 )
-
-// Store is one open database: what events do to it and how they are found, on
-// the engine's writer and readers.
-type Store struct {
-	db       *engine.DB
-	clock    func() time.Time
-	log      *slog.Logger
-	observe  store.Observer
-	onCommit func([]store.Committed)
-	live     atomic.Pointer[store.Live]
-	table    atomic.Pointer[gate.Table]
-	lastSeq  atomic.Int64
-	search   atomic.Bool // the full-text index exists
-	restores restorations
-	executed func(store.Executed)
-	follows  bool
-
-	parts     Parts
-	writer    *writer
-	retainer  *retainer  // nil when open for reading alone
-	retaining sync.Mutex // one round of retention at a time
-}
 
 // Open opens a database and what it is kept by, which is for what knows no event
 // (sqlite.Open). with returns what participants do for it, who read in the
@@ -48,7 +22,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)
-	s.writer = &writer{s: s}
+	s.writer = newWriter(s)
 	s.db = engine.New(engine.Options{
 		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
 		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
@@ -109,44 +83,9 @@ func (o *Options) complete() error {
 	return nil
 }
 
-func completeLive(l *store.Live) {
-	l.Versions = cmp.Or(l.Versions, 100)
-	l.Days = cmp.Or(l.Days, 365)
-	l.QueryTimeout = cmp.Or(l.QueryTimeout, 10*time.Second)
-}
-
 // LastSeq is the highest sequence number that every reader can see. It only
 // grows.
 func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
-
-// SetOptions replaces the options that may change while the store is open. They
-// hold for the writes that follow.
-func (s *Store) SetOptions(ctx context.Context, l store.Live) error {
-	completeLive(&l)
-	return s.tell(ctx, store.Configure{Live: l})
-}
-
-func (w *writer) configure(l store.Live) error {
-	if err := w.LimitSize(l.MaxBytes); err != nil {
-		return err
-	}
-	w.After(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
-	return nil
-}
-
-// MaxBytes is the limit of the database's size in force, 0 for none.
-func (s *Store) MaxBytes() int64 { return s.live.Load().MaxBytes }
-
-// SetTable replaces the gate rules that events are classed by. Rules that would
-// put stored events into other classes cannot change while the store is open:
-// the error is ErrRestart.
-func (s *Store) SetTable(t *gate.Table) error {
-	if t.Fingerprint() != s.table.Load().Fingerprint() {
-		return store.ErrRestart
-	}
-	s.table.Store(t)
-	return nil
-}
 
 // Close refuses further writes, commits and answers those that wait, ends the
 // reads, and checkpoints the log into the database file. It may be called more

@@ -1,35 +1,16 @@
 package events_test
 
 import (
-	"database/sql/driver"
 	"errors"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/mattn/go-sqlite3"
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 )
-
-// outside runs statements on a database file with a connection that is not the
-// store's.
-func outside(t *testing.T, path string, statements ...string) {
-	t.Helper()
-	c, err := (&sqlite3.SQLiteDriver{}).Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for _, text := range statements {
-		if _, err := c.(driver.Execer).Exec(text, nil); err != nil { //nolint:staticcheck // the driver's own interface
-			t.Fatalf("%s: %v", text, err)
-		}
-	}
-}
 
 func closed(t *testing.T, o sqlite.Options) {
 	t.Helper()

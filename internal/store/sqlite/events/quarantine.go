@@ -100,21 +100,21 @@ const (
 
 // unquarantine removes rows from quarantine that may not come back, and reports
 // how many.
-func (w *writer) unquarantine(text string, args ...engine.Value) (int, error) {
-	if !w.known.quarantine {
+func (a *archive) unquarantine(text string, args ...engine.Value) (int, error) {
+	if !a.known.quarantine {
 		return 0, nil
 	}
-	n, err := w.Exec(text, args...)
+	n, err := a.Exec(text, args...)
 	return int(n), err
 }
 
 // pruneQuarantine removes up to limit rows whose time is over: NIP-40, or
 // history.days after they were taken away.
-func (w *writer) pruneQuarantine(limit int) (int, error) {
-	n, err := w.unquarantine(sqlQuarantineExpired, w.Now, int64(limit))
-	if days := w.s.live.Load().Days; err == nil && days >= 0 && n < limit {
+func (a *archive) pruneQuarantine(limit int) (int, error) {
+	n, err := a.unquarantine(sqlQuarantineExpired, a.Now, int64(limit))
+	if days := a.live().Days; err == nil && days >= 0 && n < limit {
 		var more int
-		more, err = w.unquarantine(sqlQuarantineOld, w.Now-int64(days)*secondsPerDay, int64(limit-n))
+		more, err = a.unquarantine(sqlQuarantineOld, a.Now-int64(days)*secondsPerDay, int64(limit-n))
 		n += more
 	}
 	return n, err

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +8,6 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
-)
-
-// The bounds of a page when Ask names none.
-const (
-	defaultPageRows  = 500
-	defaultPageBytes = 1 << 20
 )
 
 // Query returns the next page of the events that the filter matches and the
@@ -69,17 +62,6 @@ func (p plan) oneStatement() bool {
 		return len(w.kinds) == 1
 	}
 	return false
-}
-
-func boundsOf(a *store.Ask) bounds {
-	return bounds{cmp.Or(max(a.MaxRows, 0), defaultPageRows), cmp.Or(max(a.MaxBytes, 0), defaultPageBytes)}
-}
-
-// reading prepares one read call.
-func (s *Store) reading(ctx context.Context, c *engine.Conn, ask store.Ask, want *wanted) *reading {
-	return &reading{
-		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
-	}
 }
 
 // page reads one page: a few ordered spans merged as they are read, anything

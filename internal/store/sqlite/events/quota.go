@@ -21,9 +21,25 @@ const (
 // usage is what authors keep here, events and history together, of those that
 // wrote lately, and what the current transaction changes of it.
 type usage struct {
+	*tx
 	authors map[author]*tally
 	changed []*tally
+	counted []counted // in the transaction under way
+	kept    int       // of them, when the member began
 }
+
+func (u *usage) begin() { u.counted = u.counted[:0] }
+func (u *usage) mark()  { u.kept = len(u.counted) }
+
+func (u *usage) undo() {
+	for _, c := range u.counted[u.kept:] {
+		u.change(c.who, amount{-c.events, -c.bytes})
+	}
+	u.counted = u.counted[:u.kept]
+}
+
+func (u *usage) rolledBack() { u.reset(true) }
+func (u *usage) durable()    { u.reset(false) }
 
 type amount struct{ events, bytes int64 }
 
@@ -64,7 +80,7 @@ func (u *usage) of(who author) *tally {
 	return t
 }
 
-func (u *usage) apply(who author, by amount) {
+func (u *usage) change(who author, by amount) {
 	t := u.of(who)
 	t.now.add(by)
 	t.by.add(by)
@@ -84,29 +100,22 @@ func (u *usage) reset(failed bool) {
 }
 
 // count notes that an author has more or fewer events.
-func (w *writer) count(who author, events, bytes int64) {
+func (u *usage) count(who author, events, bytes int64) {
 	by := amount{events, bytes}
-	w.usage.apply(who, by)
-	w.stage.counted = append(w.stage.counted, counted{who, by})
+	u.change(who, by)
+	u.counted = append(u.counted, counted{who, by})
 }
 
-// uncount takes back what was counted last.
-func (w *writer) uncount(list []counted) {
-	for _, c := range list {
-		w.usage.apply(c.who, amount{-c.events, -c.bytes})
-	}
-}
-
-// writeUsage puts what the transaction changed into the table.
-func (w *writer) writeUsage() error {
-	for _, t := range w.usage.changed {
+// end puts what the transaction changed into the table.
+func (u *usage) end() error {
+	for _, t := range u.changed {
 		if t.by == (amount{}) {
 			continue
 		}
-		w.args = append(w.args[:0], t.key, t.by.events, t.by.bytes)
-		_, err := w.c.Exec(sqlAddUsage, w.args...)
+		u.args = append(u.args[:0], t.key, t.by.events, t.by.bytes)
+		_, err := u.c.Exec(sqlAddUsage, u.args...)
 		if err == nil && t.by.events < 0 {
-			_, err = w.c.Exec(sqlNoUsage, t.key)
+			_, err = u.c.Exec(sqlNoUsage, t.key)
 		}
 		if err != nil {
 			return fmt.Errorf("usage of authors: %w", err)
@@ -116,15 +125,15 @@ func (w *writer) writeUsage() error {
 }
 
 // usageBefore is what the record's author keeps now, if there is a quota.
-func (w *writer) usageBefore(r *record) (amount, error) {
-	if unlimited(w.s.live.Load().Quota) {
+func (u *usage) usageBefore(r *record) (amount, error) {
+	if unlimited(u.live().Quota) {
 		return amount{}, nil
 	}
-	t := w.usage.of(author(r.pubkey))
+	t := u.of(author(r.pubkey))
 	if t.known {
 		return t.now, nil
 	}
-	row, err := w.c.One(sqlUsage, r.pubkey)
+	row, err := u.c.One(sqlUsage, r.pubkey)
 	if err != nil {
 		return amount{}, err
 	}
@@ -137,38 +146,38 @@ func (w *writer) usageBefore(r *record) (amount, error) {
 
 // mayExceed reports whether storing the record may take its author over the
 // quota, whatever the write frees.
-func (w *writer) mayExceed(r *record) bool {
-	q := w.s.live.Load().Quota
+func (u *usage) mayExceed(r *record) bool {
+	q := u.live().Quota
 	if unlimited(q) {
 		return false
 	}
-	before, err := w.usageBefore(r)
+	before, err := u.usageBefore(r)
 	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != nil
 }
 
 // surelyOverQuota is the refusal of a write that frees nothing, made before it
 // changes anything; else nil.
-func (w *writer) surelyOverQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
+func (u *usage) surelyOverQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
 	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || o.Import {
 		return nil
 	}
-	return refusal(w.quotaOf(o), before, amount{before.events + 1, before.bytes + int64(len(r.json))})
+	return refusal(u.quotaOf(o), before, amount{before.events + 1, before.bytes + int64(len(r.json))})
 }
 
 // overQuota is the refusal when the write took its author over the quota, else
 // nil. Imports and requests to vanish are always allowed.
-func (w *writer) overQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
-	q := w.quotaOf(o)
+func (u *usage) overQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
+	q := u.quotaOf(o)
 	if unlimited(q) || o.Import || r.ev.Kind == kindVanish {
 		return nil
 	}
-	return refusal(q, before, w.usage.of(author(r.pubkey)).now) // known since before
+	return refusal(q, before, u.of(author(r.pubkey)).now) // known since before
 }
 
 // quotaOf is the quota that holds for a write: none that nobody has configured
 // for what a followed relay brings.
-func (w *writer) quotaOf(o *store.PutOptions) store.Quota {
-	q := w.s.live.Load().Quota
+func (u *usage) quotaOf(o *store.PutOptions) store.Quota {
+	q := u.live().Quota
 	if o.Replica && q.DefaultEvents {
 		q.Events = 0
 	}

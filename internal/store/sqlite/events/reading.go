@@ -146,3 +146,10 @@ func (r *reading) numbers(text string, args ...engine.Value) ([]engine.Value, er
 	})
 	return out, err
 }
+
+// reading prepares one read call.
+func (s *Store) reading(ctx context.Context, c *engine.Conn, ask store.Ask, want *wanted) *reading {
+	return &reading{
+		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: s.clock().Unix(), after: ask.After,
+	}
+}

@@ -199,3 +199,16 @@ func expiration(tags nostr.Tags) int64 {
 	}
 	return 0
 }
+
+// numberedKey is the key in a tag row that lies in the database by its number.
+func (t *tagRow) numberedKey() (author, bool) {
+	k, ok := t.value.([]byte)
+	if !ok || t.name != "p" {
+		return author{}, false
+	}
+	return author(k), true
+}
+
+// hasHistory reports whether superseded versions of the record are kept: gated
+// replaceable and addressable kinds.
+func hasHistory(r *record) bool { return r.d != nil && r.class != gate.Open }

@@ -14,15 +14,6 @@ func newRemoval() store.Removal {
 	return store.Removal{Events: map[int]int64{}, Versions: map[int]int64{}, Quarantined: map[int]int64{}, Spared: map[int]int64{}}
 }
 
-// shelf says where a row lies.
-type shelf int
-
-const (
-	inEvents shelf = iota
-	inHistory
-	inQuarantine
-)
-
 // counter is the counter of a shelf.
 func counter(r *store.Removal, p shelf) map[int]int64 {
 	return [...]map[int]int64{r.Events, r.Versions, r.Quarantined}[p]

@@ -104,7 +104,7 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.parts.Admin.Banned(r.id); err != nil || banned {
+	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted}, err
 	}
 	request, withdrawn, before, err := w.met(r, true)

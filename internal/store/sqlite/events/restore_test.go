@@ -3,6 +3,7 @@ package events_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -378,7 +379,11 @@ func TestARestoreBringsBackNothingBanned(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, head := alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 1, "mem/b")
 	for _, ev := range []*nostr.Event{old, head} {
-		administer(t, s, store.AdminEvents, ev.ID, store.AdminBanned)
+		err := s.Administer(t.Context(), &store.AdminEntry{List: store.AdminEvents, Key: ev.ID, Verdict: store.AdminBanned},
+			store.AdminCall{Key: alice.Pub, Auth: strings.Repeat("a", 64), Method: "banevent", Outcome: "ok"})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	got := switchIn(t, s, repair(alice), []staged{{store.Versions, old}, {store.Heads, head}})
 	if got.Deleted != 2 || isHistory(t, s, old) || isHead(t, s, head) {

@@ -28,10 +28,10 @@ const (
 // few calls remove for rows until they have cost as much as one transaction
 // may, and returns how many it was called for: limit, as if there were more, if
 // it was not called for all.
-func (w *writer) few(text string, args []engine.Value, limit int, remove func(row []engine.Value) error) (n int, err error) {
-	start := w.Extra
-	err = w.c.Each(text, args, func(row []engine.Value) error {
-		if n++; w.Extra-start > vanishCost {
+func (rm *remover) few(text string, args []engine.Value, limit int, remove func(row []engine.Value) error) (n int, err error) {
+	start := rm.Extra
+	err = rm.c.Each(text, args, func(row []engine.Value) error {
+		if n++; rm.Extra-start > vanishCost {
 			n = limit
 			return nil
 		}
@@ -42,8 +42,8 @@ func (w *writer) few(text string, args []engine.Value, limit int, remove func(ro
 
 // hasVanished reports whether NIP-62 keeps the event out: its author asked to
 // vanish at its time or later, or it is a gift wrap to a key that did.
-func (w *writer) hasVanished(r *record) (bool, error) {
-	if gone, err := w.c.Exists(sqlVanished, r.pubkey, r.created); err != nil || gone {
+func (rm *remover) hasVanished(r *record) (bool, error) {
+	if gone, err := rm.c.Exists(sqlVanished, r.pubkey, r.created); err != nil || gone {
 		return gone, err
 	}
 	if r.ev.Kind != kindGiftWrap {
@@ -51,7 +51,7 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 	}
 	for _, t := range r.tags {
 		if p, ok := t.value.([]byte); ok && t.name == "p" {
-			if gone, err := w.c.Exists(sqlVanished, p, r.created); err != nil || gone {
+			if gone, err := rm.c.Exists(sqlVanished, p, r.created); err != nil || gone {
 				return gone, err
 			}
 		}
@@ -70,15 +70,15 @@ func (w *writer) hasVanished(r *record) (bool, error) {
 // left that names him, a hash stands for his key there (contracts). So
 // does an agent's name, which nobody else is to take and pass for him with, and
 // so do the author's tombstones, which keep what he deleted from coming back.
-func (w *writer) vanish(r *record, seq int64) error {
-	if _, err := w.Exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
+func (rm *remover) vanish(r *record, seq int64) error {
+	if _, err := rm.Exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
 		return err
 	}
-	w.known.vanished = true
+	rm.known.vanished = true
 	v := &vanishing{pubkey: r.pubkey, until: r.created, request: seq, wrapsUntil: r.created}
-	more, err := v.step(w)
+	more, err := v.step(rm)
 	if err == nil && more {
-		w.StartJob(v.job(w, w.member()))
+		rm.StartJob(v.job(rm, rm.member()))
 	}
 	return err
 }
@@ -91,16 +91,16 @@ type vanishing struct {
 	wrapsUntil int64 // gift wraps later than this are gone
 }
 
-func (v *vanishing) job(w *writer, m *engine.Member) *engine.Job {
-	step := func() (bool, error) { return v.step(w) }
+func (v *vanishing) job(rm *remover, m *engine.Member) *engine.Job {
+	step := func() (bool, error) { return v.step(rm) }
 	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *v; return func() { *v = was } }}
 }
 
 // step removes up to vanishChunk rows and reports whether more may be there.
-func (v *vanishing) step(w *writer) (more bool, err error) {
+func (v *vanishing) step(rm *remover) (more bool, err error) {
 	left := vanishChunk
-	for _, part := range []func(*writer, int) (int, error){v.events, v.history, v.quarantine, v.wraps} {
-		n, err := part(w, left)
+	for _, part := range []func(*remover, int) (int, error){v.events, v.history, v.quarantine, v.wraps} {
+		n, err := part(rm, left)
 		if err != nil {
 			return false, err
 		}
@@ -108,50 +108,50 @@ func (v *vanishing) step(w *writer) (more bool, err error) {
 			return true, nil
 		}
 	}
-	if more, err := w.parts.vanished(v.pubkey, v.until); err != nil || more {
+	if more, err := rm.others.vanished(v.pubkey, v.until); err != nil || more {
 		return more, err
 	}
-	_, err = w.Exec(sqlVanishDone, v.pubkey, v.request)
+	_, err = rm.Exec(sqlVanishDone, v.pubkey, v.request)
 	return false, err
 }
 
-func (v *vanishing) events(w *writer, limit int) (int, error) {
-	return w.few(sqlVanishEvents, []engine.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []engine.Value) error {
-		return w.removeEvent(row[0].(int64), byVanish)
+func (v *vanishing) events(rm *remover, limit int) (int, error) {
+	return rm.few(sqlVanishEvents, []engine.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []engine.Value) error {
+		return rm.removeEvent(row[0].(int64), byVanish)
 	})
 }
 
-func (v *vanishing) history(w *writer, limit int) (int, error) {
-	return w.removeHistory(byVanish, sqlVanishPast, v.pubkey, v.until, int64(limit))
+func (v *vanishing) history(rm *remover, limit int) (int, error) {
+	return rm.removeHistory(byVanish, sqlVanishPast, v.pubkey, v.until, int64(limit))
 }
 
-func (v *vanishing) quarantine(w *writer, limit int) (int, error) {
-	return w.unquarantine(sqlUnquarantineAuthor, v.pubkey, v.until, int64(limit))
+func (v *vanishing) quarantine(rm *remover, limit int) (int, error) {
+	return rm.unquarantine(sqlUnquarantineAuthor, v.pubkey, v.until, int64(limit))
 }
 
-func (v *vanishing) wraps(w *writer, limit int) (int, error) {
-	return w.few(sqlVanishWraps, []engine.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []engine.Value) error {
+func (v *vanishing) wraps(rm *remover, limit int) (int, error) {
+	return rm.few(sqlVanishWraps, []engine.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []engine.Value) error {
 		v.wrapsUntil = row[1].(int64)
-		return w.removeEvent(row[0].(int64), byVanish)
+		return rm.removeEvent(row[0].(int64), byVanish)
 	})
 }
 
 // EverVanished reports whether a key asked to vanish, at whatever time.
-func (w *writer) EverVanished(key []byte) (bool, error) {
-	if !w.known.vanished {
+func (rm *remover) EverVanished(key []byte) (bool, error) {
+	if !rm.known.vanished {
 		return false, nil
 	}
-	return w.c.Exists(sqlEverVanished, key)
+	return rm.c.Exists(sqlEverVanished, key)
 }
 
 // SomeVanished reports whether anybody ever asked to vanish.
-func (w *writer) SomeVanished() bool { return w.known.vanished }
+func (rm *remover) SomeVanished() bool { return rm.known.vanished }
 
 // openVanishes makes jobs of the requests that were left unfinished.
-func (w *writer) openVanishes() (left []unfinished, err error) {
-	err = w.c.Each(sqlVanishOpen, nil, func(row []engine.Value) error {
+func (rm *remover) openVanishes() (left []unfinished, err error) {
+	err = rm.c.Each(sqlVanishOpen, nil, func(row []engine.Value) error {
 		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
-		left = append(left, unfinished{v.request, v.job(w, nil)})
+		left = append(left, unfinished{v.request, v.job(rm, nil)})
 		return nil
 	})
 	return left, err

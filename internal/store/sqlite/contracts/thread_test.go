@@ -1,4 +1,4 @@
-package events_test
+package contracts_test
 
 import (
 	"fmt"
@@ -12,18 +12,6 @@ import (
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 )
-
-// contractEvent is a contract event at a time.
-func contractEvent(k storetest.Key, kind int, id, to string, at int64, content string, more ...nostr.Tag) *nostr.Event {
-	ev := &nostr.Event{
-		Kind: kind, CreatedAt: nostr.Timestamp(at), Content: content,
-		Tags: append(nostr.Tags{{"d", id}, {"p", to}}, more...),
-	}
-	if err := ev.Sign(k.Secret); err != nil {
-		panic(err)
-	}
-	return ev
-}
 
 func contractOpen(k storetest.Key, id, to string, at int64) *nostr.Event {
 	return contractEvent(k, 30091, id, to, at, fmt.Sprintf(`{"contract_id":%q,"status":"open"}`, id))

@@ -1,4 +1,4 @@
-package events_test
+package admin_test
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package events_test
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
@@ -17,7 +18,18 @@ import (
 
 func TestBackupWhileWriting(t *testing.T) {
 	s := storetest.MustOpen(t)
-	fill(t, s, 3000, func(i int64) *nostr.Event { return alice.Note(i, "before") })
+	const before = 3000
+	var last store.Pending
+	for i := range int64(before) {
+		p, err := s.Begin(t.Context(), alice.Note(i, "before"), store.PutOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = p
+	}
+	if r := last.Wait(); r.Outcome != store.Stored {
+		t.Fatalf("%+v", r)
+	}
 	var stop atomic.Bool
 	done := make(chan int64)
 	go func() {
@@ -43,8 +55,9 @@ func TestBackupWhileWriting(t *testing.T) {
 	}
 	o := storetest.Options(t, func(o *sqlite.Options) { o.Path = path })
 	copied := storetest.MustOpen(t, func(n *sqlite.Options) { *n = o })
-	if n := rows(t, copied, "events WHERE pubkey = x'%s'", alice.Pub); n != 3000 {
-		t.Errorf("%d of 3000 events are in the copy", n)
+	n, err := copied.Count(t.Context(), []store.Ask{{Scope: gate.Operator(), Filter: nostr.Filter{Authors: []string{alice.Pub}}}})
+	if err != nil || n != before {
+		t.Errorf("%d of %d events are in the copy, %v", n, before, err)
 	}
 	wantWhole(t, copied)
 	put(t, copied, alice.Note(5000, "works"), store.Stored)

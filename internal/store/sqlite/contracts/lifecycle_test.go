@@ -1,4 +1,4 @@
-package events_test
+package contracts_test
 
 import (
 	"strings"
@@ -11,14 +11,6 @@ import (
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 )
-
-// wantRefused stores an event and checks what the refusal begins with.
-func wantRefused(t *testing.T, s *sqlite.Store, ev *nostr.Event, prefix string) {
-	t.Helper()
-	if r := put(t, s, ev, store.Refused); !strings.HasPrefix(r.Message(), prefix) {
-		t.Errorf("refused with %q, want %q…", r.Message(), prefix)
-	}
-}
 
 func TestContractLifecycle(t *testing.T) {
 	s := storetest.MustOpen(t)

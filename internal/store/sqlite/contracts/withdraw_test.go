@@ -1,4 +1,4 @@
-package events_test
+package contracts_test
 
 import (
 	"encoding/json"
@@ -11,24 +11,9 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 	"engramd/internal/wire"
 )
-
-// dispute is a contract in which both have spoken.
-func dispute(t *testing.T, s *sqlite.Store) (moves, said []*nostr.Event) {
-	t.Helper()
-	moves = []*nostr.Event{alice.State(bob, 0, "c", "", "open"), bob.State(alice, 1, "c", "open", "accepted"), bob.State(alice, 3, "c", "accepted", "submitted"),
-		alice.State(bob, 5, "c", "submitted", "disputed")}
-	said = []*nostr.Event{alice.Entry(bob, 2, "c", "terms"), bob.Entry(alice, 2, "c", "I agree to refund if late"), bob.Entry(alice, 4, "c", "bad work")}
-	for _, ev := range []*nostr.Event{moves[0], moves[1], said[0], said[1], moves[2], said[2], moves[3]} {
-		if r := s.Put(t.Context(), ev, store.PutOptions{}); !r.Outcome.OK() {
-			t.Fatal(r)
-		}
-	}
-	return moves, said
-}
 
 // A party takes its words back in the middle of a dispute: nobody finds them on
 // a websocket, both parties still read them with what took them back, and the

@@ -1,4 +1,4 @@
-package events_test
+package identities_test
 
 import (
 	"context"

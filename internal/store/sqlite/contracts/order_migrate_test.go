@@ -1,4 +1,4 @@
-package events_test
+package contracts_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/contracts"
 	"engramd/internal/store/sqlite/storetest"
 	"engramd/migrations"
 )
@@ -76,20 +76,16 @@ func TestOldThreadsAreNumberedByArrival(t *testing.T) {
 		UNION ALL SELECT contract || ' ' || hex(author) || hex(other) || hex(id) || ' ' || n || ' ' || status || ' ' || previous || ' ' || seq || ' ' || arrived_at FROM contract_moves
 		UNION ALL SELECT (SELECT contract FROM contract_threads AS t WHERE t.thread = c.thread) || ' ' || last FROM contract_numbers AS c
 		UNION ALL SELECT contract || hex(author) || hex(other) || form || type || withdrawn || ' ' || n || ' ' || published FROM contract_counts ORDER BY 1`
-	want, err := events.OnReader(t.Context(), s, sqlNumbers)
+	want, err := storetest.OnReader(t.Context(), contracts.DB(s), sqlNumbers)
 	if err != nil || len(want) < 12 {
 		t.Fatal(want, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c := database(t, path)
-	run(t, c, beforeOrder, migration(t, "_contract_counts.sql"), migration(t, "_contract_order.sql"), migration(t, "_contract_forgotten.sql"))
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	outside(t, path, beforeOrder, migration(t, "_contract_counts.sql"), migration(t, "_contract_order.sql"), migration(t, "_contract_forgotten.sql"))
 	s = open()
-	got, err := events.OnReader(t.Context(), s, sqlNumbers)
+	got, err := storetest.OnReader(t.Context(), contracts.DB(s), sqlNumbers)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("the numbers are\n%v, want\n%v (%v)", got, want, err)
 	}

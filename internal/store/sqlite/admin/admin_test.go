@@ -1,4 +1,4 @@
-package events_test
+package admin_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/admin"
 	"engramd/internal/store/sqlite/storetest"
 )
 
@@ -136,7 +136,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 		"INSERT INTO admin_audit SELECT n, 0, key, auth, address, method, params, digest, outcome, detail FROM admin_audit WHERE n = 2 " +
 			"ON CONFLICT (n) DO UPDATE SET at = 0",
 	} {
-		if _, err := events.OnWriter(s, statement); err == nil || !strings.Contains(err.Error(), "append-only") {
+		if _, err := storetest.OnWriter(admin.DB(s), statement); err == nil || !strings.Contains(err.Error(), "append-only") {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestAdministerIsOneTransaction(t *testing.T) {
 
 func TestAdminListsAreBounded(t *testing.T) {
 	s := storetest.MustOpen(t)
-	_, err := events.OnWriter(s, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 100000)
+	_, err := storetest.OnWriter(admin.DB(s), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 100000)
 		INSERT INTO admin_lists SELECT 'network', 'n' || i, 'banned', '', 0 FROM n RETURNING 1`)
 	if err != nil {
 		t.Fatal(err)

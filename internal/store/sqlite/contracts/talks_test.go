@@ -1,4 +1,4 @@
-package events_test
+package contracts_test
 
 import (
 	"path/filepath"
@@ -106,12 +106,8 @@ func TestTalksOfAnOldDatabase(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c := database(t, path)
-	run(t, c, "DROP TRIGGER contract_talks_begin", "DROP TRIGGER contract_talks_known", "DROP TRIGGER contract_talks_end", "DROP TABLE contract_talks",
+	outside(t, path, "DROP TRIGGER contract_talks_begin", "DROP TRIGGER contract_talks_known", "DROP TRIGGER contract_talks_end", "DROP TABLE contract_talks",
 		migration(t, "_contract_talks.sql"))
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
 	s = storetest.MustOpen(t, func(o *sqlite.Options) { o.Path = path })
 	wantTalks(t, s, alice, "two with bob", "one with bob")
 	wantTalks(t, s, bob, "two with alice", "one with alice")

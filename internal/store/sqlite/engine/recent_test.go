@@ -1,4 +1,4 @@
-package events_test
+package engine_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package events_test
+package identities_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/identities"
 	"engramd/internal/store/sqlite/storetest"
 	"engramd/migrations"
 )
@@ -67,7 +67,7 @@ func TestOldNamesAreFoldedAsNewOnes(t *testing.T) {
 			before = m.Version - 1
 		}
 	}
-	path := ofVersion(t, before)
+	path := storetest.OfVersion(t, before)
 	names := []string{"Trader-Joe", "trader_joe.", "OPERATOR", "bill-1", "B.I.L.L.i", "agent-0000", "agent-0001", "x"}
 	for i, id := range names {
 		sealed := "NULL"
@@ -83,7 +83,7 @@ func TestOldNamesAreFoldedAsNewOnes(t *testing.T) {
 		t.Fatalf("%d of %d names, %v", len(page), total, err)
 	}
 	for _, a := range page {
-		folded, err := events.OnWriter(s, "SELECT folded FROM contract_agents WHERE agent_id = '"+a.ID+"'")
+		folded, err := storetest.OnWriter(identities.DB(s), "SELECT folded FROM contract_agents WHERE agent_id = '"+a.ID+"'")
 		if err != nil || folded[0] != store.FoldName(a.ID) || a.Provisioned != (a.ID == "agent-0000") {
 			t.Errorf("%+v is folded to %v, %v", a, folded, err)
 		}
@@ -110,14 +110,14 @@ func TestResealChangesEverythingOrNothing(t *testing.T) {
 		}
 	}
 	for i := range entries {
-		if _, err := events.OnWriter(s, fmt.Sprintf(`INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
+		if _, err := storetest.OnWriter(identities.DB(s), fmt.Sprintf(`INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
 			VALUES ('c%d', x'%064x', x'%064x', %d, x'%012x', 2, 'note', 'mem_%012x', 1, CAST('old e' AS BLOB)) RETURNING 1`, i%3, i%5+1, 9, -i, i, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	left := func(text string) int64 {
 		t.Helper()
-		n, err := events.OnWriter(s, "SELECT (SELECT count(*) FROM contract_agents WHERE CAST(sealed AS TEXT) LIKE '"+text+" _') + (SELECT count(*) FROM contract_entries WHERE CAST(data AS TEXT) LIKE '"+text+" _')")
+		n, err := storetest.OnWriter(identities.DB(s), "SELECT (SELECT count(*) FROM contract_agents WHERE CAST(sealed AS TEXT) LIKE '"+text+" _') + (SELECT count(*) FROM contract_entries WHERE CAST(data AS TEXT) LIKE '"+text+" _')")
 		if err != nil {
 			t.Fatal(err)
 		}

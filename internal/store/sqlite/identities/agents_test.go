@@ -1,4 +1,4 @@
-package events_test
+package identities_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/identities"
 	"engramd/internal/store/sqlite/storetest"
 )
 
@@ -158,7 +158,7 @@ func TestVaultCheckHoldsWhatIsSealed(t *testing.T) {
 	entry := alice.Fake(30090, 1, "x", nostr.Tag{"d", "c"}, nostr.Tag{"t", "note"}, nostr.Tag{"p", bob.Pub})
 	put(t, s, entry, store.Stored)
 	wantCheck(nil)
-	if _, err := events.OnWriter(s, `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
+	if _, err := storetest.OnWriter(identities.DB(s), `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data)
 		VALUES ('c', x'01', x'02', 1, x'03', 2, 'note', 'mem_1', 1, x'04') RETURNING 1`); err != nil {
 		t.Fatal(err)
 	}

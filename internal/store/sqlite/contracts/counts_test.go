@@ -1,4 +1,4 @@
-package events_test
+package contracts_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/events"
+	"engramd/internal/store/sqlite/contracts"
 	"engramd/internal/store/sqlite/storetest"
 )
 
@@ -213,7 +213,7 @@ func TestCheckCountsThreads(t *testing.T) {
 	s := storetest.MustOpen(t)
 	randomThread(t, s, rand.New(rand.NewPCG(1, 1)), 10)
 	wantWhole(t, s)
-	if _, err := events.OnWriter(s, "UPDATE contract_counts SET n = n + 1"); err != nil {
+	if _, err := storetest.OnWriter(contracts.DB(s), "UPDATE contract_counts SET n = n + 1"); err != nil {
 		t.Fatal(err)
 	}
 	report, err := s.Check(t.Context())

@@ -1,0 +1,34 @@
+package events
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
+)
+
+// Store is one open database: what events do to it and how they are found, on
+// the engine's writer and readers.
+type Store struct {
+	db       *engine.DB
+	clock    func() time.Time
+	log      *slog.Logger
+	observe  store.Observer
+	onCommit func([]store.Committed)
+	live     atomic.Pointer[store.Live]
+	table    atomic.Pointer[gate.Table]
+	lastSeq  atomic.Int64
+	search   atomic.Bool // the full-text index exists
+	restores restorations
+	executed func(store.Executed)
+	follows  bool
+
+	parts     Parts
+	writer    *writer
+	retainer  *retainer  // nil when open for reading alone
+	retaining sync.Mutex // one round of retention at a time
+}

@@ -1,0 +1,89 @@
+package events
+
+// Begin starts a new transaction's stage. What was handed to OnCommit is not
+// reused.
+func (w *writer) Begin() {
+	w.stage = stage{before: w.seq}
+	for _, p := range w.parts {
+		p.begin()
+	}
+}
+
+// Mark notes where a member begins.
+func (w *writer) Mark() {
+	s := &w.stage
+	s.marked = mark{len(s.committed), s.removed, w.seq}
+	for _, p := range w.parts {
+		p.mark()
+	}
+}
+
+// Undo forgets what was staged since the mark, and gives its sequence numbers
+// back.
+func (w *writer) Undo() {
+	s, m := &w.stage, &w.stage.marked
+	s.committed, s.removed, w.seq = s.committed[:m.committed], m.removed, m.seq
+	for _, p := range w.parts {
+		p.undo()
+	}
+}
+
+// RolledBack forgets what a transaction would have meant.
+func (w *writer) RolledBack() {
+	w.seq = w.stage.before
+	w.stage = stage{}
+	for _, p := range w.parts {
+		p.rolledBack()
+	}
+}
+
+// End writes what a transaction has collected, at its end.
+func (w *writer) End() error {
+	for _, p := range w.parts {
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	if !w.stage.seqGone {
+		return nil
+	}
+	return w.SetMeta(metaLastSeq, w.seq)
+}
+
+// metaLastSeq is the last sequence number that was given out, in the table meta,
+// as of the last time that something with one went: the last one is this or the
+// highest in use.
+const metaLastSeq = "last_seq"
+
+// Durable has readers see up to the last number.
+func (w *writer) Durable() {
+	for _, p := range w.parts {
+		p.durable()
+	}
+	w.s.lastSeq.Store(w.seq)
+}
+
+// Announce tells of what was removed, and who listens of what was stored.
+func (w *writer) Announce() {
+	for why, n := range w.stage.removed {
+		if n > 0 {
+			w.s.observe.Removed(reason(why).String(), n)
+		}
+	}
+	if len(w.stage.committed) > 0 {
+		w.s.onCommit(w.stage.committed)
+	}
+}
+
+// Reclaimable reports whether texts that were deleted still take room in the
+// full-text index.
+func (w *writer) Reclaimable() bool { return w.purging }
+
+// Reclaim takes them out.
+func (w *writer) Reclaim() { w.purgeNow() }
+
+// Tight has what a deletion takes out of the full-text index leave it at once.
+func (w *writer) Tight(on bool) { w.tight = on }
+
+// Closing takes out what it can.
+func (w *writer) Closing() { w.purgeNow() }
