@@ -5,6 +5,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/nips/kind"
 	"engramd/nips/nipae"
 )
 
@@ -16,7 +17,7 @@ var memoryKinds = []int{nipae.Kind, kindContractState, kindContractEntry}
 // leaves out what is older; 0 nothing.
 func EverythingOf(pubkey string, since int64) []nostr.Filter {
 	return bounded(since,
-		nostr.Filter{Kinds: append(slices.Clone(memoryKinds), nostr.KindDeletion, kindVanish, nostr.KindRelayListMetadata), Authors: []string{pubkey}},
+		nostr.Filter{Kinds: append(slices.Clone(memoryKinds), nostr.KindDeletion, kind.Vanish, nostr.KindRelayListMetadata), Authors: []string{pubkey}},
 		nostr.Filter{Kinds: slices.Clone(memoryKinds), Tags: nostr.TagMap{"p": {pubkey}}})
 }
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/nips/kind"
 	"engramd/nips/nipae"
 )
 
 const (
-	kindVanish = 62
 	// fewAddresses is up to how many of one author history is asked for one by
 	// one.
 	fewAddresses = 8
@@ -60,7 +60,7 @@ func (x *transfer) plan(ctx context.Context, to *Peer, lacked map[string]*offere
 		switch {
 		case x.expired(o.event):
 			t.Expired++
-		case o.event.Kind == kindVanish && !vanishesAt(o.event, to):
+		case o.event.Kind == kind.Vanish && !vanishesAt(o.event, to):
 			t.Others++
 		case has:
 			byAddress[a] = append(byAddress[a], o)

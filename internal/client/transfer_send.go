@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/kind"
 )
 
 // progressEach is after how many events it is told how far a transfer is.
@@ -43,7 +45,7 @@ func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *T
 	return nil
 }
 
-func removing(ev *nostr.Event) bool { return ev.Kind == nostr.KindDeletion || ev.Kind == kindVanish }
+func removing(ev *nostr.Event) bool { return ev.Kind == nostr.KindDeletion || ev.Kind == kind.Vanish }
 
 // inRows parts events that are in order into rows, in the order of their first.
 func inRows(list []*nostr.Event) [][]*nostr.Event {
