@@ -59,8 +59,8 @@ func (a *app) coreCommand() *cobra.Command {
 If every relay confirms that there is none, a hint how to begin stands in its
 place, and the exit code is 0 too: for the agent, if it has no memory with another
 owner either. Otherwise the owner is most likely the wrong one: stderr says for
-whom there is memory, and the exit code is 1. An owner is never told to begin; he
-learns what his key can know, with exit code 1.
+whom there is memory, and the exit code is 1. An owner is never told to begin,
+but what the owner's key can know, with exit code 1.
 
 A core that was found while some relay did not answer in full is printed with a
 last line that says so, and stderr says which relay; with --strict it is a failure.

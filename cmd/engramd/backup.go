@@ -12,7 +12,6 @@ import (
 	"engramd/internal/contracts/vault"
 	"engramd/internal/control"
 	"engramd/internal/relaykey"
-	"engramd/internal/store/sqlite"
 )
 
 // backupCommand is `engramd backup FILE`.
@@ -42,7 +41,7 @@ func (c *backupCommand) ParseFlags(args []string) error {
 // what else a restore needs.
 func (c *backupCommand) Run(ctx context.Context) (err error) {
 	private()
-	s, err := openReading(ctx, c.cfg, func(o *sqlite.Options) { o.AsIs = true })
+	s, err := openReading(ctx, c.cfg, func(o *databaseOptions) { o.AsIs = true })
 	if err != nil {
 		return err
 	}
@@ -80,9 +79,9 @@ func (c *backupCommand) belongings() ([]string, error) {
 		return nil, err
 	}
 	var keep []string
-	database := filepath.Base(sqlite.File(c.cfg.Data))
+	name := filepath.Base(databaseFile(c.cfg.Data))
 	for _, e := range entries {
-		own := strings.HasPrefix(e.Name(), database) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
+		own := strings.HasPrefix(e.Name(), name) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
 		path := filepath.Join(c.cfg.Data, e.Name())
 		if e.Type().IsRegular() && !own && !sameFile(path, c.file) {
 			keep = append(keep, path)

@@ -10,7 +10,6 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/relaykey"
-	"engramd/internal/store/sqlite"
 )
 
 // checkCommand is `engramd check`.
@@ -49,7 +48,7 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 		fmt.Fprintf(c.Stdout, "above the default quota, which does not hold it: author %s keeps %d events, %d bytes (limits.author_events and limits.author_bytes hold everybody once they are set)\n", a.Author, a.Events, a.Bytes)
 	}
 	for _, d := range report.Displaced {
-		fmt.Fprintf(c.Stdout, "another's contract id: %s is also used by poster %s; his parties reach theirs with ?poster= over the contract API\n", d.Contract, d.Poster)
+		fmt.Fprintf(c.Stdout, "another's contract id: %s is also used by poster %s; its parties reach that contract with ?poster= over the contract API\n", d.Contract, d.Poster)
 	}
 	for _, a := range report.Astray {
 		fmt.Fprintf(c.Stdout, "does not follow: state %s of contract %s; it is tried again when one of that contract is adopted\n", a.EventID, a.Contract)
@@ -90,7 +89,7 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 // keys reports whether the secret keys that the database needs are where the
 // configuration says. What is in an environment variable that this process does
 // not have is not seen.
-func (c *checkCommand) keys(ctx context.Context, s *sqlite.Store) (unfit, unseen []error, err error) {
+func (c *checkCommand) keys(ctx context.Context, s *database) (unfit, unseen []error, err error) {
 	relayKeys, err := s.RelayKeys(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -16,7 +16,6 @@ import (
 	"engramd/internal/control"
 	"engramd/internal/gate"
 	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
 )
 
 // deleteCommand is `engramd delete`: what filters match goes for good.
@@ -83,8 +82,8 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 	if err := databaseThere(c.cfg); err != nil {
 		return done, err
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := lockFolder(c.cfg.Data)
+	if errors.Is(err, errFolderInUse) {
 		result, askErr := control.Ask(ctx, c.cfg.Data, orderDelete, deleteArgs{&c.filters})
 		if askErr != nil {
 			return done, fmt.Errorf("%w: %w", err, askErr)
@@ -123,7 +122,7 @@ func (c *serveCommand) deleteOrders() []control.Order {
 	})}
 }
 
-func remove(ctx context.Context, s *sqlite.Store, filters *admin.Filters) (store.Removal, error) {
+func remove(ctx context.Context, s *database, filters *admin.Filters) (store.Removal, error) {
 	return admin.Remove(ctx, s, gate.Operator(), filters)
 }
 

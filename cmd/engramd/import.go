@@ -15,7 +15,6 @@ import (
 	"engramd/internal/importer"
 	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/store/sqlite"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
@@ -73,11 +72,11 @@ func (c *importCommand) Run(ctx context.Context) error {
 }
 
 func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) (importer.Tally, error) {
-	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
+	if err := prepareFolder(c.cfg.Data); err != nil {
 		return importer.Tally{}, err
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := lockFolder(c.cfg.Data)
+	if errors.Is(err, errFolderInUse) {
 		t, sendErr := control.Import(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
@@ -97,7 +96,7 @@ const importBatch = 8192
 
 // importHere opens the database, which nobody else has open.
 func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t importer.Tally, err error) {
-	judge, err := judgeOf(c.cfg)
+	rules, err := rulesOf(c.cfg)
 	if err != nil {
 		return t, err
 	}
@@ -106,12 +105,12 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 		return t, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	im := importer.New(s, judge)
+	im := importer.New(s, rules)
 	if !c.replace {
 		return im.Run(ctx, c.in, p)
 	}
 	service := &snapshotCommand{Main: c.Main, cfg: c.cfg, store: s}
-	snapshots, err := service.service(ctx, judge)
+	snapshots, err := service.service(ctx, rules)
 	if err != nil {
 		return t, err
 	}
@@ -124,23 +123,23 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 
 // openAlone opens the database for writing in place of a daemon. The caller has
 // locked the folder.
-func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+func openAlone(ctx context.Context, cfg *config.Config) (*database, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return sqlite.Open(ctx, sqlite.Options{
-		Path: sqlite.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
+	return openDatabase(ctx, databaseOptions{
+		Path: databaseFile(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: storeLive(cfg),
 	})
 }
 
-// judgeOf makes the rules of imports without a daemon.
-func judgeOf(cfg *config.Config) (policy.Hook, error) {
+// rulesOf makes the rules of imports without a daemon.
+func rulesOf(cfg *config.Config) (policy.Hook, error) {
 	names, err := namesOf(cfg)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return importer.NewJudge(names, policyOptions(cfg, names, nil))
+	return importer.NewRules(names, policyOptions(cfg, names, nil))
 }
 
 // namesOf are the relay's own names, as `serve` would have them with this

@@ -22,7 +22,7 @@ type keeper struct {
 // openSnapshots makes the service for the control socket, the management API
 // and the daemon itself.
 func (c *serveCommand) openSnapshots() (err error) {
-	if c.judge, err = importer.NewJudge(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
+	if c.rules, err = importer.NewRules(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
 		return usageError{err}
 	}
 	settings, err := snapshotSettings(c.cfg)
@@ -34,7 +34,7 @@ func (c *serveCommand) openSnapshots() (err error) {
 	o.Sign = func(ev *nostr.Event) error { return c.keys.Sign(ev) }
 	o.Trusted = func(ctx context.Context) ([]string, error) { return c.keys.Trusted(ctx) }
 	o.Process = fmt.Sprintf("that is the running relay (pid %d), which takes it at its start", os.Getpid())
-	o.Store, o.Judge, o.Events, o.Metrics, o.Log = c.store, c.judge, c.events, c.metrics, c.log
+	o.Store, o.Rules, o.Events, o.Metrics, o.Log = c.store, c.rules, c.events, c.metrics, c.log
 	c.snapshots = operator.New(o)
 	return nil
 }

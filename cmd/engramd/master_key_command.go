@@ -9,7 +9,6 @@ import (
 	"engramd/internal/contracts/identity"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/control"
-	"engramd/internal/store/sqlite"
 )
 
 // masterKeyCommand is `engramd master-key rotate`.
@@ -60,7 +59,7 @@ func (c *serveCommand) masterKeyOrders() []control.Order {
 func (c *masterKeyCommand) Run(ctx context.Context) error {
 	private()
 	var done vault.Rotated
-	err := order(ctx, c.cfg, orderRotateMaster, nil, &done, func(s *sqlite.Store) (err error) {
+	err := order(ctx, c.cfg, orderRotateMaster, nil, &done, func(s *database) (err error) {
 		known, err := s.RelayKeys(ctx)
 		if err != nil {
 			return err

@@ -8,18 +8,17 @@ import (
 
 	"engramd/internal/config"
 	"engramd/internal/control"
-	"engramd/internal/store/sqlite"
 )
 
 // order does what writes to the database: by the daemon that holds the folder,
 // whose answer is read into result, or here, where nobody else has the database
 // open.
-func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*sqlite.Store) error) (err error) {
-	if err := sqlite.PrepareDir(cfg.Data); err != nil {
+func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*database) error) (err error) {
+	if err := prepareFolder(cfg.Data); err != nil {
 		return err
 	}
-	lock, err := sqlite.Lock(cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := lockFolder(cfg.Data)
+	if errors.Is(err, errFolderInUse) {
 		answer, failed := control.Ask(ctx, cfg.Data, command, args)
 		if unreachable := new(control.UnreachableError); errors.As(failed, &unreachable) {
 			return fmt.Errorf("%w: %w", err, failed)

@@ -12,7 +12,6 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/control"
 	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
 )
 
 // outboxCommand is `engramd outbox ls|drop`.
@@ -140,7 +139,7 @@ func (c *serveCommand) outboxOrders() []control.Order {
 
 func (c *outboxCommand) drop(ctx context.Context) error {
 	var done dropped
-	err := order(ctx, c.cfg, orderOutboxDrop, dropArgs{c.relay}, &done, func(s *sqlite.Store) (err error) {
+	err := order(ctx, c.cfg, orderOutboxDrop, dropArgs{c.relay}, &done, func(s *database) (err error) {
 		done.Events, err = s.OutboxForget(ctx, c.relay)
 		return err
 	})

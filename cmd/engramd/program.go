@@ -26,8 +26,8 @@ func (c *serveCommand) programOptions(cfg *config.Config) program.Options {
 }
 
 // askProgram asks the write policy program, after the rates. What it refuses is
-// not stored, so that the author gets back what he was charged: anybody may
-// send his events again.
+// not stored, so that the author gets back what was charged: anybody may send
+// their events again.
 func (c *serveCommand) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
 	if rejected, msg = c.program.RejectEvent(ctx, ev); rejected {
 		c.policy.NotStored(share.From(ctx), ev)

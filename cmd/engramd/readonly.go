@@ -8,29 +8,28 @@ import (
 	"os"
 
 	"engramd/internal/config"
-	"engramd/internal/store/sqlite"
 )
 
 // openBeside opens the database for reading, whether a daemon runs or not. One
 // of an older version is refused.
-func openBeside(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
-	return openReading(ctx, cfg, func(*sqlite.Options) {})
+func openBeside(ctx context.Context, cfg *config.Config) (*database, error) {
+	return openReading(ctx, cfg, func(*databaseOptions) {})
 }
 
 // openAnyVersion does the same, and reads a database of an older version on a
 // copy that it brings up to date. It says so on out.
-func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sqlite.Store, error) {
+func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*database, error) {
 	private()
-	scratch, err := sqlite.TempDir(cfg.Data)
+	scratch, err := scratchFolder(cfg.Data)
 	if err != nil {
 		return nil, err
 	}
-	s, err := openReading(ctx, cfg, func(o *sqlite.Options) { o.Scratch = scratch })
+	s, err := openReading(ctx, cfg, func(o *databaseOptions) { o.Scratch = scratch })
 	if err != nil {
 		return nil, err
 	}
 	if version, older := s.Older(); older {
-		latest, err := sqlite.Latest()
+		latest, err := schemaVersion()
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -39,7 +38,7 @@ func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sq
 	return s, nil
 }
 
-func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Options)) (*sqlite.Store, error) {
+func openReading(ctx context.Context, cfg *config.Config, change func(*databaseOptions)) (*database, error) {
 	table, err := newTable(cfg)
 	if err != nil {
 		return nil, err
@@ -49,14 +48,14 @@ func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Op
 	if err := databaseThere(cfg); err != nil {
 		return nil, err
 	}
-	o := sqlite.Options{Path: sqlite.File(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	o := databaseOptions{Path: databaseFile(cfg.Data), Table: table, ReadOnly: true, Live: live}
 	change(&o)
-	return sqlite.Open(ctx, o)
+	return openDatabase(ctx, o)
 }
 
 // databaseThere keeps commands that need a database from making one.
 func databaseThere(cfg *config.Config) error {
-	_, err := os.Stat(sqlite.File(cfg.Data))
+	_, err := os.Stat(databaseFile(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
 	}

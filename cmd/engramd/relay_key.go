@@ -7,7 +7,6 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/contracts/vault"
 	"engramd/internal/relaykey"
-	"engramd/internal/store/sqlite"
 )
 
 // relayKeyOptions say where the relay's identity key is.
@@ -16,7 +15,7 @@ func relayKeyOptions(cfg *config.Config, env []string) relaykey.Options {
 }
 
 // vaultOptions say where the master key is, and what the database knows of it.
-func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *sqlite.Store) (vault.Options, error) {
+func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *database) (vault.Options, error) {
 	o := vault.Options{Setting: cfg.Contracts.MasterKey, Dir: cfg.Data, Env: lookup(env)}
 	var err error
 	if o.Check, err = s.VaultCheck(ctx); err != nil {

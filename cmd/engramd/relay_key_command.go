@@ -12,7 +12,6 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/control"
 	"engramd/internal/relaykey"
-	"engramd/internal/store/sqlite"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -118,7 +117,7 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 		what, args = orderRevoke, keyArgs{Key: c.key}
 	}
 	var done relaykey.Change
-	err := order(ctx, c.cfg, what, args, &done, func(s *sqlite.Store) error {
+	err := order(ctx, c.cfg, what, args, &done, func(s *database) error {
 		keys, err := relaykey.Open(ctx, relayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:
@@ -137,8 +136,8 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 
 // adopt makes what is in the file or the variable the relay's key.
 func (c *relayKeyCommand) adopt(ctx context.Context) error {
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := lockFolder(c.cfg.Data)
+	if errors.Is(err, errFolderInUse) {
 		return fmt.Errorf("%w: stop it first, or use engramd relay-key rotate", err)
 	}
 	if err != nil {

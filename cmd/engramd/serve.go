@@ -37,7 +37,6 @@ import (
 	"engramd/internal/session"
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store/sqlite"
 	"engramd/internal/trace"
 )
 
@@ -51,13 +50,13 @@ type serveCommand struct {
 	level   slog.LevelVar
 	log     *slog.Logger
 
-	lock     *sqlite.DirLock
+	lock     *folderLock
 	listener net.Listener // websocket and HTTP
 	scrape   net.Listener // metrics; nil when off
 	metrics  *metrics.Metrics
 	memory   *memory.Watch
 	tags     *trace.Tags // how keys are named in the log and in `engramd status`
-	store    *sqlite.Store
+	store    *database
 	relay    *relay.Relay
 	policy   policy.Live
 	program  program.Live // asked after the policy
@@ -84,7 +83,7 @@ type serveCommand struct {
 	control  *control.Server
 	servers  []*http.Server
 	events   *events.Publisher // nil without a broker
-	judge    policy.Hook       // of what imports and restores bring
+	rules    policy.Hook       // of what imports and restores bring
 
 	snapshots *operator.Service
 	keeper    keeper
@@ -140,7 +139,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
-	share.Beside(sqlite.ThreadsInC(c.cfg.Store.Readers))
+	share.Beside(storeThreads(c.cfg.Store.Readers))
 	c.memory = memory.New(c.cfg.Limits.Memory, memory.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
 	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
@@ -153,7 +152,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 		return err
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
-		Dir: c.cfg.Data, Importer: importer.New(c.store, c.judge), Snapshots: c.snapshots, Log: c.log,
+		Dir: c.cfg.Data, Importer: importer.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
 		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders()),
 	}); err != nil {
 		return err
@@ -165,13 +164,13 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 }
 
 func (c *serveCommand) openFolder() (err error) {
-	if err = sqlite.PrepareDir(c.cfg.Data); err != nil {
+	if err = prepareFolder(c.cfg.Data); err != nil {
 		return err
 	}
-	if c.lock, err = sqlite.Lock(c.cfg.Data); err != nil {
+	if c.lock, err = lockFolder(c.cfg.Data); err != nil {
 		return err
 	}
-	return sqlite.SweepScratch(c.cfg.Data)
+	return sweepScratch(c.cfg.Data)
 }
 
 // listen takes the ports before the database is opened: with port 0, the
@@ -218,8 +217,8 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.store, err = sqlite.Open(ctx, sqlite.Options{
-		Path: sqlite.File(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
+	c.store, err = openDatabase(ctx, databaseOptions{
+		Path: databaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
 		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
 	})
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"engramd/internal/relaykey"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store/sqlite"
 )
 
 // snapshotCommand is `engramd snapshot VERB`.
@@ -28,7 +27,7 @@ type snapshotCommand struct {
 	operands []string
 	given    snapshotFlags
 	cfg      *config.Config
-	store    *sqlite.Store     // nil unless the verb opened it
+	store    *database         // nil unless the verb opened it
 	events   *events.Publisher // nil without a broker
 	unsigned error             // why the relay's key does not sign
 }
@@ -146,7 +145,7 @@ func (c *snapshotCommand) files() (*operator.Service, error) {
 }
 
 // service returns the service over the database if the verb has opened it.
-func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*operator.Service, error) {
+func (c *snapshotCommand) service(ctx context.Context, rules operator.Rules) (*operator.Service, error) {
 	settings, err := snapshotSettings(c.cfg)
 	if err != nil {
 		return nil, err
@@ -157,7 +156,7 @@ func (c *snapshotCommand) service(ctx context.Context, judge operator.Judge) (*o
 		}
 	}
 	o := snapshotOptions(c.cfg, settings)
-	o.Judge, o.Events, o.Process = judge, c.events, "that is this command"
+	o.Rules, o.Events, o.Process = rules, c.events, "that is this command"
 	if c.store != nil {
 		o.Store = c.store
 		ring, err := relaykey.Beside(ctx, relayKeyOptions(c.cfg, c.Env), c.store)

@@ -14,7 +14,6 @@ import (
 	"engramd/internal/control"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/operator"
-	"engramd/internal/store/sqlite"
 )
 
 func (c *snapshotCommand) restore(ctx context.Context) error {
@@ -185,14 +184,14 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // order does what writes to the database: by the daemon that holds the folder,
 // or here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*operator.Service) error) error {
-	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
-		judge, err := judgeOf(c.cfg)
+	return order(ctx, c.cfg, command, args, result, func(db *database) error {
+		rules, err := rulesOf(c.cfg)
 		if err != nil {
 			return err
 		}
 		c.store = db
 		defer func() { c.store = nil }() // it is closed with the order
-		s, err := c.service(ctx, judge)
+		s, err := c.service(ctx, rules)
 		if err != nil {
 			return err
 		}

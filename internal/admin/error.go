@@ -6,16 +6,17 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Invalid says that a call cannot be understood, or names what is not there.
+// Invalid returns the error for a call that cannot be understood, or that names
+// something that does not exist.
 func Invalid(text string) error { return &nip01.Refusal{Prefix: nip01.PrefixInvalid, Text: text} }
 
-// Restricted says that a call is not for a managing key to make.
+// Restricted returns the error for a call that managing keys may not make.
 func Restricted(text string) error { return &nip01.Refusal{Prefix: nip01.PrefixRestricted, Text: text} }
 
-// errFailed hides what went wrong; the log has it.
+// errFailed hides the cause of a failure, which is in the log.
 var errFailed = nip01.Refuse(nip01.PrefixError, "the relay could not carry out the call; nothing was changed")
 
-// outcome returns how metrics and the audit table call an error.
+// outcome returns an error's name in metrics and in the audit table.
 func outcome(err error) string {
 	var e *nip01.Refusal
 	switch {

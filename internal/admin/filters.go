@@ -9,19 +9,19 @@ import (
 	"engramd/internal/wire"
 )
 
-// Filters are filters of NIP-01 from an operator's command line, each from one
-// use of --filter, read as strictly as those of clients. They are passed on as
-// they were written: encoders leave out an empty list, which matches nothing,
-// and what is left would match more.
+// Filters are NIP-01 filters from an operator's command line, one for each
+// --filter, parsed as strictly as those of clients. They are passed on as they
+// were written: encoders leave out an empty list, which matches nothing, and
+// the rest would match more.
 type Filters struct {
 	list  []nostr.Filter
 	texts []json.RawMessage
 }
 
-// maxFilters is how many filters one command takes.
+// maxFilters is how many filters one command may have.
 const maxFilters = 100
 
-// String is for package flag.
+// String implements flag.Value.
 func (f *Filters) String() string { return "" }
 
 // Set reads one filter.
@@ -60,8 +60,8 @@ func (f *Filters) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Named returns an error unless the filters say what is meant: one without
-// conditions is more likely a variable that was empty.
+// Named returns an error if a filter has no conditions: that is more likely an
+// empty variable than meant.
 func (f *Filters) Named() error {
 	if len(f.list) == 0 {
 		return errors.New(`--filter is missing, such as --filter '{"kinds":[1],"until":1700000000}'`)
@@ -74,5 +74,5 @@ func (f *Filters) Named() error {
 	return nil
 }
 
-// List are the filters.
+// List returns the filters.
 func (f *Filters) List() []nostr.Filter { return f.list }

@@ -8,8 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Config is what the configuration says of the same things. It cannot be
-// changed by a call.
+// Config is the configuration's part of the same rules, which no call can
+// change.
 type Config struct {
 	Keys                []string // that may call; 64 lower-case hex digits
 	Authors, BanAuthors []string // write.authors, write.ban_authors
@@ -17,19 +17,18 @@ type Config struct {
 	Restricted          bool     // write.authors or write.owners is set: only listed keys may write
 }
 
-// Rules are configuration and database united, as policy, session and NIP-11
-// take them.
+// Rules unite configuration and database, for policy, session and NIP-11.
 type Rules struct {
 	Authors, BanAuthors         []string
 	Kinds, BanKinds             []int
 	BannedEvents, AllowedEvents []string
-	Blocked                     func(netip.Addr) bool // whether an address is in a blocked network; nil for none
-	// Texts of NIP-11; "" where the configuration's are in force.
+	Blocked                     func(netip.Addr) bool // reports whether an address is in a blocked network; nil for none
+	// Texts of NIP-11; "" if the configuration's apply.
 	Name, Description, Icon string
 }
 
-// lists are the entries of the database. They are not changed: a call makes new
-// ones.
+// lists holds the entries of the database. It is immutable: a call makes a new
+// one.
 type lists map[store.AdminList][]store.AdminEntry
 
 func newLists(entries []store.AdminEntry) lists {
@@ -57,7 +56,7 @@ func (l lists) with(change *store.AdminEntry) lists {
 	return next
 }
 
-// verdict returns what a list says of a key.
+// verdict returns a list's verdict on a key.
 func (l lists) verdict(list store.AdminList, key string) store.AdminVerdict {
 	for _, e := range l[list] {
 		if e.Key == key {
@@ -67,7 +66,7 @@ func (l lists) verdict(list store.AdminList, key string) store.AdminVerdict {
 	return store.AdminNone
 }
 
-// keys lists what has a verdict.
+// keys returns the keys that have a verdict.
 func (l lists) keys(list store.AdminList, verdict store.AdminVerdict) (out []string) {
 	for _, e := range l[list] {
 		if e.Verdict == verdict {
@@ -86,8 +85,8 @@ func (l lists) kinds(verdict store.AdminVerdict) (out []int) {
 	return out
 }
 
-// info returns the value of a field of NIP-11, "" when the configuration's
-// counts.
+// info returns the value of a field of NIP-11, "" if the configuration's
+// applies.
 func (l lists) info(field string) string {
 	for _, e := range l[store.AdminInfo] {
 		if e.Key == field {
@@ -97,9 +96,9 @@ func (l lists) info(field string) string {
 	return ""
 }
 
-// rules unites configuration and database. A list of who and what may be
-// written exists only where the configuration has one: a first entry must not
-// shut everybody else out. Bans come before lists, wherever they stand.
+// rules unites configuration and database. A list of allowed keys or kinds
+// exists only if the configuration has one: a first entry must not shut out
+// everybody else. Bans come before lists, wherever they are.
 func (l lists) rules(cfg Config) Rules {
 	r := Rules{
 		BanAuthors:   union(cfg.BanAuthors, l.keys(store.AdminPubkeys, store.AdminBanned)),
@@ -117,7 +116,7 @@ func (l lists) rules(cfg Config) Rules {
 	return r
 }
 
-// union is both without repeats, the first ones first.
+// union returns both lists without repeats, the first one's entries first.
 func union[T comparable](a, b []T) []T {
 	seen := make(map[T]struct{}, len(a)+len(b))
 	out := make([]T, 0, len(a)+len(b))

@@ -17,11 +17,11 @@ type method struct {
 	snapshot func(s Snapshots) func(context.Context, SnapshotParams) (any, error)
 }
 
-// methods returns all of NIP-86 that mean something here. There are none for
-// roles and for the rights of single keys: who manages the relay stands in its
-// configuration, and a call cannot make its caller more powerful. And none for
-// moderation: no event waits for anybody's decision, each is stored or refused
-// when it comes.
+// methods returns the methods of NIP-86 that mean something here. There are
+// none for roles and for the rights of single keys: the managers of the relay
+// are in its configuration, and a call cannot make its caller more powerful.
+// And there are none for moderation: no event waits for a decision, each is
+// stored or refused when it comes.
 func methods() []method {
 	pubkey, event := []param{pubkeyParam, reasonParam}, []param{eventParam, reasonParam}
 	network := []param{networkParam, reasonParam}
@@ -65,7 +65,7 @@ func methods() []method {
 	}
 }
 
-// Methods names every method, those of snapshots included.
+// Methods returns the names of all methods, including those of snapshots.
 func Methods() (names []string) {
 	for _, m := range methods() {
 		names = append(names, m.name)
@@ -75,14 +75,14 @@ func Methods() (names []string) {
 
 type change = func(*Service, *Call, *args) (*store.AdminEntry, error)
 
-// set gives a key this verdict, whatever it had.
+// set gives a key this verdict in place of any other.
 func set(list store.AdminList, verdict store.AdminVerdict) change {
 	return func(_ *Service, _ *Call, a *args) (*store.AdminEntry, error) {
 		return &store.AdminEntry{List: list, Key: a.key, Verdict: verdict, Text: a.text}, nil
 	}
 }
 
-// lift takes this verdict away from a key, and no other one.
+// lift removes this verdict from a key, but no other one.
 func lift(list store.AdminList, verdict store.AdminVerdict) change {
 	return func(s *Service, _ *Call, a *args) (*store.AdminEntry, error) {
 		if s.lists.verdict(list, a.key) != verdict {
@@ -104,7 +104,7 @@ func describe(field string) change {
 	}
 }
 
-// unless makes a change that something may speak against.
+// unless makes a change if there is no objection.
 func unless(objection func(*Service, *Call, *args) error, then change) change {
 	return func(s *Service, c *Call, a *args) (*store.AdminEntry, error) {
 		if err := objection(s, c, a); err != nil {

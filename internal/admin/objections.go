@@ -8,8 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// What the configuration says is not undone by a call: the answer says so,
-// because true would not be.
+// A call cannot undo the configuration. The answer says so, because true would
+// be wrong.
 
 func (s *Service) configBansKey(_ *Call, a *args) error {
 	if slices.Contains(s.config.BanAuthors, a.key) {
@@ -32,7 +32,7 @@ func (s *Service) configBansKind(_ *Call, a *args) error {
 	return nil
 }
 
-// ownAddress keeps a caller from locking himself out.
+// ownAddress keeps callers from locking themselves out.
 func (s *Service) ownAddress(c *Call, a *args) error {
 	if p, err := netip.ParsePrefix(a.key); err == nil && p.Contains(c.Addr.Unmap().WithZone("")) {
 		return Restricted("this would block the address that you call from")
@@ -40,7 +40,7 @@ func (s *Service) ownAddress(c *Call, a *args) error {
 	return nil
 }
 
-// widerBlock says when an address stays blocked as part of a larger network.
+// widerBlock objects if an address stays blocked as part of a larger network.
 func (s *Service) widerBlock(_ *Call, a *args) error {
 	want, err := netip.ParsePrefix(a.key)
 	if err != nil {

@@ -62,7 +62,7 @@ func kindParam(a *args, raw jsontext.Value) error {
 	return nil
 }
 
-// networkParam takes an address, or a range in CIDR notation: of IPv6 one
+// networkParam takes an address, or a range in CIDR notation: with IPv6 one
 // customer has a whole /64.
 func networkParam(a *args, raw jsontext.Value) error {
 	s, err := textOf(raw)
@@ -93,7 +93,7 @@ func parseNetwork(s string) (netip.Prefix, error) {
 	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }
 
-// textParam takes a text of at most so many bytes. lines lets line breaks in.
+// textParam takes a text of at most so many bytes. lines allows line breaks.
 func textParam(most int, lines bool) param {
 	return func(a *args, raw jsontext.Value) error {
 		s, err := textOf(raw)
@@ -135,8 +135,8 @@ func textOf(raw jsontext.Value) (string, error) {
 	return s, nil
 }
 
-// checkText refuses what people and terminals should not be shown, and secrets:
-// these texts are kept for good, and some are public.
+// checkText refuses characters that people and terminals should not be shown,
+// and secrets: these texts are kept for good, and some are public.
 func checkText(s string, most int, lines bool) error {
 	if len(s) > most {
 		return Invalid(fmt.Sprintf("at most %d bytes are taken here", most))

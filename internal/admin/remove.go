@@ -19,8 +19,8 @@ type Remover interface {
 	RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error)
 }
 
-// Remove removes what filters match and writes to the audit table that it
-// began, and how it ended. The scope is the operator's: no call of the
+// Remove removes the events that filters match, and records in the audit table
+// that it began and how it ended. The scope is the operator's: no call of the
 // management API has one.
 func Remove(ctx context.Context, s Remover, scope gate.Scope, filters *Filters) (store.Removal, error) {
 	if err := filters.Named(); err != nil {
@@ -31,7 +31,7 @@ func Remove(ctx context.Context, s Remover, scope gate.Scope, filters *Filters) 
 		return store.Removal{}, err
 	}
 	params := string(text)
-	// No key has called: it is the operator, at the machine.
+	// No key has called: the operator has, on the machine itself.
 	line := store.AdminCall{Key: store.AdminOperator, Auth: store.AdminOperator, Method: "delete", Params: &params, Digest: sha256.Sum256(text), Outcome: "begun"}
 	if err := s.Administer(ctx, nil, line); err != nil {
 		return store.Removal{}, err
@@ -41,7 +41,7 @@ func Remove(ctx context.Context, s Remover, scope gate.Scope, filters *Filters) 
 	if err != nil {
 		line.Outcome = "error"
 	}
-	// How it ended is written down also for a command that did not wait.
+	// The end is recorded even if the command did not wait.
 	recorded := s.Administer(context.WithoutCancel(ctx), nil, line)
 	return done, errors.Join(err, recorded)
 }

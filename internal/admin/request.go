@@ -36,8 +36,8 @@ func parse(body []byte) (request, error) {
 	return r, nil
 }
 
-// plausible reports whether a method's name may be written down: a word, and
-// no secret that ended up in the wrong place.
+// plausible reports whether a method's name may be recorded: it is a word, and
+// not a secret in the wrong place.
 func plausible(method string) bool {
 	for _, c := range method {
 		if (c < 'a' || c > 'z') && c != '_' {
@@ -47,7 +47,7 @@ func plausible(method string) bool {
 	return len(method) <= 40
 }
 
-// arity reports how many parameters a method takes.
+// arity returns how many parameters a method takes, as text.
 func (m *method) arity() string {
 	switch {
 	case len(m.params) == 0:
@@ -58,7 +58,7 @@ func (m *method) arity() string {
 	return fmt.Sprintf("this method takes %d to %d parameters", m.need, len(m.params))
 }
 
-// numbered reports which parameter, from 1, an error is about.
+// numbered adds to an error which parameter, from 1, it is about.
 func numbered(n int, err error) error {
 	var e *nip01.Refusal
 	if !errors.As(err, &e) {

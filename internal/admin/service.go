@@ -17,26 +17,25 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Store is what the API keeps its lists and its audit table in.
+// Store keeps the API's lists and its audit table.
 type Store interface {
 	Administer(ctx context.Context, change *store.AdminEntry, call store.AdminCall) error
 	AdminLists(ctx context.Context) ([]store.AdminEntry, error)
 }
 
-// Prepare makes ready what rules ask for and returns how to put it into force,
-// which cannot fail. It is called by one goroutine at a time, and so is what it
-// returns.
+// Prepare prepares rules and returns the function that puts them into force,
+// which cannot fail. Both are called by one goroutine at a time.
 type Prepare func(Rules) (apply func(), err error)
 
-// Options make a Service. Store is required.
+// Options configure a Service. Store is required.
 type Options struct {
 	Store     Store
-	Snapshots Snapshots        // nil: the snapshot methods are not there
+	Snapshots Snapshots        // nil: there are no snapshot methods
 	Log       *slog.Logger     // nil means none
 	Metrics   *metrics.Metrics // nil-safe
 }
 
-// Service carries out calls. Make one with New, then Configure it.
+// Service executes calls. Make one with New, then Configure it.
 type Service struct {
 	store     Store
 	snapshots Snapshots
@@ -51,7 +50,8 @@ type Service struct {
 	lists   lists
 }
 
-// New reads the lists from the database. Nobody may call before Configure.
+// New returns a Service with the database's lists. It accepts no calls before
+// Configure.
 func New(ctx context.Context, o Options) (*Service, error) {
 	entries, err := o.Store.AdminLists(ctx)
 	if err != nil {
@@ -66,8 +66,8 @@ func New(ctx context.Context, o Options) (*Service, error) {
 }
 
 // Configure unites the configuration with the lists and puts the rules into
-// force by prepare, which is kept for the calls that follow. After an error all
-// is as it was.
+// force with prepare, which is also used for the calls that follow. After an
+// error nothing has changed.
 func (s *Service) Configure(cfg Config, prepare Prepare) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Service) Configure(cfg Config, prepare Prepare) error {
 // Manages reports whether a key (64 lower-case hex digits) may call.
 func (s *Service) Manages(key string) bool { return slices.Contains(*s.keys.Load(), key) }
 
-// Call is one call whose signature is good and was not used before.
+// Call is one call with a valid signature that was not used before.
 type Call struct {
 	Key  string     // who signed it; Manages is true for it
 	Auth string     // id of the NIP-98 event
@@ -92,9 +92,9 @@ type Call struct {
 	Body []byte
 }
 
-// Do carries out a call and returns what "result" is to be. Every call leaves
-// its line in the audit table, refused ones too; one that cannot be written
-// there is not carried out. The error is a *nip01.Refusal.
+// Do executes a call and returns the value of "result". Every call leaves its
+// line in the audit table, refused ones too; a call that cannot be recorded
+// there is not executed. The error is a *nip01.Refusal.
 func (s *Service) Do(ctx context.Context, c Call) (result any, err error) {
 	line := store.AdminCall{Key: c.Key, Auth: c.Auth, Digest: sha256.Sum256(c.Body)}
 	if c.Addr.IsValid() {
@@ -127,13 +127,13 @@ func (s *Service) Do(ctx context.Context, c Call) (result any, err error) {
 	return result, nil
 }
 
-// Manage is Do with the parts of a Call apart, as the HTTP side has them.
+// Manage calls Do with the parts of a Call, as the HTTP side has them.
 func (s *Service) Manage(ctx context.Context, key, auth string, addr netip.Addr, body []byte) (result any, err error) {
 	return s.Do(ctx, Call{key, auth, addr, body})
 }
 
 // understand finds the method and reads its parameters. Only what was
-// understood is written down.
+// understood is recorded.
 func (s *Service) understand(body []byte, line *store.AdminCall) (*method, *args, error) {
 	r, err := parse(body)
 	if err != nil {
@@ -190,8 +190,7 @@ func (s *Service) changeCall(ctx context.Context, m *method, c *Call, a *args, l
 	return nil
 }
 
-// snapshotCall writes down that the work begins, does it, and writes down how
-// it ended.
+// snapshotCall records that the work begins, does it, and records how it ended.
 func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line store.AdminCall) (any, error) {
 	line.Outcome = "begun"
 	if err := s.store.Administer(ctx, nil, line); err != nil {
@@ -204,7 +203,7 @@ func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line sto
 	} else if err != nil {
 		err = own
 	}
-	// How it ended is written down also for a caller that did not wait.
+	// The end is recorded even if the caller did not wait.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if failed := s.record(ctx, line, err); failed != nil && err == nil {
@@ -216,7 +215,7 @@ func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line sto
 // recordTime bounds the wait for a line of the audit table.
 const recordTime = 10 * time.Second
 
-// record writes the line of a call that changes no list.
+// record writes the audit line of a call that changes no list.
 func (s *Service) record(ctx context.Context, line store.AdminCall, why error) error {
 	line.Outcome = outcome(why)
 	if why != nil {
@@ -228,7 +227,7 @@ func (s *Service) record(ctx context.Context, line store.AdminCall, why error) e
 	return nil
 }
 
-// failure logs an error of the store and returns what the caller is told.
+// failure logs an error of the store and returns the error for the caller.
 func (s *Service) failure(method string, err error) error {
 	if errors.Is(err, store.ErrAdminFull) {
 		return Restricted("this list has as many entries as it may")

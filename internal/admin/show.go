@@ -7,7 +7,7 @@ import (
 	"engramd/internal/store"
 )
 
-// fromConfig is the reason of an entry that stands in the configuration.
+// fromConfig is the reason of an entry from the configuration.
 const fromConfig = "configuration"
 
 // The forms of NIP-86.
@@ -26,7 +26,7 @@ type networkReason struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// supported names all other methods that can be called.
+// supported returns the names of all other methods.
 func (s *Service) supported() any {
 	names := []string{}
 	for _, m := range s.methods {
@@ -40,8 +40,8 @@ func (s *Service) supported() any {
 func (s *Service) bannedPubkeys() any  { return s.pubkeys(s.config.BanAuthors, store.AdminBanned) }
 func (s *Service) allowedPubkeys() any { return s.pubkeys(s.config.Authors, store.AdminAllowed) }
 
-// pubkeys lists those of the configuration and of the database. A listed key
-// that was banned by a call is not allowed.
+// pubkeys returns the keys of the configuration and of the database. A listed
+// key that a call has banned is not allowed.
 func (s *Service) pubkeys(configured []string, verdict store.AdminVerdict) []pubkeyReason {
 	out := []pubkeyReason{}
 	for _, key := range configured {
@@ -70,8 +70,8 @@ func (s *Service) events(verdict store.AdminVerdict) []eventReason {
 	return out
 }
 
-// allowedKinds returns the list's; banned ones are not among them. On a relay
-// that takes all kinds but those disallowed the list holds what calls have
+// allowedKinds returns the kinds of the list without banned ones. On a relay
+// that takes all kinds but disallowed ones the list has those that calls have
 // allowed.
 func (s *Service) allowedKinds() any {
 	banned := s.bannedKindList()
@@ -98,7 +98,7 @@ func (s *Service) blockedNetworks() any {
 	return out
 }
 
-// plainAddress writes a network of one address without its length.
+// plainAddress returns a network of one address without its length.
 func plainAddress(network string) string {
 	if p, err := netip.ParsePrefix(network); err == nil && p.IsSingleIP() {
 		return p.Addr().String()

@@ -11,16 +11,16 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Snapshots carries out the snapshot methods. The parameters have been checked
+// Snapshots executes the snapshot methods. The parameters have been checked
 // (see SnapshotParams): an id is an id and never a path. Recipients and
 // identities of encryption come from the configuration only. A result is any
 // value that encodes to JSON; an error may be an Error of this package, or wrap
-// one, and any other is told the caller as a failure without its text.
+// one; the caller sees any other as a failure without its text.
 //
-// The context ends when the caller goes away: what was begun is then to be left
-// whole or undone. Several calls may come at once.
+// The context ends when the caller goes away: work under way is then completed
+// or undone. Several calls may run at once.
 type Snapshots interface {
-	// List lists the snapshots of a tenant, of one agent unless Agent is "",
+	// List returns the snapshots of a tenant, of one agent unless Agent is "",
 	// newest first.
 	List(ctx context.Context, p SnapshotParams) (result any, err error)
 	// Create captures an agent's memory; created_by is "admin".
@@ -30,7 +30,7 @@ type Snapshots interface {
 	// Restore repairs or rolls back, by Mode, always with a snapshot of the state
 	// before; with DryRun it returns the plan and changes nothing.
 	Restore(ctx context.Context, p SnapshotParams) (result any, err error)
-	// Pin exempts one snapshot from retention, or, with Unpin, no longer.
+	// Pin exempts one snapshot from retention, and Unpin ends the exemption.
 	Pin(ctx context.Context, p SnapshotParams) (result any, err error)
 	Unpin(ctx context.Context, p SnapshotParams) (result any, err error)
 	// Delete deletes one snapshot, never the last verified one, and a pinned one
@@ -39,7 +39,7 @@ type Snapshots interface {
 }
 
 // SnapshotParams is the one parameter of a snapshot method, an object. Members
-// that a method has no use for are refused.
+// that the method does not use are refused.
 type SnapshotParams struct {
 	Agent   string `json:"agent,omitzero"`   // 64 lower-case hex digits; "" only for listsnapshots
 	Tenant  string `json:"tenant,omitzero"`  // "default" when not given
@@ -82,7 +82,7 @@ func snapshotParam(agent bool, may ...string) param {
 	}
 }
 
-// strays reports whether a member is set that is not among those taken.
+// strays reports whether a member is set that the method does not use.
 func (p *SnapshotParams) strays(may []string) bool {
 	for name, set := range map[string]bool{
 		"label": p.Label != "", "encrypt": p.Encrypt, "pin": p.Pin, "id": p.ID != "", "dry_run": p.DryRun, "mode": p.Mode != "", "force": p.Force,

@@ -12,7 +12,8 @@ import (
 	"engramd/internal/trace"
 )
 
-// visit is what the log tells of one request. Whoever answers it fills it in.
+// visit is what the log says about one request. The code that answers the
+// request fills it in.
 type visit struct {
 	endpoint string
 	key      string // who signed, 64 lower-case hex digits
@@ -21,8 +22,8 @@ type visit struct {
 
 type visitKey struct{}
 
-// visitWriter counts what is answered, and carries the visit past those who
-// have no request at hand.
+// visitWriter counts the bytes of an answer, and carries the visit to code that
+// has no request at hand.
 type visitWriter struct {
 	statusWriter
 	visit visit
@@ -39,8 +40,7 @@ func (w *visitWriter) Write(p []byte) (int, error) {
 // SetAccess turns the access log on or off, for requests to come.
 func (h *Handler) SetAccess(on bool) { h.access.Store(on) }
 
-// watched follows a request if somebody wants to know of it; done logs what
-// became of it.
+// watched follows a request if requests are logged; done logs its outcome.
 func (h *Handler) watched(w http.ResponseWriter, r *http.Request, addr netip.Addr) (_ http.ResponseWriter, _ *http.Request, done func()) {
 	access, debug := h.access.Load(), h.log.Enabled(r.Context(), slog.LevelDebug)
 	if !access && !debug {
@@ -74,19 +74,19 @@ func (h *Handler) watched(w http.ResponseWriter, r *http.Request, addr netip.Add
 	}
 }
 
-// knownMethods are those that the log names.
+// knownMethods are the methods that the log names.
 var knownMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace,
 }
 
-// at names the endpoint of a request.
+// at notes the endpoint of a request.
 func at(w http.ResponseWriter, endpoint string) {
 	if vw, ok := w.(*visitWriter); ok {
 		vw.visit.endpoint = endpoint
 	}
 }
 
-// signedBy notes whose signature, or token, a request bears.
+// signedBy notes the key whose signature, or token, a request carries.
 func signedBy(r *http.Request, key string) {
 	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
 		v.key = key

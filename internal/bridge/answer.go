@@ -10,16 +10,15 @@ import (
 	"engramd/internal/relay"
 )
 
-// writeJSON answers with a small document, of one who has no place any more or
-// never had.
+// writeJSON answers with a small document, for a request that holds no place.
 func writeJSON(w http.ResponseWriter, status int, contentType string, doc any) {
 	status, body := encoded(status, doc)
 	jsonHeaders(w, status, contentType, body)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that has gone needs no answer
 }
 
-// encoded is a document and the status of its answer. The encoding of what is
-// passed here cannot fail.
+// encoded returns a document and the status of its answer. Documents that are
+// passed here always encode.
 func encoded(status int, doc any) (int, []byte) {
 	body, err := json.Marshal(doc)
 	if err != nil {
@@ -36,8 +35,8 @@ func jsonHeaders(w http.ResponseWriter, status int, contentType string, body []b
 	w.WriteHeader(status)
 }
 
-// answer answers a call with a document. Its place is free while the answer is
-// on its way.
+// answer answers a call with a document. The call gives its place back while
+// the answer is on its way.
 func (h *Handler) answer(c *call, status int, doc any) error {
 	var body []byte
 	err := h.compute(c.Context(), h.pools.checking, func() error {
@@ -104,9 +103,10 @@ func hasToken(hdr http.Header, name, token string) bool {
 	return false
 }
 
-// wantsInfo reports whether Accept names application/nostr+json (NIP-11),
-// alone or in a list. A q of zero means that the client does not take it;
-// other weights do not matter: who names the type at all speaks Nostr.
+// wantsInfo reports whether Accept names application/nostr+json (NIP-11), alone
+// or in a list. A q of zero means that the client does not accept it; other
+// weights do not matter, because a client that names the type at all speaks
+// Nostr.
 func wantsInfo(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Accept"), func(line string) bool {
 		for part := range strings.SplitSeq(line, ",") {
@@ -119,8 +119,8 @@ func wantsInfo(r *http.Request) bool {
 	})
 }
 
-// weight reads q from the parameters of a media range; 1 when there is none or
-// it cannot be read.
+// weight reads q from the parameters of a media range; 1 if it is missing or
+// malformed.
 func weight(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(p, "=")

@@ -14,12 +14,12 @@ import (
 // Problem is an answer other than success.
 type Problem struct {
 	Status int
-	// Why may have no prefix, where the API's users know the text as it stands.
+	// Why may have no prefix, if the API's users know the text as it is.
 	Why    nip01.Refusal
 	Fields map[string]string // of the request, and what is wrong with each; may be nil
 }
 
-// Error is what the answer says.
+// Error returns the text of the answer.
 func (p *Problem) Error() string {
 	if p.Why.Prefix == "" {
 		return p.Why.Text
@@ -27,8 +27,8 @@ func (p *Problem) Error() string {
 	return p.Why.Error()
 }
 
-// statusOf is the status for a prefix; 403 for one that only an operator's own
-// hook can have made up.
+// statusOf returns the status for a prefix; 403 for an unknown one, which only
+// an operator's own hook can have made up.
 func statusOf(prefix string) int {
 	switch prefix {
 	case nip01.PrefixInvalid, nip01.PrefixPoW:
@@ -45,7 +45,7 @@ func statusOf(prefix string) int {
 	return http.StatusForbidden
 }
 
-// problemOf is the answer for a refusal; nil is one that says nothing.
+// problemOf returns the answer to a refusal; nil is a refusal without a text.
 func problemOf(why *nip01.Refusal) *Problem {
 	if why == nil {
 		return &Problem{Status: http.StatusForbidden}
@@ -53,12 +53,12 @@ func problemOf(why *nip01.Refusal) *Problem {
 	return &Problem{Status: statusOf(why.Prefix), Why: *why}
 }
 
-// refused is the answer for a refusal of the bridge's own.
+// refused returns the answer to a refusal by the bridge itself.
 func refused(prefix, text string) *Problem {
 	return problemOf(&nip01.Refusal{Prefix: prefix, Text: text})
 }
 
-// failed is the answer for an error of the relay.
+// failed returns the answer to an error of the relay.
 func failed(err error) *Problem { return problemOf(relay.RefusalOf(err)) }
 
 // api adds a signed endpoint at its path, and below every path that the relay
@@ -73,7 +73,7 @@ func (h *Handler) api(base, path, method string, serve func(*call) error) {
 				w.Header().Set("Access-Control-Max-Age", "86400")
 				w.WriteHeader(http.StatusNoContent)
 			case method:
-				h.serveCall(w, r, path, h.signedDoor(), serve)
+				h.serveCall(w, r, path, h.signedAdmission(), serve)
 			default:
 				w.Header().Set("Allow", method+", OPTIONS")
 				writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+method)
@@ -82,8 +82,8 @@ func (h *Handler) api(base, path, method string, serve func(*call) error) {
 	})
 }
 
-// apiHeaders lets pages of any origin ask and read: what counts is the
-// signature, never a cookie.
+// apiHeaders lets pages of any origin send requests and read answers: only the
+// signature counts, never a cookie.
 func apiHeaders(hdr http.Header, method string) {
 	allowCORS(hdr)
 	hdr.Set("Access-Control-Allow-Methods", method+", OPTIONS")
@@ -115,13 +115,13 @@ func tooLarge(most int) *Problem {
 	return &Problem{Status: http.StatusRequestEntityTooLarge, Why: *nip01.Refuse(nip01.PrefixInvalid, "at most %d bytes are taken", most)}
 }
 
-// renew gives the client the time of one stall for what is written next.
+// renew gives the client one stall's time for the next write.
 func (h *Handler) renew(w http.ResponseWriter) {
 	deadline := time.Now().Add(h.pools.limits.Load().Stall)
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // a recorder in tests has none
 }
 
-// wireLimits are those of the parser.
+// wireLimits returns the limits of the parser.
 func (l *Limits) wireLimits() wire.Limits {
 	return wire.Limits{FilterValues: l.FilterValues, Filters: l.Filters}
 }

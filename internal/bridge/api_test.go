@@ -86,8 +86,8 @@ func TestEvents(t *testing.T) {
 	wantIDs(t, "what is there", w.ask(agent, "POST", "/query", `[{"kinds":[30174],"authors":["`+agent.Pub+`"]}]`), second)
 }
 
-// TestEventsWithABase: the condition stands in the signed URL, is for the event's
-// author alone, and is repeated in the answer.
+// TestEventsWithABase: the condition stands in the signed URL, is for the
+// event's author alone, and is repeated in the answer.
 func TestEventsWithABase(t *testing.T) {
 	w := newWorld(t)
 	d := nostr.Tag{"d", strings.Repeat("cd", 32)}

@@ -11,16 +11,16 @@ import (
 	"engramd/internal/store"
 )
 
-// Backend is what signed requests ask of the relay. Over makes a *relay.Relay
-// one; tests bring their own. Who is asking is in ctx.
+// Backend is what signed requests need of the relay. Over makes one of a
+// *relay.Relay; tests bring their own. The context says who is asking.
 type Backend interface {
 	// RejectsConnection runs khatru's hooks.
 	RejectsConnection(r *http.Request) bool
-	// Submit takes a verified event and returns after it is durable, or refused.
+	// Submit takes a verified event and returns once it is durable or refused.
 	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
 	// Authorize grants a scope to every filter of a request, or refuses it.
 	Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error)
-	// Stored opens what an authorized request finds at this moment.
+	// Stored opens the events that an authorized request finds at this moment.
 	Stored(granted []relay.Granted) Rows
 	// Count counts distinct events.
 	Count(ctx context.Context, granted []relay.Granted) (int64, error)
@@ -31,19 +31,20 @@ type Backend interface {
 	Past(ctx context.Context, q relay.PastQuery) (rows Rows, position int64, err error)
 }
 
-// Rows gives events page by page and holds nothing open between pages.
+// Rows returns events page by page and holds nothing open between pages.
 type Rows interface {
 	Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error)
-	// More says after the last page that a limit kept matching events back.
+	// More reports, after the last page, whether a limit kept matching events
+	// back.
 	More() bool
 }
 
-// Over makes a relay the Backend.
+// Over returns the Backend of a relay.
 func Over(r *relay.Relay) Backend { return overRelay{r} }
 
 type overRelay struct{ *relay.Relay }
 
-// Stored opens what is there now and what arrives while it is read.
+// Stored opens the events that are there now, or arrive while they are read.
 func (r overRelay) Stored(granted []relay.Granted) Rows {
 	return r.Relay.Stored(granted, r.Now())
 }
@@ -61,7 +62,7 @@ func (r overRelay) Past(ctx context.Context, q relay.PastQuery) (Rows, int64, er
 func (r overRelay) History(ctx context.Context, q relay.HistoryQuery) (Rows, error) {
 	versions, err := r.Relay.History(ctx, q)
 	if err != nil {
-		return nil, err // and not a nil pointer in an interface
+		return nil, err // not a nil pointer in an interface
 	}
 	return versions, nil
 }

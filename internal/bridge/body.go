@@ -12,26 +12,27 @@ import (
 
 const (
 	maxBody   = 1 << 20  // the largest body of a request
-	smallBody = 64 << 10 // up to here a body has little time; it is charged as this at least
+	smallBody = 64 << 10 // up to this size a body has little time; smaller ones are charged as this
 )
 
-// lastBytes is how long what nobody has read of a body may take to arrive, so
-// that a client which sends it first sees the answer.
-const lastBytes = time.Second
+// unreadTimeout is how long the unread rest of a body may take to arrive, so
+// that a client that sends it first sees the answer.
+const unreadTimeout = time.Second
 
-// expectNoBody says that the connection ends with the answer, for the body is
-// not waited for. Who reads it to its end takes that back.
+// expectNoBody announces that the connection ends with the answer, because the
+// server does not wait for the body. Code that reads the body to its end takes
+// that back.
 func expectNoBody(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
 
-// leaveBody bounds the time that the server waits for a body that was not read.
+// leaveBody bounds how long the server waits for a body that was not read.
 func leaveBody(w http.ResponseWriter) {
 	if w.Header().Get("Connection") == "close" {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lastBytes)) // a recorder in tests has none
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTimeout)) // a recorder in tests has none
 	}
 }
 
-// readBody reads the body of a request before it has a place anywhere: who is
-// slow holds bytes of its share, for a bounded time, and nothing else.
+// readBody reads the body of a request before the request has a place: a slow
+// client holds bytes of its share, for a bounded time, and nothing else.
 func (h *Handler) readBody(c *call, most int) error {
 	r := c.Request
 	switch {
@@ -72,7 +73,7 @@ func (h *Handler) readBody(c *call, most int) error {
 	}
 }
 
-// fill reads until the body has size bytes, and reports whether it has ended
+// fill reads until the body has size bytes, and reports whether it ended
 // before.
 func (c *call) fill(src io.Reader, size int64) (whole bool, err error) {
 	for int64(len(c.body)) <= size {

@@ -17,23 +17,24 @@ import (
 	"engramd/nips/nip01"
 )
 
-// eventAnswer is the answer of POST /events to an event that the relay has.
+// eventAnswer is the answer of POST /events for an event that the relay has.
 type eventAnswer struct {
 	EventID  string `json:"event_id"`
-	Accepted bool   `json:"accepted"` // always true: what is refused has a status of its own
+	Accepted bool   `json:"accepted"` // always true: a refusal has a status of its own
 	Message  string `json:"message"`  // "", or "duplicate: …"
-	// Base is that of the request: the write was a compare-and-set. A relay that
-	// knows none ignores the parameter and does not repeat it.
+	// Base repeats the request's base: the write was a compare-and-set. A relay
+	// without compare-and-set ignores the parameter and does not repeat it.
 	Base *string `json:"base,omitempty"`
 }
 
-// events takes one event. Who signed the request need not be its author,
-// unless the event is protected (NIP-70). An event that the relay has, or has
-// a newer version of, is accepted with a message that starts "duplicate:".
+// events takes one event. The signer of the request need not be its author,
+// unless the event is protected (NIP-70). An event that the relay has, or has a
+// newer version of, is accepted with a message that starts "duplicate:".
 //
-// With ?base=ID the event is stored only if that one is the head of its address;
-// an empty ID stands for none. Any other head, a newer one included, is 409. Only
-// the event's author may set a base: to others, the answer would tell of heads.
+// With ?base=ID the event is stored only if the named event is the head of its
+// address; an empty ID stands for no head. Any other head, also a newer one, is
+// answered 409. Only the event's author may set a base: to others, the answer
+// would reveal heads.
 func (h *Handler) events(c *call) error {
 	if len(c.body) > c.limits.EventBytes {
 		return tooLarge(c.limits.EventBytes)
@@ -63,7 +64,7 @@ func (h *Handler) events(c *call) error {
 	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message(), base})
 }
 
-// withBase reads the base of a compare-and-set from the query string; nil where
+// withBase reads the base of a compare-and-set from the query string; nil if
 // there is none.
 func withBase(c *call, ev *nostr.Event) (context.Context, *string, error) {
 	if c.URL.RawQuery == "" {
@@ -149,9 +150,9 @@ func (h *Handler) history(c *call) error {
 	return h.stream(c, versions)
 }
 
-// historyQuery reads kind and author, and d, until and limit where they are
-// given. What it does not know, or finds twice, is an error: a misspelt until
-// must not answer another question.
+// historyQuery reads kind and author, and d, until and limit if they are given.
+// An unknown or repeated parameter is an error: a misspelt until must not
+// answer another question.
 func historyQuery(raw string) (q relay.HistoryQuery, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -227,7 +228,7 @@ func lowerHex64(text string) bool {
 	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// failure is the answer for a read that failed; the store's own words are for
+// failure returns the answer to a read that failed; the store's own words go to
 // the log.
 func (h *Handler) failure(c *call, err error) *Problem {
 	p := failed(err)

@@ -24,11 +24,12 @@ import (
 	"engramd/internal/trace"
 )
 
-// Relay is what the bridge asks of the relay; *relay.Relay is one.
+// Relay is what the bridge needs of the relay; *relay.Relay implements it.
 type Relay interface {
-	// Info is the NIP-11 document, true at the moment of the request.
+	// Info returns the NIP-11 document, true at the moment of the request.
 	Info(r *http.Request) nip11.RelayInformationDocument
-	// Self is the relay's own key, 64 hex digits, which NIP-11 tells as "self"; "" for none.
+	// Self returns the relay's own key, 64 hex digits, which is "self" in
+	// NIP-11; "" for none.
 	Self() string
 	// Ready returns nil when the database takes writes.
 	Ready(ctx context.Context) error
@@ -36,30 +37,31 @@ type Relay interface {
 
 var _ Relay = (*relay.Relay)(nil)
 
-// Options make a Handler. Relay and Socket are required.
+// Options configure a Handler. Relay and Socket are required.
 type Options struct {
 	Relay   Relay
-	Socket  http.Handler // takes websocket upgrades; finds the client with relay.AddrFrom
-	URLs    []string     // ws:// or wss:// URLs that clients are told to use; the first one leads
+	Socket  http.Handler // takes websocket upgrades; relay.AddrFrom finds the client's address
+	URLs    []string     // ws:// or wss:// URLs that clients are told to use, the preferred one first
 	Proxy   Proxy
 	Pending PendingLimits
 
 	// Backend answers signed requests (NIP-98). Nil serves none of their paths.
 	Backend    Backend
-	Names      relay.Names   // what a signature may be for
+	Names      relay.Names   // the URLs that a signature may be for
 	HTTPWindow time.Duration // how old or early a signature may be; 0 means a minute
 	Limits     Limits        // of signed requests
 
-	// Management answers calls of NIP-86; nil serves none. Used remembers what
-	// signed calls that change something; it is required with Management.
+	// Management answers calls of NIP-86; nil serves none. Used remembers the
+	// signatures of calls that change something; Management needs it.
 	Management Management
 	Used       *replay.Memory
 
-	// Shares says whom a request is charged to; nil means a book of default rules.
+	// Shares says which share a request is charged to; nil means a book of
+	// default rules.
 	Shares *share.Book
 
-	// Pressed tells that the process is short of memory: then nothing is queried or
-	// counted. nil means never.
+	// Pressed reports whether the process is short of memory: then nothing is
+	// queried or counted. nil means never.
 	Pressed func() bool
 
 	// API is served below /api/; nil serves nothing there.
@@ -126,14 +128,14 @@ func New(o Options) *Handler {
 		h.pressed = func() bool { return false }
 	}
 	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
-	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is our own, and tested
+	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
 	h.pools = newPools()
 	h.SetLimits(o.Limits)
 	h.routes(o.URLs)
 	return h
 }
 
-// routes adds everything that is served.
+// routes adds all endpoints.
 func (h *Handler) routes(urls []string) {
 	h.route("/healthz", "healthz", h.healthz)
 	h.route("/readyz", "readyz", h.readyz)
@@ -155,8 +157,8 @@ func (h *Handler) routes(urls []string) {
 	h.handle("/", h.notFound)
 }
 
-// basePaths are the paths under which the relay itself is found, without their
-// last slash: "" and those of the public URLs.
+// basePaths returns the paths of the relay itself, without their last slash: ""
+// and those of the public URLs.
 func basePaths(urls []string) []string {
 	paths := []string{""}
 	for _, raw := range urls {
@@ -172,8 +174,8 @@ func basePaths(urls []string) []string {
 	return paths
 }
 
-// handle adds a pattern unless it has a meaning already: a public URL whose
-// path is that of an endpoint must not stop the start.
+// handle adds a pattern unless it is taken: a public URL with an endpoint's
+// path must not keep the relay from starting.
 func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
 	if !h.taken[pattern] {
 		h.taken[pattern] = true
@@ -192,15 +194,16 @@ func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
 	})
 }
 
-// Drain makes /readyz fail from now on, so that a load balancer sends nobody
-// any more.
+// Drain makes /readyz fail from now on, so that a load balancer sends no
+// further clients.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-// SetProxy replaces what is believed of forwarding headers, for requests to come.
+// SetProxy replaces the trusted forwarding headers, for requests to come.
 func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
 
-// unbounded reports whether the bounds of an address do not hold for a socket's:
-// it is a trusted proxy's, exempt, or one of those that cannot be told apart.
+// unbounded reports whether the bounds of an address do not apply to a socket's
+// address: it is a trusted proxy's, exempt, or one of those that cannot be told
+// apart.
 func (h *Handler) unbounded(addr netip.Addr) bool {
 	who := h.shares.Enter(addr)
 	return who.Exempt || who.Share == share.Local || h.proxy.Load().trusts(addr)
@@ -227,11 +230,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r.WithContext(share.With(ctx, h.who(ctx, addr))))
 }
 
-// who is whom a request is charged to. A trusted proxy that does not say for
-// whom it asks may ask for anybody.
+// who returns the share that a request is charged to. A trusted proxy that does
+// not name its client may ask for anybody.
 func (h *Handler) who(ctx context.Context, addr netip.Addr) share.Who {
 	who := h.shares.Enter(addr)
-	if conn, known := ctx.Value(connKey{}).(uint64); known {
+	if conn, ok := ctx.Value(connKey{}).(uint64); ok {
 		who.Conn = conn
 	}
 	if h.proxy.Load().trusts(addr) {
@@ -289,7 +292,7 @@ func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(htt
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	taken  bool // by the session, which logs it itself
+	taken  bool // by the session, which logs the request itself
 }
 
 // WriteHeader passes the status on.
@@ -298,7 +301,7 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Hijack lets the session take the connection over.
+// Hijack lets the session take over the connection.
 func (w *statusWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	w.taken = true
 	return http.NewResponseController(w.ResponseWriter).Hijack()

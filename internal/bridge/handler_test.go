@@ -125,7 +125,7 @@ func TestInfoDocument(t *testing.T) {
 		t.Errorf("document %v", doc)
 	}
 	for _, empty := range []string{"pubkey", "contact", "icon", "banner", "self"} {
-		if v, there := doc[empty]; there {
+		if v, ok := doc[empty]; ok {
 			t.Errorf("%s = %q: what is not known must not be there", empty, v)
 		}
 	}
@@ -134,7 +134,7 @@ func TestInfoDocument(t *testing.T) {
 		t.Errorf("the relay's own key is not told: %s", w.Body)
 	}
 	limits := doc["limitation"].(map[string]any)
-	if _, there := limits["created_at_lower_limit"]; there {
+	if _, ok := limits["created_at_lower_limit"]; ok {
 		t.Error("created_at_lower_limit 0 claims that no past event is taken")
 	}
 	if limits["max_limit"] != 5000.0 || limits["auth_required"] != false || limits["max_message_length"] != 262144.0 {

@@ -14,20 +14,21 @@ const (
 	tellEvery  = time.Minute     // while it takes no writes, the log says so this often
 )
 
-// probe asks the database whether it takes writes, at most once a second
-// whoever asks: /readyz is open to the public, a write is not free.
+// probe asks the database whether it takes writes, at most once a second for
+// all requests together: /readyz is open to the public, and a write is not
+// free.
 type probe struct {
 	clock func() time.Time
 
 	mu   sync.Mutex
 	at   time.Time
-	told time.Time // of the last failure that was told
+	told time.Time // when a failure was logged last
 	last error
 	ever bool
 }
 
-// ready returns what the database says, and whether that is news: a failure
-// after it took writes, or one that lasts.
+// ready returns the database's answer, and whether it is news: the first
+// failure after a success, or one that lasts.
 func (p *probe) ready(ctx context.Context, ask func(context.Context) error) (err error, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,7 +36,8 @@ func (p *probe) ready(ctx context.Context, ask func(context.Context) error) (err
 	if p.ever && now.Sub(p.at) < probeEvery && !now.Before(p.at) {
 		return p.last, false
 	}
-	// Not the request's context: the answer is for everybody who waits.
+	// The request's context does not end it: the answer is for everybody who
+	// waits.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeLimit)
 	defer cancel()
 	before := p.last
@@ -46,7 +48,7 @@ func (p *probe) ready(ctx context.Context, ask func(context.Context) error) (err
 	return p.last, news
 }
 
-// healthz says that the process answers.
+// healthz answers 200 as long as the process answers at all.
 func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
@@ -68,7 +70,7 @@ func (h *Handler) Ready(ctx context.Context) error {
 	return nil
 }
 
-// readyz answers what Ready says.
+// readyz answers with the result of Ready.
 func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 	if err := h.Ready(r.Context()); err != nil {
 		writeError(w, http.StatusServiceUnavailable, "error: "+err.Error())
@@ -78,7 +80,7 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ready"})
 }
 
-// What /readyz says; the database's own words stay in the log.
+// The answers of /readyz; the database's own words stay in the log.
 var (
 	errDraining   = errors.New("the relay is shutting down")
 	errUnwritable = errors.New("the database takes no writes")

@@ -23,9 +23,9 @@ func (h *Handler) info(hdr http.Header, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// infoDocument drops what the relay does not say. go-nostr's type writes empty
-// texts, and created_at_lower_limit 0, which would claim that no event of the
-// past is accepted.
+// infoDocument drops members that the relay does not set. go-nostr's type
+// writes empty texts, and created_at_lower_limit 0, which would claim that the
+// relay accepts no event of the past.
 func infoDocument(relay Relay, r *http.Request) (map[string]any, error) {
 	text, err := json.Marshal(relay.Info(r))
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 // Limits bound what requests can make the relay do. Zero fields mean the
 // defaults.
 type Limits struct {
-	Requests     int           // with proof, worked on at once; default 256
-	PerShare     int           // of them of one share; default 32, negative is no limit
+	Requests     int           // with proof, served at the same time; default 256
+	PerShare     int           // of these for one share; default 32, negative is no limit
 	Patience     time.Duration // how long a request waits for its turn; default 5 s
 	EventBytes   int           // largest event; default and maximum maxBody
 	Filters      int           // in one request; default 16
 	FilterValues int           // in one filter; default 2,000
-	Stall        time.Duration // a write that makes no progress for so long ends the answer; default 10 s
-	SmallBody    time.Duration // in which a body of up to smallBody bytes arrives; default 5 s
-	LargeBody    time.Duration // in which any other does; default 30 s
+	Stall        time.Duration // a write without progress for this long ends the answer; default 10 s
+	SmallBody    time.Duration // for a body of up to smallBody bytes to arrive; default 5 s
+	LargeBody    time.Duration // for any other body to arrive; default 30 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -49,26 +49,26 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	// roomBytes is what bodies and answers that wait for their clients may hold.
+	// roomBytes bounds the bodies and answers that wait for their clients.
 	roomBytes = 64 << 20
-	// managerSlots are for calls of managing keys alone.
+	// managerSlots is the number of places for calls by managing keys.
 	managerSlots = 8
-	// maxChecking bounds who waits for a place to be checked; there are no more
-	// than connections.
+	// maxChecking bounds how many requests wait to be checked; there cannot be
+	// more than connections.
 	maxChecking = 1 << 16
 )
 
-// pools are what requests compete for. A request has a place in one of the
-// first three while the relay works for it, and none while it waits for its
-// client; in the last two while a processor does nothing else.
+// pools hold the places that requests compete for. A request has a place in one
+// of the first three while the relay works for it, and none while it waits for
+// its client. It has one in checking or managers while it occupies a processor.
 type pools struct {
 	limits atomic.Pointer[Limits]
 
-	managing *share.Slots // calls of managing keys
-	proved   *share.Slots // requests of who proves himself
-	unproved *share.Slots // everybody else's: few
+	managing *share.Slots // calls by managing keys
+	proved   *share.Slots // requests with a proof
+	unproved *share.Slots // all other requests: few
 	checking *share.Slots // signatures, hashes, JSON
-	managers *share.Slots // signatures that claim to be of managing keys
+	managers *share.Slots // signatures that claim to be by managing keys
 	room     *share.Room  // bytes of bodies, and of answers on their way
 }
 
@@ -86,7 +86,7 @@ func newPools() pools {
 	}
 }
 
-// SetLimits replaces the bounds of requests, for those to come.
+// SetLimits replaces the limits, for requests to come.
 func (h *Handler) SetLimits(l Limits) {
 	l = l.withDefaults()
 	h.pools.limits.Store(&l)
@@ -100,7 +100,7 @@ func (h *Handler) SetLimits(l Limits) {
 	h.pools.unproved.SetLimits(slots)
 }
 
-// compute runs fn while this request has a place among those.
+// compute runs fn while this request has one of the places.
 func (h *Handler) compute(ctx context.Context, places *share.Slots, fn func() error) error {
 	place, err := places.Enter(ctx, share.From(ctx))
 	if err != nil {
@@ -110,7 +110,7 @@ func (h *Handler) compute(ctx context.Context, places *share.Slots, fn func() er
 	return fn()
 }
 
-// noPlace is the answer for an error of Slots.
+// noPlace returns the answer to an error of Slots.
 func (h *Handler) noPlace(err error) error {
 	switch {
 	case errors.Is(err, share.ErrCrowded):

@@ -13,18 +13,19 @@ import (
 	"engramd/nips/nip01"
 )
 
-// managementType is the Content-Type of calls of NIP-86.
+// managementType is the Content-Type of NIP-86 calls.
 const managementType = "application/nostr+json+rpc"
 
 // maxManagement is the largest call in bytes.
 const maxManagement = 64 << 10
 
-// Management carries out calls of NIP-86.
+// Management executes NIP-86 calls.
 type Management interface {
-	// Manages reports whether a key may call at all.
+	// Manages reports whether a key may make calls at all.
 	Manages(key string) bool
-	// Manage carries out one call of such a key: what it is, auth being the id of
-	// the NIP-98 event that signed it. The text of an error starts with a prefix.
+	// Manage executes one call by such a key. auth is the id of the NIP-98
+	// event that signed it, body the call. The text of an error starts with a
+	// prefix.
 	Manage(ctx context.Context, key, auth string, addr netip.Addr, body []byte) (result any, err error)
 }
 
@@ -39,7 +40,7 @@ func isManagement(r *http.Request) bool {
 func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 	h.counted(w, "management", func(w http.ResponseWriter) {
 		apiHeaders(w.Header(), "GET, HEAD, POST")
-		h.serveCall(w, r, "", h.managerDoor(), func(c *call) error {
+		h.serveCall(w, r, "", h.managerAdmission(), func(c *call) error {
 			result, err := h.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)
 			if err != nil {
 				return failed(err)
@@ -49,17 +50,18 @@ func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// managerDoor lets in calls of managing keys: signed, with their payload, for
-// this relay, now, and for the first time. The key is looked at before the body,
-// so that a stranger's is not read. A blocked address is no hindrance: a signature
-// proves more than an address, and somebody must be able to lift a block.
-func (h *Handler) managerDoor() door {
-	return door{
-		knock: h.knockManager,
-		body:  maxManagement,
-		slots: func(signed) *share.Slots { return h.pools.managing },
-		check: func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
-		enter: func(c *call) error { return h.once(c.signed) },
+// managerAdmission admits calls by managing keys: signed with their payload for
+// this relay, now, and for the first time. The key is checked before the body,
+// so that the body of a stranger is not read. A blocked address does not
+// matter: a signature proves more than an address, and somebody must be able to
+// lift a block.
+func (h *Handler) managerAdmission() admission {
+	return admission{
+		identify: h.identifyManager,
+		body:     maxManagement,
+		slots:    func(signed) *share.Slots { return h.pools.managing },
+		check:    func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
+		last:     func(c *call) error { return h.once(c.signed) },
 	}
 }
 
@@ -68,10 +70,10 @@ func (h *Handler) noManager(err error) error {
 	return refused(nip01.PrefixAuthRequired, err.Error())
 }
 
-// knockManager finds out whether a managing key signed. Signatures that claim to
-// be of one have places of their own, so that those of others do not delay them;
-// what the claim is worth shows in the answer only after it is proved.
-func (h *Handler) knockManager(r *http.Request, path string) (by signed, err error) {
+// identifyManager finds out whether a managing key signed. Signatures that
+// claim to be by one have places of their own, so that others do not delay
+// them. The answer does not confirm the claim before it is proved.
+func (h *Handler) identifyManager(r *http.Request, path string) (by signed, err error) {
 	headers, places := r.Header.Values("Authorization"), h.pools.checking
 	if ev, err := authorizationEvent(headers); err == nil && h.management.Manages(ev.PubKey) {
 		places = h.pools.managers
@@ -96,8 +98,8 @@ func (h *Handler) knockManager(r *http.Request, path string) (by signed, err err
 
 var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the body")
 
-// once lets a signature through a single time. Every call that changes
-// something, other than by publishing an event, asks it last.
+// once accepts a signature a single time. Every call that changes something,
+// other than by publishing an event, asks it last.
 func (h *Handler) once(by signed) error {
 	switch err := h.used.Use(by.id, by.pubkey); {
 	case errors.Is(err, replay.ErrUsed):

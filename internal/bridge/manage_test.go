@@ -119,7 +119,8 @@ func TestManagementIsNotForOthers(t *testing.T) {
 	}
 }
 
-// TestManagementIsCalledOnce: a signature counts once, for as long as it is good.
+// TestManagementIsCalledOnce: a signature counts once, for as long as it is
+// good.
 func TestManagementIsCalledOnce(t *testing.T) {
 	w, m := managed(t, 3)
 	early := func(ev *nostr.Event) { ev.CreatedAt += 60 }

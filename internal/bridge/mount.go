@@ -14,50 +14,52 @@ import (
 )
 
 // API is a further API on the relay's port. The bridge finds out who is asking
-// and reads the body; what paths mean and what is answered is the API's.
+// and reads the body; the API decides what paths mean and what the answer is.
 type API interface {
-	// Route says what is at a path, given as its unescaped segments; nil is
-	// nothing. It is asked before anything else, so it reads no database.
+	// Route returns the resource at a path, given as its unescaped segments;
+	// nil for none. It is called before anything else, so it must not read the
+	// database.
 	Route(segments []string) *Resource
 	// Bearer returns the key (64 lower-case hex digits) that a bearer token
 	// stands for, "" for a token that was never issued or is void.
 	Bearer(ctx context.Context, token string) (key string, err error)
-	// Use notes that a NIP-98 event (its id) signs a change by a key. The errors are
-	// those of replay.Memory, and failures.
+	// Use notes that a NIP-98 event, given by its id, signs a change by a key.
+	// The errors are those of replay.Memory, and failures.
 	Use(ctx context.Context, id, key string) error
-	// Used reports whether a NIP-98 event surely signed a change before.
+	// Used reports whether a NIP-98 event certainly signed a change before.
 	Used(id string) bool
 }
 
-// Resource is what a path names: what is done with it, by method, and the name that
-// metrics count it under.
+// Resource is what a path names: its operations, by method, and its name in the
+// metrics.
 type Resource struct {
 	Endpoint   string
 	Operations map[string]Operation
 }
 
-// Operation answers one request: a status and a document. The error is a
-// *Problem, or a failure that the caller is told nothing of.
+// Operation answers one request with a status and a document. The error is a
+// *Problem, or a failure whose text the caller does not see.
 type Operation func(ctx context.Context, a *Asked) (status int, doc any, err error)
 
-// Asked is one request that was let in.
+// Asked is one request that was admitted.
 type Asked struct {
-	Key      string // who is asking, 64 lower-case hex digits; "" is nobody
+	Key      string // the caller's key, 64 lower-case hex digits; "" is nobody
 	RawQuery string
-	Body     []byte // of who proved himself; nobody's is not read
-	// Once lets the proof of a change through a single time, and never fails
-	// for a bearer token. An operation that changes anything asks it when
-	// the change is the caller's to make, and before anything of it is done.
+	Body     []byte // only of a caller with a proof; else it is not read
+	// Once accepts the proof of a change a single time, and never fails for a
+	// bearer token. An operation that changes anything calls it once it knows
+	// that the caller may make the change, and before making any of it.
 	Once func(ctx context.Context) error
-	// Fresh refuses a proof that is known to be used up, and notes nothing.
+	// Fresh refuses a proof that is known to be used up. It does not use the
+	// proof up.
 	Fresh func() error
 }
 
 // maxBearer bounds the text of a bearer token.
 const maxBearer = 512
 
-// mount adds an API below a path ("/api/"), which the names of the relay may
-// have their own before.
+// mount adds an API below a path ("/api/"), also behind the paths that the
+// relay has in its public URLs.
 func (h *Handler) mount(base, prefix string, api API) {
 	h.handle(base+prefix, func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -108,7 +110,7 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path str
 		writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+strings.Join(methods, ", "))
 	default:
 		asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }, Fresh: func() error { return nil }}
-		h.serveCall(w, r, path, h.anyDoor(api, &asked), func(c *call) error {
+		h.serveCall(w, r, path, h.openAdmission(api, &asked), func(c *call) error {
 			status, doc, err := operate(c.Context(), &asked)
 			if err != nil {
 				return h.operationFailed(c, err)
@@ -118,7 +120,7 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path str
 	}
 }
 
-// operationFailed leaves problems as they are and hides what else went wrong.
+// operationFailed leaves problems as they are and hides every other error.
 func (h *Handler) operationFailed(c *call, err error) error {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -130,11 +132,11 @@ func (h *Handler) operationFailed(c *call, err error) error {
 	return failed(err)
 }
 
-// anyDoor lets in who proves himself by NIP-98 or a bearer token, and who
-// proves nothing and claims nothing: without his body, and to few places.
-func (h *Handler) anyDoor(api API, asked *Asked) door {
-	return door{
-		knock: func(r *http.Request, path string) (signed, error) {
+// openAdmission admits callers with a proof, by NIP-98 or a bearer token, and
+// callers who claim nothing: those without their body, and to few places.
+func (h *Handler) openAdmission(api API, asked *Asked) admission {
+	return admission{
+		identify: func(r *http.Request, path string) (signed, error) {
 			if err := h.blocked(r); err != nil {
 				return signed{}, err
 			}
@@ -165,8 +167,8 @@ func (h *Handler) anyDoor(api API, asked *Asked) door {
 	}
 }
 
-// proof reads who is asking from the Authorization header. Nobody, and a
-// bearer, signed nothing: their id is empty.
+// proof reads from the Authorization header who is asking. The id is empty for
+// nobody and for a bearer, because neither signed the request.
 func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
@@ -196,7 +198,7 @@ func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
 	return by, err
 }
 
-// bearer looks a token up, in a place of those who have proved nothing yet.
+// bearer looks up a token, in a place of the pool for requests without proof.
 func (h *Handler) bearer(ctx context.Context, token string, api API) (key string, err error) {
 	if token == "" || len(token) > maxBearer {
 		return "", nil

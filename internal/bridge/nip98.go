@@ -15,24 +15,24 @@ import (
 	"engramd/internal/wire"
 )
 
-// maxAuthorization bounds the base64 text of a NIP-98 header: several times
-// what an event with a long URL needs.
+// maxAuthorization bounds the base64 text of a NIP-98 header. It is several
+// times what an event with a long URL needs.
 const maxAuthorization = 8 << 10
 
 // signatures checks the Authorization headers of NIP-98 against the relay's
 // own names. What the client says in Host or X-Forwarded-* never counts.
 //
-// It remembers no header. Within the window a header may come again with the
-// same request, which does no harm where it is used: reading twice shows what
-// was shown, publishing twice is a duplicate. A call that changes anything else
-// goes through once, which remembers.
+// It does not remember headers. Within the window a header may come again with
+// the same request, which does no harm: reading twice shows the same, and
+// publishing twice is a duplicate. A call that changes anything else goes
+// through once, which remembers.
 type signatures struct {
 	names  relay.Names
 	window time.Duration
 	clock  func() time.Time
 }
 
-// signed is who signed a request, and for which body.
+// signed says who signed a request, and for which body.
 type signed struct {
 	id      string // of the event
 	pubkey  string
@@ -112,8 +112,9 @@ func (s *signatures) checkTime(created int64) error {
 	return nil
 }
 
-// checkURL wants the u tag to be one of our names with the endpoint and the
-// query behind it. At a name with a path, the endpoint is below that path.
+// checkURL checks that the u tag is one of the relay's names with the endpoint
+// and the query after it. At a name with a path, the endpoint is below that
+// path.
 func (s *signatures) checkURL(ev *nostr.Event, endpoint, rawQuery string) error {
 	u, err := theTag(ev, "u")
 	if err != nil {
@@ -126,8 +127,8 @@ func (s *signatures) checkURL(ev *nostr.Event, endpoint, rawQuery string) error 
 	if endpoint == "" && len(raw) >= 2 && strings.EqualFold(raw[:2], "ws") {
 		raw = "http" + raw[2:] // the relay's URL itself may be written with ws as well (NIP-86)
 	}
-	query, ours := s.names.Endpoint(raw, endpoint)
-	if !ours {
+	query, ok := s.names.Endpoint(raw, endpoint)
+	if !ok {
 		return errors.New("the u tag names another URL than " + s.names.HTTP() + endpoint)
 	}
 	if query != rawQuery {
@@ -136,7 +137,7 @@ func (s *signatures) checkURL(ev *nostr.Event, endpoint, rawQuery string) error 
 	return nil
 }
 
-// covers checks the payload tag against the body: required where there is one.
+// covers checks the payload tag against the body. A body needs one.
 func (s signed) covers(body []byte) error {
 	sum := sha256.Sum256(body)
 	switch {
@@ -148,8 +149,8 @@ func (s signed) covers(body []byte) error {
 	return nil
 }
 
-// theTag returns the value of the only tag with this name, nil when there is
-// none. Two of them would let a signature for another request count here too.
+// theTag returns the value of the only tag with this name, nil if there is
+// none. With two of them, a signature for another request would count here too.
 func theTag(ev *nostr.Event, name string) (value *string, err error) {
 	for _, tag := range ev.Tags {
 		if tag[0] != name {

@@ -39,14 +39,14 @@ type nip struct{ Number, Name, URL string }
 
 type fact struct{ Name, Value string }
 
-// nipNames are the titles of what this relay can do.
+// nipNames holds the titles of the NIPs that this relay supports.
 var nipNames = map[string]string{
 	"01": "Basic protocol", "04": "Direct messages, for their parties only", "09": "Deletion requests", "11": "Relay information", "40": "Expiration",
 	"42": "Authentication", "45": "Counting", "50": "Search", "59": "Gift wraps, for their recipients only", "62": "Request to vanish",
 	"67": "EOSE hints", "70": "Protected events", "86": "Management", "98": "HTTP auth",
 }
 
-// page serves a plain page for people: what this is and how to connect.
+// page serves a plain page for people: what the relay is and how to connect.
 func (h *Handler) page(hdr http.Header, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
 	if err := h.template.Execute(&body, h.pageData(h.relay.Info(r))); err != nil {
@@ -100,7 +100,7 @@ func (h *Handler) pageData(doc nip11.RelayInformationDocument) pageData {
 	return d
 }
 
-// size writes bytes for people.
+// size formats a number of bytes for people.
 func size(n int) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

@@ -12,17 +12,16 @@ import (
 	"engramd/internal/share"
 )
 
-// PendingLimits bound connections that are not websockets (yet): those that
-// have said nothing, and those that ask over HTTP. The session counts
-// websockets by itself.
+// PendingLimits bound connections that are not websockets (yet): silent ones,
+// and those that send HTTP requests. The session counts websockets itself.
 type PendingLimits struct {
 	Total      int // 0 or less is no limit
-	PerAddress int // from one IPv4 address or IPv6 /64; trusted proxies, and who is exempt or cannot be told apart (package share), are not bounded; 0 or less is no limit
+	PerAddress int // from one IPv4 address or IPv6 /64; not for trusted proxies, or addresses that are exempt or cannot be told apart (package share); 0 or less is no limit
 }
 
-// pending counts those connections, so that a flood of silent ones leaves
-// files and memory for everybody else: no share has more than it leaves for
-// others. What is over a bound is closed at once.
+// pending counts those connections, so that a flood of silent ones leaves files
+// and memory for everybody else: no share has more connections than it leaves
+// for others. A connection over a bound is closed at once.
 type pending struct {
 	limits  atomic.Pointer[PendingLimits]
 	exempt  func(netip.Addr) bool
@@ -42,7 +41,7 @@ func newPending(exempt func(netip.Addr) bool, m *metrics.Metrics, log *slog.Logg
 	return p
 }
 
-// connState is the http.Server's ConnState.
+// connState is the http.Server's ConnState hook.
 func (p *pending) connState(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -56,7 +55,7 @@ func (p *pending) connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// enter counts a connection and names the bound that it is over, if any.
+// enter counts a connection and returns the bound that it exceeds, if any.
 func (p *pending) enter(conn net.Conn) (reason string) {
 	limits := p.limits.Load()
 	addr := parseAddr(conn.RemoteAddr().String())
@@ -83,8 +82,8 @@ func (p *pending) enter(conn net.Conn) (reason string) {
 func (p *pending) leave(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	network, in := p.conns[conn]
-	if !in {
+	network, ok := p.conns[conn]
+	if !ok {
 		return
 	}
 	delete(p.conns, conn)
@@ -98,7 +97,7 @@ func (p *pending) leave(conn net.Conn) {
 	}
 }
 
-// networkOf is what counts as one address.
+// networkOf returns the network that counts as one address.
 func networkOf(addr netip.Addr) netip.Prefix {
 	bits := 32
 	if addr.Is6() {

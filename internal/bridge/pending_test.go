@@ -67,8 +67,8 @@ func TestPendingConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestPendingConnectionsOfLocalPeers: the bound of an address holds for loopback and
-// private peers as rates do (limits.loopback_exempt).
+// TestPendingConnectionsOfLocalPeers: the bound of an address holds for
+// loopback and private peers as rates do (limits.loopback_exempt).
 func TestPendingConnectionsOfLocalPeers(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules             share.Rules

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// While the process is short of memory nothing is queried or counted over HTTP, as
-// over websockets.
+// While the process is short of memory nothing is queried or counted over HTTP,
+// as over websockets.
 func TestNothingIsQueriedWithoutMemory(t *testing.T) {
 	short := true
 	w := newWorld(t, func(o *Options) { o.Pressed = func() bool { return short } })

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Proxy says whose word on a client's address is taken. The zero Proxy
-// believes nobody.
+// Proxy says who is trusted to name a client's address. The zero Proxy trusts
+// nobody.
 type Proxy struct {
 	Trusted []netip.Prefix
 	Header  string // a single address, or a list as X-Forwarded-For is
 }
 
-// ClientAddr is the address of the client behind a request: the socket's,
-// unless that is a trusted proxy's; then the last address in the header that
-// is not itself a trusted proxy's. What a client wrote into the header stands
-// before what proxies added, so it is never reached. A header that cannot be
-// read gives the proxy's own address.
+// ClientAddr returns the address of the client behind a request: the socket's,
+// unless that is a trusted proxy's; then the last address in the header that is
+// not itself a trusted proxy's. Text that a client wrote into the header
+// precedes what proxies added, so it is never reached. If the header is
+// malformed it returns the proxy's own address.
 func (p *Proxy) ClientAddr(r *http.Request) netip.Addr {
 	socket := parseAddr(r.RemoteAddr)
 	if p.Header == "" || !p.trusts(socket) {

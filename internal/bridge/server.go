@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// connKey is where a context has the number of its connection.
+// connKey is the context key of a connection's number.
 type connKey struct{}
 
 // NewServer wraps the handler for the public port. handshake bounds the time
-// for a request's headers; the other limits end when a websocket takes the
-// connection over. Server errors (a scanner's nonsense, mostly) are logged at
-// level debug.
+// for a request's headers; the other limits end when a websocket takes over the
+// connection. Server errors (mostly a scanner's nonsense) are logged at level
+// debug.
 func NewServer(h *Handler, handshake time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:   h,

@@ -7,8 +7,8 @@ import (
 	"engramd/internal/store"
 )
 
-// truncated is the header, or the trailer of a streamed answer, which says
-// "true" when a limit kept events back.
+// truncated is the header, or the trailer of a streamed answer, that is "true"
+// if a limit kept events back.
 const truncated = "Engramd-Truncated"
 
 const (
@@ -18,12 +18,12 @@ const (
 	chunk     = 32 << 10  // must reach the client, or its kernel, within one stall
 )
 
-// stream answers with an array of events. What fits into heldBytes is complete
-// before its first byte leaves, so that a failure still has a status and the
-// header says whether a limit cut it. The rest of a larger one is read as fast
-// as the client takes it: nothing is held open in the store meanwhile, nor a
-// place that others wait for. An error after the first byte ends the connection,
-// and the array never ends.
+// stream answers with an array of events. An answer that fits into heldBytes is
+// complete before its first byte leaves, so that a failure still has a status
+// and the header says whether a limit cut it. The rest of a larger one is read
+// as fast as the client takes it, without holding anything open in the store or
+// keeping a place that others wait for. An error after the first byte ends the
+// connection, so that the array never ends.
 func (h *Handler) stream(c *call, events Rows) error {
 	var held []byte
 	done := false
@@ -76,7 +76,7 @@ func (h *Handler) stream(c *call, events Rows) error {
 	return h.write(c, []byte("]\n"))
 }
 
-// appendRows adds events to an array that was begun, or begins it.
+// appendRows appends events to an array, and begins it if text is empty.
 func appendRows(text []byte, rows []store.Row) []byte {
 	for _, row := range rows {
 		switch {
@@ -90,7 +90,8 @@ func appendRows(text []byte, rows []store.Row) []byte {
 	return text
 }
 
-// endArray ends what appendRows began, or is the empty array.
+// endArray ends the array that appendRows began; without rows it is the empty
+// array.
 func endArray(text []byte) []byte {
 	if len(text) == 0 {
 		text = append(text, '[')
@@ -98,7 +99,7 @@ func endArray(text []byte) []byte {
 	return append(text, "]\n"...)
 }
 
-// write sends text piece by piece. Every piece must be taken within one stall.
+// write sends text in pieces. Every piece must be taken within one stall.
 func (h *Handler) write(c *call, text []byte) error {
 	for len(text) > 0 {
 		piece := text[:min(len(text), chunk)]

@@ -12,7 +12,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// AgentMemory is one agent of an owner, and how much it remembers for him.
+// AgentMemory is one agent of an owner, and how much it remembers for that
+// owner.
 type AgentMemory struct {
 	Agent      string // public key in hex
 	Approved   bool   // it is on the owner's list

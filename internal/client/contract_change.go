@@ -129,7 +129,7 @@ func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	body := stateBody{ContractID: c.ID, Status: to, PreviousStatus: c.Status, PosterAgentID: c.agentID(c.Poster.PubKey), WorkerAgentID: c.agentID(c.Worker.PubKey),
 		AmountSats: c.AmountSats, Description: c.Description, Deadline: rfc3339(c.Deadline), Note: note, TransitionAt: rfc3339(at)}
 	if c.Worker.PubKey == "" && cs.PubKey() != c.Poster.PubKey {
-		body.WorkerAgentID = cs.PubKey() // by accepting he becomes the worker
+		body.WorkerAgentID = cs.PubKey() // whoever accepts becomes the worker
 	}
 	tags := slices.Clone(t.salt)
 	if to == string(niptemp.Accepted) && cs.PubKey() != c.Poster.PubKey {

@@ -64,9 +64,9 @@ func (g *gathering) ofPair(kind int, pair [2]string) []*nostr.Event {
 }
 
 // choosePair finds the pair of keys among those of the events of a kind: a pair
-// that names the caller; if there are several, the one in which he spoke last;
-// if he did in none, and for somebody else, the only one there is. What a key
-// addressed to itself is a pair only if nothing else is.
+// that names the caller; if there are several, the one in which the caller
+// wrote last; if the caller wrote in none, and for somebody else, the only one
+// there is. What a key addressed to itself is a pair only if nothing else is.
 func (g *gathering) choosePair(kind int, with string) (*[2]string, error) {
 	me := g.c.me()
 	spoke := map[[2]string]nostr.Timestamp{} // when the caller last did

@@ -11,10 +11,10 @@ import (
 )
 
 // replay finds where the state events of one pair of keys, and the opens that
-// either of the two addressed to himself, lead, whatever order relays took them
-// in, and what was decided of it. The moves are listed in the order of arrival
-// as far as it is known, else from the oldest on. The state is nil if there is
-// none.
+// either of the two addressed to their own key, lead, whatever order relays
+// took them in, and what was decided of it. The moves are listed in the order
+// of arrival as far as it is known, else from the oldest on. The state is nil
+// if there is none.
 func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []ContractMove) {
 	events = Arrange(events, func(ev **nostr.Event) Place {
 		return Place{N: order[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}

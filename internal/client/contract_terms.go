@@ -68,8 +68,9 @@ func (o ContractOffer) needsAPI() bool {
 // to the worker or else to whoever accepts, and what is agreed of that.
 func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed niptemp.Terms) {
 	var said, repeated []niptemp.Terms
-	var toAll, toWorker niptemp.Terms // of several opens the newest says it
-	for _, ev := range slices.SortedFunc(slices.Values(moves), func(x, y *nostr.Event) int { return cmp.Compare(y.CreatedAt, x.CreatedAt) }) {
+	var toAll, toWorker niptemp.Terms
+	// What was agreed once stays: the first acceptance says it.
+	for _, ev := range slices.SortedFunc(slices.Values(moves), func(x, y *nostr.Event) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) }) {
 		s, err := niptemp.ReadState(ev)
 		if err != nil || s.Worker != "" {
 			continue
@@ -78,16 +79,16 @@ func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed nipte
 		case s.Status == niptemp.Open && ev.PubKey == poster && (s.To == poster || s.To == worker):
 			said = append(said, s.Terms)
 			if s.To == worker {
-				toWorker = toWorker.Or(s.Terms)
+				toWorker = toWorker.Greater(s.Terms)
 			} else {
-				toAll = toAll.Or(s.Terms)
+				toAll = toAll.Greater(s.Terms)
 			}
 		case s.Status == niptemp.Accepted && s.Previous == niptemp.Open && ev.PubKey == worker && s.To == poster:
 			repeated = append(repeated, s.Terms)
 		}
 	}
-	for _, o := range said {
-		for _, r := range repeated {
+	for _, r := range repeated {
+		for _, o := range said {
 			both := o.Agreed(r).Without(poster, worker)
 			agreed = agreed.Or(both)
 		}
@@ -199,8 +200,8 @@ func (c *Contract) concluded(moves []ContractMove) {
 }
 
 // mayDecide reports whether a key may be the arbitrator of a contract by what
-// was seen: he is shown history too, in which the open and the acceptance lie
-// that name him.
+// was seen: an arbitrator is shown history too, which has the open and the
+// acceptance that name the key.
 func (g *gathering) mayDecide(me string, c Contract) bool {
 	if me == "" || me == c.Agreed.Arbitrator || me == c.Offered.Arbitrator {
 		return me != ""

@@ -29,7 +29,7 @@ type Thread struct {
 	API bool
 
 	last map[int]int64 // created_at of the caller's own newest event by kind
-	salt nostr.Tags    // the tag that shows that the caller made the contract's id, if he did
+	salt nostr.Tags    // the tag that shows that the caller made the contract's id, if so
 }
 
 // perRelay makes one status of all that a relay was asked.
@@ -125,7 +125,7 @@ func (g *gathering) add(relays []RelayStatus, events []*nostr.Event) {
 	}
 }
 
-// everywhere asks the API and the websocket of every relay. A party finds his
+// everywhere asks the API and the websocket of every relay. A party finds its
 // own events also where the contract's id opens nothing (gate.contracts); that
 // is refused then is no failure.
 func (g *gathering) everywhere(ctx context.Context) {

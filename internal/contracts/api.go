@@ -2,9 +2,9 @@ package contracts
 
 import "context"
 
-// API is what the transports call; *Service is one. The id of a contract is
-// text from outside: it need not exist nor be well-formed. Errors are *Error
-// for refusals, anything else is a failure.
+// API is what the transports call; *Service implements it. The id of a contract
+// is text from outside: it need not exist or be well-formed. A refusal is an
+// *Error; any other error is a failure.
 type API interface {
 	Create(ctx context.Context, c Caller, r CreateRequest) (Contract, error)
 	List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error)
@@ -20,9 +20,9 @@ type API interface {
 	Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error)
 	Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error)
 
-	// Provision, Identities and Forget are the operator's; Bind is for the caller's
-	// own key, and Me tells him who that is; Claim is for the provisioned caller
-	// himself; Rotate and Void for him and the operator.
+	// Provision, Identities and Forget are for the operator; Bind is for the
+	// caller's own key, and Me returns the identity of it; Claim is for a
+	// provisioned caller; Rotate and Void are for that caller and the operator.
 	Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error)
 	Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error)
 	Identity(ctx context.Context, agentID string) (Identity, error)

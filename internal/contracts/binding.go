@@ -7,12 +7,12 @@ import (
 	"engramd/internal/share"
 )
 
-// Names that are bound, and tries to, are limited for each key and each share:
-// anybody can make keys, and a table that strangers fill has no room for others.
+// Binding names, and trying to, is limited for each key and each share: anybody
+// can make keys, and a table that strangers fill has no room for others.
 const (
 	bindAtOnce  = 20
 	bindAnHour  = 20
-	bindBudgets = 10_000 // that are remembered
+	bindBudgets = 10_000 // keys and shares that are remembered
 )
 
 // Whose budget a binding is charged to.
@@ -21,8 +21,8 @@ const (
 	bindKey
 )
 
-// mayBind refuses to bind a name to a key that may not write here, or when that
-// was done too often.
+// mayBind refuses to bind a name to a key that may not write here, or when
+// names were bound too often.
 func (s *Service) mayBind(ctx context.Context, key string) error {
 	if err := s.mayWrite(ctx, key); err != nil {
 		return err
@@ -41,13 +41,14 @@ func (s *Service) mayBind(ctx context.Context, key string) error {
 	return nil
 }
 
-// mayWrite refuses who is banned. What lists say the relay says itself: an
-// attestation that comes with an event may let it in.
+// mayWrite refuses banned keys. The relay itself applies the lists of writers,
+// because an attestation that comes with an event may let it in.
 func (s *Service) mayWrite(ctx context.Context, key string) error {
 	return notWriting(s.writers.Banned(ctx, key))
 }
 
-// notWriting is the error for why a key does not write here, nil for "".
+// notWriting returns the error for the reason why a key may not write here, nil
+// for "".
 func notWriting(why string) error {
 	prefix, text, _ := strings.Cut(why, ": ")
 	switch prefix {

@@ -14,8 +14,8 @@ const (
 	defaultPage = 50
 	maxPage     = 500
 	maxOffset   = 1 << 30
-	// A page ends early with the entry, or the contract, whose events bring what was
-	// read for it to so many bytes.
+	// A page ends early, after the entry or the contract whose events bring the
+	// bytes read for the page to this bound.
 	pageBytes = 512 << 10
 	listBytes = 4 << 20
 )
@@ -34,9 +34,9 @@ func page(limit, offset int) (int, int, error) {
 	return limit, offset, nil
 }
 
-// List gives the caller's contracts, as party or arbitrator, newest first, and
-// then those of which only entries are known. A page may hold fewer than the
-// limit.
+// List returns the contracts of which the caller is a party or the arbitrator,
+// newest first, and then those of which only entries are known. A page may hold
+// fewer than the limit.
 func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error) {
 	if c.PubKey == "" {
 		return ContractPage{}, errNobody()
@@ -52,7 +52,7 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 	if err != nil {
 		return ContractPage{}, err
 	}
-	if q.Status == "" { // what has no state stands behind all that has
+	if q.Status == "" { // contracts without a state come after all others
 		talks, more, err := s.store.ContractTalks(ctx, c.PubKey, limit-len(pairs), max(0, offset-total))
 		if err != nil {
 			return ContractPage{}, err
@@ -84,8 +84,8 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 	return out, nil
 }
 
-// Get gives one contract to its parties, its arbitrator and the operator, and
-// an offer that names no worker to whoever names it.
+// Get returns one contract to its parties, its arbitrator and the operator, and
+// an offer that names no worker to whoever names its id.
 func (s *Service) Get(ctx context.Context, c Caller, id string) (Contract, error) {
 	if c.Nobody() {
 		return Contract{}, errNobody()
@@ -100,13 +100,13 @@ func (s *Service) Get(ctx context.Context, c Caller, id string) (Contract, error
 	return s.contract(ctx, v.ContractPair, s.names())
 }
 
-// contract is a pair's state with what its events say.
+// contract returns a pair's state with what its events say.
 func (s *Service) contract(ctx context.Context, p *store.ContractPair, known *names) (Contract, error) {
 	out, _, err := s.described(ctx, p, known)
 	return out, err
 }
 
-// described is contract, and how many bytes its events have.
+// described returns what contract does, and the size of its events in bytes.
 func (s *Service) described(ctx context.Context, p *store.ContractPair, known *names) (out Contract, size int, err error) {
 	out = Contract{
 		ContractID: p.Contract, Status: niptemp.Status(p.Status),
@@ -148,8 +148,9 @@ func (s *Service) described(ctx context.Context, p *store.ContractPair, known *n
 	return out, size, known.fail
 }
 
-// terms are what the poster's newest open says; if no open is left, his newest
-// state. Without one they are empty. size is how many bytes were read for that.
+// terms returns what the poster's newest open says, or their newest state if no
+// open is left; without either it is empty. size is the number of bytes read
+// for that.
 func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptemp.StateText, size int, err error) {
 	states, err := s.store.ContractStates(ctx, p.Contract, p.Poster)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptem
 	return best, size, err
 }
 
-// deadlineOf is a time in Unix seconds, 0 for none.
+// deadlineOf returns a time in Unix seconds, 0 for nil.
 func deadlineOf(at *time.Time) int64 {
 	if at == nil {
 		return 0

@@ -113,7 +113,8 @@ func (s *Service) checkOffer(ctx context.Context, c Caller, r CreateRequest) (of
 	return o, nil
 }
 
-// agent resolves an agent that a request names, "" for none.
+// agent returns the pubkey of an agent that a request names, "" if it names
+// none.
 func (s *Service) agent(ctx context.Context, field, agentID string) (string, error) {
 	if agentID == "" {
 		return "", nil
@@ -125,7 +126,7 @@ func (s *Service) agent(ctx context.Context, field, agentID string) (string, err
 	return key, err
 }
 
-// openEvent is the kind-30091 open: the one received, or one signed here.
+// openEvent returns the kind-30091 open: the one received, or one signed here.
 func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Event, error) {
 	to := o.worker
 	if to == "" {
@@ -189,8 +190,8 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 	return s.signed(ctx, c.PubKey, 0, ev)
 }
 
-// offering are the terms of an offer that is signed here: this relay ends a dispute
-// that no arbitrator ends, and says when the deadline is over.
+// offering returns the terms of an offer that is signed here: this relay ends a
+// dispute that no arbitrator ends, and signs that the deadline is over.
 func (s *Service) offering(c Caller, o offer) niptemp.Terms {
 	t := niptemp.Terms{Arbitrator: o.arbitrator, Deadline: deadlineOf(o.Deadline)}
 	if s.relayKeys != nil {
@@ -201,7 +202,7 @@ func (s *Service) offering(c Caller, o offer) niptemp.Terms {
 	return t.Without(c.PubKey, o.worker)
 }
 
-// eventFault is an error of niptemp as that of the field "event".
+// eventFault returns an error of niptemp as an error of the field "event".
 func eventFault(err error) error {
 	var r *nip01.Refusal
 	if errors.As(err, &r) {

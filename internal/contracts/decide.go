@@ -13,10 +13,11 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// decide resolves a dispute by who is no party: the arbitrator or the decider that
-// the parties agreed on, by his own signature or, where the relay itself is the
-// decider, by the relay's. What nobody agreed on holds on this relay only, and no
-// event says it. Nothing is ever signed with a party's key.
+// decide resolves a dispute for a caller who is not a party: the arbitrator or
+// the decider on whom the parties agreed, with their own signature, or with the
+// relay's where the relay itself is the decider. A decision that nobody agreed
+// to holds on this relay only and has no event. Nothing is ever signed with a
+// party's key.
 func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
 	_, agreed, err := s.store.TermsOf(ctx, v.ContractPair)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
 	}
 	var after *store.ContractPair
 	if ev == nil {
-		after, err = s.carryOut(ctx, v.ContractPair, store.ContractDecision{
+		after, err = s.decideHere(ctx, v.ContractPair, store.ContractDecision{
 			Was: v.Status, Status: string(r.Status), By: v.decidesAs(), Key: v.caller.PubKey, Note: r.Note, At: s.clock().Unix(),
 		})
 	} else {
@@ -47,7 +48,7 @@ func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
 	return nil
 }
 
-// decidesAs is how the caller's decision is recorded.
+// decidesAs returns the role under which the caller's decision is recorded.
 func (v *view) decidesAs() string {
 	if v.role == arbitrator {
 		return "arbitrator"
@@ -55,8 +56,8 @@ func (v *view) decidesAs() string {
 	return "operator"
 }
 
-// decision is the event of a decision: the one received, or one signed here; nil
-// for a decision that is only this relay's.
+// decision returns the event of a decision: the one received, or one signed
+// here; nil for a decision that holds on this relay only.
 func (s *Service) decision(ctx context.Context, v *view, agreed niptemp.Terms, r MoveRequest) (*nostr.Event, error) {
 	c := v.caller
 	mine := c.PubKey != "" && (c.PubKey == agreed.Decider || c.PubKey == agreed.Arbitrator)
@@ -72,7 +73,7 @@ func (s *Service) decision(ctx context.Context, v *view, agreed niptemp.Terms, r
 		}
 		return s.signed(ctx, c.PubKey, 0, ev)
 	case v.role == arbitrator || agreed.Decider == "":
-		return nil, nil // he was named to this relay's API, or is its operator, and to nobody else
+		return nil, nil // only this relay's API was told of the arbitrator, or the operator decides
 	}
 	ev, err := s.signedAs(ctx, agreed.Decider, 0, v.ContractPair, r.Status, r.Note)
 	if errors.Is(err, errNotOurs) {
@@ -81,8 +82,8 @@ func (s *Service) decision(ctx context.Context, v *view, agreed niptemp.Terms, r
 	return ev, err
 }
 
-// receivedDecision reads the signed event of an arbitrator or a decider who holds
-// his key.
+// receivedDecision reads the signed event of an arbitrator or a decider who
+// holds their own key.
 func (s *Service) receivedDecision(v *view, r MoveRequest) (*nostr.Event, error) {
 	ev, err := s.received(v.caller, r.Event, niptemp.KindState)
 	if err != nil {
@@ -110,7 +111,8 @@ func (s *Service) receivedDecision(v *view, r MoveRequest) (*nostr.Event, error)
 // errNotOurs says that the relay does not have the secret of a key.
 var errNotOurs = errors.New("not a key of this relay")
 
-// signedAs signs a decision in the relay's own name, at a time or later.
+// signedAs signs a decision with the relay's own key, dated at notBefore or
+// later.
 func (s *Service) signedAs(ctx context.Context, key string, notBefore int64, p *store.ContractPair, to niptemp.Status, note string) (*nostr.Event, error) {
 	if s.relayKeys == nil || key == "" {
 		return nil, errNotOurs
@@ -130,8 +132,8 @@ func (s *Service) signedAs(ctx context.Context, key string, notBefore int64, p *
 	return &ev, s.fits(&ev)
 }
 
-// decisionEvent is a decision without author, time and signature. An offer that
-// nobody has accepted has one p tag.
+// decisionEvent returns a decision without author, time and signature. An offer
+// that nobody has accepted has one p tag.
 func (s *Service) decisionEvent(ctx context.Context, p *store.ContractPair, to niptemp.Status, note string) (nostr.Event, error) {
 	terms, _, err := s.terms(ctx, p)
 	if err != nil {
@@ -160,8 +162,8 @@ func (s *Service) decisionEvent(ctx context.Context, p *store.ContractPair, to n
 	return nostr.Event{Kind: niptemp.KindState, Content: string(text), Tags: tags}, nil
 }
 
-// moveBy publishes a decision and returns the state after it, which is another
-// than the decision's if a party was faster.
+// moveBy publishes a decision and returns the state after it, which is not the
+// decision's if a party was faster.
 func (s *Service) moveBy(ctx context.Context, p *store.ContractPair, ev *nostr.Event) (*store.ContractPair, error) {
 	answer := s.submit(ctx, ev)
 	after, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
@@ -177,18 +179,18 @@ func (s *Service) moveBy(ctx context.Context, p *store.ContractPair, ev *nostr.E
 	return after, nil
 }
 
-// carryOut makes a move that holds on this relay only. It returns the state after
-// it, which is another than the decision's if a party was faster.
-func (s *Service) carryOut(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
+// decideHere makes a move that holds on this relay only. It returns the state
+// after it, which is not the decision's if a party was faster.
+func (s *Service) decideHere(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
 	if err := s.store.DecideContract(ctx, p, d); err != nil && !errors.Is(err, store.ErrContractMoved) {
 		return nil, err
 	}
 	return s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
 }
 
-// expire moves a contract whose deadline has come and returns what became of it.
-// Where the expirer that was agreed on, or that an offer names, is this relay, it
-// signs that; else the contract expires on this relay only.
+// expire moves a contract whose deadline has come and returns what became of
+// it. Where this relay is the agreed expirer, or the one that an offer names,
+// it signs the move; else the contract expires on this relay only.
 func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.ContractPair, error) {
 	offered, agreed, err := s.store.TermsOf(ctx, p)
 	if err != nil {
@@ -210,12 +212,12 @@ func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.Con
 		}
 		// The deadline is over, whether or not an event can say so.
 	}
-	return s.carryOut(ctx, p, store.ContractDecision{
+	return s.decideHere(ctx, p, store.ContractDecision{
 		Was: p.Status, Status: string(niptemp.Expired), By: "deadline", At: p.Deadline,
 	})
 }
 
-// shownTerms is how the API shows terms.
+// shownTerms returns terms as the API shows them.
 func shownTerms(t niptemp.Terms) Terms {
 	text := func(key string) *string {
 		if key == "" {

@@ -38,8 +38,8 @@ func (w *world) agreement(deadline int64) nostr.Tags {
 
 const contractID = "5f0f3a3e-8b1c-4a77-9c3e-0a1b2c3d4e5f"
 
-// disputed is a contract of two who hold their keys, in dispute, of which the worker
-// has repeated the terms.
+// disputed is a contract of two who hold their keys, in dispute, of which the
+// worker has repeated the terms.
 func (w *world) disputed(terms nostr.Tags) string {
 	w.mustPut(w.saysAs(anna, contractID, niptemp.Open, "", []string{will.Pub}, terms...))
 	w.mustPut(w.saysAs(will, contractID, niptemp.Accepted, niptemp.Open, []string{anna.Pub}, terms...))
@@ -47,8 +47,8 @@ func (w *world) disputed(terms nostr.Tags) string {
 	return contractID
 }
 
-// newest is the status of the newest state event that the relay shows of a contract,
-// to its poster, and its author.
+// newest is the status of the newest state event that the relay shows of a
+// contract, to its poster, and its author.
 func (w *world) newest(id string) (status niptemp.Status, author string) {
 	w.tb.Helper()
 	filter := nostr.Filter{Kinds: []int{niptemp.KindState}, Tags: nostr.TagMap{"d": {id}}}
@@ -61,8 +61,9 @@ func (w *world) newest(id string) (status niptemp.Status, author string) {
 	return said.Status, ev.PubKey
 }
 
-// TestDecisionsAreSignedByWhoDecides: whoever ends a dispute signs that himself, also
-// of parties whose keys the server keeps; API and relay say the same.
+// TestDecisionsAreSignedByWhoDecides: whoever ends a dispute signs that
+// himself, also of parties whose keys the server keeps; API and relay say the
+// same.
 func TestDecisionsAreSignedByWhoDecides(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		for name, by := range map[string]Caller{"arbitrator": {PubKey: arby.Pub}, "operator": {PubKey: oper.Pub, Operator: true}} {
@@ -96,8 +97,9 @@ func TestDecisionsAreSignedByWhoDecides(t *testing.T) {
 	}
 }
 
-// TestTheDeciderHasHisOwnKey: who is the agreed decider, and neither this relay nor its
-// operator, reads a dispute here and decides by his signed event; the operator does not.
+// TestTheDeciderHasHisOwnKey: who is the agreed decider, and neither this relay
+// nor its operator, reads a dispute here and decides by his signed event; the
+// operator does not.
 func TestTheDeciderHasHisOwnKey(t *testing.T) {
 	w := newWorld(t, func(o *gate.Options) { o.Contracts = gate.ContractsParties })
 	terms, decider, operator := w.agreement(0), holder(oper), Caller{PubKey: mara.Pub, Operator: true}
@@ -131,8 +133,9 @@ func TestTheDeciderHasHisOwnKey(t *testing.T) {
 	}
 }
 
-// TestEveryRelayChecksDecisions: a relay that is given events alone comes to the same,
-// and takes no decision of anybody else, whatever it knows of the contract.
+// TestEveryRelayChecksDecisions: a relay that is given events alone comes to
+// the same, and takes no decision of anybody else, whatever it knows of the
+// contract.
 func TestEveryRelayChecksDecisions(t *testing.T) {
 	w := newWorld(t)
 	decision := func(k storetest.Key, status niptemp.Status, keys ...string) *nostr.Event {
@@ -206,8 +209,8 @@ func TestTermsAreAgreedOneByOne(t *testing.T) {
 	}
 }
 
-// TestExpiryIsSigned: the relay that is named says that the deadline is over, of a
-// contract and of an offer that nobody accepted, and not before it is.
+// TestExpiryIsSigned: the relay that is named says that the deadline is over,
+// of a contract and of an offer that nobody accepted, and not before it is.
 func TestExpiryIsSigned(t *testing.T) {
 	w := newWorld(t)
 	due := w.clock.Now().Add(time.Hour).Unix()
@@ -231,8 +234,8 @@ func TestExpiryIsSigned(t *testing.T) {
 	}
 }
 
-// TestImportInAnyOrder: a relay that gets a contract's events by import, whatever
-// comes first, comes to what the one where they were written says.
+// TestImportInAnyOrder: a relay that gets a contract's events by import,
+// whatever comes first, comes to what the one where they were written says.
 func TestImportInAnyOrder(t *testing.T) {
 	w := newWorld(t)
 	terms := w.agreement(0)
@@ -279,9 +282,10 @@ func (w *world) imports(events []*nostr.Event) {
 	}
 }
 
-// TestTheArbitratorGetsTheCase: under any option he reads all moves and what was said
-// in the open, on the websocket and in the API, and a sealed entry as sealed; before
-// it was agreed he is a stranger, and he never reads what others say.
+// TestTheArbitratorGetsTheCase: under any option he reads all moves and what
+// was said in the open, on the websocket and in the API, and a sealed entry as
+// sealed; before it was agreed he is a stranger, and he never reads what others
+// say.
 func TestTheArbitratorGetsTheCase(t *testing.T) {
 	for _, mode := range []string{gate.ContractsContract, gate.ContractsParties} {
 		w := newWorld(t, func(o *gate.Options) { o.Contracts = mode })
@@ -351,7 +355,8 @@ func (w *world) judges(mode string, sealed *nostr.Event) {
 	}
 }
 
-// TestWhoMadeEachMove: a decision is told as that of who was agreed on, and the expiry of an offer stands among its moves.
+// TestWhoMadeEachMove: a decision is told as that of who was agreed on, and the
+// expiry of an offer stands among its moves.
 func TestWhoMadeEachMove(t *testing.T) {
 	w := newWorld(t)
 	at := w.clock.Now().Add(time.Hour).Unix()
@@ -375,7 +380,8 @@ func TestWhoMadeEachMove(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreToldOnce: one that came by import before other moves stands where it came, and not again as the relay's word.
+// TestDecisionsAreToldOnce: one that came by import before other moves stands
+// where it came, and not again as the relay's word.
 func TestDecisionsAreToldOnce(t *testing.T) {
 	w := newWorld(t)
 	terms := w.agreement(w.clock.Now().Add(time.Hour).Unix())
@@ -390,7 +396,7 @@ func TestDecisionsAreToldOnce(t *testing.T) {
 	}
 	page := must[TransitionPage](t)(w.Transitions(t.Context(), holder(anna), contractID, TransitionQuery{}))
 	if page.Total != 4 || len(page.Transitions) != 4 || must[Contract](t)(w.Get(t.Context(), holder(anna), contractID)).Status != niptemp.Completed {
-		t.Errorf("%d moves: %s", page.Total, tellMoves(page.Transitions))
+		t.Errorf("%d moves: %s", page.Total, addMoves(page.Transitions))
 	}
 }
 

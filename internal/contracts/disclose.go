@@ -11,15 +11,16 @@ import (
 	"engramd/nips/disclose"
 )
 
-// Disclosure is one sealed entry as a party opens it to somebody else: its signed
-// event, with the message keys of its payload (NIP-44), which open no other entry.
+// Disclosure is one sealed entry that a party opens to somebody else: its
+// signed event, with the message keys of its payload (NIP-44), which open no
+// other entry.
 type Disclosure struct {
 	Event json.RawMessage `json:"event"`
 	Keys  string          `json:"keys"` // 152 hex digits
 }
 
-// Disclose makes that of a sealed entry for a party whose key the server holds.
-// Whom it is handed to is the party's business.
+// Disclose returns the disclosure of a sealed entry to a party whose key the
+// server holds. The party decides to whom to hand it.
 func (s *Service) Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error) {
 	if c.Nobody() {
 		return Disclosure{}, errNobody()
@@ -52,7 +53,7 @@ func (s *Service) Disclose(ctx context.Context, c Caller, id, entryID string) (D
 	return Disclosure{Event: row.Data, Keys: keys}, err
 }
 
-// messageKeys are those of a sealed entry, in hex.
+// messageKeys returns the message keys of a sealed entry, in hex.
 func (s *Service) messageKeys(ctx context.Context, c Caller, row *store.ThreadEntry) (string, error) {
 	other := row.Author
 	if other == c.PubKey {
@@ -76,15 +77,15 @@ func (s *Service) messageKeys(ctx context.Context, c Caller, row *store.ThreadEn
 	return keys.Hex(), nil
 }
 
-// Sealed is what an arbitrator is shown of an entry that is sealed between the
-// parties: enough to know it again when one of them opens it to him.
+// Sealed is what an arbitrator sees of an entry that is sealed between the
+// parties: enough to recognise it when one of them discloses it.
 type Sealed struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"` // of the payload, in hex
 }
 
-// unread leaves of an entry what somebody may know who is not one of those for whom
-// it was sealed.
+// unread strips an entry down to what a reader may know for whom it was not
+// sealed.
 func (v *view) unread(e *Entry, row *store.ThreadEntry) {
 	if row.Form != store.EntrySealed || v.role.party() {
 		return

@@ -11,15 +11,16 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// reading is find for what shows entries: who asks for them in another's name is
-// refused, and private ones are there if they can be opened.
+// reading does what find does, for calls that show entries: it refuses a
+// request in another agent's name, and includes private entries if they can be
+// opened.
 func (s *Service) reading(ctx context.Context, c Caller, id, requester string) (*view, store.Thread, error) {
 	if err := c.claimed("requester_agent_id", requester); err != nil {
 		return nil, store.Thread{}, err
 	}
 	v, err := s.find(ctx, c, id)
 	if err == nil && (v.role == operator || v.role == decider) && !v.named && v.status() != niptemp.Disputed {
-		err = errNotFound("contract") // whoever decides a dispute reads it then
+		err = errNotFound("contract") // operator and decider read a thread while it is disputed
 	}
 	if err != nil {
 		return nil, store.Thread{}, err
@@ -60,7 +61,8 @@ func (s *Service) Entries(ctx context.Context, c Caller, id string, q EntryQuery
 	return out, s.refusals(ctx, v, rows, out.Entries)
 }
 
-// shown is rows as the API shows them, with their events if they are wanted.
+// shown returns rows as the API shows them, with their events if they are
+// wanted.
 func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, events bool) ([]Entry, error) {
 	out, known := make([]Entry, 0, len(rows)), s.names()
 	size, err := s.sizeOf(ctx, rows, known)
@@ -119,7 +121,8 @@ func (s *Service) narrow(ctx context.Context, v *view, t *store.Thread, q EntryQ
 	return true, s.sealer.Ready()
 }
 
-// Entry gives one entry. A private one is to others as if it were not there.
+// Entry returns one entry. To others than its author, a private entry does not
+// exist.
 func (s *Service) Entry(ctx context.Context, c Caller, id, entryID string) (Entry, error) {
 	v, t, err := s.reading(ctx, c, id, "")
 	if err != nil {
@@ -171,13 +174,13 @@ func (s *Service) Summary(ctx context.Context, c Caller, id string) (Summary, er
 			out.DateRange.Latest = last
 		}
 	}
-	if err := s.tellMoves(ctx, v, known, &out); err != nil {
+	if err := s.addMoves(ctx, v, known, &out); err != nil {
 		return Summary{}, err
 	}
 	return out, known.fail
 }
 
-// visibility is the visibility of an entry of this form.
+// visibility returns the visibility of an entry of this form.
 func (v *view) visibility(f store.EntryForm, author string) Visibility {
 	switch {
 	case f != store.EntryPrivate:
@@ -188,7 +191,7 @@ func (v *view) visibility(f store.EntryForm, author string) Visibility {
 	return WorkerOnly
 }
 
-// entry is a row as the API shows it, without its event.
+// entry returns a row as the API shows it, without its event.
 func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, known *names) (Entry, error) {
 	e := Entry{
 		EntryID: row.Entry, ContractID: v.Contract, AuthorAgentID: known.of(ctx, row.Author), AuthorNpub: npub(row.Author),
@@ -216,7 +219,7 @@ func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, kn
 	return e, nil
 }
 
-// text is what a row says, and whether it was sealed and has been opened.
+// text returns what a row says, and whether it was sealed and has been opened.
 func (s *Service) text(v *view, row *store.ThreadEntry) (content string, attachments []string, opened bool, err error) {
 	if row.Form == store.EntryPrivate {
 		p, err := s.unseal(v.Contract, row)
@@ -233,7 +236,7 @@ func (s *Service) text(v *view, row *store.ThreadEntry) (content string, attachm
 	}
 	said, err := niptemp.ReadEntry(ev)
 	if err != nil {
-		// Stored before today's rules: as it is.
+		// It was stored before today's rules, and is shown as it is.
 		return ev.Content, nil, false, nil
 	}
 	return said.Content, said.Attachments, false, nil

@@ -31,7 +31,7 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// CodeOf is the class of err; 0 when it is no refusal but a failure.
+// CodeOf returns the class of err; 0 for a failure, which is not a refusal.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -40,18 +40,18 @@ func CodeOf(err error) Code {
 	return 0
 }
 
-// Refuse makes an Error, for this package and those that implement its
+// Refuse returns an Error, for this package and those that implement its
 // interfaces.
 func Refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrong is the Invalid error of one field.
+// Wrong returns the Invalid error of one field.
 func Wrong(field, format string, args ...any) *Error {
 	what := fmt.Sprintf(format, args...)
 	return &Error{Code: Invalid, Message: field + ": " + what, Fields: map[string]string{field: what}}
 }
 
-// errNotFound is the same for what does not exist and what the caller may not
-// know of.
+// errNotFound returns the same error for what does not exist and for what the
+// caller may not know of.
 func errNotFound(what string) *Error { return Refuse(NotFound, "there is no such %s", what) }

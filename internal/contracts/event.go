@@ -18,15 +18,15 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// maxAhead is how far the time of entries that the server signs may run ahead of
-// the clock, as it does for an author of more than one a second; of states,
-// maxStateAhead.
+// maxAhead is how far the time of entries that the server signs may run ahead
+// of the clock, as it does for an author of more than one a second; for states
+// it is maxStateAhead.
 const (
 	maxAhead      = 10 * time.Minute
 	maxStateAhead = time.Minute
 )
 
-// received reads the signed event of a caller who holds his key.
+// received reads the signed event of a caller who holds their own key.
 func (s *Service) received(c Caller, raw json.RawMessage, kind int) (*nostr.Event, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil, Wrong("event", "the signed event of kind %d is missing: the server does not hold your key", kind)
@@ -46,7 +46,8 @@ func (s *Service) received(c Caller, raw json.RawMessage, kind int) (*nostr.Even
 	return ev, s.fits(ev)
 }
 
-// envelope is what a message has around an event: ["EVENT",…].
+// envelope is the number of bytes that a message has around an event:
+// ["EVENT",…].
 const envelope = 10
 
 // fits refuses an event that would not come in over the websocket: readers and
@@ -59,8 +60,8 @@ func (s *Service) fits(ev *nostr.Event) error {
 	return nil
 }
 
-// signed makes an event for an identity whose key the server holds, later than
-// a time in Unix seconds.
+// signed signs an event for an identity whose key the server holds, dated later
+// than a time in Unix seconds.
 func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nostr.Event) (*nostr.Event, error) {
 	now := s.clock().Unix()
 	at := max(now, after+1)
@@ -85,8 +86,9 @@ func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nos
 }
 
 // submit hands an event to the relay in its author's name, which the caller, or
-// the server's own signature, has proved. One that the relay stores is queued
-// for the further relays in the same commit: no crash comes between the two.
+// the server's own signature, has proved. An event that the relay stores is
+// queued for the further relays in the same commit, so that no crash comes
+// between the two.
 func (s *Service) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
 	ctx = relay.AsAuthor(ctx, ev)
 	if s.outbox != nil {
@@ -95,7 +97,7 @@ func (s *Service) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
 	return s.relay.Submit(ctx, ev)
 }
 
-// refusal is the relay's refusal of an event as an Error.
+// refusal returns the relay's refusal of an event as an Error.
 func refusal(a relay.Answer) *Error {
 	if a.Why != nil {
 		switch text := a.Why.Text; a.Why.Prefix {
@@ -125,7 +127,7 @@ type stateContent struct {
 	Note           string         `json:"note,omitempty"`
 }
 
-// stateEvent is a state without author, time and signature.
+// stateEvent returns a state without author, time and signature.
 func (s *Service) stateEvent(c stateContent, to string) (nostr.Event, error) {
 	c.TransitionAt = s.clock().UTC().Format(time.RFC3339)
 	content, err := json.Marshal(c)
@@ -142,7 +144,7 @@ type entryContent struct {
 	Attachments []string `json:"attachments,omitempty"`
 }
 
-// entryEvent is a shared entry without author, time and signature.
+// entryEvent returns a shared entry without author, time and signature.
 func entryEvent(contract, entryID, agentID, to string, r EntryRequest) (nostr.Event, error) {
 	content, err := json.Marshal(entryContent{r.Type, r.Content, r.Attachments})
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// expireChunk is how many deadlines are looked at in one go.
+	// expireChunk is how many deadlines are checked at once.
 	expireChunk = 100
-	// lookAgain is when a contract past its deadline, but in a state that does not
-	// expire, is looked at again: a revision may bring it back.
-	lookAgain = 60
-	// longestWait bounds the sleep between two looks.
+	// recheckSeconds is when a contract past its deadline, but in a state that
+	// does not expire, is checked again: a revision may bring it back.
+	recheckSeconds = 60
+	// longestWait bounds the sleep between two checks.
 	longestWait = time.Minute
 )
 
@@ -35,7 +35,7 @@ func (s *Service) Expire(ctx context.Context) (next time.Duration, err error) {
 		}
 		for i := range due {
 			if one := s.expireOne(ctx, &due[i], now); one != nil {
-				err = one // the others have their turn all the same
+				err = one // the other contracts are still tried
 			}
 		}
 		if err != nil {
@@ -65,12 +65,12 @@ func (s *Service) expireOne(ctx context.Context, p *store.ContractPair, now int6
 	}
 	again := int64(0)
 	if !niptemp.Status(p.Status).Final() {
-		again = now + lookAgain
+		again = now + recheckSeconds
 	}
 	return s.store.LookAtDeadline(ctx, p, again)
 }
 
-// Run expires contracts until ctx ends. after is time.After.
+// Run expires contracts until ctx ends. after is time.After outside of tests.
 func (s *Service) Run(ctx context.Context, after func(time.Duration) <-chan time.Time) {
 	for ctx.Err() == nil {
 		wait, err := s.Expire(ctx)

@@ -2,7 +2,7 @@ package contracts
 
 import "context"
 
-// Provision makes a key for an agent that has none. It is the operator's.
+// Provision makes a key for an agent that has none. Only the operator may.
 func (s *Service) Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
 	switch {
 	case c.Nobody():
@@ -48,7 +48,7 @@ func (s *Service) Bind(ctx context.Context, c Caller, agentID, pubkey string) (I
 	return s.identities.Bind(ctx, agentID, pubkey)
 }
 
-// Identity is the public part of an agent that has a name, by name or key.
+// Identity returns the public part of a named agent, by name or key.
 func (s *Service) Identity(ctx context.Context, agentID string) (Identity, error) {
 	var found *Identity
 	var err error
@@ -66,7 +66,7 @@ func (s *Service) Identity(ctx context.Context, agentID string) (Identity, error
 	return *found, nil
 }
 
-// Claim gives the caller the key that the server holds for him, and the server
+// Claim gives the caller the key that the server holds for them, and the server
 // forgets it.
 func (s *Service) Claim(ctx context.Context, c Caller, agentID string) (Claimed, error) {
 	switch {
@@ -86,9 +86,9 @@ func (s *Service) Claim(ctx context.Context, c Caller, agentID string) (Claimed,
 	return s.identities.Claim(ctx, agentID)
 }
 
-// Rotate makes a new bearer token for a key that the server holds; those before
-// are void from then on. It is for the agent itself, by the token it has, and for
-// the operator, when that token was lost or is in wrong hands.
+// Rotate makes a new bearer token for a key that the server holds, and voids
+// those before. It is for the agent itself, which proves itself by the token it
+// has, and for the operator, when that token was lost or has leaked.
 func (s *Service) Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
 	switch {
 	case c.Nobody():
@@ -104,8 +104,8 @@ func (s *Service) Rotate(ctx context.Context, c Caller, agentID string) (Provisi
 	return s.identities.Rotate(ctx, agentID)
 }
 
-// Void makes the bearer tokens of a key that the server holds worth nothing, for
-// those for whom Rotate is.
+// Void voids the bearer tokens of a key that the server holds. Whoever may call
+// Rotate may call it.
 func (s *Service) Void(ctx context.Context, c Caller, agentID string) (Identity, error) {
 	switch {
 	case c.Nobody():
@@ -121,7 +121,8 @@ func (s *Service) Void(ctx context.Context, c Caller, agentID string) (Identity,
 	return s.identities.Void(ctx, agentID)
 }
 
-// Me is the caller's own identity: what a bearer token stands for.
+// Me returns the caller's own identity, which is what a bearer token stands
+// for.
 func (s *Service) Me(ctx context.Context, c Caller) (Identity, error) {
 	if c.PubKey == "" {
 		return Identity{}, errNobody()
@@ -145,8 +146,8 @@ func (s *Service) Identities(ctx context.Context, c Caller, limit, offset int) (
 	return IdentityPage{Identities: found, Total: total, Limit: limit, Offset: offset}, err
 }
 
-// Forget deletes an identity for the operator, and its key, if the server holds
-// it and withKey says so. The name is free again.
+// Forget deletes an identity for the operator, with its key if the server holds
+// it and withKey is true. The name is free again.
 func (s *Service) Forget(ctx context.Context, c Caller, agentID string, withKey bool) (Identity, error) {
 	switch {
 	case c.Nobody():

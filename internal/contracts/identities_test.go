@@ -36,8 +36,8 @@ func cmpText(a, b string) int {
 }
 
 func (a *agents) Delete(_ context.Context, name string, withKey bool) (Identity, error) {
-	key, there := a.names[name]
-	if _, held := a.keys[key]; !there || held && !withKey {
+	key, ok := a.names[name]
+	if _, held := a.keys[key]; !ok || held && !withKey {
 		return Identity{}, Refuse(Conflict, "not so")
 	}
 	delete(a.names, name)
@@ -50,7 +50,8 @@ type writers struct{ banned, unlisted map[string]string }
 func (w writers) Banned(_ context.Context, key string) string   { return w.banned[key] }
 func (w writers) Unlisted(_ context.Context, key string) string { return w.unlisted[key] }
 
-// TestBindingIsForWhoMayWrite: neither who is banned nor who is on no list has a name here; the operator has.
+// TestBindingIsForWhoMayWrite: neither who is banned nor who is on no list has
+// a name here; the operator has.
 func TestBindingIsForWhoMayWrite(t *testing.T) {
 	w := newWorld(t)
 	w.writers = writers{map[string]string{mara.Pub: "blocked: this key may not write here"}, map[string]string{will.Pub: "restricted: only listed keys may write here", oper.Pub: "restricted: the same", arby.Pub: "error: it is not known"}}
@@ -66,7 +67,8 @@ func TestBindingIsForWhoMayWrite(t *testing.T) {
 	}
 }
 
-// TestBindingHasLimits for each share and for each key; what is bound already is bound again for nothing.
+// TestBindingHasLimits for each share and for each key; what is bound already
+// is bound again for nothing.
 func TestBindingHasLimits(t *testing.T) {
 	w := newWorld(t)
 	book := share.NewBook(share.Rules{})
@@ -106,7 +108,8 @@ func TestBindingHasLimits(t *testing.T) {
 	}
 }
 
-// TestBannedKeysWriteNoEntries: not shared ones, which would stay in the thread for ever on their way to the relay, and no private ones.
+// TestBannedKeysWriteNoEntries: not shared ones, which would stay in the thread
+// for ever on their way to the relay, and no private ones.
 func TestBannedKeysWriteNoEntries(t *testing.T) {
 	w := newWorld(t)
 	poster, worker := w.provision("anna", anna), w.provision("will", will)
@@ -124,7 +127,8 @@ func TestBannedKeysWriteNoEntries(t *testing.T) {
 	}
 }
 
-// TestOperatorManagesIdentities, and nobody else does; the agent itself voids its token too.
+// TestOperatorManagesIdentities, and nobody else does; the agent itself voids
+// its token too.
 func TestOperatorManagesIdentities(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	operator := Caller{PubKey: oper.Pub, Operator: true}

@@ -9,8 +9,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Move moves the state machine. Of several moves at the same time one wins, and
-// the others are a Conflict.
+// Move moves a contract to another state. Of several moves at the same time one
+// wins, and the others are a Conflict.
 func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) (Contract, error) {
 	if c.Nobody() {
 		return Contract{}, errNobody()
@@ -44,8 +44,8 @@ func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) 
 	return s.contract(ctx, v.ContractPair, s.names())
 }
 
-// mayMove decides whether the caller may make a move, and whether as a party:
-// with an event. The other way is to resolve a dispute.
+// mayMove reports whether the caller may make a move, and whether they make it
+// as a party, with an event of theirs; else they resolve a dispute.
 func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byParty bool, err error) {
 	from := v.status()
 	byPoster, byWorker := niptemp.Movers(from, to)
@@ -71,7 +71,8 @@ func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byPa
 	case to == niptemp.Expired:
 		return false, Refuse(Forbidden, "nobody moves a contract to expired: it expires at its deadline, by the word of its expirer")
 	case v.role == poster && byPoster:
-		// An offer of which nobody knows can be cancelled; a worker has to be there for all else.
+		// Without a worker an offer can be cancelled; every other move needs
+		// one.
 		return true, nil
 	case v.role == worker && byWorker:
 		return true, nil
@@ -81,7 +82,7 @@ func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byPa
 	return false, Refuse(Forbidden, "only %s may move the contract from %s to %s", movers(byPoster, byWorker, resolves), from, to)
 }
 
-// movers names the roles that may make a move.
+// movers returns the names of the roles that may make a move.
 func movers(byPoster, byWorker, resolves bool) string {
 	who := "the worker"
 	switch {
@@ -126,7 +127,7 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 	return refusal(answer)
 }
 
-// moveEvent is the event of a move: the one received, or one signed here.
+// moveEvent returns the event of a move: the one received, or one signed here.
 func (s *Service) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr.Event, error) {
 	c := v.caller
 	if len(r.Event) > 0 || !c.Provisioned {
@@ -143,7 +144,7 @@ func (s *Service) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr
 	return s.signedMove(ctx, v.ContractPair, c.PubKey, v.other(), r)
 }
 
-// signedMove signs a move in the name of a key that the server holds.
+// signedMove signs a move with a key that the server holds.
 func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author, to string, r MoveRequest) (*nostr.Event, error) {
 	terms, _, err := s.terms(ctx, p)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author,
 		return nil, err
 	}
 	if r.Status == niptemp.Accepted && author != p.Poster {
-		// Who accepts agrees to what the offer says of who decides.
+		// An acceptance agrees to what the offer says about who decides.
 		offered, _, err := s.store.TermsOf(ctx, p)
 		if err != nil {
 			return nil, err

@@ -128,7 +128,8 @@ func TestBothWaysInStep(t *testing.T) {
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Completed, niptemp.Submitted, ""))
 	wantCode(t, "a move of what is completed", w.move(works, id, niptemp.Disputed), Conflict)
 
-	// A contract that only the websocket knows is there for its parties, and a list of it.
+	// A contract that only the websocket knows is there for its parties, and a
+	// list of it.
 	w.mustPut(w.stateOf(anna, "c-1", will.Pub, niptemp.Open, "", "by socket"))
 	got := must[Contract](t)(w.Get(t.Context(), works, "c-1"))
 	if got.Description != "by socket" || got.AmountSats != 5000 || got.Status != niptemp.Open {
@@ -160,7 +161,8 @@ func TestConcurrentMoves(t *testing.T) {
 			wg.Go(func() { errs[i] = w.move(m.c, id, m.to) })
 		}
 		wg.Wait()
-		// An accepted or disputed contract may be moved on by a later one; completed is final.
+		// An accepted or disputed contract may be moved on by a later one;
+		// completed is final.
 		won := 0
 		for i, err := range errs {
 			if err == nil {
@@ -244,8 +246,9 @@ func TestOffersToAnybody(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// TestExpiry lets deadlines pass, seen by a caller and by the clock. The relay that
-// the contracts name signs it; a relay that may not lets them expire all the same.
+// TestExpiry lets deadlines pass, seen by a caller and by the clock. The relay
+// that the contracts name signs it; a relay that may not lets them expire all
+// the same.
 func TestExpiry(t *testing.T) {
 	for _, signs := range []bool{true, false} {
 		t.Run(fmt.Sprint("the relay signs: ", signs), func(t *testing.T) {
@@ -300,8 +303,9 @@ func (locked) Sign(context.Context, *nostr.Event) error {
 	return Refuse(Unavailable, "there is no master key")
 }
 
-// TestDecisionsNeedNoKey: deadlines come and disputes end although the server cannot sign for the parties whose keys it
-// keeps, and what is kept of one contract keeps no other from expiring.
+// TestDecisionsNeedNoKey: deadlines come and disputes end although the server
+// cannot sign for the parties whose keys it keeps, and what is kept of one
+// contract keeps no other from expiring.
 func TestDecisionsNeedNoKey(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)

@@ -7,15 +7,16 @@ import (
 	"engramd/internal/store"
 )
 
-// The newest notes stand in a summary, as many as are among so many moves and fit.
+// A summary has the newest notes: those among so many moves, as far as they
+// fit.
 const (
 	summaryMoves = 50
 	summaryNotes = 10
 	summaryBytes = 64 << 10
 )
 
-// tellMoves tells in a summary how many moves there are, and the newest notes.
-func (s *Service) tellMoves(ctx context.Context, v *view, known *names, out *Summary) error {
+// addMoves adds to a summary how many moves there are, and the newest notes.
+func (s *Service) addMoves(ctx context.Context, v *view, known *names, out *Summary) error {
 	rows, total, err := s.store.ContractMoves(ctx, v.ContractPair, v.whole(), summaryMoves, -summaryMoves, listBytes)
 	if err != nil {
 		return err
@@ -45,9 +46,9 @@ func (s *Service) tellMoves(ctx context.Context, v *view, known *names, out *Sum
 	return nil
 }
 
-// searchMoves adds the moves whose note has every word, from the one at p.moves
-// on, until a page is full or the bounds are reached. p.moves is then where the
-// next call goes on, -1 behind the last.
+// searchMoves adds the moves whose note has every word, beginning at p.moves,
+// until a page is full or the bounds are reached. It sets p.moves to where the
+// next call begins, -1 after the last move.
 func (p *searching) searchMoves(ctx context.Context, known *names) error {
 	for p.entries > 0 && p.bytes > 0 {
 		rows, total, err := p.s.store.ContractMoves(ctx, p.v.ContractPair, p.v.whole(), min(turnEntries, p.entries), p.moves, min(turnBytes, p.bytes))
@@ -55,7 +56,7 @@ func (p *searching) searchMoves(ctx context.Context, known *names) error {
 			return err
 		}
 		err = p.s.inTurn(ctx, p.v, rows, known, func() error {
-			moves, err := p.s.apart(ctx, p.v, rows, known, false)
+			moves, err := p.s.parsedMoves(ctx, p.v, rows, known, false)
 			if err == nil {
 				p.note(moves, rows)
 			}
@@ -75,7 +76,7 @@ func (p *searching) searchMoves(ctx context.Context, known *names) error {
 	return nil
 }
 
-// note adds those of some moves whose notes have every word, until a page is full.
+// note adds those moves whose notes have every word, until a page is full.
 func (p *searching) note(moves []Transition, rows []store.ThreadMove) {
 	for i, m := range moves {
 		if len(p.out.Transitions) >= p.out.Limit {
@@ -92,7 +93,7 @@ func (p *searching) note(moves []Transition, rows []store.ThreadMove) {
 	}
 }
 
-// searchUnsigned looks at the note of a decision without an event.
+// searchUnsigned searches the note of a decision without an event.
 func (p *searching) searchUnsigned(ctx context.Context) error {
 	last, err := p.s.unsigned(ctx, p.v)
 	if err == nil && last != nil && last.Note != "" && p.find.has(last.Note) {

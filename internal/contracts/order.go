@@ -14,15 +14,15 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// What an answer shows of an order: of a longer one the signature alone, and of
-// more gaps the first.
+// Bounds of what an answer shows of an order: of a longer one the signature
+// alone, and of more gaps the first ones.
 const (
 	orderBytes = 4 << 20
 	orderGaps  = 10_000
 )
 
-// Order gives the order of arrival of a thread, signed with the relay's key, to
-// those who may read all of it.
+// Order returns the order of arrival of a thread, signed with the relay's key,
+// to callers who may read all of the thread.
 func (s *Service) Order(ctx context.Context, c Caller, id string) (Order, error) {
 	if c.Nobody() {
 		return Order{}, errNobody()

@@ -28,8 +28,8 @@ func orderOf(t *testing.T, o Order) []niptemp.OrderItem {
 	return items
 }
 
-// TestFourStepsInOneSecond writes the worked example of the API within one second: it is listed as it was written, and dated
-// truly.
+// TestFourStepsInOneSecond writes the worked example of the API within one
+// second: it is listed as it was written, and dated truly.
 func TestFourStepsInOneSecond(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -57,8 +57,9 @@ func TestFourStepsInOneSecond(t *testing.T) {
 	}
 }
 
-// TestManyEntriesInASecond has two agents alternate, 603 entries within three seconds: none is dated ahead, a reply to them
-// comes last, and the next move is taken at once.
+// TestManyEntriesInASecond has two agents alternate, 603 entries within three
+// seconds: none is dated ahead, a reply to them comes last, and the next move
+// is taken at once.
 func TestManyEntriesInASecond(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -91,7 +92,8 @@ func TestManyEntriesInASecond(t *testing.T) {
 	wantCode(t, "the next move", w.move(works, id, niptemp.Submitted), 0)
 }
 
-// numbered tells the moves that a caller reads, with their numbers and by which requests they were withdrawn.
+// numbered tells the moves that a caller reads, with their numbers and by which
+// requests they were withdrawn.
 func (w *world) numbered(c Caller, id string) string {
 	w.tb.Helper()
 	var out []string
@@ -110,8 +112,9 @@ func (w *world) numbered(c Caller, id string) string {
 	return strings.Join(out, "|")
 }
 
-// TestWithdrawnInADispute: a party takes back what it said in the middle of a dispute. Parties, arbitrator and operator still
-// read it, and that it was withdrawn; others do not.
+// TestWithdrawnInADispute: a party takes back what it said in the middle of a
+// dispute. Parties, arbitrator and operator still read it, and that it was
+// withdrawn; others do not.
 func TestWithdrawnInADispute(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -173,7 +176,8 @@ func TestWithdrawnInADispute(t *testing.T) {
 	}
 }
 
-// TestTalkLeavesNotesToOneselfOut: while no state is known they have numbers of their own, and stand in the thread from the open on.
+// TestTalkLeavesNotesToOneselfOut: while no state is known they have numbers of
+// their own, and stand in the thread from the open on.
 func TestTalkLeavesNotesToOneselfOut(t *testing.T) {
 	w := newWorld(t)
 	const id = "job-of-another-platform"

@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -12,9 +13,9 @@ import (
 
 type posterKey struct{}
 
-// WithPoster returns a context whose calls mean, of several contracts under one
-// id, that of a poster: an agent id or a pubkey. But for the owner's, which the
-// id means without it, only a party finds one.
+// WithPoster returns a context in which calls mean, of several contracts under
+// one id, the one of a poster, given by agent id or pubkey. Only a party finds
+// another contract than the owner's, which the id means without a poster.
 func WithPoster(ctx context.Context, poster string) context.Context {
 	if poster == "" {
 		return ctx
@@ -22,8 +23,8 @@ func WithPoster(ctx context.Context, poster string) context.Context {
 	return context.WithValue(ctx, posterKey{}, poster)
 }
 
-// pair looks up what a contract id means to a caller, nil for nothing. Who has made
-// too many guesses learns of no other contract than his own.
+// pair looks up what a contract id means to a caller, nil for nothing. A caller
+// who has made too many guesses learns of no contracts but their own.
 func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.ContractPair, error) {
 	poster, _ := ctx.Value(posterKey{}).(string)
 	if poster != "" {
@@ -41,15 +42,34 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 	if err != nil || c.Operator {
 		return p, err
 	}
-	part := p != nil && c.PubKey != "" && (c.PubKey == p.Poster || c.PubKey == p.Worker || c.PubKey == p.Arbitrator)
-	if !part && !left {
-		return nil, Refuse(RateLimited, "%s", store.GuessedText)
+	if !left {
+		part, err := s.hasPart(ctx, c.PubKey, p)
+		if err != nil {
+			return nil, err
+		}
+		if !part {
+			return nil, Refuse(RateLimited, "%s", store.GuessedText)
+		}
 	}
 	return p, nil
 }
 
-// missed counts a guess, and answers it: as for a contract that is not there, also
-// where there is one that is not shown. Else what is left would tell.
+// hasPart reports whether a key is a party of a contract, its arbitrator, or
+// another key on which its parties agreed.
+func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair) (bool, error) {
+	if p == nil || key == "" {
+		return false, nil
+	}
+	if key == p.Poster || key == p.Worker || key == p.Arbitrator {
+		return true, nil
+	}
+	_, agreed, err := s.store.TermsOf(ctx, p)
+	return err == nil && slices.Contains(agreed.Keys(), key), err
+}
+
+// missed counts a guess and returns its answer, which is the same for a
+// contract that does not exist and for one that is not shown. Otherwise the
+// guesses that are left would tell them apart.
 func (s *Service) missed(ctx context.Context, c Caller) error {
 	if !c.Operator && !s.guesses.Take(share.From(ctx), 1) {
 		return Refuse(RateLimited, "%s", store.GuessedText)
@@ -57,8 +77,8 @@ func (s *Service) missed(ctx context.Context, c Caller) error {
 	return errNotFound("contract")
 }
 
-// salted adds the proof that the author made the contract's id to what the
-// server signs for him.
+// salted adds to an event that the server signs the proof that its author made
+// the contract's id.
 func (s *Service) salted(ctx context.Context, ev *nostr.Event) error {
 	salt, err := s.store.ContractSalt(ctx, ev.Tags.GetD(), ev.PubKey)
 	if err == nil && salt != nil && ev.Tags.Find(niptemp.SaltTag(nil)[0]) == nil {

@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -101,7 +102,8 @@ func TestNobodyTakesAContractOver(t *testing.T) {
 	}
 }
 
-// Of two who create a contract under one id at the same time, exactly one has it.
+// Of two who create a contract under one id at the same time, exactly one has
+// it.
 func TestTwoPostersAtOnce(t *testing.T) {
 	w := newWorld(t)
 	callers := []Caller{w.provision("anna", anna), w.provision("mara", mara), w.provision("arby", arby)}
@@ -152,8 +154,8 @@ func TestServerSignsTheSalt(t *testing.T) {
 	}
 }
 
-// A contract that was displaced is read, and written in, by its parties alone, by
-// its poster's name.
+// A contract that was displaced is read, and written in, by its parties alone,
+// by its poster's name.
 func TestDisplacedContractByPoster(t *testing.T) {
 	w := newWorld(t)
 	salt := []byte("sixteen bytes of")
@@ -206,8 +208,8 @@ func TestThreadFromBeforeTheOpen(t *testing.T) {
 	}
 }
 
-// Whoever tries ids, over whatever surface, learns of no contract after 1,000 that
-// are none; who has a part in one is served all the same.
+// Whoever tries ids, over whatever surface, learns of no contract after 1,000
+// that are none; who has a part in one is served all the same.
 func TestGuessesAreCounted(t *testing.T) {
 	w := newWorld(t)
 	const id = "job-17"
@@ -277,8 +279,25 @@ func TestGuessesAreCounted(t *testing.T) {
 	}
 }
 
-// What guesses are left does not tell whether there is a contract that a stranger is
-// not shown.
+// Keys on which the parties agreed have a part in their contract, also when no
+// guess is left to the share that asks.
+func TestAgreedKeysHaveAPart(t *testing.T) {
+	w := newWorld(t)
+	id := w.disputed(w.agreement(0))
+	ctx := share.With(t.Context(), share.Who{Share: "192.0.2.1"})
+	for i := range 1000 {
+		wantCode(t, "a guess", errOf(w.Entries(ctx, holder(oper), "none-"+strconv.Itoa(i), EntryQuery{})), NotFound)
+	}
+	if got := must[Contract](t)(w.Get(ctx, holder(oper), id)); got.Status != niptemp.Disputed {
+		t.Errorf("the decider gets %+v", got)
+	}
+	must[EntryPage](t)(w.Entries(ctx, holder(w.self), id, EntryQuery{})) // the expirer
+	wantCode(t, "a stranger", errOf(w.Entries(ctx, holder(mara), id, EntryQuery{})), RateLimited)
+	wantCode(t, "one that is not there", errOf(w.Get(ctx, holder(oper), "none")), RateLimited)
+}
+
+// What guesses are left does not tell whether there is a contract that a
+// stranger is not shown.
 func TestGuessesTellNothing(t *testing.T) {
 	w := newWorld(t, func(o *gate.Options) { o.Contracts = gate.ContractsParties })
 	const id = "job-17"

@@ -181,7 +181,8 @@ func (p *permission) writes() {
 }
 
 // TestStrangersThreads has a contract of a stranger under the same id, imported
-// from where it was: neither sees the other's, in entries, counts, states or locks.
+// from where it was: neither sees the other's, in entries, counts, states or
+// locks.
 func TestStrangersThreads(t *testing.T) {
 	w := newWorld(t)
 	posts, works, strange := w.provision("anna", anna), w.provision("will", will), w.provision("mara", mara)

@@ -13,31 +13,33 @@ import (
 	"engramd/internal/share"
 )
 
-// Submitter is the door to the relay; *relay.Relay is one.
+// Submitter takes events into the relay; *relay.Relay implements it.
 type Submitter interface {
-	// Submit takes a verified event and returns after it is durable, or refused.
+	// Submit takes a verified event and returns once it is durable or refused.
 	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
 }
 
 // Signer signs for the identities whose keys the server holds.
 type Signer interface {
-	// Conversation is the NIP-44 key between a key that the server holds and
-	// another. Without the first the error is an *Error.
+	// Conversation returns the NIP-44 key between a key that the server holds
+	// and another. The error is an *Error if the server does not hold the
+	// first.
 	Conversation(ctx context.Context, pubkey, other string) ([32]byte, error)
 	// Sign completes ev, which has everything but ID and Sig, with the key of
-	// ev.PubKey. Without it the error is an *Error.
+	// ev.PubKey. The error is an *Error if the server does not hold it.
 	Sign(ctx context.Context, ev *nostr.Event) error
 }
 
-// RelayKeys are the keys by which the relay speaks for itself: of the order of a thread,
-// and as the decider or the expirer that contracts name. *relaykey.Ring is one.
+// RelayKeys are the keys with which the relay signs for itself: the order of a
+// thread, and moves as the decider or expirer that contracts name.
+// *relaykey.Ring implements it.
 type RelayKeys interface {
-	// PubKey is the relay's key in hex.
+	// PubKey returns the relay's key in hex.
 	PubKey() string
 	// Sign signs with the relay's key.
 	Sign(ev *nostr.Event) error
-	// SignAs signs with the relay's key or a former one, by its public key in hex. It
-	// is an error for keys whose secret is not here.
+	// SignAs signs with the relay's key or a former one, given by its public
+	// key in hex. It fails for keys whose secret is not here.
 	SignAs(pubkey string, ev *nostr.Event) error
 }
 
@@ -46,75 +48,77 @@ type Sealer interface {
 	// Ready returns nil, or an *Error that is Unavailable and says why nothing
 	// can be sealed.
 	Ready() error
-	// Hold keeps the master key from changing until release: from before Seal until
-	// what was sealed is stored.
+	// Hold keeps the master key from changing until release is called. Callers
+	// hold it from before Seal until the sealed value is stored.
 	Hold() (release func())
-	// Seal encrypts text; context must be the same at Open.
+	// Seal encrypts text; Open needs the same context.
 	Seal(text, context []byte) ([]byte, error)
 	// Open decrypts what Seal made.
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// Identities knows the names of agents. Its errors are *Error for refusals.
+// Identities knows the names of agents. A refusal is an *Error.
 type Identities interface {
 	// ByAgent finds the identity with an agent id, nil for none.
 	ByAgent(ctx context.Context, agentID string) (*Identity, error)
 	// ByPubKey finds the name bound to a pubkey in hex, nil for none.
 	ByPubKey(ctx context.Context, pubkey string) (*Identity, error)
-	// Provision makes a key for an agent that has none. A name taken is a
-	// Conflict.
+	// Provision makes a key for an agent that has none. It is a Conflict if the
+	// name is taken.
 	Provision(ctx context.Context, agentID string) (Provisioned, error)
-	// Bind binds a name to a key, first come.
+	// Bind binds a name to a key; the first to ask gets it.
 	Bind(ctx context.Context, agentID, pubkey string) (Identity, error)
 	// Claim gives a provisioned key away, once, and forgets it and its tokens.
 	Claim(ctx context.Context, agentID string) (Claimed, error)
-	// Rotate makes a new token for a provisioned key and voids those before. A
-	// key that is not held is a Conflict.
+	// Rotate makes a new token for a provisioned key and voids those before. It
+	// is a Conflict if the key is not held.
 	Rotate(ctx context.Context, agentID string) (Provisioned, error)
-	// Void makes all tokens of a provisioned key worth nothing. A key that is not
-	// held is a Conflict.
+	// Void voids all tokens of a provisioned key. It is a Conflict if the key
+	// is not held.
 	Void(ctx context.Context, agentID string) (Identity, error)
-	// List gives identities by their names, and says how many there are in all.
+	// List returns identities in the order of their names, and how many there
+	// are in all.
 	List(ctx context.Context, limit, offset int) (page []Identity, total int, err error)
-	// Delete forgets an identity. That a key is held which would be lost is a
-	// Conflict, unless withKey says that this is meant.
+	// Delete forgets an identity. It is a Conflict if a key is held that would
+	// be lost, unless withKey says that this is meant.
 	Delete(ctx context.Context, agentID string, withKey bool) (Identity, error)
 }
 
-// Writers tells who may write; *policy.Live is one. Its reasons are refusals with
-// their prefix (NIP-01), "" for keys that may.
+// Writers decides who may write; *policy.Live implements it. Its methods return
+// a refusal with its prefix (NIP-01), "" for keys that may write.
 type Writers interface {
-	// Banned is why a key may write nothing at all.
+	// Banned returns why a key may write nothing at all.
 	Banned(ctx context.Context, key string) string
-	// Unlisted is why the lists of writers let a key write nothing.
+	// Unlisted returns why the lists of writers exclude a key.
 	Unlisted(ctx context.Context, key string) string
 }
 
-// everybody are Writers that refuse nobody.
+// everybody implements Writers and refuses nobody.
 type everybody struct{}
 
 func (everybody) Banned(context.Context, string) string   { return "" }
 func (everybody) Unlisted(context.Context, string) string { return "" }
 
-// Outbox delivers signed events, each once to each target, those of an author in
-// a contract in the order they were given, and tries again until they are taken.
+// Outbox delivers signed events, each once to each target, and tries again
+// until they are taken. Events of one author in one contract keep the order in
+// which they were queued.
 type Outbox interface {
-	// Targets are the further relays. What this relay stores is queued for them
-	// in the same commit (relay.WithForward).
+	// Targets returns the further relays. What this relay stores is queued for
+	// them in the same commit (relay.WithForward).
 	Targets() []string
-	// Rouse is called when something was queued like that.
+	// Rouse wakes the outbox after such a commit.
 	Rouse()
 	// Publish queues an event durably for the further relays and, if local, for
-	// this one, which has not taken it yet. An event it knows is no error. When
-	// the relay has taken a local one, who runs the outbox calls Service.Deliver.
+	// this one, which has not taken it yet. Queueing an event again is not an
+	// error. The outbox hands local events to Service.Deliver.
 	Publish(ctx context.Context, ev *nostr.Event, local bool) error
 	// Waits reports whether an event of an author waits for this relay in a
 	// contract.
 	Waits(ctx context.Context, contract, author string) (bool, error)
 }
 
-// Options are what a Service is made of. Relay, Store, Table, Signer, Sealer
-// and Identities are required.
+// Options configure a Service. Relay, Store, Table, Signer, Sealer and
+// Identities are required.
 type Options struct {
 	Store      Store
 	Relay      Submitter
@@ -122,10 +126,10 @@ type Options struct {
 	Signer     Signer
 	Sealer     Sealer
 	Identities Identities
-	RelayKeys  RelayKeys        // nil: the relay signs no order of a thread, no decision and no expiry
+	RelayKeys  RelayKeys        // nil: the relay signs neither orders of threads nor decisions nor expiries
 	Writers    Writers          // nil: everybody may write
-	Outbox     Outbox           // nil: nothing is published elsewhere, nothing is tried again
-	Guesses    *share.Guesses   // counts ids that mean nothing to who names them; nil counts none
+	Outbox     Outbox           // nil: nothing is published elsewhere or tried again
+	Guesses    *share.Guesses   // counts ids that show their caller nothing; nil counts none
 	Clock      func() time.Time // nil is time.Now
 	Rand       io.Reader        // nil is crypto/rand.Reader
 	Limits     Limits

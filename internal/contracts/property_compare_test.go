@@ -20,8 +20,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// compare wants what every surface shows of a contract to be what the model says, for
-// everybody and for nobody.
+// compare wants what every surface shows of a contract to be what the model
+// says, for everybody and for nobody.
 func (p *play) compare(id string) {
 	p.t.Helper()
 	for _, k := range append(p.cast.All(), model.Key{Name: "nobody"}) {
@@ -81,7 +81,8 @@ func (p *play) view(id, key string) *model.View {
 	} else if code := CodeOf(err); code != NotFound && code != Unauthenticated {
 		p.t.Fatal(err)
 	}
-	// What a stranger is not told of a contract is who has it: the store is asked.
+	// What a stranger is not told of a contract is who has it: the store is
+	// asked.
 	pair, err := p.store.ContractPair(ctx, id, key, "")
 	if err == nil && pair == nil {
 		pair, err = p.store.ContractTalk(ctx, id, key)
@@ -114,7 +115,8 @@ func lineOf(n *int64, received time.Time, id string, w *Withdrawal) string {
 	return model.Line(true, *n, received.Unix(), id, withdrawnText(w != nil, func() json.RawMessage { return w.Event }))
 }
 
-// withdrawnText says how the model says by which request something was withdrawn.
+// withdrawnText says how the model says by which request something was
+// withdrawn.
 func withdrawnText(is bool, event func() json.RawMessage) string {
 	if !is {
 		return ""
@@ -187,8 +189,8 @@ func (p *play) compareRelay(id string, k model.Key) {
 	}
 }
 
-// compareLive compares what of all that was said a reader would be told who listens
-// to the contract.
+// compareLive compares what of all that was said a reader would be told who
+// listens to the contract.
 func (p *play) compareLive(ctx context.Context, id string, k model.Key, f nostr.Filter) {
 	p.t.Helper()
 	granted, err := p.relay.Authorize(ctx, gate.SurfaceReq, []nostr.Filter{f})

@@ -33,9 +33,9 @@ const (
 	playSoak   = 600
 )
 
-// TestRandomContracts plays random contracts against the relay and a model of it, and
-// wants the same from both: each answer, and what every surface shows to everybody.
-// Then further relays are fed with the events alone.
+// TestRandomContracts plays random contracts against the relay and a model of
+// it, and wants the same from both: each answer, and what every surface shows
+// to everybody. Then further relays are fed with the events alone.
 func TestRandomContracts(t *testing.T) {
 	seeds, rounds := []uint64{}, playRounds
 	switch {
@@ -206,8 +206,8 @@ func (p *play) told(ev *nostr.Event, imported bool) string {
 	return text
 }
 
-// expire lets deadlines come. A contract that was past its own in another state is
-// looked at a minute later.
+// expire lets deadlines come. A contract that was past its own in another state
+// is looked at a minute later.
 func (p *play) expire() {
 	p.t.Helper()
 	for range 2 {
@@ -294,9 +294,9 @@ func wantCheck(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-// again feeds a second relay by EVENT, in the order of the moves: states that came
-// too early by import are sent when they count, and what came when a contract was
-// closed is imported as it was.
+// again feeds a second relay by EVENT, in the order of the moves: states that
+// came too early by import are sent when they count, and what came when a
+// contract was closed is imported as it was.
 func (p *play) again(ids []string) {
 	p.t.Helper()
 	b := newPlayed(p.t, p.byName)
@@ -364,8 +364,8 @@ func bare(lines []string) (out []string) {
 	return out
 }
 
-// wantSame wants the same parties, status, thread and withdrawals on another relay,
-// for each who knows them.
+// wantSame wants the same parties, status, thread and withdrawals on another
+// relay, for each who knows them.
 func (p *play) wantSame(b *play, id, how string, astray bool) {
 	p.t.Helper()
 	for _, k := range p.cast.All() {

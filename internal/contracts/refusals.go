@@ -7,11 +7,11 @@ import (
 	"engramd/internal/store"
 )
 
-// thisRelay is what refusals call the relay itself.
+// thisRelay is the name of the relay itself in refusals.
 const thisRelay = "this relay"
 
-// refusals tells a party which relays refused entries; each of the rows is that
-// of the entry at the same place.
+// refusals adds to entries, for a party, which relays refused them; rows[i]
+// belongs to entries[i].
 func (s *Service) refusals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
 	if s.outbox == nil || !v.role.party() || len(rows) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (s *Service) refusals(ctx context.Context, v *view, rows []store.ThreadEntr
 	return nil
 }
 
-// relayName is a target of the outbox as a party may know it.
+// relayName returns the name of an outbox target as a party may know it.
 func relayName(target string) string {
 	if target == store.OutboxLocal {
 		return thisRelay

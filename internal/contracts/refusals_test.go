@@ -9,8 +9,9 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestRefusalsAreToldToParties: which relay did not take an entry, and why, is for the two, in pages and single entries;
-// nobody else learns where entries are sent.
+// TestRefusalsAreToldToParties: which relay did not take an entry, and why, is
+// for the two, in pages and single entries; nobody else learns where entries
+// are sent.
 func TestRefusalsAreToldToParties(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -46,7 +47,8 @@ func TestRefusalsAreToldToParties(t *testing.T) {
 	}
 }
 
-// TestEventsFitAMessage: what readers could not be sent is not taken, whoever signs; a private entry is no event.
+// TestEventsFitAMessage: what readers could not be sent is not taken, whoever
+// signs; a private entry is no event.
 func TestEventsFitAMessage(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)

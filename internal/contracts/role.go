@@ -10,7 +10,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// role is what a caller is in a contract.
+// role is the part that a caller has in a contract.
 type role int
 
 const (
@@ -20,7 +20,7 @@ const (
 	worker
 	arbitrator
 	operator
-	decider // a key that the parties agreed on, which is no operator of this relay
+	decider // the decider on whom the parties agreed, who is not an operator of this relay
 )
 
 // party reports whether the role is one of the two.
@@ -31,13 +31,14 @@ type view struct {
 	*store.ContractPair
 	caller Caller
 	role   role
-	keys   map[string][32]byte // NIP-44 keys of a caller whose key the server keeps, by the other side; see unlock
+	keys   map[string][32]byte // NIP-44 conversation keys of a caller whose key the server keeps, by the other party; see unlock
 	named  bool                // naming the contract is enough to read its shared entries
 }
 
-// find looks a contract up for a caller, moves it if its deadline has come, and
-// tells the role. What there is not is errNotFound, and errNobody for a nobody
-// whom nothing is shown here.
+// find looks up a contract for a caller, moves it if its deadline has come, and
+// determines the caller's role. It returns errNotFound for a contract that does
+// not exist or is not shown, and errNobody for a caller who proved nothing
+// where nobody is shown anything.
 func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) {
 	v := &view{caller: c, named: s.named(c, id)}
 	if c.Nobody() && !v.named {
@@ -81,7 +82,7 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 	return v, nil
 }
 
-// named asks the gate whether a reader may ask for a contract by its id.
+// named reports whether the gate lets a reader ask for a contract by its id.
 func (s *Service) named(c Caller, id string) bool {
 	_, err := s.table().ScopeFor(gate.NewReader(c.PubKey), nostr.Filter{
 		Kinds: []int{niptemp.KindEntry}, Tags: nostr.TagMap{"d": {id}},
@@ -89,7 +90,7 @@ func (s *Service) named(c Caller, id string) bool {
 	return err == nil
 }
 
-// open reports whether the contract is an offer to whoever takes it.
+// open reports whether the contract is an offer that anybody may accept.
 func (v *view) open() bool { return v.Worker == "" && v.status() == niptemp.Open }
 
 // talk reports whether only entries of the contract are known.
@@ -97,8 +98,9 @@ func (v *view) talk() bool { return v.Status == "" }
 
 func (v *view) status() niptemp.Status { return niptemp.Status(v.Status) }
 
-// other is the key that the caller's events name: the counterparty, himself
-// while there is none, and the poster for one who accepts an offer.
+// other returns the key that the caller's events name: the counterparty; the
+// caller's own while there is none; and the poster's for a caller who accepts
+// an offer.
 func (v *view) other() string {
 	if v.caller.PubKey == v.Poster && v.Worker != "" {
 		return v.Worker
@@ -106,20 +108,20 @@ func (v *view) other() string {
 	return v.Poster
 }
 
-// state is the contract as the protocol has it.
+// state returns the contract's state as a value of the protocol.
 func (v *view) state() *niptemp.State {
 	return &niptemp.State{
 		Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Status: v.status(), CreatedAt: v.MovedAt, EventID: v.EventID,
 	}
 }
 
-// whole reports whether the caller reads all of the thread: what was withdrawn,
-// where something is missing, and numbers, which tell of either.
+// whole reports whether the caller reads all of the thread: withdrawn entries,
+// gaps, and the numbers, which tell of both.
 func (v *view) whole() bool {
 	return v.role.party() || v.role == arbitrator || (v.role == operator || v.role == decider) && v.status() == niptemp.Disputed
 }
 
-// thread selects what the caller may read.
+// thread returns the selection of entries that the caller may read.
 func (v *view) thread(private bool) store.Thread {
 	t := store.Thread{Contract: v.Contract, Poster: v.Poster, Worker: v.Worker, Talk: v.talk(), Party: v.role.party(), Sealed: v.role == arbitrator, Whole: v.whole()}
 	if t.Party && private {
@@ -128,7 +130,8 @@ func (v *view) thread(private bool) store.Thread {
 	return t
 }
 
-// conflict says in which state the contract is, and what follows.
+// conflict returns an error that says which state the contract is in, and what
+// follows from that.
 func (v *view) conflict(what string) *Error {
 	return Refuse(Conflict, "Contract is in '%s' state. %s", v.Status, what)
 }

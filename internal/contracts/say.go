@@ -18,7 +18,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Say writes an entry. Sending the same signed event again is no error.
+// Say writes an entry. Sending the same signed event again is not an error.
 func (s *Service) Say(ctx context.Context, c Caller, id string, r EntryRequest) (Entry, error) {
 	if c.Nobody() {
 		return Entry{}, errNobody()
@@ -51,7 +51,7 @@ func (s *Service) Say(ctx context.Context, c Caller, id string, r EntryRequest) 
 	return s.sayShared(ctx, v, r)
 }
 
-// checkEntry checks what does not depend on who writes.
+// checkEntry checks what does not depend on the writer.
 func (s *Service) checkEntry(r EntryRequest) error {
 	switch {
 	case !slices.Contains(niptemp.EntryTypes(), r.Type):
@@ -80,8 +80,8 @@ func (s *Service) checkEntry(r EntryRequest) error {
 	return nil
 }
 
-// writable refuses what the caller may not write now. What the server dates
-// itself is always of now.
+// writable returns an error if the caller may not write now. Entries that the
+// server dates always carry the current time.
 func (v *view) writable() error {
 	switch {
 	case v.status().Final():
@@ -92,8 +92,8 @@ func (v *view) writable() error {
 	return nil
 }
 
-// sayShared writes an entry as an event of its author. One that the relay does
-// not take now is kept, and the outbox brings it there later.
+// sayShared writes an entry as an event of its author. If the relay does not
+// take it now it is kept, and the outbox delivers it later.
 func (s *Service) sayShared(ctx context.Context, v *view, r EntryRequest) (Entry, error) {
 	defer s.lock(v.Contract, v.caller.PubKey)()
 	ev, said, err := s.entryEvent(ctx, v, r)
@@ -122,8 +122,8 @@ func (s *Service) sayShared(ctx context.Context, v *view, r EntryRequest) (Entry
 	return s.entry(ctx, v, &row, s.names())
 }
 
-// entryEvent is the event of an entry, the one received or one signed here, and
-// what it says.
+// entryEvent returns the event of an entry, the one received or one signed
+// here, and its text.
 func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nostr.Event, niptemp.EntryText, error) {
 	c, none := v.caller, niptemp.EntryText{}
 	if len(r.Event) > 0 || !c.Provisioned {
@@ -135,7 +135,7 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 		if err != nil {
 			return nil, none, eventFault(err)
 		}
-		// Before the worker was named, the poster's entries named himself.
+		// Before a worker was named, the poster's entries named the poster.
 		to := v.other()
 		if v.role == poster && said.To == v.Poster {
 			to = v.Poster
@@ -179,7 +179,7 @@ func (s *Service) entryEvent(ctx context.Context, v *view, r EntryRequest) (*nos
 }
 
 // hand gives an entry's event to the relay, or to the outbox if the relay does
-// not take it now or has not yet taken what its author wrote before.
+// not take it now or has not yet taken earlier entries of the author.
 func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store.ThreadEntry) error {
 	waits := false
 	var err error
@@ -215,8 +215,8 @@ func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store
 	return s.outbox.Publish(ctx, ev, true)
 }
 
-// stillWritable tells a contract that has been closed meanwhile from a relay
-// that has another reason.
+// stillWritable returns an error if the contract was closed meanwhile, and nil
+// if the relay refused the entry for another reason.
 func (s *Service) stillWritable(ctx context.Context, v *view, ev *nostr.Event) error {
 	now, err := s.store.ContractBetween(ctx, v.Contract, v.Poster, v.Worker)
 	if err != nil || now == nil {
@@ -229,9 +229,9 @@ func (s *Service) stillWritable(ctx context.Context, v *view, ev *nostr.Event) e
 	return nil
 }
 
-// publish gives the outbox what the relay has, for the further relays: what it
-// stored now is queued already, what it had before may have come by another way.
-// That it cannot is no failure of the request.
+// publish queues an event that the relay has for the further relays: an event
+// stored now is queued already, one stored before may have come another way.
+// Failure to queue does not fail the request.
 func (s *Service) publish(ctx context.Context, ev *nostr.Event, answer relay.Answer) {
 	if s.outbox == nil {
 		return
@@ -245,8 +245,8 @@ func (s *Service) publish(ctx context.Context, ev *nostr.Event, answer relay.Ans
 	}
 }
 
-// Resume gives the outbox what waits for the relay and it does not know of, as
-// after a crash. Call it before the first request.
+// Resume gives the outbox the entries that wait for the relay and that it does
+// not know of, as after a crash. Call it before the first request.
 func (s *Service) Resume(ctx context.Context) error {
 	if s.outbox == nil {
 		return nil
@@ -254,8 +254,8 @@ func (s *Service) Resume(ctx context.Context) error {
 	return s.store.WaitingEntries(ctx, func(ev *nostr.Event) error { return s.outbox.Publish(ctx, ev, true) })
 }
 
-// Deliver hands the relay an event that waits, for the outbox. nil says that the
-// relay has it, final that it will never take it.
+// Deliver hands the relay an event that waits in the outbox. A nil error means
+// that the relay has it; final means that it will never take it.
 func (s *Service) Deliver(ctx context.Context, ev *nostr.Event) (final bool, err error) {
 	said, err := niptemp.ReadEntry(ev)
 	if err != nil {
@@ -274,7 +274,7 @@ func (s *Service) Deliver(ctx context.Context, ev *nostr.Event) (final bool, err
 	return refused.Code == Invalid, refused
 }
 
-// rowOf is an entry's event as its thread has it.
+// rowOf returns an entry's event as a row of its thread.
 func rowOf(ev *nostr.Event, said niptemp.EntryText) store.ThreadEntry {
 	id, _ := hex.DecodeString(ev.ID) // it was verified
 	row := store.ThreadEntry{

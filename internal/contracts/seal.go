@@ -9,14 +9,14 @@ import (
 	"engramd/internal/store"
 )
 
-// privateText is what lies sealed in a private entry's row.
+// privateText is the sealed content of a private entry's row.
 type privateText struct {
 	Content     string   `json:"content"`
 	Attachments []string `json:"attachments,omitempty"`
 }
 
-// seal encrypts a private entry, bound to its place: in another row, or with
-// another author, time or type it does not open.
+// seal encrypts a private entry and binds it to its place: in another row, or
+// with another author, time or type, it does not open.
 func (s *Service) seal(contract string, row *store.ThreadEntry, content string, attachments []string) ([]byte, error) {
 	text, err := json.Marshal(privateText{content, attachments})
 	if err != nil {
@@ -33,12 +33,13 @@ func (s *Service) unseal(contract string, row *store.ThreadEntry) (privateText, 
 		return out, fmt.Errorf("private entry: %w", err)
 	}
 	if json.Unmarshal(text, &out) != nil {
-		return out, fmt.Errorf("private entry: what was sealed is no entry") // no cause: it would quote the text
+		return out, fmt.Errorf("private entry: the sealed text is not an entry") // no cause: it would quote the text
 	}
 	return out, nil
 }
 
-// PlaceOf identifies a private entry's row. None of the parts has a line feed.
+// PlaceOf returns the identity of a private entry's row. None of its parts
+// contains a line feed.
 func PlaceOf(contract string, row *store.ThreadEntry) []byte {
 	return []byte(strings.Join([]string{
 		"engramd private entry 1", contract, row.Author, row.Other, row.Entry, row.Type, strconv.FormatInt(row.CreatedAt, 10),

@@ -11,11 +11,11 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// maxSealed is how many bytes NIP-44 encrypts.
+// maxSealed is how many bytes NIP-44 can encrypt.
 const maxSealed = 1<<16 - 1
 
-// unlock gets ready to open the sealed entries among rows for a caller whose key
-// the server keeps, so that who takes them apart in its turn waits for nothing.
+// unlock fetches the keys for the sealed entries among rows, for a caller whose
+// key the server keeps, so that opening them in a turn waits for nothing.
 // Without a master key they stay closed.
 func (s *Service) unlock(ctx context.Context, v *view, rows []store.ThreadEntry) error {
 	if !v.caller.Provisioned || !v.role.party() {
@@ -23,7 +23,7 @@ func (s *Service) unlock(ctx context.Context, v *view, rows []store.ThreadEntry)
 	}
 	for i := range rows {
 		other := v.across(&rows[i])
-		if _, known := v.keys[other]; known || rows[i].Form != store.EntrySealed {
+		if _, ok := v.keys[other]; ok || rows[i].Form != store.EntrySealed {
 			continue
 		}
 		key, err := s.signer.Conversation(ctx, v.caller.PubKey, other)
@@ -41,7 +41,7 @@ func (s *Service) unlock(ctx context.Context, v *view, rows []store.ThreadEntry)
 	return nil
 }
 
-// across is the other side of an entry that the caller wrote or got.
+// across returns the other party of an entry that the caller wrote or received.
 func (v *view) across(row *store.ThreadEntry) string {
 	if row.Author == v.caller.PubKey {
 		return row.Other
@@ -49,8 +49,8 @@ func (v *view) across(row *store.ThreadEntry) string {
 	return row.Author
 }
 
-// unsealed is what a sealed entry says, if it is unlocked and opens. What lies in it
-// need not be an entry; then it is a text without attachments.
+// unsealed returns what a sealed entry says, if it is unlocked and opens. Its
+// content need not be an entry; then it is a text without attachments.
 func (v *view) unsealed(row *store.ThreadEntry, ev *nostr.Event) (content string, attachments []string, ok bool) {
 	key, ok := v.keys[v.across(row)]
 	if !ok {

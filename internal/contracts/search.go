@@ -20,22 +20,21 @@ const (
 	maxQuery = 1024 // bytes of a search query
 	maxWords = 32   // in it
 
-	// One search looks at so many entries and bytes, and takes so long, at most.
-	// The next goes on where it ended.
+	// Bounds of one search; the next one goes on where it ended.
 	searchEntries = 5000
 	searchBytes   = 4 << 20
 	searchTime    = 10 * time.Second
-	// Of them so many are in memory at a time, and looked at in one turn.
+	// Bounds of what is in memory at a time, and searched in one turn.
 	turnEntries = 500
 	turnBytes   = 256 << 10
 )
 
 // Search lists the entries the caller may see that have every word of the
-// query, in any case, in the order of arrival, and then the moves whose notes have.
-// It reads the thread, in small pieces, and opens the caller's own private entries,
-// and encrypted ones if the server keeps his key; others it passes over. Of a
-// long thread it looks at a part, which r.After moves on: limit, offset and
-// total are of the entries found there.
+// query, in any case, in the order of arrival, and then the moves whose notes
+// have. It reads the thread in small pieces, and opens the caller's own private
+// entries, and encrypted ones if the server keeps the caller's key; it passes
+// over others. It searches a part of a long thread, which r.After moves on:
+// limit, offset and total are of the entries found there.
 func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error) {
 	if c.Nobody() {
 		return SearchPage{}, errNobody()
@@ -70,7 +69,7 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 		s: s, v: v, thread: t, find: find, after: after, entries: searchEntries, bytes: searchBytes,
 		done: inMoves, moves: moves, out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}, Transitions: []Transition{}},
 	}
-	if r.Type != "" { // a type is one of entries
+	if r.Type != "" { // only entries have a type
 		p.moves = -1
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
@@ -107,16 +106,16 @@ type searching struct {
 	find    *finder
 	after   *store.ThreadEntry // the last one looked at
 	looked  int
-	found   []store.ThreadEntry // those of out
-	noted   []store.ThreadMove  // the same; a decision without an event is behind them
+	found   []store.ThreadEntry // the rows of out
+	noted   []store.ThreadMove  // likewise; a decision without an event comes after them
 	done    bool                // the thread has no more entries
-	moves   int                 // the first one to look at then, -1 for none
-	entries int                 // that may still be looked at
+	moves   int                 // the first move to search then, -1 for none
+	entries int                 // how many may still be searched
 	bytes   int
 	out     SearchPage
 }
 
-// run looks at pieces of the thread until its end or the bounds are reached.
+// run searches pieces of the thread until its end or the bounds are reached.
 func (p *searching) run(ctx context.Context) error {
 	known := p.s.names()
 	for !p.done && p.entries > 0 && p.bytes > 0 {
@@ -145,7 +144,7 @@ func (p *searching) run(ctx context.Context) error {
 	return nil
 }
 
-// piece adds the entries found among rows.
+// piece adds the matching entries among rows.
 func (p *searching) piece(ctx context.Context, rows []store.ThreadEntry, known *names) error {
 	for i := range rows {
 		hit, err := p.find.hit(p.s, p.v, &rows[i])
@@ -169,7 +168,7 @@ func (p *searching) piece(ctx context.Context, rows []store.ThreadEntry, known *
 	return nil
 }
 
-// cursor reads what placeAfter wrote; nil is the start of the thread.
+// cursor parses what placeAfter wrote; nil is the start of the thread.
 func cursor(text string) (*store.ThreadEntry, error) {
 	if text == "" {
 		return nil, nil
@@ -184,10 +183,10 @@ func cursor(text string) (*store.ThreadEntry, error) {
 	return after, nil
 }
 
-// placeOfMoves reads what placeInMoves wrote; is says whether it did.
-func placeOfMoves(text string) (first int, is bool, err error) {
-	rest, is := strings.CutPrefix(text, "m")
-	if !is {
+// placeOfMoves parses what placeInMoves wrote. ok is false for other texts.
+func placeOfMoves(text string) (first int, ok bool, err error) {
+	rest, ok := strings.CutPrefix(text, "m")
+	if !ok {
 		return 0, false, nil
 	}
 	n, err := strconv.ParseUint(rest, 10, 31)
@@ -197,16 +196,17 @@ func placeOfMoves(text string) (first int, is bool, err error) {
 	return first, true, nil
 }
 
-// placeInMoves is a place among the moves of a contract.
+// placeInMoves returns a place among the moves of a contract, as text.
 func placeInMoves(first int) string { return "m" + strconv.Itoa(first) }
 
-// placeAfter is the place of an entry in its thread, which its reader knows.
+// placeAfter returns the place of an entry in its thread, as text. It contains
+// only what the entry's reader knows.
 func placeAfter(e *store.ThreadEntry) string {
 	return strconv.FormatInt(e.CreatedAt, 10) + "-" + hex.EncodeToString(e.ID)
 }
 
-// sizeOf is how many bytes rows hold. It finds the names of their authors, so
-// that who works with them in its turn waits for nothing.
+// sizeOf returns how many bytes rows hold. It also looks up their authors'
+// names, so that work on them in a turn waits for nothing.
 func (s *Service) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *names) (size int, err error) {
 	for i := range rows {
 		size += len(rows[i].Data)
@@ -215,7 +215,7 @@ func (s *Service) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *n
 	return size, known.fail
 }
 
-// turn runs fn, which takes so many bytes apart, when it is the caller's turn.
+// turn runs fn, which parses that many bytes, when it is the caller's turn.
 func (s *Service) turn(ctx context.Context, bytes int, fn func() error) error {
 	turn, err := s.turns.Take(ctx, share.From(ctx), false)
 	if err != nil {
@@ -226,10 +226,10 @@ func (s *Service) turn(ctx context.Context, bytes int, fn func() error) error {
 	return fn()
 }
 
-// unitBytes is one unit of work in a turn.
+// unitBytes is the number of bytes that count as one unit of work in a turn.
 const unitBytes = 4 << 10
 
-// finder looks for the words of a query, and keeps the room it needs for that.
+// finder looks for the words of a query, and reuses the memory that it needs.
 type finder struct {
 	words   []string // in lower case, each once
 	longest int      // bytes of the longest
@@ -274,8 +274,8 @@ func (f *finder) has(text string) bool {
 	}
 	f.lower = f.lower[:0]
 	end := func() bool {
-		i, is := slices.BinarySearchFunc(f.words, f.lower, compareWord)
-		if is && f.missing[i] {
+		i, ok := slices.BinarySearchFunc(f.words, f.lower, compareWord)
+		if ok && f.missing[i] {
 			f.missing[i] = false
 			left--
 		}
@@ -284,7 +284,7 @@ func (f *finder) has(text string) bool {
 	}
 	for _, r := range text {
 		if r = unicode.ToLower(r); inWord(r) {
-			if len(f.lower) <= f.longest { // one that is longer is none of them
+			if len(f.lower) <= f.longest { // a longer word is not one of them
 				f.lower = utf8.AppendRune(f.lower, r)
 			}
 		} else if len(f.lower) > 0 && end() {
@@ -294,7 +294,7 @@ func (f *finder) has(text string) bool {
 	return len(f.lower) > 0 && end()
 }
 
-// compareWord compares without a copy.
+// compareWord compares a word with bytes, without a copy.
 func compareWord(w string, b []byte) int {
 	switch {
 	case w == string(b):
@@ -305,14 +305,14 @@ func compareWord(w string, b []byte) int {
 	return 1
 }
 
-// Two letters beside the Latin ones have a lower case that is ASCII.
+// These two letters outside of ASCII have a lower case that is ASCII.
 const (
 	kelvinSign = "\u212a" // k
 	dottedI    = "\u0130" // i
 )
 
-// lacks reports whether the JSON of an event surely has not every word, without
-// taking it apart. It judges only text in which letters stand for themselves.
+// lacks reports whether the JSON of an event certainly lacks a word, without
+// parsing it. It decides only about text in which letters stand for themselves.
 func (f *finder) lacks(data []byte) bool {
 	f.lower = slices.Grow(f.lower[:0], len(data))[:len(data)]
 	ascii := true

@@ -93,8 +93,8 @@ func FuzzHas(f *testing.F) {
 	})
 }
 
-// heavyThread is a contract whose poster has written n entries of size bytes that
-// no search can pass over without taking them apart.
+// heavyThread is a contract whose poster has written n entries of size bytes
+// that no search can pass over without taking them apart.
 func heavyThread(tb testing.TB, w *world, posts Caller, k storetest.Key, n, size int) (id string) {
 	tb.Helper()
 	id = w.create(posts, will.Pub).ContractID
@@ -238,8 +238,8 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestListsAreBounded: a page of contracts with long descriptions ends early, and
-// the next goes on.
+// TestListsAreBounded: a page of contracts with long descriptions ends early,
+// and the next goes on.
 func TestListsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	posts := w.provision("anna", anna)

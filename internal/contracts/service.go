@@ -19,9 +19,9 @@ import (
 	"engramd/internal/share"
 )
 
-// Service keeps the rules of the contract memory API. It has no state of its
-// own beside locks: all is in the store. Its methods may be called from many
-// goroutines.
+// Service implements the contract memory API and its rules. Apart from locks it
+// has no state of its own: everything is in the store. Its methods may be
+// called from many goroutines.
 type Service struct {
 	store      Store
 	relay      Submitter
@@ -39,23 +39,23 @@ type Service struct {
 	event      atomic.Int64 // Limits.Event
 	log        *slog.Logger
 
-	// locks order the moves of one contract, and what the server signs for one
-	// author in it, so that created_at rises.
+	// locks put the moves of one contract, and the events that the server signs
+	// for one author in it, in an order, so that created_at rises.
 	locks [256]sync.Mutex
-	// turns are lent for taking entries apart, which is work of a processor.
+	// turns are lent for parsing entries, which is work of a processor.
 	turns *share.Turns
 	// wake tells Run of a new deadline.
 	wake chan struct{}
-	// binds are budgets for binding names, by key and by share.
+	// binds holds the budgets for binding names, by key and by share.
 	binds *share.Rates
 }
 
 var _ API = (*Service)(nil)
 
-// turns is how many take entries apart at the same time.
+// turns is how many requests parse entries at the same time.
 const turns = 2
 
-// New makes a service.
+// New returns a Service.
 func New(o Options) (*Service, error) {
 	if o.Store == nil || o.Relay == nil || o.Table == nil || o.Signer == nil || o.Sealer == nil || o.Identities == nil {
 		return nil, errors.New("contracts: Store, Relay, Table, Signer, Sealer and Identities are required")
@@ -88,11 +88,11 @@ func New(o Options) (*Service, error) {
 // SetEventLimit changes Limits.Event.
 func (s *Service) SetEventLimit(bytes int) { s.event.Store(int64(bytes)) }
 
-// lock orders what is done under the same names.
+// lock makes callers that give the same names wait for each other.
 func (s *Service) lock(names ...string) (unlock func()) {
 	h := fnv.New32a()
 	for _, name := range names {
-		_, _ = io.WriteString(h, name) // a hash takes everything
+		_, _ = io.WriteString(h, name) // a hash never fails
 	}
 	m := &s.locks[h.Sum32()%uint32(len(s.locks))]
 	m.Lock()
@@ -108,7 +108,7 @@ type names struct {
 
 func (s *Service) names() *names { return &names{s: s, ids: map[string]string{}} }
 
-// of is the agent id of a key: the name bound to it, else the key.
+// of returns the agent id of a key: the name bound to it, else the key.
 func (n *names) of(ctx context.Context, pubkey string) string {
 	if id, ok := n.ids[pubkey]; ok {
 		return id
@@ -125,7 +125,8 @@ func (n *names) of(ctx context.Context, pubkey string) string {
 	return id
 }
 
-// pubkeyOf resolves an agent id, or a hex pubkey; "" for one that nobody has.
+// pubkeyOf returns the pubkey of an agent id, or of a pubkey in hex; "" for an
+// id that nobody has.
 func (s *Service) pubkeyOf(ctx context.Context, agentID string) (string, error) {
 	if isPubKey(agentID) {
 		return agentID, nil
@@ -140,7 +141,7 @@ func (s *Service) pubkeyOf(ctx context.Context, agentID string) (string, error) 
 	return identity.PubKey, nil
 }
 
-// claimed checks an agent id that a request names as the caller's own.
+// claimed checks that an agent id in a request is the caller's own.
 func (c Caller) claimed(field, agentID string) error {
 	switch {
 	case agentID == "" || agentID == c.Agent() || agentID == c.PubKey:
@@ -155,8 +156,8 @@ func errNobody() *Error {
 	return Refuse(Unauthenticated, "prove who is calling: a NIP-98 signature or a bearer token")
 }
 
-// IsAgentName reports whether an agent may be called that: 1 to 64 of A–Z a–z
-// 0–9 . _ -, and not 64 hex digits, which are a key.
+// IsAgentName reports whether s may be an agent's name: 1 to 64 of A–Z a–z 0–9
+// . _ -, but not 64 hex digits, which are a key.
 func IsAgentName(s string) bool {
 	if len(s) == 0 || len(s) > 64 {
 		return false
@@ -185,7 +186,7 @@ func isPubKey(s string) bool {
 	return true
 }
 
-// npub is a key as NIP-19 has it; the key itself if it is none.
+// npub returns a key in the form of NIP-19; the text itself if it is not a key.
 func npub(pubkey string) string {
 	text, err := nip19.EncodePublicKey(pubkey)
 	if err != nil {

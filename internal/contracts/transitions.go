@@ -15,21 +15,21 @@ import (
 // Transition is one move of a contract.
 type Transition struct {
 	Status         niptemp.Status  `json:"status"`
-	PreviousStatus *niptemp.Status `json:"previous_status"` // null of the first
-	// MovedBy is who made it: "poster", "worker", "arbitrator", "operator", who is the
-	// decider, or "deadline".
+	PreviousStatus *niptemp.Status `json:"previous_status"` // null for the first
+	// MovedBy says who made it: "poster", "worker", "arbitrator", "operator"
+	// (the decider too) or "deadline".
 	MovedBy       string    `json:"moved_by"`
 	AuthorAgentID *string   `json:"author_agent_id"` // null without an event
 	AuthorNpub    *string   `json:"author_npub"`
 	Note          string    `json:"note"`
 	CreatedAt     time.Time `json:"created_at"`
 	ReceivedAt    time.Time `json:"received_at"`
-	// N is its number in the order of arrival, for those who may read the whole
-	// thread; not of what no event says.
+	// N is its number in the order of arrival, for callers who may read the
+	// whole thread. A move without an event has none.
 	N *int64 `json:"n,omitempty"`
-	// Withdrawn says that its author took it back. What it did stands.
+	// Withdrawn says that its author withdrew it. Its effect stands.
 	Withdrawn    *Withdrawal `json:"withdrawn,omitempty"`
-	NostrEventID *string     `json:"nostr_event_id"` // null of what is the relay's word alone
+	NostrEventID *string     `json:"nostr_event_id"` // null for a move that only this relay knows of
 	// Event is the signed event.
 	Event json.RawMessage `json:"event,omitempty"`
 }
@@ -41,7 +41,7 @@ type TransitionQuery struct {
 	Offset           int
 }
 
-// TransitionPage is one page of them.
+// TransitionPage is one page of moves.
 type TransitionPage struct {
 	ContractID  string       `json:"contract_id"`
 	Transitions []Transition `json:"transitions"`
@@ -50,8 +50,9 @@ type TransitionPage struct {
 	Offset      int          `json:"offset"`
 }
 
-// Transitions lists the moves of a contract to who may read its thread. What was
-// decided here without an event stands last, for those who are told of decisions.
+// Transitions returns the moves of a contract to callers who may read its
+// thread. A decision made here without an event comes last, for callers who may
+// see decisions.
 func (s *Service) Transitions(ctx context.Context, c Caller, id string, q TransitionQuery) (TransitionPage, error) {
 	limit, offset, err := page(q.Limit, q.Offset)
 	if err != nil {
@@ -84,11 +85,12 @@ func (s *Service) Transitions(ctx context.Context, c Caller, id string, q Transi
 	return out, known.fail
 }
 
-// moved is rows as the API shows them, with their events if they are wanted.
+// moved returns rows as the API shows them, with their events if they are
+// wanted.
 func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
 	var out []Transition
 	err := s.inTurn(ctx, v, rows, known, func() (err error) {
-		out, err = s.apart(ctx, v, rows, known, events)
+		out, err = s.parsedMoves(ctx, v, rows, known, events)
 		return err
 	})
 	if err == nil {
@@ -97,8 +99,8 @@ func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, k
 	return out, err
 }
 
-// inTurn runs fn, which takes rows apart, when it is the caller's turn; without
-// rows there is nothing to wait for.
+// inTurn runs fn, which parses rows, when it is the caller's turn; without rows
+// there is nothing to wait for.
 func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, known *names, fn func() error) error {
 	size := 0
 	for i := range rows {
@@ -106,7 +108,7 @@ func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, 
 	}
 	for _, key := range []string{v.Poster, v.Worker} {
 		if key != "" {
-			known.of(ctx, key) // a look at the database, not to be made in a turn
+			known.of(ctx, key) // it reads the database, which must not happen in a turn
 		}
 	}
 	if len(rows) == 0 {
@@ -115,8 +117,8 @@ func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, 
 	return s.turn(ctx, size, fn)
 }
 
-// apart takes rows apart.
-func (s *Service) apart(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
+// parsedMoves returns rows as the API shows them.
+func (s *Service) parsedMoves(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
 	out := make([]Transition, 0, len(rows))
 	for i := range rows {
 		t, err := s.transition(ctx, v, &rows[i], known, events)
@@ -147,7 +149,7 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 	}
 	said, err := niptemp.ReadState(ev)
 	if err != nil {
-		return out, nil // stored before today's rules: its event says what it says
+		return out, nil // stored before today's rules: only its event is shown
 	}
 	out.Status, out.Note = said.Status, said.Note
 	if said.Previous != "" {
@@ -156,8 +158,9 @@ func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove
 	return out, nil
 }
 
-// movedBy is what the author of a move is in the contract. In its thread are the
-// moves of the two, and decisions of whom the poster has named.
+// movedBy returns the role of a move's author in the contract. Its thread has
+// the moves of the two parties, and decisions by keys that the poster has
+// named.
 func (v *view) movedBy(ev *nostr.Event) string {
 	d, decides := niptemp.DecisionOf(ev)
 	switch {
@@ -173,8 +176,8 @@ func (v *view) movedBy(ev *nostr.Event) string {
 	return "operator"
 }
 
-// unsigned is the move that this relay decided on without an event, nil for none.
-// It is told to those to whom Get tells it.
+// unsigned returns the move that this relay decided without an event, nil if
+// there is none. Only callers of whom Get would show it get it.
 func (s *Service) unsigned(ctx context.Context, v *view) (*Transition, error) {
 	if v.role == nobody || v.role == stranger || !v.status().Final() {
 		return nil, nil

@@ -22,10 +22,10 @@ func (w *world) moves(c Caller, id string) string {
 	if p.Total != len(p.Transitions) {
 		w.tb.Errorf("total %d of %d moves", p.Total, len(p.Transitions))
 	}
-	return tellMoves(p.Transitions)
+	return addMoves(p.Transitions)
 }
 
-func tellMoves(all []Transition) string {
+func addMoves(all []Transition) string {
 	var out []string
 	for _, m := range all {
 		text := fmt.Sprintf("%s by %s", m.Status, m.MovedBy)
@@ -40,8 +40,8 @@ func tellMoves(all []Transition) string {
 	return strings.Join(out, "|")
 }
 
-// TestWhyARevisionWasAskedFor: an agent whose key the relay keeps learns from the
-// API why its work came back, after the next move by the same author too.
+// TestWhyARevisionWasAskedFor: an agent whose key the relay keeps learns from
+// the API why its work came back, after the next move by the same author too.
 func TestWhyARevisionWasAskedFor(t *testing.T) {
 	w := newWorld(t)
 	poster, worker := w.provision("poster", anna), w.provision("worker", will)
@@ -61,18 +61,18 @@ func TestWhyARevisionWasAskedFor(t *testing.T) {
 		}
 	}
 	sum := must[Summary](t)(w.Summary(t.Context(), worker, id))
-	if got := tellMoves(sum.Notes); sum.TotalTransitions != 6 || got != "submitted to accepted by poster: please add the SOURCES|accepted to submitted by worker: added" {
+	if got := addMoves(sum.Notes); sum.TotalTransitions != 6 || got != "submitted to accepted by poster: please add the SOURCES|accepted to submitted by worker: added" {
 		t.Errorf("the summary tells %d, %s", sum.TotalTransitions, got)
 	}
 	found := must[SearchPage](t)(w.Search(t.Context(), worker, id, SearchRequest{Query: "sources please"}))
-	if got := tellMoves(found.Transitions); got != "submitted to accepted by poster: please add the SOURCES" || found.Total != 0 || found.Next != "" {
+	if got := addMoves(found.Transitions); got != "submitted to accepted by poster: please add the SOURCES" || found.Total != 0 || found.Next != "" {
 		t.Errorf("the search finds %d, %s, next %s", found.Total, got, found.Next)
 	}
 	if found = must[SearchPage](t)(w.Search(t.Context(), worker, id, SearchRequest{Query: "sources", Type: "note"})); len(found.Transitions) != 0 {
 		t.Error("a search for notes among the entries finds moves")
 	}
 	page := must[TransitionPage](t)(w.Transitions(t.Context(), worker, id, TransitionQuery{Limit: 2, Offset: 3}))
-	if got := tellMoves(page.Transitions); page.Total != 6 || got != "submitted to accepted by poster: please add the SOURCES|accepted to submitted by worker: added" {
+	if got := addMoves(page.Transitions); page.Total != 6 || got != "submitted to accepted by poster: please add the SOURCES|accepted to submitted by worker: added" {
 		t.Errorf("a page tells %d, %s", page.Total, got)
 	}
 	for _, m := range page.Transitions {
@@ -125,7 +125,7 @@ func TestSearchGoesThroughMoves(t *testing.T) {
 		}
 	}
 	if len(found) != 4 || calls != 3 {
-		t.Errorf("%d calls find %s", calls, tellMoves(found))
+		t.Errorf("%d calls find %s", calls, addMoves(found))
 	}
 	for _, wrong := range []string{"m", "m-1", "m01", "m4294967296", "mx"} {
 		_, err := w.Search(t.Context(), worker, id, SearchRequest{Query: "cedar", After: wrong})
@@ -133,8 +133,8 @@ func TestSearchGoesThroughMoves(t *testing.T) {
 	}
 }
 
-// TestDecisionWithoutEventStandsLast: what the relay decided by itself is told as
-// its word, to those who are told of decisions, and once.
+// TestDecisionWithoutEventStandsLast: what the relay decided by itself is told
+// as its word, to those who are told of decisions, and once.
 func TestDecisionWithoutEventStandsLast(t *testing.T) {
 	w := newWorld(t)
 	op := Caller{PubKey: oper.Pub, Operator: true}
@@ -160,12 +160,12 @@ func TestDecisionWithoutEventStandsLast(t *testing.T) {
 	}
 	for offset, want := range []string{"disputed by poster", "cancelled by operator"} {
 		p := must[TransitionPage](t)(w.Transitions(t.Context(), holder(anna), id, TransitionQuery{Limit: 1, Offset: 2 + offset}))
-		if got := tellMoves(p.Transitions); p.Total != 4 || !strings.Contains(got, want) {
+		if got := addMoves(p.Transitions); p.Total != 4 || !strings.Contains(got, want) {
 			t.Errorf("page %d: %d, %s", offset, p.Total, got)
 		}
 	}
 	if p := must[SearchPage](t)(w.Search(t.Context(), holder(anna), id, SearchRequest{Query: "cedar"})); len(p.Transitions) != 1 || p.Transitions[0].NostrEventID != nil {
-		t.Errorf("the search finds %s", tellMoves(p.Transitions))
+		t.Errorf("the search finds %s", addMoves(p.Transitions))
 	}
 }
 
@@ -223,7 +223,8 @@ func TestContractsOfWhichOnlyEntriesAreKnown(t *testing.T) {
 	_, err := w.Say(t.Context(), holder(will), id, EntryRequest{Type: "note", Visibility: WorkerOnly, Content: "x"})
 	wantCode(t, "a private entry", err, Conflict)
 	wantCode(t, "a move", w.move(holder(will), id, niptemp.Submitted), Conflict)
-	// A state makes it a contract like any other, and a deletion takes what is left.
+	// A state makes it a contract like any other, and a deletion takes what is
+	// left.
 	w.clock.Add(second)
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "now in order"))
 	if c := must[Contract](t)(w.Get(t.Context(), holder(will), id)); c.Status != niptemp.Open {

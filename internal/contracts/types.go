@@ -8,15 +8,16 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Caller is who asks, as the transport has proved it; the zero value is
-// nobody.
+// Caller is the author of a request, as the transport has proved it; the zero
+// value is nobody.
 type Caller struct {
 	PubKey      string // 64 lower-case hex digits, "" for nobody
 	AgentID     string // the name bound to PubKey, "" for none: then it is PubKey
 	Operator    bool
 	Provisioned bool // the server holds the key and signs for it
-	// Once uses the proof of a change up; nil where it is good for many. The
-	// service asks it when the change is the caller's to make, before any of it.
+	// Once uses up the proof of a change; nil where a proof is good for many
+	// changes. The service calls it once it knows that the caller may make the
+	// change, before making any of it.
 	Once func(context.Context) error
 }
 
@@ -31,7 +32,7 @@ func (c Caller) spend(ctx context.Context) error {
 // Nobody reports whether nothing was proved.
 func (c Caller) Nobody() bool { return c.PubKey == "" && !c.Operator }
 
-// Agent is the caller's agent id, "" for nobody.
+// Agent returns the caller's agent id, "" for nobody.
 func (c Caller) Agent() string {
 	if c.AgentID != "" {
 		return c.AgentID
@@ -52,12 +53,12 @@ const (
 // Valid reports whether v is one of the three.
 func (v Visibility) Valid() bool { return v == Shared || v == PosterOnly || v == WorkerOnly }
 
-// Contract is where one contract stands between its two parties. Fields of a
-// worker or an arbitrator nobody has named are null.
+// Contract is one contract between its two parties. The fields of a worker or
+// an arbitrator are null while none is named.
 type Contract struct {
 	ContractID string `json:"contract_id"`
-	// Status is "" of a contract of which only entries are known; its poster is
-	// then who spoke first.
+	// Status is "" for a contract of which only entries are known; the author
+	// of the first entry is then its poster.
 	Status            niptemp.Status `json:"status"`
 	PosterAgentID     string         `json:"poster_agent_id"`
 	PosterNpub        string         `json:"poster_npub"`
@@ -70,16 +71,17 @@ type Contract struct {
 	AmountSats        int64          `json:"amount_sats"`
 	Description       string         `json:"description"`
 	Deadline          *time.Time     `json:"deadline"`
-	// Offered is what the poster's open says of who decides; Agreed is what the
-	// worker's acceptance has repeated of it, for ever.
+	// Offered is what the poster's open says about who decides; Agreed is what
+	// the worker's acceptance has repeated of that, for ever.
 	Offered   Terms     `json:"offered"`
 	Agreed    Terms     `json:"agreed"`
 	CreatedAt time.Time `json:"created_at"` // when the store first heard of it
-	UpdatedAt time.Time `json:"updated_at"` // of the move that led here
-	// Unproven says that the contract was imported without the open that it began
-	// with: its state is that of the newest event.
+	UpdatedAt time.Time `json:"updated_at"` // time of the move that led here
+	// Unproven says that the contract was imported without its open: its state
+	// is that of the newest event.
 	Unproven bool `json:"unproven,omitempty"`
-	// Decided says who made the last move when it was no party; null otherwise.
+	// Decided says who made the last move if it was not a party; null
+	// otherwise.
 	Decided *Decision `json:"decided"`
 }
 
@@ -89,8 +91,8 @@ type Decision struct {
 	Status niptemp.Status `json:"status"`
 	Note   string         `json:"note"`
 	At     time.Time      `json:"at"`
-	// NostrEventID is the signed event by which every relay can check it; null for
-	// one that holds on this relay only.
+	// NostrEventID names the signed event by which every relay can check it;
+	// null for a decision that holds on this relay only.
 	NostrEventID *string `json:"nostr_event_id"`
 }
 
@@ -104,11 +106,12 @@ type Terms struct {
 
 // CreateRequest offers a contract. The caller is its poster.
 //
-// A caller who holds his own key sends Event: the signed kind-30091 open, whose
-// d tag is the contract id he chose, a UUID v4, and which says what the request
-// says: its tags name the arbitrator and the deadline of the request. ContractID may
-// be left out then, and is the server's choice without. Who decides besides is in the
-// tags of Event, or, in an event that the server signs, the relay itself.
+// A caller who holds their own key sends Event, the signed kind-30091 open. Its
+// d tag is the contract id that they chose, a UUID v4, and it says what the
+// request says: its tags name the arbitrator and the deadline of the request.
+// ContractID may then be left out; without Event the server chooses it. The
+// tags of Event name who else decides; in an event that the server signs, that
+// is the relay itself.
 type CreateRequest struct {
 	ContractID        string          `json:"contract_id,omitempty"`
 	PosterAgentID     string          `json:"poster_agent_id,omitempty"` // the caller's, or absent
@@ -121,8 +124,8 @@ type CreateRequest struct {
 	Event             json.RawMessage `json:"event,omitempty"`
 }
 
-// MoveRequest moves the state machine. Event is the signed kind-30091 of a
-// party, an agreed arbitrator or an agreed decider who holds his own key.
+// MoveRequest asks for a move. Event is the signed kind-30091 of a party, an
+// agreed arbitrator or an agreed decider who holds their own key.
 type MoveRequest struct {
 	Status niptemp.Status  `json:"status"`
 	Note   string          `json:"note,omitempty"`
@@ -136,7 +139,7 @@ type ContractQuery struct {
 	Offset int
 }
 
-// ContractPage is one page of them.
+// ContractPage is one page of contracts.
 type ContractPage struct {
 	Contracts []Contract `json:"contracts"`
 	Total     int        `json:"total"`
@@ -156,57 +159,59 @@ type Entry struct {
 	Attachments   []string   `json:"attachments"`
 	NostrEventID  *string    `json:"nostr_event_id"` // null when private, or not in the relay yet
 	CreatedAt     time.Time  `json:"created_at"`
-	// ReceivedAt is when the server got it, beside CreatedAt, which is its
-	// author's word.
+	// ReceivedAt is when the server received it; CreatedAt is its author's
+	// word.
 	ReceivedAt time.Time `json:"received_at"`
-	// N is its number in the order of arrival, for those who may read the whole
-	// thread; of a private entry the number after which it came, and K its place
-	// among its author's private entries.
+	// N is its number in the order of arrival, for callers who may read the
+	// whole thread. For a private entry it is the number after which it came,
+	// and K its place among its author's private entries.
 	N *int64 `json:"n,omitempty"`
 	K int64  `json:"k,omitempty"`
-	// Withdrawn says that its author took it back.
+	// Withdrawn says that its author withdrew it.
 	Withdrawn *Withdrawal `json:"withdrawn,omitempty"`
 	// Encrypted says that Content is a NIP-44 payload between the parties.
 	Encrypted bool `json:"encrypted"`
-	// Sealed is there for the arbitrator in place of Content.
+	// Sealed takes the place of Content for the arbitrator.
 	Sealed *Sealed `json:"sealed,omitempty"`
-	// Opened says that Content and Attachments are what was in it, opened with the
-	// caller's key, which the server keeps.
+	// Opened says that Content and Attachments were decrypted with the caller's
+	// key, which the server keeps.
 	Opened bool `json:"opened,omitempty"`
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
-	// Refusals say which relays did not take a shared entry, to the parties.
+	// Refusals tells the parties which relays did not take a shared entry.
 	Refusals []Refusal `json:"refusals,omitempty"`
 }
 
-// Withdrawal says when an author took something back and by which deletion
+// Withdrawal says when an author withdrew something, and by which deletion
 // request.
 type Withdrawal struct {
 	At time.Time `json:"at"` // when the server was told
-	// Event is the signed request (kind 5) if all that it names is of this contract;
-	// else, and in a list where requests are long, its id; null if it is not known.
+	// Event is the signed request (kind 5) if everything that it names belongs
+	// to this contract; else, and in a list where requests are long, its id;
+	// null if it is not known.
 	Event json.RawMessage `json:"event"`
 }
 
 // Order is the order of arrival of a thread, signed by the relay.
 type Order struct {
 	ContractID string `json:"contract_id"`
-	// Event is of kind 24174, by the relay's identity key; its x tag is the SHA-256
-	// of Lines.
+	// Event is a kind-24174 event by the relay's identity key; its x tag is the
+	// SHA-256 of Lines.
 	Event json.RawMessage `json:"event"`
-	// Lines has one for each number: the number, when it was received (Unix seconds)
-	// and the event's id, or - for a gap. It is left out of a very long thread.
+	// Lines has one line for each number: the number, when it was received
+	// (Unix seconds) and the event's id, or - for a gap. It is left out if the
+	// thread is very long.
 	Lines string `json:"lines,omitempty"`
 	Gaps  []Gap  `json:"gaps"`
 }
 
-// Gap is what is left of what had to go from a thread.
+// Gap is what remains of an event that had to be removed from a thread.
 type Gap struct {
 	N          int64     `json:"n"`
 	ReceivedAt time.Time `json:"received_at"`
 	Type       string    `json:"type"` // of the entry, or "state"
 	Role       string    `json:"role"` // of its author, "" if it was not known
-	// Of a state: where it led, from where, and its author's date.
+	// Only a state has these: where it led, from where, and its author's date.
 	Status         niptemp.Status `json:"status,omitempty"`
 	PreviousStatus niptemp.Status `json:"previous_status,omitempty"`
 	CreatedAt      *time.Time     `json:"created_at,omitempty"`
@@ -217,11 +222,11 @@ type Refusal struct {
 	Relay  string    `json:"relay"`  // a URL, or "this relay"
 	Reason string    `json:"reason"` // a machine-readable word of NIP-01, as "blocked"
 	At     time.Time `json:"at"`     // of the first refusal
-	Final  bool      `json:"final"`  // it is not sent there any more
+	Final  bool      `json:"final"`  // it is not sent there again
 }
 
-// EntryRequest writes an entry. Event is the signed kind-30090 of a shared
-// entry whose author holds his own key; private entries have none.
+// EntryRequest asks to write an entry. Event is the signed kind-30090 of a
+// shared entry whose author holds their own key; private entries have none.
 type EntryRequest struct {
 	EntryID       string          `json:"entry_id,omitempty"`        // with Event: what its agentry:entry says
 	AuthorAgentID string          `json:"author_agent_id,omitempty"` // the caller's, or absent
@@ -244,7 +249,7 @@ type EntryQuery struct {
 	Events           bool // give the signed events too
 }
 
-// EntryPage is one page of them.
+// EntryPage is one page of entries.
 type EntryPage struct {
 	ContractID string  `json:"contract_id"`
 	Entries    []Entry `json:"entries"`
@@ -262,8 +267,8 @@ type Summary struct {
 	ByVisibility   map[string]int `json:"by_visibility"`
 	NostrPublished int            `json:"nostr_published"`
 	DateRange      *DateRange     `json:"date_range"` // null without entries
-	// TotalTransitions is how many moves there are, and Notes are the newest ones
-	// with a note, oldest first.
+	// TotalTransitions is how many moves there are, and Notes are the newest
+	// ones with a note, oldest first.
 	TotalTransitions int          `json:"total_transitions"`
 	Notes            []Transition `json:"notes"`
 }
@@ -284,19 +289,20 @@ type SearchRequest struct {
 	Offset           int    `json:"offset,omitempty"`
 }
 
-// SearchPage is one page of what a search found. Total counts what it found where
-// it looked: in all of a thread, or, of a long one, in a part.
+// SearchPage is one page of what a search found. Total counts what it found in
+// the part of the thread that it searched, which is all of it unless it is
+// long.
 type SearchPage struct {
 	EntryPage
-	// Transitions are the moves whose notes have every word; they are looked at
-	// after the entries, and are none of Total.
+	// Transitions are the moves whose notes have every word. They are searched
+	// after the entries, and Total does not count them.
 	Transitions []Transition `json:"transitions"`
-	// Next goes on behind that part, as After of the same request; "" when there is
-	// no more.
+	// Next, as After of the same request, goes on after that part; "" when
+	// there is no more.
 	Next string `json:"next,omitempty"`
 }
 
-// Identity is the public part of an agent.
+// Identity is the public part of an agent's identity.
 type Identity struct {
 	AgentID     string    `json:"agent_id"`
 	PubKey      string    `json:"pubkey"`
@@ -305,7 +311,7 @@ type Identity struct {
 	CreatedAt   time.Time `json:"created_at"`
 }
 
-// IdentityPage is one page of identities, by their names.
+// IdentityPage is one page of identities, in the order of their names.
 type IdentityPage struct {
 	Identities []Identity `json:"identities"`
 	Total      int        `json:"total"`

@@ -8,12 +8,12 @@ import (
 	"engramd/internal/store"
 )
 
-// requestBytes bounds the signed requests that one answer shows in full; further
-// ones it names by their ids.
+// requestBytes bounds the signed requests that one answer shows in full; it
+// names further ones by their ids.
 const requestBytes = 256 << 10
 
-// withdrawals says of entries that were withdrawn when and how; each of the rows
-// is that of the entry at the same place.
+// withdrawals adds to withdrawn entries when and how they were withdrawn;
+// rows[i] belongs to entries[i].
 func (s *Service) withdrawals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
 	r := s.requests(v)
 	for i := range rows {
@@ -26,7 +26,7 @@ func (s *Service) withdrawals(ctx context.Context, v *view, rows []store.ThreadE
 	return nil
 }
 
-// withdrawnMoves says the same of moves.
+// withdrawnMoves does the same for moves.
 func (s *Service) withdrawnMoves(ctx context.Context, v *view, rows []store.ThreadMove, moves []Transition) error {
 	r := s.requests(v)
 	for i := range rows {
@@ -39,7 +39,7 @@ func (s *Service) withdrawnMoves(ctx context.Context, v *view, rows []store.Thre
 	return nil
 }
 
-// requests are those that one answer tells of.
+// requests are the deletion requests that one answer shows.
 type requests struct {
 	s     *Service
 	v     *view
@@ -51,7 +51,7 @@ func (s *Service) requests(v *view) *requests {
 	return &requests{s: s, v: v, left: requestBytes, known: map[string]json.RawMessage{}}
 }
 
-// of is the withdrawal at a time by a request; nil for none.
+// of returns the withdrawal at a time by a request; nil for none.
 func (r *requests) of(ctx context.Context, at int64, request []byte) (*Withdrawal, error) {
 	if at == 0 {
 		return nil, nil

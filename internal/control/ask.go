@@ -14,9 +14,9 @@ type UnreachableError struct{ error }
 // Unwrap gives errors.Is the cause.
 func (e *UnreachableError) Unwrap() error { return e.error }
 
-// Ask has the daemon that holds the folder carry out an order and returns its
-// result. args has the order's arguments as members; nil is none. The error is an
-// *UnreachableError if the daemon cannot be asked.
+// Ask sends an order to the daemon that holds the folder and returns its
+// result. args has the order's arguments as members; nil means none. The error
+// is an *UnreachableError if the daemon cannot be asked.
 func Ask(ctx context.Context, dir, command string, args any) (json.RawMessage, error) {
 	at, release, err := socketAddress(dir)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"engramd/internal/importer"
 )
 
-// Import hands the input to the daemon that holds the folder and
-// passes on what it reports.
+// Import sends the input to the daemon that holds the folder, and passes its
+// reports on to p.
 func Import(ctx context.Context, dir string, replace bool, in io.Reader, p importer.Replacing) (importer.Tally, error) {
 	at, release, err := socketAddress(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func Import(ctx context.Context, dir string, replace bool, in io.Reader, p impor
 		return last, context.Cause(ctx)
 	}
 	if errors.Is(err, errGone) {
-		// What could not be sent tells more than an answer that ended.
+		// A failure to send explains more than an answer that ended.
 		select {
 		case e := <-sent:
 			err = errors.Join(err, e)
@@ -58,7 +58,7 @@ func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
 		return err
 	}
 	if _, err := io.Copy(out, in); err != nil {
-		_ = conn.Close() // half an input must not look like a whole one
+		_ = conn.Close() // half an input must not look complete
 		return fmt.Errorf("read input: %w", err)
 	}
 	if err := out.Close(); err != nil {
@@ -69,12 +69,12 @@ func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
 
 type nopCloser struct{ io.Writer }
 
-// Close leaves the connection open.
+// Close does nothing: the connection stays open.
 func (nopCloser) Close() error { return nil }
 
 var errGone = errors.New("the daemon went away before the end; run the import again")
 
-// readReplies passes the daemon's reports on until it is done.
+// readReplies passes the daemon's reports on to p until the daemon is done.
 func readReplies(conn io.Reader, p importer.Replacing) (importer.Tally, error) {
 	var last importer.Tally
 	dec := json.NewDecoder(conn)

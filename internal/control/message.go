@@ -9,22 +9,22 @@ import (
 	"engramd/internal/importer"
 )
 
-// Commands that have input. The others are names of orders.
+// The commands with input. All others are names of orders.
 const (
 	cmdImport  = "import"
 	cmdReplace = "replace"
 )
 
-// errUnknown is the answer to a first line that is not understood.
+// errUnknown is the answer to an unknown command.
 var errUnknown = errors.New("this daemon does not know the command: it is another version than yours")
 
 // request is the first line of a conversation. An order's arguments are further
-// members of it.
+// members of the object.
 type request struct {
 	Command string `json:"command"`
 }
 
-// commandOf is the command that a line names; "" for none.
+// commandOf returns the command that a line names; "" for none.
 func commandOf(line []byte) string {
 	var r request
 	if json.Unmarshal(line, &r) != nil {
@@ -33,8 +33,8 @@ func commandOf(line []byte) string {
 	return r.Command
 }
 
-// requestLine makes the line of a command. args is nil, or something that JSON
-// has as an object.
+// requestLine returns the line of a command. args is nil, or a value that
+// encodes as a JSON object.
 func requestLine(command string, args any) ([]byte, error) {
 	line, err := json.Marshal(request{command})
 	if err != nil {
@@ -67,7 +67,7 @@ type done struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// replies is the progress of an import, sent to the command.
+// replies sends an import's progress to the command.
 type replies struct {
 	conn net.Conn
 	last time.Time
@@ -85,13 +85,13 @@ func (r *replies) send(v reply) error {
 	return err
 }
 
-// Skip passes on that a line was skipped.
+// Skip reports a skipped line.
 func (r *replies) Skip(s importer.Skipped) error { return r.send(reply{Skipped: &s}) }
 
-// Agent passes on what became of an agent.
+// Agent reports the outcome for an agent.
 func (r *replies) Agent(a importer.ReplacedAgent) error { return r.send(reply{Agent: &a}) }
 
-// Tick passes on how far it is, once a second at most.
+// Tick reports progress, once a second at most.
 func (r *replies) Tick(t importer.Tally) error {
 	if time.Since(r.last) < time.Second {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// Order is a command of the control socket that has no input: one request, one
-// reply. The command keeps its side open while it waits; when it goes away, the
-// order's context ends, and the daemon stops what it has not begun to switch in.
+// Order is a command of the control socket without input: one request, one
+// reply. The client keeps its side open while it waits; when it goes away, the
+// order's context ends, and the daemon stops unless it has begun to commit.
 type Order struct {
 	name string
 	do   func(ctx context.Context, line []byte) (any, error)
 }
 
-// NewOrder makes an order. Its arguments are members of the request, its result
-// is told as JSON.
+// NewOrder returns an order. Its arguments are members of the request, its
+// result is sent as JSON.
 func NewOrder[Args any](name string, do func(ctx context.Context, args Args) (any, error)) Order {
 	return Order{name, func(ctx context.Context, line []byte) (any, error) {
 		var args Args
@@ -27,8 +27,8 @@ func NewOrder[Args any](name string, do func(ctx context.Context, args Args) (an
 	}}
 }
 
-// obey serves an order.
-func (s *Server) obey(ctx context.Context, o Order, line []byte, in *bufio.Reader, out *replies) {
+// serveOrder executes an order and sends its result.
+func (s *Server) serveOrder(ctx context.Context, o Order, line []byte, in *bufio.Reader, out *replies) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -44,5 +44,5 @@ func (s *Server) obey(ctx context.Context, o Order, line []byte, in *bufio.Reade
 		s.log.Warn("an order of a command failed", "command", o.name, "err", err)
 		d = done{Error: err.Error()}
 	}
-	_ = out.send(reply{Done: &d}) // a command that is gone does not know
+	_ = out.send(reply{Done: &d}) // the client may have gone
 }

@@ -20,7 +20,8 @@ type bakeArgs struct {
 }
 
 // TestOrders: an order gets its arguments and its result comes back; what fails
-// is told in the order's own words, and what is not understood as of another version.
+// is told in the order's own words, and what is not understood as of another
+// version.
 func TestOrders(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	listen(t, w, nil,

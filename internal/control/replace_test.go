@@ -32,12 +32,13 @@ func engramLines(agent relaytest.Key, at int64, slugs ...string) (out []byte) {
 func startReplacing(t *testing.T) importertest.World {
 	t.Helper()
 	w := importertest.Open(t, store.Live{})
-	listen(t, w, operator.New(operator.Options{Bundles: snapshot.New(w.Dir), Store: w.Store, Judge: w.Judge,
+	listen(t, w, operator.New(operator.Options{Bundles: snapshot.New(w.Dir), Store: w.Store, Rules: w.Rules,
 		Settings: operator.Settings{RestoreAllow: true}, Software: "engramd test"}))
 	return w
 }
 
-// headTimes are the created_at of an agent's heads, and how many superseded versions it has.
+// headTimes are the created_at of an agent's heads, and how many superseded
+// versions it has.
 func headTimes(t *testing.T, s *sqlite.Store, agent relaytest.Key) (heads []nostr.Timestamp, versions int) {
 	t.Helper()
 	err := s.Capture(t.Context(), gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v store.View) error {
@@ -55,8 +56,8 @@ func headTimes(t *testing.T, s *sqlite.Store, agent relaytest.Key) (heads []nost
 	return heads, versions
 }
 
-// TestHalfAnInputReplacesNothing cuts the input on its way to the daemon, between two
-// lines.
+// TestHalfAnInputReplacesNothing cuts the input on its way to the daemon,
+// between two lines.
 func TestHalfAnInputReplacesNothing(t *testing.T) {
 	w := startReplacing(t)
 	agent := relaytest.Agent()
@@ -72,8 +73,8 @@ func TestHalfAnInputReplacesNothing(t *testing.T) {
 	}
 }
 
-// TestReplaceByAgent gives two agents' engrams, with two versions of one in the wrong
-// order, and a line of one that does not verify.
+// TestReplaceByAgent gives two agents' engrams, with two versions of one in the
+// wrong order, and a line of one that does not verify.
 func TestReplaceByAgent(t *testing.T) {
 	w := startReplacing(t)
 	agent, other, third := relaytest.Agent(), relaytest.Stranger(), relaytest.NewKey(7)

@@ -1,11 +1,12 @@
 // Package control is the daemon's local socket: commands of the same user hand
 // their work to the daemon that holds the data folder, so that live readers see
-// what an import brings. It knows imports; what else can be asked is a list of
-// orders, which the daemon gives it.
+// what an import brings. It knows imports; everything else is a list of orders,
+// which the daemon provides.
 //
-// The socket lies in the data folder, mode 0600. A conversation is one JSON line
-// that names the command, then its input up to the end of the sending side; the
-// daemon answers with JSON lines, the last of which has "done".
+// The socket is in the data folder, with mode 0600. A conversation is one JSON
+// line that names the command, then its input until the client closes its
+// sending side; the daemon answers with JSON lines, the last of which has
+// "done".
 package control
 
 import (
@@ -30,21 +31,21 @@ import (
 const Name = "control.sock"
 
 const (
-	replyTimeout   = 10 * time.Second // a command that reads no replies is dropped
+	replyTimeout   = 10 * time.Second // a client that reads no replies is dropped
 	shortPathBytes = 100              // socket paths end at 107 bytes on Linux, earlier elsewhere
 )
 
-// Options are what a Server is made of.
+// Options configure a Server.
 type Options struct {
 	Dir       string // the data folder, which the caller has locked
 	Importer  *importer.Importer
-	Snapshots importer.Snapshots // of imports that replace
+	Snapshots importer.Snapshots // for imports that replace
 	Orders    []Order
 	Log       *slog.Logger
 }
 
-// Server is the daemon's side. It owns the socket and one goroutine for each
-// conversation.
+// Server is the daemon's side of the socket. It owns the socket and one
+// goroutine for each conversation.
 type Server struct {
 	importer *importer.Importer
 	replacer *importer.Replacer
@@ -56,8 +57,8 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
-// Listen takes orders from now on. A socket that lies in the folder is of a
-// daemon that is gone.
+// Listen accepts commands from now on. It replaces a socket in the folder,
+// which was left by a daemon that has ended.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	path := filepath.Join(o.Dir, Name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -86,8 +87,8 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// socketAddress is the address of the control socket. A path that is too long
-// for a socket is reached through the open folder.
+// socketAddress returns the address of the control socket. If the path is too
+// long for a socket, the address goes through the open folder.
 func socketAddress(dir string) (at string, release func(), err error) {
 	path := filepath.Join(dir, Name)
 	if len(path) <= shortPathBytes {
@@ -110,8 +111,8 @@ func (s *Server) accept(ctx context.Context) {
 	}
 }
 
-// Close takes no more conversations, stops those under way after what they have
-// begun is stored, and waits for them.
+// Close accepts no more conversations, stops those under way once the work that
+// they have begun is stored, and waits for them.
 func (s *Server) Close() {
 	if s == nil {
 		return
@@ -125,13 +126,13 @@ func (s *Server) Close() {
 // converse serves one command.
 func (s *Server) converse(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
-	// The end of ctx ends a read that waits for input.
+	// When ctx ends, so does a read that waits for input.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
 	defer stop()
 	in := bufio.NewReader(conn)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
-		return // nobody asked anything
+		return // the client asked nothing
 	}
 	out := &replies{conn: conn}
 	switch command := commandOf(line); command {
@@ -139,7 +140,7 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 		t, err := s.importer.Run(ctx, in, out)
 		s.imported(ctx, in, out, t, err)
 	case cmdReplace:
-		// Chunked, because half an input must not look like a whole one.
+		// The input is chunked, because half of it must not look complete.
 		t, err := s.replacer.Run(ctx, httputil.NewChunkedReader(in), out)
 		s.imported(ctx, in, out, t, err)
 	default:
@@ -148,11 +149,11 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 			_ = out.send(reply{Done: &done{Error: errUnknown.Error()}})
 			return
 		}
-		s.obey(ctx, s.orders[i], line, in, out)
+		s.serveOrder(ctx, s.orders[i], line, in, out)
 	}
 }
 
-// imported ends the answer to "import" and "replace".
+// imported sends the end of the answer to "import" and "replace".
 func (s *Server) imported(ctx context.Context, in io.Reader, out *replies, t importer.Tally, err error) {
 	s.log.Info("import", "stored", t.Stored+t.Replaced, "known", t.Known+t.Older, "deleted", t.Deleted, "skipped", t.Skipped, "complete", err == nil)
 	d := done{Tally: t}
@@ -163,11 +164,11 @@ func (s *Server) imported(ctx context.Context, in io.Reader, out *replies, t imp
 		d.Error = err.Error()
 	}
 	if out.send(reply{Done: &d}) != nil {
-		return // a command that is gone knows its work is unfinished
+		return // a client that went away knows that its work is unfinished
 	}
-	// Closing with input unread would take the answer away from the command.
+	// Closing with unread input would take the answer away from the client.
 	_ = out.conn.SetReadDeadline(time.Now().Add(replyTimeout))
 	if ctx.Err() == nil {
-		_, _ = io.Copy(io.Discard, in) // ends when the command has read the answer
+		_, _ = io.Copy(io.Discard, in) // ends when the client has read the answer
 	}
 }

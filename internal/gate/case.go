@@ -8,8 +8,8 @@ import (
 
 // Case is a contract of which the reader is the arbitrator that both parties
 // agreed on (NIP-TEMP), as a plain value: whoever asks the gate looks it up. It
-// shows him what the keys of the case have said to each other in the open,
-// under any option, and nothing else.
+// shows the arbitrator the unsealed events that the keys of the case have
+// addressed to each other, under any option, and nothing else.
 type Case struct {
 	Contract       string   // its id
 	Poster, Worker string   // 64 lower-case hex digits

@@ -37,7 +37,7 @@ var traitTexts = [...]string{
 }
 
 // ApprovalD is the d tag of the kind 30078 event (NIP-78) in which an owner
-// names the agents he approved, in p tags.
+// names the approved agents in p tags.
 const ApprovalD = "engramd/agents"
 
 func (t *Table) has(what trait, ev *nostr.Event) bool {

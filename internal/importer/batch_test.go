@@ -12,8 +12,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestWrongLinesAmongMany: signatures are checked together, and what does not hold is
-// found all the same, line by line, while the others are stored.
+// TestWrongLinesAmongMany: signatures are checked together, and what does not
+// hold is found all the same, line by line, while the others are stored.
 func TestWrongLinesAmongMany(t *testing.T) {
 	const lines = 2*importer.BatchLines + 100
 	spoils := map[int64]struct{ from, to string }{

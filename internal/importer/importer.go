@@ -1,7 +1,7 @@
-// Package importer stores events from JSON lines, as their operator brings them:
-// every line is checked as if its author had sent it, in the order of the lines,
-// and what a line is refused for is told by its number. A Replacer switches the
-// heads of whole agents to those of the input.
+// Package importer stores events from JSON lines on behalf of the operator: it
+// checks every line as if its author had sent it, in the order of the lines,
+// and reports refusals by line number. A Replacer switches the heads of whole
+// agents to those of the input.
 package importer
 
 import (
@@ -18,36 +18,37 @@ import (
 )
 
 // Store is what an import needs of the store: Begin queues an event, and the
-// store applies them in the order in which they were begun.
+// store applies events in the order in which they were begun.
 type Store interface {
 	Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error)
 }
 
-// Importer stores events from JSON lines. Shapes and signatures are checked by
-// all cores ahead of the store; events are handed to the store, and reported,
-// in the order of their lines.
+// Importer stores events from JSON lines. All cores check shapes and signatures
+// ahead of the store; events are handed to the store, and reported, in the
+// order of their lines.
 type Importer struct {
 	store Store
-	judge policy.Hook // what no way in may store, whoever brings it
+	rules policy.Hook // refuse what may not be stored, whoever brings it
 
 	signatures wire.Verifier
 }
 
-// New makes an Importer under the rules of NewJudge.
-func New(s Store, judge policy.Hook) *Importer {
-	return &Importer{store: s, judge: judge}
+// New returns an Importer with rules, as NewRules makes them.
+func New(s Store, rules policy.Hook) *Importer {
+	return &Importer{store: s, rules: rules}
 }
 
-// Run reads lines until the end, an error, or the end of ctx, and returns what
-// became of those that were decided. What was begun is always waited for.
+// Run reads lines until the end, an error, or the end of ctx, and returns the
+// tally of the lines that were decided. It always waits for events that were
+// begun.
 func (im *Importer) Run(ctx context.Context, in io.Reader, p Progress) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	return im.put(ctx, cancel, im.parsed(ctx, cancel, in), p)
 }
 
-// parsed starts to read and parse, and gives the batches in order. An error ends
-// ctx before the channel is closed.
+// parsed starts reading and parsing, and returns the batches in order. An error
+// ends ctx before the channel is closed.
 func (im *Importer) parsed(ctx context.Context, cancel context.CancelCauseFunc, in io.Reader) <-chan *batch {
 	workers := runtime.GOMAXPROCS(0)
 	work, ordered := make(chan *batch, workers), make(chan *batch, 2*workers)
@@ -64,7 +65,7 @@ func (im *Importer) parsed(ctx context.Context, cancel context.CancelCauseFunc, 
 	return ordered
 }
 
-// put stores what batches hold, in order.
+// put stores the events of batches, in order.
 func (im *Importer) put(ctx context.Context, cancel context.CancelCauseFunc, ordered <-chan *batch, p Progress) (Tally, error) {
 	begun := make(chan item, 8192)
 	go func() {
@@ -102,14 +103,14 @@ func (im *Importer) begin(ctx context.Context, ordered <-chan *batch, begun chan
 					return fmt.Errorf("line %d: %w", it.line, err)
 				}
 			}
-			begun <- it // collect takes until begun is closed
+			begun <- it // collect receives until begun is closed
 		}
 	}
 }
 
 // collect waits for the store's answers in order and counts them. It stops
-// everything at the first failure of the store, and still waits for what was
-// begun.
+// everything at the first failure of the store, and still waits for the events
+// that were begun.
 func collect(begun <-chan item, p Progress, stop func(error)) (Tally, error) {
 	var t Tally
 	var first error

@@ -21,28 +21,29 @@ import (
 	"engramd/nips/nipae"
 )
 
-// replacement is what the input holds. The events lie in a file that has no name; in
-// memory are 16 bytes for each line and about 160 for each address of an author.
+// replacement is the content of the input. The events are in an unlinked file;
+// memory holds 16 bytes for each line and about 160 for each address of an
+// author.
 type replacement struct {
 	file    *os.File
 	out     *bufio.Writer
 	end     int64
 	buf     []byte
 	authors map[string]*replaced
-	order   []*replaced // as they first came
+	order   []*replaced // in the order of their first lines
 	rest    []verifiedLine
-	held    string // why no agent is switched
+	held    string // why no agent may be switched, if so
 }
 
-// verifiedLine is where an event lies in the file.
+// verifiedLine is the place of an event in the file.
 type verifiedLine struct {
 	at   int64
 	line uint32
 	size uint32
 }
 
-// replaced is one author and the lines that are switched in at once if it has
-// engrams.
+// replaced is one author, with the lines that are switched in together if there
+// are engrams among them.
 type replaced struct {
 	pub     string
 	engrams bool
@@ -52,8 +53,8 @@ type replaced struct {
 	lines   []verifiedLine
 }
 
-// headLine is the newest event of an address. It holds no part of the event's JSON,
-// which would stay in memory as a whole.
+// headLine is the newest event of an address. It must not reference the event's
+// JSON, which would then stay in memory as a whole.
 type headLine struct {
 	created int64
 	id      [32]byte
@@ -73,8 +74,9 @@ func (x *replacement) author(pub string) *replaced {
 	return a
 }
 
-// refuse notes whose memory the input does not hold whole. A line that does not say
-// whose it is may be anybody's. What expired is missing from no memory.
+// refuse notes whose memory the input does not contain completely. A line that
+// does not name its author may be anybody's. An expired event is missing from
+// no memory.
 func (x *replacement) refuse(it item) {
 	switch {
 	case it.over:
@@ -86,7 +88,7 @@ func (x *replacement) refuse(it item) {
 	}
 }
 
-// take notes an event.
+// take adds an event.
 func (x *replacement) take(it item) error {
 	x.buf = append(wire.AppendEvent(x.buf[:0], it.event), '\n')
 	if _, err := x.out.Write(x.buf); err != nil {
@@ -117,22 +119,23 @@ func (a *replaced) take(ev *nostr.Event, l verifiedLine) error {
 	if _, err := hex.Decode(is.id[:], []byte(ev.ID)); err != nil {
 		return err
 	}
-	if was, there := a.heads[address(ev)]; !there || is.newer(was) {
+	if was, ok := a.heads[address(ev)]; !ok || is.newer(was) {
 		a.heads[address(ev)] = is
 	}
 	return nil
 }
 
-// address is the hash of what an author's versions of one record have in common.
+// address returns the hash of what an author's versions of one record have in
+// common.
 func address(ev *nostr.Event) [32]byte {
-	if ev.Kind == nostr.KindRelayListMetadata { // one for each author, whatever its tags say
+	if ev.Kind == nostr.KindRelayListMetadata { // there is one for each author, whatever its tags
 		return [32]byte{}
 	}
 	return sha256.Sum256([]byte(ev.Tags.GetD()))
 }
 
-// part is what an event is among the others of the file: the newest of its address
-// is the head.
+// part returns the part of an event among the others of the file: the newest of
+// its address is the head.
 func (a *replaced) part(ev *nostr.Event) store.Part {
 	head := a.heads[address(ev)]
 	switch {
@@ -146,7 +149,7 @@ func (a *replaced) part(ev *nostr.Event) store.Part {
 	return store.Heads
 }
 
-// event reads an event back.
+// event reads an event from the file.
 func (x *replacement) event(l verifiedLine) (*nostr.Event, error) {
 	text := make([]byte, l.size)
 	if _, err := x.file.ReadAt(text, l.at); err != nil && !errors.Is(err, io.EOF) {

@@ -15,8 +15,8 @@ import (
 
 const (
 	maxLine    = 8 << 20 // bytes of one line; the largest event is far below
-	batchLines = 2048    // signatures are checked together, the more the cheaper
-	batchBytes = 2 << 20 // but for the last line
+	batchLines = 2048    // their signatures are checked together; the more, the cheaper
+	batchBytes = 2 << 20 // without the last line
 )
 
 // batch is some consecutive lines on their way through a worker.
@@ -31,8 +31,8 @@ type item struct {
 	text    []byte
 	event   *nostr.Event
 	refusal string
-	author  string // of a refused one, as far as it says; empty if it does not
-	over    bool   // it is refused only because its time (NIP-40) is over
+	author  string // of a refused line, if it names one
+	over    bool   // refused only because it has expired (NIP-40)
 	pending store.Pending
 }
 
@@ -77,8 +77,8 @@ func readLines(ctx context.Context, in io.Reader, work, ordered chan<- *batch) e
 	}
 }
 
-// readLine returns one line without its end. A line over maxLine is read to its
-// end and dropped.
+// readLine returns one line without its line feed. It reads a line over maxLine
+// to its end and drops it.
 func readLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

@@ -17,37 +17,38 @@ import (
 	"engramd/internal/store"
 )
 
-// Snapshots switches an agent's heads, and keeps the state before.
+// Snapshots switches an agent's heads, and keeps the state before the switch.
 type Snapshots interface {
-	// MayReplace is nil where the configuration allows it.
+	// MayReplace returns nil if the configuration allows replacing.
 	MayReplace() error
-	// Replace makes an agent's heads those of the request, or changes nothing.
+	// Replace switches an agent's heads to those of the request, or changes
+	// nothing.
 	Replace(ctx context.Context, q operator.ReplaceRequest) (operator.Restored, error)
 }
 
-// Replacer carries out `import --replace`: nothing is changed before the input was
-// read to its end and verified.
+// Replacer executes `import --replace`. It changes nothing before it has read
+// the input to its end and verified it.
 type Replacer struct {
 	Importer  *Importer
 	Snapshots Snapshots
-	Dir       string // where the verified events lie meanwhile
+	Dir       string // the folder for the file of verified events
 }
 
-// Replacing is told what a replacement does.
+// Replacing is notified of a replacement's progress.
 type Replacing interface {
 	Progress
 	Agent(a ReplacedAgent) error
 }
 
-// ReplacedAgent is what became of one agent's heads.
+// ReplacedAgent is the outcome for one agent's heads.
 type ReplacedAgent struct {
 	operator.Restored
-	HeldBack string `json:"held_back,omitempty"` // why nothing of it was switched
+	HeldBack string `json:"held_back,omitempty"` // why its heads were not switched
 }
 
-// Run reads the input, replaces the heads of the agents whose engrams are in it, one
-// agent after the other, and then imports the rest. Its tally is of what was done,
-// also beside an error.
+// Run reads the input, replaces the heads of the agents whose engrams are in
+// it, one agent after the other, and then imports the rest. The tally counts
+// what was done, also if there is an error.
 func (r *Replacer) Run(ctx context.Context, in io.Reader, p Replacing) (t Tally, err error) {
 	if err := r.Snapshots.MayReplace(); err != nil {
 		return t, err
@@ -57,7 +58,7 @@ func (r *Replacer) Run(ctx context.Context, in io.Reader, p Replacing) (t Tally,
 		return t, err
 	}
 	defer file.Close()
-	if err := os.Remove(file.Name()); err != nil { // it goes with the process, however that ends
+	if err := os.Remove(file.Name()); err != nil { // the file vanishes with the process, however that ends
 		return t, err
 	}
 	x := &replacement{file: file, authors: map[string]*replaced{}}
@@ -85,7 +86,7 @@ func (r *Replacer) Run(ctx context.Context, in io.Reader, p Replacing) (t Tally,
 	return t, err
 }
 
-// read verifies the input and notes what is in it.
+// read verifies the input and indexes it.
 func (r *Replacer) read(ctx context.Context, in io.Reader, x *replacement, t *Tally, p Progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -133,7 +134,8 @@ func (r *Replacer) replace(ctx context.Context, x *replacement, a *replaced) (op
 	})
 }
 
-// importRest imports what belongs to no replaced memory, in the order of the lines.
+// importRest imports the lines that belong to no replaced memory, in their
+// order.
 func (r *Replacer) importRest(ctx context.Context, x *replacement, p Progress) (Tally, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -6,17 +6,17 @@ import (
 	"engramd/internal/store"
 )
 
-// Tally counts what became of the lines of an import.
+// Tally counts the lines of an import by their outcome.
 type Tally struct {
 	Lines    int64 `json:"lines"` // read and decided, empty ones not counted
 	Stored   int64 `json:"stored"`
-	Replaced int64 `json:"replaced"` // stored, and superseded an older version
+	Replaced int64 `json:"replaced"` // stored, superseding an older version
 	Known    int64 `json:"known"`    // there already
-	Older    int64 `json:"older"`    // a newer version is there
+	Older    int64 `json:"older"`    // a newer version is stored
 	Deleted  int64 `json:"deleted"`  // deleted by their authors before
-	Skipped  int64 `json:"skipped"`  // wrong in themselves
+	Skipped  int64 `json:"skipped"`  // refused
 
-	Held int64 `json:"held_back,omitempty"` // of agents that were not replaced
+	Held int64 `json:"held_back,omitempty"` // of agents whose heads were not switched
 }
 
 func (t Tally) String() string {
@@ -35,13 +35,13 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// Progress is told what an import does, by one goroutine.
+// Progress is notified of an import's progress, by one goroutine.
 type Progress interface {
 	Skip(s Skipped) error
 	Tick(t Tally) error
 }
 
-// count adds an outcome and returns why the event was skipped, if it was.
+// count counts an outcome and returns why the event was skipped, if it was.
 func (t *Tally) count(r store.Result) string {
 	switch r.Outcome {
 	case store.Stored:
@@ -62,7 +62,7 @@ func (t *Tally) count(r store.Result) string {
 	return ""
 }
 
-// add counts an agent with so many lines.
+// add counts an agent with its number of lines.
 func (t *Tally) add(a ReplacedAgent, lines int64) {
 	t.Lines += lines
 	if a.HeldBack != "" {
@@ -74,7 +74,7 @@ func (t *Tally) add(a ReplacedAgent, lines int64) {
 	t.Older += a.Kept
 	t.Deleted += a.Deleted
 	t.Skipped += a.Expired
-	// A line that is in the file twice counts as there already, too.
+	// A line that is in the file twice counts as stored before, too.
 	t.Known += lines - a.Stored - a.Replaced - a.Kept - a.Deleted - a.Expired
 }
 

@@ -11,7 +11,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// parseAll is a worker: shape, id, signature and rules of what comes.
+// parseAll is a worker. It checks the shape, id and signature of events, and
+// applies the rules.
 func (im *Importer) parseAll(ctx context.Context, work <-chan *batch) {
 	for b := range work {
 		if ctx.Err() == nil {
@@ -21,7 +22,7 @@ func (im *Importer) parseAll(ctx context.Context, work <-chan *batch) {
 	}
 }
 
-// parse decides on the lines of a batch as far as that can be done without the
+// parse decides about the lines of a batch as far as possible without the
 // store.
 func (im *Importer) parse(ctx context.Context, b *batch) {
 	var of []*item
@@ -48,20 +49,20 @@ func (im *Importer) parse(ctx context.Context, b *batch) {
 	}
 }
 
-// refuse decides on a line that holds no event, or one that does not verify.
+// refuse records why a line is not a valid event.
 func (it *item) refuse(err error) {
 	it.refusal, it.author = "invalid: "+err.Error(), claimedAuthor(it.text)
 	it.text = nil
 }
 
-// admit puts the rules to an event that verified.
+// admit applies the rules to a verified event.
 func (im *Importer) admit(ctx context.Context, it *item, ev *nostr.Event) {
 	it.author = ev.PubKey
 	if nostr.IsEphemeralKind(ev.Kind) {
 		it.refusal = "invalid: ephemeral events are not stored"
 		return
 	}
-	if reject, reason := im.judge(ctx, ev); reject {
+	if reject, reason := im.rules(ctx, ev); reject {
 		ends := nip40.GetExpiration(ev.Tags)
 		it.refusal, it.over = reason, ends > 0 && ends <= nostr.Now()
 		return
@@ -69,8 +70,8 @@ func (im *Importer) admit(ctx context.Context, it *item, ev *nostr.Event) {
 	it.event = ev
 }
 
-// claimedAuthor is whose a line says to be that did not verify; "" if it does not
-// say.
+// claimedAuthor returns the author that an unverified line names; "" if it
+// names none.
 func claimedAuthor(text []byte) string {
 	var says struct {
 		PubKey string `json:"pubkey"`

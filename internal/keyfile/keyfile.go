@@ -1,7 +1,6 @@
 // Package keyfile reads and writes the files that hold the daemon's secret
-// keys: readable by their owner and his group at most, durable and whole or not
-// there, and never overwritten by accident. What a file says is its readers'
-// business.
+// keys: readable by their owner and group at most, durable, complete or absent,
+// and never overwritten by accident. Callers interpret the content.
 package keyfile
 
 import (
@@ -16,8 +15,8 @@ import (
 var (
 	// ErrExposed means that others than the file's owner and group may read it.
 	ErrExposed = errors.New("the key file can be read by every user: chmod 600 it")
-	// ErrShape means that a path is not that of a regular file of the size of a
-	// key file.
+	// ErrShape means that a path does not lead to a regular file of the size of
+	// a key file.
 	ErrShape = errors.New("not a key file")
 )
 
@@ -65,21 +64,20 @@ func Create(path string, text []byte) error {
 	return place(path, text, func(temp string) error { return errors.Join(os.Link(temp, path), os.Remove(temp)) })
 }
 
-// next is what the name of a file ends with that is to take another one's
-// place.
+// next is the suffix of a file that is to take another one's place.
 const next = ".next"
 
 // Next returns the path at which Stage puts what is to take the place of the
 // file at path.
 func Next(path string) string { return path + next }
 
-// Stage writes what is to take the place of the file at path, beside it and
-// durable. What was staged before is gone.
+// Stage writes the replacement of the file at path, beside it and durably. It
+// replaces one that was staged before.
 func Stage(path string, text []byte) error {
 	return place(path, text, func(temp string) error { return os.Rename(temp, Next(path)) })
 }
 
-// Switch puts what was staged in the place of the file at path.
+// Switch puts the staged file in the place of the file at path.
 func Switch(path string) error {
 	if err := os.Rename(Next(path), path); err != nil {
 		return err
@@ -87,7 +85,7 @@ func Switch(path string) error {
 	return syncDir(path)
 }
 
-// Unstage removes what was staged for path, if anything was.
+// Unstage removes the staged file of path, if there is one.
 func Unstage(path string) error {
 	if err := os.Remove(Next(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -95,8 +93,8 @@ func Unstage(path string) error {
 	return nil
 }
 
-// place writes a temporary file beside path, has it given its name, and makes
-// both durable.
+// place writes a temporary file beside path, calls name to give it its name,
+// and makes both durable.
 func place(path string, text []byte, name func(temp string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
 	if err != nil {

@@ -135,7 +135,7 @@ func TestImportsGoDownwards(t *testing.T) {
 			continue
 		}
 		for _, imported := range pkg.Imports {
-			if own, ours := strings.CutPrefix(imported, "engramd/"); ours {
+			if own, ok := strings.CutPrefix(imported, "engramd/"); ok {
 				if !slices.Contains(may, own) {
 					t.Errorf("%s imports %s, which is not below it", name, own)
 				}

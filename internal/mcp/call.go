@@ -12,9 +12,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// handler makes what a tool does into what the SDK calls: bounded, logged, with
-// the result as JSON in the text as well, for clients that know no structured
-// content.
+// handler returns a tool's function in the form that the SDK calls: bounded,
+// logged, and with the result as JSON in the text as well, for clients that do
+// not know structured content.
 func handler[In, Out any](s *Server, name string, do func(context.Context, In) (Out, error)) sdk.ToolHandlerFor[In, Out] {
 	return func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		out, err := called(ctx, s, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })
@@ -29,7 +29,7 @@ func handler[In, Out any](s *Server, name string, do func(context.Context, In) (
 	}
 }
 
-// called is one call of a tool, a resource or a prompt. Its error is a
+// called runs one call of a tool, a resource or a prompt. Its error is a
 // *Failure.
 func called[Out any](ctx context.Context, s *Server, name string, do func(context.Context) (Out, error)) (Out, error) {
 	start := time.Now()
@@ -44,10 +44,10 @@ func called[Out any](ctx context.Context, s *Server, name string, do func(contex
 }
 
 func bounded[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
-	if err := s.door.arrive(); err != nil {
+	if err := s.memoryCalls.arrive(); err != nil {
 		return out, err
 	}
-	defer s.door.leave()
+	defer s.memoryCalls.leave()
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	stop := context.AfterFunc(s.life, cancel)
@@ -55,9 +55,9 @@ func bounded[Out any](ctx context.Context, s *Server, do func(context.Context) (
 	return do(ctx)
 }
 
-// reading asks the relays.
+// reading runs a call that asks the relays.
 func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
-	exit, err := s.door.enter(ctx)
+	exit, err := s.memoryCalls.enter(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -65,16 +65,16 @@ func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (
 	return do(ctx)
 }
 
-// writing asks the relays while nobody else of ours writes at the slug. What
-// has begun is finished within its time, also if the caller does not wait for
-// it.
+// writing runs a call that writes, while no other call of this server writes at
+// the slug. A call that has begun is finished within its time, even if the
+// caller does not wait for it.
 func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(context.Context) (Out, error)) (Out, error) {
-	return unbroken(ctx, s, s.door, slug, do)
+	return unbroken(ctx, s, s.memoryCalls, slug, do)
 }
 
-// unbroken holds the slug and a place behind the door, and finishes what it
-// begins.
-func unbroken[Out any](ctx context.Context, s *Server, through *door, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
+// unbroken runs a call that holds the slug and a place, and finishes it once it
+// has begun.
+func unbroken[Out any](ctx context.Context, s *Server, through *limiter, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
 	unlock, err := s.slugs.lock(ctx, slug)
 	if err != nil {
 		return out, err
@@ -86,7 +86,7 @@ func unbroken[Out any](ctx context.Context, s *Server, through *door, slug nipae
 	}
 	defer exit()
 	left := s.o.Timeout
-	if deadline, limited := ctx.Deadline(); limited {
+	if deadline, ok := ctx.Deadline(); ok {
 		left = time.Until(deadline)
 	}
 	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
@@ -96,7 +96,7 @@ func unbroken[Out any](ctx context.Context, s *Server, through *door, slug nipae
 	return do(whole)
 }
 
-// plainJSON is JSON as a model reads it best: without escapes for HTML.
+// plainJSON returns JSON as a model reads it best: without escapes for HTML.
 func plainJSON(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -107,8 +107,8 @@ func plainJSON(v any) (string, error) {
 	return string(bytes.TrimSpace(b.Bytes())), nil
 }
 
-// explained gives failed calls their Failure as data, for programs; what the
-// SDK itself finds wrong with the arguments becomes one too.
+// explained adds to failed calls their Failure as data, for programs. Arguments
+// that the SDK itself refuses become a Failure too.
 func explained(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		res, err := next(ctx, method, req)

@@ -14,11 +14,11 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Contracts is contract memory in the hands of the agent's key;
-// *client.Contracts is one.
+// Contracts is contract memory with the agent's key; ContractsOf makes one of a
+// *client.Contracts.
 type Contracts interface {
 	PubKey() string
-	// By means only the contract of a poster, "" for any.
+	// By restricts calls to the contract of a poster, "" for any.
 	By(poster string) Contracts
 	New(ctx context.Context, o client.ContractOffer) (client.Contract, client.Status, error)
 	List(ctx context.Context, status string) ([]client.Contract, client.Status, error)
@@ -27,18 +27,18 @@ type Contracts interface {
 	Say(ctx context.Context, id, with string, s client.Saying) (client.ContractEntry, client.Status, error)
 }
 
-// ContractsOf makes the client's contracts those of the server.
+// ContractsOf adapts the client's contracts to the server.
 func ContractsOf(cs *client.Contracts) Contracts { return contracts{cs} }
 
-// contracts is client.Contracts with an interface's type for what By returns.
+// contracts is client.Contracts with an interface as the result of By.
 type contracts struct{ *client.Contracts }
 
 func (c contracts) By(poster string) Contracts { return contracts{c.Contracts.By(poster)} }
 
-// negotiated asks the relays about a contract. They are those that are
-// configured: the agent's own list says nothing about where a contract is kept.
+// negotiated runs a call about a contract. It asks the configured relays,
+// because the agent's own list says nothing about where a contract is kept.
 func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
-	exit, err := s.desk.enter(ctx)
+	exit, err := s.contractCalls.enter(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -46,11 +46,11 @@ func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context
 	return do(ctx)
 }
 
-// signing changes a contract while no other call of ours does: the next event
-// must be dated after the one before. What has begun is finished within its
-// time.
+// signing changes a contract while no other call of this server does, because
+// the next event must be dated after the one before. A call that has begun is
+// finished within its time.
 func signing[Out any](ctx context.Context, s *Server, contract string, do func(context.Context) (Out, error)) (Out, error) {
-	return unbroken(ctx, s, s.desk, nipae.Slug("contract:"+contract), do) // no slug begins like that
+	return unbroken(ctx, s, s.contractCalls, nipae.Slug("contract:"+contract), do) // no slug begins like that
 }
 
 // partyOut is one side of a contract.
@@ -80,7 +80,7 @@ type contractOut struct {
 	API         bool      `json:"api" jsonschema:"a relay with the contract API has it: private entries are possible"`
 }
 
-// termsOut are who decides about a contract; keys are hex.
+// termsOut says who decides about a contract; keys are in hex.
 type termsOut struct {
 	Arbitrator string `json:"arbitrator,omitempty" jsonschema:"settles disputes, and reads the case"`
 	Decider    string `json:"decider,omitempty" jsonschema:"settles disputes: the operator of a relay"`
@@ -156,8 +156,8 @@ func contractAnswer(status client.Status) answer {
 	return answer{Partial: status.Partial, Warnings: complaints(status)}
 }
 
-// contractFailed makes an error of an operation on contracts a Failure. sent
-// says that the operation changes something.
+// contractFailed turns an error of an operation on contracts into a Failure.
+// sent says that the operation changes something.
 func contractFailed(err error, status client.Status, sent bool) error {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -220,7 +220,7 @@ func contractFailure(err error, sent bool) *Failure {
 	return plain(err)
 }
 
-// guardContract refuses texts in which something looks like a secret.
+// guardContract refuses texts that contain something like a secret.
 func guardContract(allow bool, texts ...string) error {
 	if allow {
 		return nil
@@ -233,7 +233,7 @@ func guardContract(allow bool, texts ...string) error {
 	return nil
 }
 
-// entryFilter returns what contract_read and contract_search choose by.
+// entryFilter returns the filter of contract_read and contract_search.
 func entryFilter(t, visibility, author, query string) client.EntryFilter {
 	return client.EntryFilter{Type: t, Visibility: visibility, Author: cmp.Or(client.PubKeyOf(author), author), Query: query}
 }

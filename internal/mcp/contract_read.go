@@ -12,7 +12,7 @@ import (
 const (
 	defaultPage = 50
 	maxPage     = 200
-	// maxEntryBytes is how much of the entries' text one answer holds.
+	// maxEntryBytes bounds the entries' text in one answer.
 	maxEntryBytes = 200_000
 )
 

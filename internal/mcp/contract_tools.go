@@ -25,20 +25,20 @@ const describeContractMove = `Move a contract on, signed with your key. The work
 const describeContractSay = `Write an entry into a contract: a message, a revision that you ask for, a deliverable, a note, or an attachment. Shared entries are signed with your key and go to the other party and to relays, and cannot be taken back; private ones (visibility private) are for your own side, are never signed, and need a relay with the contract API. While a contract is open only its poster writes; when it has ended, nobody. Each call writes another entry: if the outcome of a call is unknown, contract_read first.`
 
 func (s *Server) addContractTools() {
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_list", Title: "List contracts", Annotations: annotated(looks, "List contracts"), Description: describeContractList},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_list", Title: "List contracts", Annotations: annotated(effectNone, "List contracts"), Description: describeContractList},
 		handler(s, "contract_list", s.contractList))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_show", Title: "Show a contract", Annotations: annotated(looks, "Show a contract"), Description: describeContractShow},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_show", Title: "Show a contract", Annotations: annotated(effectNone, "Show a contract"), Description: describeContractShow},
 		handler(s, "contract_show", s.contractShow))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_read", Title: "Read a contract's entries", Annotations: annotated(looks, "Read a contract's entries"), Description: describeContractRead},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_read", Title: "Read a contract's entries", Annotations: annotated(effectNone, "Read a contract's entries"), Description: describeContractRead},
 		handler(s, "contract_read", s.contractRead))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_search", Title: "Search a contract's entries", Annotations: annotated(looks, "Search a contract's entries"), Description: describeContractSearch},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_search", Title: "Search a contract's entries", Annotations: annotated(effectNone, "Search a contract's entries"), Description: describeContractSearch},
 		handler(s, "contract_search", s.contractSearch))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_summary", Title: "Summarise a contract's entries", Annotations: annotated(looks, "Summarise a contract's entries"), Description: describeContractSummary},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_summary", Title: "Summarise a contract's entries", Annotations: annotated(effectNone, "Summarise a contract's entries"), Description: describeContractSummary},
 		handler(s, "contract_summary", s.contractSummary))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_new", Title: "Offer a contract", Annotations: annotated(adds, "Offer a contract"), Description: describeContractNew},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_new", Title: "Offer a contract", Annotations: annotated(effectAdd, "Offer a contract"), Description: describeContractNew},
 		handler(s, "contract_new", s.contractNew))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_move", Title: "Move a contract on", Annotations: annotated(overrides, "Move a contract on"), Description: describeContractMove},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_move", Title: "Move a contract on", Annotations: annotated(effectOverwrite, "Move a contract on"), Description: describeContractMove},
 		handler(s, "contract_move", s.contractMove))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_say", Title: "Write into a contract", Annotations: annotated(adds, "Write into a contract"), Description: describeContractSay},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "contract_say", Title: "Write into a contract", Annotations: annotated(effectAdd, "Write into a contract"), Description: describeContractSay},
 		handler(s, "contract_say", s.contractSay))
 }

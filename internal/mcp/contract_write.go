@@ -50,8 +50,8 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	})
 }
 
-// keyOrName returns a public key in hex where the text is one, else the name
-// that it is.
+// keyOrName returns a public key in hex if the text is one, else the text,
+// which is a name.
 func keyOrName(text string) string {
 	text = strings.TrimSpace(text)
 	return cmp.Or(client.PubKeyOf(text), text)

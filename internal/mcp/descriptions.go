@@ -1,9 +1,9 @@
 package mcp
 
 // A model reads these texts before it calls anything. Golden files in testdata
-// hold the whole of what a client is told; see docs/mcp.md.
+// contain everything that a client is told; see docs/mcp.md.
 
-// instructions are for the server as a whole.
+// instructions returns the instructions for the server as a whole.
 func (s *Server) instructions() string {
 	if s.o.Memory == nil {
 		return instructionsForParty + instructionsForAll + instructionsForContracts

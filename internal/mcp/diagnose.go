@@ -13,23 +13,23 @@ import (
 	"engramd/nips/nipae"
 )
 
-// about is an error of an operation with what is known about it.
+// about is an error of an operation, with its circumstances.
 type about struct {
 	error
 	slug   nipae.Slug // "" for the memory as a whole
 	status client.Status
-	// entry is what came with the error: a tombstone.
+	// entry came with the error: a tombstone.
 	entry   client.Entry
-	version bool // it was about a version that was named
+	version bool // the caller named a version
 	write   bool
-	found   bool          // there is a text, if perhaps not the newest
-	others  client.Others // looked for when there is no core
+	found   bool          // there is a text, though perhaps not the newest
+	others  client.Others // set if there is no core
 }
 
 // Unwrap gives errors.Is the cause.
 func (a *about) Unwrap() error { return a.error }
 
-// failure makes any error of a call a Failure.
+// failure turns any error of a call into a Failure.
 func (s *Server) failure(err error) *Failure {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -43,13 +43,13 @@ func (s *Server) failure(err error) *Failure {
 		f.Relays = complaints(a.status)
 	}
 	if f.Code == CodeUnreachable || f.Code == CodePartial || f.Code == CodeKeyRefused {
-		s.door.doubt()
+		s.memoryCalls.doubt()
 	}
 	return f
 }
 
-// diagnose finds what an error is. The order matters where errors are several
-// things at once: a failure comes before what would be absence.
+// diagnose classifies an error. The order matters for an error that is several
+// things at once: failure comes before absence.
 func (s *Server) diagnose(a *about) *Failure {
 	var conflict *client.ConflictError
 	var poisoned *client.PoisonedError
@@ -90,7 +90,7 @@ func (s *Server) diagnose(a *about) *Failure {
 	return plain(a.error)
 }
 
-// plain returns the failures that need no relay.
+// plain returns the Failure of an error that is not about relays.
 func plain(err error) *Failure {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
@@ -172,7 +172,8 @@ func (s *Server) unreadable(a *about) *Failure {
 	return f
 }
 
-// noVersion is for who named a version that is not there or has no text.
+// noVersion returns the Failure for a named version that does not exist or has
+// no text.
 func noVersion(a *about) *Failure {
 	if errors.Is(a.error, client.ErrTombstone) {
 		return &Failure{Code: CodeRemoved, Message: "That version of " + name(a.slug) + " is its deletion: there is no text in it.",
@@ -212,7 +213,8 @@ func (s *Server) notFound(a *about) *Failure {
 	return f
 }
 
-// wrongPair is for who finds nothing, with a key that has memory with others.
+// wrongPair returns the Failure for a key that finds nothing here but has
+// memory with others.
 func (s *Server) wrongPair(a *about) *Failure {
 	of, by := "for the owner that is configured", "for other owners"
 	if s.o.ReadOnly {
@@ -222,7 +224,7 @@ func (s *Server) wrongPair(a *about) *Failure {
 		of, by, strings.Join(npubs(a.others.Keys), ", ")), Action: "Do not begin a memory anew. Tell the user."}
 }
 
-// npubs returns a few public keys as people know them.
+// npubs returns a few public keys in the form that people know.
 func npubs(keys []string) []string {
 	const most = 5
 	var out []string
@@ -239,7 +241,7 @@ func npubs(keys []string) []string {
 	return out
 }
 
-// nothingWritten ends the message of a write that did not begin.
+// nothingWritten returns the end of the message for a write that did not begin.
 func nothingWritten(a *about) string {
 	if a.write {
 		return " Nothing was written."
@@ -247,7 +249,7 @@ func nothingWritten(a *about) string {
 	return ""
 }
 
-// name returns a slug in a sentence.
+// name returns a slug as a sentence names it.
 func name(slug nipae.Slug) string {
 	if slug == "" {
 		return "this agent's memory"

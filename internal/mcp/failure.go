@@ -7,16 +7,16 @@ import (
 	"engramd/internal/client"
 )
 
-// Codes of failures: what a program can tell them apart by.
+// The codes by which a program can tell failures apart.
 const (
-	CodeInvalid     = "invalid_arguments" // the arguments are no question that can be asked
+	CodeInvalid     = "invalid_arguments" // the arguments make no sense
 	CodeNotFound    = "not_found"         // every relay answered and none has it
 	CodeRemoved     = "removed"           // every relay answered, and it was deleted
 	CodePartial     = "partial"           // nothing, or perhaps not the newest, was found, and not every relay answered
-	CodeUnreadable  = "unreadable"        // there is something, and it cannot be read
-	CodeConflict    = "conflict"          // it is another version than the change was made for
+	CodeUnreadable  = "unreadable"        // something is there, but it cannot be read
+	CodeConflict    = "conflict"          // the stored version is not the one that the change was made for
 	CodeClock       = "clock"             // the stored version is dated too far in the future
-	CodeUnconfirmed = "unconfirmed"       // it may be stored or not
+	CodeUnconfirmed = "unconfirmed"       // it may or may not be stored
 	CodeUnreachable = "unreachable"       // no relay answered
 	CodeKeyRefused  = "key_refused"       // the relays refuse the key
 	CodeRefused     = "refused"           // the relays refuse the request
@@ -31,19 +31,19 @@ const (
 	CodeInternal    = "internal"          // a fault of the server
 )
 
-// failureKey is where a Failure is in the _meta of a failed call, and in the
+// failureKey is the key of a Failure in the _meta of a failed call, and in the
 // data of an error.
 const failureKey = "engramd/failure"
 
-// Failure is why a call failed, in words that an agent can act on.
+// Failure says why a call failed, in words that an agent can act on.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"` // what happened
 	Action  string `json:"action"`  // what to do
 	Slug    string `json:"slug,omitempty"`
-	// Theirs is the version that is there, of a conflict, if it is known.
+	// Theirs is the stored version, for a conflict, if it is known.
 	Theirs *theirs `json:"theirs,omitempty"`
-	// Relays are what went wrong at each relay.
+	// Relays says what went wrong at each relay.
 	Relays []string `json:"relays,omitempty"`
 
 	cause error
@@ -93,8 +93,8 @@ func theirsOf(e *client.Entry) *theirs {
 	return &theirs{Hash: e.Hash, Deleted: e.Tombstone, Size: e.Size, UpdatedAt: stamp(e.CreatedAt), ID: e.ID}
 }
 
-// quoted makes words from elsewhere one short line in quotes: they are shown,
-// and cannot be taken for ours.
+// quoted turns words from elsewhere into one short line in quotes, which cannot
+// be mistaken for the server's own.
 func quoted(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {

@@ -268,7 +268,8 @@ func TestRealFailures(t *testing.T) {
 	if out := ask[writeOut](p, "memory_write", args{"slug": "y", "text": "more"}); out.StoredOn != 1 || !out.Partial || len(out.Warnings) != 2 {
 		t.Errorf("write to one of two relays: %+v", out)
 	}
-	// What is added to must be the newest: the other relay may have a newer text.
+	// What is added to must be the newest: the other relay may have a newer
+	// text.
 	if f, words := p.refused("memory_append", args{"slug": "x", "text": "more"}); f.Code != CodePartial || absence.MatchString(words) ||
 		!strings.Contains(words, "may have a newer text") || !strings.Contains(words, "Nothing was written") {
 		t.Errorf("append at one of two relays: %s", words)

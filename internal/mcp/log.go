@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// warnings passes on what the SDK logs at level warn and above: below that it
-// names URIs, and so slugs.
+// warnings passes on what the SDK logs at level warn and above: below that the
+// SDK logs URIs, which contain slugs.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

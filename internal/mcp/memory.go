@@ -7,8 +7,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Memory is what the server serves. *client.Memory is one; its documentation
-// says which errors each method has.
+// Memory is the memory that the server serves. *client.Memory implements it;
+// its documentation says which errors each method returns.
 type Memory interface {
 	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
 	ListAll(ctx context.Context) (client.Listing, client.Status, error)

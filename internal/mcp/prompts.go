@@ -10,7 +10,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// The prompt section that a session begins with.
+// Texts of the prompt section with which a session begins.
 const (
 	sectionTitle = "[Agent Memory — core]\n"
 	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n\n"

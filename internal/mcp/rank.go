@@ -15,8 +15,8 @@ import (
 const (
 	maxQuery = 500 // bytes
 	maxTerms = 16
-	// maxOccurrences is how often a term is counted in one text; more often means
-	// nothing for its rank.
+	// maxOccurrences is how often a term is counted in one text; further
+	// occurrences do not change its rank.
 	maxOccurrences = 100
 )
 
@@ -24,21 +24,21 @@ const (
 const (
 	fitsWord   = 3.0 // a word of its own
 	fitsPrefix = 2.0 // the beginning of a word
-	fitsInside = 0.5 // even in a slug and a text less than one word in a text
-	// slugFactor is how much more a slug says than a text.
+	fitsInside = 0.5 // even in both slug and text, less than one word in a text
+	// slugFactor is how much more a hit in a slug counts than one in a text.
 	slugFactor = 3.0
 )
 
-// match is how an entry answers a query.
+// match says how well an entry matches a query.
 type match struct {
 	entry client.Entry
 	terms int   // how many different terms it has
-	at    []int // where in the text each of those found there is first, in bytes of the folded text
+	at    []int // first place of each term found in the text, in bytes of the folded text
 	score float64
 }
 
-// parseQuery splits a query into terms, folded, each once: words, and what
-// stands between double quotes. More than maxTerms are cut.
+// parseQuery splits a query into folded terms, each once: words, and phrases in
+// double quotes. It drops terms beyond maxTerms.
 func parseQuery(query string) []string {
 	var terms []string
 	add := func(term string) {
@@ -60,7 +60,8 @@ func parseQuery(query string) []string {
 
 // rank returns the entries that have at least one term, best first: those with
 // more of the terms come first, then those with the rarer and better fitting
-// ones, then newer ones. stop is asked between entries.
+// ones, then newer ones. rank calls stop between entries, and ends if it
+// reports true.
 func rank(entries []client.Entry, terms []string, stop func() bool) []match {
 	found := make([]match, 0, len(entries))
 	weights := make([][]float64, 0, len(entries))
@@ -94,7 +95,7 @@ func rank(entries []client.Entry, terms []string, stop func() bool) []match {
 	return found
 }
 
-// look finds the terms in one entry and weighs each.
+// look finds the terms in one entry and weighs each of them.
 func look(e client.Entry, terms []string) (match, []float64) {
 	m := match{entry: e}
 	text, slug := fold(e.Text), fold(string(e.Slug))
@@ -115,8 +116,8 @@ func look(e client.Entry, terms []string) (match, []float64) {
 	return m, weight
 }
 
-// fit returns how well a folded term fits at its best in a folded text, how
-// often it is there, and where first.
+// fit returns how well a folded term fits into a folded text at its best place,
+// how often it occurs, and where first.
 func fit(text, term string) (best float64, times, first int) {
 	for from := 0; times < maxOccurrences; times++ {
 		i := strings.Index(text[from:], term)
@@ -144,7 +145,7 @@ func fit(text, term string) (best float64, times, first int) {
 }
 
 // inWord reports whether a character is part of words. Slugs join words with _,
-// which therefore is none.
+// which is therefore not part of one.
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // fold makes texts that differ in case only the same, and every space a blank.

@@ -59,8 +59,8 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 	return out, nil
 }
 
-// begins reports whether a slug begins with a prefix as a model writes it: mem/
-// may be left out, as it may be in slugs.
+// begins reports whether a slug begins with a prefix as a model writes it: the
+// prefix may lack mem/, as slugs may.
 func begins(slug, prefix string) bool {
 	prefix = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(prefix), "[["), resourceScheme)
 	return strings.HasPrefix(slug, prefix) || !strings.HasPrefix(prefix, "mem/") && strings.HasPrefix(slug, "mem/"+prefix)
@@ -165,7 +165,8 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 	if err != nil {
 		a := &about{error: err, slug: slug, status: status, entry: e, version: when != nil}
 		if slug.IsCore() && when == nil && errors.Is(err, client.ErrNotFound) {
-			// An agent that is told to begin anew must be the right one.
+			// Before telling an agent to begin anew, make sure that it is the
+			// right one.
 			if a.others, a.status, err = s.o.Memory.Others(ctx); err != nil {
 				a.error = err
 			}
@@ -175,8 +176,8 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 	return e, status, nil
 }
 
-// piece is at most n bytes of a text from an offset, moved to where characters
-// begin, and where it ends.
+// piece returns at most n bytes of a text from an offset, both moved to where
+// characters begin, and the end of the piece.
 func piece(text string, from, n int) (string, int) {
 	for from < len(text) && !utf8.RuneStart(text[from]) {
 		from++

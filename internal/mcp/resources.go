@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// resourceScheme stands before a slug in the URI of its resource.
+	// resourceScheme precedes the slug in the URI of a resource.
 	resourceScheme = "engram://"
 	coreURI        = resourceScheme + string(nipae.Core)
 	// memoryTemplate matches slugs with slashes too (RFC 6570, level 2).
 	memoryTemplate = resourceScheme + "mem/{+slug}"
 	textType       = "text/plain"
-	// maxCompletions is what MCP allows in one answer.
+	// maxCompletions is the number that MCP allows in one answer.
 	maxCompletions = 100
 )
 
@@ -31,8 +31,8 @@ func (s *Server) addResources() {
 		Annotations: &sdk.Annotations{Audience: []sdk.Role{"assistant"}}}, s.resource)
 }
 
-// resource reads one record. A resource has no other way to fail than with an
-// error, so the Failure is its message and data.
+// resource reads one record. A resource can fail only with an error, so the
+// Failure is the error's message and data.
 func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	uri := req.Params.URI
 	got, err := called(ctx, s, "resource", func(ctx context.Context) (readOut, error) {
@@ -45,8 +45,8 @@ func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest) (*s
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: textType, Text: got.Text, Meta: meta}}}, nil
 }
 
-// asError returns a Failure where MCP has errors only: that of a resource that
-// is not there, or an internal one.
+// asError turns a Failure into an error of MCP: that of a missing resource, or
+// an internal one.
 func asError(err error, uri string) error {
 	f, ok := err.(*Failure)
 	if !ok {

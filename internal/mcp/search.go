@@ -76,8 +76,8 @@ func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
 	return out, nil
 }
 
-// snippets shows a text around places, which are sorted bytes of the folded
-// text; places that another snippet shows need none of their own.
+// snippets returns the text around places, which are sorted byte offsets in the
+// folded text. A place that another snippet shows gets none of its own.
 func snippets(text string, at []int) []snippetOut {
 	out := []snippetOut{}
 	shown := 0
@@ -96,7 +96,7 @@ func snippets(text string, at []int) []snippetOut {
 	return out
 }
 
-// unfolded returns where a byte of the folded text is in the text.
+// unfolded returns the offset in the text of a byte of the folded text.
 func unfolded(text string, place int) int {
 	for i, r := range text {
 		if place <= 0 {
@@ -107,8 +107,8 @@ func unfolded(text string, place int) int {
 	return len(text)
 }
 
-// around returns the text around a place, cut between words where there are
-// any, and where it ends.
+// around returns the text around a place, cut between words if possible, and
+// where it ends.
 func around(text string, middle int) (snippetOut, int) {
 	start, end := max(0, middle-aroundSnippet), min(len(text), middle+aroundSnippet)
 	for start > 0 && !utf8.RuneStart(text[start]) {

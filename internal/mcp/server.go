@@ -13,52 +13,52 @@ import (
 const (
 	// defaultTimeout is Options.Timeout when that is zero.
 	defaultTimeout = 30 * time.Second
-	// maxFrame is the longest message taken from the peer, in bytes: the largest
-	// text with every byte escaped, several times over.
+	// maxFrame is the longest accepted message, in bytes: several times the
+	// largest text with every byte escaped.
 	maxFrame = 4 << 20
 )
 
-// Options are how a Server is made. Memory or Contracts is needed.
+// Options configure a Server. It needs Memory or Contracts.
 type Options struct {
-	// Memory is the agent's memory; nil leaves out all that is about it.
+	// Memory is the agent's memory; nil leaves out everything about it.
 	Memory Memory
 	// Contracts is contract memory, for the contract tools; nil, or ReadOnly,
 	// leaves them out.
 	Contracts Contracts
-	// Snapshot keeps the whole memory as it is in a file of this machine, for
-	// the tool memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are
-	// those of client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
+	// Snapshot saves the whole memory in a file on this machine, for the tool
+	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
+	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
 	Snapshot func(ctx context.Context, label string) (Snapshot, error)
-	// ReadOnly leaves the tools out that write: for an owner, who reads.
+	// ReadOnly leaves out the tools that write: it is for an owner, who only
+	// reads.
 	ReadOnly bool
-	// Discover looks for the relays to ask; nil looks for none. It is called
-	// before the first question and again from time to time, never while another
-	// question is under way. Its error is not one of the call: the question that
-	// follows has its own.
+	// Discover finds out which relays to ask; nil leaves them as they are. The
+	// server calls it before the first question and again from time to time,
+	// never while a question is under way. Its error does not fail the call:
+	// the question that follows has errors of its own.
 	Discover func(ctx context.Context) error
-	// Version is that of the program.
+	// Version is the program's version.
 	Version string
-	// Timeout bounds every call as a whole, the time it waits for others
-	// included; default 30 s.
+	// Timeout bounds every call as a whole, with the time it waits for others;
+	// default 30 s.
 	Timeout time.Duration
 	Clock   func() time.Time // nil means time.Now
-	// Log is told of calls and what became of them, without slugs and texts; nil
-	// discards.
+	// Log gets calls and their outcomes, without slugs and texts; nil discards.
 	Log *slog.Logger
 }
 
 // Server serves one memory, or the contracts of one agent.
 type Server struct {
-	o     Options
-	sdk   *sdk.Server
-	door  *door
-	desk  *door // of contracts: their relays are not looked for
-	slugs *locks
-	life  context.Context // ends the calls that are under way
-	end   context.CancelFunc
+	o             Options
+	sdk           *sdk.Server
+	memoryCalls   *limiter
+	contractCalls *limiter // their relays are not discovered
+	slugs         *locks
+	life          context.Context // ends the calls that are under way
+	end           context.CancelFunc
 }
 
-// New makes a server. It asks nothing before it is asked.
+// New returns a Server. It asks the relays nothing before it is called.
 func New(o Options) *Server {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
@@ -72,7 +72,7 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, door: newDoor(o.Discover, o.Clock), desk: newDoor(nil, o.Clock), slugs: newLocks()}
+	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks()}
 	s.life, s.end = context.WithCancel(context.Background())
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
@@ -100,10 +100,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// Run serves one peer over a stream of lines in each direction, stdio as a
-// rule, until the peer closes its side (nil, after what was asked is answered),
-// ctx ends (nil; what is under way is given up), or the stream breaks. Nothing
-// but the protocol is written to out.
+// Run serves one peer over a stream of lines in each direction, usually stdio,
+// until the peer closes its side (nil, once every call is answered), ctx ends
+// (nil; calls under way are given up), or the stream breaks. It writes nothing
+// but the protocol to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}, MaxLineLength: maxFrame})
 }
@@ -119,7 +119,7 @@ func (s *Server) serve(ctx context.Context, t sdk.Transport) error {
 	return err
 }
 
-// openWriter is closed by whoever opened what it writes to.
+// openWriter does not close the writer: whoever opened it does.
 type openWriter struct{ io.Writer }
 
 func (openWriter) Close() error { return nil }

@@ -12,10 +12,11 @@ import (
 // Snapshot is a snapshot of the whole memory.
 type Snapshot struct {
 	ID        string
-	Memories  int   // texts that were there, core included
+	Memories  int   // texts, the core included
 	Size      int64 // bytes
 	CreatedAt int64
-	// Unchanged says that it was made before, and nothing changed since.
+	// Unchanged says that the snapshot was made before, and nothing has changed
+	// since.
 	Unchanged bool
 	Status    client.Status
 }
@@ -23,7 +24,7 @@ type Snapshot struct {
 var (
 	// ErrNothing means that there is no memory to make a snapshot of.
 	ErrNothing = errors.New("there is no memory to make a snapshot of")
-	// ErrInUse means that somebody else is at the agent's snapshots.
+	// ErrInUse means that another process is using the agent's snapshots.
 	ErrInUse = errors.New("the agent's snapshots are in use")
 )
 

@@ -9,10 +9,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// answering is a transport on which the end of what comes in is seen only once
-// everything that was asked is answered. The SDK gives calls up, and writes no
-// more, when it sees the end; but a peer that has asked and closed its side,
-// like a shell that pipes a file, still reads.
+// answering is a transport that reports the end of its input only once every
+// call is answered. When the SDK sees the end it gives up calls and stops
+// writing; but a peer that has closed its side, like a shell that pipes a file,
+// still reads.
 type answering struct {
 	sdk.Transport
 	limit time.Duration // how long to wait for the answers
@@ -32,7 +32,7 @@ type answeringConn struct {
 	sdk.Connection
 	limit time.Duration
 	life  context.Context
-	idle  chan struct{} // a token when a call was answered and none is open
+	idle  chan struct{} // has a token when a call was answered and none is open
 
 	mu     sync.Mutex
 	open   int // calls without an answer

@@ -24,7 +24,8 @@ func TestToolsOverRelay(t *testing.T) {
 	if made.Outcome != outcomeCreated || made.StoredOn != 1 || made.Slug != "core" || made.Partial || len(made.Warnings) > 0 {
 		t.Fatalf("write: %+v", made)
 	}
-	// The short form, the brackets and the URI of a slug are all the same memory.
+	// The short form, the brackets and the URI of a slug are all the same
+	// memory.
 	ana := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "# Ana\nlikes <b>tea</b> & quiet"})
 	for _, slug := range []string{"mem/people/ana", "[[mem/people/ana]]", "engram://mem/people/ana", " people/ana "} {
 		got := ask[readOut](p, "memory_read", args{"slug": slug})

@@ -13,10 +13,10 @@ import (
 const (
 	// maxRunning is how many calls ask relays at the same time.
 	maxRunning = 8
-	// maxCalls is how many calls may be there, most of them waiting.
+	// maxCalls is how many calls may be running or waiting.
 	maxCalls = 64
-	// When the relays are looked for again: after a while, sooner if they could
-	// not be found out or the last answer was partial.
+	// When the relays are discovered again: after a while, sooner if that
+	// failed or if the last answer was partial.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
 )
@@ -26,12 +26,12 @@ var (
 	errWaited = errors.New("other calls took all the time there was")
 )
 
-// door lets calls to the relays, few at a time, and finds out which relays
-// those are while nobody is inside.
-type door struct {
+// limiter bounds the calls that ask the relays at the same time, and discovers
+// which relays those are while no call is running.
+type limiter struct {
 	calls    atomic.Int32
-	turn     chan struct{} // held by the one who stands in the door
-	places   chan struct{} // held by those inside
+	turn     chan struct{} // held by the call that is about to take a place
+	places   chan struct{} // held by running calls
 	discover func(ctx context.Context) error
 	clock    func() time.Time
 
@@ -40,80 +40,81 @@ type door struct {
 	found time.Time
 }
 
-func newDoor(discover func(ctx context.Context) error, clock func() time.Time) *door {
-	return &door{turn: make(chan struct{}, 1), places: make(chan struct{}, maxRunning), discover: discover, clock: clock}
+func newLimiter(discover func(ctx context.Context) error, clock func() time.Time) *limiter {
+	return &limiter{turn: make(chan struct{}, 1), places: make(chan struct{}, maxRunning), discover: discover, clock: clock}
 }
 
-// arrive counts a call; the error is errBusy. Every call that arrives leaves.
-func (d *door) arrive() error {
-	if d.calls.Add(1) > maxCalls {
-		d.calls.Add(-1)
+// arrive counts a call; the error is errBusy. Every call that arrives must
+// leave.
+func (l *limiter) arrive() error {
+	if l.calls.Add(1) > maxCalls {
+		l.calls.Add(-1)
 		return errBusy
 	}
 	return nil
 }
 
-func (d *door) leave() { d.calls.Add(-1) }
+func (l *limiter) leave() { l.calls.Add(-1) }
 
-// enter waits for a place inside. The error is errWaited or that of ctx.
-func (d *door) enter(ctx context.Context) (exit func(), err error) {
-	if err := take(ctx, d.turn); err != nil {
+// enter waits for a place. The error is errWaited or that of ctx.
+func (l *limiter) enter(ctx context.Context) (exit func(), err error) {
+	if err := take(ctx, l.turn); err != nil {
 		return nil, err
 	}
-	defer func() { <-d.turn }()
-	if d.due() {
-		if err := d.look(ctx); err != nil {
+	defer func() { <-l.turn }()
+	if l.due() {
+		if err := l.look(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := take(ctx, d.places); err != nil {
+	if err := take(ctx, l.places); err != nil {
 		return nil, err
 	}
-	return func() { <-d.places }, nil
+	return func() { <-l.places }, nil
 }
 
-// look discovers once all are out.
-func (d *door) look(ctx context.Context) error {
+// look discovers the relays once no call is running.
+func (l *limiter) look(ctx context.Context) error {
 	for inside := range maxRunning {
-		if err := take(ctx, d.places); err != nil {
-			d.vacate(inside)
+		if err := take(ctx, l.places); err != nil {
+			l.vacate(inside)
 			return err
 		}
 	}
-	defer d.vacate(maxRunning)
-	err := d.discover(ctx)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.found = d.clock()
-	d.next = d.found.Add(discoverEvery)
+	defer l.vacate(maxRunning)
+	err := l.discover(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.found = l.clock()
+	l.next = l.found.Add(discoverEvery)
 	if err != nil {
-		d.next = d.found.Add(discoverAgain)
+		l.next = l.found.Add(discoverAgain)
 	}
 	if ctx.Err() != nil {
-		d.next = time.Time{} // it was cut short: that says nothing
+		l.next = time.Time{} // it was interrupted, which says nothing about the relays
 	}
 	return nil
 }
 
-func (d *door) vacate(places int) {
+func (l *limiter) vacate(places int) {
 	for range places {
-		<-d.places
+		<-l.places
 	}
 }
 
-func (d *door) due() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.discover != nil && !d.clock().Before(d.next)
+func (l *limiter) due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.discover != nil && !l.clock().Before(l.next)
 }
 
-// doubt says that an answer was partial or none, which may be because the
-// relays are others.
-func (d *door) doubt() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if soon := d.found.Add(discoverAgain); !d.found.IsZero() && soon.Before(d.next) {
-		d.next = soon
+// doubt notes that an answer was partial or missing, which may be because the
+// agent's relays have changed.
+func (l *limiter) doubt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if soon := l.found.Add(discoverAgain); !l.found.IsZero() && soon.Before(l.next) {
+		l.next = soon
 	}
 }
 
@@ -137,7 +138,7 @@ func waited(err error) error {
 	return err
 }
 
-// locks are one lock for each slug that is in use.
+// locks has one lock for each slug in use.
 type locks struct {
 	mu    sync.Mutex
 	slugs map[nipae.Slug]*lock
@@ -145,12 +146,13 @@ type locks struct {
 
 type lock struct {
 	held  chan struct{}
-	users int // those who hold it or wait for it
+	users int // how many hold it or wait for it
 }
 
 func newLocks() *locks { return &locks{slugs: map[nipae.Slug]*lock{}} }
 
-// lock waits until nobody else writes at the slug. The error is as of enter.
+// lock waits until no other call writes at the slug. Its errors are those of
+// enter.
 func (l *locks) lock(ctx context.Context, slug nipae.Slug) (unlock func(), err error) {
 	l.mu.Lock()
 	one := l.slugs[slug]

@@ -297,7 +297,7 @@ func TestDiscovery(t *testing.T) {
 		found.Store(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if exit, err := s.door.enter(ctx); err == nil {
+		if exit, err := s.memoryCalls.enter(ctx); err == nil {
 			exit()
 			t.Error("entered though the time was over")
 		}

@@ -37,7 +37,7 @@ type writeOut struct {
 	answer
 }
 
-// parseWrite checks what every tool that writes a text is given.
+// parseWrite checks the arguments that all tools that write a text have.
 func parseWrite(rawSlug, rawBase, text string) (slug nipae.Slug, base string, err error) {
 	if slug, err = parseSlug(rawSlug); err != nil {
 		return "", "", err
@@ -59,7 +59,8 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 		case err != nil && !(errors.Is(err, client.ErrPartial) && base == ""):
 			return writeOut{}, &about{error: err, slug: slug, status: status, write: true}
 		case err == nil && outcome == outcomeReplaced && head.Text == in.Text && !status.Partial:
-			// Also when base is the version before: this call was made before.
+			// This holds also if base is the version before: the call was made
+			// before.
 			return s.written(head, outcomeUnchanged, status), nil
 		case base != "" && head.Hash != base && !(base == client.BaseNone && head.Hash == ""):
 			conflict := &client.ConflictError{Reason: "the text is not the one that the change was made for"}
@@ -96,14 +97,14 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		// Text must be added to the newest version, and a relay that failed may have
-		// a newer one.
+		// The text must be appended to the newest version, and a relay that
+		// failed may have a newer one.
 		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
 	})
 }
 
-// before reads what a write is about to replace, and says what it will be
-// called. An absent memory is no error here.
+// before reads the version that a write is about to replace, and returns how
+// the outcome will be called. It is not an error if there is none.
 func (s *Server) before(ctx context.Context, slug nipae.Slug) (client.Entry, string, client.Status, error) {
 	head, status, err := s.o.Memory.Get(ctx, slug)
 	switch {
@@ -135,7 +136,7 @@ func (s *Server) written(e client.Entry, outcome string, status client.Status) w
 	return out
 }
 
-// stored counts the relays that took what was written.
+// stored counts the relays that took the write.
 func stored(status client.Status) (n int) {
 	for _, p := range status.Published {
 		if p.Accepted {

@@ -40,12 +40,12 @@ func newMemory() *memory {
 
 // attestedOwner returns the pubkey that vouches for the author of ev by the
 // event's auth tag (NIP-OA): exactly one such tag, of exactly four elements;
-// owner 64 and sig 128 lower-case hex digits, owner not the author himself;
-// conditions that all hold for the event; and a Schnorr signature (BIP-340) by
-// owner over the SHA-256 of "nostr:agent-auth:", author, ":", conditions. The
-// event's own signature must have been checked. The error is ErrAttestation.
-// Good signatures are remembered; conditions are judged anew, because they
-// depend on the event.
+// owner 64 and sig 128 lower-case hex digits, owner not the author; conditions
+// that all hold for the event; and a Schnorr signature (BIP-340) by owner over
+// the SHA-256 of "nostr:agent-auth:", author, ":", conditions. The event's own
+// signature must have been checked. The error is ErrAttestation. Good
+// signatures are remembered; conditions are judged anew, because they depend on
+// the event.
 func (m *memory) attestedOwner(ev *nostr.Event) (owner string, err error) {
 	a, err := readAttestation(ev)
 	if err == nil {
@@ -60,9 +60,9 @@ func (m *memory) attestedOwner(ev *nostr.Event) (owner string, err error) {
 // verify returns a.verify with the same memory.
 func (m *memory) verify(a attestation) error {
 	m.mu.Lock()
-	_, known := m.attested.get(a)
+	_, ok := m.attested.get(a)
 	m.mu.Unlock()
-	if known {
+	if ok {
 		return nil
 	}
 	if err := a.verify(); err != nil || len(a.conditions) > maxKeptConditions {

@@ -20,30 +20,29 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //     tags or payload their readers must discard; kinds 22242 and 27235, which
 //     are answers to challenges and no events; events past their expiration
 //     (NIP-40); a request to vanish (NIP-62) addressed to other relays.
-//  2. auth-required or restricted: protected events (NIP-70) that their author
-//     does not deliver himself. blocked: reposts that carry one.
+//  2. auth-required or restricted: protected events (NIP-70) that somebody else
+//     than their author delivers. blocked: reposts that carry one.
 //  3. invalid: created_at too far ahead.
 //  4. blocked: banned events, banned authors, banned kinds, kinds that are not listed.
 //  5. restricted: authors that may not write. With write.authors alone that is
 //     everybody who is not listed. With write.owners an engram passes if its
 //     owner (p) is listed and vouches for its author, by a NIP-OA auth tag on
-//     the event or beside it (Attestation), or by his stored approval; an owner
-//     vouches for himself. Any
-//     other kind passes if its author is a listed owner or a listed owner
-//     vouches for him: an agent needs deletions, relay lists and contracts
-//     besides engrams. With both lists, passing one is enough; keys that the
-//     operator had made for agents (Provisioned) pass every list.
+//     the event or beside it (Attestation), or by a stored approval; owners
+//     vouch for themselves. Any other kind passes if its author is a listed
+//     owner or a listed owner vouches for the author: an agent needs deletions,
+//     relay lists and contracts besides engrams. With both lists, passing one is
+//     enough; keys that the operator provisioned for agents pass every list.
 //  6. rate-limited.
 //
 // Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event
 // itself.
 //
-// Two kinds of event are more than writing, and are exempt where they would be
-// pointless otherwise. A request to vanish reaches the relay from everybody,
-// banned or not (NIP-62 demands it); to be no way of storing things, it must
-// be short if its author may not write. A listed owner may always store his
-// approval list, and where only some kinds are taken, deletion requests are
-// too: who may write may take back.
+// Some kinds do more than write, and are exempt where they would be pointless
+// otherwise. A request to vanish reaches the relay from everybody, banned or
+// not (NIP-62 demands it); to be no way of storing things, it must be short if
+// its author may not write. A listed owner may always store an approval list,
+// and where only some kinds are accepted, deletion requests are too: whoever
+// may write may delete.
 type Policy struct {
 	*rules
 	memory *memory

@@ -43,10 +43,10 @@ func (p *Policy) rejectRate(r Rates) Hook {
 	}
 }
 
-// payer is whose budget for one key's events pays. What is not stored cannot be
-// told from what somebody sends once more: only who has proved the author's key
-// uses up what the author may write, and anybody else what his share may
-// deliver of that author.
+// payer returns the key whose budget pays for an event. An event that is not
+// stored cannot be told from one that somebody sends once more: only a sender
+// who has proved the author's key uses up what the author may write; anybody
+// else uses up what their share may deliver of that author.
 func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
 	who := share.From(ctx)
 	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (share.Who{}) || p.reader(ctx).Has(ev.PubKey) {
@@ -69,9 +69,9 @@ func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Ch
 	}
 }
 
-// NotStored gives an author back what an event was charged to him that the
-// relay did not store: anybody may send his events once more, and must not use
-// up what he may write. The sender has paid.
+// NotStored gives an author back what was charged for an event that the relay
+// did not store: anybody may send an author's events once more, and must not
+// use up what the author may write. The sender has paid.
 func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
 	if p.isOwn(ev) {
 		return // it was charged nothing

@@ -33,7 +33,7 @@ func ReaderFrom(ctx context.Context) gate.Reader {
 }
 
 // AsAuthor returns a context in which the author of ev is asking: the server
-// acts for one who has proved himself by the signature.
+// acts for a caller whose key the signature has proved.
 func AsAuthor(ctx context.Context, ev *nostr.Event) context.Context {
 	return WithReader(ctx, gate.NewReader(ev.PubKey))
 }

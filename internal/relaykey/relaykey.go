@@ -1,17 +1,18 @@
-// Package relaykey keeps the relay's identity key: what the relay says in its
-// own name it signs with it, and AUTH challenges of further relays it answers
-// with it. It stands in the relay's NIP-11 document as "self".
+// Package relaykey keeps the relay's identity key, with which the relay signs
+// in its own name and answers the AUTH challenges of further relays. It is
+// "self" in the relay's NIP-11 document.
 //
-// The secret lies in a file of the data folder, in one that the operator names,
-// or in an environment variable, and never in the database, which knows the
-// public halves: the one in use and the former ones, each trusted or revoked. A
-// start without the secret of the one in use, or with another, fails. The first
-// line of the file is the key; below it are the secrets of former keys, for as
-// long as a contract that has no end yet names them as its expirer.
+// The secret is in a file in the data folder, in one that the operator names,
+// or in an environment variable, and never in the database. The database knows
+// the public halves: the key in use and the former ones, each trusted or
+// revoked. A start without the secret of the key in use, or with another,
+// fails. The first line of the file is the key; below it are the secrets of
+// former keys, for as long as a contract that has not ended names them as its
+// expirer.
 //
 // A rotation writes the new file beside the old one, commits the new key to the
-// database, and puts the file in its place; what a crash leaves is decided by
-// the database at the next start.
+// database, and puts the file in its place; after a crash the database decides
+// at the next start which of the two counts.
 package relaykey
 
 import (
@@ -31,8 +32,8 @@ import (
 	"engramd/internal/store"
 )
 
-// Register is what the database knows of the relay's keys; *sqlite.Store is
-// one.
+// Register keeps the public halves of the relay's keys; *sqlite.Store
+// implements it.
 type Register interface {
 	RelayKeys(ctx context.Context) ([]store.RelayKey, error)
 	SetRelayKey(ctx context.Context, pubkey string, revoke bool) error
@@ -46,8 +47,8 @@ type Options struct {
 	Dir     string                           // data folder
 	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
 	Random  io.Reader                        // nil means crypto/rand
-	// Seed gives the 32 bytes of the key that is made where there is none and
-	// the database knows none; nil, or nothing from it, is a random one.
+	// Seed returns the 32 bytes of the first key, which is made if the database
+	// knows none; if Seed is nil or returns nothing the key is random.
 	Seed func() ([]byte, error)
 }
 
@@ -58,16 +59,15 @@ type Ring struct {
 	place    place
 	reg      Register
 	keys     atomic.Pointer[[]Key] // [0] is the relay's
-	changing sync.Mutex            // held by what changes the keys
+	changing sync.Mutex            // held while the keys change
 }
 
 // ErrNotHeld means that the secret of a key is not here.
 var ErrNotHeld = errors.New("the secret of this relay key is not here")
 
-// Open finds the relay's key, or makes it where the database knows none and the
-// setting is Auto, and finishes a rotation that was cut short. Secrets of
-// former keys that no contract without an end names any more it takes out of
-// the file.
+// Open finds the relay's key, or makes it if the database knows none and the
+// setting is Auto, and finishes an interrupted rotation. It removes the secrets
+// of former keys from the file once no contract that has not ended names them.
 //
 // Errors name the file or the variable, and wrap ErrKey, ErrOther, ErrLost,
 // ErrUnset, keyfile.ErrExposed or what the file system or the database said.
@@ -94,9 +94,9 @@ func Open(ctx context.Context, o Options, reg Register) (*Ring, error) {
 }
 
 // Beside returns the ring of a process that reads beside the relay: it finds
-// the keys as Open does, and makes and changes nothing. Without the secret it
-// trusts and does not sign: then the error says why, and the ring is there all
-// the same.
+// the keys as Open does, and changes nothing. Without the secret the ring knows
+// the trusted keys but cannot sign; then Beside returns it with an error that
+// says why.
 func Beside(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	r := &Ring{o: o, place: o.place(), reg: reg}
 	known, err := inUse(ctx, reg)
@@ -118,7 +118,7 @@ func Beside(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	return r, nil
 }
 
-// inUse returns the key that the database knows as the relay's; "" for none.
+// inUse returns the relay's key as the database knows it; "" for none.
 func inUse(ctx context.Context, reg Register) (string, error) {
 	all, err := reg.RelayKeys(ctx)
 	if err != nil {
@@ -143,14 +143,14 @@ func (r *Ring) find(known string) ([]Key, error) {
 		}
 		return keys, r.place.wrap(err)
 	}
-	// What was committed last may lie beside it still.
+	// The key that was committed last may still be beside it.
 	if next, e := r.place.staged(); e == nil && len(next) > 0 && next[0].pubkey == known {
 		return next, r.place.wrap(keyfile.Switch(r.place.path))
 	}
 	return nil, r.place.wrap(misfit(keys, err, known))
 }
 
-// unstage removes what a rotation left that was not committed.
+// unstage removes the file of a rotation that was not committed.
 func (r *Ring) unstage() error {
 	if r.place.path == "" {
 		return nil
@@ -171,8 +171,8 @@ func (r *Ring) begin() (keys []Key, err error) {
 	return keys, r.place.wrap(err)
 }
 
-// misfit reports what is wrong with keys, or with reading them, where the
-// database knows another one.
+// misfit returns what is wrong with keys, or with reading them, if the database
+// knows another one.
 func misfit(keys []Key, err error, known string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -185,11 +185,11 @@ func misfit(keys []Key, err error, known string) error {
 	return fmt.Errorf("%w (the database knows %s): give back the one that was in use, or go on with this one by engramd relay-key adopt", ErrOther, brief(known))
 }
 
-// brief is enough of a key to know it again by.
+// brief returns enough of a key to recognise it.
 func brief(key string) string { return key[:min(len(key), 16)] + "…" }
 
-// Look reports whether Open would find the key that the database knows, and
-// changes nothing. known is that key in hex, "" when it knows none.
+// Look returns nil if Open would find the key that the database knows, and
+// changes nothing. known is that key in hex, "" if there is none.
 func Look(o Options, known string) error {
 	p := o.place()
 	keys, err := p.keys()
@@ -224,7 +224,7 @@ func Held(o Options) (pubkeys []string) {
 // Source reports where the key is: a path, or "environment variable NAME".
 func (r *Ring) Source() string { return r.place.name }
 
-// Source says the same of options.
+// Source reports the same for options.
 func Source(o Options) string { return o.place().name }
 
 func (r *Ring) held() []Key {
@@ -246,7 +246,7 @@ func (r *Ring) Key() Key {
 }
 
 // Sign signs an event with the relay's key: it sets pubkey, id and signature.
-// It fits where a bundle.Signer is wanted.
+// It can be used as a bundle.Signer.
 func (r *Ring) Sign(ev *nostr.Event) error { return r.Key().Sign(ev) }
 
 // SignAs signs an event with the relay's key or a former one whose secret is

@@ -11,7 +11,7 @@ import (
 	"engramd/internal/keyfile"
 )
 
-// Change is what became of the relay's key.
+// Change reports a change of the relay's key.
 type Change struct {
 	Old  string   `json:"old"`            // public keys, in hex
 	New  string   `json:"new"`            // the relay's key now
@@ -66,8 +66,8 @@ func (r *Ring) Former() []string {
 	return out
 }
 
-// Prune takes the secrets of former keys out of the file that no contract
-// without an end names any more. In an environment variable they stay.
+// Prune removes the secrets of former keys from the file once no contract that
+// has not ended names them. In an environment variable they stay.
 func (r *Ring) Prune(ctx context.Context) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -102,7 +102,7 @@ func (r *Ring) prune(ctx context.Context) error {
 	return nil
 }
 
-// Revoke takes a former key, in hex, out of the trusted ones.
+// Revoke stops trusting a former key, in hex.
 func (r *Ring) Revoke(ctx context.Context, pubkey string) error {
 	if pubkey == r.PubKey() {
 		return errors.New("this is the relay's key: engramd relay-key rotate --revoke gives it another one and revokes this")
@@ -114,8 +114,8 @@ func (r *Ring) Revoke(ctx context.Context, pubkey string) error {
 	return err
 }
 
-// ErrNeeded means that contracts without an end name a key whose secret would
-// be given up.
+// ErrNeeded means that contracts that have not ended name a key whose secret
+// would be given up.
 var ErrNeeded = errors.New("contracts that have no end yet name the present key")
 
 // Adopt makes what the file or the variable holds the relay's key, where the

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// Note is one use, as it is kept over a restart.
+// Note is one use, as it is kept across restarts.
 type Note struct {
 	ID, Key string // of the event and who signed it, 64 lower-case hex digits
 	At      time.Time
 }
 
-// Keeper keeps notes on disk. Keep returns after all of them are durable, and
-// says which ids it had before; what is from before a time need not be kept any
-// longer.
+// Keeper keeps notes on disk. Keep returns once all of them are durable, and
+// reports which ids it had before; notes from before the given time need not be
+// kept any longer.
 type Keeper interface {
 	Keep(ctx context.Context, notes []Note, before time.Time) (had []bool, err error)
 }
 
-// Journal is a Memory whose uses are durable before the calls they let in are
-// carried out, so that none is carried out again after a crash. The disk knows
-// all uses of twice the window, the Memory as many of the last as it has room
-// for: a flood of calls by ever new keys keeps nobody else out. Calls that come
-// while others are being written down are written down together. Make one with
-// NewJournal.
+// Journal is a Memory whose uses are durable before their calls are executed,
+// so that none is executed again after a crash. The disk has all uses of twice
+// the window, the Memory the latest for which it has room: a flood of calls by
+// ever new keys keeps nobody else out. Calls that come while others are being
+// written are written together. Make one with NewJournal.
 type Journal struct {
 	memory *Memory
 	keeper Keeper
@@ -44,7 +43,7 @@ type second struct {
 	n  int
 }
 
-// group is notes that become durable together.
+// group holds notes that become durable together.
 type group struct {
 	notes []Note
 	had   []bool
@@ -55,8 +54,8 @@ type group struct {
 // keepTime bounds the wait for the disk.
 const keepTime = 10 * time.Second
 
-// NewJournal makes a journal over a memory, with most as the bound of what is
-// on disk at a time. Seed it with what the keeper has before the first call.
+// NewJournal returns a Journal over a Memory, with most as the bound of notes
+// on disk. Seed it with the keeper's notes before the first call.
 func NewJournal(m *Memory, k Keeper, most int) *Journal {
 	m.evicts = true
 	return &Journal{memory: m, keeper: k, most: most, next: newGroup()}
@@ -64,7 +63,7 @@ func NewJournal(m *Memory, k Keeper, most int) *Journal {
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-// Seed is Memory.Seed, for what the keeper has.
+// Seed does what Memory.Seed does, for notes of the keeper.
 func (j *Journal) Seed(id, key string, at time.Time) {
 	j.memory.Seed(id, key, at)
 	j.mu.Lock()
@@ -72,12 +71,12 @@ func (j *Journal) Seed(id, key string, at time.Time) {
 	j.count(at)
 }
 
-// Used reports whether an id surely was used; one of long ago, of which only
-// the disk knows, is found by Use.
+// Used reports whether an id certainly was used. Only Use finds an old one that
+// only the disk knows.
 func (j *Journal) Used(id string) bool { return j.memory.Used(id) }
 
-// Use is Memory.Use, and then durable. After an error of the keeper the call
-// must not be carried out; its id counts as used all the same.
+// Use does what Memory.Use does, durably. After an error of the keeper the call
+// must not be executed; its id counts as used all the same.
 func (j *Journal) Use(ctx context.Context, id, key string) error {
 	if err := j.memory.Use(id, key); err != nil {
 		return err
@@ -108,7 +107,7 @@ func (j *Journal) Use(ctx context.Context, id, key string) error {
 	}
 }
 
-// count notes one more on disk.
+// count counts one more note on disk.
 func (j *Journal) count(at time.Time) {
 	j.kept++
 	if last := len(j.seconds) - 1; last >= 0 && j.seconds[last].at >= at.Unix() {
@@ -118,7 +117,7 @@ func (j *Journal) count(at time.Time) {
 	j.seconds = append(j.seconds, second{at.Unix(), 1})
 }
 
-// full reports whether there is no room on disk, after what is old has gone.
+// full reports whether there is no room on disk, once old notes are gone.
 func (j *Journal) full(now time.Time) bool {
 	old := now.Add(-j.memory.keep).Unix() - 1
 	for len(j.seconds) > 0 && j.seconds[0].at < old {
@@ -128,7 +127,7 @@ func (j *Journal) full(now time.Time) bool {
 	return j.kept >= j.most
 }
 
-// write keeps one group after the other until nobody waits.
+// write stores one group after the other until no call waits.
 func (j *Journal) write() {
 	for {
 		j.mu.Lock()

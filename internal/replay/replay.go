@@ -1,15 +1,15 @@
-// Package replay remembers which signed HTTP requests (NIP-98) were carried
-// out, so that none is carried out twice.
+// Package replay remembers which signed HTTP requests (NIP-98) were executed,
+// so that none is executed twice.
 //
 // A header is good while its created_at is within the window of the relay's
-// clock. It can be used at the earliest one window before created_at and at
-// the latest one window after: who remembers its id for twice the window after
-// its first use has always seen it.
+// clock. It can be used from one window before created_at until one window
+// after: remembering its id for twice the window after its first use is always
+// enough.
 //
-// A Memory lies in the process. It is bounded and never forgets before its
-// time: when it is full, further calls are refused. A Journal has the last word
-// on disk: it knows what was used over restarts, and what its Memory had no
-// room for, so that nobody can keep others out by filling it.
+// A Memory is in the process. It is bounded and never forgets too early: when
+// it is full, further calls are refused. A Journal has all uses on disk as
+// well: it knows them across restarts, and those for which its Memory had no
+// room, so that nobody can keep others out by filling it.
 package replay
 
 import (
@@ -33,7 +33,7 @@ type Memory struct {
 	most   int
 	perKey int
 	clock  func() time.Time
-	evicts bool // somebody else knows what is forgotten before its time
+	evicts bool // a Journal knows what is forgotten early
 
 	mu    sync.Mutex
 	used  map[string]struct{}
@@ -47,19 +47,19 @@ type use struct {
 	at      time.Time
 }
 
-// New makes a memory for a window (the tolerance of created_at), of at most so
-// many calls in twice that time: by all keys, and by one.
+// New returns a Memory for a window (the tolerance of created_at), of at most
+// so many calls in twice that time: by all keys, and by one.
 func New(window time.Duration, most, perKey int, clock func() time.Time) *Memory {
 	return &Memory{keep: 2 * window, most: most, perKey: perKey, clock: clock, used: map[string]struct{}{}, by: map[string]int{}}
 }
 
-// Keep is for how long ids are remembered.
+// Keep returns how long ids are remembered.
 func (m *Memory) Keep() time.Duration { return m.keep }
 
 // Use notes that the event id (hex) signs a call of a key now. It returns
-// ErrUsed when it did before, ErrBusy when there is no room. Ask when nothing
-// else speaks against the call any more, and before anything of it is done: of
-// two that come at once, one gets nil.
+// ErrUsed if it did before, ErrBusy if there is no room. Call it after all
+// other checks, and before any of the call is executed: of two that come at
+// once, only one gets nil.
 func (m *Memory) Use(id, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +75,7 @@ func (m *Memory) Use(id, key string) error {
 	return nil
 }
 
-// Used reports whether an id is remembered, and notes nothing.
+// Used reports whether an id is remembered, without noting it.
 func (m *Memory) Used(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,9 +84,9 @@ func (m *Memory) Used(id string) bool {
 	return used
 }
 
-// Seed notes a use of before the process began, at a time that is not later
-// than that of the one given last. It counts for the bounds of Use, and is
-// noted whatever they are.
+// Seed notes a use from before the process began, at a time that is not later
+// than that of the previous Seed. It counts for the bounds of Use, but is noted
+// regardless of them.
 func (m *Memory) Seed(id, key string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,8 +111,8 @@ func (m *Memory) note(u use) {
 	m.queue = append(m.queue, u)
 }
 
-// forget drops what is older than twice the window. It stops at the first that
-// is not, so that a clock that was set back forgets late, never early.
+// forget drops uses older than twice the window. It stops at the first that is
+// not older, so that a clock that was set back forgets late, never early.
 func (m *Memory) forget(now time.Time) {
 	for m.head < len(m.queue) && now.Sub(m.queue[m.head].at) > m.keep {
 		m.drop()

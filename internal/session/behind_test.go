@@ -85,7 +85,7 @@ func TestWhoFallsBehindLosesItsDearestSubscriptions(t *testing.T) {
 	closed, next := map[string]bool{}, 0
 	for next < len(events) {
 		got := dear.recv()
-		if sub, is := strings.CutPrefix(got, `["CLOSED","dear`); is && strings.Contains(got, `"error: live events came faster`) {
+		if sub, ok := strings.CutPrefix(got, `["CLOSED","dear`); ok && strings.Contains(got, `"error: live events came faster`) {
 			closed[sub[:1]] = true
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 type effects struct {
 	c        *conn
 	ctx      context.Context // carries who is asking
-	asking   context.Context // ctx for what is read for the client: it ends when he is gone
+	asking   context.Context // ctx for what is read for the client: it ends when the client has gone
 	reader   gate.Reader
 	who      share.Who          // whom its work is charged to
 	seat     share.Seat         // held while it computes, never while it waits

@@ -8,10 +8,10 @@ import (
 // Queue holds what waits for one server and gives it out fairly: the next item
 // is of the share that will have had least with it, within that of such a part,
 // and then of such a connection; the items of one connection come in their
-// order. What was had is the items' cost (weighted fair queueing). Who comes
-// with a small item is before those who are level and have large ones: by what
-// they have had alone, he would wait for one of each of them.
-// It is not safe for concurrent use; the zero Queue is empty.
+// order. What was had is the items' cost (weighted fair queueing). A share with
+// a small item comes before others that are level and have large ones: if only
+// what they have had counted, it would wait for one item of each. It is not
+// safe for concurrent use; the zero Queue is empty.
 type Queue[T any] struct {
 	root lane[T]
 	free []*lane[T] // for use again
@@ -271,8 +271,8 @@ func (q *Queue[T]) forget(above, l *lane[T]) {
 	}
 }
 
-// lanes are those with items, as a heap: in front who will have had least when his
-// next item is served, then who came first.
+// lanes are the lanes with items, as a heap: in front is the one that will have
+// had least once its next item is served, then the one that came first.
 type lanes[T any] []*lane[T]
 
 func (s lanes[T]) Len() int { return len(s) }

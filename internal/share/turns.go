@@ -12,13 +12,14 @@ import (
 // that has had least, within it to the part, and then to the connection that
 // has had least; what one connection waits for comes in its order. What was had
 // is counted in units of work that the holder reports, so that many small
-// pieces and few large ones weigh the same (start-time fair queueing). Who
-// comes back after a pause starts level with the others, not ahead of them, and
-// what he had beyond his part is remembered for a while.
+// pieces and few large ones weigh the same (start-time fair queueing). A share
+// that comes back after a pause starts level with the others, not ahead of
+// them, and what it had beyond its part is remembered for a while.
 //
-// A holder may give his place back in the middle of his work and wait for the
-// next one (Yield): he stays under way, with what he needs for it. How many are
-// under way at a time may be bounded (Bound). It is safe for concurrent use.
+// A holder may give its place back in the middle of its work and wait for the
+// next one (Yield): it stays under way, with what it needs for that. How many
+// are under way at a time may be bounded (Bound). It is safe for concurrent
+// use.
 type Turns struct {
 	mu      sync.Mutex
 	free    int // places
@@ -52,11 +53,11 @@ func NewTurns(places, kept int) *Turns {
 
 // Bound allows at most this many turns under way: those that have a place, and
 // those that gave it back for a while. As many of them as places are kept are,
-// again, for the quick. When somebody waits who could have a place but for this
+// again, for the quick. When a turn waits that could have a place but for this
 // bound, one turn is ended (its Yield fails with ErrEnded): of the share with
 // the most under way, within it of the connection with the most, the one that
-// has had most; but none that has had less than grace units. Who was ended may
-// take another turn and go on where he was. Call it before the first Take.
+// has had most; but none that has had less than grace units. Its holder may
+// take another turn and go on from there. Call Bound before the first Take.
 func (t *Turns) Bound(most int, grace float64) *Turns {
 	t.most, t.grace = max(most, t.free), grace
 	return t
@@ -239,8 +240,8 @@ func (t *Turns) UnderWay() int {
 	return t.under.n
 }
 
-// Yields returns how often somebody gave his place to another in the middle of
-// his work, since the beginning.
+// Yields returns how often a holder gave its place to another in the middle of
+// its work, since the beginning.
 func (t *Turns) Yields() int64 { return t.yields.Load() }
 
 // Ended returns how many turns were told to end before their work was done,

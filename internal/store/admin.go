@@ -21,7 +21,7 @@ const (
 	AdminInfo     AdminList = "info"
 )
 
-// AdminVerdict is what a list says of a key.
+// AdminVerdict is what a list says about a key.
 type AdminVerdict string
 
 // The verdicts. A key has one of them in each list, or none.
@@ -32,8 +32,8 @@ const (
 	AdminSet     AdminVerdict = "set" // AdminInfo only: Text is the field's value
 )
 
-// AdminOperator stands in the audit table for key and signature of what a
-// command at the machine did: no key called.
+// AdminOperator takes the place of key and signature in the audit table where
+// the operator ran a command on the machine itself and no key was used.
 const AdminOperator = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // AdminEntry is one entry of a list.
@@ -64,13 +64,14 @@ type UsedCall struct {
 	At      int64  // Unix seconds
 }
 
-// Removal counts, by kind, what filters of the operator have in view or have
-// removed.
+// Removal counts, by kind, the events that the operator's filters match, or
+// that were removed by them.
 type Removal struct {
 	Events      map[int]int64 // heads and regular events
 	Versions    map[int]int64 // superseded versions
 	Quarantined map[int]int64 // what rollbacks took away and is still kept
-	// Spared match too and stay, in whichever of the three they lie: no filter
-	// that matches them names their kinds (retention.MustBeNamed).
+	// Spared counts events that match but stay, from all three: their kinds
+	// have to be named (retention.MustBeNamed), and no filter that matches
+	// names them.
 	Spared map[int]int64
 }

@@ -1,14 +1,15 @@
 package store
 
-// Command is one write as a value. What changes a database is a Command, but
-// for what is its own: migrations, its search index, and what DESIGN.md of the
-// implementation lists. A store executes commands one after the other. A
-// command carries everything that its effect depends on, or an earlier one set
-// it, so that the same commands in the same order, each with its time, give the
-// same rows, whatever the clock says and however many share a transaction.
+// Command is one write as a value. Every change of a database is a Command,
+// except for what belongs to that database alone: migrations, its search index,
+// and what the implementation's DESIGN.md lists. A store executes commands one
+// after the other. A command carries everything that its effect depends on, or
+// an earlier one set it, so that the same commands in the same order, each with
+// its time, give the same rows, whatever the clock says and however many share
+// a transaction.
 //
-// The types here are all that there are. The order of a type's fields is its
-// encoding (AppendCommand); a change of it is a new version.
+// There are no types but those of this package. The order of a type's fields is
+// its encoding (AppendCommand); changing it makes a new version.
 type Command interface{ command() }
 
 // Executed is a command with the time at which it was executed, in Unix
@@ -55,14 +56,14 @@ type Administer struct {
 	Call   AdminCall
 }
 
-// UseCalls notes calls and forgets those from before a time. It is answered
-// with a bool for each that was noted before.
+// UseCalls notes calls and forgets those from before a time. Its answer has a
+// bool for each call: whether it had been noted before.
 type UseCalls struct {
 	Calls  []UsedCall
 	Before int64
 }
 
-// Stage puts events of a snapshot aside for a restore, by its number.
+// Stage puts a snapshot's events aside for the restore with this number.
 type Stage struct {
 	Restore int64
 	Events  []Staged
@@ -74,8 +75,8 @@ type Staged struct {
 	Event []byte // JSON
 }
 
-// Unstage forgets some of what was staged for a restore, 0 for all, and is
-// answered with whether there may be more.
+// Unstage forgets some of the events staged for a restore, or for all restores
+// if it is 0. Its answer is whether there may be more.
 type Unstage struct{ Restore int64 }
 
 // SwitchState makes what was staged the state that readers see. It is answered
@@ -85,19 +86,19 @@ type SwitchState struct {
 	Options RestoreOptions
 }
 
-// ReleaseQuarantine brings back what a rollback took away. It is answered with
+// ReleaseQuarantine brings back what a rollback took away. Its answer is a
 // Restored.
 type ReleaseQuarantine struct{ Name string }
 
 // DropQuarantine forgets what a rollback took away.
 type DropQuarantine struct{ Name string }
 
-// RemoveRows removes what filters of the operator matched. It is answered with
+// RemoveRows removes what filters of the operator matched. Its answer is a
 // Removal.
 type RemoveRows struct{ Rows []MatchedRow }
 
-// MatchedRow is a row by its number. One of Quarantined rows needs the event's
-// ID too.
+// MatchedRow names a row by its number; a quarantined row needs the event's ID
+// too.
 type MatchedRow struct {
 	Quarantined bool
 	Seq         int64
@@ -105,21 +106,20 @@ type MatchedRow struct {
 	Kind        int
 }
 
-// Retire removes events by their numbers, as many of the first as one
-// transaction may, and is answered with how many.
+// Retire removes events by their numbers: as many, from the first on, as one
+// transaction may remove. Its answer is how many.
 type Retire struct{ Events []RetiredEvent }
 
-// RetiredEvent is an event that retention does not keep, and the size of its
-// JSON.
+// RetiredEvent is an event that retention removes, with the size of its JSON.
 type RetiredEvent struct{ Seq, Size int64 }
 
-// GoOn does the next step of what earlier commands began that takes more than
-// one transaction: a large request to vanish or to delete.
+// GoOn does the next step of work that an earlier command began and that takes
+// more than one transaction: a large request to vanish or to delete.
 type GoOn struct{}
 
 // Housekeep does one step of what is due: Expiry removes what has expired,
-// Prune what history does not keep any more, contracts from After on. It is
-// answered with whether there is more.
+// Prune removes what history no longer keeps, for contracts from After on. Its
+// answer is whether there is more.
 type Housekeep struct {
 	Expiry, Prune bool
 	After         FinalPair
@@ -132,13 +132,13 @@ type FinalPair struct {
 	A, B     []byte
 }
 
-// Tighten forgets keys that nothing names any more, some at a time, and is
-// answered with whether there may be more.
+// Tighten forgets keys that nothing names any more, some at a time. Its answer
+// is whether there may be more.
 type Tighten struct{}
 
-// ForgetParties takes keys of those who vanished out of contracts in which
-// nothing names them any more, some at a time, and is answered with whether
-// there may be more.
+// ForgetParties removes the keys of vanished authors from contracts in which
+// nothing names them any more, some at a time. Its answer is whether there may
+// be more.
 type ForgetParties struct{}
 
 func (PutEvent) command()          {}

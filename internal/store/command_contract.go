@@ -1,7 +1,7 @@
 package store
 
 // AddAgent stores an identity and, where the relay keeps its key, the hash of
-// its first token. It is answered with Agent.
+// its first token. Its answer is an Agent.
 type AddAgent struct {
 	Agent Agent
 	Token [32]byte
@@ -14,10 +14,11 @@ type ReplaceToken struct {
 	Hash [32]byte
 }
 
-// DropTokens makes the tokens of an identity whose key is kept worth nothing.
+// DropTokens revokes all tokens of an identity whose key is kept.
 type DropTokens struct{ ID string }
 
-// ForgetKey wipes a sealed key, if it is the one, and the identity's tokens.
+// ForgetKey wipes an identity's sealed key, if it is still this one, and its
+// tokens.
 type ForgetKey struct {
 	ID     string
 	Sealed []byte
@@ -29,8 +30,8 @@ type DropAgent struct {
 	WithKey bool
 }
 
-// SetVaultCheck remembers the master key's check value. It is answered with
-// whether it is a new one.
+// SetVaultCheck remembers the master key's check value. Its answer is whether
+// the value is new.
 type SetVaultCheck struct{ Check []byte }
 
 // SetRelayKey makes a key the relay's identity key.
@@ -39,8 +40,8 @@ type SetRelayKey struct {
 	Revoke bool
 }
 
-// RevokeRelayKey takes a former key out of the trusted ones. It is answered
-// with whether it was one.
+// RevokeRelayKey stops trusting a former key of the relay. Its answer is
+// whether the key was a trusted one.
 type RevokeRelayKey struct{ PubKey string }
 
 // QueueEvent puts a signed event, as JSON, into the outbox for the targets.
@@ -49,21 +50,21 @@ type QueueEvent struct {
 	Targets []string
 }
 
-// OutboxDone takes events off the list of a target: it has them.
+// OutboxDone takes events off a target's list, because the target has them.
 type OutboxDone struct {
 	Target  string
 	Numbers []int64
 }
 
-// OutboxForget takes events off the list of a target up to a number, some at a
-// time; negative is the last one there is. It is answered with Forgotten.
+// OutboxForget takes events off a target's list up to a number, some at a time;
+// a negative number means up to the last one. Its answer is a Forgotten.
 type OutboxForget struct {
 	Target string
 	Until  int64
 }
 
-// Forgotten says how many events OutboxForget took off the list, up to which
-// number it goes, and whether there may be more.
+// Forgotten reports how many events OutboxForget took off the list, up to which
+// number it will go, and whether there may be more.
 type Forgotten struct {
 	Events, Until int64
 	More          bool
@@ -72,7 +73,7 @@ type Forgotten struct {
 // OutboxWithdraw takes an event off all lists.
 type OutboxWithdraw struct{ EventID string }
 
-// OutboxKeep forgets what waits for targets that are not among these.
+// OutboxKeep forgets everything that waits for other targets than these.
 type OutboxKeep struct{ Targets []string }
 
 // OutboxRefused notes that a target refused an event.
@@ -84,8 +85,8 @@ type OutboxRefused struct {
 	Final                     bool
 }
 
-// SetContractTerms writes down what was agreed through the API on a pair that
-// has no terms yet.
+// SetContractTerms records what was agreed through the API for a pair that has
+// no terms yet.
 type SetContractTerms struct {
 	Contract, Poster, Worker string
 	Terms                    ContractTerms
@@ -97,13 +98,14 @@ type DecideContract struct {
 	Decision                 ContractDecision
 }
 
-// LookAtDeadline says when a pair's deadline is to be looked at again.
+// LookAtDeadline sets when a pair's deadline is checked again.
 type LookAtDeadline struct {
 	Contract, Poster, Worker string
 	At                       int64
 }
 
-// AddPrivateEntry keeps a private entry, if its author has fewer than Most.
+// AddPrivateEntry keeps a private entry if its author has fewer than Most of
+// them.
 type AddPrivateEntry struct {
 	Contract string
 	Entry    ThreadEntry

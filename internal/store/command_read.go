@@ -6,9 +6,8 @@ import (
 	"reflect"
 )
 
-// commandReader reads the fields of a command. After something that
-// AppendCommand would not have written it is bad, and whatever it returns is
-// nothing.
+// commandReader reads the fields of a command. Once it has met something that
+// AppendCommand would not have written it is bad, and returns zero values only.
 type commandReader struct {
 	left []byte
 	bad  bool
@@ -32,14 +31,14 @@ func (r *commandReader) byte() byte {
 	return 0
 }
 
-// flag is a byte that is 0 or 1.
+// flag reads a byte that is 0 or 1.
 func (r *commandReader) flag() bool {
 	b := r.byte()
 	r.bad = r.bad || b > 1
 	return b == 1
 }
 
-// uvarint takes the shortest form of a number only.
+// uvarint reads a number and accepts its shortest form only.
 func (r *commandReader) uvarint() uint64 {
 	n, size := binary.Uvarint(r.left)
 	if size <= 0 || size > 1 && r.left[size-1] == 0 {
@@ -91,8 +90,8 @@ func (r *commandReader) value(v reflect.Value) {
 	}
 }
 
-// list reads a list, growing it with what is there: a length that is a lie
-// costs nothing.
+// list reads a list and grows it with the elements that are there, so that a
+// false length costs nothing.
 func (r *commandReader) list(v reflect.Value) {
 	n := r.uvarint()
 	if n == 0 || r.bad {

@@ -9,16 +9,16 @@ import (
 
 // The encoding of a command: the format's version, the number of its type and
 // that type's version, its time, and its fields in their order. Integers are
-// varints, texts and lists have their length before them, a pointer has a byte
-// that says whether there is something. There is one encoding of each command:
-// what is not as AppendCommand would have written it is refused.
+// varints, texts and lists have their length before them, a pointer begins with
+// a byte that says whether there is a value. Each command has exactly one
+// encoding: bytes that AppendCommand would not have written are refused.
 
-// commandFormat is the version of what stands before the fields, and of how
-// fields are written.
+// commandFormat is the version of what precedes the fields, and of how fields
+// are written.
 const commandFormat = 1
 
-// wireType is one type of command. Numbers and versions are for ever: a type
-// that goes leaves its number unused.
+// wireType is one type of command. Numbers and versions are never reused: a
+// type that is removed leaves its number unused.
 type wireType struct {
 	number, version uint64
 	of              reflect.Type
@@ -45,7 +45,7 @@ var wireTypes = func() []wireType {
 	return out
 }()
 
-// ErrCommand means that bytes are no command of this program's.
+// ErrCommand means that bytes are not a command that this program can read.
 var ErrCommand = errors.New("not a command")
 
 // AppendCommand appends the encoding of a command and its time.
@@ -61,8 +61,8 @@ func AppendCommand(b []byte, e Executed) ([]byte, error) {
 	return b, fmt.Errorf("%w: %T", ErrCommand, e.Command)
 }
 
-// ParseCommand reads what AppendCommand wrote, and nothing else. It takes no
-// more memory than a multiple of the length.
+// ParseCommand reads what AppendCommand wrote, and nothing else. The memory
+// that it takes is bounded by a multiple of the length.
 func ParseCommand(b []byte) (e Executed, err error) {
 	r := &commandReader{left: b}
 	if f := r.byte(); r.bad || f != commandFormat {

@@ -5,17 +5,18 @@ import "errors"
 // Errors of the contract memory's own tables.
 var (
 	// ErrContractMoved means that the contract is not, or no longer, in the
-	// state the caller took it to be in.
+	// state that the caller assumed.
 	ErrContractMoved = errors.New("the contract is in another state")
 	// ErrEntryTaken means that the thread has an entry with this id.
 	ErrEntryTaken = errors.New("the entry id is taken")
 	// ErrEntriesFull means that the author has as many private entries in the
-	// thread as he may.
+	// thread as one may have.
 	ErrEntriesFull = errors.New("too many private entries")
 )
 
-// ContractPair is where a contract stands between two keys, and what was agreed
-// on through the API. Keys are 64 lower-case hex digits, times Unix seconds.
+// ContractPair is the state of a contract between two keys, with what was
+// agreed through the API. Keys are 64 lower-case hex digits, times Unix
+// seconds.
 type ContractPair struct {
 	Contract   string
 	Poster     string
@@ -30,7 +31,7 @@ type ContractPair struct {
 	Unproven   bool   // it was imported without the open that it begins with
 }
 
-// ContractTerms is what no event says of a contract.
+// ContractTerms are the terms of a contract that no event says.
 type ContractTerms struct {
 	Deadline   int64  // 0 for none
 	Arbitrator string // "" for none

@@ -10,21 +10,20 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("the store is open for reading only")
-	// ErrFull means that the disk, or the configured limit of the database's
-	// size, is reached.
+	// ErrFull means that the disk is full, or that the database has reached its
+	// configured size.
 	ErrFull = errors.New("the database is full")
 	// ErrRestart means that an option cannot change while the store is open.
 	ErrRestart = errors.New("this change needs a restart")
 )
 
-// ErrEnded means that a read which cannot be taken up again was ended in the
-// middle, because others could not begin, or the log could not be written back.
-// It may be tried again.
+// ErrEnded means that a read that cannot be resumed was ended half-way, because
+// other reads could not begin or the write-ahead log could not be written back.
+// The read may be tried again.
 var ErrEnded = errors.New("the query was ended in favour of others")
 
-// ErrFilter means that a filter asks for what the store has no index for, or
-// that it was given to the wrong method. The strict parser and the relay rule
-// both out.
+// ErrFilter means that the store has no index for a filter, or that the filter
+// was given to the wrong method. The strict parser and the relay rule both out.
 var ErrFilter = errors.New("the store cannot answer this filter")
 
 // ErrMany means that more events match than the caller takes.

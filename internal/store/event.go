@@ -11,14 +11,14 @@ import (
 // Outcome is what became of an event. String is the metric label.
 type Outcome int
 
-// The outcomes of Put, in no particular order; the answers belonging to them
-// are in Result.Why.
+// The outcomes of Put, in no particular order; Result.Why has the answer to the
+// client.
 const (
 	Stored    Outcome = iota // new, and nothing was superseded
 	Replaced                 // new head of its address, an older version was superseded
 	Duplicate                // this very event is here already, as head, regular event or history
 	Stale                    // a newer (or equal and lower-id) head exists
-	Deleted                  // its author had it deleted (NIP-09, NIP-62), or the operator banned it
+	Deleted                  // its author deleted it (NIP-09, NIP-62), or the operator banned it
 	Conflict                 // PutOptions.Base is not the head of its address
 	Refused                  // lifecycle or quota: Why is invalid or blocked
 	Failed                   // the store failed: nothing is known to be kept, Err says why
@@ -35,12 +35,12 @@ var (
 // WhyBanned answers an event that the operator has banned by its id.
 var WhyBanned = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay has banned this event")
 
-// WhyRemoved answers a version of an address of which the operator has removed
-// this superseded one or a newer one.
+// WhyRemoved answers a version of an address where the operator has removed
+// this superseded version or a newer one.
 var WhyRemoved = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay has removed this superseded version or a newer one")
 
-// WhyTaken answers who tries to take a contract id that is another's, or to
-// write under one.
+// WhyTaken answers an attempt to take, or to write under, a contract id that
+// belongs to somebody else.
 var WhyTaken = nip01.Refuse(nip01.PrefixBlocked, "this contract id is taken")
 
 // GuessedText refuses a share that has named too many contract ids which show
@@ -65,9 +65,9 @@ func (r Result) Message() string {
 
 // PutOptions vary one Put.
 type PutOptions struct {
-	// Import says that the event comes from an import or a restore: no
-	// lifecycle check (30-nip-temp), no quota. Deletions and vanish requests
-	// still block.
+	// Import says that the event comes from an import or a restore: neither the
+	// lifecycle (30-nip-temp) nor a quota is checked. Deletions and requests to
+	// vanish still block it.
 	Import bool
 	// Replica says that the event comes from a relay which this one follows. It
 	// is taken as an import is, but for three things: a quota that somebody has
@@ -83,15 +83,15 @@ type PutOptions struct {
 	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
 	// only if it becomes the head of its address and this one is the head
 	// before, by id; the zero id stands for none. Otherwise the outcome is
-	// Conflict. Only replaceable and addressable events have one. nil asks for
-	// nothing.
+	// Conflict. Only replaceable and addressable events have a base. nil asks
+	// for no comparison.
 	Base *[32]byte
 	// Forward names further relays for which the outbox gets a contract event
 	// in the very commit in which it is stored.
 	Forward []string
-	// KnownOnly says that who sends the event has guessed too many contract
-	// ids: a contract event is refused without a look at whose the contract is,
-	// unless its author has a part in it or made the id.
+	// KnownOnly says that the sender has guessed too many contract ids: a
+	// contract event is then refused, whoever owns the contract, unless its
+	// author has a part in it or made the id.
 	KnownOnly bool
 }
 
@@ -101,7 +101,7 @@ type Committed struct {
 	JSON  []byte // as stored; shared, not to be changed
 	Seq   int64
 	Class gate.Class
-	Who   share.Who // sent it; zero for what the relay itself brought: imports, restores
+	Who   share.Who // who sent it; zero for imports and restores
 }
 
 // String returns the outcome's metric label.
@@ -127,14 +127,15 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// OK reports whether the client is told true: this very event is here.
+// OK reports whether the client is answered true, because this very event is
+// stored.
 func (o Outcome) OK() bool { return o == Stored || o == Replaced || o == Duplicate }
 
 // Pending is an event on its way to disk.
 type Pending interface {
 	// Done is closed when the result is known.
 	Done() <-chan struct{}
-	// Wait returns the result as soon as it is known. The writer always
-	// answers, also when the store closes.
+	// Wait returns the result as soon as it is known. There always is one, also
+	// when the store closes.
 	Wait() Result
 }

@@ -12,9 +12,10 @@ type Live struct {
 	Days         int   // days they are kept; default 365, negative for ever
 	ContractDays int   // days contract history is kept after the final state; 0 for ever
 	MaxBytes     int64 // largest size of the database file (page limit), 0 none
-	// QueryTimeout bounds every read: as work that takes about so long when
-	// nobody else reads, counts and searches also by the clock, waiting for
-	// their turn included. Default 10 s, negative none.
+	// QueryTimeout bounds every read: as the work that takes about this long
+	// when nobody else reads. Counts and searches are bounded by the clock too,
+	// with the time that they wait for their turn. Default 10 s; negative means
+	// no bound.
 	QueryTimeout time.Duration
 	StrictIDs    bool // a new contract needs an id that cannot be guessed (30-nip-temp)
 	Quota        Quota
@@ -22,8 +23,8 @@ type Live struct {
 }
 
 // Quota bounds what one author may keep in events and history together. Zero
-// means unlimited. A bound that nobody has configured (Default…) does not hold
-// who is above it already: see Check.
+// means unlimited. A bound that was not configured (Default…) spares authors
+// who are above it already: see Check.
 type Quota struct {
 	Events        int64
 	Bytes         int64 // of stored JSON
@@ -31,8 +32,8 @@ type Quota struct {
 	DefaultBytes  bool
 }
 
-// Observer is told what the store did; *metrics.Metrics is one. Its methods are
-// called from the store's goroutines and must not block.
+// Observer is notified of what the store did; *metrics.Metrics is one. Its
+// methods are called from the store's goroutines and must not block.
 type Observer interface {
 	// CommitDone reports one write transaction: its time up to the end of the
 	// fsync, how many events shared it, and whether it was made durable.
@@ -44,14 +45,15 @@ type Observer interface {
 	// ReadWaited reports that a read had to wait for its turn, "look_up" or
 	// "scan".
 	ReadWaited(effort string, took time.Duration)
-	// Removed reports events and superseded versions that are gone: "deletion",
-	// "vanish", "expiry", "history", "ban", "operator" or "retention".
+	// Removed reports events and superseded versions that were removed, with
+	// the reason: "deletion", "vanish", "expiry", "history", "ban", "operator"
+	// or "retention".
 	Removed(reason string, n int)
-	// NoRoom reports events that could not be stored because the disk, or the
-	// limit of the database's size, is reached.
+	// NoRoom reports events that could not be stored because the disk is full
+	// or the database has reached its size.
 	NoRoom(events int)
-	// Retired reports heads and regular events of one gate class that retention
-	// removed.
+	// Retired reports how many heads and regular events of one gate class were
+	// removed by retention.
 	Retired(class string, n int)
 	// QueueAdd moves the depth of the writer's queue ("store_writer") by n.
 	QueueAdd(queue string, n int)

@@ -2,11 +2,11 @@ package store
 
 import "errors"
 
-// OutboxLocal is the name of this relay among the targets of the outbox; all
-// others are URLs.
+// OutboxLocal names this relay among the targets of the outbox; all others are
+// URLs.
 const OutboxLocal = ""
 
-// ErrOutboxFull means that as many events wait in the outbox as may.
+// ErrOutboxFull means that no further event may wait in the outbox.
 var ErrOutboxFull = errors.New("the outbox is full")
 
 // OutboxItem is an event on its way to a target.
@@ -19,8 +19,7 @@ type OutboxItem struct {
 	Ahead    bool // this relay has not taken the event yet, and it is another target's item
 }
 
-// ContractRefusal is what a relay said of an event in the outbox that it did
-// not take.
+// ContractRefusal is a relay's refusal of an event in the outbox.
 type ContractRefusal struct {
 	Target string // a URL, or OutboxLocal
 	Reason string // a machine-readable word, as "blocked"

@@ -28,16 +28,16 @@ type Row struct {
 type Page struct {
 	Rows []Row
 	More bool // rows may follow: ask again with After set to the last row's position
-	// States is of how many states of the database the rows are. More than one
-	// means that others had to read in between.
+	// States is the number of states of the database that the rows come from.
+	// More than one means that other reads had their turn in between.
 	States int
 }
 
 // Ask is one filter with the scope that the gate granted for it.
 type Ask struct {
 	Scope    gate.Scope
-	Filter   nostr.Filter // Limit is the caller's business; Search only by Search
-	Above    int64        // only what arrived after this seq; 0 for all
+	Filter   nostr.Filter // Limit is up to the caller; Search is for Search only
+	Above    int64        // only events that arrived after this seq; 0 for all
 	After    *Position    // nil starts at the newest
 	MaxRows  int          // per page; 0 means a default of the store
 	MaxBytes int          // of JSON per page, at least one row is returned; 0 means a default of the store
@@ -50,17 +50,19 @@ type HistoryQuery struct {
 	D      *string   // nil: every address
 	Until  *int64    // created_at, inclusive
 	After  *Position // resume behind this row; nil starts at the newest
-	// Of one address of contract memory versions come by arrival, the last
-	// first: Before is the id of a version to resume behind, and Below its Seq,
-	// which a caller of several pages knows.
+	// Versions of one address of contract memory are ordered by arrival, the
+	// last first: Before is the id of a version to resume behind, and Below its
+	// Seq, which a caller of several pages knows.
 	Before string
 	Below  int64
-	// Arrivals adds to versions of contract memory, behind the members of the
-	// event, which number they have, when they came and whether they were
-	// withdrawn. Not every reader of events passes over what he does not know.
+	// Arrivals appends to versions of contract memory, after the event's own
+	// members, their number, when they arrived and whether they were withdrawn.
+	// It is an option because not every reader of events ignores unknown
+	// members.
 	Arrivals bool
 	Limit    int // 0 means 100
-	// MaxBytes of JSON, at least one row is returned; 0 means 8 MiB.
+	// MaxBytes bounds the JSON of a page, which has at least one row; 0 means 8
+	// MiB.
 	MaxBytes int
 }
 
@@ -82,13 +84,13 @@ func (q *HistoryQuery) ByArrival() bool {
 	return (q.Kind == niptemp.KindEntry || q.Kind == niptemp.KindState) && q.D != nil
 }
 
-// Hits are the ranked results of one search. Between pages nothing is held
-// open. Use them from one goroutine.
+// Hits are the ranked results of one search. They hold nothing open between
+// pages. Use them from one goroutine.
 type Hits interface {
-	// Next returns the next page of the hits in their order; zero bounds mean
-	// the store's own. What was deleted, superseded or expired since the search
-	// is not among them. More is false on the last page. Errors are as of
-	// Query; after one, the same page may be asked for again.
+	// Next returns the next page of hits in their order; zero bounds mean the
+	// store's own. It leaves out what was deleted, superseded or expired since
+	// the search. More is false on the last page. Errors are those of Query;
+	// after one, the same page may be asked for again.
 	Next(ctx context.Context, maxRows, maxBytes int) (Page, error)
 	// Cut reports whether there are further matches beyond the limit.
 	Cut() bool

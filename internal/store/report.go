@@ -10,14 +10,14 @@ type Report struct {
 	Problems []Problem
 	Events   int64   // heads and regular events looked at
 	History  int64   // superseded versions looked at
-	Above    []Usage // authors above a default quota, which does not hold them
-	// Contracts that are not what an id means, and states that do not follow:
-	// up to a hundred of each.
+	Above    []Usage // authors above a default quota, which is not applied to them
+	// Up to a hundred contracts that their id does not mean, and of each kind
+	// of state or decision that does not follow.
 	Displaced []Displaced
 	Astray    []Astray
 	Vain      []Astray // decisions that do not hold
-	// SameNames are agent ids that look alike, from before such names were
-	// refused: each list is of one name.
+	// SameNames lists agent ids that look alike, from before such names were
+	// refused; each list holds those that count as one name.
 	SameNames [][]string
 }
 
@@ -41,12 +41,11 @@ func (r *Report) Found(check, advice, detail string, args ...any) {
 // OK reports whether nothing is wrong.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
-// Displaced is a contract under an id that is another poster's. Its parties may
+// Displaced is a contract whose id belongs to another poster. Its parties may
 // still read it.
 type Displaced struct{ Contract, Poster string }
 
-// Astray is a state that is stored and does not follow from those that were
-// adopted.
+// Astray is a stored state that does not follow from those that were adopted.
 type Astray struct{ Contract, EventID string }
 
 // Problem is one finding of Check.
@@ -63,10 +62,10 @@ type Usage struct {
 	Bytes  int64 // of stored JSON
 }
 
-// Reads are the reads under way and those that wait for a turn, and since the
-// store was opened the turns that were given away in the middle of a read, and
-// the reads that were ended so that others could begin or the log be written
-// back.
+// Reads counts the reads under way and those that wait for a turn; and, since
+// the store was opened, the turns given away in the middle of a read, and the
+// reads ended so that others could begin or the write-ahead log could be
+// written back.
 type Reads struct {
 	Waiting  int
 	UnderWay int
@@ -74,15 +73,14 @@ type Reads struct {
 	Ended    int64
 }
 
-// Recent is how fast the database was in the last while.
+// Recent is how fast the database was recently.
 type Recent struct {
-	Commits       int // that the following are of, 1,024 at most
+	Commits       int // that the durations are of, 1,024 at most
 	P50, P99, Max time.Duration
 	Reads         []SlowRead // slowest first, of the last ten minutes
 }
 
-// SlowRead is one read call that took its time, without anything of what was
-// asked.
+// SlowRead is one slow read call, without anything that the filter said.
 type SlowRead struct {
 	At        time.Time
 	Operation string // "query", "count", "search", "history" or "export"
@@ -91,10 +89,10 @@ type SlowRead struct {
 	Failure   string // "" when there was none
 }
 
-// Space is how full the database is, in bytes.
+// Space reports how full the database is, in bytes.
 type Space struct {
-	Database int64 // all pages, also those that are in the write-ahead log as yet
-	Free     int64 // of them, those that are used again before there are more
+	Database int64 // all pages, also those still in the write-ahead log
+	Free     int64 // pages that are reused before the file grows
 	WAL      int64
 	Max      int64 // store.max_bytes; 0 is no limit
 }

@@ -23,8 +23,8 @@ const (
 // CaptureQuery asks for one agent's memory.
 type CaptureQuery struct {
 	Agent string // 64 lower-case hex
-	// At is the instant to rebuild from what had arrived here by then, in Unix
-	// seconds; nil is now, as clients see it. An address that has no head now
+	// At is the instant to rebuild, in Unix seconds, from what had arrived here
+	// by then; nil means now, as clients see it. An address without a head now
 	// has none at any instant: what was deleted is gone.
 	At *int64
 }
@@ -41,7 +41,7 @@ const (
 	Rollback                    // the agent's heads become those staged; newer ones go to quarantine
 )
 
-// RestoreOptions say what is restored.
+// RestoreOptions say what is restored, and how.
 type RestoreOptions struct {
 	Mode  RestoreMode
 	Agent string // whose heads a rollback may take away; 64 lower-case hex
@@ -76,13 +76,14 @@ var ErrNoQuarantine = errors.New("nothing is in quarantine under this name")
 // View is one agent's memory at one instant. It is valid within the function
 // that Capture calls.
 type View interface {
-	// HistorySince is the Unix time from which on nothing that arrived and was
-	// superseded was pruned by the limits of history, 0 when nothing was.
+	// HistorySince returns the Unix time since which history is complete:
+	// nothing that arrived and was superseded later was pruned by its limits.
+	// It is 0 when nothing was ever pruned.
 	HistorySince() int64
-	// Count is the number of events of a part.
+	// Count returns the number of events of a part.
 	Count(p Part) int
-	// Each gives fn the stored JSON of every event of a part, in no certain
-	// order; fn may keep it. An error of fn ends it.
+	// Each calls fn with the stored JSON of every event of a part, in no
+	// particular order; fn may keep it. An error of fn ends it.
 	Each(ctx context.Context, p Part, fn func(json []byte) error) error
 }
 
@@ -91,7 +92,7 @@ type View interface {
 // readers see the old state or the new one. Use it from one goroutine.
 type Restoration interface {
 	// Add stages one event of the snapshot. It must have been checked as for
-	// Begin; an event given twice counts once.
+	// Begin; an event added twice counts once.
 	Add(ctx context.Context, p Part, ev *nostr.Event) error
 	// Flush writes to disk what Add collected. Switch does it too.
 	Flush(ctx context.Context) error

@@ -2,8 +2,8 @@ package store
 
 import "errors"
 
-// ErrNoPlace means that the entry behind which others were asked for is not
-// there any more.
+// ErrNoPlace means that the entry after which others were asked for is no
+// longer there.
 var ErrNoPlace = errors.New("there is no such place in the thread")
 
 // EntryForm says what an entry is and who may read it.
@@ -25,9 +25,9 @@ type ThreadEntry struct {
 	Form          EntryForm
 	Type, Entry   string
 	Published     bool   // the relay has the event
-	N, K          int64  // its number; of a private one the number after which it came, and which of its author's it is
-	Withdrawn     int64  // when its author took it back, 0 for never
-	Request       []byte // the id of the deletion request by which he did, nil where it is not known
+	N, K          int64  // its number; for a private entry the number after which it came, and its place among its author's
+	Withdrawn     int64  // when its author withdrew it, 0 for never
+	Request       []byte // the id of the deletion request, nil where it is not known
 	Data          []byte // the event's JSON, or a private entry's sealed text
 }
 
@@ -36,7 +36,7 @@ type ThreadEntry struct {
 type Thread struct {
 	Contract, Poster string
 	Worker           string // "" while none is named
-	Talk             bool   // no state is known: what the poster wrote to himself is no part of what he said to the worker
+	Talk             bool   // no state is known: what the poster addressed to their own key is then not part of the thread
 	Party            bool   // the reader is one of the two, and may see sealed entries
 	Whole            bool   // withdrawn entries are seen too
 	Sealed           bool   // sealed entries are counted and listed for one who may not read them
@@ -46,28 +46,28 @@ type Thread struct {
 	Private          *bool  // nil for both
 }
 
-// ThreadGroup counts entries that have an author, whom they are addressed to, a
-// type and a form in common.
+// ThreadGroup counts the entries that share an author, an addressee, a type and
+// a form.
 type ThreadGroup struct {
 	Author      string
 	Type        string
 	Form        EntryForm
 	Count       int
 	Published   int
-	First, Last int64 // created_at, of all that the reader sees of this author to this key
+	First, Last int64 // created_at, of all that the reader sees from this author to this key
 }
 
 // ThreadMove is one state event of a contract.
 type ThreadMove struct {
 	N         int64 // its number in the order of arrival
 	ArrivedAt int64
-	Withdrawn int64  // when its author took it back, 0 for never
-	Request   []byte // id of the request by which he did, nil where it is not known
+	Withdrawn int64  // when its author withdrew it, 0 for never
+	Request   []byte // id of the deletion request, nil where it is not known
 	Data      []byte // the event's JSON
 }
 
-// OrderItem is what has one number of a thread: a state, a shared entry, or a
-// gap, which says what was there and has no id.
+// OrderItem is what one number of a thread stands for: a state, a shared entry,
+// or a gap, which says what was there and has no id.
 type OrderItem struct {
 	N          int64
 	ReceivedAt int64
@@ -75,8 +75,8 @@ type OrderItem struct {
 	Gap        *Gap   // nil for what is there
 }
 
-// Gap is what is left of what had to go: neither key nor id. Status and what
-// follows it are of a state alone.
+// Gap is what remains of an event that had to be removed, without key or id.
+// Only a gap left by a state has Status and the fields after it.
 type Gap struct {
 	Type             string // of the entry, or "state"
 	Role             string // of its author, "" where it was not known

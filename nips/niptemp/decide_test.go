@@ -171,6 +171,10 @@ func TestTermsAgree(t *testing.T) {
 	if got := agreedTerms.Agreed(Terms{}); got != (Terms{}) {
 		t.Errorf("%+v", got)
 	}
+	x, y := Terms{Decider: deciderKey, Deadline: 1}, Terms{Arbitrator: arbitratorKey, Deadline: 3}
+	if got := x.Greater(y); got != y.Greater(x) || got != (Terms{Arbitrator: arbitratorKey, Decider: deciderKey, Deadline: 3}) {
+		t.Errorf("together they offer %+v", got)
+	}
 	one := Terms{Arbitrator: deciderKey, Decider: deciderKey, Expirer: expirerKey}
 	if got := one.Keys(); !slices.Equal(got, []string{deciderKey, expirerKey}) {
 		t.Errorf("%v", got)

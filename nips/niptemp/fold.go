@@ -48,16 +48,16 @@ type Folded struct {
 	Unproven bool
 }
 
-// Fold finds where a contract stands between two keys, or, for an offer that
-// names nobody yet, between a poster and himself (a == b), from all the steps
-// that are known of the two and of the opens that either addressed to himself.
-// The order in which they are given has no effect. owner is whose contract it
-// is, "" if that is not known: then the first open counts. ok is false where
+// Fold finds the state of a contract between two keys, or, for an offer that
+// names nobody yet, between a poster and the poster's own key (a == b), from
+// all known steps of the two and the opens that either addressed to their own
+// key. The order in which they are given has no effect. owner is the contract's
+// owner, "" if that is not known: then the first open counts. ok is false if
 // there is no state between the two.
 //
 // A state follows by the rules of Next and CheckTime. As each author's states
-// rise in created_at, his next one is the oldest that is left; he goes past it
-// only when nothing else follows.
+// rise in created_at, an author's next one is the oldest that is left; it is
+// passed over only when nothing else follows.
 func Fold(a, b, owner string, steps []Step) (f Folded, ok bool) {
 	var pair, offers, closed []Step
 	for _, p := range steps {

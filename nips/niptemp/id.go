@@ -49,7 +49,7 @@ func Owns(id, poster, salt string) bool {
 }
 
 // SaltTag returns the tag by which the events of a poster show that the
-// contract's id is his.
+// contract's id is theirs.
 func SaltTag(salt []byte) nostr.Tag { return nostr.Tag{saltTag, hex.EncodeToString(salt)} }
 
 // ProvenSalt returns the salt by which an event shows that its author made the

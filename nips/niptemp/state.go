@@ -2,16 +2,16 @@ package niptemp
 
 import "github.com/nbd-wtf/go-nostr"
 
-// State is where one contract stands between one pair of keys (NIP-TEMP,
-// "Whose word counts"). A contract id may have several states, one per pair
-// {author, p}: a stranger's events concern only his own.
+// State is where one contract stands between one pair of keys (NIP-TEMP, "Whose
+// word counts"). A contract id may have several states, one per pair {author,
+// p}: a stranger's events concern only the stranger's own.
 type State struct {
 	// Contract is the contract id.
 	Contract string
 	// Poster is the pubkey of the author of the first open, in hex.
 	Poster string
 	// Worker is the pubkey of the other party; empty while the open is
-	// addressed to the poster himself.
+	// addressed to the poster's own key.
 	Worker string
 	// Status is the current status.
 	Status Status
@@ -22,11 +22,11 @@ type State struct {
 }
 
 // CheckEntry judges whether an entry may be written while its pair is in s
-// (NIP-TEMP, "Lifecycle"): while open, by the poster; in a final state, only
-// if it is no younger than the final event (it arrives late); else by both.
-// A nil s, of a pair the relay knows nothing of, accepts everything. The entry
-// is one of this contract and pair, or, for the open a poster addressed to
-// himself, to or by him. Errors are "blocked".
+// (NIP-TEMP, "Lifecycle"): while open, by the poster; in a final state, only if
+// it is no younger than the final event (it arrives late); else by both. A nil
+// s, of a pair the relay knows nothing of, accepts everything. The entry is one
+// of this contract and pair, or, for the open that a poster addressed to their
+// own key, to or by the poster. Errors are "blocked".
 func (s *State) CheckEntry(ev *nostr.Event) error {
 	switch {
 	case s == nil:
@@ -52,9 +52,10 @@ func (s *State) CheckEntry(ev *nostr.Event) error {
 //
 // current is the pair's state; if the pair {author, p} has none and the event
 // is not addressed to its own author, it is the state of the open that either
-// of the two addressed to himself, under the same contract id; nil if there is
-// none either. The state returned belongs to the pair {author, p}: the open a
-// poster addressed to himself stays as it is, for others to accept.
+// of the two addressed to their own key, under the same contract id; nil if
+// there is none either. The state returned belongs to the pair {author, p}: the
+// open a poster addressed to their own key stays as it is, for others to
+// accept.
 func Next(current *State, ev *nostr.Event) (State, error) {
 	t, err := parseTransition(ev)
 	if err != nil {
@@ -123,7 +124,8 @@ func (t transition) begin(at int64, id string) State {
 }
 
 // offeredTo reports whether t is the poster's naming of a worker for the open
-// that he had addressed to himself: the same contract, open, offered to a key.
+// that they had addressed to their own key: the same contract, open, offered to
+// a key.
 func (s *State) offeredTo(t transition) bool {
 	return s.Worker == "" && s.Status == Open && t.status == Open && (t.previous == "" || t.previous == Open) &&
 		t.author == s.Poster && t.to != t.author
@@ -145,8 +147,8 @@ func (s *State) roleOf(t transition) (acting role, workerAfter string, err error
 		}
 		return poster, t.to, nil
 	case t.to == s.Poster:
-		// Nobody yet: by accepting he becomes the worker, and nothing else is
-		// his to do.
+		// Nobody yet: whoever accepts becomes the worker, and may do nothing
+		// else.
 		if t.status != Accepted {
 			return 0, "", invalid("an offer that names no worker can only be accepted")
 		}

@@ -63,14 +63,14 @@ func mover(from, to Status) role {
 		switch to {
 		case Submitted:
 			return worker
-		case Cancelled: // he gives the job back
+		case Cancelled: // gives the job back
 			return worker
 		case Disputed, Expired:
 			return either
 		}
 	case Submitted:
 		switch to {
-		case Accepted: // he asks for a revision
+		case Accepted: // asks for a revision
 			return poster
 		case Completed:
 			return poster
@@ -79,9 +79,9 @@ func mover(from, to Status) role {
 		}
 	case Disputed:
 		switch to {
-		case Completed: // he concedes
+		case Completed: // concedes
 			return poster
-		case Cancelled: // he concedes
+		case Cancelled: // concedes
 			return worker
 		}
 	}

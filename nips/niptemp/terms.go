@@ -111,6 +111,16 @@ func (t Terms) Or(other Terms) Terms {
 	}
 }
 
+// Greater returns what two opens of a poster to the same key offer together:
+// of each term the greater. A poster signs one; imports bring several, in any
+// order, and every relay and every reader then finds the same terms.
+func (t Terms) Greater(other Terms) Terms {
+	return Terms{
+		Arbitrator: max(t.Arbitrator, other.Arbitrator), Decider: max(t.Decider, other.Decider),
+		Expirer: max(t.Expirer, other.Expirer), Deadline: max(t.Deadline, other.Deadline),
+	}
+}
+
 // Keys returns the keys among the terms, each once.
 func (t Terms) Keys() []string {
 	var keys []string

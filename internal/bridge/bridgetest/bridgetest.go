@@ -1,5 +1,5 @@
-// Package bridgetest serves the real relay to a test: in its process, or, where the
-// test is built without cgo, which the relay's database needs, beside it.
+// Package bridgetest serves the real relay to a test: in its process, or, where
+// the test is built without cgo, which the relay's database needs, beside it.
 package bridgetest
 
 import (

@@ -10,38 +10,40 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Identities tells who a proof stands for.
+// Identities finds the identity behind a proof.
 type Identities interface {
 	// ByPubKey finds the name bound to a pubkey in hex, nil for none.
 	ByPubKey(ctx context.Context, pubkey string) (*contracts.Identity, error)
-	// Authenticate tells whose bearer token this is; an Unauthenticated error
-	// for one that is none, or not any more.
+	// Authenticate returns the owner of a bearer token; an Unauthenticated
+	// error for a token that is unknown or void.
 	Authenticate(ctx context.Context, token string) (contracts.Caller, error)
 }
 
-// Used remembers which signatures changed something; *replay.Journal is one.
+// Used remembers which signatures changed something; *replay.Journal implements
+// it.
 type Used interface {
 	Use(ctx context.Context, id, key string) error
 	Used(id string) bool
 }
 
-// Options make an API. All but Decided, Version and URL are required.
+// Options configure an API. All but Private, Decided, Version and URL are
+// required.
 type Options struct {
 	Service    contracts.API
 	Identities Identities
 	Used       Used
-	Operator   func(key string) bool // whether a key is one of the operator's
-	// Private says whether nobody reads anything without proof
-	// (read.auth_required); nil is never.
+	Operator   func(key string) bool // reports whether a key is the operator's
+	// Private reports whether every read needs a proof (read.auth_required);
+	// nil means never.
 	Private func() bool
-	// Decided hears, of every read, what was decided: a metrics.Metrics'
-	// GateDecision.
+	// Decided is called with the decision about every read: GateDecision of a
+	// metrics.Metrics.
 	Decided func(surface, rule, decision string)
 	Version string // of the daemon, for the OpenAPI document
-	URL     string // http(s) URL of the relay that clients are told
+	URL     string // http(s) URL of the relay, for clients
 }
 
-// API answers what comes below /api/. Make one with New. It is safe for
+// API answers requests below /api/. Make one with New. It is safe for
 // concurrent use.
 type API struct {
 	service    contracts.API
@@ -56,7 +58,7 @@ type API struct {
 
 var _ bridge.API = (*API)(nil)
 
-// New makes the API.
+// New returns the API.
 func New(o Options) *API {
 	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator, private: o.Private, decided: o.Decided}
 	a.document = document(o.Version, o.URL)
@@ -76,10 +78,10 @@ func (a *API) Bearer(ctx context.Context, token string) (string, error) {
 // Use notes that a signature changes something.
 func (a *API) Use(ctx context.Context, id, key string) error { return a.used.Use(ctx, id, key) }
 
-// Used reports whether a signature surely changed something before.
+// Used reports whether a signature certainly changed something before.
 func (a *API) Used(id string) bool { return a.used.Used(id) }
 
-// caller is who asks, as the service knows them.
+// caller returns the author of a request as the service knows them.
 func (a *API) caller(ctx context.Context, key string) (contracts.Caller, error) {
 	if key == "" {
 		return contracts.Caller{}, nil
@@ -105,7 +107,7 @@ type request struct {
 	fresh  func() error
 }
 
-// operate is the bridge's Operation for one of ours.
+// operate returns the bridge's Operation for one of this package.
 func (a *API) operate(op operation, path []string) bridge.Operation {
 	return func(ctx context.Context, asked *bridge.Asked) (int, any, error) {
 		q, err := parseQuery(asked.RawQuery, op.params)
@@ -134,8 +136,9 @@ func (a *API) operate(op operation, path []string) bridge.Operation {
 	}
 }
 
-// admits refuses nobody where the whole relay is private. The document says
-// how to ask, and nothing of what is stored.
+// admits refuses callers who proved nothing where the whole relay is private.
+// It lets them read the document, which says how to ask and nothing about what
+// is stored.
 func (a *API) admits(op operation, caller contracts.Caller) error {
 	if op.proof == proofOptional && caller.Nobody() && a.private != nil && a.private() {
 		return contracts.Refuse(contracts.Unauthenticated, "this relay is read only by who has proved a key: sign the request (Authorization: Nostr …, NIP-98) or send a bearer token")
@@ -143,8 +146,8 @@ func (a *API) admits(op operation, caller contracts.Caller) error {
 	return nil
 }
 
-// count tells what was decided about a read. What the caller may not see is to
-// him as if it were not there, and to the count as well.
+// count reports the decision about a read. What the caller may not see counts
+// as absent, as the caller was told.
 func (a *API) count(op operation, err error) {
 	if op.surface == 0 || a.decided == nil {
 		return
@@ -163,8 +166,8 @@ func (a *API) count(op operation, err error) {
 	a.decided(op.surface.String(), gate.Contract.String(), decision)
 }
 
-// checkRequester refuses a requester_agent_id that is not the caller's: who is
-// calling is proved, never claimed.
+// checkRequester refuses a requester_agent_id that is not the caller's: an
+// identity is proved, never claimed.
 func (r *request) checkRequester(id string) error {
 	switch {
 	case id == "" || id == r.caller.Agent() || id == r.caller.PubKey:

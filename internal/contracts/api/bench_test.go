@@ -12,7 +12,8 @@ import (
 // BenchmarkMemory has 50 writers and 50 readers at the API, on one contract and
 // on 10,000: go test -bench Memory -benchtime 10000x ./internal/contracts/api.
 // One operation is one request: an entry, private or shared and signed by the
-// server, durable when it is answered, or a page of 50 entries. The server's side alone is measured, without sockets.
+// server, durable when it is answered, or a page of 50 entries. The server's
+// side alone is measured, without sockets.
 func BenchmarkMemory(b *testing.B) {
 	for _, c := range []struct {
 		contracts  int

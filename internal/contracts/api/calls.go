@@ -7,7 +7,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// proved refuses nobody before anything is looked at.
+// proved refuses a caller who proved nothing, before anything is looked up.
 func (r *request) proved() error {
 	if r.caller.Nobody() {
 		return contracts.Refuse(contracts.Unauthenticated, "prove who you are: sign the request (Authorization: Nostr …, NIP-98) or send a bearer token")
@@ -16,8 +16,9 @@ func (r *request) proved() error {
 }
 
 // change reads the body of a changing call into v, and refuses a proof that was
-// used before. The service uses it up when the change is the caller's to make:
-// what is refused to strangers is not even remembered.
+// used before. The service uses the proof up once it knows that the caller may
+// make the change: requests that are refused to strangers are not even
+// remembered.
 func (r *request) change(v any) error {
 	if err := r.proved(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func order(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Order(ctx, r.caller, r.path[0])
 }
 
-// search changes nothing: its proof may be used again, as that of any read.
+// search changes nothing, so that its proof may be used again, as for any read.
 func search(ctx context.Context, r *request) (any, error) {
 	if err := r.proved(); err != nil {
 		return nil, err
@@ -125,14 +126,14 @@ func search(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Search(ctx, r.caller, r.path[0], body)
 }
 
-// identityRequest binds agent_id to pubkey, the caller's own; without pubkey the
-// operator provisions a key.
+// identityRequest binds agent_id to pubkey, which is the caller's own; without
+// pubkey the operator provisions a key.
 type identityRequest struct {
 	AgentID string  `json:"agent_id"`
 	PubKey  *string `json:"pubkey,omitempty"`
 }
 
-// identityAnswer is the identity, with the token of one that was provisioned.
+// identityAnswer is the identity, with its token if it was provisioned.
 type identityAnswer struct {
 	contracts.Identity
 	Token string `json:"token,omitempty"`
@@ -197,7 +198,7 @@ func deleteIdentity(ctx context.Context, r *request) (any, error) {
 	return r.api.service.Forget(ctx, r.caller, r.path[0], r.query.text("with_key") == "true")
 }
 
-// bare is change for a call whose body may be left out.
+// bare does what change does, for a call whose body may be left out.
 func (r *request) bare(v any) error {
 	if len(r.body) == 0 {
 		r.body = []byte("{}")

@@ -106,8 +106,8 @@ func TestGeneratedRequests(t *testing.T) {
 	t.Logf("seed %d, %d requests, succeeded %v", seed, count, succeeded)
 }
 
-// sealed makes a contract of two, with an entry that only they can read. The server
-// keeps the key of the worker.
+// sealed makes a contract of two, with an entry that only they can read. The
+// server keeps the key of the worker.
 func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	t.Helper()
 	id := g.w.offer(poster, worker, nil)
@@ -122,8 +122,9 @@ func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	g.secret.entry = decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
 }
 
-// caller is one of the callers, and a path that is filled in or not. Of those who ask to
-// open a sealed entry, or to take their key away, some are who can, and name it.
+// caller is one of the callers, and a path that is filled in or not. Of those
+// who ask to open a sealed entry, or to take their key away, some are who can,
+// and name it.
 func (g *generator) caller(c call) (who *agent, path string) {
 	path, who = c.path, g.agents[g.IntN(len(g.agents))]
 	fill := func(names ...string) string { return strings.NewReplacer(names...).Replace(c.path) }
@@ -213,9 +214,9 @@ func (g *generator) one(t *testing.T, c call, n int) bool {
 		t.Errorf("%s: %s", fault, what)
 	}
 	if m := obj(got); rec.Code == http.StatusCreated {
-		if id, is := m["entry_id"].(string); is {
+		if id, ok := m["entry_id"].(string); ok {
 			g.mems = append(g.mems, id)
-		} else if id, is := m["contract_id"].(string); is {
+		} else if id, ok := m["contract_id"].(string); ok {
 			g.ids = append(g.ids, id)
 		}
 	}
@@ -346,8 +347,8 @@ func (g *generator) text() string {
 // spoil changes a value so that it is probably wrong.
 func (g *generator) spoil(v any) any {
 	junk := []any{nil, true, 1.5, -1, "", g.text(), []any{}, map[string]any{}, []any{nil}, 1e300}
-	m, is := v.(map[string]any)
-	if !is || len(m) == 0 || g.IntN(8) == 0 {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 || g.IntN(8) == 0 {
 		return junk[g.IntN(len(junk))]
 	}
 	names := slices.Sorted(maps.Keys(m))

@@ -21,8 +21,8 @@ func arr(v any) []any          { a, _ := v.([]any); return a }
 // resolve follows references within the document.
 func (d document) resolve(schema map[string]any) map[string]any {
 	for {
-		ref, is := schema["$ref"].(string)
-		if !is {
+		ref, ok := schema["$ref"].(string)
+		if !ok {
 			return schema
 		}
 		var at any = map[string]any(d)
@@ -71,10 +71,10 @@ func (d document) check(schema map[string]any, v any, at string) string {
 	case string:
 		return d.checkText(schema, v, at)
 	case float64:
-		if least, is := schema["minimum"].(float64); is && v < least {
+		if least, ok := schema["minimum"].(float64); ok && v < least {
 			return fmt.Sprintf("%s: %v is too small", at, v)
 		}
-		if most, is := schema["maximum"].(float64); is && v > most {
+		if most, ok := schema["maximum"].(float64); ok && v > most {
 			return fmt.Sprintf("%s: %v is too large", at, v)
 		}
 	case []any:
@@ -90,14 +90,14 @@ func (d document) check(schema map[string]any, v any, at string) string {
 }
 
 func (d document) checkText(schema map[string]any, v, at string) string {
-	if pattern, is := schema["pattern"].(string); is && !regexp.MustCompile(pattern).MatchString(v) {
+	if pattern, ok := schema["pattern"].(string); ok && !regexp.MustCompile(pattern).MatchString(v) {
 		return fmt.Sprintf("%s: %q does not match %s", at, v, pattern)
 	}
 	n := float64(utf8.RuneCountInString(v))
-	if least, is := schema["minLength"].(float64); is && n < least {
+	if least, ok := schema["minLength"].(float64); ok && n < least {
 		return at + " is too short"
 	}
-	if most, is := schema["maxLength"].(float64); is && n > most {
+	if most, ok := schema["maxLength"].(float64); ok && n > most {
 		return at + " is too long"
 	}
 	if schema["format"] == "date-time" {
@@ -110,7 +110,7 @@ func (d document) checkText(schema map[string]any, v, at string) string {
 
 func (d document) checkObject(schema map[string]any, v map[string]any, at string) string {
 	for _, name := range arr(schema["required"]) {
-		if _, there := v[name.(string)]; !there {
+		if _, ok := v[name.(string)]; !ok {
 			return fmt.Sprintf("%s lacks %v", at, name)
 		}
 	}

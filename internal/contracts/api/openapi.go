@@ -64,7 +64,7 @@ func answer(text string, schema object) object {
 	return object{"description": text, "content": object{"application/json": object{"schema": schema}}}
 }
 
-// describe is the operation in the document.
+// describe returns the operation as it is in the document.
 func (op operation) describe(s *schemas) object {
 	result := object{"type": "object"}
 	if op.result != nil {

@@ -13,18 +13,18 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// operation is one thing that can be asked: how it is found, what it takes and
-// gives, and who answers. The OpenAPI document is made of the same values.
+// operation is one call of the API: how it is found, what it takes and returns,
+// and which function answers. The OpenAPI document is made of the same values.
 type operation struct {
 	method, path string // {name} is a parameter
 	id, summary  string
 	endpoint     string       // metric label
-	proof        proofNeed    // who may ask at all
+	proof        proofNeed    // which proof it needs at all
 	params       []param      // of the query string
 	body         reflect.Type // of the request, nil without one
 	result       reflect.Type
 	status       int
-	surface      gate.Surface // of what reads contract memory: it is in the gate's table
+	surface      gate.Surface // of calls that read contract memory: it is in the gate's table
 	refusals     []int        // statuses beside 400, 401, 403, 413, 429 and 503
 	serve        func(context.Context, *request) (any, error)
 }
@@ -56,7 +56,8 @@ var posterParam = param{name: "poster", help: "agent id or pubkey of the poster 
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
-// operations lists everything. More special paths come before {entry_id}.
+// operations returns all operations. More specific paths come before
+// {entry_id}.
 func operations() []operation {
 	statuses, types := []string{}, niptemp.EntryTypes()
 	for _, s := range niptemp.Statuses() {
@@ -113,7 +114,7 @@ func operations() []operation {
 	}
 }
 
-// route is a path with what is done there.
+// route is a path with its operations.
 type route struct {
 	segments   []string
 	endpoint   string
@@ -150,7 +151,7 @@ func (r *route) match(segments []string) (values []string, ok bool) {
 	return values, true
 }
 
-// Route says what is at a path.
+// Route returns what is served at a path.
 func (a *API) Route(segments []string) *bridge.Resource {
 	for i := range a.routes {
 		values, ok := a.routes[i].match(segments)

@@ -13,9 +13,9 @@ import (
 	"engramd/internal/contracts"
 )
 
-// parseBody reads a JSON object into v strictly: no member that v has not, none
-// twice, valid UTF-8, nothing behind it. null is as good as a member left out.
-// The error names the member.
+// parseBody reads a JSON object into v strictly: no unknown and no duplicate
+// members, valid UTF-8, nothing after the object. A null member counts as left
+// out. The error names the member.
 func parseBody(body []byte, v any) error {
 	if len(body) == 0 {
 		return contracts.Wrong("body", "is empty; it must be a JSON object")
@@ -49,10 +49,10 @@ func parseBody(body []byte, v any) error {
 	return contracts.Wrong(field, "%s", what)
 }
 
-// maxFieldName bounds a name that is told back.
+// maxFieldName bounds a name that an error repeats.
 const maxFieldName = 64
 
-// fieldOf is the member of the body that a pointer is about or in.
+// fieldOf returns the member of the body that a pointer is, or is in.
 func fieldOf(p jsontext.Pointer) string {
 	for token := range p.Tokens() {
 		if token == "" || len(token) > maxFieldName {
@@ -63,13 +63,13 @@ func fieldOf(p jsontext.Pointer) string {
 	return "body"
 }
 
-// query is the parameters of a request, each given once and known.
+// query holds the parameters of a request, each known and given once.
 type query map[string]string
 
-// text is a parameter's value, "" without it.
+// text returns a parameter's value, "" without it.
 func (q query) text(name string) string { return q[name] }
 
-// number is a parameter's value; it was checked. Zero without it.
+// number returns a parameter's value, which was checked; zero without it.
 func (q query) number(name string) int {
 	n, _ := strconv.Atoi(q[name])
 	return n
@@ -100,7 +100,7 @@ func parseQuery(raw string, params []param) (query, error) {
 	return q, nil
 }
 
-// param is a parameter of the query string.
+// param describes a parameter of the query string.
 type param struct {
 	name, help string
 	values     []string // a closed set
@@ -110,7 +110,7 @@ type param struct {
 	boolean    bool
 }
 
-// check judges a value by itself.
+// check checks a value by itself.
 func (p param) check(value string) error {
 	switch {
 	case p.values != nil && !slices.Contains(p.values, value):

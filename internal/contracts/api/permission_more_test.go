@@ -111,8 +111,8 @@ func (s *scene) names(t *testing.T, w who) {
 	}
 }
 
-// renews: a token is renewed by its own agent, with the one it has, and by the operator; the one before is void. Who holds
-// his own key has none.
+// renews: a token is renewed by its own agent, with the one it has, and by the
+// operator; the one before is void. Who holds his own key has none.
 func (s *scene) renews(t *testing.T, w who, held bool) {
 	t.Helper()
 	path := "/api/identities/" + called("worker") + "/token"

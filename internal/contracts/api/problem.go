@@ -9,8 +9,8 @@ import (
 	"engramd/nips/nip01"
 )
 
-// classes are the status and the prefix of every class of refusal. A conflict
-// has none: its text is known as it stands.
+// classes holds the status and the prefix of every class of refusal. A conflict
+// has no prefix: clients know its text as it is.
 var classes = map[contracts.Code]struct {
 	status int
 	prefix string
@@ -25,15 +25,15 @@ var classes = map[contracts.Code]struct {
 	contracts.Unavailable:     {http.StatusServiceUnavailable, nip01.PrefixError},
 }
 
-// problemOf is the answer for an error of the service; what is no refusal stays
-// as it is, and the bridge hides it.
+// problemOf returns the answer to an error of the service. An error that is not
+// a refusal stays as it is, and the bridge hides it.
 func problemOf(err error) error {
 	var e *contracts.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	class, known := classes[e.Code]
-	if !known {
+	class, ok := classes[e.Code]
+	if !ok {
 		return err
 	}
 	return &bridge.Problem{Status: class.status, Why: nip01.Refusal{Prefix: class.prefix, Text: e.Message}, Fields: e.Fields}

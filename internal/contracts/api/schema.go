@@ -14,7 +14,7 @@ import (
 type object = map[string]any
 
 // schemas makes JSON Schemas of Go types as encoding/json writes them, each
-// struct once, by its name.
+// struct once, under its name.
 type schemas struct {
 	made object
 }
@@ -29,7 +29,7 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 		return object{"$ref": "#/components/schemas/Event"}
 	case t == typeOf[niptemp.Status]():
 		statuses := niptemp.Statuses()
-		if !request { // of a contract of which only entries are known
+		if !request { // "" for a contract of which only entries are known
 			statuses = append(statuses, "")
 		}
 		return object{"type": "string", "enum": statuses}
@@ -66,8 +66,8 @@ func nullable(schema object) object {
 	return object{"anyOf": []object{schema, {"type": "null"}}}
 }
 
-// optional is the schema of a member of a request that may be left out: null says
-// the same, and so does an empty text.
+// optional returns the schema of a member of a request that may be left out:
+// null means the same, and so does an empty text.
 func optional(t reflect.Type, schema object) object {
 	switch t.Kind() {
 	case reflect.Pointer: // is nullable
@@ -121,8 +121,8 @@ func (s *schemas) members(t reflect.Type, request bool, properties object, requi
 	}
 }
 
-// facts are what the Go types do not say of members, the same wherever they
-// are.
+// facts holds what Go types do not say about members. It is the same wherever a
+// member occurs.
 var facts = map[string]object{
 	"entry_id":           {"pattern": "^mem_[0-9a-f]{12}$"},
 	"contract_id":        {"pattern": "^[!-~]{1,128}$", "description": "of contracts created here: a UUID v4"},
@@ -151,7 +151,7 @@ var facts = map[string]object{
 	"author_agent_id":    {"description": "the caller's own agent id"},
 }
 
-// event is the schema of a signed Nostr event.
+// event returns the schema of a signed Nostr event.
 func event() object {
 	hex := func(n string) object { return object{"type": "string", "pattern": "^[0-9a-f]{" + n + "}$"} }
 	return object{

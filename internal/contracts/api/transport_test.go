@@ -85,8 +85,9 @@ func TestProofsCountOnceOverARestart(t *testing.T) {
 	})
 }
 
-// TestFloodKeepsNobodyOut: with as many proofs used by other keys as the memory has room for, a change goes through, once;
-// and what is not for its caller to change is not written down at all.
+// TestFloodKeepsNobodyOut: with as many proofs used by other keys as the memory
+// has room for, a change goes through, once; and what is not for its caller to
+// change is not written down at all.
 func TestFloodKeepsNobodyOut(t *testing.T) {
 	const flood = 1 << 17
 	file := filepath.Join(t.TempDir(), "engramd.db")

@@ -8,23 +8,23 @@ import (
 	"engramd/internal/store"
 )
 
-// Bounds of signatures that changed something within twice the window of their
+// Bounds on remembered signatures, which is done for twice the window of their
 // time: in memory, of one key, and on disk. The last is more than the relay can
-// check and write down in that time.
+// check and store in that time.
 const (
 	usedCalls       = 1 << 17
 	usedCallsPerKey = 1 << 14
 	usedCallsOnDisk = 1 << 21
 )
 
-// Calls keeps which signatures changed something; *sqlite.Store does.
+// Calls stores which signatures changed something; *sqlite.Store implements it.
 type Calls interface {
 	UseCalls(ctx context.Context, calls []store.UsedCall, before int64) (had []bool, err error)
 	UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error
 }
 
-// OpenUsed remembers signatures for twice a window (the tolerance of their
-// created_at), those of before a restart too.
+// OpenUsed returns a journal that remembers signatures for twice a window (the
+// tolerance of their created_at), also across restarts.
 func OpenUsed(ctx context.Context, c Calls, window time.Duration, clock func() time.Time) (*replay.Journal, error) {
 	memory := replay.New(window, usedCalls, usedCallsPerKey, clock)
 	journal := replay.NewJournal(memory, keeper{c}, usedCallsOnDisk)
@@ -35,11 +35,11 @@ func OpenUsed(ctx context.Context, c Calls, window time.Duration, clock func() t
 	return journal, nil
 }
 
-// keeper keeps the notes of a journal in the database.
+// keeper stores a journal's notes in the database.
 type keeper struct{ calls Calls }
 
-// Keep writes notes down. Times are whole seconds there, so that one more is
-// kept.
+// Keep stores notes. The database has whole seconds, so that notes are kept for
+// one second more.
 func (k keeper) Keep(ctx context.Context, notes []replay.Note, before time.Time) (had []bool, err error) {
 	calls := make([]store.UsedCall, len(notes))
 	for i, n := range notes {

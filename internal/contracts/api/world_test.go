@@ -183,8 +183,8 @@ func (w *world) proof(a *agent, method, path string, body []byte, change ...func
 // do sends a request; body is marshalled unless it is bytes.
 func (w *world) do(a *agent, method, path string, body any, change ...func(*nostr.Event)) *httptest.ResponseRecorder {
 	w.t.Helper()
-	raw, is := body.([]byte)
-	if !is && body != nil {
+	raw, ok := body.([]byte)
+	if !ok && body != nil {
 		var err error
 		raw, err = json.Marshal(body)
 		must(w.t, err)

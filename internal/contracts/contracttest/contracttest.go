@@ -1,5 +1,5 @@
-// Package contracttest serves the real relay with the contract API in the process
-// of a test.
+// Package contracttest serves the real relay with the contract API in the
+// process of a test.
 package contracttest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// Server is a relay on a loopback socket, by its real clock.
+// Server is a relay on a loopback socket, with the real clock.
 type Server struct {
 	URL      string // ws://127.0.0.1:PORT
 	Operator storetest.Key
@@ -28,7 +28,8 @@ type Server struct {
 	identities *identity.Registry
 }
 
-// Provision makes a key for an agent that has none, and gives its bearer token.
+// Provision makes a key for an agent that has none, and returns its bearer
+// token.
 func (s *Server) Provision(t testing.TB, agentID string) (token string) {
 	t.Helper()
 	made, err := s.identities.Provision(t.Context(), agentID)
@@ -38,8 +39,8 @@ func (s *Server) Provision(t testing.TB, agentID string) (token string) {
 	return made.Token
 }
 
-// Start serves the relay, its websocket and the contract API until the test ends.
-// change may be nil; it is given what a request meets before the relay does.
+// Start serves the relay, its websocket and the contract API until the test
+// ends. change may be nil; it may wrap the handler that requests reach first.
 func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	t.Helper()
 	must := func(err error) {

@@ -1,8 +1,12 @@
-// Package identity keeps the names of agents, and for agents that have none of their own, keys: sealed in the database
-// under the master key of the vault, used to sign in their agents' names, and forgotten when the agent takes its key away.
+// Package identity keeps the names of agents, and keys for agents that have
+// none of their own. Keys are sealed in the database under the vault's master
+// key, used to sign in their agents' names, and forgotten when an agent takes
+// its key away.
 //
-// An agent id belongs to one key and a key has one, first come (30-nip-temp, "The contract memory API"). Whoever acts for
-// a key that the relay keeps proves himself with a bearer token: 256 random bits, shown once, kept as their SHA-256.
+// An agent id belongs to one key, and a key has one agent id; the first to ask
+// gets it (30-nip-temp, "The contract memory API"). An agent whose key the
+// relay keeps proves itself with a bearer token: 256 random bits, shown once,
+// stored as their SHA-256.
 package identity
 
 import (
@@ -32,22 +36,23 @@ var (
 	_ contracts.Sealer     = Sealer{}
 )
 
-// Options are what a Registry is made of. Store and Vault are required.
+// Options configure a Registry. Store and Vault are required.
 type Options struct {
 	Store Store
 	Vault *vault.Vault
 	Clock func() time.Time // nil is time.Now
 	Rand  io.Reader        // of keys and tokens; nil is crypto/rand
-	Ahead time.Duration    // how far created_at of what is signed may be ahead of the clock; 0 is 10 minutes
+	Ahead time.Duration    // how far the created_at of signed events may be ahead of the clock; 0 is 10 minutes
 }
 
-// Registry is the identities, and the signer for those whose keys are kept. Methods may be called by several goroutines.
+// Registry holds the identities, and signs for those whose keys are kept. Its
+// methods may be called by several goroutines.
 type Registry struct {
 	o     Options
 	times times
 }
 
-// New makes a registry.
+// New returns a Registry.
 func New(o Options) *Registry {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -83,8 +88,9 @@ func public(a *store.Agent, err error) (*contracts.Identity, error) {
 		CreatedAt: time.Unix(a.Created, 0).UTC()}, nil
 }
 
-// Bind binds a name to a key, first come. Whoever calls has proved the key. Binding what is bound is no error, also under a
-// name that is none today.
+// Bind binds a name to a key; the first to ask gets it. The caller has proved
+// the key. Binding the same name again is not an error, even if today's rules
+// would refuse the name.
 func (r *Registry) Bind(ctx context.Context, agentID, pubkey string) (contracts.Identity, error) {
 	switch have, err := r.ByPubKey(ctx, pubkey); {
 	case err != nil:
@@ -118,7 +124,8 @@ func (r *Registry) add(ctx context.Context, a store.Agent, token [32]byte) (cont
 	return *id, nil
 }
 
-// Provision makes a key for an agent that has none, and a token that is shown this once. A name taken is a Conflict.
+// Provision makes a key for an agent that has none, and a token that is shown
+// this once. It is a Conflict if the name is taken.
 func (r *Registry) Provision(ctx context.Context, agentID string) (contracts.Provisioned, error) {
 	if err := r.ready(); err != nil {
 		return contracts.Provisioned{}, err
@@ -165,15 +172,17 @@ func (r *Registry) newKey() (secret []byte, pubkey string, err error) {
 	return secret, pubkey, nil
 }
 
-// row is where a key is sealed for.
+// row returns the place that a key is sealed for.
 func row(agentID, pubkey string) []byte {
 	return vault.Row("contract_agents", "sealed", agentID, pubkey)
 }
 
-// TokenPrefix is what bearer tokens begin with, so that people and scanners know one when they see it.
+// TokenPrefix begins every bearer token, so that people and scanners recognise
+// one.
 const TokenPrefix = "engramd_agent_"
 
-// newToken makes a bearer token and what is kept of it. It is random through and through, so that a plain hash does.
+// newToken makes a bearer token and the hash that is stored. All of the token
+// is random, so that a plain hash is enough.
 func (r *Registry) newToken() (token string, hash [32]byte, err error) {
 	raw := make([]byte, 32)
 	if _, err := io.ReadFull(r.o.Rand, raw); err != nil {
@@ -183,7 +192,8 @@ func (r *Registry) newToken() (token string, hash [32]byte, err error) {
 	return token, sha256.Sum256([]byte(token)), nil
 }
 
-// Rotate makes a new token for an identity whose key is kept; those before are worth nothing from then on.
+// Rotate makes a new token for an identity whose key is kept, and voids those
+// before.
 func (r *Registry) Rotate(ctx context.Context, agentID string) (contracts.Provisioned, error) {
 	id, err := r.ByAgent(ctx, agentID)
 	if err != nil {
@@ -202,7 +212,8 @@ func (r *Registry) Rotate(ctx context.Context, agentID string) (contracts.Provis
 	return contracts.Provisioned{Identity: *id, Token: token}, nil
 }
 
-// Authenticate tells whose bearer token this is. The error is Unauthenticated for a token that is none, or not any more.
+// Authenticate returns the owner of a bearer token. The error is
+// Unauthenticated for a token that is unknown or void.
 func (r *Registry) Authenticate(ctx context.Context, token string) (contracts.Caller, error) {
 	var a *store.Agent
 	if len(token) == len(TokenPrefix)+base64.RawURLEncoding.EncodedLen(32) && strings.HasPrefix(token, TokenPrefix) {
@@ -217,7 +228,8 @@ func (r *Registry) Authenticate(ctx context.Context, token string) (contracts.Ca
 	return contracts.Caller{PubKey: a.PubKey, AgentID: a.ID, Provisioned: true}, nil
 }
 
-// Claim gives a key away, once: it is wiped before it is returned, and its tokens are revoked.
+// Claim gives a key away, once: it is wiped before it is returned, and its
+// tokens are revoked.
 func (r *Registry) Claim(ctx context.Context, agentID string) (contracts.Claimed, error) {
 	if err := r.ready(); err != nil {
 		return contracts.Claimed{}, err
@@ -253,7 +265,7 @@ func (r *Registry) Claim(ctx context.Context, agentID string) (contracts.Claimed
 
 func errUnknown() error { return contracts.Refuse(contracts.NotFound, "there is no such identity") }
 
-// held makes a refusal of ErrNotHeld.
+// held turns ErrNotHeld into a refusal.
 func held(err error) error {
 	if errors.Is(err, store.ErrNotHeld) {
 		return contracts.Refuse(contracts.Conflict, "the relay keeps no key for this agent id: its agent has it")
@@ -261,13 +273,14 @@ func held(err error) error {
 	return err
 }
 
-// ready refuses what needs the master key when there is none.
+// ready returns an error if there is no master key.
 func (r *Registry) ready() error { return Sealer{r.o.Vault}.Ready() }
 
-// Sealer is the vault as the service takes it.
+// Sealer adapts the vault to the service.
 type Sealer struct{ *vault.Vault }
 
-// Ready returns nil, or an Unavailable error that says why nothing can be sealed.
+// Ready returns nil, or an Unavailable error that says why nothing can be
+// sealed.
 func (s Sealer) Ready() error {
 	if err := s.On(); err != nil {
 		return contracts.Refuse(contracts.Unavailable, "private entries and provisioned keys are not available: %v", err)

@@ -245,7 +245,8 @@ func TestSignedTimesRise(t *testing.T) {
 	last := sign("c", 0)
 	wantAt(last, 11)
 	wantAt(sign("d", 0), 0)
-	// What was signed before a restart is known by where it lies: in the relay, or on its way there.
+	// What was signed before a restart is known by where it lies: in the relay,
+	// or on its way there.
 	if res := r.o.Store.(*sqlite.Store).Put(ctx, last, store.PutOptions{}); !res.Outcome.OK() {
 		t.Fatalf("%v", res)
 	}
@@ -311,7 +312,8 @@ func TestWithoutMasterKey(t *testing.T) {
 	}
 }
 
-// TestMovedKeyDoesNotOpen: a sealed key put into another agent's row is not used.
+// TestMovedKeyDoesNotOpen: a sealed key put into another agent's row is not
+// used.
 func TestMovedKeyDoesNotOpen(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	p := r.provision(t, "a")

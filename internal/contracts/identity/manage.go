@@ -8,7 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// List gives identities by their names, and says how many there are in all.
+// List returns identities in the order of their names, and how many there are
+// in all.
 func (r *Registry) List(ctx context.Context, limit, offset int) ([]contracts.Identity, int, error) {
 	page, total, err := r.o.Store.AgentPage(ctx, limit, offset)
 	if err != nil {
@@ -25,7 +26,8 @@ func (r *Registry) List(ctx context.Context, limit, offset int) ([]contracts.Ide
 	return out, total, nil
 }
 
-// Delete forgets an identity, and a key that is kept if withKey says that its loss is meant.
+// Delete forgets an identity, with a kept key only if withKey says that its
+// loss is meant.
 func (r *Registry) Delete(ctx context.Context, agentID string, withKey bool) (contracts.Identity, error) {
 	id, err := r.ByAgent(ctx, agentID)
 	if err != nil {
@@ -45,7 +47,7 @@ func (r *Registry) Delete(ctx context.Context, agentID string, withKey bool) (co
 	return *id, nil
 }
 
-// Void makes the tokens of an identity whose key is kept worth nothing.
+// Void voids the tokens of an identity whose key is kept.
 func (r *Registry) Void(ctx context.Context, agentID string) (contracts.Identity, error) {
 	id, err := r.ByAgent(ctx, agentID)
 	if err != nil {
@@ -57,7 +59,8 @@ func (r *Registry) Void(ctx context.Context, agentID string) (contracts.Identity
 	return *id, held(r.o.Store.DropTokens(ctx, agentID))
 }
 
-// Provisioned reports whether the operator had the identity of a key made: such agents may write where lists restrict that.
+// Provisioned reports whether the operator provisioned the identity of a key:
+// such agents may write even where lists restrict writing.
 func (r *Registry) Provisioned(ctx context.Context, pubkey string) (bool, error) {
 	return r.o.Store.AgentProvisioned(ctx, pubkey)
 }

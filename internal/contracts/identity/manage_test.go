@@ -8,7 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestOperatorManagesIdentities: listed, voided, deleted; and what is gone is nobody's.
+// TestOperatorManagesIdentities: listed, voided, deleted; and what is gone is
+// nobody's.
 func TestOperatorManagesIdentities(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	made := r.provision(t, "agent-0000")
@@ -47,7 +48,8 @@ func TestOperatorManagesIdentities(t *testing.T) {
 	}
 }
 
-// TestLookalikesAreRefused: with a name bound, nobody else has one that passes for it.
+// TestLookalikesAreRefused: with a name bound, nobody else has one that passes
+// for it.
 func TestLookalikesAreRefused(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	if _, err := r.Bind(ctx, "Trader-Joe", alice.Pub); err != nil {

@@ -11,19 +11,22 @@ import (
 const (
 	// maxName is the length in bytes of the longest agent id.
 	maxName = 64
-	// keyLike is how many hex digits in a row could pass for a key, or the beginning of one: keys stand where names do.
+	// keyLike is how many hex digits in a row could pass for a key, or for the
+	// beginning of one: keys are shown where names are.
 	keyLike = 16
 )
 
-// roles are words that say what somebody is in a contract or at a relay, and nobodies: whoever was called that could pass for it.
+// roles are words for parts in a contract or at a relay, and for nobody: an
+// agent of that name could pass for it.
 var roles = []string{
 	"poster", "worker", "arbitrator", "arbiter", "decider", "expirer", "deadline", "escrow", "party", "parties", "operator", "admin", "administrator", "moderator",
 	"owner", "relay", "server", "system", "root", "support", "staff", "engramd", "engramctl", "nobody", "anybody", "everybody", "anonymous", "unknown", "none",
 	"null", "me", "self", "you",
 }
 
-// CheckName says what is wrong with a new agent id: an Invalid error of the field agent_id, nil when it is good. What could
-// pass for a key or for a role is no name.
+// CheckName returns what is wrong with a new agent id, as an Invalid error of
+// the field agent_id; nil if it is good. A name must not pass for a key or for
+// a role.
 func CheckName(id string) error {
 	low := strings.ToLower(id)
 	switch {
@@ -41,7 +44,8 @@ func CheckName(id string) error {
 	return nil
 }
 
-// hexRun is the length of the longest run of hex digits in a text in lower case.
+// hexRun returns the length of the longest run of hex digits in a lower-case
+// text.
 func hexRun(low string) (longest int) {
 	run := 0
 	for _, r := range low {

@@ -8,18 +8,18 @@ import (
 	"engramd/internal/store"
 )
 
-// Sealed is where everything that is sealed with the master key is kept;
-// *sqlite.Store is one.
+// Sealed keeps everything that is sealed with the master key; *sqlite.Store
+// implements it.
 type Sealed interface {
-	// MasterKey is the check value of the master key that was in use last,
+	// MasterKey returns the check value of the master key that was in use last,
 	// whether or not anything is sealed with it; nil before there was one.
 	MasterKey(ctx context.Context) (check []byte, err error)
-	// Reseal seals everything anew, under another master key: again is given
-	// each value and returns the one to take its place.
+	// Reseal seals everything anew, under another master key: again takes each
+	// value and returns its replacement.
 	Reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error)
 }
 
-// Register is the store as a change of the master key takes it.
+// Register adapts the store to a change of the master key.
 type Register struct{ Sealed }
 
 var _ vault.Register = Register{}

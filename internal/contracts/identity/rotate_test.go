@@ -125,8 +125,8 @@ func (d dying) Reseal(ctx context.Context, was, now []byte, again func(sealed, r
 	return n, err
 }
 
-// TestKilledWhileRotating: wherever a change of the master key is cut short, the next start opens everything, and the change can
-// be made again.
+// TestKilledWhileRotating: wherever a change of the master key is cut short,
+// the next start opens everything, and the change can be made again.
 func TestKilledWhileRotating(t *testing.T) {
 	if dir := os.Getenv(rotateDir); dir != "" {
 		s, v := folder(t, dir)
@@ -165,7 +165,8 @@ func TestKilledWhileRotating(t *testing.T) {
 	}
 }
 
-// TestSealedWhileRotating: what is sealed while the key changes again and again opens after it, and after the next start.
+// TestSealedWhileRotating: what is sealed while the key changes again and again
+// opens after it, and after the next start.
 func TestSealedWhileRotating(t *testing.T) {
 	dir, names := t.TempDir(), make([][]string, 4)
 	t.Run("changes", func(t *testing.T) {

@@ -16,18 +16,21 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// maxTimes bounds how many authors' contracts a registry remembers; what it forgets is asked of the database again.
+// maxTimes bounds how many authors' contracts a registry remembers; it asks the
+// database again about those that it forgot.
 const maxTimes = 10_000
 
-// times remembers what was signed last, by author and contract: a relay keeps the newest entry of each as head, and of
-// two with the same time the one with the lower id, so that times must rise for the thread to stay in order.
+// times remembers when something was signed last, by author and contract. A
+// relay keeps the newest entry of each as head, and of two with the same time
+// the one with the lower id, so that times must rise for the thread to stay in
+// order.
 type times struct {
 	mu   sync.Mutex
 	last map[string]nostr.Timestamp
 }
 
-// next is the time for an event that wants to be of this time: after all that is known, and not after limit; ok is false
-// when there is none.
+// next returns the time for an event: want, or later if events are known that
+// are as new, but not after limit; ok is false if there is no such time.
 func (t *times) next(key string, want, known, limit nostr.Timestamp) (at nostr.Timestamp, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,9 +52,11 @@ func (t *times) knows(key string) bool {
 	return ok
 }
 
-// Sign completes an event, which has everything but ID and Sig, with the key of its PubKey. Its created_at is raised, if
-// need be, to be after all that this key signed for the contract before. Errors: Unavailable without a master key,
-// Forbidden when the key is not kept, RateLimited when so much was signed that time ran too far ahead of the clock.
+// Sign completes an event, which has everything but ID and Sig, with the key of
+// its PubKey. It raises created_at, if need be, above that of all that this key
+// signed for the contract before. The error is Unavailable without a master
+// key, Forbidden if the key is not kept, and RateLimited if so much was signed
+// that times ran too far ahead of the clock.
 func (r *Registry) Sign(ctx context.Context, ev *nostr.Event) error {
 	secret, err := r.kept(ctx, ev.PubKey)
 	if err != nil {
@@ -70,7 +75,8 @@ func (r *Registry) Sign(ctx context.Context, ev *nostr.Event) error {
 	return nil
 }
 
-// Conversation is the NIP-44 key between a key that is kept and another. Errors are those of Sign.
+// Conversation returns the NIP-44 key between a kept key and another. Errors
+// are those of Sign.
 func (r *Registry) Conversation(ctx context.Context, pubkey, other string) (key [32]byte, err error) {
 	secret, err := r.kept(ctx, pubkey)
 	if err != nil {
@@ -82,7 +88,8 @@ func (r *Registry) Conversation(ctx context.Context, pubkey, other string) (key 
 	return key, nil
 }
 
-// kept is the secret key of a pubkey in hex: Unavailable without a master key, Forbidden when it is not kept.
+// kept returns the secret key of a pubkey in hex. The error is Unavailable
+// without a master key, and Forbidden if the key is not kept.
 func (r *Registry) kept(ctx context.Context, pubkey string) (string, error) {
 	if err := r.ready(); err != nil {
 		return "", err
@@ -117,7 +124,8 @@ func (r *Registry) stamp(ctx context.Context, ev *nostr.Event) error {
 	return nil
 }
 
-// newest is the time of the newest event of an author for a contract, in the relay or on its way there.
+// newest returns the time of the newest event of an author for a contract, in
+// the relay or on its way there.
 func (r *Registry) newest(ctx context.Context, pubkey, contract string) (nostr.Timestamp, error) {
 	waiting, err := r.o.Store.OutboxNewest(ctx, contract, pubkey)
 	if err != nil {
@@ -134,7 +142,7 @@ func (r *Registry) newest(ctx context.Context, pubkey, contract string) (nostr.T
 	return nostr.Timestamp(waiting), nil
 }
 
-// secret opens the key of an identity: 64 hex digits.
+// secret opens the key of an identity, and returns it as 64 hex digits.
 func (r *Registry) secret(a *store.Agent) (string, error) {
 	raw, err := r.o.Vault.Open(a.Sealed, row(a.ID, a.PubKey))
 	if err != nil {

@@ -23,7 +23,8 @@ import (
 
 var errKilled = errors.New("killed")
 
-// life is the daemon from one start to the next: service, relay, store and outbox as they are put together there.
+// life is the daemon from one start to the next: service, relay, store and
+// outbox as they are put together there.
 type life struct {
 	t       *testing.T
 	store   *sqlite.Store
@@ -34,7 +35,8 @@ type life struct {
 	service *contracts.Service
 }
 
-// killed is an outbox, or its store, that dies at a point: what comes behind it does not happen.
+// killed is an outbox, or its store, that dies at a point: what comes behind it
+// does not happen.
 type killed struct {
 	*Outbox
 	at string
@@ -65,7 +67,8 @@ func (k killedStore) OutboxDone(ctx context.Context, target string, numbers []in
 	return k.Store.OutboxDone(ctx, target, numbers)
 }
 
-// begin starts the daemon on a database. refuse is the relay's refusal of entries, "" for none.
+// begin starts the daemon on a database. refuse is the relay's refusal of
+// entries, "" for none.
 func begin(t *testing.T, path, target, at, refuse string, clock *storetest.Clock) *life {
 	t.Helper()
 	l := &life{t: t, clock: clock, timers: &timers{clock: clock, news: make(chan struct{})}}
@@ -131,8 +134,9 @@ func (l *life) say(k, to storetest.Key, id, text string) error {
 	return err
 }
 
-// TestKilledAtEveryStep ends the daemon at each step between the request and the last acknowledgement, and starts it
-// again: every entry is in the thread, here and at the further relay, once and in order, whoever wrote it.
+// TestKilledAtEveryStep ends the daemon at each step between the request and
+// the last acknowledgement, and starts it again: every entry is in the thread,
+// here and at the further relay, once and in order, whoever wrote it.
 func TestKilledAtEveryStep(t *testing.T) {
 	bob := storetest.NewKey("bob")
 	for _, at := range []string{"after the commit", "before a refused entry is queued", "after a refused entry is queued", "after delivery here", "after delivery there"} {

@@ -15,21 +15,22 @@ import (
 	"engramd/nips/nip01"
 )
 
-// verdict is what became of one attempt to deliver. Its text is the metric's label.
+// verdict is the result of one attempt to deliver. Its text is the metric's
+// label.
 type verdict string
 
-// Verdicts. The first five are the end of it.
+// Verdicts. After the first five there are no further attempts.
 const (
 	delivered  verdict = "delivered"
 	known      verdict = "known"
 	superseded verdict = "superseded"
-	withdrawn  verdict = "withdrawn" // removed from this relay by its author or the operator, or never to be taken here
-	abandoned  verdict = "abandoned" // refused for good: it is not sent any more
-	refused    verdict = "refused"   // this event: others may do better
-	failed     verdict = "failed"    // the target: others would fare the same
+	withdrawn  verdict = "withdrawn" // removed from this relay by its author or the operator, or this relay will never take it
+	abandoned  verdict = "abandoned" // refused for good: it is not sent again
+	refused    verdict = "refused"   // the target refuses this event: others may do better
+	failed     verdict = "failed"    // the target failed: others would fare the same
 )
 
-// final reports whether there is nothing more to be done.
+// final reports whether nothing more is to be done.
 func (v verdict) final() bool { return v != refused && v != failed }
 
 // carrier takes events to one target.
@@ -52,14 +53,15 @@ func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	case v.final():
 		return v, nil
 	case why.Has(nip01.PrefixRateLimited):
-		return refused, why // one author is too fast here, not everybody
+		return refused, why // one author is too fast, not everybody
 	}
 	return v, why
 }
 
 func (local) close() {}
 
-// spoken judges a relay's word on an event, by its prefix (NIP-01, OK).
+// spoken returns the verdict in a relay's answer to an event, by its prefix
+// (NIP-01, OK).
 func spoken(ok bool, prefix string) verdict {
 	switch {
 	case prefix == nip01.PrefixDuplicate && ok:
@@ -67,7 +69,8 @@ func spoken(ok bool, prefix string) verdict {
 	case ok:
 		return delivered
 	case prefix == nip01.PrefixDuplicate:
-		// It has a newer one. This relay keeps this one in history all the same.
+		// It has a newer version. This relay keeps this one in history all the
+		// same.
 		return superseded
 	case prefix == nip01.PrefixRateLimited || prefix == nip01.PrefixError:
 		return failed
@@ -87,7 +90,7 @@ func newRemote(id client.Identity, url string, o Options) *remote {
 	return r
 }
 
-// become connects as somebody else from now on.
+// become uses another identity for connections from now on.
 func (r *remote) become(id client.Identity) { r.client.Swap(client.New(id, r.o)).Close() }
 
 func (r *remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
@@ -104,12 +107,12 @@ func (r *remote) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	case errors.As(s.Err, &refusal):
 		return spoken(false, prefixOf(refusal.Message)), s.Err
 	case errors.Is(s.Err, client.ErrAuth):
-		return refused, s.Err // it wants an AUTH for this event and gets none that it likes
+		return refused, s.Err // it wants an AUTH for this event and does not accept ours
 	}
 	return failed, s.Err
 }
 
-// prefixOf is the machine-readable word of another relay's message.
+// prefixOf returns the machine-readable prefix of another relay's message.
 func prefixOf(message string) string {
 	prefix, _, _ := strings.Cut(message, ":")
 	return prefix
@@ -117,7 +120,8 @@ func prefixOf(message string) string {
 
 func (r *remote) close() { r.client.Load().Close() }
 
-// reason is what may be logged of an error: of a refusal its prefix alone, since relays put keys and ids into what follows.
+// reason returns what may be logged of an error: of a refusal only its prefix,
+// because relays put keys and ids into the rest.
 func reason(err error) string {
 	var own *nip01.Refusal
 	var theirs *client.RefusalError

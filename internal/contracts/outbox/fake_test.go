@@ -23,7 +23,8 @@ import (
 
 const patience = time.Minute
 
-// fakeRelay is a relay on a port of its own that can be told to refuse, to be slow and to vanish.
+// fakeRelay is a relay on a port of its own that can be told to refuse, to be
+// slow and to vanish.
 type fakeRelay struct {
 	t    *testing.T
 	addr string
@@ -337,8 +338,8 @@ func (r *rig) say(contract string, n int, local bool) *nostr.Event {
 	return ev
 }
 
-// until waits until something holds of a relay. No time goes by, but pauses that are over end: one may have been asked for
-// after the time was moved.
+// until waits until something holds of a relay. No time goes by, but pauses
+// that are over end: one may have been asked for after the time was moved.
 func (r *rig) until(f *fakeRelay, what string, holds func() bool) {
 	r.t.Helper()
 	r.passing(0, f, what, holds)
@@ -350,7 +351,8 @@ func (r *rig) pass(f *fakeRelay, what string, holds func() bool) {
 	r.passing(time.Second, f, what, holds)
 }
 
-// passing moves the outbox's clock by a step, again and again, until something holds of a relay.
+// passing moves the outbox's clock by a step, again and again, until something
+// holds of a relay.
 func (r *rig) passing(step time.Duration, f *fakeRelay, what string, holds func() bool) {
 	r.t.Helper()
 	stop := make(chan struct{})

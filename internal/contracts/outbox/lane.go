@@ -14,12 +14,13 @@ import (
 const (
 	firstPause = time.Second
 	maxPause   = 10 * time.Minute
-	// giveUp is for how long an event that a relay calls invalid is sent again: its clock may be wrong, or a state that it
-	// lacks may come by another way.
+	// giveUp is how long an event that a relay calls invalid is sent again: the
+	// relay's clock may be wrong, or a state that it lacks may reach it another
+	// way.
 	giveUp = time.Hour
 )
 
-// pause is how long after so many failures in a row there is no further attempt.
+// pause returns how long to wait after so many failures in a row.
 func pause(failures int) time.Duration {
 	d := firstPause
 	for range failures - 1 {
@@ -30,27 +31,29 @@ func pause(failures int) time.Duration {
 	return d
 }
 
-// lane is what is known of a lane whose next event a target did not take.
+// lane is the state of a lane whose next event a target did not take.
 type lane struct {
 	failures int
 	until    time.Time
 	since    time.Time // of the first refusal
-	reason   string    // of the last one, as it was noted
+	reason   string    // of the last one, as noted in the database
 }
 
-// task is an event on its way, and its place.
+// task is an event to deliver, with its lane.
 type task struct {
 	store.OutboxItem
-	ev   *nostr.Event // nil: it is damaged
+	ev   *nostr.Event // nil if it is damaged
 	lane string
-	// behind are other lanes: while something is held there, this does not go either.
+	// behind names other lanes: while something is held there, this event waits
+	// too.
 	behind []string
 }
 
-// taskOf finds an event's lane. Each author has one for a contract's entries: what is refused of one party holds nobody
-// else up. The states of a pair of keys have one together, since each builds on the one before; the first of a pair
-// builds on an open that one of the two addressed to himself, which is a lane of its own. A stranger who uses the same id
-// is in other lanes.
+// taskOf finds an event's lane. Each author has one for a contract's entries,
+// so that a refused entry of one party holds up nobody else. The states of a
+// pair of keys share one, because each builds on the one before; the first of a
+// pair builds on an open that one of the two addressed to their own key, which
+// has a lane of its own. A stranger who uses the same id is in other lanes.
 func taskOf(it store.OutboxItem) task {
 	ev, err := wire.ParseEvent(it.JSON)
 	x := task{OutboxItem: it, ev: ev, lane: it.Contract + " " + it.Author}
@@ -73,8 +76,8 @@ func taskOf(it store.OutboxItem) task {
 	return x
 }
 
-// held reports whether a task, or one before it that it has to follow, is not to be tried in this pass; then what follows
-// it is not, either.
+// held reports whether a task must not be tried in this pass, because it or one
+// that it has to follow is held; then those that follow it are held too.
 func (x *task) held(blocked map[string]bool) bool {
 	for _, name := range x.behind {
 		if blocked[name] {
@@ -84,8 +87,9 @@ func (x *task) held(blocked map[string]bool) bool {
 	return blocked[x.lane]
 }
 
-// failed notes a failure: of the lane, and of the target unless it is this event that it refuses. If it was the event that
-// ended the connection, other lanes have their turn next time. over says that the event is not sent again.
+// failed notes a failure: of the lane, and of the target unless it refuses only
+// this event. If the event ended the connection, other lanes have their turn
+// next time. over says that the event is not sent again.
 func (t *target) failed(ctx context.Context, x *task, v verdict, err error) (over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,7 +128,8 @@ func (t *target) failed(ctx context.Context, x *task, v verdict, err error) (ove
 	return false
 }
 
-// hopeless reports whether a relay's word on an event is about the event, which does not change.
+// hopeless reports whether a relay refuses an event for something in the event,
+// which does not change.
 func hopeless(word string) bool { return word == "invalid" || word == "pow" }
 
 // complain logs the 1st, 2nd, 4th, 8th, … failure in a row.
@@ -136,7 +141,7 @@ func (t *target) complain(text string, failures int, err error) {
 	t.box.o.Log.Debug("outbox: "+text, "relay", t.label(), "err", err)
 }
 
-// label names the target in the log.
+// label returns the target's name for the log.
 func (t *target) label() string {
 	if t.local() {
 		return "this relay"
@@ -151,7 +156,7 @@ func (t *target) succeeded(lane string) {
 	delete(t.lanes, lane)
 }
 
-// prune forgets lanes that nothing waits in, after a pass that saw all.
+// prune forgets lanes in which nothing waits, after a pass that saw everything.
 func (t *target) prune(blocked map[string]bool) {
 	for name := range t.lanes {
 		if !blocked[name] {
@@ -160,10 +165,11 @@ func (t *target) prune(blocked map[string]bool) {
 	}
 }
 
-// next is how long it is until a lane may be tried again; 0 when nothing waits.
+// next returns how long it is until a lane may be tried again; 0 if nothing
+// waits.
 func (t *target) next(blocked map[string]bool) (wait time.Duration) {
 	if len(blocked) > 0 {
-		wait = maxPause // what this relay has to take first may be taken back
+		wait = maxPause // what this relay has to take first may be withdrawn
 	}
 	now := t.box.o.Clock()
 	for _, l := range t.lanes {

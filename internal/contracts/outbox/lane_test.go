@@ -59,8 +59,9 @@ func (r *rig) noted(ev *nostr.Event) (out []string) {
 	return out
 }
 
-// TestOnePartyHoldsUpNobodyElse: a relay that takes nothing of one party gets all of the other, here and elsewhere, and later
-// what it refused, each author's in order and once.
+// TestOnePartyHoldsUpNobodyElse: a relay that takes nothing of one party gets
+// all of the other, here and elsewhere, and later what it refused, each
+// author's in order and once.
 func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 	for _, here := range []bool{true, false} {
 		t.Run(fmt.Sprint("here ", here), func(t *testing.T) {
@@ -100,8 +101,9 @@ func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// TestMovesKeepTheirOrder: a state waits for those it builds on, of either party; entries do not wait for a state that is
-// refused, and a stranger's states under the same id hold nobody up.
+// TestMovesKeepTheirOrder: a state waits for those it builds on, of either
+// party; entries do not wait for a state that is refused, and a stranger's
+// states under the same id hold nobody up.
 func TestMovesKeepTheirOrder(t *testing.T) {
 	north, eve := startRelay(t), storetest.NewKey("eve")
 	refuses := func(texts ...string) func() {
@@ -152,8 +154,9 @@ func TestOpenToNobodyComesFirst(t *testing.T) {
 	wantGot(t, "the relay", north.contents(), "elsewhere", "s1 open", "s2 accepted")
 }
 
-// TestInvalidIsGivenUp: what a further relay calls invalid for an hour it gets no more, and what is behind it has its turn;
-// its author can be told. Other words are never the end.
+// TestInvalidIsGivenUp: what a further relay calls invalid for an hour it gets
+// no more, and what is behind it has its turn; its author can be told. Other
+// words are never the end.
 func TestInvalidIsGivenUp(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(ev *nostr.Event) string {
@@ -192,7 +195,8 @@ func (c *counting) Outbox(ctx context.Context, target string, after int64, limit
 	return items, err
 }
 
-// TestLongWaitCostsNobodyElse: who writes is not made to wait for the reading of all that a refused author has waiting.
+// TestLongWaitCostsNobodyElse: who writes is not made to wait for the reading
+// of all that a refused author has waiting.
 func TestLongWaitCostsNobodyElse(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(ev *nostr.Event) string { return map[bool]string{true: "blocked: no"}[ev.PubKey == bob.Pub] }

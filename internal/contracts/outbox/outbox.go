@@ -1,15 +1,21 @@
-// Package outbox delivers signed contract events: to this relay when it did not take one at once, and to further relays.
+// Package outbox delivers signed contract events: to this relay when it did not
+// take one at once, and to further relays.
 //
-// What is given to it is in the database before Publish returns, and stays there until the target has said yes: neither a
-// restart nor kill -9 loses it. The events of a contract go in the order they were given, one after the other. Each target
-// has a lane for each author's entries in a contract and one for the states of a pair of keys: an event that is refused
-// holds up its lane and nothing else, so that neither another contract nor the other party waits for it. A further relay
-// gets an event after this relay has it.
+// An event is in the database before Publish returns, and stays there until the
+// target has acknowledged it: neither a restart nor kill -9 loses it. The
+// events of a contract are sent in the order in which they were queued, one
+// after the other. Each target has a lane for each author's entries in a
+// contract and one for the states of a pair of keys: a refused event holds up
+// its lane and nothing else, so that neither another contract nor the other
+// party waits for it. A further relay gets an event after this relay has it.
 //
-// A target that cannot be reached, or says that it is overloaded, is left alone for a while, a lane whose event is refused
-// as well: a second at first, twice as long each time, ten minutes at most, without end. What a further relay calls invalid
-// for an hour it gets no more, and the next in its lane has its turn. Refusals are noted, for the API to tell. An event
-// that was sent and not acknowledged is sent again; relays know events by their ids, so it is there once.
+// A target that cannot be reached, or that is overloaded, is left alone for a
+// while, and so is a lane whose event was refused: for a second at first, then
+// twice as long each time, ten minutes at most, without end. An event that a
+// further relay calls invalid for an hour is not sent there again, and the next
+// in its lane has its turn. Refusals are noted, and the API shows them. An
+// event that was sent and not acknowledged is sent again; relays know events by
+// their ids, so that they store it once.
 package outbox
 
 import (
@@ -28,7 +34,7 @@ import (
 	"engramd/internal/store"
 )
 
-// Store is where events wait; *sqlite.Store is one.
+// Store keeps the events that wait; *sqlite.Store implements it.
 type Store interface {
 	QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error
 	Outbox(ctx context.Context, target string, after int64, limit int) ([]store.OutboxItem, error)
@@ -41,25 +47,28 @@ type Store interface {
 	OutboxForget(ctx context.Context, target string) (int64, error)
 }
 
-// Submitter is this relay; *relay.Relay is one.
+// Submitter is this relay; *relay.Relay implements it.
 type Submitter interface {
 	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
 }
 
-// Observer counts; *metrics.Metrics is one.
+// Observer counts attempts; *metrics.Metrics implements it.
 type Observer interface {
-	// OutboxTried reports one attempt to deliver an event, to this relay (0) or to a further one, by its place in
-	// Options.Targets from 1 on: "delivered", "known" (it had it), "superseded" (it has a newer one and takes no older),
-	// "withdrawn", "abandoned", "refused" or "failed".
+	// OutboxTried reports one attempt to deliver an event to this relay (0), or
+	// to a further one by its place in Options.Targets, from 1 on. The outcome
+	// is "delivered", "known" (the relay had it), "superseded" (the relay has a
+	// newer one and takes no older), "withdrawn", "abandoned", "refused" or
+	// "failed".
 	OutboxTried(relay int, outcome string)
 }
 
-// Options are what an Outbox is made of. Store and Relay are required.
+// Options configure an Outbox. Store and Relay are required.
 type Options struct {
 	Store   Store
 	Relay   Submitter
 	Targets []string // ws:// and wss:// URLs of further relays
-	// Identity answers the AUTH challenges of further relays. Nobody answers none. SetIdentity changes it.
+	// Identity answers the AUTH challenges of further relays; client.Nobody
+	// leaves them unanswered. SetIdentity changes it.
 	Identity client.Identity
 	Timeout  time.Duration                        // for one event at one relay; 0 is 15 s
 	Clock    func() time.Time                     // nil is time.Now
@@ -68,7 +77,8 @@ type Options struct {
 	Observe  Observer                             // nil counts nothing
 }
 
-// Outbox delivers. Make one with New, begin with Start, and end it with Close before the store is closed.
+// Outbox delivers events. Make one with New, begin with Start, and end it with
+// Close before the store is closed.
 type Outbox struct {
 	o         Options
 	delivered func(ctx context.Context, ev *nostr.Event) error
@@ -77,12 +87,12 @@ type Outbox struct {
 	running   sync.WaitGroup
 }
 
-// nobody observes nothing.
+// nobody is an Observer that ignores everything.
 type nobody struct{}
 
 func (nobody) OutboxTried(int, string) {}
 
-// New makes an outbox, which takes events from now on.
+// New returns an Outbox, which takes events from now on.
 func New(o Options) *Outbox {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -107,9 +117,10 @@ func New(o Options) *Outbox {
 	return b
 }
 
-// Start begins to deliver what waits. What waits for relays that are no targets any more is forgotten. delivered, if not
-// nil, is called after this relay took an event; its error is logged and changes nothing, and it may be called twice for
-// one event. Call Start once.
+// Start begins to deliver the events that wait, and forgets those for relays
+// that are no longer targets. delivered, if not nil, is called after this relay
+// has taken an event; its error is logged and changes nothing, and it may be
+// called twice for one event. Call Start once.
 func (b *Outbox) Start(ctx context.Context, delivered func(ctx context.Context, ev *nostr.Event) error) error {
 	if err := b.o.Store.OutboxKeep(ctx, b.o.Targets); err != nil {
 		return fmt.Errorf("outbox: %w", err)
@@ -123,8 +134,9 @@ func (b *Outbox) Start(ctx context.Context, delivered func(ctx context.Context, 
 	return nil
 }
 
-// SetIdentity has another identity answer the AUTH challenges of further relays: connections are made anew, and what was
-// on its way over one is sent again.
+// SetIdentity has another identity answer the AUTH challenges of further
+// relays: connections are made anew, and events that were on their way are sent
+// again.
 func (b *Outbox) SetIdentity(id client.Identity) {
 	for _, t := range b.targets {
 		if r, ok := t.to.(*remote); ok {
@@ -134,7 +146,8 @@ func (b *Outbox) SetIdentity(id client.Identity) {
 	b.rouse(true)
 }
 
-// Close ends deliveries under way and waits for that. What was not acknowledged is sent again after the next start.
+// Close ends deliveries and waits until they have ended. Events that were not
+// acknowledged are sent again after the next start.
 func (b *Outbox) Close() {
 	if b == nil {
 		return
@@ -146,11 +159,13 @@ func (b *Outbox) Close() {
 	}
 }
 
-// Publish queues an event durably for the further relays and, if local, for this relay, which has not taken it yet. An
-// event that waits already is no error, and neither is one too many for the further relays: that is logged.
+// Publish queues an event durably for the further relays and, if local, for
+// this relay, which has not taken it yet. It is not an error if the event waits
+// already. If there is no room for further relays, that is only logged.
 //
-// Between a commit of the relay and Publish lies a moment in which a crash keeps an event from the further relays. Who
-// cannot have that submits with relay.WithForward and Targets, and calls Rouse: then one commit does both.
+// A crash between the relay's commit and Publish would keep an event from the
+// further relays. To rule that out, submit with relay.WithForward and Targets,
+// and call Rouse: then one commit does both.
 func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error {
 	names := b.o.Targets
 	if local {
@@ -171,20 +186,23 @@ func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error
 	return nil
 }
 
-// Withdraw takes an event back that is not to be published after all.
+// Withdraw removes an event that is not to be published after all.
 func (b *Outbox) Withdraw(ctx context.Context, eventID string) error {
 	return b.o.Store.OutboxWithdraw(ctx, eventID)
 }
 
-// Waits reports whether an event of the author waits for this relay in the contract: his next one has to wait behind it.
+// Waits reports whether an event of the author in the contract waits for this
+// relay: the author's next one has to wait behind it.
 func (b *Outbox) Waits(ctx context.Context, contract, author string) (bool, error) {
 	return b.o.Store.OutboxWaits(ctx, contract, author)
 }
 
-// Targets are the URLs of the further relays; not to be changed.
+// Targets returns the URLs of the further relays. Callers must not change the
+// slice.
 func (b *Outbox) Targets() []string { return b.o.Targets }
 
-// Rouse makes the outbox look for what was queued beside it, by the relay's own commits.
+// Rouse makes the outbox look for events that the relay's own commits have
+// queued.
 func (b *Outbox) Rouse() { b.rouse(false) }
 
 func (b *Outbox) rouse(all bool) {
@@ -193,20 +211,22 @@ func (b *Outbox) rouse(all bool) {
 	}
 }
 
-// Drop forgets what waits for a further relay, by its URL, and returns how much that was.
+// Drop forgets the events that wait for a further relay, given by its URL, and
+// returns how many there were.
 func (b *Outbox) Drop(ctx context.Context, url string) (int64, error) {
 	n, err := b.o.Store.OutboxForget(ctx, url)
 	b.rouse(true)
 	return n, err
 }
 
-// Lag says how many events wait for a relay, and for how long the oldest has.
+// Lag is how many events wait for a relay, and how long the oldest has waited.
 type Lag struct {
 	Waiting int64
 	Oldest  time.Duration
 }
 
-// Lag reads how far behind deliveries are: to this relay, and to the further ones in the order of Targets.
+// Lag returns how far behind deliveries are: to this relay, and to the further
+// ones in the order of Targets.
 func (b *Outbox) Lag(ctx context.Context) ([]Lag, error) {
 	now, lag := b.o.Clock(), make([]Lag, len(b.targets))
 	err := b.o.Store.OutboxLag(ctx, func(name string, waiting, oldest int64) {

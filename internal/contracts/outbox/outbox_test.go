@@ -50,7 +50,8 @@ func TestNothingIsKeptForNobody(t *testing.T) {
 	}
 }
 
-// TestLocalFirst: what this relay refuses is given to it again, in order, and to others only after it.
+// TestLocalFirst: what this relay refuses is given to it again, in order, and
+// to others only after it.
 func TestLocalFirst(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
@@ -83,7 +84,8 @@ func TestLocalFirst(t *testing.T) {
 	}
 }
 
-// TestRefusalHoldsItsLaneOnly: entries behind a refused one wait, those of other contracts do not.
+// TestRefusalHoldsItsLaneOnly: entries behind a refused one wait, those of
+// other contracts do not.
 func TestRefusalHoldsItsLaneOnly(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(ev *nostr.Event) string {
@@ -121,7 +123,8 @@ func TestRefusalHoldsItsLaneOnly(t *testing.T) {
 	}
 }
 
-// TestVanishedRelayGetsAllLater: in order and once, also what was given meanwhile, and what it had taken when it vanished.
+// TestVanishedRelayGetsAllLater: in order and once, also what was given
+// meanwhile, and what it had taken when it vanished.
 func TestVanishedRelayGetsAllLater(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
@@ -151,7 +154,8 @@ func TestVanishedRelayGetsAllLater(t *testing.T) {
 	wantGot(t, "the relay", north.contents(), want...)
 }
 
-// TestSlowRelayIsAskedAgain: an event without an answer is sent again, and is there once.
+// TestSlowRelayIsAskedAgain: an event without an answer is sent again, and is
+// there once.
 func TestSlowRelayIsAskedAgain(t *testing.T) {
 	north, south := startRelay(t), startRelay(t)
 	north.hangs = true
@@ -175,7 +179,8 @@ func TestSlowRelayIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestPoisonedEventDoesNotBlock: a relay that ends the connection for one event gets the others.
+// TestPoisonedEventDoesNotBlock: a relay that ends the connection for one event
+// gets the others.
 func TestPoisonedEventDoesNotBlock(t *testing.T) {
 	north := startRelay(t)
 	north.drops = func(ev *nostr.Event) bool { return ev.Content == "c1" }
@@ -202,7 +207,8 @@ func TestAnswersAuth(t *testing.T) {
 	r.empty()
 	wantGot(t, "the relay", north.contents(), "c1")
 
-	// The relay lets the second key in instead: nothing goes until the outbox has it.
+	// The relay lets the second key in instead: nothing goes until the outbox
+	// has it.
 	north.set(func() { north.auth, north.tried = second.PubKey(), 0 })
 	r.say("c", 2, false)
 	r.until(north, "an attempt with the old key", func() bool { return north.tried > 0 })
@@ -216,7 +222,8 @@ func signer(k storetest.Key) client.Identity {
 	return client.Signing(k.Pub, func(ev *nostr.Event) error { return ev.Sign(k.Secret) })
 }
 
-// TestSupersededIsDone: a relay that has a newer entry takes no older one, and must not be asked for ever.
+// TestSupersededIsDone: a relay that has a newer entry takes no older one, and
+// must not be asked for ever.
 func TestSupersededIsDone(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(*nostr.Event) string { return "duplicate: have a newer event" }
@@ -229,7 +236,8 @@ func TestSupersededIsDone(t *testing.T) {
 	}
 }
 
-// TestDeletedIsNotPublished: what its author had deleted here goes nowhere any more.
+// TestDeletedIsNotPublished: what its author had deleted here goes nowhere any
+// more.
 func TestDeletedIsNotPublished(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())

@@ -12,29 +12,30 @@ import (
 )
 
 const (
-	// pageSize is how many events are read, and acknowledged, together.
+	// pageSize is how many events are read, and acknowledged, at a time.
 	pageSize = 64
 	// parallel is how many contracts of a target are served at a time.
 	parallel = 8
 )
 
-// target is one relay: an actor that owns what is known of its failures. Only run touches it, and the goroutines of one
-// pass under mu.
+// target is one relay: an actor that owns the state of its failures. Only run
+// touches that state, and under mu the goroutines of one pass.
 type target struct {
 	box  *Outbox
 	name string
 	at   int // 0 is this relay, n the nth of Options.Targets
 	to   carrier
-	wake chan struct{} // holds a token when something may be to be done
-	all  atomic.Bool   // what was looked at before may be to be done too
+	wake chan struct{} // holds a token when there may be something to do
+	all  atomic.Bool   // events seen before may have to be tried too
 
 	mu       sync.Mutex
 	failures int       // of the target in a row
-	until    time.Time // it is left alone until then
+	until    time.Time // the target is left alone until then
 	lanes    map[string]lane
 
-	// Of the last pass that saw all: where it ended, and the lanes in which something was left. A pass for what is new
-	// goes on from there, so that a long wait costs those who write nothing.
+	// Where the last pass that saw everything ended, and the lanes in which it
+	// left something. A pass for new events goes on from there, so that a long
+	// queue costs writers nothing.
 	seen    int64
 	blocked map[string]bool
 }
@@ -47,7 +48,7 @@ func newTarget(b *Outbox, name string, at int, to carrier) *target {
 
 func (t *target) local() bool { return t.name == store.OutboxLocal }
 
-// rouse makes the target look for what is new, or, with all, through all that waits.
+// rouse makes the target look for new events, or, with all, at all that wait.
 func (t *target) rouse(all bool) {
 	if all {
 		t.all.Store(true)
@@ -58,7 +59,8 @@ func (t *target) rouse(all bool) {
 	}
 }
 
-// run delivers what waits, whenever something is given and whenever a pause is over, until ctx ends.
+// run delivers waiting events whenever one is queued and whenever a pause is
+// over, until ctx ends.
 func (t *target) run(ctx context.Context) {
 	for {
 		var due <-chan time.Time
@@ -75,8 +77,8 @@ func (t *target) run(ctx context.Context) {
 	}
 }
 
-// pass tries all that may be tried now, and returns how long to wait for the next time that something may; 0 is until
-// something new is given.
+// pass tries everything that may be tried now, and returns how long to wait
+// until something may be tried again; 0 means until an event is queued.
 func (t *target) pass(ctx context.Context) time.Duration {
 	if wait := t.until.Sub(t.box.o.Clock()); wait > 0 {
 		return wait
@@ -113,7 +115,7 @@ func (t *target) pass(ctx context.Context) time.Duration {
 	return 0
 }
 
-// storeFailed leaves everything alone for a while.
+// storeFailed pauses everything for a while.
 func (t *target) storeFailed(ctx context.Context, err error) time.Duration {
 	if ctx.Err() == nil {
 		t.box.o.Log.Error("outbox: the database failed", "err", err)
@@ -122,7 +124,8 @@ func (t *target) storeFailed(ctx context.Context, err error) time.Duration {
 	return firstPause
 }
 
-// split puts a page's events beside those of their contracts, without those that are not to be tried now.
+// split groups a page's events by contract, and leaves out those that must not
+// be tried now.
 func (t *target) split(items []store.OutboxItem) [][]task {
 	now := t.box.o.Clock()
 	index := map[string]int{}
@@ -146,7 +149,8 @@ func (t *target) split(items []store.OutboxItem) [][]task {
 	return contracts
 }
 
-// serve delivers to contracts side by side, and returns the numbers of events that need nothing more.
+// serve delivers contracts side by side, and returns the numbers of the events
+// that are done.
 func (t *target) serve(ctx context.Context, contracts [][]task) (done []int64) {
 	turn := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
@@ -164,7 +168,8 @@ func (t *target) serve(ctx context.Context, contracts [][]task) (done []int64) {
 	return done
 }
 
-// follow delivers the events of one contract in order. One that is not taken holds its lane, and those that build on it.
+// follow delivers the events of one contract in order. An event that is not
+// taken holds its lane, and the lanes that build on it.
 func (t *target) follow(ctx context.Context, tasks []task) (done []int64) {
 	for i := range tasks {
 		x := &tasks[i]
@@ -178,7 +183,7 @@ func (t *target) follow(ctx context.Context, tasks []task) (done []int64) {
 		}
 		verdict, err := t.to.carry(ctx, x.ev)
 		if ctx.Err() != nil && !verdict.final() {
-			return done // the end of the process is nobody's failure
+			return done // the end of the process is not a failure
 		}
 		if !verdict.final() && t.failed(ctx, x, verdict, err) {
 			verdict = abandoned
@@ -200,7 +205,8 @@ func (t *target) follow(ctx context.Context, tasks []task) (done []int64) {
 	return done
 }
 
-// settle makes known that this relay has an event now, or that nobody is to have it, and why.
+// settle records that this relay has an event now, or that no relay is to get
+// it, and why.
 func (t *target) settle(ctx context.Context, ev *nostr.Event, v verdict, why error) error {
 	switch {
 	case v == withdrawn:
@@ -211,7 +217,8 @@ func (t *target) settle(ctx context.Context, ev *nostr.Event, v verdict, why err
 	return nil
 }
 
-// mayTry reports whether a task may be tried: the target is not left alone, and nothing is held that it has to follow.
+// mayTry reports whether a task may be tried: the target is not paused, and
+// nothing is held that the task has to follow.
 func (t *target) mayTry(x *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,21 +19,24 @@ const FileName = "master.key"
 
 // Settings with a meaning of their own; any other is the path of a key file.
 const (
-	Auto      = "auto" // FileName in the data folder, made when it is not there
+	Auto      = "auto" // FileName in the data folder, made if it does not exist
 	Never     = "off"
 	envPrefix = "env:" // followed by the name of an environment variable
 )
 
 var (
-	// ErrKey says that a text is no master key. It does not repeat it.
+	// ErrKey means that a text is not a master key. Its message does not repeat
+	// the text.
 	ErrKey = errors.New("not a master key: want 64 hex digits, of 32 random bytes (openssl rand -hex 32)")
-	// ErrWrongKey says that something in the database is sealed with another key.
+	// ErrWrongKey means that something in the database is sealed with another
+	// key.
 	ErrWrongKey = errors.New("this is not the master key of this database")
-	// ErrLost says that something is sealed with a key whose file is not there.
+	// ErrLost means that something is sealed with a key whose file is missing.
 	ErrLost = errors.New("the master key of this database is missing")
-	// ErrExposed says that others than the file's owner and group may read the key file.
+	// ErrExposed means that others than the file's owner and group may read the
+	// key file.
 	ErrExposed = keyfile.ErrExposed
-	// ErrUnset says that the environment variable of the key is not set.
+	// ErrUnset means that the environment variable of the key is not set.
 	ErrUnset = errors.New("is not set")
 )
 
@@ -42,17 +45,21 @@ type Options struct {
 	Setting string                           // Auto, Never, "env:NAME" or a path; "" is Auto
 	Dir     string                           // data folder
 	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
-	// Check is the check value of the master key with which something in the database is sealed; nil when nothing is.
+	// Check is the check value of the master key with which something in the
+	// database is sealed; nil if nothing is.
 	Check []byte
-	// Known is the check value of the master key that was in use last, whether or not anything is sealed; nil for none. It
-	// decides between a key file and what a change of the key that was cut short has left beside it.
+	// Known is the check value of the master key that was in use last, whether
+	// or not anything is sealed; nil for none. It decides between the key file
+	// and the one that an interrupted change of the key has left beside it.
 	Known  []byte
 	Random io.Reader // nil means crypto/rand
 }
 
-// Open finds the master key, or makes one in the data folder where that is wanted and the database has never had one.
+// Open finds the master key, or makes one in the data folder if the settings
+// say so and the database has never had one.
 //
-// Errors name the file or the variable, and wrap ErrKey, ErrWrongKey, ErrLost, ErrExposed or what the file system said.
+// Errors name the file or the variable, and wrap ErrKey, ErrWrongKey, ErrLost,
+// ErrExposed or what the file system said.
 func Open(o Options) (*Vault, error) {
 	if err := o.settle(); err != nil {
 		return nil, err
@@ -84,7 +91,8 @@ func (o Options) open() (*Vault, error) {
 	return v, nil
 }
 
-// Look reports whether Open would find the key that it needs, and makes none.
+// Look returns nil if Open would find the key that it needs. It does not make
+// one.
 func Look(o Options) error {
 	if o.Check == nil && (o.Setting == Auto || o.Setting == "") {
 		if _, err := os.Stat(filepath.Join(o.Dir, FileName)); errors.Is(err, os.ErrNotExist) {
@@ -92,14 +100,15 @@ func Look(o Options) error {
 		}
 	}
 	if path := o.path(); path != "" && o.staged() {
-		// What Open would do first.
+		// Open would settle this first.
 		o.Setting = keyfile.Next(path)
 	}
 	_, err := o.open()
 	return err
 }
 
-// path is that of the key file, "" where the key is in a variable or there is none.
+// path returns the path of the key file, "" if the key is in a variable or
+// there is none.
 func (o Options) path() string {
 	switch {
 	case o.Setting == Never || strings.HasPrefix(o.Setting, envPrefix):
@@ -110,7 +119,8 @@ func (o Options) path() string {
 	return o.Setting
 }
 
-// staged reports whether the database has changed to the key that lies beside the key file, to take its place.
+// staged reports whether the database has changed to the key that is beside the
+// key file, to take its place.
 func (o Options) staged() bool {
 	master, err := readFile(keyfile.Next(o.path()))
 	if err != nil || o.Known == nil {
@@ -121,8 +131,9 @@ func (o Options) staged() bool {
 	return err == nil && bytes.Equal(k.check[:], o.Known)
 }
 
-// settle ends a change of the key that was cut short after the database had it. Of one that was cut short before, the file
-// beside the key file stays: it does no harm, and no key is ever deleted unasked.
+// settle completes a change of the key that was interrupted after the
+// database's commit. If it was interrupted before that, the file beside the key
+// file stays: it does no harm, and no key is ever deleted unasked.
 func (o Options) settle() error {
 	path := o.path()
 	if path == "" || !o.staged() {
@@ -134,7 +145,7 @@ func (o Options) settle() error {
 	return nil
 }
 
-// find reads the key, or makes it; a nil key is none by the operator's will.
+// find reads the key, or makes it; the key is nil if the operator wants none.
 func (o Options) find() (master []byte, source string, err error) {
 	name, inEnv := strings.CutPrefix(o.Setting, envPrefix)
 	switch {
@@ -160,7 +171,7 @@ func (o Options) find() (master []byte, source string, err error) {
 	return master, source, nil
 }
 
-// own reads the key file of the data folder, or makes it.
+// own reads the key file in the data folder, or makes it.
 func (o Options) own(path string) ([]byte, error) {
 	master, err := readFile(path)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -189,7 +200,7 @@ func readFile(path string) ([]byte, error) {
 	return Parse(string(text))
 }
 
-// writeFile makes the key file. It never overwrites one.
+// writeFile makes the key file. It never overwrites a file.
 func writeFile(path string, master []byte) error {
 	text := fileText(master)
 	defer clear(text)
@@ -200,8 +211,8 @@ func fileText(master []byte) []byte {
 	return fmt.Appendf(nil, "# Master key of engramd's contract memory. Keep a copy with the backups, apart from the database.\n%x\n", master)
 }
 
-// Parse reads a master key: 64 hex digits on a line of their own, beside empty lines and lines that begin with #. The
-// error is ErrKey.
+// Parse reads a master key: 64 hex digits on a line of their own, among empty
+// lines and lines that begin with #. The error is ErrKey.
 func Parse(text string) ([]byte, error) {
 	var key []byte
 	err := keyfile.Lines([]byte(text), func(line []byte) error {

@@ -11,27 +11,31 @@ import (
 	"engramd/internal/keyfile"
 )
 
-// ErrEnv says that the key is in an environment variable, which cannot be changed from here.
+// ErrEnv means that the key is in an environment variable, which the program
+// cannot change.
 var ErrEnv = errors.New("the master key is in an environment variable, which only you can change: put it into a file of mode 0600, name that in contracts.master_key, rotate, and put the new key into the variable")
 
-// Register is the database that has what is sealed.
+// Register is the database with the sealed values.
 type Register interface {
-	// MasterKey is the check value of the master key in use.
+	// MasterKey returns the check value of the master key in use.
 	MasterKey(ctx context.Context) ([]byte, error)
-	// Reseal has again seal everything anew, each value for its row, and takes that and the check value now in place of was in
-	// one commit. n is how many values there are.
+	// Reseal calls again for every value, with its row, and stores the results
+	// and the check value now in place of was, in one commit. n is the number
+	// of values.
 	Reseal(ctx context.Context, was, now []byte, again func(sealed, row []byte) ([]byte, error)) (n int, err error)
 }
 
-// Rotated is what became of the master key.
+// Rotated reports a change of the master key.
 type Rotated struct {
 	Sealed int    `json:"sealed"` // values that were sealed anew
 	Place  string `json:"place"`  // of the new key
 	Former string `json:"former"` // path of the former one, for backups made before
 }
 
-// Rotate makes a new master key and seals everything in the database anew. It is durable when Rotate returns. What seals
-// meanwhile waits. The error is ErrOff, ErrEnv, or what went wrong: then the key is the one before, unless it says otherwise.
+// Rotate makes a new master key and seals everything in the database anew. The
+// change is durable when Rotate returns; calls that seal meanwhile wait. The
+// error is ErrOff, ErrEnv, or says what went wrong; then the former key stays,
+// unless the error says otherwise.
 func (v *Vault) Rotate(ctx context.Context, reg Register) (done Rotated, err error) {
 	if err := v.On(); err != nil {
 		return done, fmt.Errorf("there is no master key to change: %w", err)
@@ -76,7 +80,8 @@ func (v *Vault) Rotate(ctx context.Context, reg Register) (done Rotated, err err
 	return done, nil
 }
 
-// keepFormer copies the key file beside itself, under a name that says which key is in it.
+// keepFormer copies the key file beside itself, under a name that identifies
+// the key in it.
 func (v *Vault) keepFormer(was *key) (path string, err error) {
 	master, err := readFile(v.path)
 	if err != nil {
@@ -99,7 +104,7 @@ func (v *Vault) keepFormer(was *key) (path string, err error) {
 	return path, nil
 }
 
-// stageNext makes a new key and puts it, durable, beside the file.
+// stageNext makes a new key and writes it durably beside the file.
 func (v *Vault) stageNext(was *key) (*key, error) {
 	master := make([]byte, KeySize)
 	defer clear(master)
@@ -112,7 +117,7 @@ func (v *Vault) stageNext(was *key) (*key, error) {
 			return nil, err
 		}
 		if bytes.Equal(k.mark(), was.mark()) {
-			continue // sealed values would not say which of the two keys is theirs
+			continue // a sealed value would not say which of the two keys it needs
 		}
 		text := fileText(master)
 		defer clear(text)

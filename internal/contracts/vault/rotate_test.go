@@ -100,7 +100,8 @@ func TestRotate(t *testing.T) {
 	wantOpens(t, o, r)
 }
 
-// TestRotateCutShort leaves what a crash may leave: a start finds the key that the database says, as often as it is asked.
+// TestRotateCutShort leaves what a crash may leave: a start finds the key that
+// the database says, as often as it is asked.
 func TestRotateCutShort(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		o, v, r := sealedIn(t)

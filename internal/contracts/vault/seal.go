@@ -19,7 +19,7 @@ import (
 const (
 	KeySize   = 32 // of a master key
 	CheckSize = 16 // of a check value
-	markSize  = 4  // of what a sealed value says of its key
+	markSize  = 4  // of the part of a sealed value that names its key
 	header    = 1 + markSize
 	// Overhead is how much longer a sealed value is than its plaintext.
 	Overhead = header + chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
@@ -29,34 +29,38 @@ const (
 const version = 1
 
 var (
-	// ErrOff says that there is no master key, because the operator wants none. It is wrapped with how to change that.
+	// ErrOff means that there is no master key, because the operator wants
+	// none. Errors that wrap it say how to change that.
 	ErrOff = errors.New("sealing is off")
-	// ErrSealed says that a sealed value does not open: it was changed, cut, moved from another row, or is none.
+	// ErrSealed means that a value does not open: it was changed, cut, moved
+	// from another row, or was never sealed.
 	ErrSealed = errors.New("a sealed value does not open")
-	// ErrOtherKey says that something was sealed with another master key.
+	// ErrOtherKey means that something was sealed with another master key.
 	ErrOtherKey = errors.New("sealed with another master key")
 )
 
-// Vault seals and opens. Make one with Open or New; the zero Vault is off. It shows its keys to nobody: they lie in
-// closures, out of reach of fmt, encoders and reflection. Methods may be called by several goroutines.
+// Vault seals and opens values. Make one with Open or New; the zero Vault is
+// off. It hides its keys in closures, out of reach of fmt, encoders and
+// reflection. Its methods may be called by several goroutines.
 type Vault struct {
 	why    string    // it is off
 	source string    // where the master key came from, for people
 	path   string    // of the key file; "" where there is none
 	random io.Reader // of nonces and keys
 	keys   atomic.Pointer[keys]
-	// sealing is held for reading from before something is sealed until it is in the database, and for writing while the key
-	// changes.
+	// sealing is read-locked from before a value is sealed until it is in the
+	// database, and locked while the key changes.
 	sealing sync.RWMutex
 }
 
-// keys are the master key in use, and the one before if it has changed since the start: what was read from the database
-// before the change is opened after it.
+// keys holds the master key in use, and the former one if it has changed since
+// the start: a value that was read from the database before the change may be
+// opened after it.
 type keys struct {
 	now, before *key
 }
 
-// key is what comes of a master key.
+// key holds what is derived from a master key.
 type key struct {
 	check  [CheckSize]byte
 	seal   func(plain, row []byte) ([]byte, error)
@@ -64,10 +68,11 @@ type key struct {
 	derive func(name string) ([]byte, error)
 }
 
-// mark is what a sealed value says of its key.
+// mark returns the bytes by which a sealed value names its key.
 func (k *key) mark() []byte { return k.check[:markSize] }
 
-// New makes a vault of a master key of KeySize bytes, which is not kept. random gives nonces; nil is crypto/rand.
+// New returns a Vault for a master key of KeySize bytes, which it does not
+// keep. random is the source of nonces; nil is crypto/rand.
 func New(master []byte, random io.Reader) (*Vault, error) {
 	if random == nil {
 		random = rand.Reader
@@ -124,13 +129,15 @@ func newKey(master []byte, random io.Reader) (*key, error) {
 	return k, nil
 }
 
-// associated is what a value is bound to besides its content.
+// associated returns the associated data of a sealed value.
 func associated(head, row []byte) []byte { return append(bytes.Clone(head), row...) }
 
-// Off returns a vault without a key: sealing and opening fail with ErrOff and the reason.
+// Off returns a vault without a key: sealing and opening fail with ErrOff and
+// the reason.
 func Off(why string) *Vault { return &Vault{why: why} }
 
-// On reports whether there is a key; the error wraps ErrOff with the reason when there is none.
+// On returns nil if there is a key; else an error that wraps ErrOff and gives
+// the reason.
 func (v *Vault) On() error {
 	if v == nil || v.keys.Load() == nil {
 		if v == nil || v.why == "" {
@@ -141,8 +148,9 @@ func (v *Vault) On() error {
 	return nil
 }
 
-// Hold keeps the master key from changing until release. Who seals holds it until what was sealed is in the database, which
-// seals everything anew when the key changes.
+// Hold keeps the master key from changing until release is called. Callers hold
+// it until the value that they sealed is in the database, which seals
+// everything anew when the key changes.
 func (v *Vault) Hold() (release func()) {
 	v.sealing.RLock()
 	return v.sealing.RUnlock
@@ -156,8 +164,8 @@ func (v *Vault) Seal(plain, row []byte) ([]byte, error) {
 	return v.keys.Load().now.seal(plain, row)
 }
 
-// Open returns the plaintext of a value that was sealed for this row. The error is ErrSealed, ErrOtherKey or ErrOff; it
-// holds nothing of the value.
+// Open returns the plaintext of a value that was sealed for this row. The error
+// is ErrSealed, ErrOtherKey or ErrOff; it holds nothing of the value.
 func (v *Vault) Open(sealed, row []byte) ([]byte, error) {
 	if err := v.On(); err != nil {
 		return nil, err
@@ -174,8 +182,8 @@ func (v *Vault) Open(sealed, row []byte) ([]byte, error) {
 	return nil, ErrOtherKey
 }
 
-// Check is a value by which the master key is known again, and from which nothing else follows. It is nil when the vault
-// is off.
+// Check returns a value that identifies the master key and reveals nothing else
+// about it. It is nil if the vault is off.
 func (v *Vault) Check() []byte {
 	if v.On() != nil {
 		return nil
@@ -183,7 +191,8 @@ func (v *Vault) Check() []byte {
 	return v.keys.Load().now.check[:]
 }
 
-// Source says where the master key came from: a path, or "environment variable NAME"; "" when the vault is off.
+// Source returns where the master key came from: a path, or "environment
+// variable NAME"; "" if the vault is off.
 func (v *Vault) Source() string {
 	if v == nil {
 		return ""
@@ -191,7 +200,8 @@ func (v *Vault) Source() string {
 	return v.source
 }
 
-// Derive returns 32 bytes that only the holder of the master key can make, the same for the same name as long as the key is.
+// Derive returns 32 bytes that only the holder of the master key can compute.
+// They stay the same for the same name as long as the key does.
 func (v *Vault) Derive(name string) ([]byte, error) {
 	if err := v.On(); err != nil {
 		return nil, err
@@ -199,8 +209,8 @@ func (v *Vault) Derive(name string) ([]byte, error) {
 	return v.keys.Load().now.derive("derived " + name)
 }
 
-// Row names the place of a sealed value: a table, a column, and what identifies the row. No two lists of parts give the
-// same bytes.
+// Row returns the place of a sealed value: a table, a column, and what
+// identifies the row. Different lists of parts give different bytes.
 func Row(parts ...string) []byte {
 	var out []byte
 	for _, p := range parts {

@@ -28,7 +28,9 @@ type Server struct {
 	bin  string
 	port int
 	args []string
-	cmd  *exec.Cmd
+
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when cmd has ended
 }
 
 // Start runs a server with further arguments until the test ends.
@@ -89,6 +91,7 @@ func (s *Server) Restart() {
 		s.tb.Fatal(err)
 	}
 	ended := make(chan struct{})
+	s.ended = ended
 	go func(cmd *exec.Cmd) { _ = cmd.Wait(); close(ended) }(s.cmd)
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.port))
@@ -107,8 +110,14 @@ func (s *Server) Restart() {
 	}
 }
 
-// Kill ends the server at once, as a crash would.
-func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
+// Kill ends the server at once, as a crash would, and waits until it is gone: one
+// that is about to go still takes connections.
+func (s *Server) Kill() {
+	s.signal(syscall.SIGKILL)
+	if s.ended != nil {
+		<-s.ended
+	}
+}
 
 // Hang stops the server without closing its connections; Continue lets it go
 // on.

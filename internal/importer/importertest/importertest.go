@@ -18,7 +18,7 @@ import (
 type World struct {
 	*importer.Importer
 	Store *sqlite.Store
-	Judge policy.Hook
+	Rules policy.Hook
 	Dir   string
 }
 
@@ -39,11 +39,11 @@ func Open(t testing.TB, live store.Live) World {
 			t.Error(err)
 		}
 	})
-	judge, err := importer.NewJudge(relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
+	rules, err := importer.NewRules(relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return World{importer.New(s, judge), s, judge, dir}
+	return World{importer.New(s, rules), s, rules, dir}
 }
 
 // Line is a signed note as a line.

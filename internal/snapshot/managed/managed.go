@@ -20,15 +20,15 @@ import (
 	"engramd/nips/nip01"
 )
 
-// Snapshots is what the management API may do with snapshots: by name,
+// Snapshots implements what the management API may do with snapshots: by name,
 // with the keys of the configuration only, and never without a snapshot of the
 // state before a restore.
 //
-// Whoever manages a relay sees nothing of memory, not even whether there is any
-// (docs/management.md): answers hold what he entered himself. So he knows only
-// the snapshots that he made, and them by random names, because an id is the
-// hash of what a snapshot holds; answers tell no number; and they come after a
-// whole number of steps of time.
+// Managers of a relay see nothing of memory, not even whether there is any
+// (docs/management.md): answers contain what they entered themselves. So they
+// know only the snapshots that they made, by random names, because an id is the
+// hash of a snapshot's content; answers contain no number; and they come after
+// a whole number of steps of time.
 type Snapshots struct {
 	s     *operator.Service
 	after func(time.Duration) <-chan time.Time
@@ -36,13 +36,13 @@ type Snapshots struct {
 
 var _ admin.Snapshots = Snapshots{}
 
-// New makes the methods over a service. after is time.After in all but tests.
+// New returns the methods over a service. after is time.After outside of tests.
 func New(s *operator.Service, after func(time.Duration) <-chan time.Time) Snapshots {
 	return Snapshots{s, after}
 }
 
 // step is the time after which, or after a multiple of which, an answer comes:
-// every call reads what lies there of an agent, be it only his snapshots.
+// every call reads something of the agent, if only the list of snapshots.
 const step = 500 * time.Millisecond
 
 // level lets the current step of time pass.
@@ -54,7 +54,7 @@ func (m Snapshots) level(ctx context.Context, began time.Time) {
 	}
 }
 
-// made is a snapshot as its maker knows it.
+// made is a snapshot as its maker sees it.
 type made struct {
 	ID        string    `json:"id"` // Record.Managed
 	Tenant    string    `json:"tenant"`
@@ -93,7 +93,7 @@ func (m Snapshots) find(p admin.SnapshotParams) (snapshot.Info, error) {
 	return snapshot.Info{}, err
 }
 
-// newName makes a name of the form of an id.
+// newName returns a name in the form of an id.
 func newName() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -189,7 +189,7 @@ func (m Snapshots) Pin(ctx context.Context, p admin.SnapshotParams) (any, error)
 	return m.pin(ctx, p, true)
 }
 
-// Unpin lets retention have it again.
+// Unpin ends that exemption.
 func (m Snapshots) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	return m.pin(ctx, p, false)
 }
@@ -203,8 +203,8 @@ func (m Snapshots) pin(ctx context.Context, p admin.SnapshotParams, pinned bool)
 	return true, refused(err)
 }
 
-// Delete deletes a snapshot, but never the last verified one of those that he
-// made: whether there are others is not for him to know.
+// Delete deletes a snapshot, but never the last verified one of those that
+// managers made: they must not learn whether there are others.
 func (m Snapshots) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
@@ -227,8 +227,9 @@ func (m Snapshots) Delete(ctx context.Context, p admin.SnapshotParams) (any, err
 	return true, refused(m.s.Delete(ctx, p.Tenant, p.Agent, info.ID, snapshot.Deletion{Force: p.Force, AnyKind: true}))
 }
 
-// refused tells the caller of what is a matter of the request or the state of
-// the snapshots, in words of its own. Everything else is for the log alone.
+// refused returns an error for the caller, in words of its own, if the request
+// or the state of the snapshots is at fault. Everything else is for the log
+// alone.
 func refused(err error) error {
 	if err == nil {
 		return nil
@@ -250,7 +251,7 @@ func refused(err error) error {
 			return fmt.Errorf("%w: %w", known.answer(text), err)
 		}
 	}
-	return errors.New(err.Error()) // no refusal within it is for him
+	return errors.New(err.Error()) // the caller must not see a refusal within it
 }
 
 func busy(text string) error {

@@ -26,7 +26,7 @@ func TestHeSeesHisOwn(t *testing.T) {
 	ctx, agent := t.Context(), storetest.NewKey("agent")
 	service := operator.New(operator.Options{
 		Bundles: snapshot.New(t.TempDir()), Store: storetest.MustOpen(t), Software: "test",
-		Judge:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
+		Rules:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
 		Settings: operator.Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
 	})
 	made, err := service.Create(ctx, operator.CreateRequest{Tenant: bundle.DefaultTenant, Agent: agent.Pub, By: bundle.ByCLI, AllowEmpty: true})

@@ -104,12 +104,12 @@ func TestPreSnapshotHoldsTheStateBefore(t *testing.T) {
 func TestRestoreSkips(t *testing.T) {
 	bad := ""
 	w := newWorld(t, func(o *Options) {
-		o.Judge = func(_ context.Context, ev *nostr.Event) (bool, string) { return ev.ID == bad, "blocked: no" }
+		o.Rules = func(_ context.Context, ev *nostr.Event) (bool, string) { return ev.ID == bad, "blocked: no" }
 	})
 	bad = w.put("mem/a", 0).ID
 	w.put("mem/b", 1)
 	made := w.create()
-	fresh := newWorld(t, func(o *Options) { o.Judge = w.judge })
+	fresh := newWorld(t, func(o *Options) { o.Rules = w.rules })
 	q := RestoreRequest{Which: Which{Tenant: bundle.DefaultTenant, Agent: agent.Pub, Path: made.Path}, Mode: snapshot.Repair, NoPre: true}
 	out, err := fresh.Restore(t.Context(), q)
 	if err != nil || out.Stored != 1 || out.Skipped["blocked: no"] != 1 {

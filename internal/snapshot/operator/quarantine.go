@@ -16,8 +16,8 @@ type Quarantine struct {
 	Versions int64     `json:"versions"` // superseded ones
 }
 
-// Quarantines lists what rollbacks took away, newest first; of one agent unless
-// it is "".
+// Quarantines returns what rollbacks took away, newest first; of one agent
+// unless it is "".
 func (s *Service) Quarantines(ctx context.Context, agent string) ([]Quarantine, error) {
 	list, err := s.store.Quarantines(ctx, gate.Operator())
 	out := []Quarantine{}

@@ -28,11 +28,11 @@ type ReplaceRequest struct {
 	Events func(add func(store.Part, *nostr.Event) error) error
 }
 
-// MayReplace is ErrNotAllowed unless the settings allow to take newer heads
-// away.
+// MayReplace returns ErrNotAllowed unless the settings allow newer heads to be
+// taken away.
 func (s *Service) MayReplace() error { return s.allowed(snapshot.Rollback) }
 
-// Replace returns a rollback to events that come from no bundle: it keeps the
+// Replace does a rollback to events that come from no bundle: it keeps the
 // state before in a bundle, and switches in one transaction. Newer heads, and
 // those of addresses that are not among the events, go to quarantine. Nothing
 // is changed unless the error is nil. It is ErrNotAllowed if the settings allow
@@ -59,7 +59,7 @@ func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceReques
 	pre, err := s.create(ctx, l, CreateRequest{
 		Tenant: q.Tenant, Agent: q.Agent, Label: "auto:pre-import-replace", By: bundle.ByAutoPreRestore,
 	}, "")
-	if err != nil && !errors.Is(err, bundle.ErrEmpty) { // of nothing there is nothing to keep
+	if err != nil && !errors.Is(err, bundle.ErrEmpty) { // an empty memory need not be kept
 		return out, fmt.Errorf("the snapshot of the state before: %w", err)
 	}
 	out.PreSnapshot = pre.ID

@@ -27,14 +27,15 @@ type RestoreRequest struct {
 	Managed string
 }
 
-// Restored is what a restore did.
+// Restored reports what a restore did.
 type Restored struct {
 	ID     string        `json:"id"`
 	Tenant string        `json:"tenant"`
 	Agent  string        `json:"agent"`
 	Mode   snapshot.Mode `json:"mode"`
 	// PreSnapshot is the id of the bundle of the state before, if one was made,
-	// and PrePath its file: who does the work keeps it in a folder of its own.
+	// and PrePath its file, which is in the folder of the process that does the
+	// work.
 	PreSnapshot string `json:"pre_snapshot,omitempty"`
 	PrePath     string `json:"pre_snapshot_path,omitempty"`
 	// Quarantine is the name under which a rollback put what it took away; empty
@@ -82,7 +83,7 @@ func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, 
 	return out, nil
 }
 
-// tell tells the log and the broker what was restored.
+// tell reports a restore to the log and the broker.
 func (s *Service) tell(out Restored) {
 	s.log.Info("snapshot restored", "mode", string(out.Mode), "stored", out.Stored+out.Replaced, "present", out.Present, "quarantined", out.Quarantined)
 	s.events.Restored(events.Restored{Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Mode: string(out.Mode), PreSnapshot: out.PreSnapshot,
@@ -103,7 +104,7 @@ func (s *Service) allowed(m snapshot.Mode) error {
 	return nil
 }
 
-// unfit reports why a bundle that verifies will not do for a request.
+// unfit returns why a bundle that verifies does not fit a request.
 func unfit(b *bundle.Bundle, q RestoreRequest) (why []error) {
 	if !b.Report.Trusted && !q.AllowUnsigned {
 		why = append(why, fmt.Errorf("signature: %s: %w: its time, its tenant and that it is complete are nobody's word; --trust KEY trusts a signer, --allow-unsigned goes without",
@@ -121,8 +122,8 @@ func unfit(b *bundle.Bundle, q RestoreRequest) (why []error) {
 	return why
 }
 
-// Refusals returns all reasons for which Restore would do nothing; none if it
-// would.
+// Refusals returns all reasons for which Restore would refuse; none if it would
+// not.
 func (s *Service) Refusals(ctx context.Context, q RestoreRequest) (why []error) {
 	if err := s.allowed(q.Mode); err != nil {
 		why = append(why, err)
@@ -174,7 +175,7 @@ func (s *Service) switchIn(ctx context.Context, o store.RestoreOptions, stage fu
 		done, err = r.Switch(ctx)
 	}
 	if err != nil {
-		// What was staged goes, also when nobody waits any more.
+		// Staged events are dropped even if nobody waits any more.
 		if dropped := r.Drop(context.WithoutCancel(ctx)); dropped != nil {
 			s.log.Warn("what was staged for a restore stays until the next start", "err", dropped)
 		}
@@ -228,7 +229,7 @@ func (s *Service) stage(ctx context.Context, r store.Restoration, b *bundle.Bund
 			if err != nil {
 				return err
 			}
-			if reject, why := s.judge(ctx, ev); reject {
+			if reject, why := s.rules(ctx, ev); reject {
 				skipped[why]++
 				return nil
 			}
@@ -241,7 +242,7 @@ func (s *Service) stage(ctx context.Context, r store.Restoration, b *bundle.Bund
 	return skipped, nil
 }
 
-// Plan is what a restore would do.
+// Plan says what a restore would do.
 type Plan struct {
 	ID      string            `json:"id"`
 	Tenant  string            `json:"tenant"`
@@ -254,8 +255,8 @@ type Plan struct {
 
 // Plan verifies a bundle as Restore does and says what Restore would do to the
 // agent's memory as it is, by address, with the keys of the request by slug and
-// line by line. It needs no lock and changes nothing. Why Restore would not do
-// it is what Refusals says.
+// line by line. It needs no lock and changes nothing. Refusals says why Restore
+// would refuse.
 func (s *Service) Plan(ctx context.Context, q RestoreRequest) (Plan, error) {
 	b, err := s.open(ctx, q.Which)
 	if err != nil {

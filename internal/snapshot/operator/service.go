@@ -43,16 +43,16 @@ type Settings struct {
 	Agents       []string      // of the schedule; empty: all with engrams
 }
 
-// Judge says whether the relay refuses an event whoever brings it, and why. It
-// has the signature of khatru's RejectEvent.
-type Judge = func(ctx context.Context, ev *nostr.Event) (reject bool, reason string)
+// Rules reports whether the relay refuses an event, whoever brings it, and why.
+// It has the signature of khatru's RejectEvent.
+type Rules = func(ctx context.Context, ev *nostr.Event) (reject bool, reason string)
 
-// Options make a Service. Bundles is required; Store for all that reads or
-// writes the database, Judge for all that writes.
+// Options configure a Service. Bundles is required; Store is for everything
+// that reads or writes the database, Rules for everything that writes.
 type Options struct {
 	Bundles *snapshot.Store
 	Store   Store
-	Judge   Judge
+	Rules   Rules
 	Sign    bundle.Signer // by the relay's identity; nil: only requests that bring a Signer make signed bundles
 	// Trusted are the relay's own keys, present and former; nil: none is known.
 	Trusted  func(ctx context.Context) ([]string, error)
@@ -65,13 +65,13 @@ type Options struct {
 	Clock    func() time.Time  // nil means time.Now
 }
 
-// Service carries out operations on snapshots. Its methods may be called
-// concurrently; those on the same agent take turns by the agent's lock, across
-// processes too, and fail with a *snapshot.HeldError if that takes too long.
+// Service executes operations on snapshots. Its methods may be called
+// concurrently; those on the same agent take turns by the agent's lock, also
+// across processes, and fail with a *snapshot.HeldError if that takes too long.
 type Service struct {
 	bundles  *snapshot.Store
 	store    Store
-	judge    Judge
+	rules    Rules
 	sign     bundle.Signer
 	trusted  func(ctx context.Context) ([]string, error)
 	process  string
@@ -84,10 +84,10 @@ type Service struct {
 	clock    func() time.Time
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(o Options) *Service {
 	s := &Service{
-		bundles: o.Bundles, store: o.Store, judge: o.Judge, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
+		bundles: o.Bundles, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
 		events: o.Events, metrics: o.Metrics, log: o.Log, clock: o.Clock,
 		changed: make(chan struct{}, 1),
 	}
@@ -101,7 +101,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// Configure replaces the settings: they hold for what is begun from now on.
+// Configure replaces the settings, for operations that begin from now on.
 func (s *Service) Configure(n Settings) {
 	s.settings.Store(&n)
 	select {
@@ -110,7 +110,7 @@ func (s *Service) Configure(n Settings) {
 	}
 }
 
-// Settings returns those in force.
+// Settings returns the settings in force.
 func (s *Service) Settings() Settings { return *s.settings.Load() }
 
 // locked runs work with the agent's lock.
@@ -128,7 +128,7 @@ func (s *Service) counted(operation string, began time.Time, err error) {
 	s.metrics.SnapshotDone(operation, outcome(err), now, now.Sub(began))
 }
 
-// outcome returns what metrics call an error.
+// outcome returns an error's name in the metrics.
 func outcome(err error) string {
 	switch {
 	case err == nil:

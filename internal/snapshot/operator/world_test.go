@@ -45,7 +45,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	o := Options{
 		Bundles:  snapshot.New(t.TempDir()),
 		Store:    db,
-		Judge:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
+		Rules:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
 		Settings: Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
 		Sign:     sign, Trusted: trusted, Software: "test", Clock: clock.Now,
 	}

@@ -192,7 +192,8 @@ func (p *Play) entry(pl *plot) *nostr.Event {
 	return p.sign(k, KindEntry, at, content, append(tags, p.proof(pl, k, false)...)...)
 }
 
-// stray is what somebody who is none of a case says to those who are, under its id.
+// stray is what somebody who is none of a case says to those who are, under its
+// id.
 func (p *Play) stray() *nostr.Event {
 	var cases []*plot
 	for _, pl := range p.plots {
@@ -262,8 +263,8 @@ func (p *Play) someSent(fit func(*nostr.Event) bool) (some []*nostr.Event) {
 	return some
 }
 
-// imported is what may come by import: something said, a request, or a state of a
-// pair, which may come before those that it follows.
+// imported is what may come by import: something said, a request, or a state of
+// a pair, which may come before those that it follows.
 func (p *Play) imported(pl *plot) *nostr.Event {
 	c := p.Relay.contract(pl.id)
 	s := c.standing(pl.poster.Pub)

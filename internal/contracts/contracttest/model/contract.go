@@ -22,7 +22,8 @@ type Contract struct {
 	settled  []*Item          // of them those that do now
 }
 
-// pair are two keys, the lower first; both the same for what a key says to itself.
+// pair are two keys, the lower first; both the same for what a key says to
+// itself.
 type pair [2]string
 
 func pairOf(x, y string) pair { return pair{min(x, y), max(x, y)} }
@@ -36,8 +37,8 @@ func (p pair) other(key string) string {
 	return p[0]
 }
 
-// State is where a contract stands between a poster and a worker, who is the poster
-// himself while none is named.
+// State is where a contract stands between a poster and a worker, who is the
+// poster himself while none is named.
 type State struct {
 	Poster, Worker string
 	Status         string
@@ -96,8 +97,8 @@ func (c *Contract) taker(poster string) string {
 	return ""
 }
 
-// AnyOrder reports whether what the id means does not depend on what a relay heard
-// first: it shows who made it, or nobody came too late.
+// AnyOrder reports whether what the id means does not depend on what a relay
+// heard first: it shows who made it, or nobody came too late.
 func (c *Contract) AnyOrder() bool { return c.Committed || len(c.accepted) < 2 }
 
 // of lists a poster's states, the oldest first, those behind another's last.
@@ -118,7 +119,8 @@ func byAge(x, y *State) int {
 	return cmp.Compare(x.age, y.age)
 }
 
-// standing is a poster's contract: with who accepted it first, else what he offers.
+// standing is a poster's contract: with who accepted it first, else what he
+// offers.
 func (c *Contract) standing(poster string) *State {
 	if worker := c.taker(poster); worker != "" {
 		if s := c.states[pairOf(poster, worker)]; s != nil && s.Poster == poster {

@@ -25,7 +25,8 @@ func (t *Terms) fill(with Terms) {
 	}
 }
 
-// Agreed are the terms that a worker's acceptance repeats of what he was offered.
+// Agreed are the terms that a worker's acceptance repeats of what he was
+// offered.
 func (c *Contract) Agreed(poster, worker string) (t Terms) {
 	for _, r := range c.repeated {
 		if r.poster != poster || r.worker != worker {
@@ -119,8 +120,8 @@ func (c *Contract) allows(it *Item, s *State) bool {
 	return s.Status == "disputed" && (it.status == "completed" || it.status == "cancelled") && (who == t.Arbitrator || who == t.Decider)
 }
 
-// decided is the pair that a decision is about, if the poster has named its author; what
-// others say is a matter between them and whom they say it to.
+// decided is the pair that a decision is about, if the poster has named its
+// author; what others say is a matter between them and whom they say it to.
 func (c *Contract) decided(it *Item) pair {
 	who := it.Event.PubKey
 	if len(it.keys) == 2 {
@@ -169,8 +170,8 @@ func (c *Contract) Decide(s *State, status string, at int64) {
 	s.Status, s.At, s.Local, s.Decided = status, max(at, s.At+1), true, true
 }
 
-// SignsExpiry reports whether the relay of a key has to sign that a state has expired:
-// its key was agreed on, or stands in an offer that nobody has taken.
+// SignsExpiry reports whether the relay of a key has to sign that a state has
+// expired: its key was agreed on, or stands in an offer that nobody has taken.
 func (c *Contract) SignsExpiry(s *State, key string) bool {
 	if c.hold(s).Expirer != key {
 		return false

@@ -134,8 +134,8 @@ func (c *Contract) adopt(it *Item, next *State) {
 	c.retry()
 }
 
-// set puts a state in the place of the one before; a pair's first takes the place
-// of the offer that it came from.
+// set puts a state in the place of the one before; a pair's first takes the
+// place of the offer that it came from.
 func (c *Contract) set(p pair, next *State) {
 	c.talks = nil
 	offer := c.states[pairOf(next.Poster, next.Poster)]
@@ -199,8 +199,8 @@ func (c *Contract) signedLater(it *Item) bool {
 	})
 }
 
-// adopted moves what was adopted just now, after what made it follow, in the order
-// of effects.
+// adopted moves what was adopted just now, after what made it follow, in the
+// order of effects.
 func (c *Contract) adopted(r *Relay) {
 	for _, it := range c.settled {
 		r.Taken = append(slices.DeleteFunc(r.Taken, func(t *Taken) bool { return t == it.taken }), it.taken)

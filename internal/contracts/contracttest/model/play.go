@@ -50,8 +50,8 @@ type Options struct {
 	Committed bool
 }
 
-// Play makes up what happens next, by what a model of the relay says is the case. It
-// is the same for the same seed and answers.
+// Play makes up what happens next, by what a model of the relay says is the
+// case. It is the same for the same seed and answers.
 type Play struct {
 	Cast
 	Now   int64
@@ -74,8 +74,8 @@ type plot struct {
 	terms  Terms
 }
 
-// Step is what happens: time goes by, the relay starts again, or an event is sent or
-// imported.
+// Step is what happens: time goes by, the relay starts again, or an event is
+// sent or imported.
 type Step struct {
 	Advance int64
 	Restart bool
@@ -184,7 +184,8 @@ func (p *Play) sign(k Key, kind int, at int64, content string, tags ...nostr.Tag
 	return ev
 }
 
-// state is a state event. Its poster shows by the salt that the id is his, mostly.
+// state is a state event. Its poster shows by the salt that the id is his,
+// mostly.
 func (p *Play) state(pl *plot, k Key, at int64, status, previous string, terms Terms, to ...string) *nostr.Event {
 	p.texts++
 	content := map[string]any{"contract_id": pl.id, "status": status, "note": fmt.Sprint("note", p.texts)}

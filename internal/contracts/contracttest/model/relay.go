@@ -20,7 +20,8 @@ type Relay struct {
 	byPlace  map[string]placeGone    // the same by address
 	vanished map[string]int64        // until when
 	arrivals int64
-	// Taken is everything that the relay took, in the order in which it took effect.
+	// Taken is everything that the relay took, in the order in which it took
+	// effect.
 	Taken []*Taken
 }
 
@@ -69,7 +70,8 @@ func New() *Relay {
 
 func refused(because ...string) Answer { return Answer{Because: because} }
 
-// Take is what becomes of an event at a time, which the relay is sent or imports.
+// Take is what becomes of an event at a time, which the relay is sent or
+// imports.
 func (r *Relay) Take(ev *nostr.Event, now int64, imported bool) Answer {
 	switch ev.Kind {
 	case KindDeletion:
@@ -114,8 +116,8 @@ func (r *Relay) Take(ev *nostr.Event, now int64, imported bool) Answer {
 	return Answer{OK: true}
 }
 
-// newest reports whether nothing that was ever said at an item's address, and is still
-// here, stands before it: greater created_at, or the lower id.
+// newest reports whether nothing that was ever said at an item's address, and
+// is still here, stands before it: greater created_at, or the lower id.
 func (r *Relay) newest(it *Item) bool {
 	address, head := addressOf(it.Event), r.heads[addressOf(it.Event)]
 	if head != nil {

@@ -18,8 +18,8 @@ const (
 	KindVanish   = 62
 )
 
-// Terms are who decides about a contract: keys in hex, "" for none, and a time in
-// Unix seconds, 0 for none.
+// Terms are who decides about a contract: keys in hex, "" for none, and a time
+// in Unix seconds, 0 for none.
 type Terms struct {
 	Arbitrator, Decider, Expirer string
 	Deadline                     int64

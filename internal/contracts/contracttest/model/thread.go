@@ -83,7 +83,8 @@ func (c *Contract) freeOffer(p pair) *thread {
 	return own
 }
 
-// join puts what a pair said before it had a state behind the offer that it takes.
+// join puts what a pair said before it had a state behind the offer that it
+// takes.
 func (c *Contract) join(p pair) {
 	own, into := c.threads[p], c.freeOffer(p)
 	if own == nil {

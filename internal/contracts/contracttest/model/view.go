@@ -18,21 +18,21 @@ type View struct {
 	Entries, Moves []string // lines, in order; see Line
 	By             []string // who made each of the moves
 	Order          []string // of all that has a number, with gaps; nil for who may not know it
-	// Local says that the relay has moved it without an event, Second that another took
-	// the offer first or was named before, Astray that states are there which do not follow, and Gaps
-	// that states had to go.
+	// Local says that the relay has moved it without an event, Second that
+	// another took the offer first or was named before, Astray that states are
+	// there which do not follow, and Gaps that states had to go.
 	Local, Second, Astray, Gaps bool
 }
 
-// Between reports whether two views are of the same parties. Who spoke first of a
-// contract without a state is what each relay heard first.
+// Between reports whether two views are of the same parties. Who spoke first of
+// a contract without a state is what each relay heard first.
 func (v *View) Between(o *View) bool {
 	same := v.Poster == o.Poster && v.Worker == o.Worker
 	return same || v.Status == "" && v.Poster == o.Worker && v.Worker == o.Poster
 }
 
-// Name gives the parties of a view that a relay showed their keys where something else
-// stands for one who has vanished.
+// Name gives the parties of a view that a relay showed their keys where
+// something else stands for one who has vanished.
 func (r *Relay) Name(got, want *View) {
 	if got == nil || want == nil {
 		return
@@ -44,8 +44,9 @@ func (r *Relay) Name(got, want *View) {
 	}
 }
 
-// Line is what is compared of an item: for those who read the whole thread its number,
-// its arrival and whether it was withdrawn; for others that it is there.
+// Line is what is compared of an item: for those who read the whole thread its
+// number, its arrival and whether it was withdrawn; for others that it is
+// there.
 func Line(whole bool, n, received int64, id, withdrawn string) string {
 	if !whole {
 		return id[:12]
@@ -146,9 +147,10 @@ func (c *Contract) role(s *State, key string) string {
 	return "stranger"
 }
 
-// meaning is the contract that an id means to a key: the owner's to the owner; to who
-// accepted a contract that one; else that of the owner and him, what he offers
-// himself, what names him, what he is to settle; and the owner's to everybody else.
+// meaning is the contract that an id means to a key: the owner's to the owner;
+// to who accepted a contract that one; else that of the owner and him, what he
+// offers himself, what names him, what he is to settle; and the owner's to
+// everybody else.
 func (c *Contract) meaning(key string) *State {
 	if key != "" && key != c.Owner {
 		for _, a := range c.accepted {
@@ -224,8 +226,8 @@ func (r *Relay) fill(v *View, c *Contract, s *State) {
 	}
 }
 
-// mover is what the author of a move is: of a decision the arbitrator, or the expirer
-// or the decider that the poster has named.
+// mover is what the author of a move is: of a decision the arbitrator, or the
+// expirer or the decider that the poster has named.
 func (c *Contract) mover(s *State, it *Item) string {
 	switch who := it.Event.PubKey; {
 	case who == s.Poster:
@@ -248,8 +250,8 @@ func (it *Item) gap() string {
 	return Gap(it.N, it.Received, it.kind, it.Role, it.status, it.previous, created)
 }
 
-// withdrawn says whether an item was withdrawn, and whether the signed request is
-// shown or its id.
+// withdrawn says whether an item was withdrawn, and whether the signed request
+// is shown or its id.
 func (r *Relay) withdrawn(it *Item) string {
 	switch {
 	case !it.Withdrawn:
@@ -260,8 +262,8 @@ func (r *Relay) withdrawn(it *Item) string {
 	return "withdrawn by " + it.Request[:12]
 }
 
-// Request is what a reader asks a subscription for: everything of a contract, or of
-// that what he wrote, or what names him.
+// Request is what a reader asks a subscription for: everything of a contract,
+// or of that what he wrote, or what names him.
 type Request int
 
 // What is asked for.
@@ -271,8 +273,8 @@ const (
 	ToMe
 )
 
-// Heads are the ids that a reader is shown of a contract; refused says that he may
-// not ask.
+// Heads are the ids that a reader is shown of a contract; refused says that he
+// may not ask.
 func (r *Relay) Heads(id, key string, q Request, byName bool) (ids []string, refused bool) {
 	if key == "" && q != ByContract {
 		return nil, true
@@ -292,8 +294,8 @@ func (r *Relay) Heads(id, key string, q Request, byName bool) (ids []string, ref
 	return ids, false
 }
 
-// Hears reports whether who listens to all of a contract is told of an event of it
-// that comes now.
+// Hears reports whether who listens to all of a contract is told of an event of
+// it that comes now.
 func (r *Relay) Hears(ev *nostr.Event, key string, byName bool) bool {
 	return r.reads(&Item{said: read(ev), Event: ev}, key, byName)
 }
@@ -322,16 +324,16 @@ func (r *Relay) cases(id, key string) (all [][]string) {
 	return all
 }
 
-// inCase reports whether an item is what those of a case said to each other in the
-// open.
+// inCase reports whether an item is what those of a case said to each other in
+// the open.
 func (r *Relay) inCase(it *Item, key string) bool {
 	return !it.sealed && slices.ContainsFunc(r.cases(it.contract, key), func(keys []string) bool {
 		return slices.Contains(keys, it.Event.PubKey) && !slices.ContainsFunc(it.keys, func(k string) bool { return !slices.Contains(keys, k) })
 	})
 }
 
-// History are the lines that a reader is shown of what an author said of a contract
-// before, or took back, the last that arrived first.
+// History are the lines that a reader is shown of what an author said of a
+// contract before, or took back, the last that arrived first.
 func (r *Relay) History(id, author string, kind int, key string) (lines []string) {
 	var all []*Item
 	for _, it := range r.held {

@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/storetest"
+	"engramd/nips/niptemp"
 )
 
 // expiry is the word of an offer's expirer, with one p tag.
@@ -91,6 +92,35 @@ func TestTermsImportedAfterTheName(t *testing.T) {
 	}
 }
 
+// Several opens to one worker offer the greater of each term, whatever their
+// dates and the order in which they were imported.
+func TestTermsOfSeveralOpens(t *testing.T) {
+	first, second := saltedState(alice, bob, 1, "c", "", "open", datedBy(dave, 90)...), saltedState(alice, bob, 2, "c", "", "open", datedBy(carol, 30)...)
+	one, err := niptemp.TermsOf(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := niptemp.TermsOf(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][]*nostr.Event{{first, second}, {second, first}} {
+		s := storetest.MustOpen(t)
+		for _, ev := range order {
+			if r := s.Put(t.Context(), ev, store.PutOptions{Import: true}); r.Outcome == store.Refused {
+				t.Fatal(r)
+			}
+		}
+		p, err := s.ContractBetween(t.Context(), "c", alice.Pub, bob.Pub)
+		if err != nil || p == nil || p.Deadline != storetest.Start.Unix()+90 {
+			t.Fatalf("the contract is %+v, %v", p, err)
+		}
+		if offered, _, err := s.TermsOf(t.Context(), p); err != nil || offered != one.Greater(other) {
+			t.Errorf("it offers %+v, %v", offered, err)
+		}
+	}
+}
+
 // Of two whom a poster has named, and of whom none has accepted, the id means
 // the first by date, however they were imported.
 func TestFirstNamedInAnyOrder(t *testing.T) {
@@ -143,6 +173,10 @@ func TestDeciderVanishes(t *testing.T) {
 	d, err := s.ContractDecision(t.Context(), p)
 	if err != nil || d == nil || !d.Gone || d.Note != "" || d.Key != "" || d.EventID != "" || d.Status != "completed" {
 		t.Errorf("of the decision there is %+v, %v", d, err)
+	}
+	// On whom the parties agreed is their word, which stays.
+	if offered, agreed, err := s.TermsOf(t.Context(), p); err != nil || offered.Arbitrator != dave.Pub || agreed.Arbitrator != dave.Pub {
+		t.Errorf("they agreed on %+v of %+v, %v", agreed, offered, err)
 	}
 	if n := rows(t, s, "contract_verdicts WHERE note <> ''"); n != 0 {
 		t.Errorf("%d notes are left", n)

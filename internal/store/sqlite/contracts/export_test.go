@@ -80,7 +80,7 @@ func Statements(t store.Thread) map[string]Statement {
 		"is arbitrator":     {Text: sqlIsArbitrator, Args: []engine.Value{k}},
 		"cases":             {Text: sqlCasesOf, Args: []engine.Value{k, `["c","d"]`, int64(64)}, Scans: true}, // the contracts that are named
 		"of an arbitrator":  {Text: sqlPairOfArbitrator, Args: []engine.Value{"c", k, nil}, Sorts: true},      // the pairs of one contract
-		"terms offered":     {Text: sqlOfferedTerms, Args: []engine.Value{"c", k, k}, Sorts: true},
+		"terms offered":     {Text: sqlOfferedTerms, Args: []engine.Value{"c", k, k}},
 		"terms agreed":      {Text: sqlAgreedTerms, Args: []engine.Value{"c", k, k}, Sorts: true},
 		"case":              {Text: sqlCase, Args: []engine.Value{"c", k, k}},
 		"named by":          {Text: sqlNamedBy, Args: []engine.Value{"c", k, k, nil, int64(1)}},

@@ -16,9 +16,8 @@ const (
 	sqlSayTerm = `INSERT OR IGNORE INTO contract_terms(contract, poster, worker, said, term, value) VALUES (?, ?, ?, ?, ?, ?)`
 	// What a pair was offered: by an open to the worker, or by one to whoever
 	// accepts.
-	sqlOfferedTerms = `SELECT term, value FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND worker IN (?2, ?3) AND said = 0
-		ORDER BY worker = ?3, term, value`
-	sqlAgreedTerms = `SELECT o.term, o.value FROM contract_terms AS r JOIN contract_terms AS o
+	sqlOfferedTerms = `SELECT term, value, worker = ?3 FROM contract_terms WHERE contract = ?1 AND poster = ?2 AND worker IN (?2, ?3) AND said = 0`
+	sqlAgreedTerms  = `SELECT o.term, o.value FROM contract_terms AS r JOIN contract_terms AS o
 		ON o.contract = ?1 AND o.poster = ?2 AND o.worker IN (?2, ?3) AND o.said = 0 AND o.term = r.term AND o.value = r.value
 		WHERE r.contract = ?1 AND r.poster = ?2 AND r.worker = ?3 AND r.said = 1 ORDER BY o.term, o.value`
 	// Who has accepted, and whom a poster has named.
@@ -161,17 +160,24 @@ func (w *Writer) standUnder(contract string, poster, worker []byte) error {
 }
 
 // termsOffered are the terms of a poster's opens to a worker, and to whoever
-// accepts; of several, those to the worker, then the greatest.
+// accepts; of both, those to the worker.
 func (w *Writer) termsOffered(contract string, poster, worker []byte) (t niptemp.Terms, err error) {
 	return offeredTerms(context.Background(), w.c, contract, poster, worker)
 }
 
 func offeredTerms(ctx context.Context, c *engine.Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
+	var toAll, toWorker niptemp.Terms
 	err = c.Query(ctx, sqlOfferedTerms, []engine.Value{contract, poster, worker}, func(v []engine.Value) error {
-		addTerm(&t, v)
+		var said niptemp.Terms
+		addTerm(&said, v)
+		if v[2] == int64(1) {
+			toWorker = toWorker.Greater(said)
+		} else {
+			toAll = toAll.Greater(said)
+		}
 		return nil
 	})
-	return t, err
+	return toWorker.Or(toAll), err
 }
 
 // termsAgreed are the terms that a pair has agreed on.

@@ -91,6 +91,7 @@ func dump(t *testing.T, s *sqlite.Store) []string {
 // executed.
 func TestCommandsGiveTheSameRows(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed) // a failure of the first store's own checks does not say it
 	g := newOrigin(t, seed)
 	for range 60 {
 		g.step()

@@ -11,38 +11,39 @@ import (
 	"engramd/nips/nip01"
 )
 
-// call is one request that is being let in, or was.
+// call is one request that is being admitted, or was.
 type call struct {
-	*http.Request // its context carries who is asking, and to whom it is charged
+	*http.Request // its context says who is asking, and which share is charged
 	w             http.ResponseWriter
 	body          []byte
 	signed        signed
 	limits        *Limits
 
 	pools *pools
-	slots *share.Slots // which it has a place in, or had
-	place *share.Place // nil without one
+	slots *share.Slots // the pool in which it has a place, or had one
+	place *share.Place // nil while it has none
 	held  int64        // bytes of room
 	leave func()       // its key's share
 }
 
-// door is a way to let requests in. What stands first is done first.
-type door struct {
-	// knock looks at the header alone and finds out who is asking; the body is not
-	// read if that fails.
-	knock func(r *http.Request, path string) (signed, error)
-	body  int  // largest, in bytes
-	reads bool // the relay shows the key what it may read
-	slots func(signed) *share.Slots
+// admission says how requests of one kind are admitted. Its steps are taken in
+// the order of the fields.
+type admission struct {
+	// identify finds out from the header alone who is asking; if it fails the
+	// body is not read.
+	identify func(r *http.Request, path string) (signed, error)
+	body     int  // largest, in bytes
+	reads    bool // the relay shows the key what it may read
+	slots    func(signed) *share.Slots
 	// check compares the body with the proof.
 	check func(c *call) error
-	// enter is asked last, when the request has its place; nil lets it in.
-	enter func(c *call) error
+	// last decides when the request has its place; nil admits it.
+	last func(c *call) error
 }
 
-// serveCall lets a request in, runs it and answers what went wrong. A panic
+// serveCall admits a request, serves it, and answers what went wrong. A panic
 // ends this request and nothing else.
-func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string, d door, serve func(*call) error) {
+func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string, a admission, serve func(*call) error) {
 	sw := &startedWriter{ResponseWriter: w}
 	c := &call{Request: r, w: sw, limits: h.pools.limits.Load(), pools: &h.pools}
 	defer c.end()
@@ -56,7 +57,7 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 				err = refused(nip01.PrefixError, "the relay failed to answer")
 			}
 		}()
-		if err := h.letIn(c, path, d); err != nil {
+		if err := h.admit(c, path, a); err != nil {
 			return err
 		}
 		return serve(c)
@@ -72,47 +73,47 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 	h.answerProblem(w, err)
 }
 
-// letIn finds out who is asking, reads the body, and waits for a place.
-func (h *Handler) letIn(c *call, path string, d door) (err error) {
+// admit finds out who is asking, reads the body, and waits for a place.
+func (h *Handler) admit(c *call, path string, a admission) (err error) {
 	if h.draining.Load() {
 		return refused(nip01.PrefixError, errDraining.Error())
 	}
 	if c.ContentLength > maxBody {
 		return tooLarge(maxBody)
 	}
-	c.signed, err = d.knock(c.Request, path)
+	c.signed, err = a.identify(c.Request, path)
 	signedBy(c.Request, c.signed.pubkey)
 	if err != nil {
 		return err
 	}
 	ctx := c.Context()
-	if key := c.signed.pubkey; key != "" { // nobody's body is not read: what nobody may do needs none
+	if key := c.signed.pubkey; key != "" { // without a proof the body is not read: nothing that is allowed then needs one
 		who, leave := h.shares.Prove(ctx, share.From(ctx), key)
 		c.leave = leave
 		ctx = share.With(ctx, who)
-		if d.reads {
+		if a.reads {
 			ctx = relay.WithReader(ctx, gate.NewReader(key))
 		}
 		c.Request = c.WithContext(ctx)
-		if err := h.readBody(c, d.body); err != nil {
+		if err := h.readBody(c, a.body); err != nil {
 			return err
 		}
 	}
-	if err := d.check(c); err != nil {
+	if err := a.check(c); err != nil {
 		return err
 	}
-	c.slots = d.slots(c.signed)
+	c.slots = a.slots(c.signed)
 	if c.place, err = c.slots.Enter(ctx, share.From(ctx)); err != nil {
 		c.place = nil
 		return h.noPlace(err)
 	}
-	if d.enter == nil {
+	if a.last == nil {
 		return nil
 	}
-	return d.enter(c)
+	return a.last(c)
 }
 
-// hold charges the call with so many bytes in all, and reports whether there is
+// hold charges the call with a total of bytes, and reports whether there is
 // room for them.
 func (c *call) hold(bytes int64) bool {
 	more := bytes - c.held
@@ -126,9 +127,9 @@ func (c *call) hold(bytes int64) bool {
 	return true
 }
 
-// yield gives the place back while so many bytes are on their way to the
-// client, at the client's pace, and reports whether it did. Where there is no
-// room for them it keeps the place: how many do is bounded, for each share.
+// yield gives the place back while bytes are on their way to the client, at the
+// client's pace, and reports whether it did. If there is no room for the bytes
+// the call keeps its place; the places of each share are bounded.
 func (c *call) yield(bytes int) bool {
 	if !c.hold(c.held + int64(bytes)) {
 		return false
@@ -164,10 +165,10 @@ func (c *call) end() {
 	}
 }
 
-// signedDoor is for requests that must be signed (NIP-98).
-func (h *Handler) signedDoor() door {
-	return door{
-		knock: func(r *http.Request, path string) (by signed, err error) {
+// signedAdmission is for requests that must be signed (NIP-98).
+func (h *Handler) signedAdmission() admission {
+	return admission{
+		identify: func(r *http.Request, path string) (by signed, err error) {
 			if err := h.blocked(r); err != nil {
 				return by, err
 			}
@@ -188,7 +189,7 @@ func (h *Handler) signedDoor() door {
 	}
 }
 
-// covered compares the body with the one that was signed.
+// covered checks that the body is the one that was signed.
 func (h *Handler) covered(c *call, places *share.Slots, answer func(error) error) error {
 	return h.compute(c.Context(), places, func() error {
 		if err := c.signed.covers(c.body); err != nil {
@@ -198,7 +199,7 @@ func (h *Handler) covered(c *call, places *share.Slots, answer func(error) error
 	})
 }
 
-// blocked refuses who comes from a blocked address (NIP-86).
+// blocked refuses requests from a blocked address (NIP-86).
 func (h *Handler) blocked(r *http.Request) error {
 	if h.backend == nil || !h.backend.RejectsConnection(r) {
 		return nil
@@ -207,8 +208,8 @@ func (h *Handler) blocked(r *http.Request) error {
 	return refused(nip01.PrefixBlocked, "connection refused")
 }
 
-// open serves a document that asks for no proof. It is made in a place of those
-// who prove nothing, and sent without.
+// open serves a document that needs no proof. The document is made in a place
+// of the pool for requests without proof, and sent without a place.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, made func(http.Header, *http.Request) ([]byte, error)) {
 	var body []byte
 	err := h.blocked(r)
@@ -222,7 +223,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, made func(http.He
 	switch {
 	case err == nil:
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body) // a client that is gone needs no document
+		_, _ = w.Write(body) // a client that has gone needs no document
 	case errors.As(err, &p):
 		refusedFor(r, err)
 		h.answerProblem(w, p)

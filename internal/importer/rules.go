@@ -10,10 +10,10 @@ import (
 	"engramd/internal/relay"
 )
 
-// NewJudge makes the rules that hold for everybody: malformed events, foreign
-// requests to vanish, expired ones and those from the future stay out, whoever
-// brings them. Lists, bans and rates do not hold for the operator.
-func NewJudge(names relay.Names, o policy.Options) (policy.Hook, error) {
+// NewRules returns the rules that hold for everybody: they refuse malformed
+// events, foreign requests to vanish, expired events and those from the future,
+// whoever brings them. Lists, bans and rates do not apply to the operator.
+func NewRules(names relay.Names, o policy.Options) (policy.Hook, error) {
 	p, err := policy.New(policy.Options{RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom, Import: true})
 	if err != nil {
 		return nil, err
