@@ -123,10 +123,11 @@ microbench: ## go test -bench of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
-soak: ## crash rounds, the largest answers, random contracts and writers with one base, at full length
+soak: ## crash rounds, the largest answers, random contracts, writers with one base and relays in a ring, at full length
 	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/contracts
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client
+	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 3 -v -timeout 1h -run 'TestRing' ./internal/e2e/replica
 
 # SIEGE=short takes about two minutes and leaves docs alone.
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md

@@ -90,6 +90,11 @@ func notToItself(cfg *config.Config, listening netip.AddrPort) error {
 			return usageError{fmt.Errorf("contracts.publish_to: %s is this relay itself; name further ones only", url)}
 		}
 	}
+	for _, r := range cfg.Replica {
+		if names.Has(r.URL) {
+			return usageError{fmt.Errorf("replica: %s is this relay itself", r.URL)}
+		}
+	}
 	return nil
 }
 
@@ -105,6 +110,9 @@ func compiles(cfg *config.Config) error {
 		return err
 	}
 	if _, err := snapshotSettings(cfg); err != nil {
+		return err
+	}
+	if err := replicasCompile(cfg); err != nil {
 		return err
 	}
 	return brokerCompiles(cfg)

@@ -69,6 +69,7 @@ func descriptions() []description {
 		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }},
 		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }},
 		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
+		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, func(m *Main) command { return &syncCommand{Main: m} }},
 		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }},
 		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
 		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
@@ -191,6 +192,8 @@ func (m *Main) commandUsage(w io.Writer, d description) {
 		fmt.Fprint(w, relayKeyUsage)
 	case "master-key":
 		fmt.Fprint(w, masterKeyUsage)
+	case "sync":
+		fmt.Fprint(w, syncUsage)
 	case "outbox":
 		fmt.Fprint(w, outboxUsage)
 	}

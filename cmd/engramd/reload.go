@@ -65,6 +65,13 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := notToItself(cfg, listening(c.listener)); err != nil {
+		return err
+	}
+	follow, err := c.replicas.Prepare(replicaSpecs(cfg))
+	if err != nil {
+		return err
+	}
 	if err := c.store.SetOptions(ctx, live); err != nil {
 		return err
 	}
@@ -90,5 +97,6 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	c.sessions.SetAccess(cfg.Log.Access)
 	c.bridge.SetAccess(cfg.Log.Access)
 	setLevel(&c.level, cfg)
+	follow()
 	return nil
 }

@@ -64,13 +64,18 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 		if err != nil {
 			return nil, err
 		}
+		copies, err := copyPolicy(c.relay.Names(), o, r)
+		if err != nil {
+			return nil, err
+		}
 		info := relayInfo(cfg)
 		override(&info.Name, r.Name)
 		override(&info.Description, r.Description)
 		override(&info.Icon, r.Icon)
 		return func() {
 			c.policy.Set(writes)
-			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys)
+			c.copies.Set(copies)
+			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys, cfg.Gate.Replicas)
 			c.relay.SetInfo(info)
 			c.blocked.set(r.Blocked)
 			if c.sessions != nil {

@@ -24,6 +24,7 @@ import (
 	"engramd/internal/contracts/vault"
 	"engramd/internal/control"
 	"engramd/internal/events"
+	"engramd/internal/gate"
 	"engramd/internal/importer"
 	"engramd/internal/memory"
 	"engramd/internal/metrics"
@@ -32,6 +33,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/relaykey"
 	"engramd/internal/replay"
+	"engramd/internal/replica"
 	"engramd/internal/session"
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
@@ -58,6 +60,7 @@ type serveCommand struct {
 	relay    *relay.Relay
 	policy   policy.Live
 	program  program.Live // asked after the policy
+	copies   policy.Live  // of what followed relays bring
 	blocked  blocked
 	shares   *share.Book
 	guesses  *share.Guesses
@@ -66,6 +69,8 @@ type serveCommand struct {
 	keys     *relaykey.Ring     // the relay's identity
 	agents   *identity.Registry // names and kept keys
 	outbox   *outbox.Outbox
+
+	replicas *replica.Set // relays that this one follows
 
 	contracts     *contracts.Service
 	stopContracts func() // waits for deadlines under way; nil before they are looked after
@@ -148,14 +153,14 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
 		Dir: c.cfg.Data, Importer: importer.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
-		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders()),
+		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders()),
 	}); err != nil {
 		return err
 	}
 	c.openSurfaces()
 	c.up.Store(true)
 	c.startKeeper()
-	return nil
+	return c.openReplicas()
 }
 
 func (c *serveCommand) openFolder() (err error) {
@@ -264,6 +269,7 @@ func (c *serveCommand) openSurfaces() {
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
 		Tags: c.tags, Access: c.cfg.Log.Access,
+		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) },
 	})
 	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{

@@ -46,7 +46,7 @@ func (c *serveCommand) shutdown(first ending) error {
 // way is answered, and only then the database closes.
 //
 //  1. /readyz fails, the ports are closed
-//  2. imports, restores and snapshots stop, sessions answer what they have read and say goodbye (1001)
+//  2. imports, restores and snapshots stop, no other relay is followed any more, sessions answer what they have read and say goodbye (1001)
 //  3. deadlines are looked after no more, the outbox stops; what it has not delivered is delivered after the next start
 //  4. the write policy program ends: nobody is left to ask it
 //  5. the store commits what waits, checkpoints and closes
@@ -62,6 +62,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	}
 	surfaces.Go(func() { c.control.Close() })
 	surfaces.Go(c.keeper.stop)
+	surfaces.Go(c.replicas.Close)
 	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
 	surfaces.Wait()
 	c.stopContracts()
@@ -104,6 +105,7 @@ func (c *serveCommand) Close() error {
 	if !c.stopped {
 		c.control.Close()
 		c.keeper.stop()
+		c.replicas.Close()
 		for _, l := range []net.Listener{c.listener, c.scrape} {
 			if l != nil {
 				errs = append(errs, l.Close())

@@ -82,7 +82,7 @@ func setLevel(level *slog.LevelVar, cfg *config.Config) {
 // configuration.
 func newTable(cfg *config.Config) (*gate.Table, error) {
 	t, err := gate.NewTable(gate.Options{
-		Wildcard: cfg.Gate.Wildcard, IDs: cfg.Gate.IDs, Contracts: cfg.Gate.Contracts, Rules: cfg.Gate.Rules,
+		Wildcard: cfg.Gate.Wildcard, IDs: cfg.Gate.IDs, Contracts: cfg.Gate.Contracts, Rules: cfg.Gate.Rules, Replicas: cfg.Gate.Replicas,
 		AuthRequired: cfg.Read.AuthRequired,
 	})
 	if err != nil {

@@ -26,6 +26,9 @@ type Backend interface {
 	Count(ctx context.Context, granted []relay.Granted) (int64, error)
 	// History opens superseded versions for a party, or refuses.
 	History(ctx context.Context, q relay.HistoryQuery) (Rows, error)
+	// Past opens everybody's superseded versions for a replica, or refuses. The
+	// position is the relay's last number at this moment.
+	Past(ctx context.Context, q relay.PastQuery) (rows Rows, position int64, err error)
 }
 
 // Rows returns events page by page and holds nothing open between pages.
@@ -44,6 +47,15 @@ type overRelay struct{ *relay.Relay }
 // Stored opens the events that are there now, or arrive while they are read.
 func (r overRelay) Stored(granted []relay.Granted) Rows {
 	return r.Relay.Stored(granted, r.Now())
+}
+
+// Past returns the relay's pages as Rows.
+func (r overRelay) Past(ctx context.Context, q relay.PastQuery) (Rows, int64, error) {
+	past, err := r.Relay.Past(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	return past, past.Position(), nil
 }
 
 // History returns the relay's pages as Rows.

@@ -136,6 +136,9 @@ func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error
 
 // history streams superseded versions.
 func (h *Handler) history(c *call) error {
+	if isPast(c.URL.RawQuery) {
+		return h.past(c)
+	}
 	q, err := historyQuery(c.URL.RawQuery)
 	if err != nil {
 		return refused(nip01.PrefixInvalid, err.Error())

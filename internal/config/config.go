@@ -43,6 +43,7 @@ type Config struct {
 	Admin     Admin
 	Contracts Contracts
 	Snapshot  Snapshot
+	Replica   []Replica
 
 	origins map[string]string // key → where its value came from; absent: default
 }
@@ -66,6 +67,7 @@ type Gate struct {
 	IDs       string   // event, party
 	Contracts string   // contract, parties, public
 	Rules     []string // further gated kinds: "KIND READERS [ids]"
+	Replicas  []string // pubkeys that read everything
 }
 
 // Write says who may write what.

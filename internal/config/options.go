@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -50,7 +51,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return append(c.generalOptions(), append(c.limitOptions(), append(c.storeOptions(), append(c.syncOptions(), append(c.snapshotOptions(), c.contractOptions()...)...)...)...)...)
+	return slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions())
 }
 
 func (c *Config) generalOptions() []*Option {
@@ -96,6 +97,8 @@ func (c *Config) generalOptions() []*Option {
 			one(&c.Gate.Contracts, "contract", choice("contract", "parties", "public"))},
 		{"gate.rules", `Further gated kinds, one text each: KIND READERS [GRANTS], readers author, p or author,p; grants ids, d or ids,d. Built-in kinds cannot be weakened. In the environment and in a flag, rules are separated by semicolons.`, false,
 			lines(&c.Gate.Rules, text(nil))},
+		{"gate.replicas", "Pubkeys of relays that follow this one: they read everything that lies here, other people's memory and superseded versions too, and may do nothing else by it (docs/sync.md).", true,
+			many(&c.Gate.Replicas, pubkey(false))},
 
 		{"write.authors", "If not empty, only these pubkeys may write (and engrams that write.owners lets in).", true, many(&c.Write.Authors, pubkey(false))},
 		{"write.owners", "If not empty, engrams are accepted whose owner (p tag) is listed and vouches for the agent: by a NIP-OA attestation (an auth tag on the event or in AUTH, or the x-auth-tag header over HTTP), or by an approval that the owner stored.", true,

@@ -93,6 +93,12 @@ func (l list[T]) setText(texts []string) error {
 
 func (l list[T]) setTOML(v any) error {
 	vs, ok := v.([]any)
+	if tables, isTables := v.([]map[string]any); isTables {
+		for _, table := range tables {
+			vs = append(vs, table)
+		}
+		ok = true
+	}
 	if !ok {
 		return fmt.Errorf("want a %s, have %s", l.typeName(), tomlType(v))
 	}

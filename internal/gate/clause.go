@@ -12,7 +12,7 @@ package gate
 // events with a single d tag.
 type Clause struct {
 	Classes  []Class
-	Everyone bool // no further condition: gate.contracts = "public"
+	Everyone bool // no further condition: gate.contracts = "public", or the reader is a replica
 	ByAuthor bool
 	ByTag    bool
 	Keys     []string
@@ -37,7 +37,7 @@ func (s Scope) Clauses() []Clause {
 		if !s.classes.has(c) {
 			continue
 		}
-		ways := s.usable(s.table.rights[c])
+		ways := s.usable(s.table.waysOf(s.reader, c))
 		if ways == 0 {
 			continue
 		}

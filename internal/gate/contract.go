@@ -17,8 +17,8 @@ func namesContractMemory(numbers []int) bool {
 }
 
 // ByContractAlone reports whether a reader's filter passes for contract memory
-// because it names contracts, and for nothing else: neither as a party nor by
-// ids.
+// because it names contracts, and for nothing else: neither as a party, nor by
+// ids, nor as a replica.
 func (t *Table) ByContractAlone(r Reader, f nostr.Filter) bool {
-	return NamesContracts(f) && t.rightsOf(Contract)&byAnyone == 0 && satisfied(r, f)&t.rightsOf(Contract) == byD
+	return NamesContracts(f) && !t.Replicates(r) && t.rightsOf(Contract)&byAnyone == 0 && satisfied(r, f)&t.rightsOf(Contract) == byD
 }

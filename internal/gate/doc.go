@@ -33,6 +33,10 @@
 // filter is refused by the rule of its kinds; those of which only single events
 // are gated refuse none.
 //
+// Keys of gate.replicas ([Options.Replicas]) read every event of these classes,
+// in answer to any filter, as if each rule said "everybody". They are asked for
+// in one place ([Table.Replicates]), by the table in force at that moment.
+//
 // A deletion request names a gated kind by its k and a tags, or it names events
 // by their ids: it is open only if each of those was found, when it was stored,
 // as an open event of its author. The store knows, and keeps the verdict as the

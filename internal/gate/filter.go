@@ -19,6 +19,8 @@ import "github.com/nbd-wtf/go-nostr"
 // A filter for contract memory may also name cases of the reader, and nothing
 // else, in #d: cases are those of the contracts it names.
 //
+// Nothing is refused to a reader who [Table.Replicates].
+//
 // A table with AuthRequired refuses every filter of a reader who has proved
 // nothing.
 func (t *Table) ScopeFor(r Reader, f nostr.Filter, cases ...Case) (Scope, error) {
@@ -38,7 +40,7 @@ func (t *Table) ScopeFor(r Reader, f nostr.Filter, cases ...Case) (Scope, error)
 		if e == nil {
 			continue
 		}
-		ways := t.rightsOf(e.Class)
+		ways := t.waysOf(r, e.Class)
 		if ways&(met|byAnyone) == 0 {
 			return Scope{}, refuse(r, kind, e.Class, ways)
 		}
@@ -55,7 +57,7 @@ func (t *Table) ScopeFor(r Reader, f nostr.Filter, cases ...Case) (Scope, error)
 }
 
 func (t *Table) wildcardScope(r Reader, f nostr.Filter) (Scope, error) {
-	if !t.exclude && satisfied(r, f)&(byID|byAuthor|byTag) == 0 {
+	if !t.exclude && !t.Replicates(r) && satisfied(r, f)&(byID|byAuthor|byTag) == 0 {
 		return Scope{}, refuseWildcard(r)
 	}
 	return Scope{

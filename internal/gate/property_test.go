@@ -26,12 +26,13 @@ func everyOptions() []oracle.Options {
 			}
 		}
 	}
+	all = append(all, oracle.Options{Replicas: []string{replicaOfAll}}, oracle.Options{Replicas: []string{replicaOfAll}, Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gatetest.RuleSets[2]})
 	return append(all, oracle.Options{AuthRequired: true}, oracle.Options{AuthRequired: true, Wildcard: "exclude", Contracts: "public", Rules: gatetest.RuleSets[1]})
 }
 
 func mustTable(t testing.TB, o oracle.Options) *gate.Table {
 	t.Helper()
-	table, err := gate.NewTable(gate.Options{Wildcard: o.Wildcard, IDs: o.IDs, Contracts: o.Contracts, Rules: o.Rules, AuthRequired: o.AuthRequired})
+	table, err := gate.NewTable(gate.Options{Wildcard: o.Wildcard, IDs: o.IDs, Contracts: o.Contracts, Rules: o.Rules, Replicas: o.Replicas, AuthRequired: o.AuthRequired})
 	if err != nil {
 		t.Fatalf("NewTable(%+v): %v", o, err)
 	}
@@ -95,8 +96,9 @@ func FuzzAgainstOracle(f *testing.F) {
 
 func checkAgainstOracle(t *testing.T, seed uint64, o oracle.Options, rounds int, total *tally) {
 	t.Helper()
-	table := mustTable(t, o)
 	g := gatetest.New(seed, 5)
+	o = withReplica(g, o)
+	table := mustTable(t, o)
 	g.Unsigned = true
 	events := g.Events(60)
 	disputes := []gatetest.Dispute{g.Dispute(), g.Dispute(), g.Dispute()}
@@ -119,6 +121,18 @@ func checkAgainstOracle(t *testing.T, seed uint64, o oracle.Options, rounds int,
 			t.Fatalf("seed %d, options %+v, reader %v, filter %s: %v", seed, o, reader, text, err)
 		}
 	}
+}
+
+// replicaOfAll stands in options for a key that the generator will know.
+const replicaOfAll = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// withReplica puts the first of the generator's people on the list, if there is
+// one.
+func withReplica(g *gatetest.Gen, o oracle.Options) oracle.Options {
+	if len(o.Replicas) > 0 {
+		o.Replicas = []string{g.Keys[0].Pub}
+	}
+	return o
 }
 
 // casesOf are the cases of a reader, as who asks the gate looks them up.
@@ -233,8 +247,9 @@ func TestUnderAgainstOracle(t *testing.T) {
 	for i, before := range options {
 		after := options[(i*7+5)%len(options)] // nothing was found here: the verdicts are those of a bare Classify
 		seed := uint64(5000 + i)
-		old, now := mustTable(t, before), mustTable(t, after)
 		g := gatetest.New(seed, 5)
+		before, after := withReplica(g, before), withReplica(g, after)
+		old, now := mustTable(t, before), mustTable(t, after)
 		g.Unsigned = true
 		events := g.Events(60)
 		for range 40 {

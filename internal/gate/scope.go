@@ -57,7 +57,8 @@ func (s Scope) Under(t *Table) Scope {
 // CanRead returns the second check, made for every event that leaves, by any
 // way, at the moment it leaves: the event is open, or the reader is a party, or
 // the filter named its id or its contract and the rule takes that for a key, or
-// the event is part of a case of the reader's that the filter named. The event
+// the event is part of a case of the reader's that the filter named, or a key
+// of the reader is a replica's in the table. The event
 // must be one that the scope's filter matches. It does not allocate.
 func (s Scope) CanRead(e Subject) bool {
 	if s.table != nil && s.table.private && s.reader.Empty() && !s.all {
@@ -66,7 +67,7 @@ func (s Scope) CanRead(e Subject) bool {
 	if e.Class == Open || s.all {
 		return true
 	}
-	ways := s.table.rightsOf(e.Class)
+	ways := s.table.waysOf(s.reader, e.Class)
 	switch {
 	case ways&byAnyone != 0,
 		ways&byAuthor != 0 && s.reader.Has(e.Author),

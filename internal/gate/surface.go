@@ -23,6 +23,7 @@ const (
 	SurfaceQuery     // POST /query
 	SurfaceHTTPCount // POST /count
 	SurfaceHistory   // GET /history: superseded versions
+	SurfacePast      // GET /history without author: everybody's, for replicas
 
 	SurfaceContracts     // GET /api/escrow/contracts: one's own
 	SurfaceContract      // one contract
@@ -50,6 +51,7 @@ var surfaceNames = [NumSurfaces]string{
 	SurfaceQuery:     "query",
 	SurfaceHTTPCount: "http_count",
 	SurfaceHistory:   "history",
+	SurfacePast:      "past",
 
 	SurfaceContracts:     "contracts",
 	SurfaceContract:      "contract",

@@ -1,6 +1,9 @@
 package gate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Values of [Options]; the first of each group is the default.
 const (
@@ -25,6 +28,9 @@ type Options struct {
 	// "30078 author", "4550 author,p ids". A kind that is built in cannot be
 	// named again, d needs an addressable kind.
 	Rules []string
+	// Replicas (gate.replicas) are keys, 64 lower-case hex digits each, that read
+	// whatever the relay shows to anybody, and may do nothing else by it.
+	Replicas []string
 	// AuthRequired (read.auth_required) refuses everything to a reader who has
 	// proved nothing.
 	AuthRequired bool
@@ -36,6 +42,7 @@ type Table struct {
 	private     bool // nothing is for nobody
 	rights      [classCount]rights
 	kinds       map[int]*entry // the built-in and the configured ones
+	replicas    keySet
 	fingerprint string
 }
 
@@ -45,6 +52,12 @@ func NewTable(o Options) (*Table, error) { return newTable(kinds, o) }
 
 func newTable(list []entry, o Options) (t *Table, err error) {
 	t = &Table{private: o.AuthRequired}
+	for _, key := range o.Replicas {
+		if !isPubkey(key) {
+			return nil, fmt.Errorf("gate.replicas %q: must be 64 lower-case hex digits", key)
+		}
+	}
+	t.replicas = newKeySet(o.Replicas)
 	if t.kinds, err = kindsOf(list); err != nil {
 		return nil, fmt.Errorf("the table of kinds: %w", err)
 	}
@@ -99,9 +112,16 @@ func (t *Table) apply(o Options) error {
 // AuthRequired reports whether who has proved nothing reads nothing at all.
 func (t *Table) AuthRequired() bool { return t.private }
 
+// Replicates reports whether a key of the reader is one of [Options.Replicas]:
+// it reads every event of every class that has a meaning, in answer to any
+// filter.
+func (t *Table) Replicates(r Reader) bool {
+	return t != nil && len(t.replicas) > 0 && slices.ContainsFunc(r.keys, t.replicas.has)
+}
+
 // PartiesOnly returns the table in which no gated class is read by everybody:
-// superseded versions stay with the parties, also where [ContractsPublic] shows
-// their successors to all.
+// superseded versions stay with the parties, and with replicas, also where
+// [ContractsPublic] shows their successors to all.
 func (t *Table) PartiesOnly() *Table {
 	strict := *t
 	for c := range strict.rights {
@@ -110,6 +130,15 @@ func (t *Table) PartiesOnly() *Table {
 		}
 	}
 	return &strict
+}
+
+// waysOf returns the rights of a class as this reader has them.
+func (t *Table) waysOf(r Reader, c Class) rights {
+	ways := t.rightsOf(c)
+	if ways != 0 && t.Replicates(r) {
+		return byAnyone
+	}
+	return ways
 }
 
 // rightsOf returns the rights of a class. An unknown class has none: nobody

@@ -83,8 +83,10 @@ var allowed = map[string][]string{
 	// JSON lines into the store, and the daemon's local socket.
 	"internal/importer": {"nips/kind", "nips/nipae", "internal/gate", "internal/policy", "internal/relay", "internal/schnorr/many", "internal/snapshot/bundle",
 		"internal/snapshot/operator", "internal/store", "internal/wire"},
-	"internal/control":         {"internal/importer"},
-	"internal/status":          {"internal/metrics", "internal/session", "internal/store"},
+	"internal/control": {"internal/importer"},
+	// Other relays followed, by the client's connections.
+	"internal/replica":         {"nips/kind", "nips/nip01", "nips/nip77", "nips/niptemp", "internal/client", "internal/gate", "internal/store"},
+	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "internal/client", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
@@ -95,7 +97,7 @@ var allowed = map[string][]string{
 	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
 	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
 	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
-	"cmd/engramd": {"internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
+	"cmd/engramd": {"internal/replica", "internal/keyfile", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
 }
 

@@ -65,6 +65,8 @@ type Metrics struct {
 
 	outbox *prometheus.CounterVec
 
+	replica *prometheus.CounterVec
+
 	programAnswers *prometheus.CounterVec
 	programSeconds prometheus.Histogram
 	programEnds    prometheus.Counter
@@ -86,6 +88,7 @@ func New(version string) *Metrics {
 	m.defineBroker()
 	m.defineAdmin()
 	m.defineOutbox()
+	m.defineReplicas()
 	m.defineAPI()
 	m.defineSnapshot()
 	m.defineProgram()

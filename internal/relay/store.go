@@ -37,6 +37,9 @@ type Store interface {
 	// History returns superseded versions of one author and kind, of one address
 	// when D is given: newest first, ties by lowest id.
 	History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error)
+	// HistoryAfter returns everybody's superseded versions in the order of their
+	// numbers, and up to which number all was looked at.
+	HistoryAfter(ctx context.Context, scope gate.Scope, q store.HistoryAfter) (rows []store.Row, to int64, err error)
 	// LastSeq is the highest sequence number that every reader can see.
 	LastSeq() int64
 	// Ready proves that the database takes events of ordinary size: by a small

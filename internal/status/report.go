@@ -1,6 +1,9 @@
 package status
 
-import "engramd/internal/session"
+import (
+	"engramd/internal/replica"
+	"engramd/internal/session"
+)
 
 // Report is what the daemon tells `engramd status`. It holds addresses and
 // tags of keys, and no key, id, d tag, filter or content.
@@ -15,7 +18,9 @@ type Report struct {
 	Slow    Slow           `json:"slow"`
 	Full    Full           `json:"full"`
 	Outbox  Outbox         `json:"outbox"`
-	Refused []Refused      `json:"refused"` // since the start, the most frequent first
+	// Followed are the relays that this one follows.
+	Followed []replica.Status `json:"followed,omitempty"`
+	Refused  []Refused        `json:"refused"` // since the start, the most frequent first
 }
 
 // Slow is what takes its time.

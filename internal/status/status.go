@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/metrics"
+	"engramd/internal/replica"
 	"engramd/internal/session"
 	"engramd/internal/store"
 )
@@ -31,7 +32,8 @@ type Sources struct {
 		Space(ctx context.Context) (store.Space, error)
 		Recent(most int) store.Recent
 	}
-	Metrics interface {
+	Replicas interface{ Status() []replica.Status }
+	Metrics  interface {
 		Values(names []string) (map[string][]metrics.Value, error)
 	}
 }
@@ -50,6 +52,9 @@ func (s *Sources) Report(ctx context.Context, top int) (*Report, error) {
 	}
 	out.Full = Full{space.Database, space.Free, space.WAL, space.Max, s.Disk(), heldMemory()}
 	out.Slow = s.slow(top)
+	if s.Replicas != nil {
+		out.Followed = s.Replicas.Status()
+	}
 	return out, s.counted(out)
 }
 

@@ -36,6 +36,7 @@ func (r *Report) WriteText(out io.Writer, top int) error {
 	} else {
 		line("outbox\tnothing waits")
 	}
+	r.writeFollowed(line)
 	line("\nREFUSED since the start")
 	for _, n := range r.Refused[:min(top, len(r.Refused))] {
 		line("%s\t%s\t%d", n.What, n.Reason, n.Count)
@@ -44,6 +45,21 @@ func (r *Report) WriteText(out io.Writer, top int) error {
 		line("nothing")
 	}
 	return w.Flush()
+}
+
+func (r *Report) writeFollowed(line func(string, ...any)) {
+	if len(r.Followed) == 0 {
+		return
+	}
+	line("\nFOLLOWED\tRELAY\tSTATE\tBEHIND\tTAKEN\tREFUSED")
+	for i := range r.Followed {
+		f := &r.Followed[i]
+		state := f.State
+		if f.Why != "" {
+			state += ": " + f.Why
+		}
+		line("%d\t%s\t%s\t%s\t%d\t%d", f.Number, f.Relay, state, span(f.Lag), f.Taken, f.RefusedEvents())
+	}
 }
 
 func (r *Report) writeClients(line func(string, ...any)) {

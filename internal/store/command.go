@@ -29,6 +29,23 @@ type PutEvent struct {
 	KnownOnly bool
 }
 
+// PutCopy is a Put of what a relay brings that this one follows: PutOptions
+// with Replica, and Past. Event is the JSON as it is stored.
+type PutCopy struct {
+	Event []byte
+	Past  bool
+}
+
+// Followed notes how far this relay has followed another one.
+type Followed struct {
+	Source string
+	To     Place
+}
+
+// Place is a place in another relay's history: nothing is missing of what
+// arrived there up to a number, and of what was superseded up to a time.
+type Place struct{ Number, Time int64 }
+
 // Configure sets the options that the commands after it are executed under.
 type Configure struct{ Live Live }
 
@@ -125,6 +142,8 @@ type Tighten struct{}
 type ForgetParties struct{}
 
 func (PutEvent) command()          {}
+func (PutCopy) command()           {}
+func (Followed) command()          {}
 func (Configure) command()         {}
 func (Administer) command()        {}
 func (UseCalls) command()          {}

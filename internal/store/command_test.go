@@ -179,4 +179,6 @@ LookAtDeadline d23b2db2
 AddPrivateEntry 084b462a
 AddWaitingEntry b14e637a
 ForgetParties 4e8d2a42
+PutCopy 187e94a5
+Followed 2e2c4724
 `

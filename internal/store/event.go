@@ -69,6 +69,17 @@ type PutOptions struct {
 	// lifecycle (30-nip-temp) nor a quota is checked. Deletions and requests to
 	// vanish still block it.
 	Import bool
+	// Replica says that the event comes from a relay which this one follows. It
+	// is taken as an import is, but for three things: a quota that somebody has
+	// configured holds; a version of a gated kind that is older than its head is
+	// kept as history; and an entry of contract memory is delivered to who
+	// listens wherever it stands.
+	Replica bool
+	// Past, beside Replica, says that the event is superseded there. It is no head
+	// here then, and neither is what is older at its address: what superseded it
+	// is on the way, or was deleted. Contract memory, of which
+	// nothing that superseded it is kept back, finds its place by itself.
+	Past bool
 	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
 	// only if it becomes the head of its address and this one is the head
 	// before, by id; the zero id stands for none. Otherwise the outcome is

@@ -66,6 +66,19 @@ type HistoryQuery struct {
 	MaxBytes int
 }
 
+// HistoryAfter asks for everybody's superseded versions, in the order of their
+// numbers.
+type HistoryAfter struct {
+	After int64 // the number behind which to go on
+	Kinds []int // nil: all
+	// Since leaves out contract memory, of which everything is found by its
+	// number, and what was superseded before that time; nil is no condition.
+	Since    *int64
+	Arrivals bool // as of HistoryQuery
+	Limit    int  // 0 means 100
+	MaxBytes int  // of JSON, at least one row is returned; 0 means 8 MiB
+}
+
 // ByArrival reports whether versions come in the order of arrival.
 func (q *HistoryQuery) ByArrival() bool {
 	return (q.Kind == niptemp.KindEntry || q.Kind == niptemp.KindState) && q.D != nil

@@ -26,10 +26,16 @@ type gatePast struct {
 	d      *string
 	until  *nostr.Timestamp
 	limit  int // 0: none
+	// everybody's, by kinds (nil: all), in the order of arrival
+	everybody bool
+	kinds     []int
 }
 
 // path is the question as a URL.
 func (p *gatePast) path() string {
+	if p.everybody {
+		return "/history?after=0" + p.more()
+	}
 	values := url.Values{"kind": {strconv.Itoa(p.kind)}, "author": {p.author}}
 	if p.d != nil {
 		values.Set("d", *p.d)
@@ -43,8 +49,22 @@ func (p *gatePast) path() string {
 	return "/history?" + values.Encode()
 }
 
+// more are the parameters of a question for everybody's.
+func (p *gatePast) more() (more string) {
+	if p.kinds != nil {
+		more = "&kind=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.kinds), " ", ","), "[]")
+	}
+	if p.limit > 0 {
+		more += fmt.Sprintf("&limit=%d", p.limit)
+	}
+	return more
+}
+
 // asksFor says whether a version is asked for.
 func (p *gatePast) asksFor(ev *nostr.Event) bool {
+	if p.everybody {
+		return p.kinds == nil || slices.Contains(p.kinds, ev.Kind)
+	}
 	return ev.Kind == p.kind && ev.PubKey == p.author && (p.d == nil || ev.Tags.GetD() == *p.d) &&
 		(p.until == nil || ev.CreatedAt <= *p.until)
 }
@@ -189,6 +209,19 @@ func judgeHistory(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gat
 		want = gateIDs(visible)
 		slices.Reverse(want)
 	}
+	cut := ask.past.limit > 0 && ask.past.limit < len(want)
+	if cut {
+		want = want[:ask.past.limit]
+	}
+	if !slices.Equal(got.ids, want) || got.truncated != cut {
+		return gateDiff(got.ids, visible) + fmt.Sprintf("; got %.8s, want %.8s, truncated %v", got.ids, want, got.truncated)
+	}
+	return ""
+}
+
+// judgePast wants every version in the order of arrival, up to the limit.
+func judgePast(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
+	want := gateIDs(visible)
 	cut := ask.past.limit > 0 && ask.past.limit < len(want)
 	if cut {
 		want = want[:ask.past.limit]

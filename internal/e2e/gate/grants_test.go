@@ -20,7 +20,9 @@ import (
 // gate.Surface and a driver in surfaces_test.go before its number.
 var knownGrants = map[string]int{
 	"internal/relay: ScopeFor":                       1, // Authorize, by surface
-	"internal/relay: gate.Party":                     1, // History
+	"internal/relay: gate.Party":                     2, // History and Past
+	"internal/replica: gate.Party":                   1, // what a followed relay is told of
+	"internal/replica: gate.Operator":                1, // which of the ids that it names are here, for this relay itself
 	"internal/session: Authorize":                    1, // REQ (stored, search, live) and COUNT
 	"internal/bridge: Authorize":                     1, // POST /query and /count
 	"internal/contracts: ScopeFor":                   1, // whether a contract may be asked for by its id

@@ -52,6 +52,9 @@ func randomGateRun(seed uint64) *gateRun {
 		},
 		events: g.Events(150),
 	}
+	if g.Rand.IntN(2) == 0 {
+		run.options.Replicas = []string{g.Person().Pub}
+	}
 	disputes := []gatetest.Dispute{g.Dispute(), g.Dispute(), g.Dispute()}
 	for _, d := range disputes {
 		run.events = append(run.events, d.Events...)
@@ -81,6 +84,7 @@ func randomGateCases(disputes []gatetest.Dispute) (asks []gateAsk) {
 			}
 		}
 	}
+	asks = append(asks, gateAsk{name: "everybody's past", past: &gatePast{everybody: true}}, gateAsk{name: "some of it", past: &gatePast{everybody: true, kinds: []int{30090, 30174}, limit: 3}})
 	return append(asks, gateAsk{name: "all cases", filters: []nostr.Filter{{Kinds: []int{30090, 30091}, Tags: nostr.TagMap{"d": all}}}})
 }
 

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 )
@@ -52,4 +54,37 @@ func TestGateReload(t *testing.T) {
 		}
 	}
 	stranger.Closed("restricted: ", thread)
+}
+
+// TestGateReloadOfReplicas: a key that is taken off gate.replicas gets nothing
+// gated any more, by the subscription that it opened before, and is refused what
+// it asked for then.
+func TestGateReloadOfReplicas(t *testing.T) {
+	config := "[gate]\nreplicas = [\"" + rig.GateReplica.Pub + "\"]\n"
+	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: config})
+	replica, publisher := rig.Dial(t, relay, rig.GateReplica), rig.Dial(t, relay)
+	sub := replica.MustSubscribe(relaytest.Filter{}).Sub
+	memory := func(text string, at int64) *nostr.Event {
+		return relaytest.Memory(rig.GateAgent, rig.GateOwner.Pub, "mem/one", text, at)
+	}
+	before := memory("before", 1_700_000_001)
+	publisher.Store(before)
+	if ev := replica.MustLive(sub); ev.ID != before.ID {
+		t.Fatalf("the replica got kind %d", ev.Kind)
+	}
+	if err := os.WriteFile(relay.Config, []byte("[gate]\nreplicas = []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	relay.Signal(syscall.SIGHUP)
+	ctx, cancel := context.WithTimeout(context.Background(), relaytest.Patience)
+	defer cancel()
+	if _, err := relay.Log.Wait(ctx, func(line string) bool { return strings.Contains(line, "configuration reloaded") }); err != nil {
+		t.Fatalf("reload: %v\n%s", err, relay.Log.Text())
+	}
+	note := relaytest.Note(rig.GateStranger, 1_700_000_003, "open")
+	publisher.Store(memory("after", 1_700_000_002), note)
+	if ev := replica.MustLive(sub); ev.ID != note.ID {
+		t.Errorf("taken off the list, the subscription got kind %d", ev.Kind)
+	}
+	replica.Closed("restricted: ", relaytest.Filter{"kinds": []int{30174}})
 }

@@ -41,7 +41,7 @@ type gateAsk struct {
 // of returns the requests that a surface takes.
 func (d gateDriver) of(asks []gateAsk) []gateAsk {
 	return slices.DeleteFunc(slices.Clone(asks), func(ask gateAsk) bool {
-		return d.past != (ask.past != nil) || d.thread != (ask.thread != nil)
+		return d.past != (ask.past != nil) || ask.past != nil && d.all != ask.past.everybody || d.thread != (ask.thread != nil)
 	})
 }
 
@@ -70,7 +70,7 @@ func gateEnv(o oracle.Options) []string {
 		"ENGRAMD_LIMITS_QUEUE_FRAMES=200000", "ENGRAMD_LIMITS_QUEUE_BYTES=268435456", "ENGRAMD_LIMITS_LIVE_BYTES=268435456", "ENGRAMD_LIMITS_LIVE_BYTES_PER_SHARE=1073741824", "ENGRAMD_LIMITS_LIVE_BYTES_TOTAL=1073741824",
 	}
 	for name, value := range map[string]string{
-		"WILDCARD": o.Wildcard, "IDS": o.IDs, "CONTRACTS": o.Contracts, "RULES": strings.Join(o.Rules, ";"),
+		"WILDCARD": o.Wildcard, "IDS": o.IDs, "CONTRACTS": o.Contracts, "RULES": strings.Join(o.Rules, ";"), "REPLICAS": strings.Join(o.Replicas, ","),
 	} {
 		if value != "" {
 			env = append(env, "ENGRAMD_GATE_"+name+"="+value)
@@ -233,6 +233,9 @@ func (g *gateRun) compare(t *testing.T, r *gateConn, s gate.Surface, asks []gate
 func (g *gateRun) refused(d gateDriver, o oracle.Options, reader []string, ask gateAsk) string {
 	if d.http && len(reader) == 0 {
 		return nip01.PrefixAuthRequired
+	}
+	if d.all && !slices.ContainsFunc(reader, func(key string) bool { return slices.Contains(o.Replicas, key) }) {
+		return nip01.PrefixRestricted
 	}
 	for _, f := range ask.filters {
 		if prefix := oracle.Refused(o, reader, f); prefix != "" {

@@ -21,6 +21,7 @@ type gateDriver struct {
 	socket bool // on the websocket: a challenge comes before auth-required
 	http   bool // signed requests: each proves one key, and unsigned ones are refused
 	past   bool // asks for superseded versions, not by filter
+	all    bool // of everybody: replicas only
 	thread bool // asks for contracts and their memory, not by filter
 	ask    func(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
 	// judge compares an answer that is no refusal with the events that the
@@ -41,6 +42,7 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceQuery:     {http: true, ask: askHTTPFilters("/query"), judge: judgeQuery},
 	gate.SurfaceHTTPCount: {http: true, ask: askHTTPFilters("/count"), judge: judgeCount},
 	gate.SurfaceHistory:   {http: true, past: true, ask: askHistory, judge: judgeHistory},
+	gate.SurfacePast:      {http: true, past: true, all: true, ask: askHistory, judge: judgePast},
 
 	gate.SurfaceContracts:     threadDriver(readContracts),
 	gate.SurfaceContract:      threadDriver(readContract),

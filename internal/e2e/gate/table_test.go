@@ -21,7 +21,7 @@ var gateRules = []string{"4550 author,p ids", "30500 p d", "30078 author"}
 // has the race detector.
 func TestGateTable(t *testing.T) {
 	for _, o := range gateTableOptions() {
-		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), o.AuthRequired)
+		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,replicas=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), len(o.Replicas), o.AuthRequired)
 		t.Run(name, func(t *testing.T) {
 			events := gateTableEvents()
 			run := gateRun{build: rig.Plain, options: o, events: events, readers: gateTableReaders(), private: gateTablePrivate()}
@@ -59,16 +59,17 @@ func TestGateTableHasEveryKind(t *testing.T) {
 // relay that is private, with all else as open as can be; with -short only these
 // three.
 func gateTableOptions() []oracle.Options {
-	turned := oracle.Options{Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gateRules}
+	replicas := []string{rig.GateReplica.Pub}
+	turned := oracle.Options{Replicas: replicas, Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gateRules}
 	private := oracle.Options{AuthRequired: true, Wildcard: "exclude", Contracts: "public"}
-	all := []oracle.Options{{Rules: gateRules}, turned, private}
+	all := []oracle.Options{{Rules: gateRules, Replicas: replicas}, turned, private}
 	if testing.Short() {
 		return all
 	}
 	for _, wildcard := range []string{"", "exclude"} {
 		for _, ids := range []string{"", "party"} {
 			for _, contracts := range []string{"", "parties", "public"} {
-				all = append(all, oracle.Options{Wildcard: wildcard, IDs: ids, Contracts: contracts})
+				all = append(all, oracle.Options{Wildcard: wildcard, IDs: ids, Contracts: contracts, Replicas: [][]string{nil, replicas}[len(all)%2]})
 			}
 		}
 	}
@@ -85,6 +86,8 @@ func gateTableReaders() []gateReader {
 		{"the owner's other agent", []relaytest.Key{rig.GateSecond}},
 		{"several keys", []relaytest.Key{rig.GateStranger, rig.GateWorker, rig.GateSecond}},
 		{"the arbitrator", []relaytest.Key{rig.GateJudge}},
+		{"a replica", []relaytest.Key{rig.GateReplica}},
+		{"replica and stranger", []relaytest.Key{rig.GateStranger, rig.GateReplica}},
 		{"arbitrator and stranger", []relaytest.Key{rig.GateStranger, rig.GateJudge}},
 	}
 }
@@ -321,6 +324,11 @@ func gateTablePast() []gateAsk {
 		ask("engrams, the oldest", gatePast{kind: 30174, author: k.Pub, until: &until})
 		ask("no address", gatePast{kind: 30174, author: k.Pub, d: text("")})
 	}
+	ask("everybody", gatePast{everybody: true})
+	ask("everybody, three", gatePast{everybody: true, limit: 3})
+	ask("everybody's contracts", gatePast{everybody: true, kinds: []int{30090, 30091}})
+	ask("everybody's contracts, one", gatePast{everybody: true, kinds: []int{30090, 30091}, limit: 1})
+	ask("everybody's notes", gatePast{everybody: true, kinds: []int{1}})
 	ask("an engram", gatePast{kind: 30174, author: rig.GateAgent.Pub, d: text(relaytest.Address(rig.GateAgent, rig.GateOwner.Pub, "mem/one"))})
 	ask("the core", gatePast{kind: 30174, author: rig.GateAgent.Pub, d: text(relaytest.Address(rig.GateAgent, rig.GateOwner.Pub, "core")), limit: 1})
 	ask("the approvals", gatePast{kind: 30078, author: rig.GateOwner.Pub, d: text("engramd/agents")})

@@ -12,4 +12,6 @@ var (
 	GateWorker   = relaytest.NewKey(4) // party to the agent's contracts
 	GateStranger = relaytest.Stranger()
 	GateJudge    = relaytest.NewKey(5) // arbitrator of some of them; the other agent is their decider
+
+	GateReplica = relaytest.NewKey(6) // of gate.replicas, and party to nothing
 )

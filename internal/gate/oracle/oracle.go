@@ -19,6 +19,7 @@ type Options struct {
 	IDs       string
 	Contracts string
 	Rules     []string
+	Replicas  []string // keys that read everything
 	// Found holds the ids of deletion requests of which each e named an open event
 	// when they came. See Judge.
 	Found map[string]bool
@@ -149,6 +150,9 @@ func Refused(o Options, reader []string, f nostr.Filter) string {
 			return prefix
 		}
 	}
+	if replica(o, reader) {
+		return ""
+	}
 	if f.Kinds == nil {
 		if len(f.IDs) > 0 || allMine(reader, f.Authors) || allMine(reader, f.Tags["p"]) || o.Wildcard == "exclude" {
 			return ""
@@ -185,7 +189,7 @@ func May(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 		return false
 	}
 	r := ruleOfEvent(o, ev)
-	if r.everybody {
+	if r.everybody || replica(o, reader) {
 		return true
 	}
 	if r.author && slices.Contains(reader, ev.PubKey) {
@@ -210,6 +214,11 @@ func May(o Options, reader []string, f nostr.Filter, ev *nostr.Event) bool {
 // Gated reports whether somebody may not see the event.
 func Gated(o Options, ev *nostr.Event) bool { return !ruleOfEvent(o, ev).everybody }
 
+// replica reports whether the operator lets a key of the reader see everything.
+func replica(o Options, reader []string) bool {
+	return slices.ContainsFunc(reader, func(key string) bool { return slices.Contains(o.Replicas, key) })
+}
+
 func allMine(reader, named []string) bool {
 	for _, pk := range named {
 		if !slices.Contains(reader, pk) {
@@ -233,11 +242,15 @@ func isObject(content string) bool {
 	return json.Unmarshal([]byte(content), &members) == nil && members != nil
 }
 
-// Party reports whether the reader is one of those for whom the event is meant:
-// no id, no contract's name and no option makes anybody else one.
+// Party reports whether the reader is one of those for whom the event is meant,
+// or a replica: no id, no contract's name and no other option makes anybody else
+// one.
 func Party(o Options, reader []string, ev *nostr.Event) bool {
 	o.Contracts = "parties"
 	r := ruleOfEvent(o, ev)
+	if replica(o, reader) {
+		return true
+	}
 	if r.author && slices.Contains(reader, ev.PubKey) {
 		return true
 	}

@@ -27,7 +27,14 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
-	request, withdrawn, before, err := w.met(r, p.opts.Import)
+	opts := p.opts
+	opts.Import = opts.Import || opts.Replica
+	request, withdrawn, before, err := w.met(r, opts.Import)
+	if err == nil && opts.Past && before.Outcome == store.Duplicate {
+		if past, err := w.isPast(r); err != nil || past {
+			return store.Result{Outcome: store.Replaced}, err
+		}
+	}
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
@@ -38,19 +45,22 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if err != nil {
 		return store.Result{}, err
 	}
-	if refusal := w.surelyOverQuota(r, usage, p.opts.Import); refusal != nil {
+	if refusal := w.surelyOverQuota(r, usage, &p.opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	if refusal, err := w.judgeContract(r, p.opts); err != nil || refusal != nil {
+	if refusal, err := w.judgeContract(r, opts); err != nil || refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, err
 	}
 	if err := w.effects(r); err != nil {
 		return store.Result{}, err
 	}
 	var result store.Result
-	if withdrawn {
+	switch {
+	case opts.Replica:
+		result, err = w.placeCopy(r, opts.Past, withdrawn, request)
+	case withdrawn:
 		result, err = store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
-	} else {
+	default:
 		result, err = w.place(r)
 	}
 	if err != nil {
@@ -59,7 +69,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if result.Outcome == store.Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
 		result = w.said(r)
 	}
-	if refusal := w.overQuota(r, usage, p.opts.Import); refusal != nil {
+	if refusal := w.overQuota(r, usage, &p.opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
@@ -111,5 +121,9 @@ func (w *writer) Applied(m *engine.Member) {
 	}
 	p := m.Of.(*Pending)
 	o := &p.opts
+	if o.Replica {
+		w.record(p.At(), store.PutCopy{Event: p.rec.json, Past: o.Past})
+		return
+	}
 	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }

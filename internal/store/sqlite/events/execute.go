@@ -29,12 +29,14 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 		return w.GoOn()
 	case store.Housekeep:
 		return w.housekeep(c)
+	case store.Followed:
+		return nil, w.followed(c)
 	case store.Tighten:
 		return w.tightenStep(looseChunk)
 	}
 	answer, mine, err := w.others.execute(c)
 	if !mine {
-		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent is a member with a record
+		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
 	}
 	return answer, err
 }

@@ -60,7 +60,7 @@ func Execute(o opened, list []store.Executed, n int, fail func() bool) error {
 
 func onlyEvents(batch []store.Executed) bool {
 	for _, e := range batch {
-		if _, ok := e.Command.(store.PutEvent); !ok {
+		if !isPut(e.Command) {
 			return false
 		}
 	}
@@ -100,13 +100,27 @@ func putTogether(s *Store, batch []store.Executed) error {
 	return errors.Join(failed, err)
 }
 
+func isPut(c store.Command) bool {
+	switch c.(type) {
+	case store.PutEvent, store.PutCopy:
+		return true
+	}
+	return false
+}
+
 func pendingOf(w *writer, e store.Executed) (*Pending, error) {
-	c := e.Command.(store.PutEvent)
-	rec, err := w.recordOf(c.Event)
+	var event []byte
+	var o store.PutOptions
+	switch c := e.Command.(type) {
+	case store.PutEvent:
+		event, o = c.Event, store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
+	case store.PutCopy:
+		event, o = c.Event, store.PutOptions{Replica: true, Past: c.Past}
+	}
+	rec, err := w.recordOf(event)
 	if err != nil {
 		return nil, err
 	}
-	o := store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
 	p := &Pending{rec: rec, opts: o}
 	p.Init(p, rec.cost())
 	p.Stamp(e.At)
@@ -119,7 +133,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 		for _, e := range batch {
 			w.Now = e.At
 			_, err := w.Guarded(func() (store.Result, error) {
-				if _, ok := e.Command.(store.PutEvent); !ok {
+				if !isPut(e.Command) {
 					_, err := w.execute(e.Command)
 					return store.Result{}, err
 				}

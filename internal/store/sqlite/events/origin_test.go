@@ -70,7 +70,11 @@ func (g *origin) put(evs ...*nostr.Event) {
 	release := events.HoldWriter(g.s)
 	var all []store.Pending
 	for _, ev := range evs {
-		p, err := g.s.Begin(g.t.Context(), ev, store.PutOptions{Import: g.rnd.IntN(4) == 0, Forward: []string{"wss://one", "wss://two"}[:g.rnd.IntN(3)]})
+		o := store.PutOptions{Import: g.rnd.IntN(4) == 0, Forward: []string{"wss://one", "wss://two"}[:g.rnd.IntN(3)]}
+		if g.rnd.IntN(4) == 0 {
+			o = store.PutOptions{Replica: true, Past: g.rnd.IntN(2) == 0}
+		}
+		p, err := g.s.Begin(g.t.Context(), ev, o)
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -150,6 +154,7 @@ func (g *origin) identities(who, other storetest.Key) {
 func (g *origin) outbox(contract string, poster, worker storetest.Key) {
 	ctx := g.t.Context()
 	ev := poster.Entry(worker, int64(g.n), contract, "to others")
+	_ = g.s.Follow(ctx, "wss://one", store.Place{Number: int64(g.n), Time: 5})
 	_ = g.s.QueueEvent(ctx, ev, []string{"wss://one", "wss://two", ""})
 	_ = g.s.OutboxRefused(ctx, "wss://one", ev, "blocked", g.n%2 == 0)
 	if items, err := g.s.Outbox(ctx, "wss://two", 0, 3); err == nil && len(items) > 0 {

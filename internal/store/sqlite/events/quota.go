@@ -157,21 +157,34 @@ func (u *usage) mayExceed(r *record) bool {
 
 // surelyOverQuota is the refusal of a write that frees nothing, made before it
 // changes anything; else nil.
-func (u *usage) surelyOverQuota(r *record, before amount, imported bool) *nip01.Refusal {
-	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || imported {
+func (u *usage) surelyOverQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
+	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || o.Import {
 		return nil
 	}
-	return refusal(u.live().Quota, before, amount{before.events + 1, before.bytes + int64(len(r.json))})
+	return refusal(u.quotaOf(o), before, amount{before.events + 1, before.bytes + int64(len(r.json))})
 }
 
 // overQuota is the refusal when the write took its author over the quota, else
 // nil. Imports and requests to vanish are always allowed.
-func (u *usage) overQuota(r *record, before amount, imported bool) *nip01.Refusal {
-	q := u.live().Quota
-	if unlimited(q) || imported || r.ev.Kind == kindVanish {
+func (u *usage) overQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
+	q := u.quotaOf(o)
+	if unlimited(q) || o.Import || r.ev.Kind == kindVanish {
 		return nil
 	}
 	return refusal(q, before, u.of(author(r.pubkey)).now) // known since before
+}
+
+// quotaOf is the quota that holds for a write: none that nobody has configured
+// for what a followed relay brings.
+func (u *usage) quotaOf(o *store.PutOptions) store.Quota {
+	q := u.live().Quota
+	if o.Replica && q.DefaultEvents {
+		q.Events = 0
+	}
+	if o.Replica && q.DefaultBytes {
+		q.Bytes = 0
+	}
+	return q
 }
 
 func unlimited(q store.Quota) bool { return q.Events <= 0 && q.Bytes <= 0 }

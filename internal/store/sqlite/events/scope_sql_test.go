@@ -29,8 +29,9 @@ var noScope = map[string]string{
 	"Store.MaxBytes": "a bound", "Store.Close": "closes", "Store.SetOptions": "options", "Store.SetTable": "options",
 	"Store.Begin": "writes", "Store.Put": "writes", "Store.Sweep": "removes what has expired",
 	"Store.Backup": "the operator's copy of the file", "Store.Check": "the operator's report, without ids or keys",
-	"Store.KnownSince":        "a yes or no for the relay itself about who is charged with work",
-	"Store.Approved":          "a yes or no for the write policy about a list that the policy enforces",
+	"Store.KnownSince": "a yes or no for the relay itself about who is charged with work",
+	"Store.Approved":   "a yes or no for the write policy about a list that the policy enforces",
+	"Store.Follow":     "writes", "Store.FollowedTo": "a number of another relay's",
 	"Store.SchemaVersion":     "a number of the format",
 	"Store.BeginRestore":      "writes",
 	"Store.ReleaseQuarantine": "writes", "Store.DropQuarantine": "writes", "Store.Restores": "a number of restores", "Store.RestoredSince": "a yes or no about restores",
@@ -219,6 +220,15 @@ func TestZeroScopeSeesOpenEventsOnly(t *testing.T) {
 			if err != nil || len(rows) > 0 {
 				t.Fatalf("history of kind %d: %d rows, %v", kind, len(rows), err)
 			}
+		}
+	}
+	for scope, want := range map[string]bool{"nobody's": false, "the operator's": true} {
+		s := gate.Scope{}
+		if want {
+			s = gate.Operator()
+		}
+		if rows, _, err := w.store.HistoryAfter(t.Context(), s, store.HistoryAfter{}); err != nil || (len(rows) > 0) != want {
+			t.Errorf("everybody's history in %s scope: %d rows, %v", scope, len(rows), err)
 		}
 	}
 	if kept, _, err := w.store.History(t.Context(), gate.Operator(), store.HistoryQuery{Kind: 30090, Author: w.Keys[0].Pub}); err != nil || len(kept) == 0 {

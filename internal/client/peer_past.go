@@ -1,0 +1,133 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// positionHeader and timeHeader say where a relay stood when it was asked for
+// everybody's history: its last number, and its time in Unix seconds.
+const (
+	positionHeader = "Engramd-Position"
+	timeHeader     = "Engramd-Time"
+)
+
+// pastPageSize is how many versions are asked for at a time: of the largest, not
+// more bytes than an answer may have.
+const pastPageSize = 200
+
+// PastQuery asks for everybody's superseded versions. Only kinds of the filter
+// are asked for; what does not fit it otherwise is passed over.
+type PastQuery struct {
+	Filter nostr.Filter
+	After  int64  // only what arrived after this number
+	Since  *int64 // no contract memory, and only what was superseded at this time or later
+}
+
+// PastAt is where a relay stood when it was asked.
+type PastAt struct{ Number, Time int64 }
+
+// Past calls take with the superseded versions of everybody, in the order of
+// their arrival (GET /history without author, for keys of gate.replicas).
+// ErrNoHistory: the relay has no such endpoint; ErrAuth: it is not for this
+// key.
+func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) error) (at PastAt, err error) {
+	if p.c.id.PubKey() == "" {
+		return at, fmt.Errorf("%w to nobody", ErrNoHistory)
+	}
+	spent := budget{limits: p.c.o.Limits}
+	for first, more := true, true; more; first = false {
+		var now PastAt
+		before := q.After
+		err := p.step(ctx, func(ctx context.Context) (err error) {
+			now, more, err = p.pastPage(ctx, &q, &spent, take)
+			return err
+		})
+		switch {
+		case err != nil:
+			return at, err
+		case more && q.After == before:
+			return at, fmt.Errorf("%w: a page of its history is empty and not the last", ErrMisbehaved)
+		}
+		if first {
+			at = now
+		}
+	}
+	return at, nil
+}
+
+// pastPage takes one page and goes on behind its last version.
+func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take func(*nostr.Event) error) (at PastAt, more bool, err error) {
+	resp, err := p.c.get(ctx, p.t, "/history", q.values(pastPageSize))
+	if err != nil {
+		return at, false, noPast(err)
+	}
+	defer resp.Body.Close()
+	var errs [2]error
+	at.Number, errs[0] = strconv.ParseInt(resp.Header.Get(positionHeader), 10, 64)
+	at.Time, errs[1] = strconv.ParseInt(resp.Header.Get(timeHeader), 10, 64)
+	if errors.Join(errs[:]...) != nil || at.Number < 0 || at.Time < 0 {
+		return at, false, fmt.Errorf("%w (of everybody)", ErrNoHistory)
+	}
+	last, count := q.After, 0
+	col := &collector{}
+	body := io.LimitReader(resp.Body, p.c.o.Limits.BodyBytes+1)
+	read, err := readArray(body, func(raw json.RawMessage) error {
+		if err := spent.spend(len(raw)); err != nil {
+			return err
+		}
+		var place struct{ Seq int64 }
+		if json.Unmarshal(raw, &place) != nil || place.Seq <= last {
+			return fmt.Errorf("%w: its history is not in the order of arrival", ErrMisbehaved)
+		}
+		last, count = place.Seq, count+1
+		ev, err := col.admit(raw, q.Filter)
+		if errors.Is(err, errStray) {
+			return nil // more than kinds cannot be asked for
+		}
+		if err != nil {
+			return spent.reject(err)
+		}
+		return take(ev)
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return at, false, fmt.Errorf("%w: history was cut off", ErrTimeout)
+	case read > p.c.o.Limits.BodyBytes:
+		return at, false, fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, p.c.o.Limits.BodyBytes)
+	case err != nil:
+		return at, false, err
+	}
+	more = resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || count >= pastPageSize
+	q.After = last
+	return at, more, nil
+}
+
+func (q *PastQuery) values(page int) url.Values {
+	values := url.Values{"after": {strconv.FormatInt(q.After, 10)}, "limit": {strconv.Itoa(page)}}
+	if q.Filter.Kinds != nil {
+		values.Set("kind", strings.Trim(strings.ReplaceAll(fmt.Sprint(q.Filter.Kinds), " ", ","), "[]"))
+	}
+	if q.Since != nil {
+		values.Set("since", strconv.FormatInt(*q.Since, 10))
+	}
+	return values
+}
+
+// noPast makes ErrNoHistory of the answer of a relay that knows history by
+// author only.
+func noPast(err error) error {
+	if errors.Is(err, ErrRefused) && strings.Contains(err.Error(), fmt.Sprintf("status %d:", http.StatusBadRequest)) {
+		return fmt.Errorf("%w (of everybody)", ErrNoHistory)
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/wire"
+)
+
+// pastRelay shows everybody's history as a test says.
+type pastRelay struct {
+	asked []string // query strings
+	// answer is the body of each page in turn, and more whether a cap cut it.
+	pages []string
+	more  []bool
+	at    string // positionHeader and timeHeader
+	fail  int    // status of all answers; 0 is 200
+}
+
+func (r *pastRelay) serve(w http.ResponseWriter, req *http.Request) {
+	n := len(r.asked)
+	r.asked = append(r.asked, req.URL.RawQuery)
+	w.Header().Set("Content-Type", "application/json")
+	if number, at, ok := strings.Cut(r.at, " "); ok {
+		w.Header().Set(positionHeader, number)
+		w.Header().Set(timeHeader, at)
+	}
+	if r.fail != 0 {
+		w.WriteHeader(r.fail)
+		fmt.Fprint(w, `{"error":"restricted: no"}`)
+		return
+	}
+	if r.more[n] {
+		w.Header().Set(truncatedHeader, "true")
+	}
+	fmt.Fprint(w, r.pages[n])
+}
+
+// numbered is an event with its number behind its members.
+func numbered(ev *nostr.Event, seq int) string {
+	text := string(wire.AppendEvent(nil, ev))
+	return fmt.Sprintf(`%s,"seq":%d}`, text[:len(text)-1], seq)
+}
+
+func TestPast(t *testing.T) {
+	events := notesOf(t, "agent", 1, 3)
+	r := &pastRelay{at: "40 1000", more: []bool{true, false},
+		pages: []string{"[" + numbered(events[0], 7) + "," + numbered(events[1], 9) + "]", "[" + numbered(events[2], 30) + "]"}}
+	p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), nil)
+	var got []string
+	since := int64(5)
+	at, err := p.Past(t.Context(), PastQuery{Filter: nostr.Filter{Kinds: []int{1, 7}}, After: 3, Since: &since}, func(ev *nostr.Event) error {
+		got = append(got, ev.ID)
+		return nil
+	})
+	if err != nil || at != (PastAt{40, 1000}) || len(got) != 3 {
+		t.Fatalf("%v %v, %v", at, got, err)
+	}
+	if want := []string{"after=3&kind=1%2C7&limit=200&since=5", "after=9&kind=1%2C7&limit=200&since=5"}; len(r.asked) != 2 || r.asked[0] != want[0] || r.asked[1] != want[1] {
+		t.Errorf("asked %v", r.asked)
+	}
+	// What does not fit the filter is passed over; an error of take ends it.
+	r.asked, got = nil, nil
+	if _, err := p.Past(t.Context(), PastQuery{Filter: nostr.Filter{Kinds: []int{7}}}, func(*nostr.Event) error { return errors.New("taken") }); err != nil {
+		t.Errorf("strays: %v", err)
+	}
+	r.asked = nil
+	stop := errors.New("stop")
+	if _, err := p.Past(t.Context(), PastQuery{}, func(*nostr.Event) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("an error of take: %v", err)
+	}
+}
+
+// TestPastFromLiars: order, signatures, sizes and ends are not taken on trust.
+func TestPastFromLiars(t *testing.T) {
+	ev := notesOf(t, "agent", 1, 1)[0]
+	wrong := *ev
+	wrong.Content = "forged"
+	many := strings.Repeat(numbered(&wrong, 1)+",", 1)
+	for i := 2; i < maxRejected+3; i++ {
+		many += numbered(&wrong, i) + ","
+	}
+	for name, r := range map[string]*pastRelay{
+		"not in order":      {pages: []string{"[" + numbered(ev, 7) + "," + numbered(ev, 7) + "]"}},
+		"no number":         {pages: []string{"[" + string(wire.AppendEvent(nil, ev)) + "]"}},
+		"before the place":  {pages: []string{"[" + numbered(ev, 2) + "]"}},
+		"an empty page":     {pages: []string{"[]"}, more: []bool{true}},
+		"no end":            {pages: []string{"[" + numbered(ev, 7)}},
+		"no array":          {pages: []string{`{"id":1}`}},
+		"forged signatures": {pages: []string{"[" + strings.TrimSuffix(many, ",") + "]"}},
+	} {
+		r.at = "40 1000"
+		if r.more == nil {
+			r.more = []bool{false}
+		}
+		p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), nil)
+		taken := 0
+		after := int64(3)
+		if name == "forged signatures" {
+			after = 0
+		}
+		_, err := p.Past(t.Context(), PastQuery{After: after}, func(*nostr.Event) error { taken++; return nil })
+		if !errors.Is(err, ErrMisbehaved) || taken > 1 {
+			t.Errorf("%s: %v, %d taken", name, err, taken)
+		}
+	}
+}
+
+func TestPastWhereThereIsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		relay pastRelay
+		want  error
+	}{
+		"another relay":        {pastRelay{fail: 404}, ErrNoHistory},
+		"an older one":         {pastRelay{fail: 400}, ErrNoHistory},
+		"not for this key":     {pastRelay{fail: 403}, ErrAuth},
+		"without a position":   {pastRelay{pages: []string{"[]"}, more: []bool{false}}, ErrNoHistory},
+		"a negative one":       {pastRelay{at: "-1 5", pages: []string{"[]"}, more: []bool{false}}, ErrNoHistory},
+		"a relay that is busy": {pastRelay{fail: 503}, ErrRefused},
+	} {
+		p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: c.relay.serve}), nil)
+		if _, err := p.Past(t.Context(), PastQuery{}, func(*nostr.Event) error { return nil }); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	p := peerFor(t, Identity{}, startFake(t, &fakeRelay{}), nil)
+	if _, err := p.Past(t.Context(), PastQuery{}, nil); !errors.Is(err, ErrNoHistory) {
+		t.Errorf("nobody: %v", err)
+	}
+}

@@ -1,0 +1,97 @@
+package replica
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+)
+
+// wire is a way to a relay that can be cut.
+type wire struct {
+	l  net.Listener
+	to string
+
+	mu    sync.Mutex
+	down  bool
+	conns []net.Conn
+}
+
+func newWire(t *testing.T) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{l: l}
+	t.Cleanup(func() { l.Close(); w.cut() })
+	go w.run()
+	return w
+}
+
+func (w *wire) url() string { return "ws://" + w.l.Addr().String() }
+
+func (w *wire) run() {
+	for {
+		in, err := w.l.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", w.to)
+		w.mu.Lock()
+		if err != nil || w.down {
+			in.Close()
+			if err == nil {
+				out.Close()
+			}
+			w.mu.Unlock()
+			continue
+		}
+		w.conns = append(w.conns, in, out)
+		w.mu.Unlock()
+		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+			go func() {
+				io.Copy(way[0], way[1])
+				way[0].Close()
+				way[1].Close()
+			}()
+		}
+	}
+}
+
+// cut ends every connection, and lets none through until mend.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = true
+	for _, c := range w.conns {
+		c.Close()
+	}
+	w.conns = nil
+}
+
+func (w *wire) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = false
+}
+
+// history returns the ids that a question for history is answered with.
+func (g *ring) history(c *rig.Caller, as relaytest.Key, path string) (ids []string) {
+	g.t.Helper()
+	resp, err := c.Signed(&as, "GET", path, nil)
+	var events []struct{ ID string }
+	if err != nil || resp.Status != 200 || json.Unmarshal(resp.Body, &events) != nil {
+		g.t.Fatalf("%s: %d %s %v", path, resp.Status, resp.Body, err)
+	}
+	for _, ev := range events {
+		ids = append(ids, ev.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}

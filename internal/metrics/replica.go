@@ -1,0 +1,85 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// ReplicaLag says where this relay stands with one that it follows.
+type ReplicaLag struct {
+	Lag         float64 // seconds since something may be missing here
+	LastSuccess float64 // Unix time of the end of the last pass; 0 is never
+	Live        bool    // what arrives there is taken at once
+}
+
+// defineReplicas makes what following other relays counts.
+func (m *Metrics) defineReplicas() {
+	m.replica = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "engramd_replica_events_total",
+		Help: "Events that a followed relay (replica is its place in the configuration) brought, by what became of them, and refused ones by reason.",
+	}, []string{"replica", "outcome", "reason"})
+	m.registry.MustRegister(m.replica)
+}
+
+// ReplicaEvent counts one event of the n-th followed relay: "taken", "known",
+// "deleted" or "refused", and the prefix of a refusal.
+func (m *Metrics) ReplicaEvent(n int, outcome, prefix string) {
+	if m == nil {
+		return
+	}
+	reason := ""
+	if prefix != "" {
+		reason = copyReasonLabel().of(prefix)
+	}
+	m.replica.WithLabelValues(strconv.Itoa(n), copyLabel().of(outcome), reason).Inc()
+}
+
+// WatchReplicas registers the followed relays' lag, which lag reads at every
+// scrape, in the order of the configuration. Call it once.
+func (m *Metrics) WatchReplicas(lag func() []ReplicaLag) {
+	if m == nil {
+		return
+	}
+	labels := []string{"replica"}
+	m.registry.MustRegister(&replicaCollector{
+		lag:     lag,
+		behind:  prometheus.NewDesc("engramd_replica_lag_seconds", "Since when something that a followed relay has may be missing here; 0 while all that arrives there is taken.", labels, nil),
+		success: prometheus.NewDesc("engramd_replica_last_success_seconds", "Unix time at which all that a followed relay shows was last here; 0 is never.", labels, nil),
+		live:    prometheus.NewDesc("engramd_replica_live", "Whether what arrives at a followed relay is taken at once.", labels, nil),
+	})
+}
+
+// replicaCollector asks once for all gauges.
+type replicaCollector struct {
+	lag                   func() []ReplicaLag
+	behind, success, live *prometheus.Desc
+}
+
+// Describe names the gauges.
+func (c *replicaCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.behind
+	out <- c.success
+	out <- c.live
+}
+
+// Collect reads them.
+func (c *replicaCollector) Collect(out chan<- prometheus.Metric) {
+	for i, l := range c.lag() {
+		n, live := strconv.Itoa(i+1), 0.0
+		if l.Live {
+			live = 1
+		}
+		out <- prometheus.MustNewConstMetric(c.behind, prometheus.GaugeValue, l.Lag, n)
+		out <- prometheus.MustNewConstMetric(c.success, prometheus.GaugeValue, l.LastSuccess, n)
+		out <- prometheus.MustNewConstMetric(c.live, prometheus.GaugeValue, live, n)
+	}
+}
+
+func copyLabel() label {
+	return label{"outcome", []string{"taken", "known", "deleted", "refused", other}}
+}
+
+func copyReasonLabel() label {
+	return label{"reason", []string{"invalid", "blocked", "restricted", "auth-required", "rate-limited", "pow", "error", other}}
+}

@@ -1,0 +1,212 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/nips/kind"
+	"engramd/nips/nip77"
+	"engramd/nips/niptemp"
+)
+
+const (
+	// maxSet bounds what is reconciled at once: 40 bytes each. Above it, a
+	// relay is read page by page.
+	maxSet = 1_000_000
+	// fetchAtOnce is how many ids are looked up here, and then asked for, at a
+	// time.
+	fetchAtOnce = 1000
+	// pagesAtOnce is how many events are read before paging begins anew behind
+	// them, because a pager remembers what it has seen.
+	pagesAtOnce = 50_000
+	// sinceSlack is how many seconds a source's clock may go back, and how long
+	// a version may be on its way to its disk.
+	sinceSlack = 60
+)
+
+var (
+	requests = []int{nostr.KindDeletion, kind.Vanish}
+	memories = []int{niptemp.KindEntry, niptemp.KindState}
+)
+
+// pass takes what is there and not here. See the package's comment for its
+// order.
+func (f *Follower) pass(ctx context.Context, src Source, k *sink) error {
+	from, err := f.o.Store.FollowedTo(ctx, f.o.Name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errStore, err)
+	}
+	if q, any := only(f.o.Filter, requests); any {
+		if err := f.heads(ctx, src, k, q); err != nil {
+			return err
+		}
+	}
+	at, shown, err := f.contracts(ctx, src, k, from)
+	if err != nil {
+		return err
+	}
+	if err := f.heads(ctx, src, k, f.o.Filter); err != nil || !shown {
+		return err
+	}
+	if _, _, err := f.contracts(ctx, src, k, from); err != nil {
+		return err
+	}
+	if err := f.versions(ctx, src, k, from); err != nil {
+		return err
+	}
+	if err := f.o.Store.Follow(ctx, f.o.Name, store.Place(at)); err != nil {
+		return fmt.Errorf("%w: %w", errStore, err)
+	}
+	return nil
+}
+
+// contracts takes superseded contract memory that arrived at the source after
+// the place that was come to, and says where the source stands, and whether it
+// shows any history to this key. A source that stands before that place is
+// another one, or went back: all is read.
+func (f *Follower) contracts(ctx context.Context, src Source, k *sink, from store.Place) (at client.PastAt, shown bool, err error) {
+	q := client.PastQuery{After: from.Number}
+	var any bool
+	if q.Filter, any = only(f.o.Filter, memories); !any {
+		q.Filter.Kinds = requests // which have no versions: where the source stands is wanted all the same
+	}
+	for {
+		at, err = src.Past(ctx, q, func(ev *nostr.Event) error { return k.put(ev, true) })
+		switch {
+		case errors.Is(err, client.ErrNoHistory), errors.Is(err, client.ErrAuth):
+			return at, false, nil
+		case err != nil:
+			return at, false, err
+		case at.Number >= q.After:
+			return at, true, k.flush()
+		}
+		q.After = 0
+	}
+}
+
+// versions takes superseded versions of all else that were superseded since the
+// time that was come to.
+func (f *Follower) versions(ctx context.Context, src Source, k *sink, from store.Place) error {
+	since := max(0, from.Time-sinceSlack)
+	q := client.PastQuery{Filter: f.o.Filter, Since: &since}
+	for {
+		at, err := src.Past(ctx, q, func(ev *nostr.Event) error { return k.put(ev, true) })
+		if err == nil {
+			err = k.flush()
+		}
+		if err != nil || at.Time >= since {
+			return err
+		}
+		since = 0
+	}
+}
+
+// only restricts a filter to some kinds, and reports whether any is left.
+func only(f nostr.Filter, kinds []int) (nostr.Filter, bool) {
+	if f.Kinds == nil {
+		f.Kinds = kinds
+	} else {
+		f.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k int) bool { return !slices.Contains(f.Kinds, k) })
+	}
+	return f, len(f.Kinds) > 0
+}
+
+// heads takes what is stored there and not here.
+func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filter) error {
+	need, err := f.missing(ctx, src, q)
+	switch {
+	case errors.Is(err, errStore), ctx.Err() != nil:
+		return err
+	case errors.Is(err, client.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
+		return f.pages(ctx, src, k, q)
+	case err != nil:
+		return err
+	}
+	for chunk := range slices.Chunk(need, fetchAtOnce) {
+		if chunk, err = f.unknown(ctx, chunk); err != nil {
+			return err
+		}
+		if len(chunk) == 0 {
+			continue
+		}
+		// What is named and not delivered is gone meanwhile, or comes the next time.
+		if _, err := src.Fetch(ctx, q, chunk, func(ev *nostr.Event) error { return k.put(ev, false) }); err != nil {
+			return err
+		}
+	}
+	return k.flush()
+}
+
+// missing are the ids that the source has and this relay, as far as the source
+// may know of it, has not. What the source is told of is what the key that asks
+// it may read here: ids are keys.
+func (f *Follower) missing(ctx context.Context, src Source, q nostr.Filter) ([][32]byte, error) {
+	scope := gate.Party(f.o.Table(), gate.NewReader(f.o.PubKey))
+	items, err := f.o.Store.IDs(ctx, store.Ask{Scope: scope, Filter: q}, maxSet, func(int) error { return nil })
+	if errors.Is(err, store.ErrMany) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errStore, err)
+	}
+	items = slices.DeleteFunc(append(items, f.seen.items(q)...), func(i nip77.Item) bool { return i.CreatedAt < 0 || i.CreatedAt == math.MaxInt64 }) // NIP-77 has no such times
+	_, need, err := src.Reconcile(ctx, q, items)
+	return need, err
+}
+
+// unknown leaves out what is here already, or was looked at before.
+func (f *Follower) unknown(ctx context.Context, ids [][32]byte) ([][32]byte, error) {
+	ask := store.Ask{Scope: gate.Operator()}
+	for _, id := range ids {
+		if !f.seen.has(id) {
+			ask.Filter.IDs = append(ask.Filter.IDs, fmt.Sprintf("%x", id))
+		}
+	}
+	if len(ask.Filter.IDs) == 0 {
+		return nil, nil
+	}
+	here, err := f.o.Store.IDs(ctx, ask, len(ids), func(int) error { return nil })
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errStore, err)
+	}
+	have := make(map[[32]byte]bool, len(here))
+	for _, item := range here {
+		have[item.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id [32]byte) bool { return have[id] || f.seen.has(id) }), nil
+}
+
+// errEnough ends a row of pages.
+var errEnough = errors.New("enough pages in a row")
+
+// pages takes all that the source shows, newest first.
+func (f *Follower) pages(ctx context.Context, src Source, k *sink, q nostr.Filter) error {
+	for {
+		n, oldest := 0, nostr.Timestamp(0)
+		_, err := src.Pages(ctx, q, func(ev *nostr.Event) error {
+			if n > pagesAtOnce && ev.CreatedAt < oldest {
+				return errEnough
+			}
+			if n++; n == 1 || ev.CreatedAt < oldest {
+				oldest = ev.CreatedAt
+			}
+			return k.put(ev, false)
+		})
+		if !errors.Is(err, errEnough) {
+			if err != nil {
+				return err
+			}
+			return k.flush()
+		}
+		until := oldest - 1
+		q.Until = &until
+	}
+}

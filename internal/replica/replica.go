@@ -1,0 +1,204 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/gate"
+	"engramd/internal/store"
+	"engramd/nips/nip77"
+)
+
+// Source is a relay that is followed; *client.Peer is one. Every event that it
+// gives is verified and fits the filter.
+type Source interface {
+	Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (client.RelayStatus, error)
+	Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error)
+	Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take func(*nostr.Event) error) (missing [][32]byte, err error)
+	Past(ctx context.Context, q client.PastQuery, take func(*nostr.Event) error) (client.PastAt, error)
+	Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error
+	Close()
+}
+
+// Store is what following needs of the database.
+type Store interface {
+	Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error)
+	IDs(ctx context.Context, ask store.Ask, most int, room func(n int) error) ([]nip77.Item, error)
+	Follow(ctx context.Context, source string, to store.Place) error
+	FollowedTo(ctx context.Context, source string) (store.Place, error)
+}
+
+// Spec is one relay to follow, as it is configured.
+type Spec struct {
+	URL      string
+	Key      string // path of the file with the secret key; "" is nobody
+	Filter   string // JSON; "" is everything
+	Interval time.Duration
+	Live     bool
+}
+
+// Options are what one relay is followed with.
+type Options struct {
+	Number int    // its place in the configuration, for log and metrics
+	Name   string // under which the store remembers how far it was followed
+	Spec   Spec
+	Filter nostr.Filter
+	PubKey string // that asks, "" for nobody
+
+	Dial  func() (Source, error)
+	Store Store
+	Table func() *gate.Table
+	// Judge says what no relay may bring: malformed, banned, from the future.
+	Judge func(ctx context.Context, ev *nostr.Event) (reject bool, message string)
+
+	Clock   func() time.Time
+	After   func(time.Duration) <-chan time.Time
+	Jitter  func() float64 // from 0 to 1
+	Log     *slog.Logger
+	Observe Observer
+}
+
+// Observer is told what comes; *metrics.Metrics is one.
+type Observer interface {
+	// ReplicaEvent counts one event of the n-th followed relay: "taken", "known",
+	// "deleted" or "refused", and the prefix of a refusal.
+	ReplicaEvent(n int, outcome, prefix string)
+}
+
+// errStore means that this relay failed, and not the one that is followed.
+var errStore = errors.New("the database failed")
+
+// Pauses between attempts, first and at most, before jitter takes up to half.
+const (
+	firstPause = time.Second
+	mostPause  = 5 * time.Minute
+	// livePatience is how long a pass waits for the live question to be open.
+	livePatience = 10 * time.Second
+)
+
+// Follower follows one relay.
+type Follower struct {
+	o     Options
+	seen  *seen
+	state *state
+}
+
+// New makes a follower.
+func New(o Options) *Follower {
+	return &Follower{o: o, seen: newSeen(o.Clock), state: newState(o)}
+}
+
+// Run follows until ctx ends.
+func (f *Follower) Run(ctx context.Context) {
+	for failures := 0; ; {
+		passed := false
+		err := f.session(ctx, &passed)
+		if ctx.Err() != nil {
+			return
+		}
+		if passed {
+			failures = 0
+		}
+		wait := f.o.Spec.Interval
+		if err != nil {
+			f.state.failed(err)
+			pause := min(firstPause<<min(failures, 20), mostPause)
+			wait, failures = pause/2+time.Duration(f.o.Jitter()*float64(pause/2)), failures+1
+		}
+		select {
+		case <-f.o.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Once makes one pass and says what came.
+func (f *Follower) Once(ctx context.Context) (Status, error) {
+	src, err := f.o.Dial()
+	if err != nil {
+		return f.state.status(), err
+	}
+	defer src.Close()
+	k := newSink(ctx, &f.o, f.seen, f.state.count)
+	err = f.pass(ctx, src, k)
+	k.close()
+	if err == nil {
+		f.state.upToDate(false)
+	}
+	return f.state.status(), err
+}
+
+// Status is where it stands.
+func (f *Follower) Status() Status { return f.state.status() }
+
+// session follows over one connection until that ends. Without a live question
+// it ends after one pass.
+func (f *Follower) session(ctx context.Context, passed *bool) error {
+	f.state.connecting()
+	src, err := f.o.Dial()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	k := newSink(ctx, &f.o, f.seen, f.state.count)
+	defer k.close()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	if f.o.Spec.Live {
+		opened := make(chan struct{}, 1)
+		go func() { ended <- f.live(ctx, src, k, opened) }()
+		defer func() {
+			cancel()
+			src.Close()
+			<-ended // it puts no more
+		}()
+		select {
+		case <-opened:
+		case err := <-ended:
+			ended <- err
+			return err
+		case <-f.o.After(livePatience):
+			return client.ErrTimeout
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer cancel()
+	for {
+		f.state.catchingUp()
+		if err := f.pass(ctx, src, k); err != nil {
+			return err
+		}
+		*passed = true
+		f.state.upToDate(f.o.Spec.Live)
+		if !f.o.Spec.Live {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			return err
+		case <-f.o.After(f.o.Spec.Interval):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// live takes what arrives at the source.
+func (f *Follower) live(ctx context.Context, src Source, k *sink, opened chan<- struct{}) error {
+	q := f.o.Filter
+	q.LimitZero = true
+	return src.Live(ctx, q, func(ev *nostr.Event) error { return k.put(ev, false) }, func() {
+		select {
+		case opened <- struct{}{}:
+		default:
+		}
+	})
+}

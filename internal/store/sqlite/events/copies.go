@@ -1,0 +1,114 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
+)
+
+// What a followed relay brings (PutOptions.Replica).
+
+// placeCopy is place for it.
+func (w *writer) placeCopy(r *record, past, withdrawn bool, request []byte) (store.Result, error) {
+	switch {
+	case withdrawn:
+		// It was a head there, so what is older is none.
+		if _, err := w.overtake(r); err != nil {
+			return store.Result{}, err
+		}
+		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
+	case past && !isContract(r.ev.Kind):
+		return w.placePast(r)
+	}
+	result, err := w.place(r)
+	if err != nil || result.Outcome != store.Stale || result.Why != store.WhyStale || isContract(r.ev.Kind) {
+		return result, err
+	}
+	return w.keepCopy(r)
+}
+
+// placePast stores a version that is superseded where it comes from.
+func (w *writer) placePast(r *record) (store.Result, error) {
+	if !w.keepsVersions(r) {
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
+	}
+	if removed, err := w.belowFloor(r); err != nil || removed {
+		return store.Result{Outcome: store.Stale, Why: store.WhyRemoved}, err
+	}
+	overtaken, err := w.overtake(r)
+	if err != nil {
+		return store.Result{}, err
+	}
+	result, err := w.keepCopy(r)
+	if overtaken {
+		result.Outcome = store.Replaced
+	}
+	return result, err
+}
+
+// isPast makes history of the head that the record is itself, because it is
+// superseded where it comes from.
+func (w *writer) isPast(r *record) (done bool, err error) {
+	if isContract(r.ev.Kind) || !w.keepsVersions(r) {
+		return false, nil
+	}
+	head, err := w.head(r)
+	if err != nil || !head.exists || !bytes.Equal(head.id, r.id) {
+		return false, err
+	}
+	return true, w.withdrawHead(head.seq)
+}
+
+// overtake makes history of a head that is older than the record.
+func (w *writer) overtake(r *record) (done bool, err error) {
+	head, err := w.head(r)
+	if err != nil || !head.exists || head.beats(r) {
+		return false, err
+	}
+	return true, w.withdrawHead(head.seq)
+}
+
+// keepCopy stores a version of a gated kind as history, if any is kept.
+func (w *writer) keepCopy(r *record) (store.Result, error) {
+	if !w.keepsVersions(r) {
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
+	}
+	if err := w.keepVersion(r); err != nil {
+		return store.Result{}, err
+	}
+	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
+}
+
+func (w *writer) keepsVersions(r *record) bool {
+	return hasHistory(r) && (isContract(r.ev.Kind) || w.s.live.Load().Versions >= 0)
+}
+
+// followedKey begins the keys of the table meta that say how far another relay
+// was followed.
+const followedKey = "followed "
+
+func (w *writer) followed(c store.Followed) error {
+	return w.SetMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
+}
+
+// Follow notes how far a relay was followed, by a name of the caller's.
+func (s *Store) Follow(ctx context.Context, source string, to store.Place) error {
+	return s.tell(ctx, store.Followed{Source: source, To: to})
+}
+
+// FollowedTo is what Follow noted last, the zero Place for nothing. Errors are
+// as of Query.
+func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, err error) {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		text, err := c.Meta(followedKey + source)
+		if err != nil || text == "" {
+			return err
+		}
+		_, err = fmt.Sscanf(text, "%d %d", &to.Number, &to.Time)
+		return err
+	})
+	return to, err
+}
