@@ -25,6 +25,8 @@ func described(t *testing.T) map[string]string {
 	m.WatchReady(func() bool { return true })
 	m.QueryDone("query", 0, "")
 	m.SnapshotDone("gc", "ok", time.Unix(0, 0), 0)
+	m.ReplicaEvent(1, "taken", "")
+	m.WatchReplicas(func() []ReplicaLag { return make([]ReplicaLag, 1) })
 	m.WatchOutbox(1, func() []OutboxLag { return make([]OutboxLag, 2) })
 	families, err := m.Registry().Gather()
 	if err != nil {

@@ -123,14 +123,16 @@ func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 }
 
 // caller is one of the callers, and a path that is filled in or not. Of those
-// who ask to open a sealed entry, or to take their key away, some are who can,
-// and name it.
+// who ask to open a sealed entry, to move a contract, or to take their key away,
+// some are who can, and name it.
 func (g *generator) caller(c call) (who *agent, path string) {
 	path, who = c.path, g.agents[g.IntN(len(g.agents))]
 	fill := func(names ...string) string { return strings.NewReplacer(names...).Replace(c.path) }
 	switch n := g.IntN(4); {
 	case strings.HasSuffix(c.path, "/claim") && n == 0:
 		return g.leaves, fill("{agent_id}", g.leaves.name)
+	case strings.HasSuffix(c.path, "/transitions") && c.method == http.MethodPost && n > 0:
+		return g.agents[1+g.IntN(4)], fill("{id}", g.ids[g.IntN(min(len(g.ids), 8))])
 	case !strings.HasSuffix(c.path, "/disclose"):
 		return who, path
 	case n == 0:
@@ -304,9 +306,10 @@ func (g *generator) value(schema map[string]any, name string) any {
 	case "object":
 		m := map[string]any{}
 		required := arr(schema["required"])
-		for member, s := range obj(schema["properties"]) {
+		properties := obj(schema["properties"])
+		for _, member := range slices.Sorted(maps.Keys(properties)) {
 			if slices.Contains(required, any(member)) || g.IntN(4) == 0 {
-				m[member] = g.value(obj(s), member)
+				m[member] = g.value(obj(properties[member]), member)
 			}
 		}
 		return m

@@ -166,6 +166,7 @@ func TestInvalidIsGivenUp(t *testing.T) {
 	r.start()
 	bad, blocked := r.give(author, 30090, "c", "a1", bob.Pub, false), r.give(bob, 30090, "c", "b1", author.Pub, false)
 	r.give(author, 30090, "c", "a2", bob.Pub, false)
+	until(t, north, "an attempt of each", func() bool { return north.tried == 2 })
 	r.timers.paused(t, 1)
 	r.timers.pass(giveUp - time.Minute)
 	r.until(north, "an attempt within the hour", func() bool { return north.tried >= 4 })
