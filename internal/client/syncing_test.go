@@ -23,10 +23,12 @@ type syncing struct {
 	refuse func(*nostr.Event) string // "" takes an event
 	hide   func(*nostr.Event) bool   // is not given to who asks by id
 	past   []*nostr.Event            // /history; nil: there is none
+	hides  bool                      // contracts, from strangers
 
 	mu       sync.Mutex
 	sessions int
-	bytes    int // of NEG-MSG, both ways
+	filters  []nostr.Filter // of the sessions
+	bytes    int            // of NEG-MSG, both ways
 }
 
 func startSyncing(t testing.TB, s *syncing) string {
@@ -76,6 +78,9 @@ func (s *syncing) serve(c *fakeConn) {
 			continue
 		case wire.LabelNegOpen:
 			s.add(1, 0)
+			s.mu.Lock()
+			s.filters = append(s.filters, f.Filters[0])
+			s.mu.Unlock()
 			found := slices.DeleteFunc(s.all(), func(ev *nostr.Event) bool { return !f.Filters[0].Matches(ev) })
 			if s.limit > 0 && len(found) > s.limit {
 				c.send(wire.AppendNegErr(nil, f.SubID, "blocked: too many query results"))
@@ -103,6 +108,9 @@ func (s *syncing) serve(c *fakeConn) {
 
 // answerTo is answer with what this relay refuses and hides.
 func (s *syncing) answerTo(c *fakeConn, f wire.Frame) {
+	if s.refusesStrangers(c, f) {
+		return
+	}
 	if f.Label == wire.LabelEvent && s.refuse != nil {
 		if why := s.refuse(f.Event); why != "" {
 			c.send(wire.AppendOK(nil, f.Event.ID, false, why))

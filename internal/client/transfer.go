@@ -74,7 +74,7 @@ func (s TransferSource) Whole() bool {
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
-		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, arrived: map[string]map[string]niptemp.OrderItem{}}
+		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, arrived: map[string]map[string]niptemp.OrderItem{}}
 	if x.Progress == nil {
 		x.Progress = func(string) {}
 	}
@@ -111,6 +111,7 @@ type transfer struct {
 	sources map[*Peer]*TransferSource
 	fetched map[string]*nostr.Event // by id
 	keeps   map[*Peer]bool          // whether a relay shows history
+	hides   map[*Peer]hiding
 	notes   []string
 	arrived map[string]map[string]niptemp.OrderItem // by contract and id
 }

@@ -70,6 +70,9 @@ func (x *transfer) differ(ctx context.Context, a, b *Peer, filter int) (differen
 	if err := errors.Join(errA, errB); err != nil {
 		return difference{}, err
 	}
+	if (byA || byB) && !x.mayTell(ctx, a, b, f) {
+		byA, byB = false, false
+	}
 	if byA && byB {
 		onlyA, onlyB, err := a.Between(ctx, b, f)
 		switch {

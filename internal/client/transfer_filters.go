@@ -12,13 +12,19 @@ import (
 // memoryKinds are the kinds that a pair of keys shares.
 var memoryKinds = []int{nipae.Kind, kindContractState, kindContractEntry}
 
+// contractKinds are those of them that two parties write.
+var contractKinds = []int{kindContractState, kindContractEntry}
+
 // EverythingOf is what belongs to a key: what it signed of memory, contracts,
 // deletions, requests to vanish and its list of relays, and what names it. since
-// leaves out what is older; 0 nothing.
+// leaves out what is older; 0 nothing. Contracts have filters of their own: not
+// every relay may be told their ids.
 func EverythingOf(pubkey string, since int64) []nostr.Filter {
 	return bounded(since,
-		nostr.Filter{Kinds: append(slices.Clone(memoryKinds), nostr.KindDeletion, kind.Vanish, nostr.KindRelayListMetadata), Authors: []string{pubkey}},
-		nostr.Filter{Kinds: slices.Clone(memoryKinds), Tags: nostr.TagMap{"p": {pubkey}}})
+		nostr.Filter{Kinds: []int{nipae.Kind, nostr.KindDeletion, kind.Vanish, nostr.KindRelayListMetadata}, Authors: []string{pubkey}},
+		nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {pubkey}}},
+		nostr.Filter{Kinds: slices.Clone(contractKinds), Authors: []string{pubkey}},
+		nostr.Filter{Kinds: slices.Clone(contractKinds), Tags: nostr.TagMap{"p": {pubkey}}})
 }
 
 // MemoryOf is the memory of one agent that its owner may see, and its list of

@@ -59,7 +59,7 @@ func (x *transfer) gated(ctx context.Context, to *Peer, events []*nostr.Event, t
 	if !slices.ContainsFunc(events, foreign) {
 		return events, nil
 	}
-	hides, err := to.hides(ctx, kindContractEntry)
+	hides, err := x.hidesContracts(ctx, to)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("whether it shows contracts to strangers is not known: %w", err)
@@ -73,6 +73,39 @@ func (x *transfer) gated(ctx context.Context, to *Peer, events []*nostr.Event, t
 		}
 		return false
 	}), nil
+}
+
+// hiding is whether a relay shows contracts to members only, or why that is not
+// known.
+type hiding struct {
+	hides bool
+	err   error
+}
+
+// hidesContracts reports whether a relay refuses contracts to strangers. It is
+// asked once.
+func (x *transfer) hidesContracts(ctx context.Context, p *Peer) (bool, error) {
+	h, known := x.hides[p]
+	if !known {
+		h.hides, h.err = p.hides(ctx, kindContractEntry)
+		x.hides[p] = h
+	}
+	return h.hides, h.err
+}
+
+// mayTell reports whether two relays may be told each other's ids of a filter. Who
+// knows the id of contract memory can read it (the gate's rule of ids), so a relay
+// that anybody reads must not learn those of another.
+func (x *transfer) mayTell(ctx context.Context, a, b *Peer, f nostr.Filter) bool {
+	if !slices.ContainsFunc(f.Kinds, func(kind int) bool { return slices.Contains(contractKinds, kind) }) {
+		return true
+	}
+	for _, p := range []*Peer{a, b} {
+		if hides, err := x.hidesContracts(ctx, p); err != nil || !hides {
+			return false
+		}
+	}
+	return true
 }
 
 // hides reports whether a relay refuses a kind to a key that it has never seen.
