@@ -74,7 +74,7 @@ func (s TransferSource) Whole() bool {
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
-		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, arrived: map[string]map[string]niptemp.OrderItem{}}
+		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, contracts: map[*Peer]*contractPast{}, arrived: map[string]map[string]niptemp.OrderItem{}}
 	if x.Progress == nil {
 		x.Progress = func(string) {}
 	}
@@ -92,7 +92,7 @@ func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 		report.Targets = append(report.Targets, t)
 	}
 	for i, p := range tr.Targets {
-		if t := &report.Targets[i]; t.Err == nil && t.Lacked > 0 && ctx.Err() == nil {
+		if t := &report.Targets[i]; t.Err == nil && ctx.Err() == nil {
 			t.Err = x.bring(ctx, p, lacked[i], t)
 		}
 	}
@@ -106,14 +106,15 @@ func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 // transfer is a Transfer under way.
 type transfer struct {
 	Transfer
-	lists   map[listKey]map[string]*nostr.Event // of relays that are paged
-	diffs   map[diffKey]difference
-	sources map[*Peer]*TransferSource
-	fetched map[string]*nostr.Event // by id
-	keeps   map[*Peer]bool          // whether a relay shows history
-	hides   map[*Peer]hiding
-	notes   []string
-	arrived map[string]map[string]niptemp.OrderItem // by contract and id
+	lists     map[listKey]map[string]*nostr.Event // of relays that are paged
+	diffs     map[diffKey]difference
+	sources   map[*Peer]*TransferSource
+	fetched   map[string]*nostr.Event // by id
+	keeps     map[*Peer]bool          // whether a relay shows history
+	hides     map[*Peer]hiding
+	contracts map[*Peer]*contractPast
+	notes     []string
+	arrived   map[string]map[string]niptemp.OrderItem // by contract and id
 }
 
 type listKey struct {
@@ -140,6 +141,13 @@ func (x *transfer) note(format string, args ...any) {
 func (x *transfer) fail(p *Peer, err error) {
 	if s := x.sources[p]; s != nil && s.Err == nil {
 		s.Err = err
+	}
+}
+
+// failIf is fail where there is an error.
+func (x *transfer) failIf(p *Peer, err error) {
+	if err != nil {
+		x.fail(p, err)
 	}
 }
 
@@ -176,8 +184,7 @@ func (x *transfer) bring(ctx context.Context, to *Peer, lacked map[string]*offer
 	return x.send(ctx, to, events, t)
 }
 
-// offered is an event that a target lacks, and the relays that have it. Without
-// an event it is an address of which they may have older versions.
+// offered is an event that a target lacks, and the relays that have it.
 type offered struct {
 	event *nostr.Event
 	from  []*Peer

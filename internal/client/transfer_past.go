@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -11,81 +12,108 @@ import (
 	"engramd/nips/nipae"
 )
 
-// past returns the superseded versions of those addresses that a target takes,
-// where it and the source show history: those that are newer than what it has.
-// Older ones that it lacks are noted.
-func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered, heads map[address]*nostr.Event, t *TransferTarget) ([]*nostr.Event, error) {
-	if len(at) == 0 {
-		return nil, nil
-	}
-	keeps, err := x.keepsHistory(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	wanted := map[*Peer]map[address]bool{}
+// past returns superseded versions that sources show: of the addresses at which a
+// target lacks something, and all of contracts that the target's history does not
+// have. What is withdrawn there has no current version that could differ.
+func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered) (map[string]*nostr.Event, error) {
+	wanted := map[*Peer][]address{}
 	for a, versions := range at {
 		for _, o := range versions {
 			for _, from := range o.from {
-				if wanted[from] == nil {
-					wanted[from] = map[address]bool{}
+				if w := wanted[from]; len(w) == 0 || w[len(w)-1] != a {
+					wanted[from] = append(w, a)
 				}
-				wanted[from][a] = true
 			}
 		}
 	}
 	known := map[string]*nostr.Event{}
 	for _, from := range x.Sources {
-		if from == to || len(wanted[from]) == 0 {
+		contracts := slices.ContainsFunc(x.Filters, ofContracts) && (x.sources[from].Err == nil || len(wanted[from]) > 0)
+		if from == to || len(wanted[from]) == 0 && !contracts {
 			continue
 		}
 		if has, err := x.keepsHistory(ctx, from); err != nil || !has {
-			if err != nil {
-				x.fail(from, err)
-			}
+			x.failIf(from, err)
 			continue
 		}
 		x.Progress("reading the history at " + from.t.url)
-		rejected, err := history(ctx, from, slices.Collect(maps.Keys(wanted[from])), x.since(), known)
+		authors, others := parties(wanted[from])
+		rejected, err := history(ctx, from, others, x.since(), known)
 		x.sources[from].Rejected += rejected
-		if err != nil {
-			x.fail(from, err)
+		x.failIf(from, err)
+		if contracts {
+			x.failIf(from, x.readContracts(ctx, from, authors))
+			maps.Copy(known, x.contracts[from].versions)
 		}
 	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	keeps, err := x.keepsHistory(ctx, to)
+	if err != nil || !keeps {
+		return known, err
+	}
+	if err := x.readContracts(ctx, to, authorsOf(known)); err != nil {
+		return nil, err
+	}
+	for id := range x.contracts[to].versions {
+		delete(known, id)
+	}
+	return known, nil
+}
+
+// placePast returns the superseded versions that a target takes: where it shows
+// history, those that are newer than what it has. Others are noted.
+func (x *transfer) placePast(ctx context.Context, to *Peer, known map[string]*nostr.Event, at map[address][]*offered, heads map[address]*nostr.Event, gone removals, t *TransferTarget) ([]*nostr.Event, error) {
+	var withdrawn map[address]*nostr.Event // what it has
+	if c := x.contracts[to]; c != nil {
+		withdrawn = newestOf(c.versions)
+	}
+	last := newestOf(known)
 	var out, older []*nostr.Event
 	for _, v := range known {
 		a, _ := addressOf(v)
-		switch head := heads[a]; {
+		head := cmp.Or(heads[a], withdrawn[a])
+		switch {
+		case head != nil && v.ID == head.ID, slices.ContainsFunc(at[a], func(o *offered) bool { return o.event.ID == v.ID }):
 		case x.expired(v):
 			t.Expired++
-		case !keeps:
+		case !x.keeps[to]:
 			t.NotMoved = append(t.NotMoved, Moved{v, "the relay shows no history"})
+		case head == nil && at[a] == nil && !gone.remove(last[a]):
+			t.NotMoved = append(t.NotMoved, Moved{v, "it is withdrawn, and would become current there"})
 		case head == nil || supersedes(v, head):
 			out = append(out, v)
 			t.Past++
-		case v.ID != head.ID:
+		case isContract(v): // its history was looked at
+			t.NotMoved = append(t.NotMoved, Moved{v, hasNewer})
+		default:
 			older = append(older, v)
 		}
 	}
 	return out, x.older(ctx, to, older, t)
 }
 
+// hasNewer is why an older version is not moved.
+const hasNewer = "the relay has a newer version"
+
 // older notes versions that a target lacks and cannot be given any more.
 func (x *transfer) older(ctx context.Context, to *Peer, older []*nostr.Event, t *TransferTarget) error {
 	if len(older) == 0 {
 		return nil
 	}
-	at := map[address]bool{}
+	var at []address
 	for _, v := range older {
 		a, _ := addressOf(v)
-		at[a] = true
+		at = append(at, a)
 	}
 	there := map[string]*nostr.Event{}
-	if _, err := history(ctx, to, slices.Collect(maps.Keys(at)), x.since(), there); err != nil {
+	if _, err := history(ctx, to, at, x.since(), there); err != nil {
 		return err
 	}
 	for _, v := range older {
 		if there[v.ID] == nil {
-			t.NotMoved = append(t.NotMoved, Moved{v, "the relay has a newer version"})
+			t.NotMoved = append(t.NotMoved, Moved{v, hasNewer})
 		}
 	}
 	return nil
@@ -115,11 +143,13 @@ func history(ctx context.Context, p *Peer, at []address, since *nostr.Timestamp,
 	wanted, groups := map[address]bool{}, map[address][]address{}
 	for _, a := range at {
 		g := address{kind: a.kind, author: a.author}
-		wanted[a], groups[g] = true, append(groups[g], a)
+		if !wanted[a] {
+			wanted[a], groups[g] = true, append(groups[g], a)
+		}
 	}
 	me := p.c.id.PubKey()
 	take := func(ev *nostr.Event) error {
-		if ev.PubKey != me && ev.Tags.FindWithValue("p", me) == nil {
+		if !concerns(ev, me) {
 			rejected++
 			return nil
 		}

@@ -55,6 +55,7 @@ func (a address) row() string {
 func (x *transfer) plan(ctx context.Context, to *Peer, lacked map[string]*offered, t *TransferTarget) ([]*nostr.Event, error) {
 	var out []*nostr.Event
 	byAddress := map[address][]*offered{}
+	gone := removals{map[string]bool{}, map[string]nostr.Timestamp{}}
 	for _, o := range lacked {
 		a, has := addressOf(o.event)
 		switch {
@@ -66,28 +67,27 @@ func (x *transfer) plan(ctx context.Context, to *Peer, lacked map[string]*offere
 			byAddress[a] = append(byAddress[a], o)
 		default:
 			out = append(out, o.event)
-			x.withdrawn(o, byAddress)
+			gone.add(o.event)
 		}
 	}
-	heads, err := x.headsAt(ctx, to, byAddress)
+	known, err := x.past(ctx, to, byAddress)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := x.headsAt(ctx, to, addressesOf(byAddress, known))
+	if err != nil {
+		return nil, err
+	}
+	past, err := x.placePast(ctx, to, known, byAddress, heads, gone, t)
 	if err != nil {
 		return nil, err
 	}
 	for a, versions := range byAddress {
 		if head := heads[a]; head != nil {
-			newer := slices.DeleteFunc(slices.Clone(versions), func(o *offered) bool { return o.event != nil && supersedes(head, o.event) })
+			newer := slices.DeleteFunc(slices.Clone(versions), func(o *offered) bool { return supersedes(head, o.event) })
 			t.Newer += len(versions) - len(newer)
-			if byAddress[a] = newer; len(newer) == 0 {
-				delete(byAddress, a)
-			}
+			versions = newer
 		}
-	}
-	past, err := x.past(ctx, to, byAddress, heads, t)
-	if err != nil {
-		return nil, err
-	}
-	for _, versions := range byAddress {
-		versions = slices.DeleteFunc(versions, func(o *offered) bool { return o.event == nil })
 		slices.SortFunc(versions, func(a, b *offered) int { return oldestFirst(a.event, b.event) })
 		for i, o := range versions {
 			// A relay that keeps every version shows several as current.
@@ -117,26 +117,6 @@ func vanishesAt(ev *nostr.Event, at *Peer) bool {
 		url, err := nipae.CanonicalRelayURL(tag[1])
 		return tag[1] == everywhere || err == nil && url == at.t.canonical
 	})
-}
-
-// withdrawn adds the addresses of contract memory that a deletion names: what was
-// there stays in the history of its parties, though nothing is current.
-func (x *transfer) withdrawn(o *offered, byAddress map[address][]*offered) {
-	if o.event.Kind != nostr.KindDeletion {
-		return
-	}
-	for _, tag := range o.event.Tags {
-		if len(tag) < 2 || tag[0] != "a" {
-			continue
-		}
-		kind, rest, _ := strings.Cut(tag[1], ":")
-		author, d, ok := strings.Cut(rest, ":")
-		n, err := strconv.Atoi(kind)
-		if ok && err == nil && author == o.event.PubKey && (n == kindContractEntry || n == kindContractState) {
-			a := address{n, author, d}
-			byAddress[a] = append(byAddress[a], &offered{nil, o.from})
-		}
-	}
 }
 
 // oldestFirst orders events so that of one address the last one counts.

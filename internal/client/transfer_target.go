@@ -13,7 +13,7 @@ import (
 const addressBatch = 200
 
 // headsAt asks a target for what it has at those addresses now.
-func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address][]*offered) (map[address]*nostr.Event, error) {
+func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address]bool) (map[address]*nostr.Event, error) {
 	type group struct {
 		kind   int
 		author string
@@ -97,7 +97,7 @@ func (x *transfer) hidesContracts(ctx context.Context, p *Peer) (bool, error) {
 // knows the id of contract memory can read it (the gate's rule of ids), so a relay
 // that anybody reads must not learn those of another.
 func (x *transfer) mayTell(ctx context.Context, a, b *Peer, f nostr.Filter) bool {
-	if !slices.ContainsFunc(f.Kinds, func(kind int) bool { return slices.Contains(contractKinds, kind) }) {
+	if !ofContracts(f) {
 		return true
 	}
 	for _, p := range []*Peer{a, b} {
