@@ -52,7 +52,7 @@ func (p *Peer) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item
 		}
 		var h, n [][32]byte
 		err := p.c.with(ctx, p.t, func(conn *conn) (err error) {
-			h, n, err = conn.reconcile(ctx, p.c.o, f, part)
+			h, n, err = conn.reconcile(ctx, p.c.o, f, part, len(need))
 			return err
 		})
 		have, need = append(have, h...), append(need, n...)
@@ -75,10 +75,10 @@ func (p *Peer) unlist(err error) {
 	p.nips = slices.DeleteFunc(p.nips, func(nip int) bool { return nip == 77 })
 }
 
-// reconcile is Reconcile in one session.
-func (c *conn) reconcile(ctx context.Context, o Options, f nostr.Filter, set *nip77.Set) (have, need [][32]byte, err error) {
+// reconcile is Reconcile in one session, after so many ids were named in others.
+func (c *conn) reconcile(ctx context.Context, o Options, f nostr.Filter, set *nip77.Set, named int) (have, need [][32]byte, err error) {
 	i := nip77.NewInitiator(set, syncMessage)
-	n, answer, err := c.open(ctx, f, i.Open(), o)
+	n, answer, err := c.open(ctx, f, i.Open(), named, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,7 +127,7 @@ func (p *Peer) Between(ctx context.Context, other *Peer, f nostr.Filter) (mine, 
 		var m, t [][32]byte
 		err := p.c.with(ctx, p.t, func(here *conn) error {
 			return other.blamed(other.c.with(ctx, other.t, func(there *conn) (err error) {
-				m, t, err = between(ctx, f, [2]*Peer{p, other}, [2]*conn{here, there})
+				m, t, err = between(ctx, f, [2]*Peer{p, other}, [2]*conn{here, there}, [2]int{len(mine), len(theirs)})
 				return err
 			}))
 		})
@@ -144,15 +144,16 @@ func (p *Peer) Between(ctx context.Context, other *Peer, f nostr.Filter) (mine, 
 	return mine, theirs, nil
 }
 
-// between is Between in one session with each.
-func between(ctx context.Context, f nostr.Filter, peers [2]*Peer, conns [2]*conn) (mine, theirs [][32]byte, err error) {
+// between is Between in one session with each, after so many ids were named in
+// others.
+func between(ctx context.Context, f nostr.Filter, peers [2]*Peer, conns [2]*conn, named [2]int) (mine, theirs [][32]byte, err error) {
 	b := nip77.NewBetween()
 	var sessions [2]*negotiation
 	var only [2][][32]byte
 	for msg, now := b.Open(), 0; msg != nil; now = 1 - now {
 		var answer []byte
 		if sessions[now] == nil {
-			if sessions[now], answer, err = conns[now].open(ctx, f, msg, peers[now].c.o); err == nil {
+			if sessions[now], answer, err = conns[now].open(ctx, f, msg, named[now], peers[now].c.o); err == nil {
 				defer sessions[now].close()
 			}
 		} else {

@@ -45,7 +45,7 @@ type negotiation struct {
 type rounds struct {
 	idle  int // messages since the last that told something
 	bytes int64
-	ids   int // that it alone has
+	ids   int // that it alone has, in sessions of other parts of the time too
 	told  int
 	most  int // ids
 }
@@ -76,8 +76,9 @@ func (r *rounds) spend(size int) error {
 }
 
 // open begins a session and returns the relay's first answer, AUTH on demand.
+// named is how many ids it has named before, in other parts of the time.
 // ErrNoSync: it does not reconcile. errTooMany: not that much at once.
-func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, o Options) (*negotiation, []byte, error) {
+func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, named int, o Options) (*negotiation, []byte, error) {
 	ctx, done := context.WithTimeout(ctx, o.Timeout+syncPatience)
 	defer done()
 	if c.authPending() {
@@ -85,7 +86,7 @@ func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, o Options
 	}
 	for attempt := 1; ; attempt++ {
 		accepted := c.authsAccepted()
-		n := &negotiation{c: c, rules: rounds{most: o.Limits.Events}, timeout: o.Timeout}
+		n := &negotiation{c: c, rules: rounds{ids: named, most: o.Limits.Events}, timeout: o.Timeout}
 		n.id, n.sub = c.subscribe()
 		answer, err := n.begin(ctx, f, first)
 		var refusal *RefusalError

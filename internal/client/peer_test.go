@@ -332,3 +332,23 @@ func TestPublishAllEndsWithTheRelay(t *testing.T) {
 		t.Errorf("%d answered, %v", answered, err)
 	}
 }
+
+// A relay that has a filter cut into parts of the time may not name more ids in
+// them than it may at once.
+func TestReconcileBoundsAllParts(t *testing.T) {
+	all := notesOf(t, "agent", 1_700_000_000, 300)
+	url := startSyncing(t, &syncing{limit: 100, hoard: hoard{events: all}})
+	other := peerFor(t, who(t, "agent"), startSyncing(t, &syncing{}), nil)
+	for most, want := range map[int]error{299: ErrMisbehaved, 300: nil} {
+		p := peerFor(t, who(t, "agent"), url, func(o *Options) { o.Limits.Events = most })
+		if _, need, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, want) || err == nil && len(need) != 300 {
+			t.Errorf("%d: %d ids, %v", most, len(need), err)
+		}
+		if mine, _, err := p.Between(t.Context(), other, anyNote); !errors.Is(err, want) || err == nil && len(mine) != 300 {
+			t.Errorf("%d, between two: %d ids, %v", most, len(mine), err)
+		}
+		if _, theirs, err := other.Between(t.Context(), p, anyNote); !errors.Is(err, want) || err == nil && len(theirs) != 300 {
+			t.Errorf("%d, as the other: %d ids, %v", most, len(theirs), err)
+		}
+	}
+}
