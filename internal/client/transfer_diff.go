@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -113,6 +114,10 @@ func (x *transfer) differWith(ctx context.Context, a, b *Peer, filter int) (diff
 	}
 	items := make([]nip77.Item, 0, len(list))
 	for _, ev := range list {
+		if ev.CreatedAt == math.MaxInt64 { // NIP-77 has no such time
+			x.note("%s has an event that says it is of the end of all time: it was left out", a.t.url)
+			continue
+		}
 		items = append(items, nip77.Item{CreatedAt: int64(ev.CreatedAt), ID: rawID(ev)})
 	}
 	have, need, err := b.Reconcile(ctx, x.Filters[filter], items)

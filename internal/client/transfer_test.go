@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,17 @@ func TestTransferWithoutReconciling(t *testing.T) {
 		if !report.Sources[0].Whole() {
 			t.Errorf("%v: %+v", nips, report.Sources[0])
 		}
+	}
+}
+
+// An event of a time that NIP-77 cannot say keeps nothing else from going over.
+func TestTransferOfAnImpossibleTime(t *testing.T) {
+	good := engramAt(t, "agent", "owner", "mem/a", "x", time.Now().Unix()-40)
+	odd := signed(t, "stranger", nipae.Kind, math.MaxInt64, "x", nostr.Tag{"d", "x"}, nostr.Tag{"p", who(t, "owner").PubKey()})
+	from, to := &syncing{nips: "[1]", hoard: hoard{events: []*nostr.Event{odd, good}}}, &syncing{}
+	report := move(t, who(t, "owner"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
+	if got := report.Targets[0]; !got.UpToDate() || got.Sent != 1 || !report.Sources[0].Whole() || len(report.Notes) != 1 {
+		t.Errorf("%+v", report)
 	}
 }
 
