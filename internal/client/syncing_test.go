@@ -17,13 +17,14 @@ import (
 // syncing is a hoard that reconciles (NIP-77), or says that it does.
 type syncing struct {
 	hoard
-	nips   string // supported_nips, JSON
-	limit  int    // most items of a session; 0: any number
-	said   func(round int, answer []byte) []byte
-	refuse func(*nostr.Event) string // "" takes an event
-	hide   func(*nostr.Event) bool   // is not given to who asks by id
-	past   []*nostr.Event            // /history; nil: there is none
-	hides  bool                      // contracts, from strangers
+	nips        string // supported_nips, JSON
+	limit       int    // most items of a session; 0: any number
+	said        func(round int, answer []byte) []byte
+	refuse      func(*nostr.Event) string // "" takes an event
+	hide        func(*nostr.Event) bool   // is not given to who asks by id
+	past        []*nostr.Event            // /history; nil: there is none
+	hides       bool                      // contracts, from strangers
+	refusesPast int                       // status of /history; 0: none
 
 	mu       sync.Mutex
 	sessions int
@@ -45,6 +46,8 @@ func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/" && r.Header.Get("Accept") != "":
 		w.Header().Set("Content-Type", "application/nostr+json")
 		fmt.Fprintf(w, `{"supported_nips":%s}`, s.nips)
+	case r.URL.Path == "/history" && s.refusesPast != 0:
+		w.WriteHeader(s.refusesPast)
 	case r.URL.Path == "/history" && s.past != nil:
 		q := r.URL.Query()
 		kind, _ := strconv.Atoi(q.Get("kind"))

@@ -74,7 +74,7 @@ func (s TransferSource) Whole() bool {
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
-		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, contracts: map[*Peer]*contractPast{}, arrived: map[string]map[string]niptemp.OrderItem{}}
+		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, unshown: map[*Peer]error{}, contracts: map[*Peer]*contractPast{}, arrived: map[string]map[string]niptemp.OrderItem{}}
 	if x.Progress == nil {
 		x.Progress = func(string) {}
 	}
@@ -113,6 +113,7 @@ type transfer struct {
 	keeps     map[*Peer]bool          // whether a relay shows history
 	hides     map[*Peer]hiding
 	contracts map[*Peer]*contractPast
+	unshown   map[*Peer]error // why a relay refused to show history
 	notes     []string
 	arrived   map[string]map[string]niptemp.OrderItem // by contract and id
 }

@@ -50,11 +50,11 @@ func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered
 		return nil, nil
 	}
 	keeps, err := x.keepsHistory(ctx, to)
-	if err != nil || !keeps {
-		return known, err
+	if keeps {
+		err = x.readContracts(ctx, to, authorsOf(known))
 	}
-	if err := x.readContracts(ctx, to, authorsOf(known)); err != nil {
-		return nil, err
+	if err = x.withoutHistory(to, err); err != nil || !x.keeps[to] {
+		return known, err
 	}
 	for id := range x.contracts[to].versions {
 		delete(known, id)
@@ -109,7 +109,7 @@ func (x *transfer) older(ctx context.Context, to *Peer, older []*nostr.Event, t 
 	}
 	there := map[string]*nostr.Event{}
 	if _, err := history(ctx, to, at, x.since(), there); err != nil {
-		return err
+		return x.withoutHistory(to, err)
 	}
 	for _, v := range older {
 		if there[v.ID] == nil {
@@ -127,6 +127,9 @@ func (x *transfer) keepsHistory(ctx context.Context, p *Peer) (bool, error) {
 	if keeps, known := x.keeps[p]; known {
 		return keeps, nil
 	}
+	if err := x.unshown[p]; err != nil {
+		return false, err
+	}
 	f := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{p.c.id.PubKey()}, Limit: 1}
 	_, err := p.History(ctx, f, func(*nostr.Event) error { return nil })
 	if err != nil && !errors.Is(err, ErrNoHistory) && !hangsUp(err) {
@@ -134,6 +137,18 @@ func (x *transfer) keepsHistory(ctx context.Context, p *Peer) (bool, error) {
 	}
 	x.keeps[p] = err == nil
 	return err == nil, nil
+}
+
+// withoutHistory goes on with a target that refuses to show its history, as
+// something in front of it may, and still takes events. Other errors it returns.
+func (x *transfer) withoutHistory(to *Peer, err error) error {
+	if !errors.Is(err, ErrAuth) && !errors.Is(err, ErrRefused) {
+		return err
+	}
+	delete(x.keeps, to)
+	x.unshown[to] = err
+	x.note("%s does not show its history (%v): it gets no older versions", to.t.url, err)
+	return nil
 }
 
 // history adds the superseded versions of addresses: one by one where they are

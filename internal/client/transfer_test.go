@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,24 @@ func TestTransferWithoutReconciling(t *testing.T) {
 		}
 		if !report.Sources[0].Whole() {
 			t.Errorf("%v: %+v", nips, report.Sources[0])
+		}
+	}
+}
+
+// A target that refuses to show history, as something in front of it may, gets
+// what is current. A source that does so has not shown everything.
+func TestTransferWithRefusedHistory(t *testing.T) {
+	now := time.Now().Unix()
+	mine := []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "1", now-50), engramAt(t, "agent", "owner", "mem/a", "2", now-40)}
+	for _, status := range []int{http.StatusForbidden, http.StatusBadGateway} {
+		from, to := &syncing{hoard: hoard{events: mine[1:]}, past: mine[:1]}, &syncing{refusesPast: status}
+		urls := []string{startSyncing(t, from), startSyncing(t, to)}
+		report := move(t, who(t, "agent"), urls[:1], urls[1:], nil)
+		if got := report.Targets[0]; !got.UpToDate() || got.Sent != 1 || to.count() != 1 || len(got.NotMoved) != 1 || len(report.Notes) != 1 || !report.Sources[0].Whole() {
+			t.Errorf("%d: %+v", status, report)
+		}
+		if back := move(t, who(t, "agent"), urls[1:], urls[:1], nil); back.Sources[0].Whole() || !back.Targets[0].UpToDate() {
+			t.Errorf("%d, as the source: %+v", status, back)
 		}
 	}
 }
