@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -28,6 +29,7 @@ type syncing struct {
 
 	mu       sync.Mutex
 	sessions int
+	orders   int            // questions for the order of a contract
 	filters  []nostr.Filter // of the sessions
 	bytes    int            // of NEG-MSG, both ways
 }
@@ -46,6 +48,11 @@ func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/" && r.Header.Get("Accept") != "":
 		w.Header().Set("Content-Type", "application/nostr+json")
 		fmt.Fprintf(w, `{"supported_nips":%s}`, s.nips)
+	case strings.HasSuffix(r.URL.Path, "/order"):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.orders++
+		w.WriteHeader(http.StatusBadGateway)
 	case r.URL.Path == "/history" && s.refusesPast != 0:
 		w.WriteHeader(s.refusesPast)
 	case r.URL.Path == "/history" && s.past != nil:

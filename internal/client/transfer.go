@@ -74,7 +74,8 @@ func (s TransferSource) Whole() bool {
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
-		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, unshown: map[*Peer]error{}, contracts: map[*Peer]*contractPast{}, arrived: map[string]map[string]niptemp.OrderItem{}}
+		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, unshown: map[*Peer]error{}, orderless: map[*Peer]bool{}, held: map[*Peer]*budget{},
+		contracts: map[*Peer]*contractPast{}, arrived: map[string]map[string]niptemp.OrderItem{}}
 	if x.Progress == nil {
 		x.Progress = func(string) {}
 	}
@@ -113,7 +114,9 @@ type transfer struct {
 	keeps     map[*Peer]bool          // whether a relay shows history
 	hides     map[*Peer]hiding
 	contracts map[*Peer]*contractPast
-	unshown   map[*Peer]error // why a relay refused to show history
+	unshown   map[*Peer]error   // why a relay refused to show history
+	orderless map[*Peer]bool    // does not tell the order of contracts
+	held      map[*Peer]*budget // what is kept of each relay, whatever way it came
 	notes     []string
 	arrived   map[string]map[string]niptemp.OrderItem // by contract and id
 }
@@ -136,6 +139,22 @@ func (x *transfer) note(format string, args ...any) {
 	if !slices.Contains(x.notes, text) {
 		x.notes = append(x.notes, text)
 	}
+}
+
+// hold counts an event of a relay that is kept until the end.
+func (x *transfer) hold(p *Peer, ev *nostr.Event) error {
+	b := x.held[p]
+	if b == nil {
+		b = &budget{limits: p.c.o.Limits}
+		x.held[p] = b
+	}
+	size := len(ev.Content)
+	for _, tag := range ev.Tags {
+		for _, value := range tag {
+			size += len(value)
+		}
+	}
+	return b.spend(size)
 }
 
 // fail notes an error of a relay as a source, the first.

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,31 +25,61 @@ func isContract(ev *nostr.Event) bool {
 }
 
 // arrivals asks the sources in which order the contracts of some events came to
-// be. One that does not tell is no failure.
+// be. One that does not tell is no failure, and is not asked about the next one
+// unless it said that it does not know this one.
 func (x *transfer) arrivals(ctx context.Context, to *Peer, events []*nostr.Event) {
+	clear(x.arrived)                          // of another target
+	contracts := map[string]map[string]bool{} // ids of events
 	for _, ev := range events {
-		id := ev.Tags.GetD()
-		if !isContract(ev) || x.arrived[id] != nil {
-			continue
+		if id := ev.Tags.GetD(); isContract(ev) {
+			if contracts[id] == nil {
+				contracts[id] = map[string]bool{}
+			}
+			contracts[id][ev.ID] = true
 		}
+	}
+	if len(contracts) == 0 {
+		return
+	}
+	x.Progress(fmt.Sprintf("asking in which order %d contracts came to be", len(contracts)))
+	for id, wanted := range contracts {
 		x.arrived[id] = map[string]niptemp.OrderItem{}
 		for _, from := range x.Sources {
-			if from == to || x.sources[from].Err != nil || !x.keeps[from] {
+			if from == to || x.sources[from].Err != nil || !x.keeps[from] || x.orderless[from] || ctx.Err() != nil {
 				continue
 			}
-			var w wireOrder
-			err := from.step(ctx, func(ctx context.Context) error {
-				return from.c.api(ctx, from.t, http.MethodGet, contractPath(id, "order"), nil, nil, &w)
-			})
+			o, err := x.order(ctx, from, id)
 			if err != nil {
 				continue
 			}
-			if o, err := w.order(id); err == nil && len(o.Items) > 0 {
-				x.arrived[id] = o.places()
+			maps.DeleteFunc(o, func(event string, _ niptemp.OrderItem) bool { return !wanted[event] })
+			if len(o) > 0 {
+				x.arrived[id] = o
 				break
 			}
 		}
 	}
+}
+
+// order is the order of arrival of a contract at a source.
+func (x *transfer) order(ctx context.Context, from *Peer, id string) (map[string]niptemp.OrderItem, error) {
+	var w wireOrder
+	err := from.step(ctx, func(ctx context.Context) error {
+		return from.c.api(ctx, from.t, http.MethodGet, contractPath(id, "order"), nil, nil, &w)
+	})
+	var refusal *APIError
+	unknown := errors.As(err, &refusal) && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusForbidden)
+	if err == nil {
+		var o *ThreadOrder
+		if o, err = w.order(id); err == nil {
+			return o.places(), nil
+		}
+	}
+	if !unknown {
+		x.orderless[from] = true
+		x.note("%s does not tell in which order contracts came to be (%v): they go by their dates", from.t.url, err)
+	}
+	return nil, err
 }
 
 // arrange puts a row of a contract into the order of arrival, with the versions

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (x *transfer) compare(ctx context.Context, from, to *Peer, lacked map[strin
 		if len(unknown) > 0 {
 			x.Progress("fetching " + events(len(unknown)) + " from " + from.t.url)
 		}
-		missing, err := from.Fetch(ctx, f, unknown, add)
+		missing, err := from.Fetch(ctx, f, unknown, func(ev *nostr.Event) error { return cmp.Or(x.hold(from, ev), add(ev)) })
 		if err != nil {
 			return &PeerError{from, err}
 		}
@@ -149,7 +150,7 @@ func (x *transfer) list(ctx context.Context, p *Peer, filter int) (map[string]*n
 	list := map[string]*nostr.Event{}
 	status, err := p.Pages(ctx, x.Filters[filter], func(ev *nostr.Event) error {
 		list[ev.ID] = ev
-		return nil
+		return x.hold(p, ev)
 	})
 	if err != nil {
 		return nil, &PeerError{p, err}

@@ -38,7 +38,7 @@ func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered
 		}
 		x.Progress("reading the history at " + from.t.url)
 		authors, others := parties(wanted[from])
-		rejected, err := history(ctx, from, others, x.since(), known)
+		rejected, err := x.history(ctx, from, others, known)
 		x.sources[from].Rejected += rejected
 		x.failIf(from, err)
 		if contracts {
@@ -108,7 +108,7 @@ func (x *transfer) older(ctx context.Context, to *Peer, older []*nostr.Event, t 
 		at = append(at, a)
 	}
 	there := map[string]*nostr.Event{}
-	if _, err := history(ctx, to, at, x.since(), there); err != nil {
+	if _, err := x.history(ctx, to, at, there); err != nil {
 		return x.withoutHistory(to, err)
 	}
 	for _, v := range older {
@@ -154,7 +154,7 @@ func (x *transfer) withoutHistory(to *Peer, err error) error {
 // history adds the superseded versions of addresses: one by one where they are
 // few, else with all others of their author. It returns how many events were wrong
 // or not for this key.
-func history(ctx context.Context, p *Peer, at []address, since *nostr.Timestamp, to map[string]*nostr.Event) (rejected int, err error) {
+func (x *transfer) history(ctx context.Context, p *Peer, at []address, to map[string]*nostr.Event) (rejected int, err error) {
 	wanted, groups := map[address]bool{}, map[address][]address{}
 	for _, a := range at {
 		g := address{kind: a.kind, author: a.author}
@@ -162,14 +162,15 @@ func history(ctx context.Context, p *Peer, at []address, since *nostr.Timestamp,
 			wanted[a], groups[g] = true, append(groups[g], a)
 		}
 	}
-	me := p.c.id.PubKey()
+	me, since := p.c.id.PubKey(), x.since()
 	take := func(ev *nostr.Event) error {
 		if !concerns(ev, me) {
 			rejected++
 			return nil
 		}
-		if a, _ := addressOf(ev); wanted[a] && (since == nil || ev.CreatedAt >= *since) {
+		if a, _ := addressOf(ev); wanted[a] && (since == nil || ev.CreatedAt >= *since) && to[ev.ID] == nil {
 			to[ev.ID] = ev
+			return x.hold(p, ev)
 		}
 		return nil
 	}

@@ -33,6 +33,9 @@ func (x *transfer) readContracts(ctx context.Context, p *Peer, authors []string)
 		}
 		if since == nil || ev.CreatedAt >= *since {
 			c.versions[ev.ID] = ev
+			if err := x.hold(p, ev); err != nil {
+				return err
+			}
 		}
 		if tag := ev.Tags.Find("p"); ev.PubKey == me && tag != nil && nostr.IsValidPublicKey(tag[1]) {
 			queue = append(queue, tag[1])

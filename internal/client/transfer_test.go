@@ -244,6 +244,38 @@ func TestTransferWithRefusedHistory(t *testing.T) {
 	}
 }
 
+// A source that fails to tell the order of one contract is not asked for others.
+func TestTransferAsksForOrdersOnce(t *testing.T) {
+	from, to := &syncing{past: []*nostr.Event{}}, &syncing{}
+	for i := range 9 {
+		from.put(signed(t, "agent", kindContractEntry, time.Now().Unix()-50, `{"type":"message","content":"x"}`,
+			nostr.Tag{"d", fmt.Sprintf("0f8fad5b-d9cb-469f-a165-7086772895%02x", i)}, nostr.Tag{"t", "message"}, nostr.Tag{"p", who(t, "worker").PubKey()}))
+	}
+	report := move(t, who(t, "agent"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
+	if got := report.Targets[0]; !got.UpToDate() || got.Sent != 9 || from.orders != 1 || len(report.Notes) != 1 {
+		t.Errorf("asked %d times: %+v", from.orders, report)
+	}
+}
+
+// What is kept of one relay is bounded together, whatever way it came.
+func TestTransferBoundsAllThatIsKept(t *testing.T) {
+	now := time.Now().Unix()
+	from := &syncing{past: []*nostr.Event{}}
+	for i := range int64(5) {
+		slug := nipae.Slug(fmt.Sprintf("mem/%d", i))
+		from.past = append(from.past, engramAt(t, "agent", "owner", slug, "1", now-90))
+		from.put(engramAt(t, "agent", "owner", slug, "2", now-50))
+	}
+	url, to := startSyncing(t, from), startSyncing(t, &syncing{past: []*nostr.Event{}})
+	for most, want := range map[int]error{10: nil, 9: ErrMisbehaved} {
+		p := peerFor(t, who(t, "agent"), url, func(o *Options) { o.Limits.Events = most })
+		report := move(t, who(t, "agent"), nil, []string{to}, func(tr *Transfer) { tr.Sources, tr.DryRun = []*Peer{p}, true })
+		if err := report.Sources[0].Err; !errors.Is(err, want) {
+			t.Errorf("%d: %v", most, err)
+		}
+	}
+}
+
 // An event of a time that NIP-77 cannot say keeps nothing else from going over.
 func TestTransferOfAnImpossibleTime(t *testing.T) {
 	good := engramAt(t, "agent", "owner", "mem/a", "x", time.Now().Unix()-40)
