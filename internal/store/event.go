@@ -75,10 +75,12 @@ type PutOptions struct {
 	// kept as history; and an entry of contract memory is delivered to who
 	// listens wherever it stands.
 	Replica bool
-	// Past, beside Replica, says that the event is superseded there. It is no head
-	// here then, and neither is what is older at its address: what superseded it
-	// is on the way, or was deleted. Contract memory, of which
-	// nothing that superseded it is kept back, finds its place by itself.
+	// Past, beside Replica, says that the event is superseded there. If its
+	// author's signature says so here too, by a newer version or by a request to
+	// delete one, it is no head here, and neither is what is older at its
+	// address; if not, the newest version that is known is the head. Contract
+	// memory, of which nothing that superseded it is kept back, finds its place
+	// by itself.
 	Past bool
 	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
 	// only if it becomes the head of its address and this one is the head
