@@ -407,6 +407,31 @@ func TestRefusedOnce(t *testing.T) {
 	})
 }
 
+// TestSeenIsAboutHeads: what a source showed as a head, and what is a head here,
+// is put when it is superseded there.
+func TestSeenIsAboutHeads(t *testing.T) {
+	s := newScene(t, nil)
+	s.src.noSync = true
+	late, known := event(30174, 1, "late"), event(1, 2, "known")
+	s.store.answer = func(ev *nostr.Event) store.Result {
+		if ev == known {
+			return store.Result{Outcome: store.Duplicate, Seq: 7}
+		}
+		return store.Result{Outcome: store.Stored}
+	}
+	s.src.heads = []*nostr.Event{late, known}
+	if _, err := s.f.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !s.f.seen.has(idOf(late)) || s.f.seen.has(idOf(known)) {
+		t.Error("want only what is no head here remembered")
+	}
+	s.src.heads, s.src.past = nil, []*nostr.Event{late}
+	if _, err := s.f.Once(t.Context()); err != nil || !slices.Contains(s.store.taken(), "late past") {
+		t.Errorf("%v, %v", s.store.taken(), err)
+	}
+}
+
 func TestSeenIsBounded(t *testing.T) {
 	s := newSeen(time.Now)
 	ev := event(1, 1, "x")

@@ -50,7 +50,7 @@ const GuessedText = "too many contract ids were named here that show nothing; as
 // Result is the answer to one Put.
 type Result struct {
 	Outcome Outcome
-	Seq     int64          // of the stored event; 0 when it was not stored as head or regular event
+	Seq     int64          // of the stored event, of a Duplicate the one before; 0 where it is no head or regular event
 	Why     *nip01.Refusal // for the client; nil for Stored, Replaced and Failed
 	Err     error          // set for Failed only
 }
