@@ -30,6 +30,11 @@ const (
 	// sinceSlack is how many seconds a source's clock may go back, and how long
 	// a version may be on its way to its disk.
 	sinceSlack = 60
+	// clockSlack is how many seconds an author's clock is reckoned to be slow.
+	clockSlack = 15 * 60
+	// fetchTries is how often a source is asked for what it names and does not
+	// deliver, until the pass counts as incomplete.
+	fetchTries = 3
 )
 
 var (
@@ -37,35 +42,49 @@ var (
 	memories = []int{niptemp.KindEntry, niptemp.KindState}
 )
 
+// outcome is what a pass that ended without an error may yet have missed.
+type outcome struct {
+	incomplete bool // the source named or hid something that did not come
+	noHistory  bool // it shows no superseded versions to this key
+}
+
 // pass takes what is there and not here. See the package's comment for its
-// order.
-func (f *Follower) pass(ctx context.Context, src Source, k *sink) error {
+// order. The place is moved on only if nothing is missing up to it.
+func (f *Follower) pass(ctx context.Context, src Source, k *sink) (out outcome, err error) {
 	from, err := f.o.Store.FollowedTo(ctx, f.o.Name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errStore, err)
+		return out, fmt.Errorf("%w: %w", errStore, err)
 	}
 	if q, any := only(f.o.Filter, requests); any {
-		if err := f.heads(ctx, src, k, q); err != nil {
-			return err
+		if _, err := f.heads(ctx, src, k, q, 0); err != nil {
+			return out, err // what does not come is asked for again below
 		}
 	}
 	at, shown, err := f.contracts(ctx, src, k, from)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if err := f.heads(ctx, src, k, f.o.Filter); err != nil || !shown {
-		return err
+	out.noHistory = !shown
+	whole, err := f.heads(ctx, src, k, f.o.Filter, 0)
+	if out.incomplete = !whole; err != nil || !shown {
+		return out, err
 	}
 	if _, _, err := f.contracts(ctx, src, k, from); err != nil {
-		return err
+		return out, err
 	}
 	if err := f.versions(ctx, src, k, from); err != nil {
-		return err
+		return out, err
+	}
+	// A head that was replaced in between came as superseded, and what replaced
+	// it did not.
+	whole, err = f.heads(ctx, src, k, f.o.Filter, nostr.Timestamp(at.Time-clockSlack))
+	if out.incomplete = out.incomplete || !whole; err != nil || out.incomplete {
+		return out, err
 	}
 	if err := f.o.Store.Follow(ctx, f.o.Name, store.Place(at)); err != nil {
-		return fmt.Errorf("%w: %w", errStore, err)
+		return out, fmt.Errorf("%w: %w", errStore, err)
 	}
-	return nil
+	return out, nil
 }
 
 // contracts takes superseded contract memory that arrived at the source after
@@ -119,30 +138,52 @@ func only(f nostr.Filter, kinds []int) (nostr.Filter, bool) {
 	return f, len(f.Kinds) > 0
 }
 
-// heads takes what is stored there and not here.
-func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filter) error {
-	need, err := f.missing(ctx, src, q)
-	switch {
-	case errors.Is(err, errStore), ctx.Err() != nil:
-		return err
-	case errors.Is(err, client.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
-		return f.pages(ctx, src, k, q)
-	case err != nil:
-		return err
+// heads takes what is stored there and not here, and reports whether that was
+// all. A source that does not reconcile is read in full, or, with a time, only
+// from then on.
+func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filter, since nostr.Timestamp) (whole bool, err error) {
+	for try := 1; ; try++ {
+		need, err := f.missing(ctx, src, q)
+		switch {
+		case errors.Is(err, errStore), ctx.Err() != nil:
+			return false, err
+		case errors.Is(err, client.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
+			return f.pages(ctx, src, k, writtenSince(q, since))
+		case err != nil:
+			return false, err
+		}
+		if whole, err = f.fetch(ctx, src, k, q, need); err != nil || whole || try == fetchTries {
+			return whole, err
+		}
+		// It is gone meanwhile, or replaced: then another id is named.
 	}
+}
+
+// fetch takes events by their ids and reports whether all came.
+func (f *Follower) fetch(ctx context.Context, src Source, k *sink, q nostr.Filter, need [][32]byte) (whole bool, err error) {
+	whole = true
 	for chunk := range slices.Chunk(need, fetchAtOnce) {
 		if chunk, err = f.unknown(ctx, chunk); err != nil {
-			return err
+			return false, err
 		}
 		if len(chunk) == 0 {
 			continue
 		}
-		// What is named and not delivered is gone meanwhile, or comes the next time.
-		if _, err := src.Fetch(ctx, q, chunk, func(ev *nostr.Event) error { return k.put(ev, false) }); err != nil {
-			return err
+		missing, err := src.Fetch(ctx, q, chunk, func(ev *nostr.Event) error { return k.put(ev, false) })
+		if err != nil {
+			return false, err
 		}
+		whole = whole && len(missing) == 0
 	}
-	return k.flush()
+	return whole, k.flush()
+}
+
+// writtenSince restricts a filter to what is dated at a time or later.
+func writtenSince(q nostr.Filter, since nostr.Timestamp) nostr.Filter {
+	if since > 0 && (q.Since == nil || *q.Since < since) {
+		q.Since = &since
+	}
+	return q
 }
 
 // missing are the ids that the source has and this relay, as far as the source
@@ -187,11 +228,24 @@ func (f *Follower) unknown(ctx context.Context, ids [][32]byte) ([][32]byte, err
 // errEnough ends a row of pages.
 var errEnough = errors.New("enough pages in a row")
 
-// pages takes all that the source shows, newest first.
-func (f *Follower) pages(ctx context.Context, src Source, k *sink, q nostr.Filter) error {
-	for {
+// pages takes all that the source shows, and reports whether that was all.
+func (f *Follower) pages(ctx context.Context, src Source, k *sink, q nostr.Filter) (whole bool, err error) {
+	began := nostr.Timestamp(f.o.Clock().Unix())
+	rows, whole, err := f.rows(ctx, src, k, q)
+	if err != nil || rows == 1 {
+		return whole, err
+	}
+	// A single row asks itself for what was written meanwhile. The last of
+	// several ends below that.
+	_, also, err := f.rows(ctx, src, k, writtenSince(q, began-clockSlack))
+	return whole && also, err
+}
+
+// rows reads row after row of pages, newest first.
+func (f *Follower) rows(ctx context.Context, src Source, k *sink, q nostr.Filter) (rows int, whole bool, err error) {
+	for whole = true; ; {
 		n, oldest := 0, nostr.Timestamp(0)
-		_, err := src.Pages(ctx, q, func(ev *nostr.Event) error {
+		status, err := src.Pages(ctx, q, func(ev *nostr.Event) error {
 			if n > pagesAtOnce && ev.CreatedAt < oldest {
 				return errEnough
 			}
@@ -200,11 +254,13 @@ func (f *Follower) pages(ctx context.Context, src Source, k *sink, q nostr.Filte
 			}
 			return k.put(ev, false)
 		})
+		rows++
+		whole = whole && !status.Cut && status.Rejected == 0
 		if !errors.Is(err, errEnough) {
 			if err != nil {
-				return err
+				return rows, false, err
 			}
-			return k.flush()
+			return rows, whole && status.Complete, k.flush()
 		}
 		until := oldest - 1
 		q.Until = &until

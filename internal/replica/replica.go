@@ -126,10 +126,10 @@ func (f *Follower) Once(ctx context.Context) (Status, error) {
 	}
 	defer src.Close()
 	k := newSink(ctx, &f.o, f.seen, f.state.count)
-	err = f.pass(ctx, src, k)
+	out, err := f.pass(ctx, src, k)
 	k.close()
 	if err == nil {
-		f.state.upToDate(false)
+		f.state.upToDate(false, out)
 	}
 	return f.state.status(), err
 }
@@ -172,11 +172,12 @@ func (f *Follower) session(ctx context.Context, passed *bool) error {
 	defer cancel()
 	for {
 		f.state.catchingUp()
-		if err := f.pass(ctx, src, k); err != nil {
+		out, err := f.pass(ctx, src, k)
+		if err != nil {
 			return err
 		}
 		*passed = true
-		f.state.upToDate(f.o.Spec.Live)
+		f.state.upToDate(f.o.Spec.Live, out)
 		if !f.o.Spec.Live {
 			return nil
 		}

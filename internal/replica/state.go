@@ -41,6 +41,10 @@ type Status struct {
 	Deleted int64     `json:"deleted"`
 	// Refused is by reason: the prefix of the refusal.
 	Refused map[string]int64 `json:"refused,omitempty"`
+	// Incomplete says that the last pass did not get all that the source names.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// NoHistory says that the source shows this key no superseded versions.
+	NoHistory bool `json:"no_history,omitempty"`
 	// Reasons are the refusals in full, of the first reasons that there were.
 	Reasons map[string]int64 `json:"reasons,omitempty"`
 }
@@ -90,8 +94,9 @@ func (s *state) catchingUp() { s.change(CatchingUp, "") }
 
 // upToDate is the end of a pass. With a live question nothing is missing from
 // then on; without, what arrives is.
-func (s *state) upToDate(live bool) {
+func (s *state) upToDate(live bool, out outcome) {
 	s.mu.Lock()
+	s.now.Incomplete, s.now.NoHistory = out.incomplete, out.noHistory
 	s.now.Success = s.o.Clock()
 	if s.behind = s.now.Success; live {
 		s.behind = time.Time{}
