@@ -367,6 +367,10 @@ func TestNoRightToHistory(t *testing.T) {
 		if err != nil || got.Taken != 1 || len(s.store.place) != 0 {
 			t.Errorf("%v: %+v, %v, %v", why, got, err, s.store.place)
 		}
+		const said = "it shows no superseded versions to this key"
+		if !got.NoHistory || got.Why != said || strings.Count(s.log.String(), said) != 1 {
+			t.Errorf("%v: %+v\n%s", why, got, s.log.String())
+		}
 	}
 	s := newScene(t, nil)
 	s.src.noPast = client.ErrTimeout
@@ -535,6 +539,48 @@ func TestRunComesBack(t *testing.T) {
 		if lines := strings.Count(s.log.String(), "\n"); lines != 3 {
 			t.Errorf("%d lines in the log:\n%s", lines, s.log.String())
 		}
+	})
+}
+
+// TestRunGivesUpSlowly: a source that ends each session after a pass is left
+// alone for longer and longer, too.
+func TestRunGivesUpSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, func(o *Options, _ *scene) { o.Spec.Live = true })
+		s.src.live = make(chan *nostr.Event)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.f.Run(ctx) }()
+		synctest.Wait() // following
+		for range 3 {
+			close(s.src.live)
+			s.src.live = make(chan *nostr.Event)
+			synctest.Wait()
+			time.Sleep(mostPause / 30)
+			synctest.Wait()
+		}
+		if n := s.dials.Load(); n != 4 || s.f.Status().State != Following {
+			t.Fatalf("%d dials, %+v", n, s.f.Status())
+		}
+		close(s.src.live)
+		s.src.live = make(chan *nostr.Event)
+		synctest.Wait()
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		if n := s.dials.Load(); n != 4 {
+			t.Errorf("dialled the %dth time after 7 s, want 8", n)
+		}
+		time.Sleep(2*time.Second + steadyAfter)
+		close(s.src.live)
+		s.src.live = make(chan *nostr.Event)
+		synctest.Wait()
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		if n := s.dials.Load(); n != 6 {
+			t.Errorf("%d dials, want one more a second after a steady time", n)
+		}
+		cancel()
+		<-done
 	})
 }
 

@@ -32,7 +32,7 @@ type Status struct {
 	Number  int       `json:"number"`
 	Relay   string    `json:"relay"`
 	State   string    `json:"state"`
-	Why     string    `json:"why,omitempty"` // it failed
+	Why     string    `json:"why,omitempty"` // it failed, or what is missing
 	Since   time.Time `json:"since"`
 	Success time.Time `json:"last_success"` // the end of the last pass; zero is never
 	Lag     float64   `json:"lag_seconds"`  // since when something may be missing here
@@ -103,10 +103,10 @@ func (s *state) upToDate(live bool, out outcome) {
 	}
 	s.mu.Unlock()
 	if live {
-		s.change(Following, "")
+		s.change(Following, out.String())
 		return
 	}
-	s.change(Waiting, "")
+	s.change(Waiting, out.String())
 }
 
 func (s *state) failed(err error) { s.change(Failed, Reason(err)) }
@@ -131,6 +131,8 @@ func (s *state) change(to, why string) {
 	case !tell:
 	case to == Failed:
 		s.o.Log.Warn("a relay is not followed", "replica", s.o.Number, "relay", s.o.Spec.URL, "why", why)
+	case why != "":
+		s.o.Log.Warn("a relay is followed in part", "replica", s.o.Number, "relay", s.o.Spec.URL, "state", to, "missing", why)
 	default:
 		s.o.Log.Info("a relay is followed", "replica", s.o.Number, "relay", s.o.Spec.URL, "state", to)
 	}
