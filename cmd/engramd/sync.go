@@ -116,6 +116,11 @@ func (c *syncCommand) Run(ctx context.Context) error {
 	if err := c.print(got); err != nil {
 		return err
 	}
+	return missed(got)
+}
+
+// missed is what of a pass makes the command fail.
+func missed(got replica.Status) error {
 	n := got.RefusedEvents() - got.Reasons[policy.NotAddressed]
 	switch {
 	case got.State == replica.Failed:
