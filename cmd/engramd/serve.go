@@ -158,9 +158,12 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 		return err
 	}
 	c.openSurfaces()
-	c.up.Store(true)
+	if err := c.openReplicas(); err != nil {
+		return err
+	}
+	c.up.Store(true) // orders look at what is made above
 	c.startKeeper()
-	return c.openReplicas()
+	return nil
 }
 
 func (c *serveCommand) openFolder() (err error) {

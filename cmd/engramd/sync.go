@@ -14,6 +14,7 @@ import (
 	"engramd/internal/config"
 	"engramd/internal/control"
 	"engramd/internal/gate"
+	"engramd/internal/policy"
 	"engramd/internal/replica"
 )
 
@@ -30,7 +31,8 @@ const syncUsage = `
                    everybody may see comes
   --filter JSON    a NIP-01 filter, if not everything
   --json           the result as one JSON object
-It exits with 1 if something was refused here, or if not all that the relay shows came.
+It exits with 1 if something was refused here, other than requests to vanish that name another relay, or if not all
+that the relay shows came.
 `
 
 // ParseFlags reads the command line and the configuration.
@@ -79,10 +81,14 @@ func (c *serveCommand) syncOrders() []control.Order {
 		if !c.up.Load() {
 			return nil, errStarting
 		}
-		return syncOnce(ctx, c.following(), replica.Spec{URL: args.URL, Key: args.KeyFile, Filter: args.Filter})
+		with := c.following()
+		with.metrics = nil // which count by the place in the configuration
+		return syncOnce(ctx, with, replica.Spec{URL: args.URL, Key: args.KeyFile, Filter: args.Filter})
 	})}
 }
 
+// syncOnce makes one pass. A failure is told in the result, beside what came
+// before it.
 func syncOnce(ctx context.Context, with following, s replica.Spec) (replica.Status, error) {
 	f, err := with.follower(0, s)
 	if err != nil {
@@ -90,7 +96,8 @@ func syncOnce(ctx context.Context, with following, s replica.Spec) (replica.Stat
 	}
 	got, err := f.Once(ctx)
 	if err != nil && ctx.Err() == nil {
-		err = errors.New(replica.Reason(err)) // it is logged, too
+		got.State, got.Why = replica.Failed, replica.Reason(err)
+		return got, nil
 	}
 	return got, err
 }
@@ -109,8 +116,19 @@ func (c *syncCommand) Run(ctx context.Context) error {
 	if err := c.print(got); err != nil {
 		return err
 	}
-	if n := got.RefusedEvents(); n > 0 {
+	return missed(got)
+}
+
+// missed is what of a pass makes the command fail.
+func missed(got replica.Status) error {
+	n := got.RefusedEvents() - got.Reasons[policy.NotAddressed]
+	switch {
+	case got.State == replica.Failed:
+		return errors.New(got.Why)
+	case n > 0:
 		return fmt.Errorf("%d events were refused", n)
+	case got.Incomplete:
+		return errors.New(got.Why)
 	}
 	return nil
 }
@@ -148,6 +166,9 @@ func (c *syncCommand) print(got replica.Status) error {
 		return json.NewEncoder(c.Stdout).Encode(got)
 	}
 	_, err := fmt.Fprintf(c.Stdout, "%s: %d taken, %d known, %d deleted here, %d refused\n", got.Relay, got.Taken, got.Known, got.Deleted, got.RefusedEvents())
+	if err == nil && got.Why != "" && got.State != replica.Failed {
+		_, err = fmt.Fprintln(c.Stdout, got.Why)
+	}
 	for _, why := range slices.Sorted(maps.Keys(got.Reasons)) {
 		if err == nil {
 			_, err = fmt.Fprintf(c.Stdout, "refused %d: %s\n", got.Reasons[why], why)

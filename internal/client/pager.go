@@ -192,7 +192,7 @@ func oneAddress(f nostr.Filter) bool {
 // answer returns what has come in so far.
 func (p *pager) answer(t target, err error, start time.Time) relayAnswer {
 	return relayAnswer{events: p.events, status: RelayStatus{
-		URL: t.url, Err: err, Events: p.count, Rejected: p.budget.rejected,
+		URL: t.url, Err: err, Events: p.count, Rejected: p.budget.rejected, Cut: p.cut,
 		Complete: err == nil && p.done && !p.cut && p.budget.rejected == 0, Took: time.Since(start),
 	}}
 }

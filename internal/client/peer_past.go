@@ -44,12 +44,14 @@ func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) er
 	if p.c.id.PubKey() == "" {
 		return at, fmt.Errorf("%w to nobody", ErrNoHistory)
 	}
-	spent := budget{limits: p.c.o.Limits}
+	rejected := 0 // in all
 	for first, more := true, true; more; first = false {
 		var now PastAt
 		before := q.After
 		err := p.step(ctx, func(ctx context.Context) (err error) {
+			spent := budget{limits: p.c.o.Limits, rejected: rejected} // of one page: an honest relay may have any number
 			now, more, err = p.pastPage(ctx, &q, &spent, take)
+			rejected = spent.rejected
 			return err
 		})
 		switch {

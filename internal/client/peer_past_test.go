@@ -76,6 +76,22 @@ func TestPast(t *testing.T) {
 	}
 }
 
+// TestPastIsAsLongAsItIs: what one answer may bring bounds a page, and not how
+// many there are.
+func TestPastIsAsLongAsItIs(t *testing.T) {
+	events := notesOf(t, "agent", 1, 6)
+	r := &pastRelay{at: "40 1000"}
+	for i := 0; i < 6; i += 2 {
+		r.pages = append(r.pages, "["+numbered(events[i], i+1)+","+numbered(events[i+1], i+2)+"]")
+		r.more = append(r.more, i < 4)
+	}
+	p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), func(o *Options) { o.Limits.Events = 2 })
+	taken := 0
+	if _, err := p.Past(t.Context(), PastQuery{}, func(*nostr.Event) error { taken++; return nil }); err != nil || taken != 6 {
+		t.Errorf("%d taken, %v", taken, err)
+	}
+}
+
 // TestPastFromLiars: order, signatures, sizes and ends are not taken on trust.
 func TestPastFromLiars(t *testing.T) {
 	ev := notesOf(t, "agent", 1, 1)[0]

@@ -23,7 +23,9 @@ type RelayStatus struct {
 	// Complete says that the relay answered and has no more: no failure, no cap
 	// that may have cut the answer, nothing rejected.
 	Complete bool
-	Took     time.Duration
+	// Cut says that a cap may have hidden some of what it has.
+	Cut  bool
+	Took time.Duration
 }
 
 // Answers are what all relays together said.

@@ -34,8 +34,11 @@ func (p *Policy) rejectMisaddressedVanish(_ context.Context, ev *nostr.Event) (b
 			return false, ""
 		}
 	}
-	return true, "invalid: not addressed to this relay"
+	return true, NotAddressed
 }
+
+// NotAddressed refuses a request to vanish that names other relays.
+const NotAddressed = "invalid: not addressed to this relay"
 
 // rightToVanish reports whether ev is a request to vanish that everybody may
 // make. The relay has checked before whom it is addressed to.

@@ -5,8 +5,9 @@
 // A pass takes, in this order, requests to delete and to vanish, so that what
 // they concern is not shown in between; superseded contract memory, oldest
 // first, so that threads have their order; what is stored there and not here
-// (by NIP-77, or page by page where that is not offered); and at last
-// everybody's superseded versions. A live question is open all the while. What
+// (by NIP-77, or page by page where that is not offered); everybody's superseded
+// versions; and at last what became head meanwhile. A live question is open all
+// the while. What
 // comes may come in any order and more than once: the store puts it in its
 // place (store.PutOptions, Replica).
 //
@@ -18,5 +19,7 @@
 //
 // Nothing that comes is believed before its id and signature are checked and it
 // fits the filter. What a source does not send is not known here: it can keep
-// things back, and what it calls superseded is no head here.
+// things back. What it calls superseded is no head here only if the author's
+// signature says so, too. What it names and does not deliver leaves the pass
+// incomplete, and the place where it was.
 package replica

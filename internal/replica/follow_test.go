@@ -33,8 +33,11 @@ type fakeSource struct {
 	noPast  error
 	fails   error // of Pages and Reconcile
 	fetched int
+	paged   []nostr.Filter
 	asked   []client.PastQuery
 	told    [][32]byte        // ids that it was told of
+	short   bool              // it keeps back the first of what is asked for
+	between func()            // called when its versions since a time were read
 	live    chan *nostr.Event // nil: it never opens
 	closed  bool
 }
@@ -49,6 +52,7 @@ func (s *fakeSource) matching(f nostr.Filter) (out []*nostr.Event) {
 }
 
 func (s *fakeSource) Pages(_ context.Context, f nostr.Filter, take func(*nostr.Event) error) (client.RelayStatus, error) {
+	s.paged = append(s.paged, f)
 	if s.fails != nil {
 		return client.RelayStatus{}, s.fails
 	}
@@ -59,7 +63,7 @@ func (s *fakeSource) Pages(_ context.Context, f nostr.Filter, take func(*nostr.E
 			return client.RelayStatus{}, err
 		}
 	}
-	return client.RelayStatus{}, nil
+	return client.RelayStatus{Complete: !s.short, Cut: s.short}, nil
 }
 
 func (s *fakeSource) Reconcile(_ context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error) {
@@ -86,14 +90,16 @@ func (s *fakeSource) Reconcile(_ context.Context, f nostr.Filter, items []nip77.
 
 func (s *fakeSource) Fetch(_ context.Context, f nostr.Filter, ids [][32]byte, take func(*nostr.Event) error) (missing [][32]byte, err error) {
 	for _, ev := range s.matching(f) {
-		if slices.Contains(ids, idOf(ev)) {
+		if s.short && idOf(ev) == ids[0] {
+			missing = append(missing, ids[0])
+		} else if slices.Contains(ids, idOf(ev)) {
 			s.fetched++
 			if err := take(ev); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return nil, nil
+	return missing, nil
 }
 
 func (s *fakeSource) Past(_ context.Context, q client.PastQuery, take func(*nostr.Event) error) (client.PastAt, error) {
@@ -108,6 +114,9 @@ func (s *fakeSource) Past(_ context.Context, q client.PastQuery, take func(*nost
 				return client.PastAt{}, err
 			}
 		}
+	}
+	if q.Since != nil && s.between != nil {
+		s.between()
 	}
 	return s.at, nil
 }
@@ -311,8 +320,8 @@ func TestWhatTheSourceIsTold(t *testing.T) {
 	note, engram := event(1, 1, "note"), event(30174, 2, "engram")
 	for _, c := range []struct {
 		key  string
-		told int // of each engram and note, in two reconciliations
-	}{{strings.Repeat("b", 64), 1}, {engram.PubKey, 2}, {strings.Repeat("c", 64), 2}, {"", 1}} {
+		told int // of each engram and note, in three reconciliations
+	}{{strings.Repeat("b", 64), 2}, {engram.PubKey, 4}, {strings.Repeat("c", 64), 4}, {"", 2}} {
 		table, err := gate.NewTable(gate.Options{Replicas: []string{strings.Repeat("c", 64)}})
 		if err != nil {
 			t.Fatal(err)
@@ -358,6 +367,10 @@ func TestNoRightToHistory(t *testing.T) {
 		if err != nil || got.Taken != 1 || len(s.store.place) != 0 {
 			t.Errorf("%v: %+v, %v, %v", why, got, err, s.store.place)
 		}
+		const said = "it shows no superseded versions to this key"
+		if !got.NoHistory || got.Why != said || strings.Count(s.log.String(), said) != 1 {
+			t.Errorf("%v: %+v\n%s", why, got, s.log.String())
+		}
 	}
 	s := newScene(t, nil)
 	s.src.noPast = client.ErrTimeout
@@ -382,14 +395,14 @@ func TestRefusedOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := s.store.taken(); len(got) != 4+2 { // what is older may become the head when the newer one is deleted
+		if got := s.store.taken(); len(got) != 3+2*3 { // what is older may become the head when the newer one is deleted
 			t.Errorf("the store was asked for %v", got)
 		}
 		fetched := s.src.fetched
-		if fetched > 6+2+2 { // and the passing one is never remembered
+		if fetched > 4+2*3+2*3 { // and the passing one is never remembered
 			t.Errorf("%d fetched", fetched)
 		}
-		for what, want := range map[string]int{"1refusedinvalid": 1, "1refusedblocked": 1, "1deleted": 1, "1known": 3, "1taken": 1} {
+		for what, want := range map[string]int{"1refusedinvalid": 1, "1refusedblocked": 1, "1deleted": 1, "1known": 6, "1taken": 1} {
 			if s.count.all[what] != want {
 				t.Errorf("%s: %d, want %d (%v)", what, s.count.all[what], want, s.count.all)
 			}
@@ -405,6 +418,63 @@ func TestRefusedOnce(t *testing.T) {
 			t.Error("what was refused is never looked at again")
 		}
 	})
+}
+
+// TestHeadReplacedDuringAPass: what replaces a head while versions are read
+// comes in the same pass.
+func TestHeadReplacedDuringAPass(t *testing.T) {
+	for _, noSync := range []bool{false, true} {
+		s := newScene(t, nil)
+		one, two := event(30174, 1, "engram 1"), event(30174, time.Now().Unix(), "engram 2")
+		s.src.noSync, s.src.heads, s.src.at = noSync, []*nostr.Event{one}, client.PastAt{Number: 1, Time: time.Now().Unix()}
+		s.src.between = func() { s.src.heads, s.src.past = []*nostr.Event{two}, []*nostr.Event{one} }
+		if _, err := s.f.Once(t.Context()); err != nil || !slices.Contains(s.store.taken(), "engram 2") {
+			t.Errorf("%v, %v", s.store.taken(), err)
+		}
+	}
+}
+
+// TestIncomplete: what is named and does not come is missing, the place is not
+// moved on, and that is said.
+func TestIncomplete(t *testing.T) {
+	for _, noSync := range []bool{false, true} {
+		s := newScene(t, nil)
+		s.src.noSync, s.src.short = noSync, true
+		s.src.heads, s.src.at = []*nostr.Event{event(1, 1, "one"), event(1, 2, "two")}, client.PastAt{Number: 9, Time: 9}
+		got, err := s.f.Once(t.Context())
+		if err != nil || !got.Incomplete || len(s.store.place) != 0 {
+			t.Errorf("%+v, %v, followed to %v", got, err, s.store.place)
+		}
+		s.src.short = false
+		if got, err = s.f.Once(t.Context()); err != nil || got.Incomplete || s.store.place["a source"].Number != 9 {
+			t.Errorf("%+v, %v, followed to %v", got, err, s.store.place)
+		}
+	}
+}
+
+// TestSeenIsAboutHeads: what a source showed as a head, and what is a head here,
+// is put when it is superseded there.
+func TestSeenIsAboutHeads(t *testing.T) {
+	s := newScene(t, nil)
+	s.src.noSync = true
+	late, known := event(30174, 1, "late"), event(1, 2, "known")
+	s.store.answer = func(ev *nostr.Event) store.Result {
+		if ev == known {
+			return store.Result{Outcome: store.Duplicate, Seq: 7}
+		}
+		return store.Result{Outcome: store.Stored}
+	}
+	s.src.heads = []*nostr.Event{late, known}
+	if _, err := s.f.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !s.f.seen.has(idOf(late)) || s.f.seen.has(idOf(known)) {
+		t.Error("want only what is no head here remembered")
+	}
+	s.src.heads, s.src.past = nil, []*nostr.Event{late}
+	if _, err := s.f.Once(t.Context()); err != nil || !slices.Contains(s.store.taken(), "late past") {
+		t.Errorf("%v, %v", s.store.taken(), err)
+	}
 }
 
 func TestSeenIsBounded(t *testing.T) {
@@ -472,6 +542,48 @@ func TestRunComesBack(t *testing.T) {
 	})
 }
 
+// TestRunGivesUpSlowly: a source that ends each session after a pass is left
+// alone for longer and longer, too.
+func TestRunGivesUpSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, func(o *Options, _ *scene) { o.Spec.Live = true })
+		s.src.live = make(chan *nostr.Event)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.f.Run(ctx) }()
+		synctest.Wait() // following
+		for range 3 {
+			close(s.src.live)
+			s.src.live = make(chan *nostr.Event)
+			synctest.Wait()
+			time.Sleep(mostPause / 30)
+			synctest.Wait()
+		}
+		if n := s.dials.Load(); n != 4 || s.f.Status().State != Following {
+			t.Fatalf("%d dials, %+v", n, s.f.Status())
+		}
+		close(s.src.live)
+		s.src.live = make(chan *nostr.Event)
+		synctest.Wait()
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		if n := s.dials.Load(); n != 4 {
+			t.Errorf("dialled the %dth time after 7 s, want 8", n)
+		}
+		time.Sleep(2*time.Second + steadyAfter)
+		close(s.src.live)
+		s.src.live = make(chan *nostr.Event)
+		synctest.Wait()
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		if n := s.dials.Load(); n != 6 {
+			t.Errorf("%d dials, want one more a second after a steady time", n)
+		}
+		cancel()
+		<-done
+	})
+}
+
 // TestStoreThatFails ends the session, and is not the event's fault.
 func TestStoreThatFails(t *testing.T) {
 	s := newScene(t, nil)
@@ -497,6 +609,10 @@ func TestManyPages(t *testing.T) {
 	s.src.noPast = client.ErrNoHistory
 	if got, err := s.f.Once(t.Context()); err != nil || got.Taken != int64(len(s.src.heads)) {
 		t.Errorf("%+v, %v", got, err)
+	}
+	// What was written meanwhile is asked for when the last row has ended.
+	if last := s.src.paged[len(s.src.paged)-1]; len(s.src.paged) < 4 || last.Since == nil || last.Until != nil {
+		t.Errorf("%d questions, at last %v", len(s.src.paged), last)
 	}
 }
 

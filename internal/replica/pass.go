@@ -4,29 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
-	"engramd/internal/gate"
 	"engramd/internal/store"
 	"engramd/nips/kind"
-	"engramd/nips/nip77"
 	"engramd/nips/niptemp"
 )
 
 const (
-	// maxSet bounds what is reconciled at once: 40 bytes each. Above it, a
-	// relay is read page by page.
-	maxSet = 1_000_000
-	// fetchAtOnce is how many ids are looked up here, and then asked for, at a
-	// time.
-	fetchAtOnce = 1000
-	// pagesAtOnce is how many events are read before paging begins anew behind
-	// them, because a pager remembers what it has seen.
-	pagesAtOnce = 50_000
 	// sinceSlack is how many seconds a source's clock may go back, and how long
 	// a version may be on its way to its disk.
 	sinceSlack = 60
@@ -37,35 +26,60 @@ var (
 	memories = []int{niptemp.KindEntry, niptemp.KindState}
 )
 
+// outcome is what a pass that ended without an error may yet have missed.
+type outcome struct {
+	incomplete bool // the source named or hid something that did not come
+	noHistory  bool // it shows no superseded versions to this key
+}
+
+func (o outcome) String() string {
+	var missing []string
+	if o.incomplete {
+		missing = append(missing, "not all that it names came")
+	}
+	if o.noHistory {
+		missing = append(missing, "it shows no superseded versions to this key")
+	}
+	return strings.Join(missing, "; ")
+}
+
 // pass takes what is there and not here. See the package's comment for its
-// order.
-func (f *Follower) pass(ctx context.Context, src Source, k *sink) error {
+// order. The place is moved on only if nothing is missing up to it.
+func (f *Follower) pass(ctx context.Context, src Source, k *sink) (out outcome, err error) {
 	from, err := f.o.Store.FollowedTo(ctx, f.o.Name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errStore, err)
+		return out, fmt.Errorf("%w: %w", errStore, err)
 	}
 	if q, any := only(f.o.Filter, requests); any {
-		if err := f.heads(ctx, src, k, q); err != nil {
-			return err
+		if _, err := f.heads(ctx, src, k, q, 0); err != nil {
+			return out, err // what does not come is asked for again below
 		}
 	}
 	at, shown, err := f.contracts(ctx, src, k, from)
 	if err != nil {
-		return err
+		return out, err
 	}
-	if err := f.heads(ctx, src, k, f.o.Filter); err != nil || !shown {
-		return err
+	out.noHistory = !shown
+	whole, err := f.heads(ctx, src, k, f.o.Filter, 0)
+	if out.incomplete = !whole; err != nil || !shown {
+		return out, err
 	}
 	if _, _, err := f.contracts(ctx, src, k, from); err != nil {
-		return err
+		return out, err
 	}
 	if err := f.versions(ctx, src, k, from); err != nil {
-		return err
+		return out, err
+	}
+	// A head that was replaced in between came as superseded, and what replaced
+	// it did not.
+	whole, err = f.heads(ctx, src, k, f.o.Filter, nostr.Timestamp(at.Time-clockSlack))
+	if out.incomplete = out.incomplete || !whole; err != nil || out.incomplete {
+		return out, err
 	}
 	if err := f.o.Store.Follow(ctx, f.o.Name, store.Place(at)); err != nil {
-		return fmt.Errorf("%w: %w", errStore, err)
+		return out, fmt.Errorf("%w: %w", errStore, err)
 	}
-	return nil
+	return out, nil
 }
 
 // contracts takes superseded contract memory that arrived at the source after
@@ -117,96 +131,4 @@ func only(f nostr.Filter, kinds []int) (nostr.Filter, bool) {
 		f.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k int) bool { return !slices.Contains(f.Kinds, k) })
 	}
 	return f, len(f.Kinds) > 0
-}
-
-// heads takes what is stored there and not here.
-func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filter) error {
-	need, err := f.missing(ctx, src, q)
-	switch {
-	case errors.Is(err, errStore), ctx.Err() != nil:
-		return err
-	case errors.Is(err, client.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
-		return f.pages(ctx, src, k, q)
-	case err != nil:
-		return err
-	}
-	for chunk := range slices.Chunk(need, fetchAtOnce) {
-		if chunk, err = f.unknown(ctx, chunk); err != nil {
-			return err
-		}
-		if len(chunk) == 0 {
-			continue
-		}
-		// What is named and not delivered is gone meanwhile, or comes the next time.
-		if _, err := src.Fetch(ctx, q, chunk, func(ev *nostr.Event) error { return k.put(ev, false) }); err != nil {
-			return err
-		}
-	}
-	return k.flush()
-}
-
-// missing are the ids that the source has and this relay, as far as the source
-// may know of it, has not. What the source is told of is what the key that asks
-// it may read here: ids are keys.
-func (f *Follower) missing(ctx context.Context, src Source, q nostr.Filter) ([][32]byte, error) {
-	scope := gate.Party(f.o.Table(), gate.NewReader(f.o.PubKey))
-	items, err := f.o.Store.IDs(ctx, store.Ask{Scope: scope, Filter: q}, maxSet, func(int) error { return nil })
-	if errors.Is(err, store.ErrMany) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errStore, err)
-	}
-	items = slices.DeleteFunc(append(items, f.seen.items(q)...), func(i nip77.Item) bool { return i.CreatedAt < 0 || i.CreatedAt == math.MaxInt64 }) // NIP-77 has no such times
-	_, need, err := src.Reconcile(ctx, q, items)
-	return need, err
-}
-
-// unknown leaves out what is here already, or was looked at before.
-func (f *Follower) unknown(ctx context.Context, ids [][32]byte) ([][32]byte, error) {
-	ask := store.Ask{Scope: gate.Operator()}
-	for _, id := range ids {
-		if !f.seen.has(id) {
-			ask.Filter.IDs = append(ask.Filter.IDs, fmt.Sprintf("%x", id))
-		}
-	}
-	if len(ask.Filter.IDs) == 0 {
-		return nil, nil
-	}
-	here, err := f.o.Store.IDs(ctx, ask, len(ids), func(int) error { return nil })
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errStore, err)
-	}
-	have := make(map[[32]byte]bool, len(here))
-	for _, item := range here {
-		have[item.ID] = true
-	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id [32]byte) bool { return have[id] || f.seen.has(id) }), nil
-}
-
-// errEnough ends a row of pages.
-var errEnough = errors.New("enough pages in a row")
-
-// pages takes all that the source shows, newest first.
-func (f *Follower) pages(ctx context.Context, src Source, k *sink, q nostr.Filter) error {
-	for {
-		n, oldest := 0, nostr.Timestamp(0)
-		_, err := src.Pages(ctx, q, func(ev *nostr.Event) error {
-			if n > pagesAtOnce && ev.CreatedAt < oldest {
-				return errEnough
-			}
-			if n++; n == 1 || ev.CreatedAt < oldest {
-				oldest = ev.CreatedAt
-			}
-			return k.put(ev, false)
-		})
-		if !errors.Is(err, errEnough) {
-			if err != nil {
-				return err
-			}
-			return k.flush()
-		}
-		until := oldest - 1
-		q.Until = &until
-	}
 }

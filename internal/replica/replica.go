@@ -79,6 +79,9 @@ const (
 	mostPause  = 5 * time.Minute
 	// livePatience is how long a pass waits for the live question to be open.
 	livePatience = 10 * time.Second
+	// steadyAfter is how long a relay must be followed until its next failure
+	// counts as the first again.
+	steadyAfter = time.Minute
 )
 
 // Follower follows one relay.
@@ -96,12 +99,11 @@ func New(o Options) *Follower {
 // Run follows until ctx ends.
 func (f *Follower) Run(ctx context.Context) {
 	for failures := 0; ; {
-		passed := false
-		err := f.session(ctx, &passed)
+		steady, err := f.session(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if passed {
+		if steady || err == nil {
 			failures = 0
 		}
 		wait := f.o.Spec.Interval
@@ -126,10 +128,10 @@ func (f *Follower) Once(ctx context.Context) (Status, error) {
 	}
 	defer src.Close()
 	k := newSink(ctx, &f.o, f.seen, f.state.count)
-	err = f.pass(ctx, src, k)
+	out, err := f.pass(ctx, src, k)
 	k.close()
 	if err == nil {
-		f.state.upToDate(false)
+		f.state.upToDate(false, out)
 	}
 	return f.state.status(), err
 }
@@ -138,13 +140,15 @@ func (f *Follower) Once(ctx context.Context) (Status, error) {
 func (f *Follower) Status() Status { return f.state.status() }
 
 // session follows over one connection until that ends. Without a live question
-// it ends after one pass.
-func (f *Follower) session(ctx context.Context, passed *bool) error {
+// it ends after one pass. steady means that it went well for a while.
+func (f *Follower) session(ctx context.Context) (steady bool, err error) {
 	f.state.connecting()
 	src, err := f.o.Dial()
 	if err != nil {
-		return err
+		return false, err
 	}
+	var passed time.Time // first
+	defer func() { steady = !passed.IsZero() && f.o.Clock().Sub(passed) >= steadyAfter }()
 	defer src.Close()
 	k := newSink(ctx, &f.o, f.seen, f.state.count)
 	defer k.close()
@@ -162,31 +166,34 @@ func (f *Follower) session(ctx context.Context, passed *bool) error {
 		case <-opened:
 		case err := <-ended:
 			ended <- err
-			return err
+			return false, err
 		case <-f.o.After(livePatience):
-			return client.ErrTimeout
+			return false, client.ErrTimeout
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 	defer cancel()
 	for {
 		f.state.catchingUp()
-		if err := f.pass(ctx, src, k); err != nil {
-			return err
+		out, err := f.pass(ctx, src, k)
+		if err != nil {
+			return false, err
 		}
-		*passed = true
-		f.state.upToDate(f.o.Spec.Live)
+		if passed.IsZero() {
+			passed = f.o.Clock()
+		}
+		f.state.upToDate(f.o.Spec.Live, out)
 		if !f.o.Spec.Live {
-			return nil
+			return false, nil
 		}
 		select {
 		case err := <-ended:
 			ended <- err
-			return err
+			return false, err
 		case <-f.o.After(f.o.Spec.Interval):
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }

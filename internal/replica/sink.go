@@ -56,7 +56,8 @@ func (k *sink) put(ev *nostr.Event, past bool) error {
 	if n, err := hex.Decode(p.id[:], []byte(ev.ID)); err != nil || n != 32 {
 		return fmt.Errorf("an id is no id: %w", err)
 	}
-	if nostr.IsEphemeralKind(ev.Kind) || k.seen.has(p.id) {
+	// What is remembered was looked at as a head; that it is superseded is news.
+	if nostr.IsEphemeralKind(ev.Kind) || !past && k.seen.has(p.id) {
 		return nil // passed on, and not stored; or looked at before
 	}
 	if reject, message := k.o.Judge(k.ctx, ev); reject {
@@ -119,7 +120,7 @@ func (k *sink) settle(p put, r store.Result) {
 	}
 	// One that is merely older is looked at again: what is newer may be deleted
 	// here, and of open kinds nothing says then that there ever was anything.
-	if head := r.Seq != 0 && (r.Outcome == store.Stored || r.Outcome == store.Replaced); !head && !p.past && r.Outcome != store.Stale {
+	if r.Seq == 0 && !p.past && r.Outcome != store.Stale {
 		k.seen.note(p.id, p.event)
 	}
 }

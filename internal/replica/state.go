@@ -32,7 +32,7 @@ type Status struct {
 	Number  int       `json:"number"`
 	Relay   string    `json:"relay"`
 	State   string    `json:"state"`
-	Why     string    `json:"why,omitempty"` // it failed
+	Why     string    `json:"why,omitempty"` // it failed, or what is missing
 	Since   time.Time `json:"since"`
 	Success time.Time `json:"last_success"` // the end of the last pass; zero is never
 	Lag     float64   `json:"lag_seconds"`  // since when something may be missing here
@@ -41,6 +41,10 @@ type Status struct {
 	Deleted int64     `json:"deleted"`
 	// Refused is by reason: the prefix of the refusal.
 	Refused map[string]int64 `json:"refused,omitempty"`
+	// Incomplete says that the last pass did not get all that the source names.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// NoHistory says that the source shows this key no superseded versions.
+	NoHistory bool `json:"no_history,omitempty"`
 	// Reasons are the refusals in full, of the first reasons that there were.
 	Reasons map[string]int64 `json:"reasons,omitempty"`
 }
@@ -90,18 +94,19 @@ func (s *state) catchingUp() { s.change(CatchingUp, "") }
 
 // upToDate is the end of a pass. With a live question nothing is missing from
 // then on; without, what arrives is.
-func (s *state) upToDate(live bool) {
+func (s *state) upToDate(live bool, out outcome) {
 	s.mu.Lock()
+	s.now.Incomplete, s.now.NoHistory = out.incomplete, out.noHistory
 	s.now.Success = s.o.Clock()
 	if s.behind = s.now.Success; live {
 		s.behind = time.Time{}
 	}
 	s.mu.Unlock()
 	if live {
-		s.change(Following, "")
+		s.change(Following, out.String())
 		return
 	}
-	s.change(Waiting, "")
+	s.change(Waiting, out.String())
 }
 
 func (s *state) failed(err error) { s.change(Failed, Reason(err)) }
@@ -126,6 +131,8 @@ func (s *state) change(to, why string) {
 	case !tell:
 	case to == Failed:
 		s.o.Log.Warn("a relay is not followed", "replica", s.o.Number, "relay", s.o.Spec.URL, "why", why)
+	case why != "":
+		s.o.Log.Warn("a relay is followed in part", "replica", s.o.Number, "relay", s.o.Spec.URL, "state", to, "missing", why)
 	default:
 		s.o.Log.Info("a relay is followed", "replica", s.o.Number, "relay", s.o.Spec.URL, "state", to)
 	}

@@ -50,7 +50,7 @@ const GuessedText = "too many contract ids were named here that show nothing; as
 // Result is the answer to one Put.
 type Result struct {
 	Outcome Outcome
-	Seq     int64          // of the stored event; 0 when it was not stored as head or regular event
+	Seq     int64          // of the stored event, of a Duplicate the one before; 0 where it is no head or regular event
 	Why     *nip01.Refusal // for the client; nil for Stored, Replaced and Failed
 	Err     error          // set for Failed only
 }
@@ -75,10 +75,12 @@ type PutOptions struct {
 	// kept as history; and an entry of contract memory is delivered to who
 	// listens wherever it stands.
 	Replica bool
-	// Past, beside Replica, says that the event is superseded there. It is no head
-	// here then, and neither is what is older at its address: what superseded it
-	// is on the way, or was deleted. Contract memory, of which
-	// nothing that superseded it is kept back, finds its place by itself.
+	// Past, beside Replica, says that the event is superseded there. If its
+	// author's signature says so here too, by a newer version or by a request to
+	// delete one, it is no head here, and neither is what is older at its
+	// address; if not, the newest version that is known is the head. Contract
+	// memory, of which nothing that superseded it is kept back, finds its place
+	// by itself.
 	Past bool
 	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
 	// only if it becomes the head of its address and this one is the head

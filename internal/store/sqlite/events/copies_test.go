@@ -75,6 +75,32 @@ func TestCopyOfWhatIsNotHeadAnyMore(t *testing.T) {
 	copied(t, s, true, store.Duplicate, v[:2]...)
 }
 
+// TestSourceAloneSupersedesNothing: a source that calls a head superseded and
+// shows nothing its author signed about that is not believed, whatever else the
+// author deleted.
+func TestSourceAloneSupersedesNothing(t *testing.T) {
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Versions = 100 })
+	v := []*nostr.Event{alice.Engram(bob, 2, "mem/a"), alice.Engram(bob, 3, "mem/a"), alice.Engram(bob, 4, "mem/a")}
+	note, held := alice.Sign(1, 2, "note"), bob.Sign(1, 2, "his")
+	copied(t, s, false, store.Stored, v[1], note, held)
+	copied(t, s, true, store.Duplicate, v[1])
+	copied(t, s, false, store.Stored,
+		alice.Sign(5, 5, "", nostr.Tag{"e", note.ID}),                         // of another class
+		alice.Sign(5, 5, "", nostr.Tag{"e", held.ID}),                         // held, and not hers
+		alice.Sign(5, 2, "", nostr.Tag{"e", alice.Sign(1, 1, "x").ID}),        // before the head
+		bob.Sign(5, 5, "", nostr.Tag{"e", v[2].ID}),                           // not by its author
+		alice.Sign(5, 5, "", nostr.Tag{"a", "30174:" + alice.Pub + ":mem/b"})) // another address
+	copied(t, s, true, store.Duplicate, v[1])
+	heldAs(t, s, v[1])
+	copied(t, s, true, store.Stored, v[0])
+	heldAs(t, s, v[1], v[0])
+	copied(t, s, true, store.Replaced, v[2]) // the newest that is known
+	heldAs(t, s, v[2], v[0], v[1])
+	copied(t, s, false, store.Stored, alice.Sign(5, 6, "", nostr.Tag{"e", alice.Engram(bob, 5, "mem/a").ID}))
+	copied(t, s, true, store.Replaced, v[2])
+	heldAs(t, s, nil, v...)
+}
+
 // TestCopyOfALateVersion: one that the other relay still has for its head is
 // history here, where a newer one is.
 func TestCopyOfALateVersion(t *testing.T) {

@@ -41,8 +41,8 @@ func (rm *remover) met(r *record, imported bool) (request []byte, withdrawn bool
 	if withdrawn && !imported {
 		return nil, false, deleted, nil // it may be here, but not for who asks for it
 	}
-	if have, err := rm.have(r); err != nil || have {
-		return nil, false, store.Result{Outcome: store.Duplicate, Why: store.WhyDuplicate}, err
+	if seq, have, err := rm.have(r); err != nil || have {
+		return nil, false, store.Result{Outcome: store.Duplicate, Seq: seq, Why: store.WhyDuplicate}, err
 	}
 	if rm.known.vanished {
 		if vanished, err := rm.hasVanished(r); err != nil || vanished {

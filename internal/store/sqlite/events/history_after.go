@@ -26,15 +26,19 @@ func (s *Store) HistoryAfter(ctx context.Context, scope gate.Scope, q store.Hist
 	most, size := cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)
 	after := max(q.After, 0)
 	end := after + min(exportWindow, math.MaxInt64-after)
-	if bySince(&q) {
-		end = math.MaxInt64
-	}
-	w := s.versionsBetween(scope, &q, after, end, most)
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		newest, err := lastSeq(c) // before the rows: what comes in between is for the next page
 		if err != nil {
 			return err
 		}
+		byAge, err := fewSince(c, &q)
+		if err != nil {
+			return err
+		}
+		if byAge {
+			end = math.MaxInt64
+		}
+		w := s.versionsBetween(scope, &q, byAge, after, end, most)
 		to = after
 		read, cut, bytes := 0, false, 0
 		err = c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) error {
@@ -71,14 +75,29 @@ func (s *Store) HistoryAfter(ctx context.Context, scope gate.Scope, q store.Hist
 	return rows, to, nil
 }
 
-// bySince reports whether a page is found by the time at which versions were
-// superseded: what is new then is little.
-func bySince(q *store.HistoryAfter) bool { return q.Since != nil && *q.Since > 0 }
+const (
+	// mostByAge is up to how many versions a page may find by the time at which
+	// they were superseded: each page visits all of them.
+	mostByAge    = 500
+	sqlSomeByAge = `SELECT 1 FROM history INDEXED BY history_age WHERE kind NOT IN (30090, 30091) AND superseded_at >= ?
+		ORDER BY superseded_at LIMIT 1 OFFSET ?`
+)
+
+// fewSince reports whether a page is found by the time at which versions were
+// superseded: if what is new then is little. What is more is found in the order
+// of arrival, by all pages together once.
+func fewSince(c *engine.Conn, q *store.HistoryAfter) (bool, error) {
+	if q.Since == nil || *q.Since <= 0 {
+		return false, nil
+	}
+	more, err := c.Exists(sqlSomeByAge, *q.Since, int64(mostByAge))
+	return !more, err
+}
 
 // versionsBetween selects a page of versions by their numbers.
-func (s *Store) versionsBetween(scope gate.Scope, q *store.HistoryAfter, after, end int64, most int) *where {
+func (s *Store) versionsBetween(scope gate.Scope, q *store.HistoryAfter, byAge bool, after, end int64, most int) *where {
 	w, kinds, by := &where{}, q.Kinds, "NOT INDEXED"
-	if bySince(q) {
+	if byAge {
 		by = "INDEXED BY history_age"
 	}
 	w.text("SELECT " + columns(scope, nostr.Filter{}) + " FROM history AS e " + by + " WHERE ")

@@ -10,7 +10,7 @@ const (
 	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json, author)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlInsertTag   = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
-	sqlHaveEvent   = `SELECT 1 FROM events WHERE id = ?`
+	sqlHaveEvent   = `SELECT seq FROM events WHERE id = ?`
 	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
 )
 
@@ -37,14 +37,18 @@ func (a *archive) misses(r *record, base *[32]byte) (bool, error) {
 }
 
 // have reports whether this very event is here, as head, regular event or
-// history.
-func (a *archive) have(r *record) (bool, error) {
+// history, and its seq if it is not history.
+func (a *archive) have(r *record) (seq int64, have bool, err error) {
 	a.args = append(a.args[:0], r.id)
-	have, err := a.c.Exists(sqlHaveEvent, a.args...)
-	if err != nil || have || !a.known.history || r.d == nil {
-		return have, err
+	row, err := a.c.One(sqlHaveEvent, a.args...)
+	if err == nil && row != nil {
+		return row[0].(int64), true, nil
 	}
-	return a.c.Exists(sqlHaveHistory, r.id)
+	if err != nil || !a.known.history || r.d == nil {
+		return 0, false, err
+	}
+	have, err = a.c.Exists(sqlHaveHistory, r.id)
+	return 0, have, err
 }
 
 // said is the answer to an entry that is no head, of the same second as its
