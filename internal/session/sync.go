@@ -91,11 +91,12 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 	if filter.Limit > 0 || filter.LimitZero || filter.Search != "" {
 		return nip01.Refuse(nip01.PrefixInvalid, "a filter of NEG-OPEN has no limit and no search: it is about all that matches")
 	}
+	one := &syncing{id: f.SubID, rules: e.c.srv.backend.Table()} // first: what is granted is by these or newer ones
 	granted, err := e.authorize(gate.SurfaceSync, f.Filters)
 	if err != nil {
 		return relay.RefusalOf(err)
 	}
-	one := &syncing{id: f.SubID, replica: e.c.srv.replica(e.reader)}
+	one.replica = e.c.srv.replica(e.reader)
 	items, err := e.readIDs(granted[0], one)
 	if err != nil {
 		return syncRefusal(e, err)
@@ -153,8 +154,14 @@ func syncRefusal(e *effects, err error) *nip01.Refusal {
 	return why
 }
 
-// goOnSync answers a further message.
+// goOnSync answers a further message, by the rules that the set was read by.
 func (e *effects) goOnSync(one *syncing, f wire.Frame) {
+	if !one.rules.Equal(e.c.srv.backend.Table()) {
+		if !e.c.syncs.tell(one, syncRules, syncRulesText) {
+			e.negErr(f, syncUnknownText)
+		}
+		return
+	}
 	e.c.syncs.work(one)
 	defer func() { e.c.syncs.rest(one, e.c.srv.limits.Load().Sync.Idle) }()
 	var reply []byte
@@ -166,13 +173,13 @@ func (e *effects) goOnSync(one *syncing, f wire.Frame) {
 			reply, err = set.Reply(f.Message, syncFrameBytes)
 		}
 	}) {
+		e.c.syncs.tell(one, syncGone, shuttingDown.Error())
 		return
 	}
 	switch {
 	case ended: // the client was told
 	case err != nil:
-		e.c.syncs.drop(one, syncRefused)
-		e.negErr(f, e.badSync(err).Error())
+		e.c.syncs.tell(one, syncRefused, e.badSync(err).Error())
 	default:
 		e.c.syncs.answer(one, reply)
 	}

@@ -198,6 +198,88 @@ func TestReplicasReconcileMore(t *testing.T) {
 	r.idleSyncs(t)
 }
 
+// TestReplicasGetTheirPart: however much others hold, who must give way for it.
+// A set of a replica's does not keep the others from giving way to one another,
+// and replicas alone cannot have all.
+func TestReplicasGetTheirPart(t *testing.T) {
+	f := &fake{}
+	f.notes(100)
+	all, small := int64(holdsSync+100*holdsItem), `["NEG-OPEN","s",{"ids":["`+big(1, 0).ID+`"]},"6100000200"]`
+	r := start(t, f, Options{
+		Replica: func(r gate.Reader) bool { return r.Has(pubkeyOf(t, alice)) },
+		Limits:  Limits{Sync: SyncLimits{Total: 3 * all, Share: all}},
+	})
+	var others []*client
+	for range 3 {
+		others = append(others, r.dial(t))
+		others[len(others)-1].send(emptyOpen("o"))
+		others[len(others)-1].negMsg("o")
+	}
+	replica := r.dial(t)
+	auth := r.authFor(t, alice, replica)
+	replica.send(authFrame(auth), emptyOpen("r"))
+	replica.expect(okFrame(auth))
+	replica.negMsg("r")
+	if n := r.count.get("sync memory"); n != 1 || r.syncing.Used() != 3*all {
+		t.Fatalf("%d gave way, %d bytes are held", n, r.syncing.Used())
+	}
+	late := r.dial(t)
+	late.send(small)
+	late.negMsg("s")
+	if n := r.count.get("sync memory"); n != 2 {
+		t.Errorf("%d gave way", n)
+	}
+	replica.send(emptyOpen("more"))
+	replica.expectNegErr("more", "error: the relay holds as many")
+	replica.send(`["NEG-MSG","r","61"]`)
+	replica.negMsg("r")
+	for _, c := range append(others, late, replica) {
+		c.ws.Close()
+	}
+	r.idleSyncs(t)
+}
+
+// TestAReconciliationEndsWithItsRules: under other ones its set may hold what is
+// not for the reader any more. The same rules, read again, end nothing.
+func TestAReconciliationEndsWithItsRules(t *testing.T) {
+	table := func(o gate.Options) *gate.Table {
+		made, err := gate.NewTable(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	f := &fake{}
+	f.notes(10)
+	listed := gate.Options{Replicas: []string{pubkeyOf(t, alice)}}
+	for name, other := range map[string]gate.Options{
+		"no replica": {}, "parties": {Replicas: listed.Replicas, Contracts: gate.ContractsParties}, "auth": {Replicas: listed.Replicas, AuthRequired: true},
+		"ids": {Replicas: listed.Replicas, IDs: gate.IDsParty}, "wildcard": {Replicas: listed.Replicas, Wildcard: gate.WildcardExclude},
+		"a kind": {Replicas: listed.Replicas, Rules: []string{"30079 author"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.table.Store(table(listed))
+			r := start(t, f, Options{})
+			c := r.dial(t)
+			c.send(emptyOpen("s"))
+			c.negMsg("s")
+			f.table.Store(table(listed))
+			c.send(`["NEG-MSG","s","61"]`)
+			c.negMsg("s")
+			f.table.Store(table(other))
+			c.send(`["NEG-MSG","s","61"]`)
+			c.expectNegErr("s", "closed: what may be read here has changed")
+			r.idleSyncs(t)
+			c.send(`["NEG-MSG","s","61"]`, emptyOpen("s"))
+			c.expectNegErr("s", "closed: nothing of this id")
+			c.negMsg("s")
+			if r.count.get("sync rules") != 1 {
+				t.Error("it is not counted")
+			}
+		})
+	}
+}
+
 // TestABadMessageEndsAReconciliation: also one that is no frame, or too large.
 func TestABadMessageEndsAReconciliation(t *testing.T) {
 	for _, frame := range []string{
