@@ -38,8 +38,12 @@ const (
 	syncUnknownText = "closed: nothing of this id is open here"
 )
 
-// errManyOfShare is ErrMany for a share: who asks for less at a time gets on.
-var errManyOfShare = &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results together with those of what else your address or key has open"}
+// What store.ErrMany is for a share, and for the time of a read: who asks for
+// less at a time gets on.
+var (
+	errManyOfShare = &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results together with those of what else your address or key has open"}
+	errManyForTime = &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results to be read in time"}
+)
 
 // sync serves a frame of NIP-77. Closing what was never open needs no answer.
 func (e *effects) sync(f wire.Frame) {
@@ -137,6 +141,9 @@ func (e *effects) readIDs(granted relay.Granted, one *syncing) ([]nip77.Item, er
 		case share.OverTotal:
 			return failure("the relay holds as many events for reconciliations as it may, try again later")
 		}
+		if bytes > lim.Share {
+			return store.ErrMany // also if nothing else is open
+		}
 		return errManyOfShare
 	})
 	if err != nil && one.bytes > 0 {
@@ -147,6 +154,9 @@ func (e *effects) readIDs(granted relay.Granted, one *syncing) ([]nip77.Item, er
 
 // syncRefusal is why ids were not read; too many are counted.
 func syncRefusal(e *effects, err error) *nip01.Refusal {
+	if errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrEnded) {
+		err = errManyForTime
+	}
 	why := relay.RefusalOf(err)
 	if errors.Is(err, store.ErrMany) || errors.As(err, new(*nip01.Refusal)) {
 		e.c.srv.metrics.FrameRefused("syncs")

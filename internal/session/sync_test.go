@@ -15,6 +15,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/nip01"
 	"engramd/nips/nip77"
 )
@@ -141,13 +142,15 @@ func TestReconciliationRefused(t *testing.T) {
 		{name: "no negentropy", frame: `["NEG-OPEN","s",{"kinds":[1]},"6101"]`, want: "invalid: no negentropy message"},
 		{name: "memory of others' length", frame: `["NEG-OPEN","s",{},"610000028fffffffff7f"]`, want: "invalid: no negentropy message"},
 		{name: "too many events", want: "blocked: too many query results", lim: SyncLimits{Items: 99}},
-		{name: "too many bytes of a share", want: "blocked: too many query results together", lim: SyncLimits{Share: 100 * holdsItem}},
+		{name: "too many bytes of a share", want: `blocked: too many query results"]`, lim: SyncLimits{Share: 100 * holdsItem}},
 		{name: "too many bytes", want: "error: the relay holds as many", lim: SyncLimits{Total: 100 * holdsItem}},
 		{name: "a replica's events", want: "blocked: too many query results", lim: SyncLimits{Items: 1000, ReplicaItems: 99},
 			change: func(_ *fake, o *Options) { o.Replica = func(gate.Reader) bool { return true } }},
 		{name: "a replica's bytes", want: "error: the relay holds as many", lim: SyncLimits{Total: 100 * holdsItem},
 			change: func(_ *fake, o *Options) { o.Replica = func(gate.Reader) bool { return true } }},
 		{name: "an error of the store", want: "error: the relay could not read", change: func(f *fake, _ *Options) { f.failing = errors.New("secret") }},
+		{name: "a read that takes too long", want: "blocked: too many query results to be read in time", change: func(f *fake, _ *Options) { f.failing = fmt.Errorf("read: %w", store.ErrTimeout) }},
+		{name: "a read that is too dear", want: "blocked: too many query results to be read in time", change: func(f *fake, _ *Options) { f.failing = fmt.Errorf("read: %w", store.ErrEnded) }},
 		{name: "the gate", want: "auth-required: authenticate first", challenge: true, change: func(f *fake, _ *Options) {
 			f.authorize = func(_ context.Context, s gate.Surface, _ nostr.Filter) error {
 				if s != gate.SurfaceSync {
@@ -180,6 +183,18 @@ func TestReconciliationRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAShareHasSoMuchOpen: what was refused beside another one is served alone.
+func TestAShareHasSoMuchOpen(t *testing.T) {
+	f := &fake{}
+	f.notes(100)
+	r := start(t, f, Options{Limits: Limits{Sync: SyncLimits{Share: holdsSync + 101*holdsItem}}})
+	c := r.dial(t)
+	c.send(emptyOpen("a"), emptyOpen("b"), `["NEG-CLOSE","a"]`, emptyOpen("b"))
+	c.negMsg("a")
+	c.expectNegErr("b", "blocked: too many query results together with")
+	c.negMsg("b")
 }
 
 // TestReplicasReconcileMore: neither the bound of others nor that of a share
