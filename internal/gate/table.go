@@ -112,6 +112,16 @@ func (t *Table) apply(o Options) error {
 // AuthRequired reports whether who has proved nothing reads nothing at all.
 func (t *Table) AuthRequired() bool { return t.private }
 
+// Equal reports whether the other table has the same rules: what was granted by
+// the one is granted by the other. Nil is equal to nil alone.
+func (t *Table) Equal(other *Table) bool {
+	if t == other || t == nil || other == nil {
+		return t == other
+	}
+	return t.exclude == other.exclude && t.private == other.private && t.rights == other.rights &&
+		t.fingerprint == other.fingerprint && slices.Equal(t.replicas, other.replicas)
+}
+
 // Replicates reports whether a key of the reader is one of [Options.Replicas]:
 // it reads every event of every class that has a meaning, in answer to any
 // filter.

@@ -7,7 +7,7 @@ import (
 )
 
 func syncEndLabel() label {
-	return label{"reason", []string{"closed", "replaced", "idle", "memory", "refused", "gone", other}}
+	return label{"reason", []string{"closed", "replaced", "idle", "memory", "refused", "gone", "rules", other}}
 }
 
 // defineSync makes what reconciliations (NIP-77) count.

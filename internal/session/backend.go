@@ -19,6 +19,8 @@ type Backend interface {
 	Begin(ctx context.Context, ev *nostr.Event) Pending
 	// Authorize grants a scope to every filter of a request, or refuses it.
 	Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error)
+	// Table is the read rules in force.
+	Table() *gate.Table
 	// Stored opens the stored part of a request at an instant.
 	Stored(ctx context.Context, granted []relay.Granted, at relay.Instant) Stream
 	// Count counts distinct events.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -33,6 +34,8 @@ type fake struct {
 	opened int           // calls of Connected
 	ended  int           // calls of Disconnected
 
+	table     atomic.Pointer[gate.Table]
+	looked    func()                                                   // called by Table
 	begin     func(ctx context.Context, ev *nostr.Event) *relay.Answer // decides instead of the store
 	authorize func(ctx context.Context, surface gate.Surface, f nostr.Filter) error
 	canRead   func(scope gate.Scope, d *relay.Delivery) bool
@@ -113,6 +116,13 @@ func (f *fake) dispatch(d ...relay.Delivery) {
 	sink := f.sink
 	f.mu.Unlock()
 	sink(d)
+}
+
+func (f *fake) Table() *gate.Table {
+	if f.looked != nil {
+		f.looked()
+	}
+	return f.table.Load()
 }
 
 func (f *fake) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {

@@ -50,7 +50,7 @@ type SyncLimits struct {
 	Items        int           // events of one; 250,000
 	ReplicaItems int           // the same of one of a replica's; 1,000,000
 	Share        int64         // bytes of the sets of one share, replicas' not counted; 16 MiB
-	Total        int64         // of all; who has most gives way; 256 MiB
+	Total        int64         // of all; who has most gives way, replicas never, who have half of it; 256 MiB
 	Idle         time.Duration // without a message after which one ends; 60 s
 }
 

@@ -63,10 +63,9 @@ type Server struct {
 	limits        atomic.Pointer[Limits]
 	admission     admission
 	live          *index
-	filters       *share.Pot   // bytes of live filters
-	messages      *share.Pot   // bytes of messages being read, and read and not yet answered
-	syncing       *share.Pot   // bytes of the sets of reconciliations
-	replicas      *share.Stake // what of these is replicas'
+	filters       *share.Pot // bytes of live filters
+	messages      *share.Pot // bytes of messages being read, and read and not yet answered
+	syncing       *share.Pot // bytes of the sets of reconciliations
 	replica       func(gate.Reader) bool
 	seats         *share.Seats // for who computes
 	behind        behind
@@ -128,7 +127,6 @@ func newServer(b Backend, o Options) *Server {
 	if s.pressed == nil {
 		s.pressed = func() bool { return false }
 	}
-	s.replicas = s.syncing.Open(share.Who{}, func() bool { return false })
 	s.SetLimits(o.Limits)
 	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go
@@ -145,7 +143,7 @@ func (s *Server) SetLimits(l Limits) {
 	s.limits.Store(&l)
 	s.filters.SetLimits(share.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
 	s.messages.SetLimits(share.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
-	s.syncing.SetLimits(share.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total})
+	s.syncing.SetLimits(share.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
 }
 
 func (s *Server) wireLimits() wire.Limits {

@@ -38,8 +38,12 @@ const (
 	syncUnknownText = "closed: nothing of this id is open here"
 )
 
-// errManyOfShare is ErrMany for a share: who asks for less at a time gets on.
-var errManyOfShare = &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results together with those of what else your address or key has open"}
+// What store.ErrMany is for a share, and for the time of a read: who asks for
+// less at a time gets on.
+var (
+	errManyOfShare = &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results together with those of what else your address or key has open"}
+	errManyForTime = &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results to be read in time"}
+)
 
 // sync serves a frame of NIP-77. Closing what was never open needs no answer.
 func (e *effects) sync(f wire.Frame) {
@@ -91,11 +95,12 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 	if filter.Limit > 0 || filter.LimitZero || filter.Search != "" {
 		return nip01.Refuse(nip01.PrefixInvalid, "a filter of NEG-OPEN has no limit and no search: it is about all that matches")
 	}
+	one := &syncing{id: f.SubID, rules: e.c.srv.backend.Table()} // first: what is granted is by these or newer ones
 	granted, err := e.authorize(gate.SurfaceSync, f.Filters)
 	if err != nil {
 		return relay.RefusalOf(err)
 	}
-	one := &syncing{id: f.SubID, replica: e.c.srv.replica(e.reader)}
+	one.replica = e.c.srv.replica(e.reader)
 	items, err := e.readIDs(granted[0], one)
 	if err != nil {
 		return syncRefusal(e, err)
@@ -136,6 +141,9 @@ func (e *effects) readIDs(granted relay.Granted, one *syncing) ([]nip77.Item, er
 		case share.OverTotal:
 			return failure("the relay holds as many events for reconciliations as it may, try again later")
 		}
+		if bytes > lim.Share {
+			return store.ErrMany // also if nothing else is open
+		}
 		return errManyOfShare
 	})
 	if err != nil && one.bytes > 0 {
@@ -146,6 +154,9 @@ func (e *effects) readIDs(granted relay.Granted, one *syncing) ([]nip77.Item, er
 
 // syncRefusal is why ids were not read; too many are counted.
 func syncRefusal(e *effects, err error) *nip01.Refusal {
+	if errors.Is(err, store.ErrTimeout) || errors.Is(err, store.ErrEnded) {
+		err = errManyForTime
+	}
 	why := relay.RefusalOf(err)
 	if errors.Is(err, store.ErrMany) || errors.As(err, new(*nip01.Refusal)) {
 		e.c.srv.metrics.FrameRefused("syncs")
@@ -153,8 +164,14 @@ func syncRefusal(e *effects, err error) *nip01.Refusal {
 	return why
 }
 
-// goOnSync answers a further message.
+// goOnSync answers a further message, by the rules that the set was read by.
 func (e *effects) goOnSync(one *syncing, f wire.Frame) {
+	if !one.rules.Equal(e.c.srv.backend.Table()) {
+		if !e.c.syncs.tell(one, syncRules, syncRulesText) {
+			e.negErr(f, syncUnknownText)
+		}
+		return
+	}
 	e.c.syncs.work(one)
 	defer func() { e.c.syncs.rest(one, e.c.srv.limits.Load().Sync.Idle) }()
 	var reply []byte
@@ -166,13 +183,13 @@ func (e *effects) goOnSync(one *syncing, f wire.Frame) {
 			reply, err = set.Reply(f.Message, syncFrameBytes)
 		}
 	}) {
+		e.c.syncs.tell(one, syncGone, shuttingDown.Error())
 		return
 	}
 	switch {
 	case ended: // the client was told
 	case err != nil:
-		e.c.syncs.drop(one, syncRefused)
-		e.negErr(f, e.badSync(err).Error())
+		e.c.syncs.tell(one, syncRefused, e.badSync(err).Error())
 	default:
 		e.c.syncs.answer(one, reply)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store"
 	"engramd/nips/nip01"
 	"engramd/nips/nip77"
 )
@@ -141,13 +142,15 @@ func TestReconciliationRefused(t *testing.T) {
 		{name: "no negentropy", frame: `["NEG-OPEN","s",{"kinds":[1]},"6101"]`, want: "invalid: no negentropy message"},
 		{name: "memory of others' length", frame: `["NEG-OPEN","s",{},"610000028fffffffff7f"]`, want: "invalid: no negentropy message"},
 		{name: "too many events", want: "blocked: too many query results", lim: SyncLimits{Items: 99}},
-		{name: "too many bytes of a share", want: "blocked: too many query results together", lim: SyncLimits{Share: 100 * holdsItem}},
+		{name: "too many bytes of a share", want: `blocked: too many query results"]`, lim: SyncLimits{Share: 100 * holdsItem}},
 		{name: "too many bytes", want: "error: the relay holds as many", lim: SyncLimits{Total: 100 * holdsItem}},
 		{name: "a replica's events", want: "blocked: too many query results", lim: SyncLimits{Items: 1000, ReplicaItems: 99},
 			change: func(_ *fake, o *Options) { o.Replica = func(gate.Reader) bool { return true } }},
 		{name: "a replica's bytes", want: "error: the relay holds as many", lim: SyncLimits{Total: 100 * holdsItem},
 			change: func(_ *fake, o *Options) { o.Replica = func(gate.Reader) bool { return true } }},
 		{name: "an error of the store", want: "error: the relay could not read", change: func(f *fake, _ *Options) { f.failing = errors.New("secret") }},
+		{name: "a read that takes too long", want: "blocked: too many query results to be read in time", change: func(f *fake, _ *Options) { f.failing = fmt.Errorf("read: %w", store.ErrTimeout) }},
+		{name: "a read that is too dear", want: "blocked: too many query results to be read in time", change: func(f *fake, _ *Options) { f.failing = fmt.Errorf("read: %w", store.ErrEnded) }},
 		{name: "the gate", want: "auth-required: authenticate first", challenge: true, change: func(f *fake, _ *Options) {
 			f.authorize = func(_ context.Context, s gate.Surface, _ nostr.Filter) error {
 				if s != gate.SurfaceSync {
@@ -182,6 +185,18 @@ func TestReconciliationRefused(t *testing.T) {
 	}
 }
 
+// TestAShareHasSoMuchOpen: what was refused beside another one is served alone.
+func TestAShareHasSoMuchOpen(t *testing.T) {
+	f := &fake{}
+	f.notes(100)
+	r := start(t, f, Options{Limits: Limits{Sync: SyncLimits{Share: holdsSync + 101*holdsItem}}})
+	c := r.dial(t)
+	c.send(emptyOpen("a"), emptyOpen("b"), `["NEG-CLOSE","a"]`, emptyOpen("b"))
+	c.negMsg("a")
+	c.expectNegErr("b", "blocked: too many query results together with")
+	c.negMsg("b")
+}
+
 // TestReplicasReconcileMore: neither the bound of others nor that of a share
 // holds for them.
 func TestReplicasReconcileMore(t *testing.T) {
@@ -196,6 +211,88 @@ func TestReplicasReconcileMore(t *testing.T) {
 	}
 	c.ws.Close()
 	r.idleSyncs(t)
+}
+
+// TestReplicasGetTheirPart: however much others hold, who must give way for it.
+// A set of a replica's does not keep the others from giving way to one another,
+// and replicas alone cannot have all.
+func TestReplicasGetTheirPart(t *testing.T) {
+	f := &fake{}
+	f.notes(100)
+	all, small := int64(holdsSync+100*holdsItem), `["NEG-OPEN","s",{"ids":["`+big(1, 0).ID+`"]},"6100000200"]`
+	r := start(t, f, Options{
+		Replica: func(r gate.Reader) bool { return r.Has(pubkeyOf(t, alice)) },
+		Limits:  Limits{Sync: SyncLimits{Total: 3 * all, Share: all}},
+	})
+	var others []*client
+	for range 3 {
+		others = append(others, r.dial(t))
+		others[len(others)-1].send(emptyOpen("o"))
+		others[len(others)-1].negMsg("o")
+	}
+	replica := r.dial(t)
+	auth := r.authFor(t, alice, replica)
+	replica.send(authFrame(auth), emptyOpen("r"))
+	replica.expect(okFrame(auth))
+	replica.negMsg("r")
+	if n := r.count.get("sync memory"); n != 1 || r.syncing.Used() != 3*all {
+		t.Fatalf("%d gave way, %d bytes are held", n, r.syncing.Used())
+	}
+	late := r.dial(t)
+	late.send(small)
+	late.negMsg("s")
+	if n := r.count.get("sync memory"); n != 2 {
+		t.Errorf("%d gave way", n)
+	}
+	replica.send(emptyOpen("more"))
+	replica.expectNegErr("more", "error: the relay holds as many")
+	replica.send(`["NEG-MSG","r","61"]`)
+	replica.negMsg("r")
+	for _, c := range append(others, late, replica) {
+		c.ws.Close()
+	}
+	r.idleSyncs(t)
+}
+
+// TestAReconciliationEndsWithItsRules: under other ones its set may hold what is
+// not for the reader any more. The same rules, read again, end nothing.
+func TestAReconciliationEndsWithItsRules(t *testing.T) {
+	table := func(o gate.Options) *gate.Table {
+		made, err := gate.NewTable(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	f := &fake{}
+	f.notes(10)
+	listed := gate.Options{Replicas: []string{pubkeyOf(t, alice)}}
+	for name, other := range map[string]gate.Options{
+		"no replica": {}, "parties": {Replicas: listed.Replicas, Contracts: gate.ContractsParties}, "auth": {Replicas: listed.Replicas, AuthRequired: true},
+		"ids": {Replicas: listed.Replicas, IDs: gate.IDsParty}, "wildcard": {Replicas: listed.Replicas, Wildcard: gate.WildcardExclude},
+		"a kind": {Replicas: listed.Replicas, Rules: []string{"30079 author"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.table.Store(table(listed))
+			r := start(t, f, Options{})
+			c := r.dial(t)
+			c.send(emptyOpen("s"))
+			c.negMsg("s")
+			f.table.Store(table(listed))
+			c.send(`["NEG-MSG","s","61"]`)
+			c.negMsg("s")
+			f.table.Store(table(other))
+			c.send(`["NEG-MSG","s","61"]`)
+			c.expectNegErr("s", "closed: what may be read here has changed")
+			r.idleSyncs(t)
+			c.send(`["NEG-MSG","s","61"]`, emptyOpen("s"))
+			c.expectNegErr("s", "closed: nothing of this id")
+			c.negMsg("s")
+			if r.count.get("sync rules") != 1 {
+				t.Error("it is not counted")
+			}
+		})
+	}
 }
 
 // TestABadMessageEndsAReconciliation: also one that is no frame, or too large.

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"slices"
 	"sync"
 	"time"
 
+	"engramd/internal/gate"
 	"engramd/internal/share"
 	"engramd/internal/wire"
 	"engramd/nips/nip77"
@@ -15,12 +17,14 @@ const (
 	syncReplaced = "replaced" // by another one of the same id
 	syncIdle     = "idle"     // no message came
 	syncMemory   = "memory"   // others needed its memory
-	syncRefused  = "refused"  // a message was none
+	syncRefused  = "refused"  // a message was none, or none is served any more
 	syncGone     = "gone"     // with its connection
+	syncRules    = "rules"    // what may be read has changed
 )
 
 // What a client is told of one that the relay ends.
 const (
+	syncRulesText  = "closed: what may be read here has changed, open it again"
 	syncIdleText   = "closed: no message came for too long"
 	syncMemoryText = "closed: others need the memory of its events, open it again later"
 )
@@ -29,7 +33,7 @@ const (
 // answers their messages; any goroutine may end one.
 type syncs struct {
 	c     *conn
-	stake *share.Stake // memory of their sets, but for those of replicas
+	stake *share.Stake // memory of their sets, but for those of replicas, which is kept
 
 	mu   sync.Mutex
 	open []*syncing
@@ -38,8 +42,9 @@ type syncs struct {
 // syncing is one: a set of ids that does not change.
 type syncing struct {
 	id      string
-	bytes   int64 // of memory
-	replica bool  // no other takes its memory
+	bytes   int64       // of memory
+	replica bool        // no other takes its memory
+	rules   *gate.Table // that were in force when it was granted
 	idle    *time.Timer
 
 	// The following are guarded by syncs.mu.
@@ -127,7 +132,7 @@ func (s *syncs) setOf(one *syncing) *nip77.Set {
 // end ends the one of this id, if there is one, and tells the client nothing.
 func (s *syncs) end(id, why string) {
 	if one := s.find(id); one != nil {
-		s.drop(one, why)
+		s.drop(one, why, "")
 	}
 }
 
@@ -137,34 +142,31 @@ func (s *syncs) endAll() {
 	open := append([]*syncing(nil), s.open...)
 	s.mu.Unlock()
 	for _, one := range open {
-		s.drop(one, syncGone)
+		s.drop(one, syncGone, "")
 	}
 }
 
 // tell ends one and tells the client why.
 func (s *syncs) tell(one *syncing, why, text string) (first bool) {
-	if !s.drop(one, why) {
+	if !s.drop(one, why, text) {
 		return false
 	}
 	s.c.logRefused(wire.LabelNegMsg, text)
-	s.c.say(wire.AppendNegErr(nil, one.id, text))
 	s.c.flush()
 	return true
 }
 
-// drop ends one, once, and gives its memory back.
-func (s *syncs) drop(one *syncing, why string) (first bool) {
+// drop ends one, once, and gives its memory back. A text is queued for the
+// client in the same step: behind it, a newer one of this id may begin.
+func (s *syncs) drop(one *syncing, why, text string) (first bool) {
 	s.mu.Lock()
-	first = one.set != nil
-	one.set = nil
-	for i, other := range s.open {
-		if other == one {
-			s.open = append(s.open[:i:i], s.open[i+1:]...)
-			break
-		}
-	}
-	if first {
+	if first = one.set != nil; first {
+		one.set = nil
 		one.idle.Stop()
+		s.open = slices.DeleteFunc(s.open, func(other *syncing) bool { return other == one })
+		if text != "" {
+			s.c.say(wire.AppendNegErr(nil, one.id, text))
+		}
 	}
 	s.mu.Unlock()
 	if first {
@@ -190,21 +192,20 @@ func (s *syncs) giveWay() bool {
 }
 
 // take takes the memory of a set, or says which bound is in the way. Replicas
-// are bounded in all alone, and nobody gives way for them.
+// are bounded in all alone, and give way to nobody.
 func (s *syncs) take(bytes int64, replica bool) share.Over {
 	if !replica {
 		return s.stake.Take(bytes)
 	}
-	if s.c.srv.syncing.Used()+bytes > s.c.srv.limits.Load().Sync.Total {
+	if !s.c.srv.syncing.Keep(bytes) {
 		return share.OverTotal
 	}
-	s.c.srv.replicas.Force(bytes)
 	return share.Within
 }
 
 func (s *syncs) give(bytes int64, replica bool) {
 	if replica {
-		s.c.srv.replicas.Give(bytes)
+		s.c.srv.syncing.GiveKept(bytes)
 		return
 	}
 	s.stake.Give(bytes)

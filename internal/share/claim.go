@@ -107,10 +107,10 @@ func (s *Stake) inTheWay(n int64) *Stake {
 	switch s.fits(n) {
 	case OverShare:
 		if at := p.root.below[s.names()[0]]; at != nil {
-			return at.most(s, 1, n)
+			return at.most(s, 1, n, nil)
 		}
 	case OverTotal:
-		return p.root.most(s, 0, n)
+		return p.root.most(s, 0, n, nil)
 	}
 	return nil
 }
@@ -123,12 +123,17 @@ func (h *holder) leave() {
 }
 
 // grant gives what a stake has given back to those who wait: to itself, and
-// then to the connection that has least, of the share that has least, as long
-// as there is enough for it.
+// then to others.
 func (p *Pot) grant(s *Stake) {
 	if c := s.waits; c != nil && c.share == nil {
 		p.settle(c, s.fits(c.n))
 	}
+	p.serve()
+}
+
+// serve gives what there is to the connection that has least, of the share that
+// has least, of those that wait in queues, as long as there is enough for it.
+func (p *Pot) serve() {
 	for {
 		c := p.next()
 		if c == nil || c.stake.fits(c.n) != Within {

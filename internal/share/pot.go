@@ -7,6 +7,7 @@ type PotLimits struct {
 	Conn  int64 // for one connection
 	Share int64 // for one share; exempt peers and those that cannot be told apart are each their own
 	Total int64
+	Kept  int64 // of Total, for those who never give way
 }
 
 // Pot is memory that connections divide: bounded for each, for each share and
@@ -17,6 +18,7 @@ type Pot struct {
 	mu      sync.Mutex
 	limits  PotLimits
 	root    holder
+	kept    int64     // of what root has, by those who never give way
 	waiting []*holder // shares of which somebody waits
 }
 
@@ -90,19 +92,7 @@ func (s *Stake) TryTake(n int64) bool {
 
 // Take takes n bytes, for which others may have to give way, or says why not.
 func (s *Stake) Take(n int64) Over {
-	for {
-		over, most := s.try(n)
-		if over == Within || most == nil || !most.giveWay() {
-			return over
-		}
-	}
-}
-
-// Force takes n bytes whatever the bounds: for what is there already.
-func (s *Stake) Force(n int64) {
-	s.pot.mu.Lock()
-	defer s.pot.mu.Unlock()
-	s.add(n)
+	return until(func(no *noes) (Over, *Stake) { return s.try(n, no) })
 }
 
 // Give gives n bytes back.
@@ -147,8 +137,8 @@ func (s *Stake) Close() {
 }
 
 // try takes n bytes, or says which bound is in the way and who has most of it;
-// nil if nobody has more than who asks would.
-func (s *Stake) try(n int64) (Over, *Stake) {
+// nil if nobody has more than who asks would, but for those who said no.
+func (s *Stake) try(n int64, no *noes) (Over, *Stake) {
 	p := s.pot
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,9 +147,9 @@ func (s *Stake) try(n int64) (Over, *Stake) {
 	case Within:
 		s.add(n)
 	case OverShare:
-		return over, s.path()[0].most(s, 1, n)
+		return over, s.path()[0].most(s, 1, n, no.held())
 	case OverTotal:
-		return over, p.root.most(s, 0, n)
+		return over, p.root.most(s, 0, n, no.held())
 	}
 	return over, nil
 }
@@ -208,45 +198,6 @@ func (s *Stake) shareUsed() int64 {
 		return at.used
 	}
 	return 0
-}
-
-// most returns the connection that has most below h, of the part, of the share
-// that has most; nil if that is not more than who asks would have, n bytes on,
-// at the level where the two part.
-func (h *holder) most(asks *Stake, level int, n int64) *Stake {
-	if h == nil {
-		return nil
-	}
-	names := asks.names()
-	own := true // h is on the path of who asks
-	for ; level < len(names); level++ {
-		var most *holder
-		for _, child := range h.below {
-			if most == nil || child.used > most.used {
-				most = child
-			}
-		}
-		if most == nil {
-			return nil
-		}
-		if mine := h.below[names[level]]; own && mine != most {
-			has := n
-			if mine != nil {
-				has += mine.used
-			}
-			if most.used <= has {
-				if most = mine; most == nil {
-					return nil
-				}
-			}
-			own = most == mine
-		}
-		h = most
-	}
-	if h.stake == asks {
-		return nil
-	}
-	return h.stake
 }
 
 // add changes what the stake and those above it have, and grants what others

@@ -177,7 +177,7 @@ func TestPotAwait(t *testing.T) {
 			synctest.Wait()
 		}
 		same, other, third := open(p, from("192.0.2.1", 3)), open(p, from("192.0.2.3", 4)), open(p, from("192.0.2.4", 5))
-		third.Force(1)
+		third.Await(nil, 1, time.Hour)
 		wait("holds something", third.Stake, 10<<10, nil)
 		wait("same share", same.Stake, 20<<10, nil)
 		wait("holds nothing", other.Stake, 10<<10, nil)

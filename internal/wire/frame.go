@@ -104,7 +104,7 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 	case LabelNegClose:
 		f.Label = LabelNegClose
 	default:
-		return reason("unknown message " + quoted(label) + "; this relay knows EVENT, REQ, COUNT, CLOSE and AUTH")
+		return reason("unknown message " + quoted(label) + "; this relay knows EVENT, REQ, COUNT, CLOSE, AUTH, NEG-OPEN, NEG-MSG and NEG-CLOSE")
 	}
 	if f.Label == LabelEvent || f.Label == LabelAuth {
 		return s.eventFrame(f)

@@ -113,6 +113,35 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	}
 }
 
+// emptyLists is a message of lists in which there is nothing, each of a range
+// without items, with what stands between them.
+func emptyLists(n int, between string) []byte {
+	msg := []byte{Version}
+	for range n {
+		msg = append(append(msg, between...), 1, 0, modeIDs, 0)
+	}
+	return msg
+}
+
+// TestAnswersKeepTheirLimit: also of ranges in which there is nothing to list.
+func TestAnswersKeepTheirLimit(t *testing.T) {
+	s := numbered(t, 5000)
+	for name, msg := range map[string][]byte{
+		"empty lists": emptyLists(40_000, ""), "with skips between them": emptyLists(40_000, "\x01\x00\x00"),
+		"and a list of all": append(emptyLists(1200, ""), 0, 0, modeIDs, 0),
+	} {
+		for limit := MinLimit; limit < MinLimit+idSize; limit++ {
+			reply, err := s.Reply(msg, limit)
+			if err != nil || len(reply) > limit || len(reply) < limit-spare-splitSize {
+				t.Errorf("%s: %d bytes of %d, %v", name, len(reply), limit, err)
+			}
+			if _, _, _, err := NewInitiator(s, limit).Next(reply); err != nil {
+				t.Errorf("%s: an answer that is none: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestWhatAMessageCosts: what is allocated for a message is in proportion to its
 // own bytes and to the limit, whatever numbers are in it.
 func TestWhatAMessageCosts(t *testing.T) {

@@ -134,6 +134,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	s := set(f, items)
 	f.Add(NewInitiator(set(f, slices.Clone(items[:700])), MinLimit).Open(), uint16(100))
+	f.Add(emptyLists(40_000, ""), uint16(0))
 	f.Fuzz(func(t *testing.T, msg []byte, more uint16) {
 		limit := MinLimit + int(more)
 		reply, err := s.Reply(msg, limit)

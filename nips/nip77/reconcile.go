@@ -141,7 +141,12 @@ func (r *reconciling) split(upper int, end bound) {
 // of the set is then one fingerprint, and the answer full.
 func (r *reconciling) list(upper int, end bound) (full bool) {
 	r.saySkipped()
-	room := max(0, (r.limit-spare-len(r.out.out))/idSize)
+	left := r.limit - spare - len(r.out.out)
+	if left < 0 { // empty lists have filled it
+		r.rest()
+		return true
+	}
+	room := left / idSize
 	if upper-r.index <= room {
 		r.out.ids(end, r.set.items[r.index:upper])
 		return false

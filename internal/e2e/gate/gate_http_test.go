@@ -29,6 +29,8 @@ type gatePast struct {
 	// everybody's, by kinds (nil: all), in the order of arrival
 	everybody bool
 	kinds     []int
+	since     bool // the beginning: without contract memory
+	arrival   bool // with what is known of each one's arrival
 }
 
 // path is the question as a URL.
@@ -54,6 +56,12 @@ func (p *gatePast) more() (more string) {
 	if p.kinds != nil {
 		more = "&kind=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.kinds), " ", ","), "[]")
 	}
+	if p.since {
+		more += "&since=1"
+	}
+	if p.arrival {
+		more += "&arrival=true"
+	}
 	if p.limit > 0 {
 		more += fmt.Sprintf("&limit=%d", p.limit)
 	}
@@ -62,6 +70,9 @@ func (p *gatePast) more() (more string) {
 
 // asksFor says whether a version is asked for.
 func (p *gatePast) asksFor(ev *nostr.Event) bool {
+	if p.since && (ev.Kind == relaytest.KindEntry || ev.Kind == relaytest.KindState) {
+		return false
+	}
 	if p.everybody {
 		return p.kinds == nil || slices.Contains(p.kinds, ev.Kind)
 	}

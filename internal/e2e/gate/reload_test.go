@@ -72,6 +72,21 @@ func TestGateReloadOfReplicas(t *testing.T) {
 	if ev := replica.MustLive(sub); ev.ID != before.ID {
 		t.Fatalf("the replica got kind %d", ev.Kind)
 	}
+	reconcile := func(label, msg, want string) {
+		t.Helper()
+		args := []any{"sync", msg}
+		if label == "NEG-OPEN" {
+			args = []any{"sync", relaytest.Filter{"kinds": []int{30174}}, msg}
+		}
+		if err := replica.Send(label, args...); err != nil {
+			t.Fatal(err)
+		}
+		f, err := replica.Next()
+		if err != nil || !strings.HasPrefix(f.Label+" "+f.Text(1), want) {
+			t.Errorf("%s is answered %.200s, %v, want %s", label, f.Raw, err, want)
+		}
+	}
+	reconcile("NEG-OPEN", "6100000200", "NEG-MSG 6100000201"+before.ID)
 	if err := os.WriteFile(relay.Config, []byte("[gate]\nreplicas = []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +96,8 @@ func TestGateReloadOfReplicas(t *testing.T) {
 	if _, err := relay.Log.Wait(ctx, func(line string) bool { return strings.Contains(line, "configuration reloaded") }); err != nil {
 		t.Fatalf("reload: %v\n%s", err, relay.Log.Text())
 	}
+	reconcile("NEG-MSG", "6100000200", "NEG-ERR closed: what may be read here has changed, open it again")
+	reconcile("NEG-OPEN", "6100000200", "NEG-ERR restricted: ")
 	note := relaytest.Note(rig.GateStranger, 1_700_000_003, "open")
 	publisher.Store(memory("after", 1_700_000_002), note)
 	if ev := replica.MustLive(sub); ev.ID != note.ID {

@@ -328,6 +328,8 @@ func gateTablePast() []gateAsk {
 	ask("everybody, three", gatePast{everybody: true, limit: 3})
 	ask("everybody's contracts", gatePast{everybody: true, kinds: []int{30090, 30091}})
 	ask("everybody's contracts, one", gatePast{everybody: true, kinds: []int{30090, 30091}, limit: 1})
+	ask("everybody since the beginning", gatePast{everybody: true, since: true})
+	ask("everybody with arrivals", gatePast{everybody: true, arrival: true})
 	ask("everybody's notes", gatePast{everybody: true, kinds: []int{1}})
 	ask("an engram", gatePast{kind: 30174, author: rig.GateAgent.Pub, d: text(relaytest.Address(rig.GateAgent, rig.GateOwner.Pub, "mem/one"))})
 	ask("the core", gatePast{kind: 30174, author: rig.GateAgent.Pub, d: text(relaytest.Address(rig.GateAgent, rig.GateOwner.Pub, "core")), limit: 1})
