@@ -571,6 +571,7 @@ func TestRunGivesUpSlowly(t *testing.T) {
 			t.Errorf("dialled the %dth time after 7 s, want 8", n)
 		}
 		time.Sleep(2*time.Second + steadyAfter)
+		synctest.Wait()
 		close(s.src.live)
 		s.src.live = make(chan *nostr.Event)
 		synctest.Wait()
