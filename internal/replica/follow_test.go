@@ -122,14 +122,17 @@ func (s *fakeSource) Past(_ context.Context, q client.PastQuery, take func(*nost
 }
 
 func (s *fakeSource) Live(ctx context.Context, _ nostr.Filter, take func(*nostr.Event) error, stored func()) error {
-	if s.live == nil {
+	s.mu.Lock()
+	live := s.live
+	s.mu.Unlock()
+	if live == nil {
 		<-ctx.Done()
 		return ctx.Err()
 	}
 	stored()
 	for {
 		select {
-		case ev, open := <-s.live:
+		case ev, open := <-live:
 			if !open {
 				return errors.New("the connection ended")
 			}
@@ -140,6 +143,14 @@ func (s *fakeSource) Live(ctx context.Context, _ nostr.Filter, take func(*nostr.
 			return ctx.Err()
 		}
 	}
+}
+
+// drop ends the live question; the next one opens again.
+func (s *fakeSource) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.live)
+	s.live = make(chan *nostr.Event)
 }
 
 func (s *fakeSource) Close() { s.closed = true }
@@ -553,8 +564,7 @@ func TestRunGivesUpSlowly(t *testing.T) {
 		go func() { defer close(done); s.f.Run(ctx) }()
 		synctest.Wait() // following
 		for range 3 {
-			close(s.src.live)
-			s.src.live = make(chan *nostr.Event)
+			s.src.drop()
 			synctest.Wait()
 			time.Sleep(mostPause / 30)
 			synctest.Wait()
@@ -562,8 +572,7 @@ func TestRunGivesUpSlowly(t *testing.T) {
 		if n := s.dials.Load(); n != 4 || s.f.Status().State != Following {
 			t.Fatalf("%d dials, %+v", n, s.f.Status())
 		}
-		close(s.src.live)
-		s.src.live = make(chan *nostr.Event)
+		s.src.drop()
 		synctest.Wait()
 		time.Sleep(7 * time.Second)
 		synctest.Wait()
@@ -571,8 +580,8 @@ func TestRunGivesUpSlowly(t *testing.T) {
 			t.Errorf("dialled the %dth time after 7 s, want 8", n)
 		}
 		time.Sleep(2*time.Second + steadyAfter)
-		close(s.src.live)
-		s.src.live = make(chan *nostr.Event)
+		synctest.Wait()
+		s.src.drop()
 		synctest.Wait()
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
