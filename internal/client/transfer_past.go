@@ -46,20 +46,17 @@ func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered
 			maps.Copy(known, x.contracts[from].versions)
 		}
 	}
-	if len(known) == 0 {
+	if len(known) == 0 && len(at) == 0 {
 		return nil, nil
 	}
 	keeps, err := x.keepsHistory(ctx, to)
-	if keeps {
-		err = x.readContracts(ctx, to, authorsOf(known))
+	if authors := authorsOf(known); keeps && len(authors) > 0 {
+		err = x.readContracts(ctx, to, authors)
 	}
-	if err = x.withoutHistory(to, err); err != nil || !x.keeps[to] {
-		return known, err
+	if c := x.contracts[to]; c != nil {
+		maps.DeleteFunc(known, func(id string, _ *nostr.Event) bool { return c.versions[id] != nil })
 	}
-	for id := range x.contracts[to].versions {
-		delete(known, id)
-	}
-	return known, nil
+	return known, x.withoutHistory(to, err)
 }
 
 // placePast returns the superseded versions that a target takes: where it shows

@@ -226,6 +226,17 @@ func TestTransferWithoutReconciling(t *testing.T) {
 	}
 }
 
+// Of two sources with different versions both go to a relay that keeps history.
+func TestTransferFromTwoVersions(t *testing.T) {
+	a, b, to := bridgetest.Start(t), bridgetest.Start(t), bridgetest.Start(t)
+	now := time.Now().Unix()
+	put(t, []string{a.URL}, engramAt(t, "agent", "owner", "mem/a", "1", now-50))
+	put(t, []string{b.URL}, engramAt(t, "agent", "owner", "mem/a", "2", now-40))
+	if got := move(t, who(t, "agent"), []string{a.URL, b.URL}, []string{to.URL}, nil).Targets[0]; !got.UpToDate() || got.Sent != 2 || len(got.NotMoved) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A target that refuses to show history, as something in front of it may, gets
 // what is current. A source that does so has not shown everything.
 func TestTransferWithRefusedHistory(t *testing.T) {
