@@ -67,7 +67,8 @@ func (p *Peer) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item
 
 // unlist has a relay that does not do what it lists not asked again.
 func (p *Peer) unlist(err error) {
-	if !errors.Is(err, ErrNoSync) {
+	var refusal *RefusalError
+	if !errors.Is(err, ErrNoSync) || errors.As(err, &refusal) && refusal.passing() {
 		return
 	}
 	p.mu.Lock()

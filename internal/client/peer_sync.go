@@ -110,16 +110,20 @@ func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, named int
 	}
 }
 
+// passing reports whether a NEG-ERR says that a relay does not reconcile just
+// now: it failed, or others need the memory. It may still be read in pages.
+func (r *RefusalError) passing() bool { return r.Prefix() == "error" || r.Prefix() == "closed" }
+
 // refusedSync tells what is meant by a NEG-ERR.
 func refusedSync(r *RefusalError) error {
 	text := strings.ToLower(r.Message)
 	switch {
 	case strings.Contains(text, "too many query results"), strings.Contains(text, "results_too_big"):
 		return fmt.Errorf("%w: %w", errTooMany, r)
-	case r.asksAuth(), r.Prefix() == "rate-limited", r.Prefix() == "error", r.Prefix() == "invalid":
+	case r.asksAuth(), r.Prefix() == "rate-limited", r.Prefix() == "invalid":
 		return r
 	}
-	return fmt.Errorf("%w: %s", ErrNoSync, r.Error())
+	return fmt.Errorf("%w: %w", ErrNoSync, r)
 }
 
 func (n *negotiation) begin(ctx context.Context, f nostr.Filter, first []byte) ([]byte, error) {

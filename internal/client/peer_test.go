@@ -137,6 +137,31 @@ func TestReconcileWithOneThatWillNot(t *testing.T) {
 	}
 }
 
+// One that does not reconcile just now is read in pages now, and asked again the
+// next time; one that never will is not.
+func TestReconcileWithOneThatIsBusy(t *testing.T) {
+	for text, want := range map[string]int64{"error: the relay holds as many": 2, "closed: others need the memory": 2, "blocked: not served here": 1} {
+		var asked atomic.Int64
+		relay := startFake(t, &fakeRelay{http: (&syncing{nips: "[77]"}).serveHTTP, serve: func(c *fakeConn) {
+			for f, ok := c.read(); ok; f, ok = c.read() {
+				if f.Label == wire.LabelNegOpen {
+					asked.Add(1)
+					c.send(wire.AppendNegErr(nil, f.SubID, text))
+				}
+			}
+		}})
+		p := peerFor(t, who(t, "agent"), relay, nil)
+		for range 2 {
+			if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrNoSync) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if n := asked.Load(); n != want {
+			t.Errorf("%s: asked %d times, want %d", text, n, want)
+		}
+	}
+}
+
 // A relay that lies about what it has is given up.
 func TestReconcileWithLiars(t *testing.T) {
 	for name, said := range map[string]func(int, []byte) []byte{
