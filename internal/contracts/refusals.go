@@ -26,7 +26,7 @@ func (s *Service) refusals(ctx context.Context, v *view, rows []store.ThreadEntr
 	}
 	for i, of := range refused {
 		for _, r := range of {
-			entries[i].Refusals = append(entries[i].Refusals, Refusal{Relay: relayName(r.Target), Reason: r.Reason, At: unix(r.At), Final: r.Final})
+			entries[i].Refusals = append(entries[i].Refusals, RelayRefusal{Relay: relayName(r.Target), Reason: r.Reason, At: unix(r.At), Final: r.Final})
 		}
 	}
 	return nil

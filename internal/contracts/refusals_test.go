@@ -31,7 +31,7 @@ func TestRefusalsAreToldToParties(t *testing.T) {
 		}
 	}
 	at := w.clock.Now().UTC()
-	want := []Refusal{{Relay: "this relay", Reason: "blocked", At: at}, {Relay: "wss://north.example", Reason: "blocked", At: at, Final: true}}
+	want := []RelayRefusal{{Relay: "this relay", Reason: "blocked", At: at}, {Relay: "wss://north.example", Reason: "blocked", At: at, Final: true}}
 	for name, c := range map[string]Caller{"poster": posts, "worker": works, "nobody": {}, "stranger": holder(mara), "operator": {PubKey: oper.Pub, Operator: true}} {
 		n := 0
 		if name == "poster" || name == "worker" {
@@ -39,7 +39,7 @@ func TestRefusalsAreToldToParties(t *testing.T) {
 		}
 		page := must[EntryPage](t)(w.Entries(t.Context(), c, id, EntryQuery{}))
 		one := must[Entry](t)(w.Entry(t.Context(), c, id, e.EntryID))
-		for what, got := range map[string][]Refusal{"a page": page.Entries[0].Refusals, "one": one.Refusals} {
+		for what, got := range map[string][]RelayRefusal{"a page": page.Entries[0].Refusals, "one": one.Refusals} {
 			if len(got) != n || n == 2 && (got[0] != want[0] || got[1] != want[1]) {
 				t.Errorf("%s, %s: %+v", name, what, got)
 			}

@@ -179,7 +179,7 @@ type Entry struct {
 	// Event is the signed event of a shared entry.
 	Event json.RawMessage `json:"event,omitempty"`
 	// Refusals tells the parties which relays did not take a shared entry.
-	Refusals []Refusal `json:"refusals,omitempty"`
+	Refusals []RelayRefusal `json:"refusals,omitempty"`
 }
 
 // Withdrawal says when an author withdrew something, and by which deletion
@@ -217,8 +217,8 @@ type Gap struct {
 	CreatedAt      *time.Time     `json:"created_at,omitempty"`
 }
 
-// Refusal says that a relay did not take an entry.
-type Refusal struct {
+// RelayRefusal says that a relay did not take an entry.
+type RelayRefusal struct {
 	Relay  string    `json:"relay"`  // a URL, or "this relay"
 	Reason string    `json:"reason"` // a machine-readable word of NIP-01, as "blocked"
 	At     time.Time `json:"at"`     // of the first refusal

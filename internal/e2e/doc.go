@@ -7,6 +7,7 @@
 //   - hostile: what one client does costs no other
 //   - conformance: the protocol, and the faults of khatru that must not return
 //   - contracts: contract memory over every surface
+//   - replica: relays that follow others, over and over until they agree
 //   - snapshots: bundles, and memory taken back
 //   - operator: management, logs, status, HTTP, and what the docs show
 //

@@ -11,7 +11,7 @@ import (
 
 // walks are the tasks of CONTRIBUTING.md and how many files, or folders, each
 // may touch.
-var walks = map[string]int{"A new gated kind": 4, "A second store": 1, "A new command": 4, "A bug in COUNT": 5, "A new surface": 3, "A new migration": 2}
+var walks = map[string]int{"A new gated kind": 4, "A second store": 1, "A new command": 4, "A bug in COUNT": 5, "A new surface": 3, "A new write of the store": 4, "A new migration": 2}
 
 var (
 	walkStep = regexp.MustCompile("(?m)^[0-9]+\\. (`[^`]+`)?")

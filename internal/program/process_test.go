@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"engramd/internal/e2e/notrun"
 )
 
 // TestMain lets the tests' own binary be the program.
@@ -113,7 +115,7 @@ func TestProcess(t *testing.T) {
 // daemon from ending.
 func TestFamily(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("no sh here")
+		notrun.Skip(t, "no sh")
 	}
 	l := &Live{}
 	l.Set(Options{Command: []string{"sh", "-c", "sleep 1000 & sleep 1000 2>/dev/null & wait"}, Timeout: 50 * time.Millisecond, Env: os.Environ()})
@@ -144,7 +146,7 @@ func BenchmarkProgram(b *testing.B) {
 				if command == nil {
 					l = process(b, "quick", time.Second)
 				} else if python == "" {
-					b.Skip("no python3 here")
+					notrun.Skip(b, "no python3")
 				} else {
 					l = &Live{}
 					l.Set(Options{Command: command, Env: os.Environ()})

@@ -10,8 +10,10 @@
 //   - Events are applied one after the other, in the order of their sequence
 //     numbers, which only grow. When an event has become durable, LastSeq moves
 //     first, then OnCommit is called, then its Pending answers.
-//   - A head is the greatest (created_at, lowest id) of its address that was
-//     not deleted. What was deleted, or whose author vanished, does not return.
+//   - A head is the newest version of its address: the greatest created_at, of
+//     these the lowest id. An address whose head went, or was superseded
+//     elsewhere, has none until something newer is written. What was deleted, or
+//     whose author vanished, does not return.
 //   - A read has a scope (gate.Scope), and shows nothing beyond it, neither in
 //     rows nor in counts. The zero scope shows what everybody may read.
 //   - A failure is never an empty answer: it is one of the errors here, or the

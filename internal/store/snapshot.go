@@ -53,7 +53,7 @@ type RestoreOptions struct {
 type Restored struct {
 	Stored      int64 // new here
 	Replaced    int64 // new here, and head in place of an older version
-	Kept        int64 // not taken: a newer version is here
+	Kept        int64 // not taken: a newer version is here, or it is superseded and no versions are kept
 	Present     int64 // were here already
 	Deleted     int64 // not taken: their author had them deleted, or has vanished
 	Expired     int64 // not taken: their time (NIP-40) is over

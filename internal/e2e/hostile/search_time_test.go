@@ -13,7 +13,7 @@ import (
 // TestSearch_TimeTellsNothing: a search in contracts takes as long for a word that
 // others' entries are full of as for one that stands nowhere. Before, its time told
 // a stranger how often they use a word. The steps of each search are counted in
-// internal/store; this is what a client can measure: the shortest of many.
+// internal/store/sqlite/events; this is what a client can measure: the shortest of many.
 func TestSearch_TimeTellsNothing(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain})
 	poster, worker, from := relaytest.NewKey(861), relaytest.NewKey(862), rig.Now()-10_000

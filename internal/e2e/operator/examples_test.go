@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/e2e/pages"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
@@ -18,7 +20,7 @@ import (
 func TestDocs_ManagementExamplesWork(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the examples need %s: %v", tool, err)
+			notrun.Skip(t, fmt.Sprintf("the examples need %s: %v", tool, err))
 		}
 	}
 	root, err := relaytest.Root()

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 )
@@ -31,7 +33,7 @@ func runExamples(t *testing.T, name string, least int, env ...string) {
 	t.Helper()
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the examples need %s: %v", tool, err)
+			notrun.Skip(t, fmt.Sprintf("the examples need %s: %v", tool, err))
 		}
 	}
 	root, err := relaytest.Root()

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -31,7 +32,7 @@ func nip98Script(t *testing.T, env []string, args ...string) (stdout, stderr str
 	t.Helper()
 	python := pythonProgram()
 	if python == "" {
-		t.Skip("needs python3")
+		notrun.Skip(t, "no python3")
 	}
 	root, err := relaytest.Root()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 )
@@ -268,7 +269,7 @@ func TestProgram_Secrets(t *testing.T) {
 // TestProgram_Docs runs the program that docs/write-policy.md shows.
 func TestProgram_Docs(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("no python3 here")
+		notrun.Skip(t, "no python3")
 	}
 	root, err := relaytest.Root()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -31,7 +32,7 @@ func TestFiveMinutes(t *testing.T) {
 	}
 	for i, s := range shown {
 		if strings.HasPrefix(s.Command, "curl ") && !installed("curl") {
-			missing(t, "no curl for a command of README.md")
+			notrun.Part(t, "no curl for a command of README.md")
 			continue
 		}
 		if !Same(s.Output, got[i].Output) {
@@ -39,25 +40,6 @@ func TestFiveMinutes(t *testing.T) {
 		}
 	}
 	t.Run("mcp", func(t *testing.T) { readOverMCP(t, dir) })
-}
-
-// missing says with the notes of make test what this machine has not.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	text := t.Name() + " DID NOT RUN in full on this machine: " + what
-	t.Log(text)
-	path := os.Getenv("E2E_NOTES")
-	if path == "" {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := fmt.Fprintln(f, text); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func installed(program string) bool {

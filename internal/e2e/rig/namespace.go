@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -17,11 +18,6 @@ const (
 	Mounted     = "e2e: tmpfs mounted"
 	NoMount     = "e2e: tmpfs not mounted:"
 )
-
-// notesFile names a file to which tests add a line when the machine does not
-// let them run a variant; `make test` prints it, because go test hides what a
-// passing test says.
-const notesFile = "E2E_NOTES"
 
 // RerunInNamespace runs this test again in a mount namespace of its own, with
 // the rights of root in it where the machine gives them. Where it does not, the
@@ -43,27 +39,10 @@ func RerunInNamespace(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	switch text := string(out); {
 	case cmd.Process == nil:
-		notRun(t, fmt.Sprintf("no mount namespace: %v", err))
+		notrun.Skip(t, fmt.Sprintf("no mount namespace: %v", err))
 	case strings.Contains(text, NoMount):
-		notRun(t, text)
+		notrun.Skip(t, text)
 	case err != nil || !strings.Contains(text, Mounted):
 		t.Errorf("in the namespace: %v\n%s", err, text)
 	}
-}
-
-// notRun reports that this machine does not allow a variant.
-func notRun(t *testing.T, why string) {
-	t.Helper()
-	text := fmt.Sprintf("%s DID NOT RUN on this machine: %s", t.Name(), strings.TrimSpace(why))
-	if path := os.Getenv(notesFile); path != "" {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		defer f.Close()
-		if _, err := fmt.Fprintln(f, text); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-	}
-	t.Skip(text)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"engramd/internal/e2e/notrun"
 )
 
 // Required is the environment variable that makes a missing nats-server fail a
@@ -63,21 +65,11 @@ func find() (string, error) {
 
 func missing(tb testing.TB, err error) {
 	tb.Helper()
-	text := fmt.Sprintf("%s DID NOT RUN on this machine: %v (make nats-deps installs it)", tb.Name(), err)
+	text := fmt.Sprintf("%v (make nats-deps installs it)", err)
 	if os.Getenv(Required) != "" {
 		tb.Fatal(text)
 	}
-	if notes := os.Getenv("E2E_NOTES"); notes != "" {
-		f, err := os.OpenFile(notes, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			tb.Fatalf("%s: %v", text, err)
-		}
-		defer f.Close()
-		if _, err := fmt.Fprintln(f, text); err != nil {
-			tb.Fatalf("%s: %v", text, err)
-		}
-	}
-	tb.Skip(text)
+	notrun.Skip(tb, text)
 }
 
 // Restart runs the server again, on the same port, and waits until it answers.

@@ -9,8 +9,8 @@
 //	admin       lists and audit of the management API, calls that were used
 //	column      how values lie in columns
 //
-// contracts, identities, outbox and admin are participants: they are told what becomes of events by
-// hooks, in the transaction of the event, and execute the commands that are about
-// them (events.Participants). They know nothing of events but what they ask in an
-// interface of their own, and nothing of each other.
+// contracts, identities, outbox and admin are participants: they are told what
+// becomes of events by hooks, in the transaction of the event, and execute the
+// commands that are about them (events.Participants). They know nothing of events
+// but what they ask in an interface of their own, and nothing of each other.
 package sqlite

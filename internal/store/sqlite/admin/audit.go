@@ -61,7 +61,7 @@ func scanCall(v []engine.Value) (c store.AdminCall, err error) {
 	c.At, _ = v[1].(int64)
 	c.Address, _ = v[4].(string)
 	c.Method, _ = v[5].(string)
-	if params, is := v[6].(string); is {
+	if params, ok := v[6].(string); ok {
 		c.Params = &params
 	}
 	c.Outcome, _ = v[8].(string)

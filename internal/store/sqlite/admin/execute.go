@@ -7,7 +7,7 @@ import "engramd/internal/store"
 func (w *Writer) Vanished([]byte, int64) (more bool, err error) { return false, nil }
 
 // Execute executes the commands of managing keys, and those about calls.
-func (w *Writer) Execute(c store.Command) (answer any, mine bool, err error) {
+func (w *Writer) Execute(c store.Command) (answer any, handled bool, err error) {
 	switch c := c.(type) {
 	case store.Administer:
 		err = w.administer(c)

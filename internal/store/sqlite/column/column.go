@@ -16,6 +16,9 @@ import (
 // ErrDamaged says that a stored row is not as any program writes it.
 var ErrDamaged = errors.New("a stored row is damaged: run engramd check")
 
+// AnyKind is the kind of a version whose kind is not known.
+const AnyKind = -1
+
 // Of is how a tag value or d value lies in the database: the 32 bytes of
 // exactly 64 lower-case hex digits as a BLOB, everything else as TEXT. SQLite
 // never holds a BLOB equal to a TEXT, so two values are equal exactly when

@@ -14,7 +14,7 @@ func TestKeysAreBlobs(t *testing.T) {
 		key: true, strings.ToUpper(key): false, key[1:]: false, key + "0": false, "": false, key[:63] + "g": false, "mem/a": false,
 	} {
 		v := column.Of(value)
-		if _, is := v.([]byte); is != blob {
+		if _, ok := v.([]byte); ok != blob {
 			t.Errorf("%q lies as %T", value, v)
 		}
 		if again, err := column.Text(v); err != nil || again != value {

@@ -68,9 +68,9 @@ func (w *Writer) stateEvent(r *record, o ownership, imported bool) (refusal *nip
 	if err := errors.Join(w.agree(r.ev), w.partyAfterAll(r.ev)); err != nil {
 		return nil, err
 	}
-	mine, refusal, err := w.verdict(r, imported)
+	handled, refusal, err := w.verdict(r, imported)
 	switch {
-	case mine || err != nil:
+	case handled || err != nil:
 	case imported:
 		err = w.adopt(r, o)
 	default:

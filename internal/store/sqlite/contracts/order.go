@@ -61,13 +61,10 @@ func (w *Writer) Stored(ev *nostr.Event, class gate.Class, seq int64) error {
 	return nil
 }
 
-// AnyKind is the kind of a version whose kind is not known.
-const AnyKind = -1
-
 // Removed takes the place away when what is stored under seq goes for good, and
 // leaves a gap. An event that becomes history keeps it.
 func (w *Writer) Removed(kind int, seq int64) error {
-	if kind != AnyKind && kind != niptemp.KindEntry && kind != niptemp.KindState {
+	if kind != column.AnyKind && kind != niptemp.KindEntry && kind != niptemp.KindState {
 		return nil
 	}
 	w.forgetting = true // also when this is undone: then housekeeping finds nothing

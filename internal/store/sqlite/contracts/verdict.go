@@ -43,10 +43,10 @@ const (
 )
 
 // verdict takes a state event that is no move of a party: a decision, or a word
-// that a contract has expired. mine is false for all others. One that does not
+// that a contract has expired. handled is false for all others. One that does not
 // hold is refused, also where no state is known, unless it is imported: then it
 // is kept, and tried again with every state of its contract (settle).
-func (w *Writer) verdict(r *record, imported bool) (mine bool, refusal *nip01.Refusal, err error) {
+func (w *Writer) verdict(r *record, imported bool) (handled bool, refusal *nip01.Refusal, err error) {
 	d, shaped := niptemp.DecisionOf(r.ev)
 	if !shaped {
 		said, err := niptemp.ReadState(r.ev)

@@ -113,7 +113,7 @@ const longText = 4096
 func (c *Conn) put(text string, st *stmt) {
 	c.clock++
 	st.used = c.clock
-	if _, twice := c.stmts[text]; twice || len(text) > longText {
+	if _, ok := c.stmts[text]; ok || len(text) > longText {
 		st.s.Close()
 		return
 	}

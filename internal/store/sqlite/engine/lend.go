@@ -151,6 +151,8 @@ func (db *DB) Whole(ctx context.Context, fn func(ctx context.Context, c *Conn) e
 // work.
 const operatorCache = 16 << 20
 
+// InSnapshot is fn in one transaction that reads: everything that fn sees is of
+// one state of the database.
 func InSnapshot(fn func(ctx context.Context, c *Conn) error) func(ctx context.Context, c *Conn) error {
 	return func(ctx context.Context, c *Conn) (err error) {
 		if _, err := c.Exec("BEGIN"); err != nil {

@@ -10,11 +10,10 @@ import (
 	"engramd/internal/share"
 )
 
-// What the tests of the packages above must see, hold up or break: nothing of it
-// is used otherwise.
+// What the tests of the packages above must see, hold up or break.
 
-// HoldScans takes every turn that is not kept for look-ups until release is
-// called.
+// HoldScans, for tests, takes every turn that is not kept for look-ups until
+// release is called.
 func (db *DB) HoldScans() (release func()) {
 	var held []*share.Turn
 	for range db.readers.n - keptTurns(db.readers.n) {
@@ -31,8 +30,8 @@ func (db *DB) HoldScans() (release func()) {
 	}
 }
 
-// Steps is what a read takes in steps, looked at as often as given: the same
-// each time.
+// Steps, for tests, is what a read takes in steps, looked at as often as given:
+// the same each time.
 func (db *DB) Steps(ctx context.Context, every int, fn func(ctx context.Context, c *Conn) error) (steps float64, err error) {
 	const most = 1e12
 	err = db.lend(ctx, &Loan{How: Scan, Grace: math.Inf(1)}, func(ctx context.Context, c *Conn) error {
@@ -51,7 +50,7 @@ func (db *DB) Steps(ctx context.Context, every int, fn func(ctx context.Context,
 	return steps, err
 }
 
-// Refusing waits until Close has been called.
+// Refusing, for tests, waits until Close has been called.
 func (db *DB) Refusing(ctx context.Context) error {
 	for {
 		db.queue.mu.Lock()
@@ -68,7 +67,7 @@ func (db *DB) Refusing(ctx context.Context) error {
 	}
 }
 
-// BreakCommits makes every COMMIT fail until allow is called.
+// BreakCommits, for tests, makes every COMMIT fail until allow is called.
 func (db *DB) BreakCommits() (allow func()) {
 	var broken atomic.Bool
 	db.writer.c.db.RegisterCommitHook(func() int {
@@ -81,11 +80,11 @@ func (db *DB) BreakCommits() (allow func()) {
 	return func() { broken.Store(false) }
 }
 
-// HasJob reports whether a job will answer a member.
+// HasJob, for tests, reports whether a job will answer a member.
 func (w *Writer) HasJob(m *Member) bool { return w.jobOf(m) != nil }
 
-// Migrate brings the database at path to today's version as Open does, with a
-// page cache of so many bytes.
+// Migrate, for tests, brings the database at path to today's version as Open
+// does, with a page cache of so many bytes.
 func Migrate(ctx context.Context, path string, cache int64) error {
 	c, err := connect(path, writerDSN(), writerPragmas(cache))
 	if err != nil {

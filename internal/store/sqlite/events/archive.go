@@ -2,10 +2,10 @@ package events
 
 import "time"
 
-// archive is what is here of events, heads, regular ones and history, with all
-// that belongs to each: tags, the numbers of keys, what it counts for its
-// author, its words in the full-text index, its place in a thread. It stores and
-// takes away; what asks for that is not its business.
+// archive holds the events (heads, regular ones and history) with all that
+// belongs to each: tags, the numbers of keys, what it counts for its author, its
+// words in the full-text index, its place in a thread. It stores and removes, and
+// decides nothing: that is the writer's.
 type archive struct {
 	tx
 	fullText

@@ -71,23 +71,11 @@ func (k *checker) participants() error {
 }
 
 func (k *checker) integrity() error {
-	found, err := integrity(k.ctx, k.c)
+	found, err := k.c.Integrity(k.ctx)
 	for _, f := range found {
 		k.problem("integrity", store.AdviceRestore, "%s", f)
 	}
 	return err
-}
-
-// integrity runs SQLite's own check and returns what it found.
-func integrity(ctx context.Context, c *engine.Conn) ([]string, error) {
-	var out []string
-	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []engine.Value) error {
-		if s, _ := v[0].(string); s != "ok" {
-			out = append(out, s)
-		}
-		return nil
-	})
-	return out, err
 }
 
 func (k *checker) events() error {
@@ -164,7 +152,7 @@ func (k *checker) row(table string, v []engine.Value) *record {
 	return r
 }
 
-// storedClass reads the column class, Open for what is none.
+// storedClass reads the column class. What is no number counts as Open.
 func storedClass(v engine.Value) gate.Class {
 	n, _ := v.(int64)
 	return gate.Class(n)

@@ -49,8 +49,8 @@ func (e *entry) scan(v []engine.Value) error {
 	return nil
 }
 
-// readable is the second check, on what is about to leave. What the row was
-// read without is no way of the scope.
+// readable is the second check, on what is about to leave. A column that was not
+// selected gives nobody access.
 func (e *entry) readable(scope gate.Scope) bool {
 	if e.class == gate.Open || scope.All() {
 		return true

@@ -34,8 +34,8 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 	case store.Tighten:
 		return w.tightenStep(looseChunk)
 	}
-	answer, mine, err := w.others.execute(c)
-	if !mine {
+	answer, handled, err := w.others.execute(c)
+	if !handled {
 		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
 	}
 	return answer, err

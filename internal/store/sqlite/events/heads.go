@@ -155,7 +155,7 @@ func (a *archive) dropEvent(seq int64, successor *record, gone bool, seen func(r
 	}
 	ev, err := parsed(row[0].([]byte))
 	if err != nil {
-		return fmt.Errorf("event %d: %a", seq, err)
+		return fmt.Errorf("event %d: %w", seq, err)
 	}
 	a.unindex(seq, gate.Class(row[1].(int64)), ev)
 	if _, err := a.Exec(sqlDeleteEvent, seq); err != nil {

@@ -3,6 +3,7 @@ package events
 import (
 	"time"
 
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
@@ -45,7 +46,7 @@ func (a *archive) dropVersion(why reason, seq int64, of author, size int64) erro
 	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
-	if err := a.others.Contracts.Removed(AnyKind, seq); err != nil {
+	if err := a.others.Contracts.Removed(column.AnyKind, seq); err != nil {
 		return err
 	}
 	a.count(of, -1, -size)

@@ -12,10 +12,9 @@ import (
 
 // IDs returns the times and ids of all events that the filter matches and the
 // scope shows: exactly those that Count counts, in no order, of one state of
-// the database. They are counted first: of more than most there are none, and
-// ErrMany is returned; then room is told how many come, and an error of its own
-// ends the call before memory is taken for them. What is returned has no room
-// for more. Limit, Above, After and the page bounds are not looked at. Errors
+// the database. They are counted first. If there are more than most, the answer
+// is ErrMany. Else room is told how many come, and an error that it returns ends
+// the call before memory is taken for them. The slice has no spare capacity. Limit, Above, After and the page bounds are not looked at. Errors
 // are as of Query.
 func (s *Store) IDs(ctx context.Context, ask store.Ask, most int, room func(n int) error) (ids []nip77.Item, err error) {
 	defer s.observed("ids", time.Now(), &err)

@@ -51,15 +51,15 @@ func (a *archive) have(r *record) (seq int64, have bool, err error) {
 	return 0, have, err
 }
 
-// said is the answer to an entry that is no head, of the same second as its
-// author's last one or older: it stands in its thread as any other, and who
-// listens hears of it now.
+// said is the answer to an entry that does not become head, because its author's
+// last one is of the same second or newer: it is in its thread as any other, and
+// live readers get it.
 func (a *archive) said(r *record) store.Result {
 	a.committed(r, a.seq)
 	return store.Result{Outcome: store.Stored, Seq: a.seq}
 }
 
-// committed has who listens hear of an event after the commit.
+// committed has an event sent to live readers after the commit.
 func (a *archive) committed(r *record, seq int64) {
 	c := store.Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
 	if a.current != nil {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/migrations"
@@ -107,7 +108,7 @@ func peakMemory(tb testing.TB) int64 {
 	tb.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		tb.Skip("no /proc: ", err)
+		notrun.Skip(tb, fmt.Sprintf("no /proc: %v", err))
 	}
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
@@ -299,7 +300,7 @@ func TestSpillProcess(t *testing.T) {
 	run(t, c, "PRAGMA temp_store=FILE", "PRAGMA temp.cache_size=1", "CREATE TEMP TABLE spilled AS SELECT randomblob(1000000) AS b")
 	files, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil || len(files) == 0 {
-		t.Skip("no /proc")
+		notrun.Skip(t, "no /proc")
 	}
 	for _, name := range files {
 		if to, _ := os.Readlink(name); strings.HasPrefix(to, dir+"/etilqs_") && strings.HasSuffix(to, " (deleted)") {

@@ -19,9 +19,9 @@ import (
 type Participant interface {
 	// Open reads what it has to know of its tables, before the first write.
 	Open() error
-	// Execute does what a command of its own says. mine is false for all
+	// Execute does what a command of its own says. handled is false for all
 	// others.
-	Execute(c store.Command) (answer any, mine bool, err error)
+	Execute(c store.Command) (answer any, handled bool, err error)
 	// Vanished forgets an author who asked to vanish, as of a time, and reports
 	// whether there may be more to forget: then it is called again.
 	Vanished(author []byte, until int64) (more bool, err error)
@@ -36,7 +36,7 @@ type ContractMemory interface {
 	// Stored is told what is stored under seq, as an event or in history.
 	Stored(ev *nostr.Event, class gate.Class, seq int64) error
 	// Removed is told that it is gone for good. For what history held, kind may
-	// be AnyKind.
+	// be column.AnyKind.
 	Removed(kind int, seq int64) error
 	// Withdrawn is told that its author took back what is stored under seq, with
 	// the request's id where it is known; WithdrawnAddress, what has an address,
@@ -56,9 +56,6 @@ type ContractMemory interface {
 	PutOff()
 }
 
-// AnyKind is the kind of a version whose kind is not known.
-const AnyKind = -1
-
 // Banning says which events the operator has banned.
 type Banning interface {
 	Participant
@@ -71,7 +68,8 @@ type Forwarding interface {
 	Forward(ev *nostr.Event, json []byte, targets []string) error
 }
 
-// Participants are all of them. Who vanishes is forgotten in their order.
+// Participants are all of them. When an author vanishes, they forget in this
+// order.
 type Participants struct {
 	Admin      Banning
 	Outbox     Forwarding
@@ -135,9 +133,9 @@ func (p *Participants) open() error {
 }
 
 // execute has a command executed by the one that it is about.
-func (p *Participants) execute(c store.Command) (answer any, mine bool, err error) {
+func (p *Participants) execute(c store.Command) (answer any, handled bool, err error) {
 	for _, one := range p.all() {
-		if answer, mine, err = one.Execute(c); mine {
+		if answer, handled, err = one.Execute(c); handled {
 			return answer, true, err
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // access is the index that a filter is answered from.
@@ -88,5 +91,7 @@ func choose(w *wanted) plan {
 // because the write policy sees to it. Of other addressable kinds an event may
 // have more, which a filter matches too, but only the first is its address.
 func exactD(w *wanted) bool {
-	return w.allKinds(func(kind int) bool { return slices.Contains([]int{30174, 30090, 30091}, kind) })
+	return w.allKinds(func(kind int) bool {
+		return slices.Contains([]int{nipae.Kind, niptemp.KindEntry, niptemp.KindState}, kind)
+	})
 }

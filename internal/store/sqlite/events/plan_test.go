@@ -118,11 +118,11 @@ func TestPlans(t *testing.T) {
 	}
 	for _, c := range shapes(agent, owner) {
 		for who, reader := range readers {
+			scope, err := table.ScopeFor(reader, c.filter)
+			if err != nil {
+				continue // refused: nothing is looked for
+			}
 			t.Run(c.name+"/"+who, func(t *testing.T) {
-				scope, err := table.ScopeFor(reader, c.filter)
-				if err != nil {
-					t.Skipf("refused: %v", err)
-				}
 				checkPlan(t, s, c, scope)
 			})
 		}

@@ -45,7 +45,7 @@ func (w *where) andIn(expr string, values []engine.Value) {
 // it is cached, does not depend on their length.
 const bindFew = 8
 
-// in adds "expr is among values"; no values are none. The values are 32-byte
+// in adds "expr is among values", which without values nothing is. The values are 32-byte
 // BLOBs, integers, or a mixture of BLOBs and TEXT. The list may be used to
 // search an index.
 func (w *where) in(expr string, values []engine.Value) {

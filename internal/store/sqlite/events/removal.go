@@ -99,11 +99,11 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *store.Remova
 func (w *writer) removeRows(list []store.MatchedRow) (store.Removal, error) {
 	done := newRemoval()
 	for _, m := range list {
-		from, there, err := w.removeMatch(m)
+		from, ok, err := w.removeMatch(m)
 		if err != nil {
 			return store.Removal{}, err
 		}
-		if there {
+		if ok {
 			counter(&done, from)[m.Kind]++
 		}
 	}
@@ -119,7 +119,7 @@ const (
 
 // removeMatch removes one row, which may have been superseded since it was
 // found, and reports where it was.
-func (w *writer) removeMatch(m store.MatchedRow) (from shelf, there bool, err error) {
+func (w *writer) removeMatch(m store.MatchedRow) (from shelf, ok bool, err error) {
 	if m.Quarantined {
 		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err

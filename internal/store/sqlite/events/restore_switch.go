@@ -96,7 +96,8 @@ func (w *writer) applyImport(r *record) (store.Result, error) {
 }
 
 // applyVersion stores a superseded version as such: it never becomes head, also
-// where nothing newer is known.
+// where nothing newer is known, and no older version stays head: it was
+// superseded by this one.
 func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if !hasHistory(r) {
 		return w.applyImport(r)
@@ -117,10 +118,13 @@ func (w *writer) applyVersion(r *record) (store.Result, error) {
 	if withdrawn {
 		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
 	}
-	if err := w.keepVersion(r); err != nil {
+	if !w.keepsVersions(r) {
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
+	}
+	if _, err := w.overtake(r); err != nil {
 		return store.Result{}, err
 	}
-	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
+	return w.keepCopy(r)
 }
 
 const (

@@ -63,7 +63,7 @@ func (w *writer) Durable() {
 	w.s.lastSeq.Store(w.seq)
 }
 
-// Announce tells of what was removed, and who listens of what was stored.
+// Announce counts what was removed, and sends what was stored to live readers.
 func (w *writer) Announce() {
 	for why, n := range w.stage.removed {
 		if n > 0 {

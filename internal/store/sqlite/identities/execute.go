@@ -11,7 +11,7 @@ func (w *Writer) Vanished(author []byte, until int64) (more bool, err error) {
 }
 
 // Execute executes the commands on identities.
-func (w *Writer) Execute(c store.Command) (answer any, mine bool, err error) {
+func (w *Writer) Execute(c store.Command) (answer any, handled bool, err error) {
 	switch c := c.(type) {
 	case store.AddAgent:
 		answer, err = w.addAgent(c.Agent, c.Token)

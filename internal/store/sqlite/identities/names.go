@@ -50,8 +50,8 @@ func ownerOf(id string, pubkey []byte) []byte {
 	return sum[:]
 }
 
-// Check finds agent ids from before names were compared like that,
-// which look the same.
+// Check finds agent ids that look the same (store.FoldName): a database from
+// before names were compared so may have them.
 func Check(ctx context.Context, c *engine.Conn, report *store.Report) error {
 	last := ""
 	return c.Query(ctx, sqlSameNames, nil, func(v []engine.Value) error {

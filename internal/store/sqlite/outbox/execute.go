@@ -17,12 +17,12 @@ func (w *Writer) Vanished(author []byte, until int64) (more bool, err error) {
 }
 
 // Execute executes the commands on the outbox.
-func (w *Writer) Execute(c store.Command) (answer any, mine bool, err error) {
+func (w *Writer) Execute(c store.Command) (answer any, handled bool, err error) {
 	switch c := c.(type) {
 	case store.QueueEvent:
 		err = w.queue(c)
 	case store.OutboxDone:
-		err = w.offOutbox(c.Target, c.Numbers)
+		err = w.removeFromOutbox(c.Target, c.Numbers)
 	case store.OutboxForget:
 		answer, err = w.forgetOutbox(c.Target, c.Until)
 	case store.OutboxWithdraw:
@@ -30,7 +30,7 @@ func (w *Writer) Execute(c store.Command) (answer any, mine bool, err error) {
 	case store.OutboxKeep:
 		err = w.keepOutbox(c.Targets)
 	case store.OutboxRefused:
-		err = w.refusedOutside(c)
+		err = w.noteRefusal(c)
 	default:
 		return nil, false, nil
 	}

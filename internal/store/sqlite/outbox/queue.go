@@ -93,7 +93,7 @@ func (w *Writer) queueEvent(row []engine.Value, targets []string) error {
 }
 
 // Forward queues a record that is being stored for further relays, in the same
-// transaction. That there is no room left keeps no event out.
+// transaction. A full outbox keeps no event out: it is stored and not queued.
 func (w *Writer) Forward(ev *nostr.Event, json []byte, targets []string) error {
 	row, err := outboxRow(ev, json)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) 
 	return s.orders.Tell(ctx, store.OutboxDone{Target: target, Numbers: numbers})
 }
 
-func (w *Writer) offOutbox(target string, numbers []int64) error {
+func (w *Writer) removeFromOutbox(target string, numbers []int64) error {
 	for _, n := range numbers {
 		if _, err := w.Exec(sqlTakenAfter, target, n); err != nil {
 			return err
@@ -170,8 +170,8 @@ func (w *Writer) offOutbox(target string, numbers []int64) error {
 const forgetChunk = 500
 
 // OutboxForget takes off the list of a further relay what is on it now, and
-// returns how much that was, also when it ends with an error. This relay itself
-// is none.
+// returns how many events that were, also when it ends with an error. target may
+// not be this relay itself.
 func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
 	if target == store.OutboxLocal {
 		return 0, errors.New("what waits for this relay itself is not given up")
@@ -200,7 +200,7 @@ func (w *Writer) forgetOutbox(target string, until int64) (out store.Forgotten, 
 	if err != nil {
 		return out, err
 	}
-	return store.Forgotten{Events: int64(len(numbers)), Until: until, More: len(numbers) == forgetChunk}, w.offOutbox(target, numbers)
+	return store.Forgotten{Events: int64(len(numbers)), Until: until, More: len(numbers) == forgetChunk}, w.removeFromOutbox(target, numbers)
 }
 
 // OutboxWithdraw takes an event off all lists, by its id in hex: it is not to

@@ -30,7 +30,7 @@ func (s *Store) OutboxRefused(ctx context.Context, target string, ev *nostr.Even
 		CreatedAt: int64(ev.CreatedAt), Reason: reason, Final: final})
 }
 
-func (w *Writer) refusedOutside(c store.OutboxRefused) error {
+func (w *Writer) noteRefusal(c store.OutboxRefused) error {
 	id, ok1 := column.Hex32(c.EventID)
 	author, ok2 := column.Hex32(c.Author)
 	if !ok1 || !ok2 {

@@ -1,0 +1,27 @@
+package notrun_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"engramd/internal/e2e/notrun"
+)
+
+// TestNotesAreKept wants a line for what was skipped and one for what was left
+// out.
+func TestNotesAreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes")
+	t.Setenv(notrun.File, path)
+	skipped := false
+	t.Run("skip", func(t *testing.T) {
+		defer func() { skipped = t.Skipped() }()
+		notrun.Skip(t, "no moon\n")
+	})
+	notrun.Part(t, "no sun")
+	got, err := os.ReadFile(path)
+	want := "TestNotesAreKept/skip DID NOT RUN on this machine: no moon\nTestNotesAreKept DID NOT RUN in full on this machine: no sun\n"
+	if err != nil || string(got) != want || !skipped {
+		t.Errorf("skipped %v, %v: %q", skipped, err, got)
+	}
+}
