@@ -13,6 +13,9 @@ import { connect } from '../lib/relay.js'
 import { start } from '../lib/stage.js'
 
 globalThis.WebSocket ??= WebSocket
+// NDK goes on waiting for its relays when it has been told to disconnect, which
+// would keep this process for ever. All is reported by then.
+after(() => setTimeout(() => process.exit(), 2000).unref())
 
 const stage = await start()
 const off = await start('--sync-serve=false')
