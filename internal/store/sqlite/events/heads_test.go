@@ -1,8 +1,10 @@
 package events_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -186,5 +188,20 @@ func TestCommittedAreToldInOrderAfterTheyAreVisible(t *testing.T) {
 	}
 	if seen[0].Class != gate.Engram || seen[2].Class != gate.Open {
 		t.Errorf("classes %d and %d", seen[0].Class, seen[2].Class)
+	}
+}
+
+// A damaged row that is about to be superseded is named, with what is wrong.
+func TestDamagedHeadIsNamed(t *testing.T) {
+	s := storetest.MustOpen(t)
+	put(t, s, alice.Note(0, "x"), store.Stored)
+	old := alice.Engram(bob, 0, "mem/a")
+	put(t, s, old, store.Stored)
+	if _, err := events.OnWriter(s, "UPDATE events SET json = x'7b' WHERE kind = 30174"); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Put(t.Context(), alice.Engram(bob, 1, "mem/a"), store.PutOptions{})
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "event 2: stored event: ") || errors.Unwrap(r.Err) == nil {
+		t.Errorf("%v, %v", r.Outcome, r.Err)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	byArrival               // the table itself, from a seq on
 )
 
+// String is the name by which logs and tests call the index.
 func (a access) String() string {
 	return [...]string{"id", "address", "tag", "author", "kind", "time", "arrival"}[a]
 }
