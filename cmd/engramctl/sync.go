@@ -99,8 +99,14 @@ func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 	if err != nil {
 		return err
 	}
+	var last string // each filter begins anew with the same words
 	tr := client.Transfer{DryRun: f.dryRun, Clock: time.Now, Filters: client.EverythingOf(id.PubKey(), since),
-		Progress: func(text string) { a.note("%s", text) }}
+		Progress: func(text string) {
+			if text != last {
+				a.note("%s", text)
+			}
+			last = text
+		}}
 	if agent != "" {
 		tr.Filters = client.MemoryOf(agent, id.PubKey(), since)
 	}
