@@ -154,24 +154,38 @@ func (h *Handler) history(c *call) error {
 // An unknown or repeated parameter is an error: a misspelt until must not
 // answer another question.
 func historyQuery(raw string) (q relay.HistoryQuery, err error) {
-	values, err := url.ParseQuery(raw)
+	given := map[string]bool{}
+	err = eachParameter(raw, func(name, value string) error {
+		given[name] = true
+		return setParameter(&q, name, value)
+	})
 	if err != nil {
-		return q, errors.New("the query string does not parse")
+		return q, err
 	}
 	for _, name := range []string{"kind", "author"} {
-		if values[name] == nil {
+		if !given[name] {
 			return q, errors.New("the query string needs " + name)
 		}
 	}
+	return q, nil
+}
+
+// eachParameter calls set for each parameter of a query string, none of which
+// may be given twice.
+func eachParameter(raw string, set func(name, value string) error) error {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return errors.New("the query string does not parse")
+	}
 	for name, given := range values {
 		if len(given) != 1 {
-			return q, errors.New("parameter " + name + " is given twice")
+			return errors.New("parameter " + name + " is given twice")
 		}
-		if err := setParameter(&q, name, given[0]); err != nil {
-			return q, err
+		if err := set(name, given[0]); err != nil {
+			return err
 		}
 	}
-	return q, nil
+	return nil
 }
 
 func setParameter(q *relay.HistoryQuery, name, value string) error {

@@ -47,19 +47,8 @@ func (h *Handler) past(c *call) error {
 
 // pastQuery reads after, and kind, since, arrival and limit where they are given.
 func pastQuery(raw string) (q relay.PastQuery, err error) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return q, errors.New("the query string does not parse")
-	}
-	for name, given := range values {
-		if len(given) != 1 {
-			return q, errors.New("parameter " + name + " is given twice")
-		}
-		if err := setPast(&q, name, given[0]); err != nil {
-			return q, err
-		}
-	}
-	return q, nil
+	err = eachParameter(raw, func(name, value string) error { return setPast(&q, name, value) })
+	return q, err
 }
 
 func setPast(q *relay.PastQuery, name, value string) error {
