@@ -60,7 +60,7 @@ func TestAbsentOnlyIfAllSaySo(t *testing.T) {
 				for _, q := range commandsThatWrite {
 					check(writer, q.stdin, q.want(c), q.args)
 				}
-				check(syncer, "", syncSaid(c), []string{"relays", "sync"})
+				check(syncer, "", syncSaid(c), []string{"sync"})
 				all.Go(func() { asked.wantTools(t, c) })
 				all.Wait()
 			})

@@ -68,17 +68,16 @@ var commandsThatWrite = []struct {
 	}},
 }
 
-// syncSaid is what relays sync says: it needs every relay.
+// syncSaid is what sync without relays says: it needs every relay.
 func syncSaid(c cell) said {
-	switch {
-	case c.partial && c.found == "":
-		return said{4, ""}
-	case c.partial:
-		return said{4, "took"}
-	case c.found == "":
-		return said{0, "had 0 of 0, took 0"}
+	took := ", took "
+	if c.found == "" {
+		took = "lacked 0, took 0"
 	}
-	return said{0, "of 3, took"}
+	if c.partial {
+		return said{4, took}
+	}
+	return said{0, took}
 }
 
 // agentsSaid is what agents ls says. It asks the configured relays alone.

@@ -21,7 +21,7 @@ writes to.`,
 }
 
 // approvalsRemedy is for relays that did not take the list: it is no memory, so
-// that relays sync does not send it.
+// that engramctl sync does not send it.
 const approvalsRemedy = "the same command brings the others up to date once they answer"
 
 // withApprovals runs do on the list of the key's owner, at the configured

@@ -14,6 +14,6 @@ absent only if all of them say so.`,
 		Example: `  engramctl relays ls
   engramctl relays set wss://relay.example
   engramctl relays ignore wss://gone.example
-  engramctl relays sync`,
+  engramctl sync`,
 	}, a.relaysLsCommand(), a.relaysSetCommand(), a.relaysIgnoreCommand(), a.relaysSyncCommand()))
 }

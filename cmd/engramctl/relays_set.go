@@ -21,7 +21,7 @@ func (a *app) relaysSetCommand() *cobra.Command {
 others. Everybody may read the list, and other clients go by it: they look for the
 agent's memory on its unmarked and write entries and on no other relay. It is sent
 to the configured relays, to those of the old list and to those of the new one.
-Nothing of the memory is sent anywhere: relays sync does that.`,
+Nothing of the memory is sent anywhere: engramctl sync does that.`,
 		Example: `  engramctl relays set wss://relay.example wss://other.example
   engramctl relays set wss://relay.example --read wss://news.example
   engramctl relays set --none`,

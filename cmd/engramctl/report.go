@@ -11,7 +11,7 @@ import (
 // returns the error to end with: err, or with --strict one for a partial
 // answer.
 func (a *app) report(s client.Status, err error) error {
-	return a.reportWith(s, err, "engramctl relays sync brings the others up to date")
+	return a.reportWith(s, err, "engramctl sync brings the others up to date")
 }
 
 // reportWith is report with what helps if some relays did not take what was

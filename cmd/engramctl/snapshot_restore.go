@@ -259,7 +259,7 @@ func (r *reverting) finish(ctx context.Context, j *remote.Journal, dir string) e
 		return err
 	}
 	if done.Partial > 0 {
-		r.note("%d of %d versions were not taken by every relay; engramctl relays sync brings the others up to date", done.Partial, done.Steps)
+		r.note("%d of %d versions were not taken by every relay; engramctl sync brings the others up to date", done.Partial, done.Steps)
 	}
 	if err := remote.DropJournal(dir); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
@@ -19,10 +20,9 @@ const mostSynced = 1 << 20
 
 // syncFlags are those of `sync`.
 type syncFlags struct {
-	to             []string
-	direction      string
-	agent, since   string
-	dryRun, asJSON bool
+	to               []string
+	direction, since string
+	dryRun, asJSON   bool
 }
 
 // Directions of `sync`.
@@ -37,7 +37,7 @@ var directions = []string{directionDown, directionUp, directionBoth}
 func (a *app) syncCommand() *cobra.Command {
 	var f syncFlags
 	c := a.command(&cobra.Command{
-		Use:   "sync FROM… TO [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
+		Use:   "sync [FROM… TO] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
 		Short: "Bring a relay up to date with what my key may see of others",
 		Long: `Bring a relay up to date with everything that my key may see of others: memory that I
 wrote, or that was written for me as its owner; contracts; deletions, requests to
@@ -45,6 +45,11 @@ vanish, my list of relays. The last argument is the relay that gets it, those be
 are the relays that have it; with --to, which may be repeated, those get it and all
 arguments have it. --direction up is the other way round, and both makes all of them
 alike. The relays of the environment and of profiles are not asked.
+
+Without arguments, the relays that are configured, and those that the agent lists, are
+made alike in the memory of one agent and its owner, and in the agent's list of relays:
+after one was down, or when a new one is added. Nothing else goes to the listed ones;
+--no-discovery leaves them out, and relays ignore one of them for good.
 
 Of each record the older versions go first and the current one last, where both relays
 are engramd; a contract goes in the order of time. What is there in a newer version is
@@ -56,29 +61,34 @@ Everything is verified before it is sent on. What another key signed about a con
 sent only where strangers are refused contracts. Running it again sends only what is
 still lacking. --timeout bounds each step. Exit code 4 if a relay failed, refused
 something, or is not up to date in the end.`,
-		Example: `  engramctl sync wss://old.example wss://new.example
+		Example: `  engramctl sync
+  engramctl sync --timeout 5m --relay wss://old.example --relay wss://new.example
+  engramctl sync wss://old.example wss://new.example
   engramctl sync wss://a.example wss://b.example --direction both
   engramctl sync wss://old.example wss://new.example --agent npub1… --key-file owner.key --dry-run`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error { return a.sync(ctx, args, f) })
 	fl := c.Flags()
 	fl.StringArrayVar(&f.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
-	fl.StringVar(&f.direction, "direction", directionDown, "down: to the last relay; up: from it; both: all alike")
-	fl.StringVar(&f.agent, "agent", "", "only the memory of this agent, `pubkey` (npub or hex), whose owner I am, and its list of relays")
+	fl.StringVar(&f.direction, "direction", "", "down: to the last relay, as without it; up: from it; both: all alike")
+	fl.StringVar(&a.flags.agent, "agent", "", "only the memory of this agent, `pubkey` (npub or hex), whose owner I am, and its list of relays")
+	fl.StringVar(&a.flags.owner, "owner", "", "without relays: `pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
+	c.MarkFlagsMutuallyExclusive("owner", "agent")
 	fl.StringVar(&f.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
 
+// syncPlan is which relays get what of which, in whose name.
+type syncPlan struct {
+	id       client.Identity
+	from, to []string // URLs
+	filters  []nostr.Filter
+	doubts   []client.RelayStatus // why there may be more relays
+}
+
 func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
-	s, err := a.settings()
-	if err != nil {
-		return err
-	}
-	if s.named {
-		return usagef("--relay is not for sync: name the relays as arguments, the one that gets it last")
-	}
 	var since int64
 	if f.since != "" {
 		at, err := when.Parse(f.since, when.Since, time.Now())
@@ -87,55 +97,114 @@ func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 		}
 		since = at.Unix()
 	}
-	agent, err := publicKey("--agent", "the command line", f.agent)
+	plan := a.syncNamed
+	if len(args)+len(f.to) == 0 {
+		plan = a.syncAlike
+	}
+	p, err := plan(ctx, args, f, since)
 	if err != nil {
 		return err
 	}
-	from, to, err := syncSides(args, f)
+	report, err := a.transfer(ctx, p, f.dryRun)
 	if err != nil {
 		return err
 	}
-	id, err := a.identity(ctx, s)
+	return a.synced(report, f)
+}
+
+// syncNamed is a sync of the relays that the command line names.
+func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since int64) (p syncPlan, err error) {
+	s, err := a.settings()
 	if err != nil {
-		return err
+		return p, err
 	}
+	switch {
+	case s.named:
+		return p, usagef("--relay is for a sync without arguments: name the relays as arguments, the one that gets it last")
+	case a.flags.owner != "":
+		return p, usagef("--owner is for a sync without arguments: between relays that are named, everything goes that my key may see")
+	}
+	agent, err := publicKey("--agent", "the command line", a.flags.agent)
+	if err != nil {
+		return p, err
+	}
+	if p.from, p.to, err = syncSides(args, f); err != nil {
+		return p, err
+	}
+	if p.id, err = a.identity(ctx, s); err != nil {
+		return p, err
+	}
+	p.filters = client.EverythingOf(p.id.PubKey(), since)
+	if agent != "" {
+		p.filters = client.MemoryOf(agent, p.id.PubKey(), since)
+	}
+	return p, nil
+}
+
+// syncAlike makes the relays of one agent and its owner alike: those that are
+// configured, and those that the agent lists.
+func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int64) (p syncPlan, err error) {
+	if f.direction != "" && f.direction != directionBoth {
+		return p, usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
+	}
+	a.patient = true
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return p, err
+	}
+	defer c.Close()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return p, err
+	}
+	p.id, p.from, p.doubts = c.Identity(), c.Relays(), c.Doubts()
+	p.to, p.filters = p.from, client.MemoryOf(m.Agent(), m.Owner(), since)
+	if len(p.from) > 1 {
+		return p, nil
+	}
+	a.note("there is one relay, and none that it could be made like")
+	first := p.filters[0]
+	first.Limit = 1
+	_, err = c.Ask(ctx, first) // whether it answers is told nevertheless
+	return p, err
+}
+
+// transfer does what is planned.
+func (a *app) transfer(ctx context.Context, p syncPlan, dryRun bool) (client.TransferReport, error) {
 	var last string // each filter begins anew with the same words
-	tr := client.Transfer{DryRun: f.dryRun, Clock: time.Now, Filters: client.EverythingOf(id.PubKey(), since),
+	tr := client.Transfer{DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {
 			if text != last {
 				a.note("%s", text)
 			}
 			last = text
 		}}
-	if agent != "" {
-		tr.Filters = client.MemoryOf(agent, id.PubKey(), since)
-	}
 	peers := map[string]*client.Peer{} // by URL
 	defer func() {
 		for _, p := range peers {
 			p.Close()
 		}
 	}()
-	for _, url := range slices.Concat(from, to) {
+	for _, url := range slices.Concat(p.from, p.to) {
 		o := client.Options{Timeout: a.flags.timeout, Trace: a.trace(), Limits: client.Limits{Events: mostSynced}}
 		if peers[url] != nil {
 			continue
 		}
-		if peers[url], err = client.NewPeer(id, url, o); err != nil {
-			return usageError{err}
+		var err error
+		if peers[url], err = client.NewPeer(p.id, url, o); err != nil {
+			return client.TransferReport{}, usageError{err}
 		}
 	}
-	for _, url := range from {
+	for _, url := range p.from {
 		tr.Sources = append(tr.Sources, peers[url])
 	}
-	for _, url := range to {
+	for _, url := range p.to {
 		tr.Targets = append(tr.Targets, peers[url])
 	}
 	report, err := tr.Run(ctx)
-	if err != nil {
-		return err
+	for _, d := range p.doubts {
+		report.Doubt(d.URL, d.Err)
 	}
-	return a.synced(report, f)
+	return report, err
 }
 
 // syncSides returns the relays that have it and those that get it.
@@ -159,7 +228,7 @@ func syncSides(args []string, f syncFlags) (from, to []string, err error) {
 		seen[canonical] = true
 	}
 	switch f.direction {
-	case directionDown:
+	case directionDown, "":
 		return from, to, nil
 	case directionUp:
 		return to, from, nil

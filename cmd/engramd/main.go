@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"engramd/internal/config"
 )
 
@@ -32,7 +34,8 @@ const (
 func main() {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	m := &Main{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals}
+	m := &Main{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals,
+		Terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 	os.Exit(m.Main(context.Background()))
 }
 
@@ -44,6 +47,8 @@ type Main struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Signals <-chan os.Signal // SIGTERM and SIGINT end, SIGHUP reloads
+	// Terminal says that a person sits at Stderr.
+	Terminal bool
 }
 
 // command is one subcommand. Its methods are called in this order: ParseFlags,

@@ -14,12 +14,17 @@ import (
 // whose answer is read into result, or here, where nobody else has the database
 // open.
 func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*database) error) (err error) {
+	return orderAndHear(ctx, cfg, command, args, result, nil, here)
+}
+
+// orderAndHear is order; hear gets what a daemon tells while it is at it.
+func orderAndHear(ctx context.Context, cfg *config.Config, command string, args, result any, hear func(json.RawMessage), here func(*database) error) (err error) {
 	if err := prepareFolder(cfg.Data); err != nil {
 		return err
 	}
 	lock, err := lockFolder(cfg.Data)
 	if errors.Is(err, errFolderInUse) {
-		answer, failed := control.Ask(ctx, cfg.Data, command, args)
+		answer, failed := control.AskAndHear(ctx, cfg.Data, command, args, hear)
 		if unreachable := new(control.UnreachableError); errors.As(failed, &unreachable) {
 			return fmt.Errorf("%w: %w", err, failed)
 		}

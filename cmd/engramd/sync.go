@@ -77,24 +77,26 @@ type syncArgs struct {
 
 // syncOrders let commands fetch what another relay has.
 func (c *serveCommand) syncOrders() []control.Order {
-	return []control.Order{control.NewOrder(orderSync, func(ctx context.Context, args syncArgs) (any, error) {
+	return []control.Order{control.NewTellingOrder(orderSync, func(ctx context.Context, args syncArgs, tell func(any)) (any, error) {
 		if !c.up.Load() {
 			return nil, errStarting
 		}
 		with := c.following()
 		with.metrics = nil // which count by the place in the configuration
-		return syncOnce(ctx, with, replica.Spec{URL: args.URL, Key: args.KeyFile, Filter: args.Filter})
+		return syncOnce(ctx, with, replica.Spec{URL: args.URL, Key: args.KeyFile, Filter: args.Filter}, func(s replica.Status) { tell(s) })
 	})}
 }
 
-// syncOnce makes one pass. A failure is told in the result, beside what came
-// before it.
-func syncOnce(ctx context.Context, with following, s replica.Spec) (replica.Status, error) {
+// syncOnce makes one pass, and tells meanwhile how far it is. A failure is told in
+// the result, beside what came before it.
+func syncOnce(ctx context.Context, with following, s replica.Spec, tell func(replica.Status)) (replica.Status, error) {
 	f, err := with.follower(0, s)
 	if err != nil {
 		return replica.Status{}, err
 	}
+	stop := telling(f, tell)
 	got, err := f.Once(ctx)
+	stop()
 	if err != nil && ctx.Err() == nil {
 		got.State, got.Why = replica.Failed, replica.Reason(err)
 		return got, nil
@@ -106,10 +108,21 @@ func syncOnce(ctx context.Context, with following, s replica.Spec) (replica.Stat
 func (c *syncCommand) Run(ctx context.Context) error {
 	private()
 	var got replica.Status
-	err := order(ctx, c.cfg, orderSync, syncArgs{c.spec.URL, c.spec.Key, c.spec.Filter}, &got, func(s *database) (err error) {
-		got, err = c.here(ctx, s)
+	p := c.newProgress()
+	var hear func(json.RawMessage)
+	if p.w != nil {
+		hear = func(told json.RawMessage) {
+			var s replica.Status
+			if json.Unmarshal(told, &s) == nil {
+				p.show(s)
+			}
+		}
+	}
+	err := orderAndHear(ctx, c.cfg, orderSync, syncArgs{c.spec.URL, c.spec.Key, c.spec.Filter}, &got, hear, func(s *database) (err error) {
+		got, err = c.here(ctx, s, p)
 		return err
 	})
+	p.end()
 	if err != nil {
 		return err
 	}
@@ -134,7 +147,7 @@ func missed(got replica.Status) error {
 }
 
 // here makes the pass where nobody else has the database open.
-func (c *syncCommand) here(ctx context.Context, s *database) (got replica.Status, err error) {
+func (c *syncCommand) here(ctx context.Context, s *database, p *progress) (got replica.Status, err error) {
 	names, err := namesOf(c.cfg)
 	if err != nil {
 		return got, usageError{err}
@@ -158,7 +171,7 @@ func (c *syncCommand) here(ctx context.Context, s *database) (got replica.Status
 	if err != nil {
 		return got, err
 	}
-	return syncOnce(ctx, with, c.spec)
+	return syncOnce(ctx, with, c.spec, p.show)
 }
 
 func (c *syncCommand) print(got replica.Status) error {

@@ -33,7 +33,7 @@ type httpCall struct {
 	path   string // escaped, below the relay's own URL
 	query  url.Values
 	body   any    // sent as JSON; nil: none
-	kind   string // Content-Type of the body; "" is jsonType
+	kind   string // Content-Type of the body, or without one of the answer; "" is jsonType
 	bearer string // proves who calls in place of a signature
 }
 
@@ -109,12 +109,12 @@ func (c *Client) httpRequest(ctx context.Context, t target, call httpCall) (*htt
 	if call.kind != "" {
 		kind = call.kind
 	}
-	req.Header.Set("Accept", jsonType)
-	if kind != jsonType {
-		req.Header.Set("Accept", kind+", "+jsonType)
-	}
+	req.Header.Set("Accept", kind) // alone: strfry tells its information document (NIP-11) to nobody who takes anything else too
 	if call.body != nil {
 		req.Header.Set("Content-Type", kind)
+		if kind != jsonType {
+			req.Header.Set("Accept", kind+", "+jsonType)
+		}
 	}
 	if call.bearer == "" {
 		if call.bearer, err = c.bearerFor(t); err != nil {

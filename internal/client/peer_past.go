@@ -31,6 +31,9 @@ type PastQuery struct {
 	Filter nostr.Filter
 	After  int64  // only what arrived after this number
 	Since  *int64 // no contract memory, and only what was superseded at this time or later
+	// Came is told after each page the number of its last version; an error ends
+	// it. nil: nobody.
+	Came func(after int64) error
 }
 
 // PastAt is where a relay stood when it was asked.
@@ -62,6 +65,11 @@ func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) er
 		}
 		if first {
 			at = now
+		}
+		if q.Came != nil {
+			if err := q.Came(q.After); err != nil {
+				return at, err
+			}
 		}
 	}
 	return at, nil

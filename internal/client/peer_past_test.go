@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,13 +54,20 @@ func TestPast(t *testing.T) {
 		pages: []string{"[" + numbered(events[0], 7) + "," + numbered(events[1], 9) + "]", "[" + numbered(events[2], 30) + "]"}}
 	p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), nil)
 	var got []string
+	var came []int64
 	since := int64(5)
-	at, err := p.Past(t.Context(), PastQuery{Filter: nostr.Filter{Kinds: []int{1, 7}}, After: 3, Since: &since}, func(ev *nostr.Event) error {
+	at, err := p.Past(t.Context(), PastQuery{Filter: nostr.Filter{Kinds: []int{1, 7}}, After: 3, Since: &since, Came: func(after int64) error {
+		if len(got) != 2+len(came) {
+			t.Errorf("%d versions came before %d", len(got), after)
+		}
+		came = append(came, after)
+		return nil
+	}}, func(ev *nostr.Event) error {
 		got = append(got, ev.ID)
 		return nil
 	})
-	if err != nil || at != (PastAt{40, 1000}) || len(got) != 3 {
-		t.Fatalf("%v %v, %v", at, got, err)
+	if err != nil || at != (PastAt{40, 1000}) || len(got) != 3 || !slices.Equal(came, []int64{9, 30}) {
+		t.Fatalf("%v %v, it came to %v, %v", at, got, came, err)
 	}
 	if want := []string{"after=3&kind=1%2C7&limit=200&since=5", "after=9&kind=1%2C7&limit=200&since=5"}; len(r.asked) != 2 || r.asked[0] != want[0] || r.asked[1] != want[1] {
 		t.Errorf("asked %v", r.asked)
@@ -73,6 +81,10 @@ func TestPast(t *testing.T) {
 	stop := errors.New("stop")
 	if _, err := p.Past(t.Context(), PastQuery{}, func(*nostr.Event) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of take: %v", err)
+	}
+	r.asked = nil
+	if _, err := p.Past(t.Context(), PastQuery{Came: func(int64) error { return stop }}, func(*nostr.Event) error { return nil }); !errors.Is(err, stop) || len(r.asked) != 1 {
+		t.Errorf("an error of who is told: %v", err)
 	}
 }
 

@@ -377,3 +377,29 @@ func TestReconcileBoundsAllParts(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOverALostConnection: a connection that ends while a relay is read in
+// pages is made anew, and the page asked for again of which nothing came.
+func TestPagesOverALostConnection(t *testing.T) {
+	h := &hoard{events: notesOf(t, "agent", 1000, 50), most: 20}
+	var asked atomic.Int32
+	url := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		for f, ok := c.read(); ok; f, ok = c.read() {
+			if f.Label == wire.LabelReq && asked.Add(1) == 2 {
+				return // and closes
+			}
+			h.answer(c, f)
+		}
+	}})
+	p := peerFor(t, who(t, "agent"), url, nil)
+	taken := map[string]int{}
+	status, err := p.Pages(t.Context(), nostr.Filter{Kinds: []int{1}}, func(ev *nostr.Event) error { taken[ev.ID]++; return nil })
+	if err != nil || len(taken) != 50 || asked.Load() < 4 || status.Events != 50 {
+		t.Errorf("%d events, %+v, %v", len(taken), status, err)
+	}
+	for id, n := range taken {
+		if n != 1 {
+			t.Errorf("%s came %d times", id, n)
+		}
+	}
+}

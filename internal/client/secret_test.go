@@ -32,8 +32,6 @@ func TestSecretsStaySecret(t *testing.T) {
 	keep(anys(m.Restore(ctx, slug, When{ID: strings.Repeat("0", 64)}, nil))...)
 	_, err := owner.c.Approvals().Allow(ctx, m.Agent())
 	keep(err, owner.c.Discover(ctx, m.Agent()))
-	_, err = m.Sync(ctx)
-	keep(err)
 	moving := Transfer{Filters: EverythingOf(m.Agent(), 0), Clock: time.Now}
 	for _, url := range relays {
 		moving.Sources = append(moving.Sources, peerFor(t, who(t, "agent"), url, show))

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -12,8 +13,14 @@ import (
 	"engramd/internal/wire"
 )
 
+// alike makes relays alike in the memory of one pair.
+func alike(t testing.TB, id Identity, agent, owner string, relays []string) TransferReport {
+	t.Helper()
+	return move(t, id, relays, relays, func(tr *Transfer) { tr.Filters = MemoryOf(agent, owner, 0) })
+}
+
 // One sync makes all relays alike, whoever asks for it.
-func TestSync(t *testing.T) {
+func TestAlike(t *testing.T) {
 	full, empty, stale := bridgetest.Start(t), bridgetest.Start(t), bridgetest.Start(t)
 	down := bridgetest.Down(t)
 	now := time.Now().Unix()
@@ -25,17 +32,15 @@ func TestSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	relays := []string{full.URL, empty.URL, stale.URL, down}
-	report, err := ownerOf(t, "agent", "owner", relays, nil).Sync(t.Context())
-	if err != nil || report.Heads != 4 || !report.Status.Partial {
-		t.Fatalf("%+v, %v", report, err)
-	}
-	for i, want := range []SyncRelay{{Had: 4}, {Sent: 4}, {Had: 1, Sent: 3}} {
-		got := report.Relays[i]
-		if got.Had != want.Had || got.Sent != want.Sent || got.Refused != 0 || got.Err != nil || got.URL != relays[i] {
+	agent, owner := who(t, "agent"), who(t, "owner")
+	report := alike(t, owner, agent.PubKey(), owner.PubKey(), relays)
+	for i, want := range []TransferTarget{{Lacked: 1, Newer: 1}, {Lacked: 5, Sent: 6, Past: 1}, {Lacked: 3, Sent: 4, Past: 1}} {
+		want.URL = relays[i]
+		if got := report.Targets[i]; !reflect.DeepEqual(got, want) {
 			t.Errorf("relay %d: %+v, want %+v", i, got, want)
 		}
 	}
-	if report.Relays[3].Err == nil {
+	if report.Targets[3].Err == nil || report.Sources[3].Err == nil {
 		t.Error("the relay that is down is said to be well")
 	}
 	want, _, err := agentOf(t, "agent", "owner", relays[:1], nil).ListAll(t.Context())
@@ -48,19 +53,15 @@ func TestSync(t *testing.T) {
 			t.Errorf("%s has %+v, %v", url, got, err)
 		}
 	}
-	again, err := agentOf(t, "agent", "owner", relays[:3], nil).Sync(t.Context())
-	if err != nil || again.Status.Partial {
-		t.Fatal(err)
-	}
-	for _, r := range again.Relays {
-		if r.Had != 4 || r.Sent != 0 {
+	for _, r := range alike(t, agent, agent.PubKey(), owner.PubKey(), relays[:3]).Targets {
+		if r.Lacked != 0 || r.Sent != 0 || !r.UpToDate() {
 			t.Errorf("again: %+v", r)
 		}
 	}
 }
 
 // What a relay does not take is told, and expired heads are not sent.
-func TestSyncThatIsRefused(t *testing.T) {
+func TestAlikeThatIsRefused(t *testing.T) {
 	now := time.Now().Unix()
 	expired := engramAt(t, "agent", "owner", "mem/b", "x", now-50)
 	expired.Tags = append(expired.Tags, nostr.Tag{"expiration", "1700000000"})
@@ -78,15 +79,28 @@ func TestSyncThatIsRefused(t *testing.T) {
 			}
 		}
 	}})
-	report, err := agentOf(t, "agent", "owner", []string{startHoard(t, h), refusing}, nil).Sync(t.Context())
-	if err != nil || report.Heads != 2 || report.Expired != 1 {
-		t.Fatalf("%+v, %v", report, err)
-	}
-	if r := report.Relays[1]; r.Refused != 1 || r.Sent != 0 || !errors.Is(r.Err, ErrAuth) {
+	agent, owner := who(t, "agent"), who(t, "owner")
+	report := alike(t, agent, agent.PubKey(), owner.PubKey(), []string{startHoard(t, h), refusing})
+	if r := report.Targets[1]; r.Lacked != 2 || r.Expired != 1 || len(r.Refused) != 1 || r.Sent != 0 || r.UpToDate() || r.Refused[0].Reason == "" {
 		t.Errorf("%+v", r)
 	}
-	if _, err := agentOf(t, "agent", "owner", []string{bridgetest.Down(t)}, nil).Sync(t.Context()); !errors.Is(err, ErrNoRelay) {
-		t.Errorf("all down: %v", err)
+	for _, r := range alike(t, agent, agent.PubKey(), owner.PubKey(), []string{bridgetest.Down(t), bridgetest.Down(t)}).Sources {
+		if r.Whole() {
+			t.Errorf("all down: %+v", r)
+		}
+	}
+}
+
+// A doubt about a relay is told of it once, and takes the place of no failure.
+func TestDoubt(t *testing.T) {
+	failed := errors.New("it failed")
+	r := TransferReport{Sources: []TransferSource{{URL: "ws://a"}, {URL: "ws://b", Err: failed}}}
+	for _, url := range []string{"ws://a", "ws://b", "ws://c"} {
+		r.Doubt(url, errUnsure)
+	}
+	want := []TransferSource{{URL: "ws://a", Err: errUnsure}, {URL: "ws://b", Err: failed}, {URL: "ws://c", Err: errUnsure}}
+	if !slices.Equal(r.Sources, want) {
+		t.Errorf("%+v", r.Sources)
 	}
 }
 

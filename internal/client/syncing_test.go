@@ -45,7 +45,7 @@ func startSyncing(t testing.TB, s *syncing) string {
 func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch {
-	case r.URL.Path == "/" && r.Header.Get("Accept") != "":
+	case r.URL.Path == "/" && r.Header.Get("Accept") == "application/nostr+json": // and nothing else, as strfry has it
 		w.Header().Set("Content-Type", "application/nostr+json")
 		fmt.Fprintf(w, `{"supported_nips":%s}`, s.nips)
 	case strings.HasSuffix(r.URL.Path, "/order"):

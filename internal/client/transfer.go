@@ -71,6 +71,18 @@ func (s TransferSource) Whole() bool {
 	return s.Err == nil && s.Missing == 0 && s.Rejected == 0 && !s.Cut
 }
 
+// Doubt notes that what a relay has may not be known in full, unless it is said
+// already that it failed.
+func (r *TransferReport) Doubt(url string, err error) {
+	i := slices.IndexFunc(r.Sources, func(s TransferSource) bool { return s.URL == url })
+	switch {
+	case i < 0:
+		r.Sources = append(r.Sources, TransferSource{URL: url, Err: err})
+	case r.Sources[i].Err == nil:
+		r.Sources[i].Err = err
+	}
+}
+
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},

@@ -18,6 +18,12 @@ func (e *UnreachableError) Unwrap() error { return e.error }
 // result. args has the order's arguments as members; nil means none. The error
 // is an *UnreachableError if the daemon cannot be asked.
 func Ask(ctx context.Context, dir, command string, args any) (json.RawMessage, error) {
+	return AskAndHear(ctx, dir, command, args, nil)
+}
+
+// AskAndHear is Ask, and calls hear with what the order tells while it runs. nil
+// is nobody.
+func AskAndHear(ctx context.Context, dir, command string, args any, hear func(json.RawMessage)) (json.RawMessage, error) {
 	at, release, err := socketAddress(dir)
 	if err != nil {
 		return nil, err
@@ -31,7 +37,7 @@ func Ask(ctx context.Context, dir, command string, args any) (json.RawMessage, e
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	line, err := requestLine(command, args)
+	line, err := requestLine(request{command, hear != nil}, args)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +45,11 @@ func Ask(ctx context.Context, dir, command string, args any) (json.RawMessage, e
 		return nil, &UnreachableError{err}
 	}
 	var r reply
-	err = json.NewDecoder(conn).Decode(&r)
+	dec := json.NewDecoder(conn)
+	for err = dec.Decode(&r); err == nil && r.Told != nil && hear != nil; err = dec.Decode(&r) {
+		hear(r.Told)
+		r = reply{}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -50,7 +50,7 @@ func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
 	if replace {
 		command, out = cmdReplace, httputil.NewChunkedWriter(conn)
 	}
-	line, err := requestLine(command, nil)
+	line, err := requestLine(request{Command: command}, nil)
 	if err != nil {
 		return err
 	}

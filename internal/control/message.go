@@ -22,6 +22,7 @@ var errUnknown = errors.New("this daemon does not know the command: it is anothe
 // members of the object.
 type request struct {
 	Command string `json:"command"`
+	Hears   bool   `json:"hears,omitempty"` // the client takes what an order tells
 }
 
 // commandOf returns the command that a line names; "" for none.
@@ -35,8 +36,8 @@ func commandOf(line []byte) string {
 
 // requestLine returns the line of a command. args is nil, or a value that
 // encodes as a JSON object.
-func requestLine(command string, args any) ([]byte, error) {
-	line, err := json.Marshal(request{command})
+func requestLine(r request, args any) ([]byte, error) {
+	line, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +58,7 @@ type reply struct {
 	Skipped  *importer.Skipped       `json:"skipped,omitempty"`
 	Agent    *importer.ReplacedAgent `json:"agent,omitempty"`
 	Progress *importer.Tally         `json:"progress,omitempty"`
+	Told     json.RawMessage         `json:"told,omitempty"` // by an order that runs
 	Done     *done                   `json:"done,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"engramd/internal/control"
@@ -50,6 +51,32 @@ func TestOrders(t *testing.T) {
 				t.Errorf("%s, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestOrdersTell: who hears gets what an order tells, in its order and before the
+// result, and who does not gets the result alone.
+func TestOrdersTell(t *testing.T) {
+	w := importertest.Open(t, store.Live{})
+	listen(t, w, nil, control.NewTellingOrder("bake", func(_ context.Context, args bakeArgs, tell func(any)) (any, error) {
+		for n := range args.Loaves {
+			tell(n)
+		}
+		if args.Name == "" {
+			return nil, errors.New("of what")
+		}
+		return args, nil
+	}))
+	for _, args := range []bakeArgs{{"rye", 3}, {"", 2}, {"rye", 0}} {
+		var heard []string
+		got, err := control.AskAndHear(t.Context(), w.Dir, "bake", args, func(told json.RawMessage) { heard = append(heard, string(told)) })
+		if (err == nil) != (args.Name != "") || (err == nil) != (len(got) > 0) || strings.Join(heard, " ") != strings.TrimSpace("0 1 2"[:max(0, 2*args.Loaves-1)]) {
+			t.Errorf("%+v: %s, %v, heard %v", args, got, err, heard)
+		}
+		deaf, err := control.Ask(t.Context(), w.Dir, "bake", args)
+		if string(deaf) != string(got) || (err == nil) != (args.Name != "") {
+			t.Errorf("%+v, unheard: %s, %v", args, deaf, err)
+		}
 	}
 }
 

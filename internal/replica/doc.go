@@ -17,6 +17,10 @@
 // the heads. What was superseded by something that is gone meanwhile is no head
 // here either.
 //
+// A pass that breaks off leaves notes of how far its pages and versions came, from
+// which the next goes on (notes.go); what was superseded of contracts is read anew.
+// What is too much for one reconciliation is parted by time.
+//
 // Nothing that comes is believed before its id and signature are checked and it
 // fits the filter. What a source does not send is not known here: it can keep
 // things back. What it calls superseded is no head here only if the author's

@@ -38,6 +38,7 @@ type fakeSource struct {
 	told    [][32]byte        // ids that it was told of
 	short   bool              // it keeps back the first of what is asked for
 	between func()            // called when its versions since a time were read
+	breaks  int               // after so many events or versions the connection ends; 0 is never
 	live    chan *nostr.Event // nil: it never opens
 	closed  bool
 }
@@ -59,11 +60,25 @@ func (s *fakeSource) Pages(_ context.Context, f nostr.Filter, take func(*nostr.E
 	all := s.matching(f)
 	slices.SortStableFunc(all, func(a, b *nostr.Event) int { return int(b.CreatedAt - a.CreatedAt) })
 	for _, ev := range all {
+		if err := s.broken(); err != nil {
+			return client.RelayStatus{}, err
+		}
 		if err := take(ev); err != nil {
 			return client.RelayStatus{}, err
 		}
 	}
 	return client.RelayStatus{Complete: !s.short, Cut: s.short}, nil
+}
+
+var errBroken = errors.New("the connection ended")
+
+func (s *fakeSource) broken() error {
+	if s.breaks > 0 {
+		if s.breaks--; s.breaks == 0 {
+			return errBroken
+		}
+	}
+	return nil
 }
 
 func (s *fakeSource) Reconcile(_ context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error) {
@@ -109,9 +124,17 @@ func (s *fakeSource) Past(_ context.Context, q client.PastQuery, take func(*nost
 	}
 	for i, ev := range s.past {
 		contract := ev.Kind == 30090 || ev.Kind == 30091
-		if q.Filter.Matches(ev) && (q.Since == nil || !contract) && (q.Since != nil || int64(i+1) > q.After) {
+		if q.Filter.Matches(ev) && (q.Since == nil || !contract) && int64(i+1) > q.After {
+			if err := s.broken(); err != nil {
+				return client.PastAt{}, err
+			}
 			if err := take(ev); err != nil {
 				return client.PastAt{}, err
+			}
+			if q.Came != nil { // its pages have one version
+				if err := q.Came(int64(i + 1)); err != nil {
+					return client.PastAt{}, err
+				}
 			}
 		}
 	}
@@ -193,7 +216,7 @@ func (s *fakeStore) Begin(_ context.Context, ev *nostr.Event, o store.PutOptions
 	return result{store.Result{Outcome: store.Stored, Seq: int64(len(s.got))}}, nil
 }
 
-func (s *fakeStore) IDs(_ context.Context, ask store.Ask, _ int, room func(int) error) (out []nip77.Item, err error) {
+func (s *fakeStore) IDs(_ context.Context, ask store.Ask, most int, room func(int) error) (out []nip77.Item, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ev := range s.ids {
@@ -203,6 +226,9 @@ func (s *fakeStore) IDs(_ context.Context, ask store.Ask, _ int, room func(int) 
 		if ask.Filter.Matches(ev) {
 			out = append(out, nip77.Item{CreatedAt: int64(ev.CreatedAt), ID: idOf(ev)})
 		}
+	}
+	if len(out) > most {
+		return nil, store.ErrMany
 	}
 	return out, room(len(out))
 }

@@ -17,14 +17,14 @@ import (
 
 const (
 	// maxSet bounds what is reconciled at once: 40 bytes each. Above it, a
-	// relay is read page by page.
+	// part of the time is.
 	maxSet = 1_000_000
+	// maxParts is how often the time is halved, until a relay is read page by
+	// page.
+	maxParts = 1000
 	// fetchAtOnce is how many ids are looked up here, and then asked for, at a
 	// time.
 	fetchAtOnce = 1000
-	// pagesAtOnce is how many events are read before paging begins anew behind
-	// them, because a pager remembers what it has seen.
-	pagesAtOnce = 50_000
 	// clockSlack is how many seconds an author's clock is reckoned to be slow.
 	clockSlack = 15 * 60
 	// fetchTries is how often a source is asked for what it names and does not
@@ -33,17 +33,37 @@ const (
 )
 
 // heads takes what is stored there and not here, and reports whether that was
-// all. A source that does not reconcile is read in full, or, with a time, only
-// from then on.
-func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filter, since nostr.Timestamp) (whole bool, err error) {
-	for try := 1; ; try++ {
-		need, err := f.missing(ctx, src, q)
+// all. What is too much to reconcile at once is parted by halves of the time; a
+// source that does not reconcile is read in pages.
+func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filter, pages paging) (whole bool, err error) {
+	whole = true
+	parts := []nostr.Filter{q}
+	for n := 1; len(parts) > 0; n++ {
+		all, err := f.headsIn(ctx, src, k, parts[0])
+		if errors.Is(err, store.ErrMany) && n < maxParts {
+			if early, late, ok := f.halves(parts[0]); ok {
+				parts = append([]nostr.Filter{early, late}, parts[1:]...)
+				continue
+			}
+		}
 		switch {
 		case errors.Is(err, errStore), ctx.Err() != nil:
 			return false, err
 		case errors.Is(err, client.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
-			return f.pages(ctx, src, k, writtenSince(q, since))
+			return pages(ctx, src, k, q)
 		case err != nil:
+			return false, err
+		}
+		whole, parts = whole && all, parts[1:]
+	}
+	return whole, nil
+}
+
+// headsIn is heads by one reconciliation. store.ErrMany: it is too much for one.
+func (f *Follower) headsIn(ctx context.Context, src Source, k *sink, q nostr.Filter) (whole bool, err error) {
+	for try := 1; ; try++ {
+		need, err := f.missing(ctx, src, q)
+		if err != nil {
 			return false, err
 		}
 		if whole, err = f.fetch(ctx, src, k, q, need); err != nil || whole || try == fetchTries {
@@ -51,6 +71,25 @@ func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filte
 		}
 		// It is gone meanwhile, or replaced: then another id is named.
 	}
+}
+
+// halves parts the time of a filter, up to now where it has no end; false if
+// there is no second less.
+func (f *Follower) halves(q nostr.Filter) (early, late nostr.Filter, ok bool) {
+	lo, hi := nostr.Timestamp(0), nostr.Timestamp(f.o.Clock().Unix())
+	if q.Since != nil {
+		lo = *q.Since
+	}
+	if q.Until != nil {
+		hi = *q.Until
+	}
+	if lo >= hi {
+		return q, q, false
+	}
+	middle := lo + (hi-lo)/2
+	early, late = q, q
+	early.Until, late.Since = &middle, new(middle+1)
+	return early, late, true
 }
 
 // fetch takes events by their ids and reports whether all came.
@@ -85,7 +124,7 @@ func writtenSince(q nostr.Filter, since nostr.Timestamp) nostr.Filter {
 // it may read here: ids are keys.
 func (f *Follower) missing(ctx context.Context, src Source, q nostr.Filter) ([][32]byte, error) {
 	scope := gate.Party(f.o.Table(), gate.NewReader(f.o.PubKey))
-	items, err := f.o.Store.IDs(ctx, store.Ask{Scope: scope, Filter: q}, maxSet, func(int) error { return nil })
+	items, err := f.o.Store.IDs(ctx, store.Ask{Scope: scope, Filter: q}, f.most, func(int) error { return nil })
 	if errors.Is(err, store.ErrMany) {
 		return nil, err
 	}
@@ -117,46 +156,4 @@ func (f *Follower) unknown(ctx context.Context, ids [][32]byte) ([][32]byte, err
 		have[item.ID] = true
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id [32]byte) bool { return have[id] || f.seen.has(id) }), nil
-}
-
-// errEnough ends a row of pages.
-var errEnough = errors.New("enough pages in a row")
-
-// pages takes all that the source shows, and reports whether that was all.
-func (f *Follower) pages(ctx context.Context, src Source, k *sink, q nostr.Filter) (whole bool, err error) {
-	began := nostr.Timestamp(f.o.Clock().Unix())
-	rows, whole, err := f.rows(ctx, src, k, q)
-	if err != nil || rows == 1 {
-		return whole, err
-	}
-	// A single row asks itself for what was written meanwhile. The last of
-	// several ends below that.
-	_, also, err := f.rows(ctx, src, k, writtenSince(q, began-clockSlack))
-	return whole && also, err
-}
-
-// rows reads row after row of pages, newest first.
-func (f *Follower) rows(ctx context.Context, src Source, k *sink, q nostr.Filter) (rows int, whole bool, err error) {
-	for whole = true; ; {
-		n, oldest := 0, nostr.Timestamp(0)
-		status, err := src.Pages(ctx, q, func(ev *nostr.Event) error {
-			if n > pagesAtOnce && ev.CreatedAt < oldest {
-				return errEnough
-			}
-			if n++; n == 1 || ev.CreatedAt < oldest {
-				oldest = ev.CreatedAt
-			}
-			return k.put(ev, false)
-		})
-		rows++
-		whole = whole && !status.Cut && status.Rejected == 0
-		if !errors.Is(err, errEnough) {
-			if err != nil {
-				return rows, false, err
-			}
-			return rows, whole && status.Complete, k.flush()
-		}
-		until := oldest - 1
-		q.Until = &until
-	}
 }

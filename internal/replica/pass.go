@@ -46,12 +46,20 @@ func (o outcome) String() string {
 // pass takes what is there and not here. See the package's comment for its
 // order. The place is moved on only if nothing is missing up to it.
 func (f *Follower) pass(ctx context.Context, src Source, k *sink) (out outcome, err error) {
+	out, err = f.passOnce(ctx, src, k)
+	if err == nil {
+		err = f.forget(ctx)
+	}
+	return out, err
+}
+
+func (f *Follower) passOnce(ctx context.Context, src Source, k *sink) (out outcome, err error) {
 	from, err := f.o.Store.FollowedTo(ctx, f.o.Name)
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", errStore, err)
 	}
 	if q, any := only(f.o.Filter, requests); any {
-		if _, err := f.heads(ctx, src, k, q, 0); err != nil {
+		if _, err := f.heads(ctx, src, k, q, f.pages); err != nil {
 			return out, err // what does not come is asked for again below
 		}
 	}
@@ -60,19 +68,21 @@ func (f *Follower) pass(ctx context.Context, src Source, k *sink) (out outcome, 
 		return out, err
 	}
 	out.noHistory = !shown
-	whole, err := f.heads(ctx, src, k, f.o.Filter, 0)
+	whole, err := f.heads(ctx, src, k, f.o.Filter, f.pagesOn)
 	if out.incomplete = !whole; err != nil || !shown {
 		return out, err
 	}
 	if _, _, err := f.contracts(ctx, src, k, from); err != nil {
 		return out, err
 	}
-	if err := f.versions(ctx, src, k, from); err != nil {
+	if err := f.versionsOn(ctx, src, k, from, at); err != nil {
 		return out, err
 	}
 	// A head that was replaced in between came as superseded, and what replaced
 	// it did not.
-	whole, err = f.heads(ctx, src, k, f.o.Filter, nostr.Timestamp(at.Time-clockSlack))
+	whole, err = f.heads(ctx, src, k, f.o.Filter, func(ctx context.Context, src Source, k *sink, q nostr.Filter) (bool, error) {
+		return f.pages(ctx, src, k, writtenSince(q, nostr.Timestamp(at.Time-clockSlack)))
+	})
 	if out.incomplete = out.incomplete || !whole; err != nil || out.incomplete {
 		return out, err
 	}
@@ -106,11 +116,11 @@ func (f *Follower) contracts(ctx context.Context, src Source, k *sink, from stor
 	}
 }
 
-// versions takes superseded versions of all else that were superseded since the
-// time that was come to.
-func (f *Follower) versions(ctx context.Context, src Source, k *sink, from store.Place) error {
-	since := max(0, from.Time-sinceSlack)
-	q := client.PastQuery{Filter: f.o.Filter, Since: &since}
+// versions takes superseded versions of all else behind a number that were
+// superseded since a time.
+func (f *Follower) versions(ctx context.Context, src Source, k *sink, since, after int64, came func(after int64) error) error {
+	since = max(0, since-sinceSlack)
+	q := client.PastQuery{Filter: f.o.Filter, After: after, Since: &since, Came: came}
 	for {
 		at, err := src.Past(ctx, q, func(ev *nostr.Event) error { return k.put(ev, true) })
 		if err == nil {
@@ -119,7 +129,7 @@ func (f *Follower) versions(ctx context.Context, src Source, k *sink, from store
 		if err != nil || at.Time >= since {
 			return err
 		}
-		since = 0
+		since, q.After = 0, 0
 	}
 }
 

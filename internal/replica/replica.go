@@ -89,11 +89,12 @@ type Follower struct {
 	o     Options
 	seen  *seen
 	state *state
+	most  int // events that are reconciled at once
 }
 
 // New makes a follower.
 func New(o Options) *Follower {
-	return &Follower{o: o, seen: newSeen(o.Clock), state: newState(o)}
+	return &Follower{o: o, seen: newSeen(o.Clock), state: newState(o), most: maxSet}
 }
 
 // Run follows until ctx ends.

@@ -70,7 +70,8 @@ func (s *seen) items(f nostr.Filter) (out []nip77.Item) {
 	defer s.mu.Unlock()
 	now := s.clock()
 	for id, at := range s.known {
-		if now.Before(at.until) && (f.Kinds == nil || kinds[at.kind]) {
+		dated := (f.Since == nil || at.created >= int64(*f.Since)) && (f.Until == nil || at.created <= int64(*f.Until))
+		if dated && now.Before(at.until) && (f.Kinds == nil || kinds[at.kind]) {
 			out = append(out, nip77.Item{CreatedAt: at.created, ID: id})
 		}
 	}

@@ -75,9 +75,28 @@ func drained(conn *websocket.Conn) error {
 
 // TestAttack_Reconciliations: a thousand reconciliations of all events, from
 // twenty addresses. What they hold stays within the bound for all, another
-// address reads, writes and reconciles its own all the while, and in the end
-// nothing is held.
+// address reads, writes and reconciles its own all the while in the time that the
+// siege allows, and in the end nothing is held. What it takes before and after the
+// attack says what the machine does besides; an attempt that fails is made again,
+// twice at most.
 func TestAttack_Reconciliations(t *testing.T) {
+	const attempts, times, floor = 3, 10, 250 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		alone, beside := besideReconcilers(t)
+		switch most := max(times*alone, floor); {
+		case beside <= most:
+			return
+		case attempt == attempts:
+			t.Errorf("%d attempts, and the victim's p99 is %v, alone %v", attempts, beside, alone)
+			return
+		}
+	}
+}
+
+// besideReconcilers is the victim's p99 without the attack, the larger of before
+// and after, and during it.
+func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
+	t.Helper()
 	const conns, addresses, events = 500, 20, 40_000
 	const most = 512 << 20 // 64 MiB of sets and 64 of messages, as much again twice as garbage, and the relay's own
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: manyEvents(t, events), Env: []string{
@@ -92,7 +111,7 @@ func TestAttack_Reconciliations(t *testing.T) {
 	mine := `{"kinds":[30174],"authors":["` + me.Pub + `"]}`
 	probe := func(long time.Duration) (took []time.Duration) {
 		t.Helper()
-		for until := time.Now().Add(long); time.Now().Before(until) || len(took) < 20; {
+		for until := time.Now().Add(long); time.Now().Before(until) || len(took) < 200; {
 			clock++
 			start := time.Now()
 			if ok := victim.MustPublish(relaytest.Memory(me, owner.Pub, "core", fmt.Sprint(clock), clock)); !ok.True {
@@ -137,14 +156,12 @@ func TestAttack_Reconciliations(t *testing.T) {
 	for range conns / 5 { // those that open theirs and say nothing more
 		<-begun
 	}
-	beside := probe(5 * time.Second)
+	attacked := probe(5 * time.Second)
 	close(stop)
 	all.Wait()
-	a, b := idle[len(idle)*95/100], beside[len(beside)*95/100]
-	t.Logf("idle p95 %v, beside %v of %d", a, b, len(beside))
-	if b > max(10*a, time.Second) {
-		t.Errorf("the victim's p95 is %v, alone %v", b, a)
-	}
+	after := probe(time.Second)
+	alone, beside = max(p99(idle), p99(after)), p99(attacked)
+	t.Logf("p99 %v and %v alone, %v of %d beside the attack; p50 %v and %v", p99(idle), p99(after), beside, len(attacked), idle[len(idle)/2], attacked[len(attacked)/2])
 	for _, name := range []string{"engramd_syncs", "engramd_sync_bytes", "engramd_read_connections_lent"} {
 		if left, err := relay.AwaitMetric(name, relaytest.Patience, func(n float64) bool { return n == 0 }); err != nil {
 			t.Errorf("%s is %v in the end: %v", name, left, err)
@@ -161,6 +178,7 @@ func TestAttack_Reconciliations(t *testing.T) {
 	if code, _ := relay.Stop(); code != 0 {
 		t.Errorf("exit code %d after all that", code)
 	}
+	return alone, beside
 }
 
 // closeOn closes a connection when stop is closed, or when the returned function

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
@@ -14,8 +15,9 @@ import (
 
 // wire is a way to a relay that can be cut.
 type wire struct {
-	l  net.Listener
-	to string
+	l     net.Listener
+	to    string
+	bytes atomic.Int64 // that went over it, both ways
 
 	mu    sync.Mutex
 	down  bool
@@ -32,6 +34,14 @@ func newWire(t *testing.T) *wire {
 	t.Cleanup(func() { l.Close(); w.cut() })
 	go w.run()
 	return w
+}
+
+// counted counts what is written to it.
+type counted atomic.Int64
+
+func (c *counted) Write(p []byte) (int, error) {
+	(*atomic.Int64)(c).Add(int64(len(p)))
+	return len(p), nil
 }
 
 func (w *wire) url() string { return "ws://" + w.l.Addr().String() }
@@ -56,7 +66,7 @@ func (w *wire) run() {
 		w.mu.Unlock()
 		for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 			go func() {
-				io.Copy(way[0], way[1])
+				io.Copy(io.MultiWriter(way[0], (*counted)(&w.bytes)), way[1])
 				way[0].Close()
 				way[1].Close()
 			}()

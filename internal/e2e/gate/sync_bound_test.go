@@ -1,0 +1,111 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/e2e/rig"
+	"engramd/internal/gate"
+	"engramd/internal/gate/oracle"
+	"engramd/nips/nip01"
+)
+
+// What may be reconciled at once below, and what by a replica.
+const (
+	gateSyncBound    = 4
+	gateReplicaBound = 30
+	gateTooMany      = nip01.PrefixBlocked + ": too many query results"
+)
+
+// TestGateSyncBound asks every filter shape of the table as every reader for a
+// reconciliation where few events are allowed in one. Only what the reader may see
+// counts: what is hidden from him neither brings him over the bound nor changes
+// what he is told above it.
+func TestGateSyncBound(t *testing.T) {
+	for _, o := range gateTableOptions() {
+		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,replicas=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), len(o.Replicas), o.AuthRequired)
+		t.Run(name, func(t *testing.T) {
+			g := gateRun{build: rig.Plain, options: o, events: gateTableEvents()}
+			g.options = oracle.Judge(o, g.events)
+			relay := relaytest.Start(t, relaytest.Options{Build: g.build, Env: append(gateEnv(o),
+				fmt.Sprint("ENGRAMD_SYNC_EVENTS=", gateSyncBound), fmt.Sprint("ENGRAMD_SYNC_REPLICA_EVENTS=", gateReplicaBound))})
+			g.publish(t, rig.Dial(t, relay))
+			shown := oracle.Left(oracle.Heads(g.events), g.events)
+			var seen gateBounded
+			for _, r := range gateTableReaders() {
+				conn := &gateConn{Peer: rig.Dial(t, relay, r.keys...), gateReader: r, marker: "none"}
+				asks := gateDrivers[gate.SurfaceSync].of(gateTableAsks(r, g.events, len(o.Rules) > 0))
+				answers, err := askSync(conn, gate.SurfaceSync, asks)
+				if err != nil {
+					t.Fatalf("%s: %v", r.name, err)
+				}
+				for n, ask := range asks {
+					if wrong := g.judgeBounded(r.pubs(), ask, shown, answers[n], &seen); wrong != "" {
+						t.Errorf("%s asks %s: %s\nfilters %s\noptions %+v", r.name, ask.name, wrong, gateJSON(ask.filters), o)
+					}
+				}
+			}
+			t.Logf("%+v", seen)
+			if seen.within == 0 || seen.over == 0 || seen.hiddenOver == 0 {
+				t.Errorf("the table does not try the bound: %+v", seen)
+			}
+		})
+	}
+}
+
+// gateBounded counts filters that were let through: those within the bound, those
+// over it, and of the first those that are over it with what is hidden.
+type gateBounded struct{ within, over, hiddenOver int }
+
+// judgeBounded returns what is wrong with the answers to the filters of one
+// request, of which the first that is no answer is told.
+func (g *gateRun) judgeBounded(reader []string, ask gateAsk, shown []*nostr.Event, got gateAnswer, seen *gateBounded) string {
+	most := gateSyncBound
+	if slices.ContainsFunc(reader, func(key string) bool { return slices.Contains(g.options.Replicas, key) }) {
+		most = gateReplicaBound
+	}
+	var all []*nostr.Event
+	want := ""
+	for _, f := range ask.filters {
+		var visible []*nostr.Event
+		matching := 0
+		for _, ev := range shown {
+			if oracle.Matches(f, ev) {
+				matching++
+			}
+			if oracle.Visible(g.options, reader, f, ev) {
+				visible = append(visible, ev)
+			}
+		}
+		refused, reason := oracle.Refused(g.options, reader, f), ""
+		switch {
+		case refused != "":
+			reason = refused + ": "
+		case len(visible) > most:
+			reason = gateTooMany
+			seen.over++
+		default:
+			seen.within++
+			if matching > most {
+				seen.hiddenOver++
+			}
+		}
+		if want == "" {
+			want = reason
+		}
+		all = append(all, visible...)
+	}
+	switch {
+	case want == gateTooMany && got.closed != want, !strings.HasPrefix(got.closed, want), want == "" && got.closed != "":
+		return fmt.Sprintf("NEG-ERR %q, want %q", got.closed, want)
+	case want != "":
+		return ""
+	}
+	slices.SortFunc(all, func(a, b *nostr.Event) int { return strings.Compare(a.ID, b.ID) })
+	return judgeSync(g.options, ask, slices.Compact(all), got)
+}
