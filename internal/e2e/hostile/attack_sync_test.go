@@ -108,7 +108,7 @@ func TestAttack_Reconciliations(t *testing.T) {
 		slices.Sort(took)
 		return took
 	}
-	idle := probe(time.Second)
+	idle := probe(siegeTime() / 2)
 
 	var all sync.WaitGroup
 	stop, begun := make(chan struct{}), make(chan struct{}, conns)
@@ -137,7 +137,7 @@ func TestAttack_Reconciliations(t *testing.T) {
 	for range conns / 5 { // those that open theirs and say nothing more
 		<-begun
 	}
-	beside := probe(5 * time.Second)
+	beside := probe(3 * siegeTime()) // longer than a write may stall
 	close(stop)
 	all.Wait()
 	a, b := idle[len(idle)*95/100], beside[len(beside)*95/100]
