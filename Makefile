@@ -22,8 +22,8 @@ run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
 test-programs: ## the programs that tests run, once for all packages
-	$(GO) build $(GOTAGS) -o bin/test/ ./cmd/...
-	$(GO) build $(GOTAGS) -race -o bin/test/engramd-race ./cmd/engramd
+	$(GO) build $(GOTAGS) -ldflags "-s -w" -o bin/test/ ./cmd/...
+	$(GO) build $(GOTAGS) -ldflags "-s -w" -race -o bin/test/engramd-race ./cmd/engramd
 
 # Without the race detector, the tests that start programs and those of the other module.
 CHECKED = $(shell $(GO) list ./... | grep -v -e /e2e/ -e /cmd/)
@@ -123,8 +123,9 @@ microbench: ## go test -bench of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
-soak: ## crash rounds, the largest answers, random contracts, writers with one base and relays in a ring, at full length
-	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
+soak: ## crash rounds, the whole table of the gate, attacks that last, random contracts, writers with one base and relays in a ring, at full length
+	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Restore|Reader|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
+	ENGRAMD_SOAK=1 ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -count 1 -v -timeout 1h -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/contracts
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 3 -v -timeout 1h -run 'TestRing' ./internal/e2e/replica

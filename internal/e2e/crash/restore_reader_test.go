@@ -194,7 +194,11 @@ func during(t *testing.T, relay *relaytest.Child, states map[string]state, work 
 // TestReaderNeverSeesAMixture reads all along while the daemon repairs, rolls back,
 // replaces and releases: by REQ in pages, by COUNT, over HTTP, and live.
 func TestReaderNeverSeesAMixture(t *testing.T) {
-	const memories, base = 1200, 1_700_000_000
+	const memories, base = 640, 1_700_000_000 // five pages of an answer
+	rounds := 2
+	if rig.Soak() {
+		rounds = 10
+	}
 	old, then, newer := versions(0, memories/2, base), versions(0, memories, base+10), versions(0, memories+40, base+20)
 	agent := relaytest.Agent()
 	src := newFolder(t)
@@ -240,7 +244,7 @@ func TestReaderNeverSeesAMixture(t *testing.T) {
 
 	engramdWith(jsonLines(newer), "import")
 	during(t, relay, map[string]state{"then": stateOf(then), "newer": stateOf(newer)}, func() {
-		for round := range 4 {
+		for round := range rounds {
 			if round%2 == 0 {
 				rig.Engramd(t, relay, append(restore, "--rollback", "--no-auto-pre-snapshot")...)
 			} else {

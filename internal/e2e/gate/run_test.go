@@ -32,10 +32,11 @@ func (r gateReader) pubs() []string {
 // gateAsk is one request: by filters, for superseded versions, or for a
 // contract.
 type gateAsk struct {
-	name    string
-	filters []nostr.Filter
-	past    *gatePast
-	thread  *gateThread
+	name             string
+	kind, constraint int // where it is in the table
+	filters          []nostr.Filter
+	past             *gatePast
+	thread           *gateThread
 }
 
 // of returns the requests that a surface takes.
@@ -55,6 +56,7 @@ type gateRun struct {
 	asks    [][]gateAsk    // per reader
 	kept    []*nostr.Event // superseded versions, once asked for
 	private []gatePrivate  // written over HTTP once the events are there
+	shares  gateShares
 }
 
 // gateMarker is the kind of the event that says on every connection that all
@@ -137,12 +139,12 @@ func (g *gateRun) run(t *testing.T) {
 		}
 		t.Run(s.String(), func(t *testing.T) {
 			for i, conn := range conns {
-				g.compare(t, conn, s, gateDrivers[s].of(g.asks[i]), answers[s][i], events)
+				g.compare(t, conn, s, g.asksOn(s, i), answers[s][i], events)
 			}
 		})
 	}
 	for i, conn := range conns {
-		g.compareChallenges(t, conn, g.asks[i])
+		g.compareChallenges(t, conn, i)
 	}
 }
 
@@ -156,7 +158,7 @@ func (g *gateRun) askAll(t *testing.T, conns []*gateConn, s gate.Surface) [][]ga
 	for i, conn := range conns {
 		conn.replies = replies
 		var err error
-		if all[i], err = gateDrivers[s].ask(conn, s, gateDrivers[s].of(g.asks[i])); err != nil {
+		if all[i], err = gateDrivers[s].ask(conn, s, g.asksOn(s, i)); err != nil {
 			t.Fatalf("%s on %v: %v", conn.name, s, err)
 		}
 	}
@@ -277,14 +279,14 @@ func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*
 
 // compareChallenges wants one challenge before every auth-required, always the
 // one of the opening.
-func (g *gateRun) compareChallenges(t *testing.T, r *gateConn, asks []gateAsk) {
+func (g *gateRun) compareChallenges(t *testing.T, r *gateConn, i int) {
 	t.Helper()
 	want := 0
-	for _, d := range gateDrivers {
+	for s, d := range gateDrivers {
 		if !d.socket {
 			continue
 		}
-		for _, ask := range d.of(asks) {
+		for _, ask := range g.asksOn(gate.Surface(s), i) {
 			if g.refused(d, g.options, r.pubs(), ask) == nip01.PrefixAuthRequired {
 				want++
 			}

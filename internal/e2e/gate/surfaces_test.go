@@ -22,6 +22,7 @@ type gateDriver struct {
 	http   bool // signed requests: each proves one key, and unsigned ones are refused
 	past   bool // asks for superseded versions, not by filter
 	all    bool // of everybody: replicas only
+	shared bool // takes turns in the table: see gateShares
 	thread bool // asks for contracts and their memory, not by filter
 	ask    func(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
 	// judge compares an answer that is no refusal with the events that the
@@ -36,11 +37,11 @@ var gateDrivers = [...]gateDriver{
 	gate.SurfaceReq:    {socket: true, ask: askReq, judge: judgeStored},
 	gate.SurfaceLive:   {socket: true, live: true, ask: askLive, judge: judgeLive},
 	gate.SurfaceCount:  {socket: true, ask: askCount, judge: judgeCount},
-	gate.SurfaceSearch: {socket: true, ask: askSearch, judge: judgeSearch},
-	gate.SurfaceSync:   {ask: askSync, judge: judgeSync},
+	gate.SurfaceSearch: {socket: true, shared: true, ask: askSearch, judge: judgeSearch},
+	gate.SurfaceSync:   {shared: true, ask: askSync, judge: judgeSync},
 
-	gate.SurfaceQuery:     {http: true, ask: askHTTPFilters("/query"), judge: judgeQuery},
-	gate.SurfaceHTTPCount: {http: true, ask: askHTTPFilters("/count"), judge: judgeCount},
+	gate.SurfaceQuery:     {http: true, shared: true, ask: askHTTPFilters("/query"), judge: judgeQuery},
+	gate.SurfaceHTTPCount: {http: true, shared: true, ask: askHTTPFilters("/count"), judge: judgeCount},
 	gate.SurfaceHistory:   {http: true, past: true, ask: askHistory, judge: judgeHistory},
 	gate.SurfacePast:      {http: true, past: true, all: true, ask: askHistory, judge: judgePast},
 

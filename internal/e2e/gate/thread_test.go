@@ -42,10 +42,10 @@ func gateTablePrivate() []gatePrivate {
 // gateTableThreads asks for contracts with a state and without, each by every
 // key of the reader: as many contracts as no reader has keys, so that the n-th
 // request meets all.
-func gateTableThreads(r gateReader, entries []string) (asks []gateAsk) {
+func gateTableThreads(r gateReader, entries func(contract string) []string) (asks []gateAsk) {
 	for range max(1, len(r.keys)) {
 		for _, contract := range []string{"contract-1", "contract-3", "contract-4", "contract-5", "contract-0", gateCase, gateOffer, gateHalf} {
-			asks = append(asks, gateAsk{name: "the memory of " + contract, thread: &gateThread{contract, entries}})
+			asks = append(asks, gateAsk{name: "the memory of " + contract, thread: &gateThread{contract, entries(contract)}})
 		}
 	}
 	return asks
@@ -54,16 +54,22 @@ func gateTableThreads(r gateReader, entries []string) (asks []gateAsk) {
 // gateEntryID is what the API calls an entry without agentry:entry.
 func gateEntryID(ev *nostr.Event) string { return "mem_" + ev.ID[:12] }
 
-// entryIDs are those of all entries of the run, and of one that is not there.
-func (g *gateRun) entryIDs() []string {
+// entryIDs are those of all entries of a contract, of one that is not there, and of
+// the run's others a share.
+func (g *gateRun) entryIDs(contract string) []string {
 	all := []string{"mem_000000000000"}
-	for _, ev := range g.events {
-		if ev.Kind == relaytest.KindEntry {
-			all = append(all, gateEntryID(ev))
+	add := func(of, id string, part int) {
+		if of == contract || g.shares.has(part) {
+			all = append(all, id)
 		}
 	}
-	for _, p := range g.private {
-		all = append(all, p.id)
+	for i, ev := range g.events {
+		if ev.Kind == relaytest.KindEntry {
+			add(ev.Tags.GetD(), gateEntryID(ev), i)
+		}
+	}
+	for i, p := range g.private {
+		add(p.contract, p.id, i)
 	}
 	return all
 }

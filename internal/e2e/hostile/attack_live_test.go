@@ -139,7 +139,7 @@ func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 		slices.Sort(lived)
 		return written, lived
 	}
-	idleWritten, idleLived := probe(time.Second)
+	idleWritten, idleLived := probe(siegeTime() / 2)
 
 	filter := `{"kinds":[1],"#a":["z"],"#b":[` + quotedValues(5, func(i int) string { return strings.Repeat("b", 40) + fmt.Sprint(i) }) + `],"limit":0}`
 	filters := strings.Repeat(filter+",", 15) + filter
@@ -191,7 +191,7 @@ func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 			}
 		}
 	}()
-	written, lived := probe(5 * time.Second)
+	written, lived := probe(2 * siegeTime())
 	close(stop)
 	if err := <-over; err != nil {
 		t.Error(err)

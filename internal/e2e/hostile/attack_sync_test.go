@@ -127,7 +127,7 @@ func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
 		slices.Sort(took)
 		return took
 	}
-	idle := probe(time.Second)
+	idle := probe(siegeTime() / 2)
 
 	var all sync.WaitGroup
 	stop, begun := make(chan struct{}), make(chan struct{}, conns)
@@ -156,7 +156,7 @@ func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
 	for range conns / 5 { // those that open theirs and say nothing more
 		<-begun
 	}
-	attacked := probe(5 * time.Second)
+	attacked := probe(3 * siegeTime()) // longer than a write may stall
 	close(stop)
 	all.Wait()
 	after := probe(time.Second)

@@ -73,7 +73,7 @@ func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 	median := func() time.Duration {
 		t.Helper()
 		var took []time.Duration
-		for range 60 {
+		for range 40 {
 			clock--
 			note := relaytest.Note(rig.GateAgent, clock, "a note")
 			at := time.Now()
@@ -83,7 +83,7 @@ func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 			took = append(took, time.Since(at))
 		}
 		slices.Sort(took)
-		return took[30]
+		return took[20]
 	}
 	alone = median()
 	stop := make(chan struct{})
@@ -207,7 +207,7 @@ func TestAttack_EphemeralEventsAgain(t *testing.T) {
 	typing := relaytest.Sign(author, 20001, rig.Now(), "typing")
 	stranger := dialFrom(t, relay, "192.0.2.1")
 	taken := 0
-	for range 20 {
+	for range 9 { // the relay takes its time over each refusal
 		ok, err := stranger.Publish(typing)
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func TestAttack_EphemeralEventsAgain(t *testing.T) {
 		}
 	}
 	if taken != 5 {
-		t.Errorf("%d of 20 were taken from who is not the author", taken)
+		t.Errorf("%d of 9 were taken from who is not the author", taken)
 	}
 	mine := &rig.Peer{Client: dialFrom(t, relay, "192.0.2.2"), T: t}
 	for i := range int64(5) {

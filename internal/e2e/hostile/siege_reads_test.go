@@ -161,7 +161,7 @@ func (w *wellBehaved) smallReads(long time.Duration) map[string]quantiles {
 	out := map[string]quantiles{}
 	for name, read := range reads {
 		var took []time.Duration
-		for until := time.Now().Add(long / time.Duration(len(reads))); time.Now().Before(until) || len(took) < 5; {
+		for until := time.Now().Add(long / time.Duration(len(reads))); time.Now().Before(until) || len(took) < 10; {
 			start := time.Now()
 			read()
 			took = append(took, time.Since(start))
@@ -185,11 +185,12 @@ func readsWithin(name string) time.Duration {
 func TestSiege_Reads(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: manyEvents(t, 40_000)})
 	w := newWellBehaved(t, relay)
-	const long, attempts = 2 * time.Second, 3
+	const attempts = 3
+	long := siegeTime()
 	for _, h := range readAttacks() {
 		t.Run(h.name, func(t *testing.T) {
 			for attempt := 1; ; attempt++ {
-				alone := w.smallReads(long)
+				alone := w.smallReads(long / 4)
 				end := unleash(t, relay, h.name)
 				beside := w.smallReads(long)
 				end()

@@ -19,6 +19,7 @@ import (
 // long memory, of which the operator keeps snapshots, it is told the same as of a
 // key that never wrote anything; and it reads nothing as a client either.
 func TestAdmin_SeesNothingOfMemory(t *testing.T) {
+	t.Parallel() // it mostly waits: every answer takes half a second
 	relay := rig.StartManaged(t, relaytest.Options{Env: []string{"ENGRAMD_RESTORE_ALLOW=true"}})
 	agent, owner, empty := relaytest.Agent(), relaytest.Owner(), relaytest.NewKey(404)
 	var memory []byte

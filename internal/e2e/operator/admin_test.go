@@ -74,6 +74,7 @@ func snapshotParams(relay *rig.ManagedRelay, params map[string]string) {
 // with a signature of now, for this relay, this body and for the first time gets
 // an answer, and only such calls are in the audit table.
 func TestAdmin_PermissionTable(t *testing.T) {
+	t.Parallel() // it mostly waits
 	relay := rig.StartManaged(t, relaytest.Options{})
 	admin, stranger, url := rig.ManagerKey(), relaytest.Stranger(), relay.HTTP("/")
 	answered := 3 // supportedmethods and two snapshots

@@ -92,6 +92,7 @@ func TestNIP98Script_TakesEveryFormOfAKey(t *testing.T) {
 // TestNIP98Script_NeverShowsAKey: whatever is given in place of a key, and
 // wherever a key is given, ends with one line that repeats none of it.
 func TestNIP98Script_NeverShowsAKey(t *testing.T) {
+	t.Parallel() // beside those that wait
 	secret := scriptSecret
 	nsec := nsecOf(t, secret)
 	encrypted := "ncryptsec1" + strings.Repeat("q", 150)

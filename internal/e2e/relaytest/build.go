@@ -114,7 +114,7 @@ func compile(b Build) (string, error) {
 	default:
 		name += "-" + strings.NewReplacer(" ", "-", ",", "-").Replace(tags)
 	}
-	args := []string{"build", "-tags", tags}
+	args := []string{"build", "-ldflags", "-s -w", "-tags", tags} // a stack trace needs no debugger's tables
 	if b.Race {
 		args, name = append(args, "-race"), name+"-race"
 	}
