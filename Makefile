@@ -38,17 +38,19 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 # twice the processor, for code that the tests of its own package run with it.
 E2E   = $(shell $(GO) list ./internal/e2e/...)
 RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
-# Without the race detector, which has memory of its own: what bounds how much is held.
-# TestMemoryIsMeasured says which tests these are.
-MEASURING      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess
-MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/events
+# Once more without the race detector, which has memory of its own and takes twice the
+# processor: what bounds how much is held, and the long form of what goes through a great
+# many states one after the other, of which the raced run sees a few.
+# TestShortenedIsRunAgain says which tests these are.
+AGAIN      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$
+AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -vet=off -race -timeout 30m $(RACED) && \
 	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(E2E) && \
-	$(GO) test $(GOTAGS) -vet=off -run '$(MEASURING)' $(MEASURING_PKGS); code=$$?; \
+	$(GO) test $(GOTAGS) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own
