@@ -42,7 +42,7 @@ RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
 # TestShortenedIsRunAgain says which tests these are.
-AGAIN      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$
+AGAIN      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand
 AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.

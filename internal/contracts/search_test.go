@@ -155,7 +155,7 @@ func TestSearchGoesOn(t *testing.T) {
 func TestSearchTakesTurns(t *testing.T) {
 	w, entries := newWorld(t), 300
 	if raceEnabled {
-		entries = 100 // to read one takes the race detector as long
+		entries = 50 // to read one takes longer under the race detector
 	}
 	id := heavyThread(t, w, w.provision("anna", anna), anna, entries, 57<<10)
 	w.clock.Add(second)
