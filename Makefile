@@ -37,7 +37,10 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 # relays have the race detector (ENGRAMD_RACE) and the clients have not: they would take
 # twice the processor, for code that the tests of its own package run with it.
 E2E   = $(shell $(GO) list ./internal/e2e/...)
-RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
+# These start no goroutine, nor do their tests: there is nothing for the race detector to
+# find, and under it they would take five to ten times as long (TestAloneIsAlone).
+ALONE := internal/gate internal/keyfile internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nipae nips/niptemp nips/unit
+RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 # Once more without the race detector, which has memory of its own and takes twice the
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
@@ -50,6 +53,7 @@ test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -vet=off -race -timeout 30m $(RACED) && \
 	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(E2E) && \
+	$(GO) test $(GOTAGS) -vet=off $(ALONE:%=./%) && \
 	$(GO) test $(GOTAGS) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 

@@ -154,8 +154,8 @@ func TestSearchGoesOn(t *testing.T) {
 // several attempts counts.
 func TestSearchTakesTurns(t *testing.T) {
 	w, entries := newWorld(t), 300
-	if raceEnabled {
-		entries = 50 // to read one takes longer under the race detector
+	if testing.Short() || raceEnabled {
+		entries = 50
 	}
 	id := heavyThread(t, w, w.provision("anna", anna), anna, entries, 57<<10)
 	w.clock.Add(second)

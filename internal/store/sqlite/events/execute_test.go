@@ -113,7 +113,7 @@ func TestCommandsGiveTheSameRows(t *testing.T) {
 		}
 	}
 	sizes := []int{1, 7, 512}
-	if raceEnabled {
+	if testing.Short() || raceEnabled {
 		sizes = []int{7}
 	}
 	for _, n := range sizes {

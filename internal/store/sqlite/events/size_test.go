@@ -16,7 +16,7 @@ import (
 const mostOnDisk = 1.56
 
 func TestBytesOnDisk(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() || raceEnabled {
 		t.Skip("one goroutine writes much")
 	}
 	keys := authors(200)
