@@ -61,9 +61,11 @@ load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
-# engramd does not. Its tests run without cgo beside a relay that is built with it, in
-# their short form: the same source runs at full length in make test.
+# engramd does not. Whichever of its packages is other source without cgo is tested here,
+# with what rests on it, and its scripts, beside a relay that is built with cgo; the
+# rest is the source that make test runs (TestPortableIsTested).
 PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+WITHOUT_CGO := internal/schnorr internal/wire cmd/engramctl
 CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
 
 portable: ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
@@ -75,7 +77,7 @@ portable: ## engramctl without cgo: built for six platforms into bin/portable/, 
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done
 	CGO_ENABLED=1 $(GO) build $(GOTAGS) -o bin/portable/engramd ./cmd/engramd
-	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(CLIENT)
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
