@@ -37,27 +37,35 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 # relays have the race detector (ENGRAMD_RACE) and the clients have not: they would take
 # twice the processor, for code that the tests of its own package run with it.
 E2E   = $(shell $(GO) list ./internal/e2e/...)
-RACED = $(filter-out $(E2E),$(shell $(GO) list ./...))
-# Without the race detector, which has memory of its own: what bounds how much is held.
-# TestMemoryIsMeasured says which tests these are.
-MEASURING      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess
-MEASURING_PKGS = ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/events
+# These start no goroutine, nor do their tests: there is nothing for the race detector to
+# find, and under it they would take five to ten times as long (TestAloneIsAlone).
+ALONE := internal/gate internal/keyfile internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nipae nips/niptemp nips/unit
+RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
+# Once more without the race detector, which has memory of its own and takes twice the
+# processor: what bounds how much is held, and the long form of what goes through a great
+# many states one after the other, of which the raced run sees a few.
+# TestShortenedIsRunAgain says which tests these are.
+AGAIN      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand
+AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -vet=off -race -timeout 30m $(RACED) && \
 	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(E2E) && \
-	$(GO) test $(GOTAGS) -vet=off -run '$(MEASURING)' $(MEASURING_PKGS); code=$$?; \
+	$(GO) test $(GOTAGS) -vet=off $(ALONE:%=./%) && \
+	$(GO) test $(GOTAGS) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
-# engramd does not. Its tests run without cgo beside a relay that is built with it, in
-# their short form: the same source runs at full length in make test.
+# engramd does not. Whichever of its packages is other source without cgo is tested here,
+# with what rests on it, and its scripts, beside a relay that is built with cgo; the
+# rest is the source that make test runs (TestPortableIsTested).
 PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+WITHOUT_CGO := internal/schnorr internal/wire cmd/engramctl
 CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
 
 portable: ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
@@ -69,7 +77,7 @@ portable: ## engramctl without cgo: built for six platforms into bin/portable/, 
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done
 	CGO_ENABLED=1 $(GO) build $(GOTAGS) -o bin/portable/engramd ./cmd/engramd
-	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(CLIENT)
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \

@@ -318,7 +318,9 @@ func TestLyingAPI(t *testing.T) {
 	}
 	for name, f := range map[string]func([]byte) []byte{
 		"no JSON": func([]byte) []byte { return []byte("<html>") }, "another shape": func([]byte) []byte { return []byte(`{"entries":7}`) },
-		"cut": func(b []byte) []byte { return b[:len(b)/2] }, "endless": func([]byte) []byte { return []byte(`{"entries":[{"content":"x"}],"total":99999999}`) },
+		"cut": func(b []byte) []byte { return b[:len(b)/2] }, "endless": func([]byte) []byte {
+			return []byte(`{"entries":[{"content":"x"}` + strings.Repeat(`,{"content":"x"}`, 99) + `],"total":99999999}`)
+		},
 	} {
 		mu.Lock()
 		lie = f

@@ -41,7 +41,7 @@ func TestRandomContracts(t *testing.T) {
 	switch {
 	case os.Getenv("ENGRAMD_SOAK") == "1":
 		rounds = playSoak
-	case testing.Short():
+	case testing.Short(), raceEnabled:
 		rounds = 3
 	}
 	for i := range rounds {

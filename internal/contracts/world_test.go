@@ -86,6 +86,7 @@ func (w *world) open() {
 	guesses := share.NewGuesses(w.clock.Now)
 	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, w.rules)
 	must(err)
+	storetest.New(w.tb, w.path)
 	w.store, err = sqlite.Open(context.Background(), sqlite.Options{Path: w.path, OnCommit: w.relay.Committed, Clock: w.clock.Now, Table: w.rules})
 	must(err)
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})

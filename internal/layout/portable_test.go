@@ -50,6 +50,37 @@ func TestEngramctlNeedsNoCgo(t *testing.T) {
 	}
 }
 
+// TestPortableIsTested: of the packages of engramctl, make portable tests each that is
+// other source without cgo.
+func TestPortableIsTested(t *testing.T) {
+	tested := fromMakefile(t, "WITHOUT_CGO")
+	t.Setenv("GOOS", "linux")
+	sources := func(cgo string) map[string]string {
+		t.Setenv("CGO_ENABLED", cgo)
+		all := map[string]string{}
+		args := []string{"-deps", "-f", "{{.ImportPath}}\t{{.GoFiles}} {{.CgoFiles}}", "engramd/cmd/engramctl"}
+		for line := range strings.Lines(goList(t, product, args...)) {
+			if path, files, _ := strings.Cut(line, "\t"); strings.HasPrefix(path, "engramd/") {
+				all[strings.TrimPrefix(path, "engramd/")] = files
+			}
+		}
+		return all
+	}
+	with, without := sources("1"), sources("0")
+	differ := 0
+	for name, files := range without {
+		if files == with[name] {
+			continue
+		}
+		if differ++; !slices.Contains(tested, name) {
+			t.Errorf("%s is other source without cgo: make portable has to test it", name)
+		}
+	}
+	if differ == 0 || !slices.Contains(tested, "cmd/engramctl") {
+		t.Errorf("%d packages differ, %v are tested", differ, tested)
+	}
+}
+
 // ignoring is what go list says that a package leaves out.
 type ignoring struct {
 	ImportPath               string

@@ -167,6 +167,9 @@ func migrateElsewhere(tb testing.TB, path string, cache int64) (out migrated) {
 // TestNumberingInBoundedMemory migrates a database many times as large as what
 // it may use.
 func TestNumberingInBoundedMemory(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("the race detector has memory of its own")
+	}
 	const cache, most = 4 << 20, 24 << 20
 	path, size := largeOldDatabase(t, 100_000)
 	if size < 3*most {
@@ -183,6 +186,9 @@ func TestNumberingInBoundedMemory(t *testing.T) {
 // transaction is in the log, again and again, and lets the last one finish. The
 // result is that of a process that nobody killed.
 func TestNumberingKilled(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("a process of one goroutine is killed")
+	}
 	path, size := largeOldDatabase(t, 30_000)
 	old := readFile(t, path)
 	migrateElsewhere(t, path, 1<<20)

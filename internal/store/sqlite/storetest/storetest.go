@@ -52,6 +52,7 @@ func (c *Clock) Add(d time.Duration) {
 func MustOpen(tb testing.TB, change ...func(*sqlite.Options)) *sqlite.Store {
 	tb.Helper()
 	o := Options(tb, change...)
+	New(tb, o.Path)
 	s, err := sqlite.Open(context.Background(), o)
 	if err != nil {
 		tb.Fatal(err)
