@@ -62,6 +62,7 @@ var allowed = map[string][]string{
 	"internal/bridge":                    {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":                      {},
 	"internal/sealedfile":                {"internal/files"},
+	"internal/agentstate":                {"internal/sealedfile"},
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
