@@ -17,8 +17,8 @@ var (
 	ErrCore = fmt.Errorf("%w: core has no front matter", ErrField)
 )
 
-// maxSupersedes is how many memories one text may supersede.
-const maxSupersedes = 16
+// MaxSupersedes is how many memories one text may supersede.
+const MaxSupersedes = 16
 
 // Fields are those that a writer may choose. What is zero stays as it is.
 type Fields struct {
@@ -101,8 +101,8 @@ func (f Fields) supersede(slug nipae.Slug, d unit.Doc) ([]unit.Change, error) {
 			items = append(items, string(s))
 		}
 	}
-	if len(f.Supersedes) > maxSupersedes {
-		return nil, fmt.Errorf("%w: a text supersedes at most %d memories at once", ErrField, maxSupersedes)
+	if len(f.Supersedes) > MaxSupersedes {
+		return nil, fmt.Errorf("%w: a text supersedes at most %d memories at once", ErrField, MaxSupersedes)
 	}
 	return []unit.Change{unit.Set("supersedes", unit.Strings(items...))}, nil
 }
