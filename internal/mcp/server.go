@@ -8,6 +8,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/remember"
 )
 
 const (
@@ -29,6 +31,15 @@ type Options struct {
 	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
 	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
 	Snapshot func(ctx context.Context, label string) (Snapshot, error)
+	// Similar returns memories that say nearly what a text at a slug says, the
+	// nearest first; a write names a few of them. nil finds none.
+	Similar func(slug, text string) []SimilarUnit
+	// Copied finds the external memory that a text was taken from, beside those
+	// that the server has seen itself; nil knows none.
+	Copied remember.Copied
+	// Session is stamped into what is written, beside the name of the program
+	// that calls; "" for none.
+	Session string
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool
@@ -54,7 +65,9 @@ type Server struct {
 	memoryCalls   *limiter
 	contractCalls *limiter // their relays are not discovered
 	slugs         *locks
-	life          context.Context // ends the calls that are under way
+	external      *externals
+	arguments     map[string][]string // of each tool
+	life          context.Context     // ends the calls that are under way
 	end           context.CancelFunc
 }
 
@@ -72,7 +85,8 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks()}
+	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
+		external: newExternals(), arguments: map[string][]string{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
@@ -88,7 +102,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained)
+	s.sdk.AddReceivingMiddleware(explained, aliased(s.arguments))
 	if o.Memory != nil {
 		s.addTools()
 		s.addResources()
