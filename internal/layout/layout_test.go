@@ -68,6 +68,7 @@ var allowed = map[string][]string{
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
+	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
 	"internal/recall/measure": {"nips/unit", "internal/recall"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},

@@ -28,15 +28,21 @@ type conn struct {
 
 // dial opens a connection and gives it the key.
 func (f *File) dial(ctx context.Context) (*conn, error) {
-	db, err := sqlite3.OpenContext(ctx, uri(f.path))
+	name := ":memory:"
+	if !f.inMemory() {
+		name = uri(f.path)
+	}
+	db, err := sqlite3.OpenContext(ctx, name)
 	if err != nil {
 		return nil, damage(err)
 	}
 	c := &conn{db: db, prepared: map[string]*sqlite3.Stmt{}}
 	// By a pragma, not in the file's name, and in no error.
-	if err := db.Exec("PRAGMA hexkey='" + hex.EncodeToString(f.key[:]) + "'"); err != nil {
-		c.close()
-		return nil, errors.New("the key was not taken")
+	if !f.inMemory() {
+		if err := db.Exec("PRAGMA hexkey='" + hex.EncodeToString(f.key[:]) + "'"); err != nil {
+			c.close()
+			return nil, errors.New("the key was not taken")
+		}
 	}
 	sync := "NORMAL"
 	if f.o.Durable {
@@ -77,7 +83,7 @@ func (f *File) prepare(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	if fresh == 1 {
+	if fresh == 1 && !f.inMemory() {
 		if err := c.db.EnableChecksums("main"); err != nil {
 			return damage(err)
 		}

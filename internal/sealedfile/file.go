@@ -50,18 +50,20 @@ type File struct {
 	key  [32]byte
 	o    Options
 
-	writing chan struct{} // holds one token: who has it may write
-	places  chan struct{} // holds one token for each transaction that may run
-	ended   chan struct{} // closed by Close
-	mu      sync.Mutex    // guards what follows
-	idle    []*conn       // open and used by nobody
-	self    os.FileInfo   // the file as it was opened
-	round   int           // how often it was opened: see Reopen
-	closed  bool
+	writing     chan struct{} // holds one token: who has it may write
+	places      chan struct{} // holds one token for each transaction that may run
+	connections int           // how many those are
+	ended       chan struct{} // closed by Close
+	mu          sync.Mutex    // guards what follows
+	idle        []*conn       // open and used by nobody
+	self        os.FileInfo   // the file as it was opened
+	round       int           // how often it was opened: see Reopen
+	closed      bool
 }
 
 // Open opens the file at path, or begins it, with its folder. A file that is
-// there and cannot be used is set aside (but see Options.RefuseNewer).
+// there and cannot be used is set aside (but see Options.RefuseNewer). With ""
+// as path everything lies in memory: nothing is read from a disk or written.
 func Open(ctx context.Context, path string, key [32]byte, o Options) (*File, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -69,9 +71,12 @@ func Open(ctx context.Context, path string, key [32]byte, o Options) (*File, err
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	f := &File{path: path, key: key, o: o, writing: make(chan struct{}, 1), places: make(chan struct{}, connections), ended: make(chan struct{})}
+	f := &File{path: path, key: key, o: o, connections: connections, writing: make(chan struct{}, 1), places: make(chan struct{}, connections), ended: make(chan struct{})}
+	if f.inMemory() {
+		f.connections = 1 // each has a database of its own
+	}
 	f.writing <- struct{}{}
-	for range connections {
+	for range f.connections {
 		f.places <- struct{}{}
 	}
 	f.mu.Lock()
@@ -86,6 +91,15 @@ func Open(ctx context.Context, path string, key [32]byte, o Options) (*File, err
 // damaged is what a use of the file has found, nil if nothing. The caller holds
 // mu.
 func (f *File) open(ctx context.Context, damaged error) error {
+	if f.inMemory() {
+		c, err := f.begin(ctx)
+		if err != nil {
+			return err
+		}
+		f.idle = append(f.idle, c)
+		f.round++
+		return nil
+	}
 	unlock, err := lock(ctx, f.path)
 	if err != nil {
 		return err
@@ -117,8 +131,10 @@ func (f *File) open(ctx context.Context, damaged error) error {
 
 // begin opens a connection and sees to it that the file is what it must be.
 func (f *File) begin(ctx context.Context) (*conn, error) {
-	if err := private(f.path); err != nil {
-		return nil, err
+	if !f.inMemory() {
+		if err := private(f.path); err != nil {
+			return nil, err
+		}
 	}
 	c, err := f.dial(ctx)
 	if err != nil {
@@ -127,6 +143,9 @@ func (f *File) begin(ctx context.Context) (*conn, error) {
 	if err := f.prepare(ctx, c); err != nil {
 		c.close()
 		return nil, err
+	}
+	if f.inMemory() {
+		return c, nil
 	}
 	return c, private(f.path)
 }
@@ -156,7 +175,9 @@ func (f *File) Reopen(ctx context.Context, reason error) error {
 	return f.open(ctx, reason)
 }
 
-// Path returns where the file is.
+func (f *File) inMemory() bool { return f.path == "" }
+
+// Path returns where the file is; "" is in memory.
 func (f *File) Path() string { return f.path }
 
 // Close ends the file's use, after transactions that run.
@@ -169,7 +190,7 @@ func (f *File) Close() error {
 	f.closed = true
 	f.mu.Unlock()
 	close(f.ended)
-	for range connections {
+	for range f.connections {
 		<-f.places
 	}
 	f.mu.Lock()
@@ -178,8 +199,10 @@ func (f *File) Close() error {
 	// while another makes them its user's alone. One that hangs is not waited for.
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
-	if unlock, err := lock(ctx, f.path); err == nil {
-		defer unlock()
+	if !f.inMemory() {
+		if unlock, err := lock(ctx, f.path); err == nil {
+			defer unlock()
+		}
 	}
 	return f.drop()
 }
@@ -196,6 +219,9 @@ func (f *File) drop() error {
 
 // same reports whether the file is still where it was opened.
 func (f *File) same() bool {
+	if f.inMemory() {
+		return true
+	}
 	now, err := os.Stat(f.path)
 	return err == nil && f.self != nil && os.SameFile(now, f.self)
 }

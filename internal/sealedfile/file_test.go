@@ -305,3 +305,38 @@ func TestKey(t *testing.T) {
 		t.Error("keys do not differ")
 	}
 }
+
+// TestInMemory: without a path a file is the same, and nothing is on the disk.
+func TestInMemory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f, err := Open(context.Background(), "", [32]byte{1}, Options{What: "a thing", Application: 7, Schema: []string{"CREATE TABLE t (n INTEGER)"}, Keep: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	count := func() (n int64) {
+		t.Helper()
+		if err := f.Read(context.Background(), func(tx *Tx) error {
+			return tx.Each("SELECT count(*) FROM t", func(r Row) error { n = r.Int(0); return nil })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for range 3 {
+		if err := f.Write(context.Background(), func(tx *Tx) error { return tx.Exec("INSERT INTO t VALUES (1)") }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Write(context.Background(), func(tx *Tx) error {
+		return errors.Join(tx.Exec("INSERT INTO t VALUES (1)"), errors.New("no"))
+	}); err == nil || count() != 3 {
+		t.Errorf("%v, %d rows", err, count())
+	}
+	if err := f.Reopen(context.Background(), ErrDamaged); err != nil || count() != 0 {
+		t.Errorf("anew: %v, %d rows", err, count())
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -64,7 +64,7 @@ func (f *File) run(ctx context.Context, begin string, do func(*Tx) error) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.o.What, err)
 	}
-	if begin != "BEGIN" {
+	if begin != "BEGIN" && !f.inMemory() {
 		c.shorten(f.path)
 	}
 	return nil
@@ -84,6 +84,10 @@ func (f *File) take(ctx context.Context) (*conn, int, error) {
 	}
 	if !f.same() {
 		return nil, 0, ErrMoved
+	}
+	if f.inMemory() { // what was there went with the connection
+		c, err := f.begin(ctx)
+		return c, f.round, err
 	}
 	c, err := f.dial(ctx)
 	return c, f.round, err
