@@ -13,6 +13,7 @@ type Memory interface {
 	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
 	ListAll(ctx context.Context) (client.Listing, client.Status, error)
 	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	Add(ctx context.Context, texts []client.NewText) ([]client.Added, error)
 	Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (client.Entry, client.Status, error)
 	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 	Others(ctx context.Context) (client.Others, client.Status, error)

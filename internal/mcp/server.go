@@ -66,6 +66,7 @@ type Server struct {
 	contractCalls *limiter // their relays are not discovered
 	slugs         *locks
 	external      *externals
+	notes         *remember.Batch
 	arguments     map[string][]string // of each tool
 	life          context.Context     // ends the calls that are under way
 	end           context.CancelFunc
@@ -88,6 +89,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
 		external: newExternals(), arguments: map[string][]string{}}
 	s.life, s.end = context.WithCancel(context.Background())
+	s.notes = remember.NewBatch(s.life, placed{s}, o.Timeout)
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		Logger:       slog.New(warnings{o.Log.Handler()}),

@@ -33,6 +33,7 @@ func (s *Server) addTools() {
 		return
 	}
 	add(s, "memory_write", "Write a memory", effectOverwrite, describeWrite, s.write)
+	add(s, "memory_note", "Note what happened", effectAdd, describeNote, s.note)
 	add(s, "memory_append", "Append to a memory", effectAdd, describeAppend, s.append)
 	add(s, "memory_edit", "Change a part of a memory", effectDestroy, describeEdit, s.edit)
 	add(s, "memory_rename", "Rename a memory", effectDestroy, describeRename, s.rename)
