@@ -10,16 +10,15 @@ import (
 )
 
 type noteIn struct {
-	Text        string             `json:"text" jsonschema:"what happened, as it was"`
+	Text        string             `json:"text"`
 	Tags        []string           `json:"tags,omitempty"`
-	Salience    *float64           `json:"salience,omitempty" jsonschema:"0 to 1"`
-	Emotion     map[string]float64 `json:"emotion,omitempty" jsonschema:"joy, frustration, curiosity, anger, surprise, satisfaction, fear, calm: 0 to 1"`
-	Links       []string           `json:"links,omitempty" jsonschema:"slugs that it is about"`
-	Trust       string             `json:"trust,omitempty" jsonschema:"external for somebody else's words"`
-	AllowSecret bool               `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+	Salience    *float64           `json:"salience,omitempty"`
+	Emotion     map[string]float64 `json:"emotion,omitempty" jsonschema:"such as joy: 0.6"`
+	Links       []string           `json:"links,omitempty" jsonschema:"slugs it is about"`
+	AllowSecret bool               `json:"allow_secret,omitempty"`
 }
 
-const describeNote = `Note an episode: something that happened, was said, decided or learned just now. It gets a slug of its own in mem/journal, by the time. For what should be known by its name, use memory_write.`
+const describeNote = `Note what just happened, at a slug of its own in mem/journal.`
 
 // note writes an episode. It takes no place among the calls that run: those that
 // arrive together share one (placed).
@@ -31,7 +30,7 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
-	n := remember.Note{Text: in.Text, Tags: in.Tags, Salience: in.Salience, Emotion: in.Emotion, Links: links, Trust: in.Trust}
+	n := remember.Note{Text: in.Text, Tags: in.Tags, Salience: in.Salience, Emotion: in.Emotion, Links: links}
 	r, err := s.writer(ctx).AddNote(ctx, s.notes, rand.Reader, n, guard(in.AllowSecret, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)

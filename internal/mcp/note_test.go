@@ -33,11 +33,11 @@ func TestNote(t *testing.T) {
 		}
 	}
 	for name, in := range map[string]args{
-		"no text":   {"text": ""},
-		"emotion":   {"text": "x", "emotion": args{"rage": 1}},
-		"link":      {"text": "x", "links": []string{"../etc"}},
-		"a secret":  {"text": "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"},
-		"its trust": {"text": "x", "trust": "told"},
+		"no text":     {"text": ""},
+		"emotion":     {"text": "x", "emotion": args{"rage": 1}},
+		"link":        {"text": "x", "links": []string{"../etc"}},
+		"a secret":    {"text": "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"},
+		"no salience": {"text": "x", "salience": 2},
 	} {
 		if p.refused("memory_note", in); len(f.texts) != 1 {
 			t.Errorf("%s: it was written", name)
