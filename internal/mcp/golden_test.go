@@ -252,7 +252,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "emotion", "links", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}
