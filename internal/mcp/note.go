@@ -13,12 +13,12 @@ type noteIn struct {
 	Text        string             `json:"text"`
 	Tags        []string           `json:"tags,omitempty"`
 	Salience    *float64           `json:"salience,omitempty"`
-	Emotion     map[string]float64 `json:"emotion,omitempty" jsonschema:"such as joy: 0.6"`
+	Emotion     map[string]float64 `json:"emotion,omitempty" jsonschema:"joy: 0.6"`
 	Links       []string           `json:"links,omitempty" jsonschema:"slugs it is about"`
 	AllowSecret bool               `json:"allow_secret,omitempty"`
 }
 
-const describeNote = `Note what just happened, at a slug of its own in mem/journal.`
+const describeNote = `Note what just happened; its slug is in mem/journal.`
 
 // note writes an episode. It takes no place among the calls that run: those that
 // arrive together share one (placed).
