@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 	"internal/when":                      {},
 	"internal/sealedfile":                {"internal/files"},
 	"internal/agentstate":                {"internal/sealedfile"},
+	"internal/embed":                     {},
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
