@@ -15,13 +15,25 @@ const (
 	maxTitle = 80
 )
 
+// Shown says how a hit stands in a block.
+type Shown uint8
+
+// How a hit may stand there.
+const (
+	NotShown Shown = iota // the budget did not do
+	AsTitle
+	Whole
+)
+
 // Block writes what was found as one text of at most budget bytes: whole units,
 // best first, as many as fit, then a line "slug: title" for each of the others,
 // as many as fit. No text is torn. What is external is quoted and called
-// somebody else's words.
-func Block(found []Found, texts Texts, budget int) string {
-	var out, titles strings.Builder
-	for _, f := range found {
+// somebody else's words. It also returns how each hit stands there.
+func Block(found []Found, texts Texts, budget int) (string, []Shown) {
+	var out strings.Builder
+	shown := make([]Shown, len(found))
+	lines := make([]string, len(found))
+	for i, f := range found {
 		text, ok := texts(f.Slug)
 		if !ok {
 			continue
@@ -29,21 +41,23 @@ func Block(found []Found, texts Texts, budget int) string {
 		d := unit.Parse(text)
 		if whole := f.whole(d); out.Len()+len(whole) <= budget {
 			out.WriteString(whole)
+			shown[i] = Whole
 			continue
 		}
-		line := f.line(d)
-		if out.Len()+titles.Len()+len(line) <= budget {
-			titles.WriteString(line)
-		}
+		lines[i] = f.line(d)
 	}
-	// Units that were written after a title may have taken its place.
-	for line := range strings.Lines(titles.String()) {
-		if out.Len()+len(line) <= budget {
+	for i, line := range lines {
+		if line != "" && out.Len()+len(line) <= budget {
 			out.WriteString(line)
+			shown[i] = AsTitle
 		}
 	}
-	return out.String()
+	return out.String(), shown
 }
+
+// lineEnds makes one of all that a reader may take for the end of a line: what
+// stands behind it would be out of its quotes.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // whole writes a unit with what it is and why it is there.
 func (f *Found) whole(d unit.Doc) string {
@@ -56,12 +70,14 @@ func (f *Found) whole(d unit.Doc) string {
 		}
 		out.WriteString(")\n")
 	}
-	mark := ""
-	if f.Trust == unit.External {
-		mark = "> "
-	}
-	for line := range strings.Lines(strings.TrimRight(d.Body(), "\n")) {
-		out.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	for line := range strings.Lines(lineEnds.Replace(strings.TrimRight(d.Body(), "\r\n"))) {
+		switch {
+		case f.Trust == unit.External:
+			out.WriteString("> ")
+		case strings.HasPrefix(line, "## core (") || strings.HasPrefix(line, "## mem/"):
+			out.WriteByte(' ') // no text may begin a unit of its own
+		}
+		out.WriteString(strings.TrimRight(line, "\n") + "\n")
 	}
 	out.WriteString("\n")
 	return out.String()

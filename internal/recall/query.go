@@ -29,6 +29,8 @@ type Query struct {
 	// place in the memory, where there are vectors; nil without.
 	Near func(slug string, section int) (cosine float64, ok bool)
 	Filter
+
+	parts bool // a word that no text has may be a part of one
 }
 
 // Filter says which documents may be found. Its zero value is all that are
@@ -97,7 +99,7 @@ func (x *Index) read(q Query, w Weights) asked {
 	}
 	for _, t := range meant[:min(len(meant), maxTerms)] {
 		t.dated = a.dates != nil && (month(t.word) != 0 || t.word[0] >= '0' && t.word[0] <= '9')
-		a.terms = append(a.terms, x.lookUp(t, w)...)
+		a.terms = append(a.terms, x.lookUp(t, q.parts, w)...)
 	}
 	a.terms = a.terms[:min(len(a.terms), maxTerms)]
 	return a
