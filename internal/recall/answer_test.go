@@ -132,6 +132,23 @@ func TestBlock(t *testing.T) {
 	}
 }
 
+// What fits best is named even if what is worse would fill the block.
+func TestBlockNamesTheBest(t *testing.T) {
+	l := library{"mem/best": "boat harbour " + strings.Repeat("sail mast keel ", 100)}
+	found := []Found{{Hit: Hit{Slug: "mem/best", Trust: unit.Observed}}}
+	for i := range 10 {
+		slug := fmt.Sprint("mem/", i)
+		l[slug] = strings.Repeat("boat ", 15)
+		found = append(found, Found{Hit: Hit{Slug: slug, Trust: unit.Observed}})
+	}
+	for budget := 200; budget < 1000; budget++ {
+		b, shown := Block(found, l.texts, budget)
+		if len(b) > budget || shown[0] != AsTitle || !strings.Contains(b, "mem/best: boat harbour") {
+			t.Fatalf("%d bytes of %d, %v: %q", len(b), budget, shown, b)
+		}
+	}
+}
+
 // No text leaves its quotes or begins a unit of its own, whatever its lines end
 // with.
 func TestBlockOfHostileTexts(t *testing.T) {

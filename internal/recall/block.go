@@ -27,32 +27,28 @@ const (
 
 // Block writes what was found as one text of at most budget bytes: whole units,
 // best first, as many as fit, then a line "slug: title" for each of the others,
-// as many as fit. No text is torn. What is external is quoted and called
-// somebody else's words. It also returns how each hit stands there.
+// as many as fit; what is worse takes no room from the line of what is better.
+// No text is torn. What is external is quoted and called somebody else's words.
+// It also returns how each hit stands there.
 func Block(found []Found, texts Texts, budget int) (string, []Shown) {
-	var out strings.Builder
+	var out, titles strings.Builder
 	shown := make([]Shown, len(found))
-	lines := make([]string, len(found))
 	for i, f := range found {
 		text, ok := texts(f.Slug)
 		if !ok {
 			continue
 		}
 		d := unit.Parse(text)
-		if whole := f.whole(d); out.Len()+len(whole) <= budget {
+		left := budget - out.Len() - titles.Len()
+		if whole := f.whole(d); len(whole) <= left {
 			out.WriteString(whole)
 			shown[i] = Whole
-			continue
-		}
-		lines[i] = f.line(d)
-	}
-	for i, line := range lines {
-		if line != "" && out.Len()+len(line) <= budget {
-			out.WriteString(line)
+		} else if line := f.line(d); len(line) <= left {
+			titles.WriteString(line)
 			shown[i] = AsTitle
 		}
 	}
-	return out.String(), shown
+	return out.String() + titles.String(), shown
 }
 
 // lineEnds makes one of all that a reader may take for the end of a line: what
@@ -101,14 +97,7 @@ func (f *Found) about() []string {
 	if len(f.Words) > 0 {
 		all = append(all, "words: "+strings.Join(f.Words, ", "))
 	}
-	for _, r := range []struct {
-		why  Reasons
-		name string
-	}{{ByMeaning, "meaning"}, {ByLink, "link"}, {ByTime, "time"}, {ByPerson, "person"}} {
-		if f.Why&r.why != 0 {
-			all = append(all, r.name)
-		}
-	}
+	all = append(all, (f.Why &^ ByWords).Names()...)
 	return all
 }
 

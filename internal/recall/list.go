@@ -8,21 +8,33 @@ import (
 
 // Listed is what the index knows of a document without its text.
 type Listed struct {
-	Slug          string
-	Type          unit.Type
-	State         unit.State
-	Trust         unit.Trust
-	When, Created time.Time
+	Slug  string
+	Type  unit.Type
+	State unit.State
+	Trust unit.Trust
+	When  time.Time
 }
 
-// All returns what the index holds, in no order.
-func (x *Index) All() []Listed {
-	all := make([]Listed, 0, len(x.bySlug))
+// Matching returns the documents that a filter allows, in no order.
+func (x *Index) Matching(f Filter) []Listed {
+	var all []Listed
 	for _, id := range x.bySlug {
-		d := &x.docs[id]
-		all = append(all, Listed{Slug: d.slug, Type: d.typ, State: d.state, Trust: d.trust, When: moment(d.when), Created: moment(d.created)})
+		if d := &x.docs[id]; f.allows(d) {
+			all = append(all, Listed{Slug: d.slug, Type: d.typ, State: d.state, Trust: d.trust, When: moment(d.when)})
+		}
 	}
 	return all
+}
+
+// Count returns how many documents a filter allows.
+func (x *Index) Count(f Filter) int {
+	n := 0
+	for _, id := range x.bySlug {
+		if f.allows(&x.docs[id]) {
+			n++
+		}
+	}
+	return n
 }
 
 // moment is the time of Unix seconds; 0 is none.

@@ -42,6 +42,8 @@ type Filter struct {
 	Since, Until time.Time    // of When; Until is not in it
 	States       []unit.State // active if empty
 	MinTrust     unit.Trust
+	// Slugs says which slugs may be found; nil for all.
+	Slugs func(slug string) bool
 }
 
 // allows reports whether a document may be found.
@@ -49,6 +51,7 @@ func (f *Filter) allows(d *document) bool {
 	switch {
 	case len(f.Types) > 0 && !slices.Contains(f.Types, d.typ),
 		!strings.HasPrefix(d.slug, f.Prefix),
+		f.Slugs != nil && !f.Slugs(d.slug),
 		d.trust < f.MinTrust,
 		!f.Since.IsZero() && d.when < f.Since.Unix(),
 		!f.Until.IsZero() && d.when >= f.Until.Unix():

@@ -40,6 +40,17 @@ const (
 	ByPerson
 )
 
+// Names returns the reasons in words.
+func (r Reasons) Names() []string {
+	var all []string
+	for i, name := range [...]string{"words", "meaning", "link", "time", "person"} {
+		if r>>i&1 == 1 {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // best is the best section of a document.
 type best struct {
 	score, cosine float64

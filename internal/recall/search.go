@@ -28,20 +28,33 @@ func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 // Finder shows where in a text the words of a query stand.
 type Finder struct {
 	lang  language
-	terms map[string]bool
+	terms map[string]int
 }
+
+// Place is a word of a text that a query has.
+type Place struct{ At, Term int } // in bytes; which of the terms
+
+// maxFinds is how many places of one text are looked at.
+const maxFinds = 500
 
 // Finder returns one for a query of Search.
 func (x *Index) Finder(q Query, w Weights) Finder {
 	q.parts = true
 	a := x.read(q, w)
-	f := Finder{lang: x.lang, terms: map[string]bool{}}
+	f := Finder{lang: x.lang, terms: map[string]int{}}
+	add := func(term string) {
+		if _, ok := f.terms[term]; !ok {
+			f.terms[term] = len(f.terms)
+		}
+	}
 	for _, t := range a.terms {
-		f.terms[t.text] = true
+		add(t.text)
 	}
 	for _, phrase := range a.phrases {
-		for _, word := range phrase {
-			f.terms[x.lang.stemmed(word)] = true
+		for _, text := range phrase {
+			if t := x.lang.term(word{text: text, whole: unbroken([]rune(text)[0])}); t != "" {
+				add(t)
+			}
 		}
 	}
 	return f
@@ -50,20 +63,17 @@ func (x *Index) Finder(q Query, w Weights) Finder {
 // Terms is how many terms the query has.
 func (f Finder) Terms() int { return len(f.terms) }
 
-// Places returns where each term of the query stands in a text for the first
-// time, in bytes, in order.
-func (f Finder) Places(text string) []int {
-	var at []int
-	seen := map[string]bool{}
-	eachPlace(text, func(w word, place int) {
+// Places returns where the terms of the query stand in a text, in order.
+func (f Finder) Places(text string) []Place {
+	var all []Place
+	eachPlace(text, func(w word, at int) {
 		t := w.text
 		if !w.whole {
 			t = f.lang.stemmed(w.text)
 		}
-		if f.terms[t] && !seen[t] {
-			seen[t] = true
-			at = append(at, place)
+		if term, ok := f.terms[t]; ok && len(all) < maxFinds {
+			all = append(all, Place{at, term})
 		}
 	})
-	return at
+	return all
 }

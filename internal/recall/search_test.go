@@ -32,7 +32,7 @@ func TestSearch(t *testing.T) {
 			}
 			text := l[h.Slug]
 			at := x.Finder(q, Recipe()).Places(text)
-			if len(at) == 0 || !slices.IsSorted(at) || at[len(at)-1] >= len(text) {
+			if len(at) == 0 || at[len(at)-1].At >= len(text) {
 				t.Errorf("%q in %s: places %v", tt.query, h.Slug, at)
 			}
 		}
@@ -40,7 +40,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%q finds %q, not %q", tt.query, names, tt.want)
 		}
 	}
-	if at := x.Finder(Query{Text: "coffees teapot"}, Recipe()).Places(l["mem/1"]); !slices.Equal(at, []int{12, 31}) {
+	if at := x.Finder(Query{Text: "coffees teapot"}, Recipe()).Places(l["mem/1"]); !slices.Equal(at, []Place{{12, 0}, {31, 1}}) {
 		t.Errorf("places %v", at)
 	}
 }
@@ -60,10 +60,10 @@ func FuzzPlaces(f *testing.F) {
 		x.Search(q, Recipe(), func(string) (string, bool) { return text, true })
 		last := -1
 		for _, at := range x.Finder(q, Recipe()).Places(text) {
-			if at <= last || at >= len(text) {
-				t.Fatalf("place %d behind %d in %d bytes", at, last, len(text))
+			if at.At <= last || at.At >= len(text) {
+				t.Fatalf("place %v behind %d in %d bytes", at, last, len(text))
 			}
-			last = at
+			last = at.At
 		}
 	})
 }
