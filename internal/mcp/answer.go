@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 const (
@@ -91,7 +92,7 @@ func kind(err error) string {
 // brief is an entry without its text.
 type brief struct {
 	Slug      string `json:"slug"`
-	Title     string `json:"title" jsonschema:"the first line of the text, cut"`
+	Title     string `json:"title" jsonschema:"its description, title or first line, cut"`
 	Size      int    `json:"size" jsonschema:"of the text in bytes"`
 	UpdatedAt string `json:"updated_at"`
 }
@@ -100,20 +101,9 @@ func briefOf(e client.Entry) brief {
 	return brief{Slug: string(e.Slug), Title: title(e.Text), Size: e.Size, UpdatedAt: stamp(e.CreatedAt)}
 }
 
-// title returns the first line of a text that is not blank, cut to maxTitle.
-func title(text string) string {
-	for line := range strings.Lines(text) {
-		line = strings.Join(strings.Fields(line), " ")
-		if line == "" {
-			continue
-		}
-		if runes := []rune(line); len(runes) > maxTitle {
-			return string(runes[:maxTitle]) + "…"
-		}
-		return line
-	}
-	return ""
-}
+// title returns what a text is called in lists: its description, title, first
+// heading or line, cut to maxTitle.
+func title(text string) string { return unit.Parse(text).Heading(maxTitle) }
 
 // heads returns the records of a listing that have a text, core first.
 func heads(l client.Listing) []client.Entry {

@@ -23,6 +23,10 @@ func annotated(e effect, title string) *sdk.ToolAnnotations {
 }
 
 func (s *Server) addTools() {
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_recall", Title: "Recall", Annotations: annotated(effectNone, "Recall"), Description: describeRecall},
+		handler(s, "memory_recall", s.recall))
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_stats", Title: "Count memories", Annotations: annotated(effectNone, "Count memories"), Description: describeStats},
+		handler(s, "memory_stats", s.stats))
 	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_list", Title: "List memories", Annotations: annotated(effectNone, "List memories"), Description: describeList},
 		handler(s, "memory_list", s.list))
 	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_read", Title: "Read a memory", Annotations: annotated(effectNone, "Read a memory"), Description: describeRead},

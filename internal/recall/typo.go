@@ -59,6 +59,9 @@ func (x *Index) nearly(t term, most int, weight float64) []term {
 		if r, _ := utf8.DecodeRuneInString(text); r != first || len(text) > len(t.text)+4*most {
 			continue
 		}
+		if max(len(asked), utf8.RuneCountInString(text)) < leastTypo {
+			continue
+		}
 		d := distance(asked, []rune(text), most)
 		if d > most || !isLetters(text) || !x.has(id) {
 			continue
