@@ -212,7 +212,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "tags", "since", "until", "emotion", "min_trust", "states", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}
