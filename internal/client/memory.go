@@ -53,6 +53,10 @@ func (m *Memory) Agent() string { return m.agent }
 // Owner returns the public key of the memory's reader.
 func (m *Memory) Owner() string { return m.owner }
 
+// Conversation returns the key that both parties share, which does not print
+// itself: a local copy is sealed under keys that are derived from it.
+func (m *Memory) Conversation() nipae.ConversationKey { return m.key() }
+
 // Writable reports whether the client's key is the agent's, which alone writes.
 func (m *Memory) Writable() bool { return m.writable() == nil }
 

@@ -61,11 +61,13 @@ var allowed = map[string][]string{
 	"internal/session":                   {"nips/nip01", "nips/nip77", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":                    {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":                      {},
+	"internal/sealedfile":                {"internal/files"},
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
+	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
 	"internal/recall/measure": {"nips/unit", "internal/recall"},
 	"internal/recollect":      {"nips/unit", "internal/recall"},
 	// Contract memory over the relay; its transports are above it.
@@ -109,6 +111,7 @@ var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/ga
 var only = map[string][]string{
 	"database/sql":                                            {},
 	"database/sql/driver":                                     {"internal/store/sqlite/engine"},
+	"github.com/ncruces/go-sqlite3":                           {"internal/sealedfile"},
 	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite/engine", "internal/store/sqlite/engine/steps"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},

@@ -6,6 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -17,8 +18,8 @@ const kindAppData = nostr.KindApplicationSpecificData
 // is read from the network may come to depend on it other than through that
 // policy. Errors are as of Query.
 func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error) {
-	ownerKey, ok1 := lowerHex32(owner)
-	agentKey, ok2 := lowerHex32(agent)
+	ownerKey, ok1 := column.Hex32(owner)
+	agentKey, ok2 := column.Hex32(agent)
 	if !ok1 || !ok2 {
 		return false, nil
 	}

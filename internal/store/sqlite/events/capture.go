@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -33,7 +34,7 @@ type entryAt int64
 // scope. The error is fn's; ErrNotCovered when history has been pruned since
 // At; ErrFilter when Agent is no pubkey.
 func (s *Store) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQuery, fn func(store.View) error) error {
-	agent, ok := lowerHex32(q.Agent)
+	agent, ok := column.Hex32(q.Agent)
 	switch {
 	case !scope.All():
 		return fmt.Errorf("%w: only the operator captures memory", store.ErrFilter)

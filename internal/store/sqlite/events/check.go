@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -126,7 +127,7 @@ func (k *checker) history() error {
 func (k *checker) row(table string, v []engine.Value) *record {
 	seq := v[0]
 	raw, _ := v[9].([]byte)
-	ev, err := parsed(raw)
+	ev, err := column.Event(raw)
 	if err != nil {
 		k.problem("json", store.AdviceRestore, "%s %d: %v", table, seq, err)
 		return nil
@@ -138,14 +139,14 @@ func (k *checker) row(table string, v []engine.Value) *record {
 	}
 	seen := map[string][2]engine.Value{
 		"id": {v[1], r.id}, "pubkey": {v[2], r.pubkey}, "kind": {v[3], int64(ev.Kind)}, "created_at": {v[4], r.created},
-		"d": {v[6], r.d}, "expires_at": {v[8], timeOrNil(r.expires)},
+		"d": {v[6], r.d}, "expires_at": {v[8], column.TimeOrNil(r.expires)},
 	}
 	for column, pair := range seen {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			k.problem("json", store.AdviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
 		}
 	}
-	if v[5] != engine.Value(int64(r.class)) || !reflect.DeepEqual(v[7], bytesOrNil(r.readers)) {
+	if v[5] != engine.Value(int64(r.class)) || !reflect.DeepEqual(v[7], column.BytesOrNil(r.readers)) {
 		k.problem("class", k.classAdvice, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
 			table, seq, v[5], r.class, r.class)
 	}

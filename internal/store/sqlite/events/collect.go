@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -79,7 +80,7 @@ func scanFound(v []engine.Value) (found, error) {
 	id, ok3 := v[2].([]byte)
 	size, ok4 := v[3].(int64)
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(id) != 32 {
-		return found{}, errStoredRow
+		return found{}, column.ErrDamaged
 	}
 	return found{seq, created, [32]byte(id), int(size)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -95,7 +96,7 @@ func (w *writer) superseded(r *record) (bool, error) {
 		if bytes += len(json); found || tags > requestTags || bytes > requestBytes {
 			return nil
 		}
-		ev, err := parsed(json)
+		ev, err := column.Event(json)
 		if err != nil {
 			return fmt.Errorf("deletion request: %w", err)
 		}
@@ -103,7 +104,7 @@ func (w *writer) superseded(r *record) (bool, error) {
 			if len(t) < 2 || t[0] != "e" {
 				continue
 			}
-			id, ok := lowerHex32(t[1])
+			id, ok := column.Hex32(t[1])
 			if tags++; !ok || tags > requestTags {
 				continue
 			}

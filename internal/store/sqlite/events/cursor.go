@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -34,14 +35,14 @@ func (e *entry) scan(v []engine.Value) error {
 	class, ok3 := v[2].(int64)
 	json, ok4 := v[3].([]byte)
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(json) < pubkeyEnd {
-		return errStoredRow
+		return column.ErrDamaged
 	}
 	*e = entry{Row: store.Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
 	if int64(e.class) != class {
-		return errStoredRow
+		return column.ErrDamaged
 	}
 	if _, err := hex.Decode(e.ID[:], json[idAt:idEnd]); err != nil {
-		return errStoredRow
+		return column.ErrDamaged
 	}
 	if len(v) > 4 {
 		e.d = v[4]
@@ -61,7 +62,7 @@ func (e *entry) readable(scope gate.Scope) bool {
 		return true // knowing more of an event never takes a right away
 	}
 	if e.d != nil {
-		d, err := unkey(e.d)
+		d, err := column.Text(e.d)
 		if err != nil {
 			return false
 		}
@@ -82,7 +83,7 @@ func namedKeys(json []byte) (keys []string) {
 			return keys
 		}
 		rest = rest[at+len(start):]
-		if value := rest[:64]; rest[64] == '"' && isLowerHex(value) {
+		if value := rest[:64]; rest[64] == '"' && column.IsHex(value) {
 			keys = append(keys, string(value))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -95,7 +96,7 @@ func (d *deleting) goOn(rm *remover) error {
 
 // barID keeps an id out, of which an event may be here yet.
 func (rm *remover) barID(r *record, target string) error {
-	id, ok := lowerHex32(target)
+	id, ok := column.Hex32(target)
 	if !ok {
 		return nil
 	}
@@ -136,7 +137,7 @@ func (rm *remover) openDeletions() (left []unfinished, err error) {
 			d.rec = &record{ev: &nostr.Event{}}
 			return nil
 		}
-		ev, err := parsed(found[0].([]byte))
+		ev, err := column.Event(found[0].([]byte))
 		if err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func (rm *remover) judge(r *record) error {
 // foundOpen reports whether the id is that of an open event of r's author, here
 // or deleted before.
 func (rm *remover) foundOpen(r *record, target string) (bool, error) {
-	id, ok := lowerHex32(target)
+	id, ok := column.Hex32(target)
 	if !ok {
 		return false, nil
 	}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -78,7 +79,7 @@ func (rm *remover) takenBack(r *record) (request []byte, gone bool, err error) {
 // deleteID removes one event or one version in history, or withdraws it.
 // Versions before it stay what they are: history.
 func (rm *remover) deleteID(r *record, target string, waiting bool) error {
-	id, ok := lowerHex32(target)
+	id, ok := column.Hex32(target)
 	if !ok {
 		return nil
 	}

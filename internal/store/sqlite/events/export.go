@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -176,7 +177,7 @@ func (e *exporting) shows(row *entry) (bool, error) {
 	if !e.byTags {
 		return true, nil
 	}
-	ev, err := parsed(row.JSON)
+	ev, err := column.Event(row.JSON)
 	if err != nil {
 		return false, err
 	}

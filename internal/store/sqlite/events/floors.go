@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -62,9 +63,9 @@ func (a *archive) dropFloor(r *record) error {
 func addressHash(kind, pubkey, d engine.Value) ([]byte, error) {
 	k, ok1 := kind.(int64)
 	who, ok2 := pubkey.([]byte)
-	name, err := unkey(d)
+	name, err := column.Text(d)
 	if !ok1 || !ok2 || err != nil {
-		return nil, fmt.Errorf("address: %w", errStoredRow)
+		return nil, fmt.Errorf("address: %w", column.ErrDamaged)
 	}
 	b := binary.BigEndian.AppendUint16(make([]byte, 0, 34+len(name)), uint16(k))
 	sum := sha256.Sum256(append(append(b, who...), name...))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -110,7 +111,7 @@ func (a *archive) keepLate(r *record) error {
 func (a *archive) keepVersion(r *record) error {
 	a.seq++
 	_, err := a.Exec(sqlInsertHistory, a.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		bytesOrNil(r.readers), timeOrNil(r.expires), a.Now, r.json)
+		column.BytesOrNil(r.readers), column.TimeOrNil(r.expires), a.Now, r.json)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (a *archive) dropEvent(seq int64, successor *record, gone bool, seen func(r
 	if seen != nil {
 		seen(row)
 	}
-	ev, err := parsed(row[0].([]byte))
+	ev, err := column.Event(row[0].([]byte))
 	if err != nil {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}

@@ -68,7 +68,7 @@ func (a *archive) pruneDays(limit int) (int, error) {
 // addressed to another.
 func (a *archive) RemoveBetween(contract string, from, to []byte) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
-		if _, err := a.removeHistory(byPruning, sqlContractHistory, kind, from, key(contract), to); err != nil {
+		if _, err := a.removeHistory(byPruning, sqlContractHistory, kind, from, column.Of(contract), to); err != nil {
 			return err
 		}
 	}

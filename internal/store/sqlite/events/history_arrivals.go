@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -20,7 +21,7 @@ const (
 // arrivals is History for one address of contract memory: the last that came
 // first, for that is the order of its thread.
 func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
-	author, _ := lowerHex32(q.Author)
+	author, _ := column.Hex32(q.Author)
 	address := []engine.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
 	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		before, err := below(&q, c, scope, address)
@@ -62,7 +63,7 @@ func below(q *store.HistoryQuery, c *engine.Conn, scope gate.Scope, address []en
 		}
 		return int64(math.MaxInt64), nil
 	}
-	id, ok := lowerHex32(q.Before)
+	id, ok := column.Hex32(q.Before)
 	w := &where{any: true}
 	w.text(sqlBefore, append([]engine.Value{id}, address...)...)
 	scopeWhere(w, scope, nostr.Filter{}, fromHistory, dAny)

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -61,7 +62,7 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQu
 
 // versionsAsked selects the versions that are asked for.
 func versionsAsked(q *store.HistoryQuery) (span, *wanted, error) {
-	author, ok := lowerHex32(q.Author)
+	author, ok := column.Hex32(q.Author)
 	if !ok {
 		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", store.ErrFilter)
 	}
@@ -83,5 +84,5 @@ func addressKey(kind int, d string) engine.Value {
 	if nostr.IsReplaceableKind(kind) {
 		return ""
 	}
-	return key(d)
+	return column.Of(d)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/nip77"
 )
@@ -49,7 +50,7 @@ func (s *Store) IDs(ctx context.Context, ask store.Ask, most int, room func(n in
 			at, ok := v[0].(int64)
 			id, ok2 := v[1].([]byte)
 			if !ok || !ok2 || len(id) != 32 || len(ids) == cap(ids) {
-				return errStoredRow
+				return column.ErrDamaged
 			}
 			ids = append(ids, nip77.Item{CreatedAt: at, ID: [32]byte(id)})
 			return nil
@@ -74,7 +75,7 @@ func (t *terms) upTo(ctx context.Context, c *engine.Conn, most int) (n int, err 
 	err = c.Query(ctx, "SELECT count(*) FROM ("+rows+" LIMIT ?)", args, func(v []engine.Value) error {
 		counted, ok := v[0].(int64)
 		if !ok {
-			return errStoredRow
+			return column.ErrDamaged
 		}
 		n = int(counted)
 		return nil

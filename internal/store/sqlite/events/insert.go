@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 )
 
 const (
@@ -118,7 +119,7 @@ func (a *archive) insert(r *record) (store.Result, error) {
 		return store.Result{}, err
 	}
 	a.args = append(a.args[:0], seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		readers, timeOrNil(r.expires), a.Now, r.json, who)
+		readers, column.TimeOrNil(r.expires), a.Now, r.json, who)
 	if _, err = a.Exec(sqlInsertEvent, a.args...); err != nil {
 		return store.Result{}, err
 	}

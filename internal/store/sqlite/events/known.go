@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -15,7 +16,7 @@ const sqlKnownSince = `SELECT 1 FROM pubkeys WHERE key = ? AND since < ?`
 // before the relay took note of that count as known; a key of which nothing is
 // left does not. Errors are as of Query.
 func (s *Store) KnownSince(ctx context.Context, pubkey string, before time.Time) (known bool, err error) {
-	key, ok := lowerHex32(pubkey)
+	key, ok := column.Hex32(pubkey)
 	if !ok {
 		return false, nil
 	}

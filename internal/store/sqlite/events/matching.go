@@ -11,6 +11,7 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/retention"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -80,7 +81,7 @@ func judged(found []match, filters []nostr.Filter, i int, m match, json []byte) 
 	may := func(f *nostr.Filter) bool { return f.Kinds != nil || !retention.MustBeNamed(m.kind) }
 	m.spare = !may(&filters[i])
 	if len(filters) > 1 {
-		ev, err := parsed(json)
+		ev, err := column.Event(json)
 		if err != nil {
 			return found, err
 		}
@@ -104,7 +105,7 @@ func storedKind(json []byte) (int, error) {
 			}
 		}
 	}
-	return 0, errStoredRow
+	return 0, column.ErrDamaged
 }
 
 // versionWindow is how far one read of history goes, in seq.
@@ -161,7 +162,7 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 				json, ok := v[2].([]byte)
 				id, ok2 := v[1].([]byte)
 				if !ok || !ok2 {
-					return errStoredRow
+					return column.ErrDamaged
 				}
 				from = v[0].(int64)
 				n, size = n+1, size+len(json)
@@ -185,7 +186,7 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 // compared.
 func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
 	if len(w.tags) > 0 {
-		ev, err := parsed(json)
+		ev, err := column.Event(json)
 		if err != nil || !filters[i].Matches(ev) {
 			return found, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) Agents(ctx context.Context, scope gate.Scope) (out []string, err
 	}
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlEngramAuthors, nil, func(row []engine.Value) error {
-			out = append(out, hexOf(row[0]))
+			out = append(out, column.HexOf(row[0]))
 			return nil
 		})
 	})

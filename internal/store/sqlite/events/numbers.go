@@ -1,6 +1,9 @@
 package events
 
-import "engramd/internal/store/sqlite/engine"
+import (
+	"engramd/internal/store/sqlite/column"
+	"engramd/internal/store/sqlite/engine"
+)
 
 // Authors and the keys that p tags name are numbered in the table pubkeys,
 // because a key of 32 bytes in each of an event's index entries makes a fifth
@@ -176,7 +179,7 @@ func (n *numbers) learned(k author, known numbered) {
 // giveReaders is the column readers of a head or regular event.
 func (n *numbers) giveReaders(keys []byte) (engine.Value, error) {
 	if len(keys) != len(author{}) {
-		return bytesOrNil(keys), nil
+		return column.BytesOrNil(keys), nil
 	}
 	return n.giveNumber(author(keys))
 }

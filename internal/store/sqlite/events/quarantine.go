@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlQuarantines, nil, func(row []engine.Value) error {
 			name, _ := row[0].(string)
-			out = append(out, store.Quarantine{Name: name, Agent: hexOf(row[1]), MovedAt: row[2].(int64),
+			out = append(out, store.Quarantine{Name: name, Agent: column.HexOf(row[1]), MovedAt: row[2].(int64),
 				Heads: row[3].(int64), Versions: row[4].(int64)})
 			return nil
 		})

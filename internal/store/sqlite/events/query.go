@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -142,7 +143,7 @@ func (r *reading) merge(spans []span, pg *paging) (err error) {
 		page.More = page.More || cu.cut
 	}
 	if page.More && len(page.Rows) == 0 {
-		return errStoredRow // WHERE let through what the second check refuses: no way to go on from here
+		return column.ErrDamaged // WHERE let through what the second check refuses: no way to go on from here
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/nip01"
 )
@@ -219,7 +220,7 @@ func above(ctx context.Context, c *engine.Conn, q store.Quota) (out []store.Usag
 		bytes = q.Bytes
 	}
 	err = c.Query(ctx, sqlAbove, []engine.Value{events, bytes}, func(row []engine.Value) error {
-		out = append(out, store.Usage{Author: hexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
+		out = append(out, store.Usage{Author: column.HexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
 		return nil
 	})
 	return out, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -65,7 +66,7 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row []engine.Value) error {
 		n++
 		*last = row[0].(int64)
-		ev, err := parsed(row[2].([]byte))
+		ev, err := column.Event(row[2].([]byte))
 		if err != nil {
 			return fmt.Errorf("event %d: %w", *last, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/internal/wire"
 )
@@ -82,10 +83,10 @@ func newRecord(ev *nostr.Event, class gate.Class) (*record, error) {
 func (r *record) read(ev *nostr.Event, class gate.Class) error {
 	r.ev, r.created = ev, int64(ev.CreatedAt)
 	var ok bool
-	if r.id, ok = lowerHex32(ev.ID); !ok {
+	if r.id, ok = column.Hex32(ev.ID); !ok {
 		return fmt.Errorf("id is not 64 lower-case hex digits")
 	}
-	if r.pubkey, ok = lowerHex32(ev.PubKey); !ok {
+	if r.pubkey, ok = column.Hex32(ev.PubKey); !ok {
 		return fmt.Errorf("pubkey is not 64 lower-case hex digits")
 	}
 	r.d = addressD(ev)
@@ -112,7 +113,7 @@ func addressD(ev *nostr.Event) engine.Value {
 	case nostr.IsReplaceableKind(ev.Kind):
 		return ""
 	case nostr.IsAddressableKind(ev.Kind):
-		return key(ev.Tags.GetD())
+		return column.Of(ev.Tags.GetD())
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func readerKeys(tags nostr.Tags) []byte {
 	out := []byte{}
 	for _, t := range tags {
 		if len(t) >= 2 && t[0] == "p" {
-			if k, ok := lowerHex32(t[1]); ok {
+			if k, ok := column.Hex32(t[1]); ok {
 				out = append(out, k...)
 			}
 		}
@@ -144,10 +145,10 @@ func tagRows(tags nostr.Tags) []tagRow {
 		if !indexedTag(t) || repeated(i) {
 			continue
 		}
-		out = append(out, tagRow{name: t[0], value: key(t[1])})
+		out = append(out, tagRow{name: t[0], value: column.Of(t[1])})
 		if t[0] == "d" {
 			if ds++; ds > 1 {
-				out = append(out, tagRow{name: furtherD, value: key(t[1])})
+				out = append(out, tagRow{name: furtherD, value: column.Of(t[1])})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/gate"
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -38,7 +39,7 @@ const stageBytes = 256 << 10
 // BeginRestore starts staging. End it with Switch or Drop; a process that dies
 // leaves nothing.
 func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
-	if _, ok := lowerHex32(o.Agent); !ok {
+	if _, ok := column.Hex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
 	}
 	if o.Mode == store.Rollback && o.Name == "" {
@@ -86,7 +87,7 @@ func (w *writer) stageEvents(c store.Stage) error {
 
 // recordOf is the record of an event as JSON.
 func (w *writer) recordOf(json []byte) (*record, error) {
-	ev, err := parsed(json)
+	ev, err := column.Event(json)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
 }
 
 func (w *writer) switchStaged(c store.SwitchState) (store.Restored, error) {
-	agent, ok := lowerHex32(c.Options.Agent)
+	agent, ok := column.Hex32(c.Options.Agent)
 	if !ok {
 		return store.Restored{}, errors.New("the agent is no pubkey")
 	}
@@ -221,7 +222,7 @@ func (w *writer) announce(after, last int64) {
 		err := w.c.Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
-			ev, err := parsed(json)
+			ev, err := column.Event(json)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -204,6 +205,6 @@ func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 	s.w.known.quarantine = true
 	_, err := s.w.Exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
-		s.o.Name, s.w.Now, boolInt(isHead), seq)
+		s.o.Name, s.w.Now, column.Bool(isHead), seq)
 	return err
 }

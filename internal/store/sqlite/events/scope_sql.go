@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -222,7 +223,7 @@ func classList(classes []gate.Class) string {
 func blobs(hex []string) []engine.Value {
 	out := make([]engine.Value, 0, len(hex))
 	for _, h := range hex {
-		if b, ok := lowerHex32(h); ok {
+		if b, ok := column.Hex32(h); ok {
 			out = append(out, b)
 		}
 	}
@@ -232,7 +233,7 @@ func blobs(hex []string) []engine.Value {
 func keysOf(values []string) []engine.Value {
 	out := make([]engine.Value, 0, len(values))
 	for _, v := range values {
-		out = append(out, key(v))
+		out = append(out, column.Of(v))
 	}
 	return out
 }

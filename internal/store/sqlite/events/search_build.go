@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -120,7 +121,7 @@ func (f *fullText) buildSearch(ctx context.Context) error {
 func (f *fullText) buildStep() (more bool, err error) {
 	last, n := f.upTo, 0
 	err = f.c.Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
-		ev, err := parsed(row[1].([]byte))
+		ev, err := column.Event(row[1].([]byte))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"engramd/internal/gate"
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 	"engramd/nips/niptemp"
 )
@@ -133,9 +134,9 @@ func newMatcher(r *reading, terms string) (*matcher, error) {
 func (m *matcher) row(v []engine.Value) error {
 	stored, ok := v[1].([]byte)
 	if !ok {
-		return errStoredRow
+		return column.ErrDamaged
 	}
-	ev, err := parsed(stored)
+	ev, err := column.Event(stored)
 	if err != nil {
 		return err
 	}

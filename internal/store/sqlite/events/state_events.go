@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -21,7 +22,7 @@ const (
 // ContractStates are the state events of a contract by one author, about the
 // newest first. Of a great many, or of long ones, the oldest are left out.
 func (s *Store) ContractStates(ctx context.Context, contract, author string) (states [][]byte, err error) {
-	who, ok := lowerHex32(author)
+	who, ok := column.Hex32(author)
 	if !ok {
 		return nil, nil
 	}
@@ -35,10 +36,10 @@ func (s *Store) ContractStates(ctx context.Context, contract, author string) (st
 			}
 			return nil
 		}
-		if err := c.Query(ctx, sqlStateHead, []engine.Value{who, key(contract)}, each); err != nil || size >= maxStateBytes {
+		if err := c.Query(ctx, sqlStateHead, []engine.Value{who, column.Of(contract)}, each); err != nil || size >= maxStateBytes {
 			return err
 		}
-		return c.Query(ctx, sqlStatePast, []engine.Value{who, key(contract), int64(maxStateEvents)}, each)
+		return c.Query(ctx, sqlStatePast, []engine.Value{who, column.Of(contract), int64(maxStateEvents)}, each)
 	})
 	return states, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -33,7 +34,7 @@ func Withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error)
 		return nil, err
 	}
 	json, _ := row[0].([]byte)
-	ev, err := parsed(json)
+	ev, err := column.Event(json)
 	if err != nil {
 		return nil, fmt.Errorf("deletion request: %w", err)
 	}
@@ -54,11 +55,11 @@ func Withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error)
 func concerns(c *engine.Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
 	if t[0] == "a" {
 		kind, d, ok := ownAddress(t[1], ev.PubKey)
-		return ok && isContract(kind) && sameKey(d, key(contract)), nil
+		return ok && isContract(kind) && sameKey(d, column.Of(contract)), nil
 	}
-	id, ok := lowerHex32(t[1])
+	id, ok := column.Hex32(t[1])
 	if !ok {
 		return false, nil
 	}
-	return c.Exists(sqlConcerned, id, key(contract))
+	return c.Exists(sqlConcerned, id, column.Of(contract))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/store/sqlite/column"
 	"engramd/internal/store/sqlite/engine"
 )
 
@@ -95,7 +96,7 @@ func WaitClosing(ctx context.Context, o opened) error { return o.inside().db.Ref
 func UsageOf(o opened, pubkey string) (events, bytes int64) {
 	s := o.inside()
 	_ = s.apart(context.Background(), func(w *writer) error {
-		k, _ := lowerHex32(pubkey)
+		k, _ := column.Hex32(pubkey)
 		a, err := w.usageBefore(&record{pubkey: k})
 		events, bytes = a.events, a.bytes
 		return err
@@ -131,23 +132,23 @@ func OwnAddress(target, pubkey string) (kind int, d string, ok bool) {
 	if !ok {
 		return 0, "", false
 	}
-	d, err := unkey(k)
+	d, err := column.Text(k)
 	return kind, d, err == nil
 }
 
 // ThroughKey returns a value as it comes back from its key, and whether the key
 // is a BLOB.
 func ThroughKey(value string) (again string, blob bool, err error) {
-	k := key(value)
+	k := column.Of(value)
 	_, blob = k.([]byte)
-	again, err = unkey(k)
+	again, err = column.Text(k)
 	return again, blob, err
 }
 
 // TagRows lists the rows of the tag index as name and value.
 func TagRows(tags nostr.Tags) (out [][2]string) {
 	for _, r := range tagRows(tags) {
-		value, _ := unkey(r.value)
+		value, _ := column.Text(r.value)
 		out = append(out, [2]string{r.name, value})
 	}
 	return out

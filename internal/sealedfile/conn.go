@@ -1,0 +1,156 @@
+package sealedfile
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	_ "github.com/ncruces/go-sqlite3/vfs/adiantum" // encrypts
+)
+
+const (
+	busyTimeout   = 10 * time.Second
+	pageBytes     = 4096 // what Adiantum encrypts at once
+	maxStatements = 64   // prepared ones that a connection keeps
+)
+
+// conn is one connection, used by one goroutine at a time.
+type conn struct {
+	db       *sqlite3.Conn
+	prepared map[string]*sqlite3.Stmt
+}
+
+// dial opens a connection and gives it the key.
+func (f *File) dial(ctx context.Context) (*conn, error) {
+	name := ":memory:"
+	if !f.inMemory() {
+		name = uri(f.path)
+	}
+	db, err := sqlite3.OpenContext(ctx, name)
+	if err != nil {
+		return nil, damage(err)
+	}
+	c := &conn{db: db, prepared: map[string]*sqlite3.Stmt{}}
+	// By a pragma, not in the file's name, and in no error.
+	if !f.inMemory() {
+		if err := db.Exec("PRAGMA hexkey='" + hex.EncodeToString(f.key[:]) + "'"); err != nil {
+			c.close()
+			return nil, errors.New("the key was not taken")
+		}
+	}
+	sync := "NORMAL"
+	if f.o.Durable {
+		sync = "FULL"
+	}
+	settings := []string{"PRAGMA temp_store=memory", "PRAGMA synchronous=" + sync, "PRAGMA cell_size_check=ON", "PRAGMA foreign_keys=ON",
+		"PRAGMA trusted_schema=OFF", fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", logBytes/pageBytes), fmt.Sprintf("PRAGMA journal_size_limit=%d", logBytes)}
+	if f.o.MaxBytes > 0 {
+		settings = append(settings, fmt.Sprintf("PRAGMA max_page_count=%d", max(f.o.MaxBytes/pageBytes, 1)))
+	}
+	if err := db.BusyTimeout(busyTimeout); err != nil {
+		c.close()
+		return nil, damage(err)
+	}
+	for _, s := range settings {
+		if err := c.exec(s); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	db.SetInterrupt(context.Background())
+	return c, nil
+}
+
+// uri names the file for SQLite; new files get the permissions of the first.
+func uri(path string) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive's letter
+	}
+	u := url.URL{Scheme: "file", Path: slashed, RawQuery: "vfs=adiantum&modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20")}
+	return u.String()
+}
+
+// prepare brings a file that was just opened to what this program needs.
+func (f *File) prepare(ctx context.Context, c *conn) error {
+	fresh, err := c.number("SELECT count(*) = 0 FROM sqlite_schema")
+	if err != nil {
+		return err
+	}
+	if fresh == 1 && !f.inMemory() {
+		if err := c.db.EnableChecksums("main"); err != nil {
+			return damage(err)
+		}
+	}
+	if err := c.exec("PRAGMA journal_mode=wal"); err != nil {
+		return err
+	}
+	return c.transact(ctx, "BEGIN IMMEDIATE", func(tx *Tx) error {
+		if err := f.migrate(tx, fresh == 1); err != nil {
+			return err
+		}
+		if f.o.Check == nil {
+			return nil
+		}
+		return f.o.Check(tx)
+	}, func() error { return nil })
+}
+
+// migrate runs the steps of the schema that the file lacks.
+func (f *File) migrate(tx *Tx, fresh bool) error {
+	kind, err := tx.c.number("PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	if !fresh && kind != int64(f.o.Application) {
+		return ErrForeign
+	}
+	has, err := tx.c.number("PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	if has > int64(len(f.o.Schema)) {
+		return ErrNewer
+	}
+	if has == int64(len(f.o.Schema)) {
+		return nil
+	}
+	for _, step := range f.o.Schema[max(has, 0):] {
+		if err := tx.c.exec(step); err != nil {
+			return err
+		}
+	}
+	return tx.c.exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", f.o.Application, len(f.o.Schema)))
+}
+
+func (c *conn) exec(sql string) error { return damage(c.db.Exec(sql)) }
+
+// number returns the one number that a statement answers.
+func (c *conn) number(sql string) (n int64, err error) {
+	err = (&Tx{c}).Each(sql, func(r Row) error { n = r.Int(0); return nil })
+	return n, err
+}
+
+func (c *conn) close() error {
+	for _, s := range c.prepared {
+		s.Close()
+	}
+	return c.db.Close()
+}
+
+// damage makes ErrDamaged of errors that say that the bytes are not what was
+// written. Messages of SQLite may repeat names of tables, but no values.
+func damage(err error) error {
+	for _, code := range []error{sqlite3.NOTADB, sqlite3.CORRUPT, sqlite3.FORMAT, sqlite3.IOERR_DATA, sqlite3.IOERR_SHORT_READ} {
+		if errors.Is(err, code) {
+			return fmt.Errorf("%w (%w)", ErrDamaged, err)
+		}
+	}
+	return err
+}
