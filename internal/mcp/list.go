@@ -13,9 +13,9 @@ const (
 )
 
 type listIn struct {
-	Prefix string `json:"prefix,omitempty" jsonschema:"only slugs that begin with this, for example mem/people/"`
-	After  string `json:"after,omitempty" jsonschema:"the slug to go on after: next of the page before"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many entries at most, 1 to 1000; 100 if left out"`
+	Prefix string `json:"prefix,omitempty" jsonschema:"of slugs, as mem/people/"`
+	After  string `json:"after,omitempty" jsonschema:"next of the page before"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 1000, default 100"`
 }
 
 type listOut struct {

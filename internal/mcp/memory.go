@@ -14,6 +14,7 @@ type Memory interface {
 	ListAll(ctx context.Context) (client.Listing, client.Status, error)
 	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
 	Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (client.Entry, client.Status, error)
+	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 	Others(ctx context.Context) (client.Others, client.Status, error)
 	Log(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
 	At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)

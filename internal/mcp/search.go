@@ -10,15 +10,11 @@ import (
 const maxQuery = 500
 
 type searchIn struct {
-	Query  string   `json:"query" jsonschema:"words, parts of words, or \"exact phrases\" in double quotes; 500 bytes at most"`
-	Prefix string   `json:"prefix,omitempty" jsonschema:"only slugs that begin with this, such as mem/people/"`
-	Limit  int      `json:"limit,omitempty" jsonschema:"1 to 50 memories; 10 if left out"`
-	Types  []string `json:"types,omitempty" jsonschema:"such as episodic"`
-	Tags   []string `json:"tags,omitempty" jsonschema:"with all of these"`
-	Since  string   `json:"since,omitempty" jsonschema:"2026-11-20, last week, 3 days ago"`
-	Until  string   `json:"until,omitempty" jsonschema:"as since, to its end"`
-	Trust  string   `json:"min_trust,omitempty" jsonschema:"derived, observed or told"`
-	States []string `json:"states,omitempty" jsonschema:"active if left out"`
+	Query  string   `json:"query" jsonschema:"words or \"exact phrases\", 500 bytes"`
+	Prefix string   `json:"prefix,omitempty" jsonschema:"of slugs, as mem/people/"`
+	Limit  int      `json:"limit,omitempty" jsonschema:"1 to 50, default 10"`
+	Tags   []string `json:"tags,omitempty" jsonschema:"all of these"`
+	Since  string   `json:"since,omitempty" jsonschema:"a day, last week"`
 }
 
 type snippetOut struct {
@@ -50,7 +46,7 @@ func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
 	if len(in.Query) > maxQuery {
 		return searchOut{}, invalidf("the query has %d bytes; %d are the most.", len(in.Query), maxQuery)
 	}
-	q := recollect.Query{Text: in.Query, Prefix: in.Prefix, Types: in.Types, Tags: in.Tags, Since: in.Since, Until: in.Until, MinTrust: in.Trust, States: in.States}
+	q := recollect.Query{Text: in.Query, Prefix: in.Prefix, Tags: in.Tags, Since: in.Since}
 	var out searchOut
 	out.answer, out.fresh, err = s.view(ctx, func(v recollect.View) (int, error) {
 		f, err := recollect.Search(v, q, limit, s.o.Clock())

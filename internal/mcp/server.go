@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/recollect"
+	"engramd/internal/remember"
 )
 
 const (
@@ -44,6 +45,15 @@ type Options struct {
 	// nothing. Uses returns what was counted, by slug; nil leaves it out.
 	Used func(ctx context.Context, read bool, slugs []string)
 	Uses func(ctx context.Context) (map[string]recollect.Use, error)
+	// Similar returns memories that say nearly what a text at a slug says, the
+	// nearest first; a write names a few of them. nil finds none.
+	Similar func(slug, text string) []SimilarUnit
+	// Copied finds the external memory that a text was taken from, beside those
+	// that the server has seen itself; nil knows none.
+	Copied remember.Copied
+	// Session is stamped into what is written, beside the name of the program
+	// that calls; "" for none.
+	Session string
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool
@@ -69,7 +79,9 @@ type Server struct {
 	memoryCalls   *limiter
 	contractCalls *limiter // their relays are not discovered
 	slugs         *locks
-	life          context.Context // ends the calls that are under way
+	external      *externals
+	arguments     map[string][]string // of each tool
+	life          context.Context     // ends the calls that are under way
 	end           context.CancelFunc
 }
 
@@ -87,7 +99,8 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks()}
+	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
+		external: newExternals(), arguments: map[string][]string{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
@@ -103,7 +116,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained)
+	s.sdk.AddReceivingMiddleware(explained, aliased(s.arguments))
 	if o.Memory != nil {
 		s.addTools()
 		s.addResources()

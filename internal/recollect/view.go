@@ -2,10 +2,11 @@ package recollect
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"engramd/internal/recall"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
 )
 
 // Source is what is asked.
@@ -48,19 +49,9 @@ type State struct {
 // never whole, and if it is stale and nothing was found.
 func (s State) Partial(found int) bool { return s.Unfinished || s.Stale && found == 0 }
 
-// reserved are the parts of a memory that belong to machines.
-var reserved = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
-
 // Reserved reports whether a slug belongs to machines: ordinary answers leave it
 // out.
-func Reserved(slug string) bool {
-	for _, prefix := range reserved {
-		if strings.HasPrefix(slug, prefix) {
-			return true
-		}
-	}
-	return false
-}
+func Reserved(slug string) bool { return remember.Reserved(nipae.Slug(slug)) }
 
 // texts leaves out what is reserved.
 func texts(v View) recall.Texts {
