@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,10 @@ type app struct {
 	// patient says that every relay is waited for: what is done rests on all of
 	// them.
 	patient bool
+	// wrote is the local copy that is open, and memory whose memory it is that is
+	// written to.
+	wrote   atomic.Pointer[localCopy]
+	memory  atomic.Pointer[client.Memory]
 	started bool // a command's own code has begun: what fails now is no mistyped command line
 }
 
@@ -37,7 +42,7 @@ type globalFlags struct {
 	timeout                  time.Duration
 	verbose, noDiscovery     bool
 	owner, agent             string
-	strict                   bool
+	strict, noMirror         bool
 	poster                   string
 }
 
@@ -121,7 +126,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
 	a.discoveryChosen = s.discovery != ""
 	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Trace: a.trace(),
-		Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider}), s, nil
+		Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider, Stored: a.stored}), s, nil
 }
 
 // open is connect for a pair. NIP-65 is not looked at yet: see discover.
@@ -147,6 +152,7 @@ func (a *app) open(ctx context.Context) (*client.Client, *client.Memory, error) 
 		c.Close()
 		return nil, nil, usageError{err}
 	}
+	a.memory.Store(m)
 	return c, m, nil
 }
 

@@ -41,8 +41,10 @@ configure it. Nothing but the protocol is on stdout. stderr has a line for each
 call, with neither slugs nor texts. The key must be usable without a person: a
 key file, or an encrypted one with ENGRAM_KEY_PASSWORD_FILE.
 
-The server starts without asking any relay, so that an agent can start while they
-are down; then its calls fail and say so. --timeout bounds each question to the
+The server starts without waiting for any relay, so that an agent can start while they
+are down; then its calls fail and say so. While it runs it follows the relays and
+keeps a copy of the memory in $XDG_CACHE_HOME/engramd, encrypted under a key that only
+the agent and its owner have; --no-mirror keeps it in the memory of the process. --timeout bounds each question to the
 relays; a call as a whole takes three times that at most. The server ends when
 stdin does, or at SIGTERM, with exit code 0.`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
@@ -91,6 +93,12 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 		defer c.Close()
 		own = c
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
+		kept, err := a.openCopy(ctx, c, m, func(line string) { o.Log.Warn(line) })
+		if err != nil {
+			return err
+		}
+		defer func() { _ = kept.Close() }() // what was kept is kept
+		kept.keepCurrent(ctx, a.relayFinder(c, m))
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}

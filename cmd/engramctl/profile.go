@@ -32,6 +32,8 @@ type profileFile struct {
 	// Discovery says whether relays that the agent lists are asked too (read),
 	// written to as well (write), or not looked for (off).
 	Discovery string `toml:"discovery"`
+	// NoMirror keeps no copy of the memory on this machine.
+	NoMirror bool `toml:"no_mirror"`
 }
 
 // profile returns the layer of the profile in use, an empty one if there is
@@ -59,7 +61,7 @@ func (a *app) profile() (layer, error) {
 		}
 		return layer{}, fmt.Errorf("no profile %q in %s: %s", name, path, known)
 	}
-	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider}
+	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror}
 	if l.keyFile != "" && !filepath.IsAbs(l.keyFile) {
 		l.keyFile = filepath.Join(filepath.Dir(path), l.keyFile)
 	}
@@ -87,7 +89,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner, agent, discovery and decider", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner, agent, discovery, decider and no_mirror", path, unknown[0].String())
 	}
 	return path, file, nil
 }

@@ -23,6 +23,14 @@ const (
 type progress struct {
 	events atomic.Int64
 	bytes  atomic.Int64
+	// done and of are how much of what is known to come has come; 0: nobody knows.
+	done, of atomic.Int64
+}
+
+// reach says how much of what is known to come has come.
+func (p *progress) reach(done, of int) {
+	p.done.Store(int64(done))
+	p.of.Store(int64(of))
 }
 
 var eventFrame = []byte(`["EVENT"`)
@@ -73,6 +81,10 @@ func (p *progress) show(ctx context.Context, w io.Writer, limit time.Duration) (
 // line returns the bar at a moment.
 func (p *progress) line(took, limit time.Duration) string {
 	full := min(int(int64(progressWidth)*int64(took)/int64(limit)), progressWidth)
+	if done, of := p.done.Load(), p.of.Load(); of > 0 {
+		full = min(int(progressWidth*done/of), progressWidth)
+		return fmt.Sprintf("[%s%s] %d of %d memories, %.1f s of %v", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full), done, of, took.Seconds(), limit)
+	}
 	return fmt.Sprintf("[%s%s] %d records, %d KiB, %.1f s of %v", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full),
 		p.events.Load(), p.bytes.Load()>>10, took.Seconds(), limit)
 }

@@ -15,6 +15,7 @@ func (a *app) commands() []*cobra.Command {
 		a.memCommand(),
 		a.coreCommand(),
 		a.noteCommand(),
+		a.recallCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),
@@ -83,6 +84,7 @@ func (a *app) pairFlags(c *cobra.Command) *cobra.Command {
 	f := c.PersistentFlags()
 	f.StringVar(&a.flags.owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
 	f.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")
+	f.BoolVar(&a.flags.noMirror, "no-mirror", false, "keep no copy of the memory on this machine (no_mirror in a profile)")
 	c.MarkFlagsMutuallyExclusive("owner", "agent")
 	return c
 }

@@ -19,6 +19,7 @@ type settings struct {
 	decider   string // URL; "" is the first that can
 	owner     string // hex; set if the key is the agent's
 	agent     string // hex; set if the key is the owner's
+	noMirror  bool   // no copy of the memory is kept on this machine
 }
 
 // keySource says where the secret key is: one of the two is set, or none.
@@ -38,6 +39,7 @@ type layer struct {
 	agent   string
 	// discovery is one of discoveries, or ""; decider a relay, or "".
 	discovery, decider string
+	noMirror           bool
 }
 
 // discoveries are what a profile may say of the relays that an agent lists.
@@ -59,7 +61,7 @@ func (a *app) settings() (settings, error) {
 	if a.flags.profile != "" {
 		layers[1], layers[2] = layers[2], layers[1]
 	}
-	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider}
+	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider, noMirror: profile.noMirror}
 	if s.decider != "" {
 		if _, err := nipae.CanonicalRelayURL(s.decider); err != nil {
 			return settings{}, usagef("decider %q in %s: %w", shownURL(s.decider), profile.name, err)

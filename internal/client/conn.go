@@ -148,7 +148,7 @@ func (c *conn) dispatch(frame []byte) error {
 	switch m.label {
 	case "AUTH":
 		return c.challenged(m.text)
-	case "EVENT", "EOSE", "CLOSED", "NEG-MSG", "NEG-ERR":
+	case "EVENT", "EOSE", "CLOSED", "COUNT", "NEG-MSG", "NEG-ERR":
 		if sub == nil {
 			return nil // an old question's
 		}

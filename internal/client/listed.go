@@ -39,3 +39,37 @@ func ownersOnly(tags nostr.TagMap) nostr.TagMap {
 	}
 	return nil
 }
+
+// discreetly asks a relay as what it is: one that only the agent's list names
+// is told as little as by askListed. What ask takes is matched against the
+// filter here; it may be asked twice.
+func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) error) error {
+	if !p.t.listed {
+		return ask(f, take, func(*conn) error { return nil })
+	}
+	wide := nostr.Filter{IDs: f.IDs, Kinds: f.Kinds, Authors: f.Authors, Since: f.Since, Until: f.Until, LimitZero: f.LimitZero}
+	matching := func(ev *nostr.Event) error {
+		if !f.Matches(ev) {
+			return nil
+		}
+		return take(ev)
+	}
+	if !p.shows() {
+		err := ask(wide, matching, func(*conn) error { return nil })
+		if !errors.Is(err, ErrAuth) {
+			return err
+		}
+		p.mu.Lock()
+		p.shown = true
+		p.mu.Unlock()
+	}
+	wide.Tags = ownersOnly(f.Tags)
+	return ask(wide, matching, (*conn).show)
+}
+
+// shows reports whether the relay has wanted to know who asks.
+func (p *Peer) shows() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shown
+}

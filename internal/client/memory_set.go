@@ -249,6 +249,7 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 	targets := m.c.writers()
 	published, err := m.c.publishToOthers(publishing, targets, ours.Event, timedOut(status.Relays), d)
 	status.Published = published
+	m.c.tell(ctx, ours.Event, published)
 	status.Partial = status.Partial || accepted(published) < len(published)
 	var conflict *ConflictError
 	switch {
@@ -268,6 +269,19 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 		err = &ConflictError{Sent: true, Reason: "a relay has a newer version, and did not show it"}
 	}
 	return entry, status, err
+}
+
+// tell says which relays took an event.
+func (c *Client) tell(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
+	var took []string
+	for _, s := range published {
+		if s.Accepted {
+			took = append(took, s.URL)
+		}
+	}
+	if c.o.Stored != nil && len(took) > 0 {
+		c.o.Stored(ctx, ev, took)
+	}
 }
 
 // hidden reports whether a relay that refused an event for a newer one did not

@@ -10,16 +10,17 @@ import (
 	"engramd/internal/wire"
 )
 
-// message is one frame of a relay (NIP-01, NIP-42, NIP-67, NIP-77), as far as its label
-// has meaning to us. Texts are the relay's and not to be trusted.
+// message is one frame of a relay (NIP-01, NIP-42, NIP-45, NIP-67,
+// NIP-77), as far as its label has meaning to us. Texts are the relay's and not to be trusted.
 type message struct {
 	label string
-	sub   string          // EVENT, EOSE, CLOSED, NEG-MSG, NEG-ERR
+	sub   string          // EVENT, EOSE, CLOSED, COUNT, NEG-MSG, NEG-ERR
 	event json.RawMessage // EVENT
 	id    string          // OK
 	ok    bool            // OK
 	text  string          // OK, CLOSED, NOTICE, NEG-ERR; the challenge of AUTH; the hex of NEG-MSG
 	hints []string        // EOSE
+	count int64           // COUNT; -1: it is not exact
 }
 
 // parseMessage reads a frame. Frames with a label that we do not know are no
@@ -49,6 +50,10 @@ func parseMessage(frame []byte) (message, error) {
 		if good && len(args) > 1 && json.Unmarshal(args[1], &m.hints) != nil {
 			m.hints = nil
 		}
+	case "COUNT":
+		if good = text(0, &m.sub) && len(args) > 1; good {
+			m.count, good = parseCount(args[1])
+		}
 	case "NEG-MSG":
 		good = text(0, &m.sub) && text(1, &m.text)
 	case "CLOSED", "NEG-ERR":
@@ -67,6 +72,21 @@ func parseMessage(frame []byte) (message, error) {
 		return message{}, fmt.Errorf("%w: a message %s is malformed", ErrMisbehaved, m.label)
 	}
 	return m, nil
+}
+
+// parseCount reads what a relay counted (NIP-45).
+func parseCount(raw json.RawMessage) (n int64, good bool) {
+	var c struct {
+		Count       *int64 `json:"count"`
+		Approximate bool   `json:"approximate"`
+	}
+	if json.Unmarshal(raw, &c) != nil || c.Count == nil || *c.Count < 0 {
+		return 0, false
+	}
+	if c.Approximate {
+		return -1, true
+	}
+	return *c.Count, true
 }
 
 // hinted reports whether an EOSE said so (NIP-67: "finish" or "more").

@@ -9,20 +9,21 @@ import (
 
 func TestParseMessage(t *testing.T) {
 	for frame, want := range map[string]message{
-		`["EVENT","s",{"id":1}]`:         {label: "EVENT", sub: "s"},
-		`["EOSE","s"]`:                   {label: "EOSE", sub: "s"},
-		`["EOSE","s",["finish"]]`:        {label: "EOSE", sub: "s", hints: []string{"finish"}},
-		`["EOSE","s",{"more":1},2]`:      {label: "EOSE", sub: "s"},
-		`["CLOSED","s","error: x"]`:      {label: "CLOSED", sub: "s", text: "error: x"},
-		`["CLOSED","s"]`:                 {label: "CLOSED", sub: "s"},
-		`["OK","id",true]`:               {label: "OK", id: "id", ok: true},
-		`["OK","id",false,"blocked: x"]`: {label: "OK", id: "id", text: "blocked: x"},
-		` [ "AUTH" , "c" ] `:             {label: "AUTH", text: "c"},
-		`["NOTICE","hello"]`:             {label: "NOTICE", text: "hello"},
-		`["COUNT","s",{"count":1}]`:      {label: "COUNT"},
-		`["NEG-STATS"]`:                  {label: "NEG-STATS"},
-		`["NEG-MSG","s","61"]`:           {label: "NEG-MSG", sub: "s", text: "61"},
-		`["NEG-ERR","s","closed: x"]`:    {label: "NEG-ERR", sub: "s", text: "closed: x"},
+		`["EVENT","s",{"id":1}]`:                       {label: "EVENT", sub: "s"},
+		`["EOSE","s"]`:                                 {label: "EOSE", sub: "s"},
+		`["EOSE","s",["finish"]]`:                      {label: "EOSE", sub: "s", hints: []string{"finish"}},
+		`["EOSE","s",{"more":1},2]`:                    {label: "EOSE", sub: "s"},
+		`["CLOSED","s","error: x"]`:                    {label: "CLOSED", sub: "s", text: "error: x"},
+		`["CLOSED","s"]`:                               {label: "CLOSED", sub: "s"},
+		`["OK","id",true]`:                             {label: "OK", id: "id", ok: true},
+		`["OK","id",false,"blocked: x"]`:               {label: "OK", id: "id", text: "blocked: x"},
+		` [ "AUTH" , "c" ] `:                           {label: "AUTH", text: "c"},
+		`["NOTICE","hello"]`:                           {label: "NOTICE", text: "hello"},
+		`["COUNT","s",{"count":1}]`:                    {label: "COUNT", sub: "s", count: 1},
+		`["COUNT","s",{"count":9,"approximate":true}]`: {label: "COUNT", sub: "s", count: -1},
+		`["NEG-STATS"]`:                                {label: "NEG-STATS"},
+		`["NEG-MSG","s","61"]`:                         {label: "NEG-MSG", sub: "s", text: "61"},
+		`["NEG-ERR","s","closed: x"]`:                  {label: "NEG-ERR", sub: "s", text: "closed: x"},
 	} {
 		got, err := parseMessage([]byte(frame))
 		if err != nil || got.label != want.label || got.sub != want.sub || got.id != want.id || got.ok != want.ok || got.text != want.text ||

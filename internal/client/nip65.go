@@ -47,7 +47,6 @@ func (c *Client) discover(ctx context.Context, agent string, ask asking) error {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
 	configured := targetsOf(c.o.Relays)
-	c.use(configured, nil, nil)
 	a, unsure, err := relayLists(ctx, configured, agent, ask)
 	urls, found := nipae.ConfiguredRelays(agent, a.Events, nil)
 	if !found {

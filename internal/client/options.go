@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // Trace is told of every websocket frame: relay is the URL as configured, sent
@@ -70,9 +72,12 @@ type Options struct {
 	Timeout time.Duration
 	Clock   func() time.Time // nil means time.Now
 	// Wait waits that long, or until ctx ends; nil means by the real clock.
-	Wait   func(ctx context.Context, d time.Duration) error
-	Rand   io.Reader    // of nonces; nil means crypto/rand
-	Trace  Trace        // nil traces nothing
+	Wait  func(ctx context.Context, d time.Duration) error
+	Rand  io.Reader // of nonces; nil means crypto/rand
+	Trace Trace     // nil traces nothing
+	// Stored is told of a memory that was written, and of the URLs of the relays
+	// that took it, before the write is answered. nil tells nobody.
+	Stored func(ctx context.Context, ev *nostr.Event, relays []string)
 	Log    *slog.Logger // nil discards; debug only
 	Limits Limits
 }

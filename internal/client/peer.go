@@ -33,11 +33,13 @@ const (
 // message of a reconciliation. Options.Limits.Events and Bytes bound what one
 // method takes.
 type Peer struct {
-	c *Client
-	t target
+	c      *Client
+	t      target
+	shared bool // the connection is the client's
 
-	mu   sync.Mutex
-	nips []int // that the relay lists; nil: not asked
+	mu    sync.Mutex
+	nips  []int // that the relay lists; nil: not asked
+	shown bool  // it wants to know who asks: see discreetly
 }
 
 // NewPeer makes a peer of a relay. It connects when something is asked. The
@@ -52,8 +54,13 @@ func NewPeer(id Identity, url string, o Options) (*Peer, error) {
 	return &Peer{c: c, t: t}, nil
 }
 
-// Close ends the connection. What is under way fails.
-func (p *Peer) Close() { p.c.Close() }
+// Close ends the connection, unless it is a client's (Client.Peers). What is
+// under way fails.
+func (p *Peer) Close() {
+	if !p.shared {
+		p.c.Close()
+	}
+}
 
 // URL is the relay's, as it was given.
 func (p *Peer) URL() string { return p.t.url }
@@ -102,11 +109,21 @@ func listedNIPs(doc []byte) []int {
 // first, each once: page after page, those of one second not torn apart. The
 // status says whether that was all. An error of take ends it and is returned.
 func (p *Peer) Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (RelayStatus, error) {
-	return p.paged(f, take, func(pages *pager) error {
-		return p.step(ctx, func(ctx context.Context) error {
-			return p.c.with(ctx, p.t, func(conn *conn) error { return pages.page(ctx, conn) })
+	var status RelayStatus
+	err := p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) (err error) {
+		status, err = p.paged(q, take, func(pages *pager) error {
+			return p.step(ctx, func(ctx context.Context) error {
+				return p.c.with(ctx, p.t, func(conn *conn) error {
+					if err := prepare(conn); err != nil {
+						return err
+					}
+					return pages.page(ctx, conn)
+				})
+			})
 		})
+		return err
 	})
+	return status, err
 }
 
 // History is Pages of superseded versions (GET /history), for a filter of one
@@ -152,7 +169,10 @@ func (p *Peer) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take f
 		// A relay may give fewer at once than were asked for.
 		for before := -1; len(pending) > 0 && len(pending) != before; {
 			before = len(pending)
-			if err := p.fetch(ctx, f, pending, &spent, take); err != nil {
+			err := p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) error {
+				return p.fetch(ctx, q, pending, &spent, take, prepare)
+			})
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -166,7 +186,7 @@ func (p *Peer) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take f
 }
 
 // fetch asks for all that are pending once, and takes off what came.
-func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]bool, spent *budget, take func(*nostr.Event) error) error {
+func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]bool, spent *budget, take func(*nostr.Event) error, prepare func(*conn) error) error {
 	f.IDs = make([]string, 0, len(pending))
 	for id := range pending {
 		f.IDs = append(f.IDs, id)
@@ -176,6 +196,9 @@ func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]boo
 	col := &collector{}
 	return p.step(ctx, func(ctx context.Context) error {
 		return p.c.with(ctx, p.t, func(conn *conn) error {
+			if err := prepare(conn); err != nil {
+				return err
+			}
 			_, err := conn.request(ctx, f, func(raw json.RawMessage) error {
 				if err := spent.spend(len(raw)); err != nil {
 					return err

@@ -19,8 +19,17 @@ const livePing = 30 * time.Second
 // then goes on with what arrives, until ctx or the connection ends. Events may
 // come twice. The error is never nil.
 func (p *Peer) Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error {
-	conn, _, err := p.c.acquire(ctx, p.t, nil)
+	return p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) error {
+		return p.live(ctx, q, take, stored, prepare)
+	})
+}
+
+func (p *Peer) live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func(), prepare func(*conn) error) error {
+	conn, err := p.lively(ctx)
 	if err != nil {
+		return err
+	}
+	if err := prepare(conn); err != nil {
 		return err
 	}
 	pinging, done := context.WithCancel(ctx)
@@ -52,6 +61,17 @@ func (p *Peer) Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event)
 			return refusal
 		}
 	}
+}
+
+// lively is a connection for a question that stays open. One that is kept may
+// have died unseen: it is looked at by the next ping, and not used twice.
+func (p *Peer) lively(ctx context.Context) (*conn, error) {
+	var conn *conn
+	err := p.step(ctx, func(ctx context.Context) (err error) {
+		conn, _, err = p.c.acquire(ctx, p.t, nil)
+		return err
+	})
+	return conn, err
 }
 
 // follow is one REQ that stays open.

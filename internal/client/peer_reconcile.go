@@ -20,6 +20,9 @@ const maxParts = 1000
 // CanReconcile returns nil if the relay lists NIP-77, else ErrNoSync, or why that
 // is not known.
 func (p *Peer) CanReconcile(ctx context.Context) error {
+	if p.t.listed {
+		return fmt.Errorf("%w: only the agent's list names it, and it is told no ids", ErrNoSync)
+	}
 	listed, err := p.Supports(ctx, 77)
 	switch {
 	case err != nil:

@@ -88,13 +88,13 @@ func TestTools(t *testing.T) {
 		for _, tool := range all.Tools {
 			a, w := tool.Annotations, writes[tool.Name]
 			switch {
-			case a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil || *a.OpenWorldHint:
+			case a == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint || a.OpenWorldHint == nil || *a.OpenWorldHint:
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case *a.DestructiveHint != (w != nil && !slices.Contains([]string{"memory_append", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
-			case a.IdempotentHint != (w == nil || w.IdempotentHint):
+			case a.IdempotentHint != (w != nil && w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
 			case w != nil && o.ReadOnly:
 				t.Errorf("%s is for owners too", tool.Name)
@@ -166,7 +166,7 @@ const (
 	// maxInstructions and maxTools are how much clients take: the one they cut,
 	// the other stands in every context.
 	maxInstructions = 1900
-	maxTools        = 10_000
+	maxTools        = 10 << 10
 
 	docsPath  = "../../docs/mcp.md"
 	docsBegin = "<!-- generated: go test ./internal/mcp -run Docs -update -->\n"
@@ -252,7 +252,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "emotion", "links", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

@@ -13,60 +13,10 @@ import (
 )
 
 const (
-	defaultEntries = 100
-	maxEntries     = 1000
-	defaultBytes   = 32 << 10
-	maxBytes       = 64 << 10
-	minBytes       = utf8.UTFMax
+	defaultBytes = 32 << 10
+	maxBytes     = 64 << 10
+	minBytes     = utf8.UTFMax
 )
-
-type listIn struct {
-	Prefix string `json:"prefix,omitempty" jsonschema:"only slugs that begin with this, for example mem/people/"`
-	After  string `json:"after,omitempty" jsonschema:"the slug to go on after: next of the page before"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many entries at most, 1 to 1000; 100 if left out"`
-}
-
-type listOut struct {
-	Entries    []brief `json:"entries" jsonschema:"core first, then by slug"`
-	Total      int     `json:"total" jsonschema:"how many there are with that prefix, on all pages"`
-	Next       string  `json:"next,omitempty" jsonschema:"give this as after for the next page; left out on the last"`
-	Unreadable int     `json:"unreadable" jsonschema:"how many memories exist besides that cannot be read and whose slugs are unknown"`
-	answer
-}
-
-func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
-	limit, err := within("limit", in.Limit, defaultEntries, maxEntries)
-	if err != nil {
-		return listOut{}, err
-	}
-	l, status, err := s.everything(ctx)
-	if err != nil {
-		return listOut{}, err
-	}
-	out := listOut{Entries: []brief{}, Unreadable: l.Unreadable, answer: s.answerOf(status)}
-	for _, e := range heads(l) {
-		slug := string(e.Slug)
-		if !begins(slug, in.Prefix) {
-			continue
-		}
-		out.Total++
-		switch {
-		case in.After != "" && slug <= in.After:
-		case len(out.Entries) < limit:
-			out.Entries = append(out.Entries, briefOf(e))
-		default:
-			out.Next = out.Entries[limit-1].Slug
-		}
-	}
-	return out, nil
-}
-
-// begins reports whether a slug begins with a prefix as a model writes it: the
-// prefix may lack mem/, as slugs may.
-func begins(slug, prefix string) bool {
-	prefix = bare(prefix)
-	return strings.HasPrefix(slug, prefix) || !strings.HasPrefix(prefix, "mem/") && strings.HasPrefix(slug, "mem/"+prefix)
-}
 
 // everything returns the whole memory.
 func (s *Server) everything(ctx context.Context) (client.Listing, client.Status, error) {
@@ -140,6 +90,7 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 		if in.Offset > len(e.Text) {
 			return readOut{}, invalidf("offset is %d, and the text has %d bytes.", in.Offset, len(e.Text))
 		}
+		s.used(ctx, true, string(e.Slug))
 		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.answerOf(status)}
 		out.show(e, in.Offset, max(most, minBytes))
 		if out.Whole && when == nil {

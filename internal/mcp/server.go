@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/recollect"
 	"engramd/internal/remember"
 )
 
@@ -31,6 +32,19 @@ type Options struct {
 	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
 	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
 	Snapshot func(ctx context.Context, label string) (Snapshot, error)
+	// Copy is the local copy of the memory, which recall, search, lists and
+	// counts are answered from; nil asks the relays each time.
+	Copy recollect.Source
+	// Language is that of the texts, for recall where there is no Copy: one of
+	// recall.Languages, "" for the default.
+	Language string
+	// Near returns how near sections are to a query in meaning; nil compares
+	// words alone, and so does a recall for which it fails.
+	Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)
+	// Used is told which memories were shown by a recall, or read; nil counts
+	// nothing. Uses returns what was counted, by slug; nil leaves it out.
+	Used func(ctx context.Context, read bool, slugs []string)
+	Uses func(ctx context.Context) (map[string]recollect.Use, error)
 	// Similar returns memories that say nearly what a text at a slug says, the
 	// nearest first; a write names a few of them. nil finds none.
 	Similar func(slug, text string) []SimilarUnit

@@ -16,32 +16,37 @@ const (
 	effectDestroy                 // may take something away, each time
 )
 
-// annotated returns MCP's hints for an effect. The world of a memory is closed:
-// it consists of the configured relays.
+// annotated returns MCP's hints for an effect; for what changes nothing the others
+// mean nothing. The world of a memory is closed: it consists of the configured
+// relays.
 func annotated(e effect) *sdk.ToolAnnotations {
 	openWorld, destroys := false, e == effectOverwrite || e == effectDestroy
-	return &sdk.ToolAnnotations{ReadOnlyHint: e == effectNone, DestructiveHint: &destroys,
-		IdempotentHint: e == effectNone || e == effectOverwrite, OpenWorldHint: &openWorld}
+	if e == effectNone {
+		return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &openWorld}
+	}
+	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: e == effectOverwrite, OpenWorldHint: &openWorld}
 }
 
 func (s *Server) addTools() {
-	add(s, "memory_list", "List memories", effectNone, describeList, s.list)
-	add(s, "memory_read", "Read a memory", effectNone, describeRead, s.read)
-	add(s, "memory_search", "Search memories", effectNone, describeSearch, s.search)
-	add(s, "memory_history", "Show versions of a memory", effectNone, describeHistory, s.history)
+	add(s, "memory_recall", "Recall", effectNone, describeRecall, s.recall)
+	add(s, "memory_list", "List", effectNone, describeList, s.list)
+	add(s, "memory_read", "Read", effectNone, describeRead, s.read)
+	add(s, "memory_search", "Search", effectNone, describeSearch, s.search)
+	add(s, "memory_history", "Versions", effectNone, describeHistory, s.history)
+	add(s, "memory_stats", "Count", effectNone, describeStats, s.stats)
 	if s.o.ReadOnly {
 		return
 	}
-	add(s, "memory_write", "Write a memory", effectOverwrite, describeWrite, s.write)
-	add(s, "memory_note", "Note what happened", effectAdd, describeNote, s.note)
-	add(s, "memory_append", "Append to a memory", effectAdd, describeAppend, s.append)
-	add(s, "memory_edit", "Change a part of a memory", effectDestroy, describeEdit, s.edit)
-	add(s, "memory_rename", "Rename a memory", effectDestroy, describeRename, s.rename)
-	add(s, "memory_link", "Link two memories", effectOverwrite, describeLink, s.link)
-	add(s, "memory_delete", "Delete a memory", effectOverwrite, describeDelete, s.remove)
-	add(s, "memory_restore", "Restore a version", effectDestroy, describeRestore, s.restore)
+	add(s, "memory_write", "Write", effectOverwrite, describeWrite, s.write)
+	add(s, "memory_note", "Note", effectAdd, describeNote, s.note)
+	add(s, "memory_append", "Append", effectAdd, describeAppend, s.append)
+	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, s.edit)
+	add(s, "memory_rename", "Rename", effectDestroy, describeRename, s.rename)
+	add(s, "memory_link", "Link", effectOverwrite, describeLink, s.link)
+	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, s.remove)
+	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, s.restore)
 	if s.o.Snapshot != nil {
-		add(s, "memory_snapshot", "Keep the memory as it is", effectAdd, describeSnapshot, s.snapshot)
+		add(s, "memory_snapshot", "Snapshot", effectAdd, describeSnapshot, s.snapshot)
 	}
 }
 

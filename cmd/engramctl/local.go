@@ -1,0 +1,232 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/mirror"
+	"engramd/internal/mirror/follow"
+	"engramd/nips/nipae"
+)
+
+const (
+	// copyBudget is how long an answer from the local copy waits for the relays
+	// if nobody says, and the copy was whole before.
+	copyBudget = 2 * time.Second
+	// copyGrace is how much of that the others get once one relay was compared.
+	copyGrace = 500 * time.Millisecond
+)
+
+// localCopy is what this machine keeps of a pair's memory, while it is open.
+type localCopy struct {
+	*mirror.Mirror
+	Follower *follow.Follower
+
+	c     *client.Client
+	m     *client.Memory
+	found atomic.Bool      // the agent's own list of relays was looked for
+	last  []follow.Outcome // of catchUp
+	stop  func()           // ends keepCurrent; nil without it
+}
+
+// openCopy opens the local copy of a pair's memory; what is written from now on
+// goes into it at once. Where there is no place for it, it lies in memory. It
+// must be closed, before the client. warn is told what became of the file, in a
+// line, at any time.
+func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, warn func(string)) (*localCopy, error) {
+	l := &localCopy{c: c, m: m}
+	l.found.Store(a.noDiscovery)
+	o, err := a.copyOptions()
+	if o.Warn = warn; err == nil {
+		l.Mirror, err = mirror.Open(ctx, pairOf(m), o)
+	}
+	if err != nil && !o.NoDisk && ctx.Err() == nil {
+		warn(fmt.Sprintf("nothing of the memory is kept on this machine: %v", err))
+		l.Mirror, err = mirror.Open(ctx, pairOf(m), mirror.Options{NoDisk: true})
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.follow()
+	a.wrote.Store(l)
+	return l, nil
+}
+
+// follow makes the follower of the copy that is open.
+func (l *localCopy) follow() {
+	all := follow.Of(l.c)
+	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.m.Agent(), l.m.Owner()), Store: l.Mirror,
+		Sources: func() ([]follow.Source, bool) {
+			sources, whole := all()
+			return sources, whole && l.found.Load()
+		}})
+}
+
+func pairOf(m *client.Memory) mirror.Pair {
+	return mirror.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()}
+}
+
+// copyOptions say where local copies lie.
+func (a *app) copyOptions() (mirror.Options, error) {
+	s, err := a.settings()
+	if err != nil {
+		return mirror.Options{}, err
+	}
+	o := mirror.Options{NoDisk: a.flags.noMirror || s.noMirror}
+	if !o.NoDisk {
+		o.Dir, err = a.cacheFolder()
+	}
+	return o, err
+}
+
+// cacheFolder is where local copies lie: XDG_CACHE_HOME, else what the system
+// has for caches.
+func (a *app) cacheFolder() (string, error) {
+	if base := a.env["XDG_CACHE_HOME"]; filepath.IsAbs(base) {
+		return filepath.Join(base, "engramd"), nil
+	}
+	base := under(a.home(), ".cache")
+	switch runtime.GOOS {
+	case "windows":
+		base = cmp.Or(a.env["LOCALAPPDATA"], base)
+	case "darwin":
+		base = under(a.home(), "Library/Caches")
+	}
+	if base == "" {
+		return "", errors.New("there is no folder for caches: set XDG_CACHE_HOME, or give --no-mirror")
+	}
+	return filepath.Join(base, "engramd"), nil
+}
+
+// Close ends the use of the copy.
+func (l *localCopy) Close() error {
+	if l.stop != nil {
+		l.stop()
+	}
+	return l.Mirror.Close()
+}
+
+// withCopy runs do on a pair's local copy, caught up within a budget. 0 is what
+// suits a person: copyBudget, and while the copy is not whole, or with --strict,
+// all of the time limit. What did not come in time is in the copy's freshness.
+func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx context.Context, l *localCopy) error) error {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	l, err := a.openCopy(ctx, c, m, func(line string) { a.note("%s", line) })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }() // what was kept is kept; the rest comes again
+	if err := a.catchUp(ctx, l, budget); err != nil {
+		return err
+	}
+	return do(ctx, l)
+}
+
+// catchUp brings a copy up to date within a budget.
+func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) error {
+	ask := follow.Ask{Grace: copyGrace, Progress: a.progress.reach}
+	if budget == 0 {
+		fresh, err := l.Follower.Freshness(ctx)
+		budget = copyBudget
+		if err != nil || fresh.Unfinished || a.flags.strict || a.patient {
+			budget, ask.Grace = a.flags.timeout, 0
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	// What it fails with is what asking the relays fails with as well.
+	_ = a.discover(within, l.c, l.m.Agent())
+	l.found.Store(true)
+	var err error
+	if l.last, err = l.Follower.CatchUp(within, ask); err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	// The disk may be full. The relays have everything.
+	a.note("the local copy is left alone: %v", err)
+	_ = l.Mirror.Close()
+	if l.Mirror, err = mirror.Open(ctx, pairOf(l.m), mirror.Options{NoDisk: true}); err != nil {
+		return err
+	}
+	l.follow()
+	l.last, err = l.Follower.CatchUp(ctx, follow.Ask{Progress: a.progress.reach})
+	return err
+}
+
+// status is what became of the relays, as of any question to them.
+func (l *localCopy) status(fresh mirror.Freshness) client.Status {
+	s := client.Status{Partial: fresh.Stale || fresh.Unfinished}
+	for _, o := range l.last {
+		s.Relays = append(s.Relays, client.RelayStatus{URL: o.URL, Err: o.Err, Events: o.Took, Complete: o.Err == nil})
+	}
+	s.Relays = append(s.Relays, l.c.Doubts()...)
+	return s
+}
+
+// keepCurrent follows the relays until the copy is closed. find looks for the
+// agent's own list of relays first; nil does not.
+func (l *localCopy) keepCurrent(ctx context.Context, find func(context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if find != nil {
+			_ = find(ctx) // calls look again, and say why
+		}
+		l.found.Store(true)
+		l.Follower.Run(ctx)
+	})
+	l.stop = func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// stored puts what was written into the local copy: the one that is open, or
+// one that lies there.
+func (a *app) stored(ctx context.Context, ev *nostr.Event, relays []string) {
+	if l := a.wrote.Load(); l != nil {
+		l.Follower.Wrote(ctx, ev, relays)
+		return
+	}
+	if err := a.storedLater(ctx, ev, relays); err != nil && a.flags.verbose {
+		a.note("the write is not in the local copy yet: %v", err)
+	}
+}
+
+func (a *app) storedLater(ctx context.Context, ev *nostr.Event, relays []string) error {
+	m := a.memory.Load()
+	o, err := a.copyOptions()
+	if err != nil || o.NoDisk || m == nil {
+		return err
+	}
+	there, err := mirror.Exists(pairOf(m), o.Dir)
+	if err != nil || !there {
+		return err
+	}
+	kept, err := mirror.Open(ctx, pairOf(m), o)
+	if err != nil {
+		return err
+	}
+	for _, url := range relays {
+		if _, err := kept.Put(ctx, url, []*nostr.Event{ev}); err != nil {
+			_ = kept.Close()
+			return fmt.Errorf("%s: %w", url, err)
+		}
+	}
+	return kept.Close()
+}
