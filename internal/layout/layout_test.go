@@ -64,6 +64,7 @@ var allowed = map[string][]string{
 	"internal/sealedfile":                {"internal/files"},
 	"internal/agentstate":                {"internal/sealedfile"},
 	"internal/embed":                     {},
+	"internal/meaning":                   {"internal/embed", "internal/mirror", "internal/recall", "nips/unit"},
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
