@@ -20,7 +20,8 @@ const (
 	maxPlaceholder = 160
 	whatIsLeftOut  = `(file|text|content|contents|code|memory|document|note|notes|entries|lines|sections?|items|list|file contents?|text contents?)`
 	which          = `((the|this|your|all|any) )*(existing|previous|original|other|remaining|current|earlier)`
-	rest           = `((keep|with) )?(the )?(rest|remainder)( of (the |this |your )?(existing |previous |original |current )?(\w+ )?` + whatIsLeftOut + `)?`
+	restOf         = `((keep|with) )?(the )?(rest|remainder) of (the |this |your )?(existing |previous |original |current )?(\w+ )?` + whatIsLeftOut
+	rest           = `(` + restOf + `|((keep|with) )?(the )?(rest|remainder))`
 	stays          = `(remains?|stays?|is|are|kept|left|continues?|goes)( (here|unchanged|the same|as is|as it was|as before|intact|omitted|unmodified))*|unchanged|the same|as is|as before|omitted|here`
 	after          = `( (here|below|above|for brevity|from before))?`
 )
@@ -30,7 +31,7 @@ var (
 	leftOut = regexp.MustCompile(`(?i)^(` + rest + `|((keep|with) )?` + which + `( ` + whatIsLeftOut + `)?|everything else|all else|no changes|truncated) (` + stays + `)` + after + `$`)
 	// named names only what is left out, or that something is: between dots,
 	// brackets, or in a comment of code that is no heading.
-	named = regexp.MustCompile(`(?i)^((keep|with) )?(` + rest + `|` + which + ` ` + whatIsLeftOut + `|unchanged|snip|truncated|omitted|same as before)` + after + `$`)
+	named = regexp.MustCompile(`(?i)^((keep|with) )?(` + restOf + `|` + which + ` ` + whatIsLeftOut + `|unchanged|snip|truncated|omitted|same as before)` + after + `$`)
 )
 
 // Placeholder finds a line of a text that stands for text left out, such as

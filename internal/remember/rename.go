@@ -64,7 +64,10 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 		return Renamed{Result: r}, err
 	}
 	// The secrets that are in it are there already.
-	o := client.SetOptions{Base: client.BaseNone, Whole: true, Check: func(_, text string) error { return check(head.Text, text) }}
+	o := client.SetOptions{Base: client.BaseNone, Whole: true}
+	if check != nil {
+		o.Check = func(_, text string) error { return check(head.Text, text) }
+	}
 	e, status, err := w.Memory.Set(ctx, to, text, o)
 	out := Renamed{Result: Result{Entry: e, Status: status, Outcome: Created}}
 	if err != nil {
