@@ -92,13 +92,14 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 		}
 		defer c.Close()
 		own = c
-		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
 		kept, err := a.openCopy(ctx, c, m, func(line string) { o.Log.Warn(line) })
 		if err != nil {
 			return err
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
+		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
+		o.Copy = kept.source()
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}

@@ -16,6 +16,7 @@ func (a *app) commands() []*cobra.Command {
 		a.coreCommand(),
 		a.noteCommand(),
 		a.recallCommand(),
+		a.logCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),

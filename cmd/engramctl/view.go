@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,33 +28,44 @@ type seen struct {
 	print func(out viewOut) error
 }
 
-// withView has a command look at the whole memory, and prints what it found.
+// withView has a command look at the whole memory, as the local copy has it, and
+// prints what it found.
 func (a *app) withView(ctx context.Context, look func(recollect.View) (seen, error)) error {
-	return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-		l, status, err := m.ListAll(ctx)
-		if err == nil && len(l.Memories) == 0 && l.Core == nil {
-			err = emptiness(l, status)
-		}
-		if err := a.report(status, err); err != nil {
-			return err
-		}
-		state := recollect.State{AsOf: time.Now(), Stale: status.Partial, Unreadable: l.Unreadable}
-		source, err := recollect.Load("", heldOf(l), state)
+	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
+		fresh, err := l.Follower.Freshness(ctx)
 		if err != nil {
 			return err
 		}
-		return source.Read(ctx, func(v recollect.View) error { return a.showView(v, answerOf(m, status), look) })
+		status := l.status(fresh)
+		if err := a.report(status, nil); err != nil {
+			return err
+		}
+		var s seen
+		var state recollect.State
+		err = l.source().Read(ctx, func(v recollect.View) error {
+			if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
+				return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
+			}
+			s, err = look(v)
+			return err
+		})
+		var m *recollect.Mistake
+		if errors.As(err, &m) {
+			return usageError{err}
+		}
+		if err != nil {
+			return err
+		}
+		return a.showSeen(s, state, answerOf(l.m, status))
 	})
 }
 
-// showView has a command look at a view and prints what it found. Nothing is
-// "nothing there" if the view may lack something.
-func (a *app) showView(v recollect.View, answer answerOut, look func(recollect.View) (seen, error)) error {
-	s, err := look(v)
-	if err != nil {
-		return usageError{err}
-	}
-	state := v.State()
+// source is what recall and search read.
+func (l *localCopy) source() recollect.Source { return recollect.Local(l.Mirror, l.Follower.Relays) }
+
+// showSeen prints what a command found. Nothing is "nothing there" if the copy
+// may lack something.
+func (a *app) showSeen(s seen, state recollect.State, answer answerOut) error {
 	if s.found == 0 && state.Partial(0) {
 		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
 	}
@@ -66,21 +78,6 @@ func (a *app) showView(v recollect.View, answer answerOut, look func(recollect.V
 		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
 	}
 	return s.print(out)
-}
-
-// heldOf returns the texts of a listing, core first.
-func heldOf(l client.Listing) []recollect.Held {
-	var all []recollect.Held
-	add := func(e client.Entry) {
-		all = append(all, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
-	}
-	if l.Core != nil {
-		add(*l.Core)
-	}
-	for _, e := range l.Memories {
-		add(e)
-	}
-	return all
 }
 
 // filterFlags are the flags that say which memories may be found.

@@ -68,6 +68,8 @@ var allowed = map[string][]string{
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
+	// What a text becomes before it is stored.
+	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
 	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
@@ -95,8 +97,8 @@ var allowed = map[string][]string{
 	"internal/replica":         {"nips/kind", "nips/nip01", "nips/nip77", "nips/niptemp", "internal/client", "internal/gate", "internal/store"},
 	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/recollect", "internal/secrets", "internal/when"},
-	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
+	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
+	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.

@@ -84,8 +84,10 @@ const keepAside = 2
 // damaged, or of another pair or version, is moved aside first. The caller
 // closes the mirror.
 func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
-	if len(p.Agent) != 64 || len(p.Owner) != 64 {
-		return nil, fmt.Errorf("%w: two public keys of 64 hex digits are needed", ErrPair)
+	for _, key := range []string{p.Agent, p.Owner} {
+		if _, ok := decodeID(key); !ok {
+			return nil, fmt.Errorf("%w: two public keys of 64 lower-case hex digits are needed", ErrPair)
+		}
 	}
 	if _, err := recall.New(p.Lang); err != nil {
 		return nil, err

@@ -213,3 +213,5 @@ func shown(t testing.TB, m *Mirror) string {
 func listed(heads ...string) string {
 	return strings.Join(slices.Clone(heads), "\n")
 }
+
+func eventsOf(all ...*nostr.Event) []*nostr.Event { return all }

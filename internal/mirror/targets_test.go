@@ -228,3 +228,23 @@ func TestTargets(t *testing.T) {
 		t.Errorf("100000 memories: %v", f)
 	}
 }
+
+// BenchmarkOpenAndRecall is what a hook does: it opens a mirror of 10,000
+// memories and asks once.
+func BenchmarkOpenAndRecall(b *testing.B) {
+	a, dir := newAuthor(b, "agent", "owner"), b.TempDir()
+	events, _ := many(b, a, 10_000)
+	m := open(b, a.Pair, Options{Dir: dir})
+	put(b, m, near, events...)
+	if err := m.Close(); err != nil {
+		b.Fatal(err)
+	}
+	v := newVocabulary()
+	for b.Loop() {
+		m := open(b, a.Pair, Options{Dir: dir})
+		ask(b, m, v.sentence(6))
+		if err := m.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -161,7 +161,9 @@ const page = "The quarterly report says revenue of the Atlas division grew ninet
 
 // What is copied from an external memory is external, by whatever way it comes.
 func TestCopiedWords(t *testing.T) {
-	copied := func(text string) (string, bool) { return "mem/web/report", strings.Contains(text, "grew nineteen percent") }
+	copied := func(text string) (string, bool) {
+		return "mem/web/report", strings.Contains(text, "grew nineteen percent")
+	}
 	for way, write := range map[string]func(w *Writer) (Result, error){
 		"write": func(w *Writer) (Result, error) {
 			return w.Write(t.Context(), "mem/x", Draft{Text: page}, client.SetOptions{})

@@ -103,7 +103,7 @@ func (s *shelf) is(t *testing.T, slug nipae.Slug, want string) {
 	}
 }
 
-// stamped is a text with the fields that the tests' writer sets.
+// stampedText is a text with the fields that the tests' writer sets.
 func stampedText(fields, trust, body string) string {
 	return "---\n" + fields + "session: s9\ncreated: 2026-11-22T06:02:44Z\nsource: \"tool:1\"\ntrust: " + trust + "\n---\n" + body
 }

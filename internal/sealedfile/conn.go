@@ -2,7 +2,6 @@ package sealedfile
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	_ "github.com/ncruces/go-sqlite3/vfs/adiantum" // encrypts
 )
 
 const (
@@ -26,24 +24,17 @@ type conn struct {
 	prepared map[string]*sqlite3.Stmt
 }
 
-// dial opens a connection and gives it the key.
+// dial opens a connection.
 func (f *File) dial(ctx context.Context) (*conn, error) {
 	name := ":memory:"
 	if !f.inMemory() {
-		name = uri(f.path)
+		name = uri(f.path, f.vfs)
 	}
 	db, err := sqlite3.OpenContext(ctx, name)
 	if err != nil {
 		return nil, damage(err)
 	}
 	c := &conn{db: db, prepared: map[string]*sqlite3.Stmt{}}
-	// By a pragma, not in the file's name, and in no error.
-	if !f.inMemory() {
-		if err := db.Exec("PRAGMA hexkey='" + hex.EncodeToString(f.key[:]) + "'"); err != nil {
-			c.close()
-			return nil, errors.New("the key was not taken")
-		}
-	}
 	sync := "NORMAL"
 	if f.o.Durable {
 		sync = "FULL"
@@ -68,12 +59,12 @@ func (f *File) dial(ctx context.Context) (*conn, error) {
 }
 
 // uri names the file for SQLite; new files get the permissions of the first.
-func uri(path string) string {
+func uri(path, vfs string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a drive's letter
 	}
-	u := url.URL{Scheme: "file", Path: slashed, RawQuery: "vfs=adiantum&modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20")}
+	u := url.URL{Scheme: "file", Path: slashed, RawQuery: "vfs=" + vfs + "&modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20")}
 	return u.String()
 }
 
@@ -86,6 +77,11 @@ func (f *File) prepare(ctx context.Context, c *conn) error {
 	if fresh == 1 && !f.inMemory() {
 		if err := c.db.EnableChecksums("main"); err != nil {
 			return damage(err)
+		}
+	}
+	if !f.inMemory() {
+		if err := c.summed(); err != nil {
+			return err
 		}
 	}
 	if err := c.exec("PRAGMA journal_mode=wal"); err != nil {
@@ -127,6 +123,15 @@ func (f *File) migrate(tx *Tx, fresh bool) error {
 		}
 	}
 	return tx.c.exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", f.o.Application, len(f.o.Schema)))
+}
+
+// summed fails unless pages get checksums, and theirs are looked at.
+func (c *conn) summed() error {
+	on, err := c.number("PRAGMA checksum_verification")
+	if err == nil && on != 1 {
+		err = fmt.Errorf("%w (it has no checksums)", ErrDamaged)
+	}
+	return err
 }
 
 func (c *conn) exec(sql string) error { return damage(c.db.Exec(sql)) }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/ncruces/go-sqlite3/vfs"
 )
 
 // Options say what a file is.
@@ -47,6 +49,7 @@ const closePatience = 2 * time.Second
 // File is an open file. Any number of goroutines may use it.
 type File struct {
 	path string
+	vfs  string // the name of its file system: see register
 	key  [32]byte
 	o    Options
 
@@ -79,9 +82,11 @@ func Open(ctx context.Context, path string, key [32]byte, o Options) (*File, err
 	for range f.connections {
 		f.places <- struct{}{}
 	}
+	f.vfs = f.register()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.open(ctx, nil); err != nil {
+		vfs.Unregister(f.vfs)
 		return nil, fmt.Errorf("%s: %w", o.What, err)
 	}
 	return f, nil
@@ -193,6 +198,7 @@ func (f *File) Close() error {
 	for range f.connections {
 		<-f.places
 	}
+	defer vfs.Unregister(f.vfs)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// The last connection of all processes removes the log and its index: not

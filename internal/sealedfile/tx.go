@@ -90,7 +90,14 @@ func (f *File) take(ctx context.Context) (*conn, int, error) {
 		return c, f.round, err
 	}
 	c, err := f.dial(ctx)
-	return c, f.round, err
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := c.summed(); err != nil {
+		c.close()
+		return nil, 0, err
+	}
+	return c, f.round, nil
 }
 
 // give takes a connection back, and closes one that is not to be used again.

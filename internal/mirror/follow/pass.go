@@ -88,12 +88,16 @@ func (p *pass) run(ctx context.Context, depth Depth) error {
 	for _, it := range held {
 		p.known[it.ID] = true
 	}
+	now := p.f.o.Clock()
+	if now.Sub(mark.Compared) >= fullEvery || mark.Compared.After(now) {
+		depth = max(depth, Full)
+	}
 	if depth < Read && len(held) > 0 {
-		if err := p.reconcile(ctx, held); !p.otherwise(ctx, err) {
+		if err := p.reconcile(ctx, held, depth == Full); !p.otherwise(ctx, err) {
 			return err
 		}
 	}
-	if now := p.f.o.Clock(); depth < Full && mark.Complete && now.Sub(mark.Compared) < fullEvery && !mark.Compared.After(now) {
+	if depth < Full && mark.Complete {
 		if err := p.since(ctx, mark); !p.otherwise(ctx, err) {
 			return err
 		}
@@ -115,18 +119,25 @@ func (p *pass) otherwise(ctx context.Context, err error) bool {
 }
 
 // reconcile compares sets until nothing differs. Both sides of a difference are
-// looked at: what is named must come, and what is not named must not.
-func (p *pass) reconcile(ctx context.Context, held []nip77.Item) error {
+// looked at: what is named must come, and what is not named must not. In full, the
+// relay must count as many, too: it may list less than it has.
+func (p *pass) reconcile(ctx context.Context, held []nip77.Item, full bool) error {
 	for round := 0; ; round++ {
 		began := p.f.o.Clock()
 		have, need, err := p.src.Reconcile(ctx, p.f.o.Filter, slices.Clone(held))
 		if err != nil {
 			return err
 		}
-		if len(have)+len(need) == 0 {
-			return p.confirm(ctx, began, held, true)
+		equal := len(have)+len(need) == 0
+		if equal && full {
+			if equal, err = p.counts(ctx, held); err != nil {
+				return err
+			}
 		}
-		if round == maxRounds {
+		switch {
+		case equal:
+			return p.confirm(ctx, began, held, full)
+		case round == maxRounds, len(have)+len(need) == 0 && round > 0:
 			return errUnsettled
 		}
 		if err := p.lose(ctx, have); err != nil {
@@ -139,6 +150,15 @@ func (p *pass) reconcile(ctx context.Context, held []nip77.Item) error {
 			return err
 		}
 	}
+}
+
+// counts reports whether the relay counts as many as are held, if it counts.
+func (p *pass) counts(ctx context.Context, held []nip77.Item) (bool, error) {
+	n, err := p.src.Count(ctx, p.f.o.Filter)
+	if errors.Is(err, client.ErrNoCount) {
+		return true, nil
+	}
+	return n == int64(len(held)), err
 }
 
 // held is what the relay was last seen to have: what the copy has from it, and
@@ -204,15 +224,15 @@ func (p *pass) since(ctx context.Context, mark mirror.Mark) error {
 		if _, err := p.pages(ctx, filter, 0, true); err != nil {
 			return err
 		}
-		n, err := p.src.Count(ctx, p.f.o.Filter)
-		if err != nil && !errors.Is(err, client.ErrNoCount) {
+		held, err := p.held(ctx)
+		if err != nil {
 			return err
 		}
-		held, failed := p.held(ctx)
-		if failed != nil {
-			return failed
+		equal, err := p.counts(ctx, held)
+		if err != nil {
+			return err
 		}
-		if err != nil || n == int64(len(held)) {
+		if equal {
 			return p.confirm(ctx, began, held, false)
 		}
 	}
@@ -285,7 +305,7 @@ func (p *pass) confirm(ctx context.Context, began time.Time, held []nip77.Item, 
 			m.Newest = max(m.Newest, it.CreatedAt)
 		}
 	}
-	m.Complete = m.Complete || full
+	m.Complete = true
 	if began.After(m.Confirmed) || m.Confirmed.After(p.f.o.Clock()) {
 		m.Confirmed = began
 	}

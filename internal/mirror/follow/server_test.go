@@ -1,0 +1,132 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/client"
+	"engramd/internal/mirror"
+	"engramd/nips/nipae"
+)
+
+// found waits until the copy has a version of a slug.
+func found(t *testing.T, kept *mirror.Mirror, slug, id string) {
+	t.Helper()
+	for deadline := time.Now().Add(enough); ; time.Sleep(time.Millisecond) {
+		has := false
+		err := kept.Read(t.Context(), func(v *mirror.View) error {
+			h, ok := v.Head(slug)
+			has = ok && h.ID == id && (h.Tombstone || v.Index().Has(slug))
+			return nil
+		})
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case has:
+			return
+		case time.Now().After(deadline):
+			t.Fatalf("%s is not there", slug)
+		}
+	}
+}
+
+// TestAnotherMachinesWrite is in the index of a running server within a second,
+// beside a relay that hangs.
+func TestAnotherMachinesWrite(t *testing.T) {
+	home := bridgetest.Start(t).URL
+	w := newWorld(t, 1)
+	w.relays[0].turn(hangs)
+	c, m := memory(t, enough, nil, home, w.relays[0].url)
+	kept := open(t, m, t.TempDir(), nil)
+	f := New(Options{Filter: nipae.ListFilter(m.Agent(), m.Owner()), Store: kept, Sources: Of(c)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); f.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	_, elsewhere := memory(t, enough, nil, home)
+	best := enough
+	for try := 0; try < 10 && (try < 3 || best > time.Second); try++ {
+		start := time.Now()
+		ev, _, err := elsewhere.Set(t.Context(), nipae.Slug(fmt.Sprint("mem/n", try)), "from another machine", client.SetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found(t, kept, string(ev.Slug), ev.ID)
+		best = min(best, time.Since(start))
+	}
+	if best > time.Second {
+		t.Errorf("the fastest of ten took %v", best)
+	}
+	t.Logf("written and findable after %v", best)
+}
+
+// What is written here is there before the write is answered, and a removal too.
+func TestOwnWrites(t *testing.T) {
+	home := bridgetest.Start(t).URL
+	var f *Follower
+	c, m := memory(t, enough, nil, home)
+	kept := open(t, m, t.TempDir(), nil)
+	f = followerOf(c, m, kept, time.Now)
+	_, writer := memory(t, enough, f.Wrote, home)
+	has := func(slug string, id string) bool {
+		ok := false
+		shown(t, kept, func(h mirror.Head) { ok = ok || h.Slug == slug && h.ID == id })
+		return ok
+	}
+	first, _, err := writer.Set(t.Context(), "mem/a", "first", client.SetOptions{})
+	if err != nil || !has("mem/a", first.ID) {
+		t.Errorf("written: %v", err)
+	}
+	second, _, err := writer.Set(t.Context(), "mem/a", "second", client.SetOptions{Base: first.Hash})
+	if err != nil || !has("mem/a", second.ID) {
+		t.Errorf("replaced: %v", err)
+	}
+	back, _, err := writer.Restore(t.Context(), "mem/a", client.When{ID: first.ID}, nil)
+	if err != nil || !has("mem/a", back.ID) {
+		t.Errorf("restored: %v", err)
+	}
+	gone, _, err := writer.Remove(t.Context(), "mem/a", false)
+	if err != nil || !has("mem/a", gone.ID) {
+		t.Errorf("removed: %v", err)
+	}
+	if out, err := f.CatchUp(t.Context(), Ask{}); err != nil || out[0].Err != nil || out[0].Took > 0 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// A relay of engramd's is compared by NIP-77, across a restart of the follower,
+// with writes and deletions in between.
+func TestAtARelay(t *testing.T) {
+	home := bridgetest.Start(t).URL
+	dir := t.TempDir()
+	_, writer := memory(t, enough, nil, home)
+	write := func(slug, text string) {
+		t.Helper()
+		if _, _, err := writer.Set(t.Context(), nipae.Slug(slug), text, client.SetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 3 {
+		for i := range 5 {
+			write(fmt.Sprint("mem/s", round+i), fmt.Sprint("round ", round))
+		}
+		c, m := memory(t, enough, nil, home)
+		kept := open(t, m, dir, nil)
+		f := followerOf(c, m, kept, time.Now)
+		out, err := f.CatchUp(t.Context(), Ask{Depth: Depth(round)})
+		if err != nil || out[0].Err != nil || out[0].Took != 5 {
+			t.Errorf("round %d: %+v, %v", round, out, err)
+		}
+		l, _, err := writer.ListAll(t.Context())
+		if got := shown(t, kept, func(mirror.Head) {}); err != nil || got != told(l) {
+			t.Errorf("round %d, %v: the copy says\n%s\nthe relay\n%s", round, err, got, told(l))
+		}
+		if state, err := f.Freshness(t.Context()); err != nil || !state.Whole() {
+			t.Errorf("round %d: %+v, %v", round, state, err)
+		}
+		kept.Close()
+	}
+}
