@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,18 +20,21 @@ import (
 const callFactor = 3
 
 func (a *app) mcpCommand() *cobra.Command {
+	var tools []string
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
 	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
-stdout: tools to list, read, search, write, append and delete memories, to show their
-history and restore versions, and the core as a resource and as a prompt; one that
-keeps the whole memory before a risky change (engramctl snapshot lists and restores
-what it makes); and tools for the agent's contracts, as engramctl contract has them.
-With --agent, as the owner, those that read memories only. Without owner and agent, the
-tools for contracts only; ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY, is whose
-contracts they are in place of a key, which is not needed for them then.
+stdout: tools to list, read, search, write, edit, append, rename, link and delete
+memories, to show their history and restore versions, and the core as a resource and as
+a prompt; one that keeps the whole memory before a risky change (engramctl snapshot
+lists and restores what it makes). With --agent, as the owner, those that read only.
+
+--tools says which are offered, a list of "memory" and "contracts": with the latter, the
+tools for the agent's contracts, as engramctl contract has them. The default is memory;
+without owner and agent it is contracts. ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY,
+is whose contracts they are in place of a key, which is not needed for them then.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
 configure it. Nothing but the protocol is on stdout. stderr has a line for each
@@ -42,10 +48,12 @@ the agent and its owner have; --no-mirror keeps it in the memory of the process.
 relays; a call as a whole takes three times that at most. The server ends when
 stdin does, or at SIGTERM, with exit code 0.`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
+  engramctl mcp --tools memory,contracts
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
   ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f) }))
+	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, tools) }))
+	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
 }
@@ -54,8 +62,14 @@ stdin does, or at SIGTERM, with exit code 0.`,
 // snapshots.
 const snapshotPatience = 5 * time.Second
 
+// Profiles of tools.
+const (
+	memoryTools   = "memory"
+	contractTools = "contracts"
+)
+
 // mcp serves until the peer or the process ends.
-func (a *app) mcp(ctx context.Context, f *snapshotFlags) error {
+func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 	level := slog.LevelInfo
 	if a.flags.verbose {
 		level = slog.LevelDebug
@@ -66,41 +80,81 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags) error {
 	if err != nil {
 		return err
 	}
-	var business *client.Client
-	if s.owner == "" && s.agent == "" {
-		if business, err = a.act(ctx, false); err != nil {
-			return err
-		}
-		o.Log.Warn("neither an owner nor an agent is named (--owner, --agent): tools for contracts only, no memory")
-	} else {
+	pair := s.owner != "" || s.agent != ""
+	if tools, err = chosenTools(tools, pair, s.agent != ""); err != nil {
+		return err
+	}
+	var own *client.Client
+	if slices.Contains(tools, memoryTools) {
 		c, m, err := a.open(ctx)
 		if err != nil {
 			return err
 		}
 		defer c.Close()
+		own = c
 		kept, err := a.openCopy(ctx, c, m, func(line string) { o.Log.Warn(line) })
 		if err != nil {
 			return err
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
-		o.Memory, o.ReadOnly, o.Discover, o.Snapshot = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f)
-		if business, err = a.business(c); err != nil {
+		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
+		o.Copy = kept.source()
+	} else {
+		o.Log.Warn("tools for contracts only, no memory")
+	}
+	if slices.Contains(tools, contractTools) {
+		business, err := a.business(ctx, own)
+		if err != nil {
 			return err
 		}
+		defer business.Close()
+		o.Contracts = mcp.ContractsOf(business.Contracts())
 	}
-	defer business.Close()
-	o.Contracts = mcp.ContractsOf(business.Contracts())
 	if err := mcp.New(o).Run(ctx, a.Stdin, a.Stdout); err != nil {
 		return usagef("the stream to the MCP client broke: %w", err)
 	}
 	return nil
 }
 
-// business returns the client for contracts beside that for a memory: by the
-// token, or by the same key. Contracts are at the configured relays: the
-// agent's own list says nothing of them.
-func (a *app) business(c *client.Client) (*client.Client, error) {
+// chosenTools checks which tools are wanted: for a pair those for memory, unless
+// somebody says otherwise.
+func chosenTools(tools []string, pair, owner bool) ([]string, error) {
+	switch {
+	case tools == nil && pair:
+		return []string{memoryTools}, nil
+	case tools == nil:
+		return []string{contractTools}, nil
+	case len(tools) == 0:
+		return nil, usagef("--tools: name memory, contracts, or both")
+	}
+	for _, t := range tools {
+		switch {
+		case t != memoryTools && t != contractTools:
+			return nil, usagef("--tools: %q is none of memory, contracts", t)
+		case t == memoryTools && !pair:
+			return nil, usagef("--tools memory: whose memory? Name the owner or the agent (--owner, --agent)")
+		case t == contractTools && owner:
+			return nil, usagef("--tools contracts: an owner's server only reads memory")
+		}
+	}
+	return tools, nil
+}
+
+// newSession returns what tells this server's writes from those of others.
+func newSession() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // does not fail
+	return hex.EncodeToString(b[:])
+}
+
+// business returns the client for contracts: by the token, or by the key of the
+// client for a memory beside it, if there is one. Contracts are at the configured
+// relays: the agent's own list says nothing of them.
+func (a *app) business(ctx context.Context, c *client.Client) (*client.Client, error) {
+	if c == nil {
+		return a.act(ctx, false)
+	}
 	t, err := a.token()
 	if err != nil {
 		return nil, err

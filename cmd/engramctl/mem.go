@@ -31,7 +31,8 @@ it is printed, stderr and JSON say so, and the exit code is 0 (4 with --strict).
   engramctl mem ls --agent npub1…   # as owner`,
 	},
 		a.memLsCommand(), a.memGetCommand(), a.memSetCommand(), a.memRmCommand(), a.memHashCommand(),
-		a.memPatchCommand(), a.memLogCommand(), a.memDiffCommand(), a.memRestoreCommand(), a.memGraphCommand(),
+		a.memPatchCommand(), a.memEditCommand(), a.memMvCommand(), a.memLinkCommand(), a.memLogCommand(), a.memDiffCommand(), a.memRestoreCommand(), a.memGraphCommand(),
+		a.memSearchCommand(), a.memStatsCommand(), a.memTimelineCommand(),
 	))
 	mem.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return mem

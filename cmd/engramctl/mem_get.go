@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/remember"
 	"engramd/nips/nipae"
 )
 
@@ -84,7 +85,10 @@ tells which, by its state: "present", "removed" or "absent".`,
 
 // about adds to an error of one record which one that is, and what to do.
 func about(slug nipae.Slug, entry client.Entry, err error) error {
+	var absent *remember.AbsentError
 	switch {
+	case errors.As(err, &absent):
+		return about(absent.Slug, client.Entry{}, absent.Unwrap())
 	case errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0:
 		return fmt.Errorf("%s: %w at %s (engramctl mem log %[1]s shows what was before)", slug, err, stamp(entry.CreatedAt))
 	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):

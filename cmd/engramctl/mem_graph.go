@@ -26,23 +26,34 @@ type edgeOut struct {
 
 func (a *app) memGraphCommand() *cobra.Command {
 	var format string
+	var dot, svg bool
 	c := a.command(&cobra.Command{
-		Use:   "graph [--format text|json|dot]",
+		Use:   "graph [--format text|json|dot|svg | --dot | --svg]",
 		Short: "Show how memories refer to each other",
 		Long: `Show how memories refer to each other: a text refers to another with [[mem/notes]].
 Orphans are memories that core does not lead to; missing are those that a text
 refers to and that do not exist. Nothing is ever removed because of it.`,
 		Example: `  engramctl mem graph
-  engramctl mem graph --format dot | dot -Tsvg > memory.svg`,
+  engramctl mem graph --svg > memory.svg
+  engramctl mem graph --dot | dot -Tpng > memory.png`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
+		switch {
+		case dot && svg, (dot || svg) && format != "text":
+			return usagef("--dot, --svg and --format are one choice")
+		case dot:
+			format = "dot"
+		case svg:
+			format = "svg"
+		}
 		render, ok := map[string]func(*client.Memory, nipae.Graph, client.Status) error{
 			"text": func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.print("%s", graphText(g)) },
 			"json": func(m *client.Memory, g nipae.Graph, s client.Status) error { return a.printJSON(graphOut(m, g, s)) },
 			"dot":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.print("%s", graphDot(g)) },
+			"svg":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.print("%s", graphSVG(g)) },
 		}[format]
 		if !ok {
-			return usagef("--format: %q is none of text, json, dot", format)
+			return usagef("--format: %q is none of text, json, dot, svg", format)
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			g, status, err := m.Graph(ctx)
@@ -52,7 +63,9 @@ refers to and that do not exist. Nothing is ever removed because of it.`,
 			return render(m, g, status)
 		})
 	})
-	formatFlag(c, &format, "text", "json", "dot")
+	formatFlag(c, &format, "text", "json", "dot", "svg")
+	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz: --format dot")
+	c.Flags().BoolVar(&svg, "svg", false, "a picture: --format svg")
 	return c
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/remember"
 	"engramd/internal/when"
 )
 
@@ -30,8 +32,8 @@ func (a *app) memLsCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "ls [--all] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
-		Long: `List memories with sizes and times, by slug. Core and removed memories are shown
-with --all only. JSON has ids and hashes too; texts are what mem get shows. Where
+		Long: `List memories with sizes and times, by slug. Core, removed memories and those that programs
+keep (mem/sys, mem/proposals, mem/proposals-answers) are shown with --all only. JSON has ids and hashes too; texts are what mem get shows. Where
 there is no memory at all, stderr says so, and with whom this key has memory.
 
 --at lists what was there at a time in the past, by the times that versions bear, as far
@@ -53,7 +55,11 @@ Exit code 6 if there is memory and none of it can be read.`,
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			l, unknown, status, err := listAt(ctx, m, past)
-			if err == nil && len(l.Memories) == 0 && !(all && l.Core != nil) {
+			kept := l.Memories
+			if !all {
+				l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool { return remember.Reserved(e.Slug) })
+			}
+			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {
 				err = emptiness(l, status)
 			}
 			if err := a.report(status, err); err != nil {
@@ -63,7 +69,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 				a.note("%s cannot be read; the slugs are unknown", counted(l.Unreadable, "memory", "memories"))
 			}
 			if len(l.Memories) == 0 && unknown == 0 {
-				a.noteNone(ctx, m, l, all)
+				a.noteNone(ctx, m, l, all, len(kept)-len(l.Memories))
 			}
 			if asJSON {
 				out := listingOut(m, l, status, all)
@@ -80,7 +86,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 	})
 	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
-	c.Flags().BoolVar(&all, "all", false, "core and removed memories too")
+	c.Flags().BoolVar(&all, "all", false, "core, removed memories and those of programs too")
 	return c
 }
 
@@ -153,8 +159,11 @@ func (a *app) printListing(l client.Listing, all bool) error {
 }
 
 // noteNone says that nothing was listed, and what there is instead.
-func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, all bool) {
+func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, all bool, reserved int) {
 	var hidden []string
+	if reserved > 0 {
+		hidden = append(hidden, fmt.Sprintf("%d of programs", reserved))
+	}
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")
 	}

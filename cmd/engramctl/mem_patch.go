@@ -31,7 +31,7 @@ The version that the patch was made for is --base, the SHA-256 of its text (mem
 hash, or sha256sum of the file that mem get wrote). A patch of git diff names it
 itself (its "index" line) and needs no --base; if there are both, both must hold.
 A patch that names none is refused, and so is one that adds what looks like a
-secret (see mem set).`,
+secret, or makes the text claim more of itself than it may (see mem set).`,
 		Example: `  engramctl mem get notes > old; cp old new; $EDITOR new
   diff -u old new | engramctl mem patch notes --base "$(sha256sum < old | cut -c1-64)"
   git diff --no-index old new | engramctl mem patch notes`,
@@ -42,7 +42,7 @@ secret (see mem set).`,
 			return arguments("SLUG")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		slug, err := slugArgument(args[0])
+		slug, err := ownSlug(args[0])
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ secret (see mem set).`,
 			}
 			to := o
 			to.Whole = a.flags.strict
-			to.Check = guard(allow)
+			to.Check = asItStands(guard(allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/remember"
 	"engramd/nips/nipae"
 )
 
@@ -19,9 +20,11 @@ type wroteOut struct {
 
 func (a *app) memSetCommand() *cobra.Command {
 	var o client.SetOptions
+	var f fieldFlags
 	var asJSON, allow bool
-	c := a.command(&cobra.Command{
-		Use:   "set SLUG VALUE|- [--base HASH] [--allow-empty] [--allow-secret] [--json]",
+	var c *cobra.Command
+	c = a.command(&cobra.Command{
+		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Write a memory",
 		Long: `Write a memory, sent to every relay and read back. With "-" the text comes from
 stdin, byte for byte: use it for what is long or must not show in a list of
@@ -34,6 +37,15 @@ configured relays (by URL) that can decide does, or the profile's decider; all m
 configure the same ones. Where no relay can, --base is best effort, and stderr says
 so. Without it, whatever is there is superseded; mem log and mem restore bring it
 back.
+
+Without one of the flags below the text is written as it is, byte for byte. Front matter
+in it (docs/memory.md) may not claim another created, source, session or consolidated
+than the memory has, or more trust: nothing is written, and the key is named.
+
+--type, --description, --tag, --salience, --supersedes and --trust set fields. Then a
+VALUE without front matter keeps the fields that the memory has besides, without a VALUE
+only fields change, and created, source and trust are stamped: trust is kept or lowered.
+--supersedes also marks the memory that it names as superseded. The core has no fields.
 
 Who writes one memory faster than once a second waits for the clock, 30 seconds at
 most; then nothing is written and the exit code is 5 ("conflict: busy").
@@ -50,45 +62,64 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		Example: `  engramctl mem set notes "buy milk"
   engramctl mem set shopping "- milk"
   engramctl mem set core - < profile.txt
+  engramctl mem set projects/atlas "SQLite, for now" --tag atlas --description "Storage of Atlas"
   engramctl mem set notes - --base "$(engramctl mem hash notes)" < notes.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && f.changed(c) {
+				return nil
+			}
 			if len(args) == 1 {
 				return errors.New(`VALUE is missing: give it, or "-" to read it from stdin`)
 			}
 			return arguments("SLUG", "VALUE")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		slug, err := slugArgument(args[0])
+		slug, err := ownSlug(args[0])
 		if err != nil {
 			return err
 		}
 		if err := checkHash("--base", o.Base); err != nil {
 			return err
 		}
-		text := args[1]
-		if text == "-" {
-			if text, err = a.input(); err != nil {
+		draft := remember.Draft{}
+		if len(args) > 1 {
+			if draft.Text, err = a.value(args[1], o.AllowEmpty); err != nil {
 				return err
 			}
 		}
-		if text == "" && !o.AllowEmpty {
-			return usagef("%w: --allow-empty writes it all the same", client.ErrEmpty)
+		o.Whole, o.Check = a.flags.strict, guard(allow)
+		if f.changed(c) {
+			if draft.Fields, err = f.fields(c); err != nil {
+				return err
+			}
+			return a.setUnit(ctx, asJSON, slug, draft, o)
 		}
-		if err := checkText(text); err != nil {
-			return err
-		}
+		o.Check = asItStands(o.Check)
 		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
-			o.Whole = a.flags.strict
-			o.Check = guard(allow)
-			return m.Set(ctx, slug, text, o)
+			return m.Set(ctx, slug, draft.Text, o)
 		})
 	})
+	f.flags(c)
 	jsonFlag(c, &asJSON)
 	baseFlag(c, &o.Base)
 	secretFlag(c, &allow)
 	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also an empty text")
 	overFlag(c, &o.OverUnreadable)
 	return c
+}
+
+// value returns the text that an argument gives, "-" from stdin.
+func (a *app) value(arg string, empty bool) (text string, err error) {
+	text = arg
+	if arg == "-" {
+		if text, err = a.input(); err != nil {
+			return "", err
+		}
+	}
+	if text == "" && !empty {
+		return "", usagef("%w: --allow-empty writes it all the same", client.ErrEmpty)
+	}
+	return text, checkText(text)
 }
 
 // overFlag is --over-unreadable.
@@ -120,7 +151,7 @@ func checkHash(flag, hash string) error {
 func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *client.Memory) (client.Entry, client.Status, error)) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 		entry, status, err := do(ctx, m)
-		if err := a.report(status, about(slug, entry, explained(err))); err != nil {
+		if err := a.report(status, about(slug, entry, explained(understood(err)))); err != nil {
 			return err
 		}
 		if asJSON {

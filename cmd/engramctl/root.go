@@ -14,6 +14,8 @@ func (a *app) commands() []*cobra.Command {
 		a.keyCommand(),
 		a.memCommand(),
 		a.coreCommand(),
+		a.noteCommand(),
+		a.recallCommand(),
 		a.logCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),

@@ -74,6 +74,7 @@ func setUpScript(env *testscript.Env) error {
 		env.Setenv(strings.ToUpper(name), npub(key.Pub))
 		env.Setenv(strings.ToUpper(name)+"_HEX", key.Pub)
 	}
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 	env.Setenv("ENGRAM_KEY_FILE", "agent.key")
 	env.Setenv("ENGRAM_OWNER", npub(relaytest.Owner().Pub))
 	return nil
@@ -119,7 +120,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",
-		"ENGRAM_SNAPSHOTS", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		"ENGRAM_SNAPSHOTS", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH"} {
 		if value := ts.Getenv(name); value != "" {
 			m.Env = append(m.Env, name+"="+value)
 		}

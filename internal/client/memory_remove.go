@@ -12,6 +12,16 @@ import (
 // there is nothing to remove and every relay says so (ErrPartial if some
 // failed). With overUnreadable it removes also what cannot be read.
 func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (Entry, Status, error) {
+	return m.remove(ctx, slug, SetOptions{OverUnreadable: overUnreadable})
+}
+
+// RemoveVersion is Remove if the text that is there has that Hash; another one
+// is a *ConflictError.
+func (m *Memory) RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (Entry, Status, error) {
+	return m.remove(ctx, slug, SetOptions{Base: base})
+}
+
+func (m *Memory) remove(ctx context.Context, slug nipae.Slug, o SetOptions) (Entry, Status, error) {
 	if err := m.writable(); err != nil {
 		return Entry{}, Status{}, err
 	}
@@ -19,7 +29,6 @@ func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable boo
 		return Entry{}, Status{}, ErrCore
 	}
 	var there Entry
-	o := SetOptions{OverUnreadable: overUnreadable}
 	entry, status, err := m.write(ctx, slug, o, func(reading nipae.Reading) (nipae.Body, error) {
 		switch {
 		case reading.Head == nil && !reading.Absent():

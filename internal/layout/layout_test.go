@@ -62,14 +62,20 @@ var allowed = map[string][]string{
 	"internal/bridge":                    {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":                      {},
 	"internal/sealedfile":                {"internal/files"},
+	"internal/agentstate":                {"internal/sealedfile"},
+	"internal/embed":                     {},
+	"internal/meaning":                   {"internal/embed", "internal/mirror", "internal/recall", "nips/unit"},
 	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
+	// What a text becomes before it is stored.
+	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
 	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
 	"internal/mirror/follow":  {"internal/client", "internal/mirror", "nips/nip77"},
 	"internal/recall/measure": {"nips/unit", "internal/recall"},
+	"internal/recollect":      {"nips/nipae", "nips/unit", "internal/mirror", "internal/recall", "internal/remember"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -91,9 +97,9 @@ var allowed = map[string][]string{
 	"internal/replica":         {"nips/kind", "nips/nip01", "nips/nip77", "nips/niptemp", "internal/client", "internal/gate", "internal/store"},
 	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"nips/nipae", "nips/niptemp", "internal/client", "internal/secrets", "internal/when"},
-	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow"},
+	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
+	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/recall/measure"},

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,11 +14,13 @@ import (
 	"engramd/nips/nipae"
 )
 
-// handler returns a tool's function in the form that the SDK calls: bounded,
-// logged, and with the result as JSON in the text as well, for clients that do
+// handler returns a tool's function in the form that the SDK calls: with other
+// names for its arguments, bounded, logged, and with the result as JSON in the text as well, for clients that do
 // not know structured content.
 func handler[In, Out any](s *Server, name string, do func(context.Context, In) (Out, error)) sdk.ToolHandlerFor[In, Out] {
-	return func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+	s.arguments[name] = argumentNames(reflect.TypeFor[In]())
+	return func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		ctx = withCaller(ctx, req.ClientInfo())
 		out, err := called(ctx, s, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })
 		if err != nil {
 			return nil, out, err
@@ -66,10 +70,18 @@ func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (
 }
 
 // writing runs a call that writes, while no other call of this server writes at
-// the slug. A call that has begun is finished within its time, even if the
-// caller does not wait for it.
-func writing[Out any](ctx context.Context, s *Server, slug nipae.Slug, do func(context.Context) (Out, error)) (Out, error) {
-	return unbroken(ctx, s, s.memoryCalls, slug, do)
+// one of the slugs. A call that has begun is finished within its time, even if
+// the caller does not wait for it.
+func writing[Out any](ctx context.Context, s *Server, at []nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
+	at = slices.Compact(slices.Sorted(slices.Values(at))) // in order: no two calls wait for each other
+	for _, slug := range slices.Backward(at[1:]) {
+		unlock, err := s.slugs.lock(ctx, slug)
+		if err != nil {
+			return out, err
+		}
+		defer unlock()
+	}
+	return unbroken(ctx, s, s.memoryCalls, at[0], do)
 }
 
 // unbroken runs a call that holds the slug and a place, and finishes it once it

@@ -9,8 +9,10 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
+	"engramd/internal/remember"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 // about is an error of an operation, with its circumstances.
@@ -64,6 +66,9 @@ func (s *Server) diagnose(a *about) *Failure {
 	case errors.As(a.error, &secret):
 		return &Failure{Code: CodeSecret, Message: fmt.Sprintf("In the text, %v. Nothing was written: what is stored once cannot be taken back, since every version is kept.", secret),
 			Action: "Leave the value out and write where it is kept instead. Only if it is no secret, or the user wants it stored all the same, call again with allow_secret true."}
+	case is(remember.ErrTaken):
+		return &Failure{Code: CodeConflict, Theirs: theirsOf(&a.entry), Message: "There is a memory already where it should be renamed to. Nothing was written.",
+			Action: "Choose another slug; or read both, merge them with memory_write into one, and memory_delete the other."}
 	case errors.As(a.error, &poisoned):
 		return &Failure{Code: CodeClock, Message: fmt.Sprintf("The version at %s is dated %s, too far ahead of this machine's clock to be superseded. Nothing was written.", name(a.slug), stamp(poisoned.Head)),
 			Action: "Do not retry. Tell the user that the clock of this machine, or of the one that wrote last, is wrong."}
@@ -90,8 +95,38 @@ func (s *Server) diagnose(a *about) *Failure {
 	return plain(a.error)
 }
 
+// unwritable returns the Failure of a text that must not be written as it is,
+// nil for another error.
+func unwritable(err error) *Failure {
+	var claim *remember.ClaimError
+	var match *remember.MatchError
+	var placeholder *remember.PlaceholderError
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case errors.As(err, &placeholder):
+		return &Failure{Code: CodePlaceholder, Message: fmt.Sprintf("In the text, %v: what it stands for would be lost, since memory_write replaces the whole text. Nothing was written.", placeholder),
+			Action: "Use memory_edit to change a part, or write the whole text. Only if the line is meant as it stands, call again with allow_placeholder true."}
+	case errors.As(err, &match):
+		f := &Failure{Code: CodeMatch, Message: fmt.Sprintf("Nothing was written: %v.", match), Action: "Give more of the text around it as old_str, so that it stands there exactly once."}
+		if match.Count == 0 {
+			f.Action = "Read the memory with memory_read and copy old_str from its text, letter by letter."
+		}
+		return f
+	case errors.As(err, &claim):
+		return &Failure{Code: CodeClaim, Message: fmt.Sprintf("Nothing was written: %v.", claim), Action: "Leave these lines out of the text."}
+	case is(remember.ErrReserved):
+		return &Failure{Code: CodeReserved, Message: "mem/sys, mem/proposals and mem/proposals-answers are kept by programs. Nothing was written.", Action: "Use another slug."}
+	case is(remember.ErrField), is(unit.ErrHead), is(unit.ErrValue):
+		return &Failure{Code: CodeInvalid, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Correct the arguments and call again."}
+	}
+	return nil
+}
+
 // plain returns the Failure of an error that is not about relays.
 func plain(err error) *Failure {
+	if f := unwritable(err); f != nil {
+		return f
+	}
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case is(client.ErrTooLarge):

@@ -23,6 +23,10 @@ const (
 	CodeTooLarge    = "too_large"         // the text does not fit
 	CodeEmpty       = "empty"             // the text is empty
 	CodeSecret      = "secret"            // something in the text looks like a key or a token
+	CodePlaceholder = "placeholder"       // a line of the text stands for text left out
+	CodeMatch       = "no_single_match"   // what is to be replaced stands nowhere, or several times
+	CodeReserved    = "reserved"          // the slug is a program's own
+	CodeClaim       = "claim"             // the text says more of itself than it may
 	CodeCore        = "core_protected"    // the core cannot be deleted
 	CodeNoAPI       = "no_api"            // no relay has the contract API, which this needs
 	CodeReadOnly    = "read_only"         // an owner cannot write

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 // failing is a memory that fails with err at everything.
@@ -192,14 +193,14 @@ func TestWritesInDoubt(t *testing.T) {
 	if f, _ := p.refused("memory_write", args{"slug": "x", "text": "y", "base": client.Hash("old")}); f.Code != CodePartial || m.writes > 0 {
 		t.Errorf("write with a base that cannot be compared: %+v", f)
 	}
-	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "y"}); out.Outcome != outcomeWritten || m.writes != 1 {
+	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "y"}); out.Outcome != "written" || m.writes != 1 {
 		t.Errorf("write where some relay failed: %+v", out)
 	}
 	// The text is there, but some relay may have a newer one: write it.
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
 		return entryOf("mem/x", "y"), downStatus(), nil
 	}
-	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "y"}); out.Outcome != outcomeReplaced || m.writes != 2 {
+	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "y"}); out.Outcome != "replaced" || m.writes != 2 {
 		t.Errorf("write again where some relay failed: %+v", out)
 	}
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
@@ -217,7 +218,7 @@ func TestAppendHoldsOnToWhatItRead(t *testing.T) {
 	m.texts["mem/x"] = "a\n"
 	var bases []string
 	m.set = func(_ context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
-		bases = append(bases, text+"|"+o.Base)
+		bases = append(bases, unit.Parse(text).Body()+"|"+o.Base)
 		return entryOf(slug, text), client.Status{}, nil
 	}
 	p := connect(t, New(Options{Memory: m}))

@@ -77,24 +77,24 @@ func TestOffer(t *testing.T) {
 // TestTools: what every tool must have for a model to use it well.
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
-		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
+		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
 	for _, o := range []Options{{}, {ReadOnly: true}} {
 		all := offered(t, o)
-		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > 4000 {
+		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > maxInstructions {
 			t.Errorf("instructions of %d bytes", len(text))
 		}
 		for _, tool := range all.Tools {
 			a, w := tool.Annotations, writes[tool.Name]
 			switch {
-			case a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil || *a.OpenWorldHint:
+			case a == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint || a.OpenWorldHint == nil || *a.OpenWorldHint:
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case *a.DestructiveHint != (w != nil && !slices.Contains([]string{"memory_append", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
-			case a.IdempotentHint != (w == nil || w.IdempotentHint):
+			case a.IdempotentHint != (w != nil && w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
 			case w != nil && o.ReadOnly:
 				t.Errorf("%s is for owners too", tool.Name)
@@ -102,7 +102,7 @@ func TestTools(t *testing.T) {
 			if w == nil && !strings.Contains(tool.Description, "data") {
 				t.Errorf("%s gives out texts and does not say that they are data", tool.Name)
 			}
-			if len(tool.Description) < 200 || len(tool.Description) > 1200 || tool.Title == "" {
+			if len(tool.Description) < 100 || len(tool.Description) > 1200 || tool.Title == "" {
 				t.Errorf("%s: %d bytes of description, title %q", tool.Name, len(tool.Description), tool.Title)
 			}
 			for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
@@ -127,7 +127,47 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// TestOfferFits: what the server offers by default costs a client little, and
+// nothing of it is cut.
+func TestOfferFits(t *testing.T) {
+	var sizes []string
+	for name, o := range map[string]Options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
+		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}} {
+		o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
+		p := connect(t, New(o))
+		words := p.InitializeResult().Instructions
+		if len(words) > maxInstructions {
+			t.Errorf("%s: instructions of %d bytes", name, len(words))
+		}
+		if rules := strings.Index(words, "Only not_found and removed"); rules < 0 || rules > 700 {
+			t.Errorf("%s: the rules begin at %d", name, rules)
+		}
+		if strings.Contains(words, "contract_") != (o.Contracts != nil) {
+			t.Errorf("%s: the instructions are not about the tools that there are", name)
+		}
+		tools, err := p.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range tools.Tools {
+			tool.OutputSchema = nil
+			one, _ := json.Marshal(tool)
+			sizes = append(sizes, fmt.Sprintf("%s %d", tool.Name, len(one)))
+		}
+		all, err := json.Marshal(tools)
+		if name == "memory" && (err != nil || len(all) > maxTools) {
+			t.Errorf("the default tools/list has %d bytes, %v: %v", len(all), err, sizes)
+		}
+		t.Logf("%s: instructions %d bytes, tools/list %d bytes without output schemas", name, len(words), len(all))
+	}
+}
+
 const (
+	// maxInstructions and maxTools are how much clients take: the one they cut,
+	// the other stands in every context.
+	maxInstructions = 1900
+	maxTools        = 10 << 10
+
 	docsPath  = "../../docs/mcp.md"
 	docsBegin = "<!-- generated: go test ./internal/mcp -run Docs -update -->\n"
 	docsEnd   = "<!-- end -->\n"
@@ -163,7 +203,7 @@ func TestDocs(t *testing.T) {
 
 func codes() []string {
 	return []string{CodeInvalid, CodeNotFound, CodeRemoved, CodePartial, CodeUnreadable, CodeConflict, CodeClock, CodeUnconfirmed, CodeUnreachable,
-		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodeCore, CodeNoAPI, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
+		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodePlaceholder, CodeMatch, CodeReserved, CodeClaim, CodeCore, CodeNoAPI, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
 }
 
 // tables is the generated part of the documentation.
@@ -212,7 +252,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "text", "base", "version", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

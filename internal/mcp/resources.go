@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
@@ -35,14 +36,34 @@ func (s *Server) addResources() {
 // Failure is the error's message and data.
 func (s *Server) resource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	uri := req.Params.URI
-	got, err := called(ctx, s, "resource", func(ctx context.Context) (readOut, error) {
-		return s.read(ctx, readIn{Slug: strings.TrimPrefix(uri, resourceScheme), MaxBytes: maxBytes})
+	got, err := called(ctx, s, "resource", func(ctx context.Context) (wholeText, error) {
+		return s.wholeText(ctx, strings.TrimPrefix(uri, resourceScheme))
 	})
 	if err != nil {
 		return nil, asError(err, uri)
 	}
-	meta := sdk.Meta{"engramd/hash": got.Hash, "engramd/updated_at": got.UpdatedAt, "engramd/partial": got.Partial}
+	meta := sdk.Meta{"engramd/hash": got.Hash, "engramd/updated_at": stamp(got.CreatedAt), "engramd/partial": got.partial}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: textType, Text: got.Text, Meta: meta}}}, nil
+}
+
+// wholeText is a record byte for byte, with its front matter.
+type wholeText struct {
+	client.Entry
+	partial bool
+}
+
+func (s *Server) wholeText(ctx context.Context, rawSlug string) (wholeText, error) {
+	slug, err := parseSlug(rawSlug)
+	if err != nil {
+		return wholeText{}, err
+	}
+	return reading(ctx, s, func(ctx context.Context) (wholeText, error) {
+		e, status, err := s.entry(ctx, slug, nil)
+		if err != nil {
+			return wholeText{}, err
+		}
+		return wholeText{e, s.answerOf(status).Partial}, nil
+	})
 }
 
 // asError turns a Failure into an error of MCP: that of a missing resource, or

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 func TestResources(t *testing.T) {
@@ -28,7 +29,7 @@ func TestResources(t *testing.T) {
 			t.Fatalf("%s: %v", uri, err)
 		}
 		got := res.Contents[0]
-		if len(res.Contents) != 1 || got.Text != want || got.URI != uri || got.MIMEType != textType || res.CacheScope != "private" || res.TTLMs != 0 {
+		if len(res.Contents) != 1 || unit.Parse(got.Text).Body() != want || uri != coreURI && client.Hash(got.Text) != made.Hash || got.URI != uri || got.MIMEType != textType || res.CacheScope != "private" || res.TTLMs != 0 {
 			t.Errorf("%s: %.100v", uri, got)
 		}
 		if uri != coreURI && got.Meta["engramd/hash"] != made.Hash {

@@ -234,6 +234,13 @@ func (f *fake) Remove(_ context.Context, slug nipae.Slug, _ bool) (client.Entry,
 	return client.Entry{}, client.Status{}, nil
 }
 
+func (f *fake) RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error) {
+	if e, _, err := f.Get(ctx, slug); err == nil && e.Hash != base {
+		return e, client.Status{}, &client.ConflictError{Theirs: &e, Reason: "another text"}
+	}
+	return f.Remove(ctx, slug, false)
+}
+
 func (f *fake) Others(context.Context) (client.Others, client.Status, error) {
 	return f.others, client.Status{}, nil
 }

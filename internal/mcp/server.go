@@ -8,6 +8,9 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/recollect"
+	"engramd/internal/remember"
 )
 
 const (
@@ -29,6 +32,28 @@ type Options struct {
 	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
 	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
 	Snapshot func(ctx context.Context, label string) (Snapshot, error)
+	// Copy is the local copy of the memory, which recall, search, lists and
+	// counts are answered from; nil asks the relays each time.
+	Copy recollect.Source
+	// Language is that of the texts, for recall where there is no Copy: one of
+	// recall.Languages, "" for the default.
+	Language string
+	// Near returns how near sections are to a query in meaning; nil compares
+	// words alone, and so does a recall for which it fails.
+	Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)
+	// Used is told which memories were shown by a recall, or read; nil counts
+	// nothing. Uses returns what was counted, by slug; nil leaves it out.
+	Used func(ctx context.Context, read bool, slugs []string)
+	Uses func(ctx context.Context) (map[string]recollect.Use, error)
+	// Similar returns memories that say nearly what a text at a slug says, the
+	// nearest first; a write names a few of them. nil finds none.
+	Similar func(slug, text string) []SimilarUnit
+	// Copied finds the external memory that a text was taken from, beside those
+	// that the server has seen itself; nil knows none.
+	Copied remember.Copied
+	// Session is stamped into what is written, beside the name of the program
+	// that calls; "" for none.
+	Session string
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool
@@ -54,7 +79,10 @@ type Server struct {
 	memoryCalls   *limiter
 	contractCalls *limiter // their relays are not discovered
 	slugs         *locks
-	life          context.Context // ends the calls that are under way
+	external      *externals
+	notes         *remember.Batch
+	arguments     map[string][]string // of each tool
+	life          context.Context     // ends the calls that are under way
 	end           context.CancelFunc
 }
 
@@ -72,8 +100,10 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks()}
+	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
+		external: newExternals(), arguments: map[string][]string{}}
 	s.life, s.end = context.WithCancel(context.Background())
+	s.notes = remember.NewBatch(s.life, placed{s}, o.Timeout)
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		Logger:       slog.New(warnings{o.Log.Handler()}),
@@ -88,7 +118,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained)
+	s.sdk.AddReceivingMiddleware(explained, aliased(s.arguments))
 	if o.Memory != nil {
 		s.addTools()
 		s.addResources()

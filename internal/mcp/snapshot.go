@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/remember"
 	"engramd/internal/secrets"
 )
 
@@ -32,7 +33,7 @@ var (
 const maxLabel = 200
 
 type snapshotIn struct {
-	Label string `json:"label,omitempty" jsonschema:"what it is made before, in a few words, such as: before merging the project notes. It is kept in clear text: nothing private"`
+	Label string `json:"label,omitempty" jsonschema:"what it is made before, in a few words, which are kept in clear"`
 }
 
 type snapshotOut struct {
@@ -57,9 +58,9 @@ func (s *Server) snapshot(ctx context.Context, in snapshotIn) (snapshotOut, erro
 		if err != nil {
 			return snapshotOut{}, &about{error: err, status: made.Status}
 		}
-		out := snapshotOut{ID: made.ID, Outcome: outcomeCreated, Memories: made.Memories, Size: made.Size, CreatedAt: stamp(made.CreatedAt), answer: s.answerOf(made.Status)}
+		out := snapshotOut{ID: made.ID, Outcome: string(remember.Created), Memories: made.Memories, Size: made.Size, CreatedAt: stamp(made.CreatedAt), answer: s.answerOf(made.Status)}
 		if made.Unchanged {
-			out.Outcome = outcomeUnchanged
+			out.Outcome = string(remember.Unchanged)
 		}
 		return out, nil
 	})

@@ -19,11 +19,11 @@ func TestSnapshot(t *testing.T) {
 		return made, failed
 	}}))
 	out := ask[snapshotOut](p, "memory_snapshot", args{"label": " before the clean-up "})
-	if out.ID != made.ID || out.Outcome != outcomeCreated || out.Memories != 3 || label != "before the clean-up" {
+	if out.ID != made.ID || out.Outcome != "created" || out.Memories != 3 || label != "before the clean-up" {
 		t.Errorf("%+v, label %q", out, label)
 	}
 	made.Unchanged = true
-	if out := ask[snapshotOut](p, "memory_snapshot", args{}); out.Outcome != outcomeUnchanged {
+	if out := ask[snapshotOut](p, "memory_snapshot", args{}); out.Outcome != "unchanged" {
 		t.Errorf("%+v", out)
 	}
 	label = "untouched"

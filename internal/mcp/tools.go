@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"context"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -14,36 +16,41 @@ const (
 	effectDestroy                 // may take something away, each time
 )
 
-// annotated returns MCP's hints for an effect. The world of a memory is closed:
-// it consists of the configured relays.
-func annotated(e effect, title string) *sdk.ToolAnnotations {
+// annotated returns MCP's hints for an effect; for what changes nothing the others
+// mean nothing. The world of a memory is closed: it consists of the configured
+// relays.
+func annotated(e effect) *sdk.ToolAnnotations {
 	openWorld, destroys := false, e == effectOverwrite || e == effectDestroy
-	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: e == effectNone, DestructiveHint: &destroys,
-		IdempotentHint: e == effectNone || e == effectOverwrite, OpenWorldHint: &openWorld}
+	if e == effectNone {
+		return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &openWorld}
+	}
+	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: e == effectOverwrite, OpenWorldHint: &openWorld}
 }
 
 func (s *Server) addTools() {
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_list", Title: "List memories", Annotations: annotated(effectNone, "List memories"), Description: describeList},
-		handler(s, "memory_list", s.list))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_read", Title: "Read a memory", Annotations: annotated(effectNone, "Read a memory"), Description: describeRead},
-		handler(s, "memory_read", s.read))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_search", Title: "Search memories", Annotations: annotated(effectNone, "Search memories"), Description: describeSearch},
-		handler(s, "memory_search", s.search))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_history", Title: "Show versions of a memory", Annotations: annotated(effectNone, "Show versions of a memory"), Description: describeHistory},
-		handler(s, "memory_history", s.history))
+	add(s, "memory_recall", "Recall", effectNone, describeRecall, s.recall)
+	add(s, "memory_list", "List", effectNone, describeList, s.list)
+	add(s, "memory_read", "Read", effectNone, describeRead, s.read)
+	add(s, "memory_search", "Search", effectNone, describeSearch, s.search)
+	add(s, "memory_history", "Versions", effectNone, describeHistory, s.history)
+	add(s, "memory_stats", "Count", effectNone, describeStats, s.stats)
 	if s.o.ReadOnly {
 		return
 	}
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_write", Title: "Write a memory", Annotations: annotated(effectOverwrite, "Write a memory"), Description: describeWrite},
-		handler(s, "memory_write", s.write))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_append", Title: "Append to a memory", Annotations: annotated(effectAdd, "Append to a memory"), Description: describeAppend},
-		handler(s, "memory_append", s.append))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_delete", Title: "Delete a memory", Annotations: annotated(effectOverwrite, "Delete a memory"), Description: describeDelete},
-		handler(s, "memory_delete", s.remove))
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_restore", Title: "Restore a version of a memory", Annotations: annotated(effectDestroy, "Restore a version of a memory"), Description: describeRestore},
-		handler(s, "memory_restore", s.restore))
+	add(s, "memory_write", "Write", effectOverwrite, describeWrite, s.write)
+	add(s, "memory_note", "Note", effectAdd, describeNote, s.note)
+	add(s, "memory_append", "Append", effectAdd, describeAppend, s.append)
+	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, s.edit)
+	add(s, "memory_rename", "Rename", effectDestroy, describeRename, s.rename)
+	add(s, "memory_link", "Link", effectOverwrite, describeLink, s.link)
+	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, s.remove)
+	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, s.restore)
 	if s.o.Snapshot != nil {
-		sdk.AddTool(s.sdk, &sdk.Tool{Name: "memory_snapshot", Title: "Keep the memory as it is", Annotations: annotated(effectAdd, "Keep the memory as it is"), Description: describeSnapshot},
-			handler(s, "memory_snapshot", s.snapshot))
+		add(s, "memory_snapshot", "Snapshot", effectAdd, describeSnapshot, s.snapshot)
 	}
+}
+
+// add adds a tool.
+func add[In, Out any](s *Server, name, title string, e effect, description string, do func(context.Context, In) (Out, error)) {
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: name, Title: title, Annotations: annotated(e), Description: description}, handler(s, name, do))
 }

@@ -21,7 +21,7 @@ func TestToolsOverRelay(t *testing.T) {
 	}
 
 	made := ask[writeOut](p, "memory_write", args{"slug": "core", "text": "I am Sami.\nMore: [[mem/people/ana]] [[not a slug]]"})
-	if made.Outcome != outcomeCreated || made.StoredOn != 1 || made.Slug != "core" || made.Partial || len(made.Warnings) > 0 {
+	if made.Outcome != "created" || made.StoredOn != 1 || made.Slug != "core" || made.Partial || len(made.Warnings) > 0 {
 		t.Fatalf("write: %+v", made)
 	}
 	// The short form, the brackets and the URI of a slug are all the same
@@ -42,14 +42,14 @@ func TestToolsOverRelay(t *testing.T) {
 	}
 
 	again := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "# Ana\nlikes <b>tea</b> & quiet"})
-	if again.Outcome != outcomeUnchanged || again.ID != ana.ID || again.StoredOn != 0 {
+	if again.Outcome != "unchanged" || again.ID != ana.ID || again.StoredOn != 0 {
 		t.Errorf("the same text again: %+v", again)
 	}
 	second := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "# Ana\nlikes coffee", "base": strings.ToUpper(ana.Hash)})
-	if second.Outcome != outcomeReplaced || second.Hash != client.Hash("# Ana\nlikes coffee") {
+	if second.Outcome != "replaced" || second.Hash == ana.Hash {
 		t.Errorf("replace: %+v", second)
 	}
-	if repeated := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "# Ana\nlikes coffee", "base": ana.Hash}); repeated.Outcome != outcomeUnchanged {
+	if repeated := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "# Ana\nlikes coffee", "base": ana.Hash}); repeated.Outcome != "unchanged" {
 		t.Errorf("the same call with its old base again: %+v", repeated)
 	}
 	f, words := p.refused("memory_write", args{"slug": "people/ana", "text": "other", "base": ana.Hash})
@@ -63,13 +63,13 @@ func TestToolsOverRelay(t *testing.T) {
 // useFurther goes on where second has replaced the first version, ana.
 func useFurther(t *testing.T, p peer, ana, second writeOut) {
 	longer := ask[writeOut](p, "memory_append", args{"slug": "people/ana", "text": "and cake"})
-	if longer.Hash != client.Hash("# Ana\nlikes coffee\nand cake") || longer.Outcome != outcomeReplaced {
+	if got := ask[readOut](p, "memory_read", args{"slug": "people/ana"}); got.Text != "# Ana\nlikes coffee\nand cake" || got.Hash != longer.Hash || longer.Outcome != "replaced" {
 		t.Errorf("append: %+v", longer)
 	}
 	if f, _ := p.refused("memory_append", args{"slug": "people/ana", "text": "x", "base": second.Hash}); f.Code != CodeConflict || f.Theirs.Hash != longer.Hash {
 		t.Errorf("append on an old base: %+v", f)
 	}
-	if fresh := ask[writeOut](p, "memory_append", args{"slug": "journal", "text": "first line"}); fresh.Outcome != outcomeCreated {
+	if fresh := ask[writeOut](p, "memory_append", args{"slug": "journal", "text": "first line"}); fresh.Outcome != "created" {
 		t.Errorf("append to nothing: %+v", fresh)
 	}
 
@@ -78,7 +78,7 @@ func useFurther(t *testing.T, p peer, ana, second writeOut) {
 		t.Errorf("search: %+v", found)
 	}
 	listed := ask[listOut](p, "memory_list", args{"prefix": "mem/"})
-	if listed.Total != 2 || listed.Entries[0].Slug != "mem/journal" || listed.Entries[1].Title != "# Ana" {
+	if listed.Total != 2 || listed.Entries[0].Slug != "mem/journal" || listed.Entries[1].Title != "Ana" {
 		t.Errorf("list: %+v", listed)
 	}
 
@@ -123,7 +123,7 @@ func useHistory(t *testing.T, p peer, ana writeOut) {
 	if f, _ := p.refused("memory_restore", args{"slug": "people/ana", "version": "ffffffffff"}); f.Code != CodeNotFound {
 		t.Errorf("restore what never was: %+v", f)
 	}
-	if revived := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "new"}); revived.Outcome != outcomeCreated {
+	if revived := ask[writeOut](p, "memory_write", args{"slug": "people/ana", "text": "new"}); revived.Outcome != "created" {
 		t.Errorf("write after a deletion: %+v", revived)
 	}
 	if f, _ := p.refused("memory_read", args{"slug": "never"}); f.Code != CodeNotFound || f.Slug != "mem/never" {
@@ -267,7 +267,7 @@ func TestListInPages(t *testing.T) {
 	if page := ask[listOut](p, "memory_list", args{"prefix": "mem/a/", "limit": 25}); page.Total != 25 || page.Next != "" {
 		t.Errorf("a page that is exactly full: %+v", page)
 	}
-	if page := ask[listOut](p, "memory_list", args{"prefix": "mem/b"}); page.Entries[0].Title != "the \x1b[31mtitle of it" {
+	if page := ask[listOut](p, "memory_list", args{"prefix": "mem/b"}); page.Entries[0].Title != "the [31mtitle of it" {
 		t.Errorf("title: %q", page.Entries[0].Title)
 	}
 }

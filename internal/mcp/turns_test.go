@@ -132,7 +132,7 @@ func TestCancelledCalls(t *testing.T) {
 		t.Errorf("a write that had begun was broken off: %v", err)
 	}
 	// The server still works, and the one that waited was never begun.
-	if out := ask[writeOut](p, "memory_write", args{"slug": "w", "text": "third"}); out.Hash != client.Hash("third") {
+	if out := ask[writeOut](p, "memory_write", args{"slug": "w", "text": "third"}); out.Outcome != "created" || out.Slug != "mem/w" {
 		t.Errorf("%+v", out)
 	}
 	if err := <-written; err != nil || len(written) > 0 {
@@ -147,7 +147,7 @@ func TestBegunWrites(t *testing.T) {
 		s := New(Options{Memory: newFake(), Timeout: time.Minute})
 		begun := func(ctx context.Context, do func(ctx context.Context)) {
 			_, _ = bounded(ctx, s, func(ctx context.Context) (bool, error) {
-				return writing(ctx, s, "mem/x", func(ctx context.Context) (bool, error) { do(ctx); return true, nil })
+				return writing(ctx, s, []nipae.Slug{"mem/x"}, func(ctx context.Context) (bool, error) { do(ctx); return true, nil })
 			})
 		}
 		ctx, cancel := context.WithCancel(t.Context())

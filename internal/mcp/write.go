@@ -1,133 +1,182 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"strings"
+	"slices"
 
 	"engramd/internal/client"
+	"engramd/internal/remember"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 type writeIn struct {
-	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas; mem/ may be left out"`
-	Text        string `json:"text" jsonschema:"the whole new text, which replaces what was there; up to about 65000 bytes, better under 4000; refer to other memories as [[mem/…]]"`
-	Base        string `json:"base,omitempty" jsonschema:"the hash that memory_read gave for the text you changed, or none for a new memory. With it, the write fails with a conflict if somebody else wrote meanwhile. Leave it out only to replace whatever is there"`
-	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
+	Slug             string   `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
+	Text             string   `json:"text,omitempty" jsonschema:"the whole new text, better under 4000 bytes; left out: only fields change"`
+	Base             string   `json:"base,omitempty" jsonschema:"hash that memory_read gave; none: only if nothing is there"`
+	Type             string   `json:"type,omitempty" jsonschema:"semantic (default), episodic, procedural, insight, prospective, narrative"`
+	Description      string   `json:"description,omitempty" jsonschema:"one line: the title in lists"`
+	Tags             []string `json:"tags,omitempty" jsonschema:"all of them"`
+	Salience         *float64 `json:"salience,omitempty" jsonschema:"0 to 1"`
+	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs that this makes obsolete"`
+	Trust            string   `json:"trust,omitempty" jsonschema:"external for somebody else's words"`
+	AllowPlaceholder bool     `json:"allow_placeholder,omitempty" jsonschema:"such a line is meant"`
+	AllowSecret      bool     `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
 }
 
-// Outcomes of a write.
-const (
-	outcomeCreated   = "created"
-	outcomeReplaced  = "replaced"
-	outcomeUnchanged = "unchanged"
-	outcomeWritten   = "written"
-)
+// SimilarUnit is a memory that says nearly what was written.
+type SimilarUnit struct {
+	Slug  string `json:"slug"`
+	Title string `json:"title" jsonschema:"remembered text: data"`
+}
+
+// maxSimilar is how many similar memories a write names.
+const maxSimilar = 5
 
 type writeOut struct {
-	Slug      string `json:"slug"`
-	Outcome   string `json:"outcome" jsonschema:"created, replaced, unchanged (it said this already, nothing was written), or written (what was there before is not known)"`
-	Hash      string `json:"hash" jsonschema:"of the text that is there now: the base of your next change"`
-	Size      int    `json:"size"`
-	ID        string `json:"id" jsonschema:"of this version"`
-	UpdatedAt string `json:"updated_at"`
-	StoredOn  int    `json:"stored_on" jsonschema:"how many relays took it; 0 if nothing was written"`
+	Slug       string        `json:"slug"`
+	Outcome    string        `json:"outcome" jsonschema:"created, replaced, unchanged (it said this already, nothing was written), or written (what was there before is not known)"`
+	Hash       string        `json:"hash" jsonschema:"of what is there now: the base of your next change"`
+	Size       int           `json:"size"`
+	ID         string        `json:"id" jsonschema:"of this version"`
+	UpdatedAt  string        `json:"updated_at"`
+	StoredOn   int           `json:"stored_on" jsonschema:"how many relays took it; 0 if nothing was written"`
+	Trust      string        `json:"trust,omitempty"`
+	Similar    []SimilarUnit `json:"similar,omitempty" jsonschema:"memories that say nearly the same: one of them might be the one to change"`
+	Superseded []string      `json:"superseded,omitempty" jsonschema:"memories that are marked as superseded now"`
 	answer
 }
 
-// parseWrite checks the arguments that all tools that write a text have.
-func parseWrite(rawSlug, rawBase, text string) (slug nipae.Slug, base string, err error) {
-	if slug, err = parseSlug(rawSlug); err != nil {
-		return "", "", err
-	}
-	if base, err = parseBase(rawBase); err != nil {
-		return "", "", err
-	}
-	return slug, base, checkText(text)
-}
-
 func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
-	slug, base, err := parseWrite(in.Slug, in.Base, in.Text)
+	slug, base, err := parseTarget(in.Slug, in.Base)
 	if err != nil {
 		return writeOut{}, err
 	}
-	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
-		head, outcome, status, err := s.before(ctx, slug)
-		switch {
-		case err != nil && !(errors.Is(err, client.ErrPartial) && base == ""):
-			return writeOut{}, &about{error: err, slug: slug, status: status, write: true}
-		case err == nil && outcome == outcomeReplaced && head.Text == in.Text && !status.Partial:
-			// This holds also if base is the version before: the call was made
-			// before.
-			return s.written(head, outcomeUnchanged, status), nil
-		case base != "" && head.Hash != base && !(base == client.BaseNone && head.Hash == ""):
-			conflict := &client.ConflictError{Reason: "the text is not the one that the change was made for"}
-			if outcome == outcomeReplaced || head.Tombstone {
-				conflict.Theirs = &head
-			}
-			return writeOut{}, &about{error: conflict, slug: slug, status: status, write: true}
+	draft := remember.Draft{Text: in.Text, Fields: remember.Fields{Type: in.Type, Description: in.Description, Tags: in.Tags, Salience: in.Salience, Trust: in.Trust}}
+	if len(in.Supersedes) > remember.MaxSupersedes {
+		return writeOut{}, invalidf("a memory supersedes at most %d others at once.", remember.MaxSupersedes)
+	}
+	if draft.Fields.Supersedes, err = parseSlugs(in.Supersedes); err != nil {
+		return writeOut{}, err
+	}
+	if in.Text != "" || draft.Fields.None() {
+		if err := checkText(in.Text); err != nil {
+			return writeOut{}, err
 		}
-		return s.set(ctx, slug, in.Text, client.SetOptions{Base: base, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
+	}
+	return writing(ctx, s, slices.Concat(draft.Fields.Supersedes, []nipae.Slug{slug}), func(ctx context.Context) (writeOut, error) {
+		o := client.SetOptions{Base: base, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
+		r, marked, failed, err := s.writer(ctx).Supersede(ctx, slug, draft, o)
+		if err != nil {
+			return writeOut{}, failedWrite(slug, r, err)
+		}
+		out := s.wrote(slug, r)
+		for _, slug := range marked {
+			out.Superseded = append(out.Superseded, string(slug))
+		}
+		for _, f := range failed {
+			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.failure(failedWrite(slug, r, f)).Code)
+		}
+		if now := len(remember.Body(slug, r.Text)); base == "" && r.Outcome == remember.Replaced && r.Was >= minHalved && now < r.Was/2 {
+			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_history and memory_restore bring it back", r.Was, now)
+		}
+		if s.o.Similar != nil && r.Outcome != remember.Unchanged {
+			out.Similar = s.similar(slug, r.Text)
+		}
+		return out, nil
 	})
+}
+
+// minHalved is the size of a text, in bytes, from which on it is worth a warning
+// that it was halved.
+const minHalved = 200
+
+// guard refuses secrets, texts that do not fit, and, unless they are allowed,
+// lines that stand for text left out.
+func guard(secret, placeholder bool) func(old, text string) error {
+	secrets := secrets.Guard(secret, nil)
+	return func(old, text string) error {
+		if len(text) > maxText {
+			return client.ErrTooLarge
+		}
+		if !placeholder {
+			if err := remember.Placeholder(old, unit.Parse(text).Body()); err != nil {
+				return err
+			}
+		}
+		if secrets == nil {
+			return nil
+		}
+		if err := secrets(old, unit.Parse(text).Body()); err != nil {
+			return err // its lines are those that the caller counts
+		}
+		return secrets(old, text)
+	}
+}
+
+// similar returns memories that say nearly what was written at a slug.
+func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
+	var all []SimilarUnit
+	for _, u := range s.o.Similar(string(slug), text) {
+		if u.Slug != string(slug) && len(all) < maxSimilar {
+			u.Title = title(u.Title)
+			all = append(all, u)
+		}
+	}
+	return all
 }
 
 type appendIn struct {
-	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/journal/2026-01; mem/ may be left out"`
-	Text        string `json:"text" jsonschema:"what to add at the end, on a new line"`
-	Base        string `json:"base,omitempty" jsonschema:"the hash of the text that you expect to be there; the current one, whatever it is, if left out"`
-	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
+	Slug        string `json:"slug" jsonschema:"such as mem/journal/2026-01"`
+	Text        string `json:"text" jsonschema:"what to add"`
+	Base        string `json:"base,omitempty" jsonschema:"hash that must be there"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
 }
 
 func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
-	slug, base, err := parseWrite(in.Slug, in.Base, in.Text)
+	slug, base, err := parseTarget(in.Slug, in.Base)
+	if err == nil {
+		err = checkText(in.Text)
+	}
 	if err != nil {
 		return writeOut{}, err
 	}
-	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
-		head, outcome, status, err := s.before(ctx, slug)
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		r, err := s.writer(ctx).Append(ctx, slug, in.Text, client.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
 		if err != nil {
-			return writeOut{}, &about{error: err, slug: slug, status: status, write: true}
+			failed := failedWrite(slug, r, err)
+			failed.found = r.Outcome != remember.Written
+			return writeOut{}, failed
 		}
-		if base == "" {
-			base = cmp.Or(head.Hash, client.BaseNone)
-		}
-		text := head.Text
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		// The text must be appended to the newest version, and a relay that
-		// failed may have a newer one.
-		return s.set(ctx, slug, text+in.Text, client.SetOptions{Base: base, Whole: true, Check: secrets.Guard(in.AllowSecret, nil)}, outcome)
+		return s.wrote(slug, r), nil
 	})
 }
 
-// before reads the version that a write is about to replace, and returns how
-// the outcome will be called. It is not an error if there is none.
-func (s *Server) before(ctx context.Context, slug nipae.Slug) (client.Entry, string, client.Status, error) {
-	head, status, err := s.o.Memory.Get(ctx, slug)
-	switch {
-	case err == nil:
-		return head, outcomeReplaced, status, nil
-	case errors.Is(err, client.ErrPartial):
-		return client.Entry{}, outcomeWritten, status, err
-	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
-		head.Text, head.Hash = "", ""
-		return head, outcomeCreated, status, nil
+// failedWrite is the error of a write with its circumstances.
+func failedWrite(slug nipae.Slug, r remember.Result, err error) *about {
+	var absent *remember.AbsentError
+	if errors.As(err, &absent) {
+		return &about{error: absent.Unwrap(), slug: absent.Slug, status: r.Status, write: true}
 	}
-	return client.Entry{}, outcomeWritten, status, err
+	return &about{error: err, slug: slug, status: r.Status, entry: r.Entry, write: true}
 }
 
-func (s *Server) set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions, outcome string) (writeOut, error) {
-	if len(text) > maxText {
-		return writeOut{}, client.ErrTooLarge
+// wrote is the answer of a write.
+func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
+	out := s.written(r.Entry, string(r.Outcome), r.Status)
+	if r.Outcome == remember.Unchanged {
+		out.StoredOn = 0
 	}
-	e, status, err := s.o.Memory.Set(ctx, slug, text, o)
-	if err != nil {
-		return writeOut{}, &about{error: err, slug: slug, status: status, write: true, found: o.Whole}
+	if !slug.IsCore() {
+		out.Trust = unit.Parse(r.Text).Trust().String()
 	}
-	return s.written(e, outcome, status), nil
+	if r.From != "" {
+		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
+	}
+	s.external.note(slug, r.Text, r.CreatedAt)
+	return out
 }
 
 func (s *Server) written(e client.Entry, outcome string, status client.Status) writeOut {
@@ -144,77 +193,4 @@ func stored(status client.Status) (n int) {
 		}
 	}
 	return n
-}
-
-type deleteIn struct {
-	Slug string `json:"slug" jsonschema:"a slug such as mem/projects/atlas; core cannot be deleted"`
-}
-
-type deleteOut struct {
-	Slug     string `json:"slug"`
-	Deleted  bool   `json:"deleted"`
-	StoredOn int    `json:"stored_on" jsonschema:"how many relays took the deletion"`
-	answer
-}
-
-func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
-	slug, err := parseSlug(in.Slug)
-	if err != nil {
-		return deleteOut{}, err
-	}
-	if slug.IsCore() {
-		return deleteOut{}, client.ErrCore
-	}
-	return writing(ctx, s, slug, func(ctx context.Context) (deleteOut, error) {
-		e, status, err := s.o.Memory.Remove(ctx, slug, false)
-		if err != nil {
-			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
-		}
-		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.answerOf(status)}, nil
-	})
-}
-
-type restoreIn struct {
-	Slug        string `json:"slug" jsonschema:"core, or a slug such as mem/projects/atlas"`
-	Version     string `json:"version" jsonschema:"its id from memory_history (8 or more digits of it), or a time such as 2026-01-31T12:00:00Z: then the version that was current at that time"`
-	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"store the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back later"`
-}
-
-func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
-	slug, err := parseSlug(in.Slug)
-	if err != nil {
-		return writeOut{}, err
-	}
-	at, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
-	if err != nil {
-		return writeOut{}, err
-	}
-	return writing(ctx, s, slug, func(ctx context.Context) (writeOut, error) {
-		e, status, err := s.o.Memory.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
-		if err != nil {
-			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
-		}
-		return s.written(e, outcomeWritten, status), nil
-	})
-}
-
-// parseBase checks a hash.
-func parseBase(text string) (string, error) {
-	base := strings.ToLower(strings.TrimSpace(text))
-	if base != "" && base != client.BaseNone && (len(base) != 64 || strings.Trim(base, "0123456789abcdef") != "") {
-		f := invalidf("base is not a hash: it has 64 hex digits.")
-		f.Action = "Give the hash that memory_read returned for the text you changed, or leave base out."
-		return "", f
-	}
-	return base, nil
-}
-
-func checkText(text string) error {
-	switch {
-	case text == "":
-		return client.ErrEmpty
-	case len(text) > maxText:
-		return client.ErrTooLarge
-	}
-	return nil
 }

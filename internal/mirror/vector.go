@@ -103,6 +103,19 @@ func (m *Mirror) OnlyModel(ctx context.Context, model string) error {
 	})
 }
 
+// VectorsAt tells one state of texts and vectors from the next, for who keeps
+// vectors in memory.
+func (v *View) VectorsAt() (state [2]int64) {
+	if v.err != nil {
+		return state
+	}
+	v.fail(v.tx.Each("SELECT (SELECT seq FROM counter), (SELECT coalesce(max(rowid), 0) FROM vectors)", func(r sealedfile.Row) error {
+		state = [2]int64{r.Int(0), r.Int(1)}
+		return nil
+	}))
+	return state
+}
+
 const vectorsOf = " JOIN vectors v ON v.hash = e.hash AND v.m = (SELECT m FROM models WHERE name = ?) "
 
 // Vectors returns the vectors of a model for the text at a slug, one for each

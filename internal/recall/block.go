@@ -15,35 +15,45 @@ const (
 	maxTitle = 80
 )
 
+// Shown says how a hit stands in a block.
+type Shown uint8
+
+// How a hit may stand there.
+const (
+	NotShown Shown = iota // the budget did not do
+	AsTitle
+	Whole
+)
+
 // Block writes what was found as one text of at most budget bytes: whole units,
 // best first, as many as fit, then a line "slug: title" for each of the others,
-// as many as fit. No text is torn. What is external is quoted and called
-// somebody else's words.
-func Block(found []Found, texts Texts, budget int) string {
+// as many as fit; what is worse takes no room from the line of what is better.
+// No text is torn. What is external is quoted and called somebody else's words.
+// It also returns how each hit stands there.
+func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 	var out, titles strings.Builder
-	for _, f := range found {
+	shown := make([]Shown, len(found))
+	for i, f := range found {
 		text, ok := texts(f.Slug)
 		if !ok {
 			continue
 		}
 		d := unit.Parse(text)
-		if whole := f.whole(d); out.Len()+len(whole) <= budget {
+		left := budget - out.Len() - titles.Len()
+		if whole := f.whole(d); len(whole) <= left {
 			out.WriteString(whole)
-			continue
-		}
-		line := f.line(d)
-		if out.Len()+titles.Len()+len(line) <= budget {
+			shown[i] = Whole
+		} else if line := f.line(d); len(line) <= left {
 			titles.WriteString(line)
+			shown[i] = AsTitle
 		}
 	}
-	// Units that were written after a title may have taken its place.
-	for line := range strings.Lines(titles.String()) {
-		if out.Len()+len(line) <= budget {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
+	return out.String() + titles.String(), shown
 }
+
+// lineEnds makes one of all that a reader may take for the end of a line: what
+// stands behind it would be out of its quotes.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // whole writes a unit with what it is and why it is there.
 func (f *Found) whole(d unit.Doc) string {
@@ -56,12 +66,14 @@ func (f *Found) whole(d unit.Doc) string {
 		}
 		out.WriteString(")\n")
 	}
-	mark := ""
-	if f.Trust == unit.External {
-		mark = "> "
-	}
-	for line := range strings.Lines(strings.TrimRight(d.Body(), "\n")) {
-		out.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	for line := range strings.Lines(lineEnds.Replace(strings.TrimRight(d.Body(), "\r\n"))) {
+		switch {
+		case f.Trust == unit.External:
+			out.WriteString("> ")
+		case strings.HasPrefix(line, "## core (") || strings.HasPrefix(line, "## mem/"):
+			out.WriteByte(' ') // no text may begin a unit of its own
+		}
+		out.WriteString(strings.TrimRight(line, "\n") + "\n")
 	}
 	out.WriteString("\n")
 	return out.String()
@@ -85,14 +97,7 @@ func (f *Found) about() []string {
 	if len(f.Words) > 0 {
 		all = append(all, "words: "+strings.Join(f.Words, ", "))
 	}
-	for _, r := range []struct {
-		why  Reasons
-		name string
-	}{{ByMeaning, "meaning"}, {ByLink, "link"}, {ByTime, "time"}, {ByPerson, "person"}} {
-		if f.Why&r.why != 0 {
-			all = append(all, r.name)
-		}
-	}
+	all = append(all, (f.Why &^ ByWords).Names()...)
 	return all
 }
 

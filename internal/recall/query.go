@@ -29,6 +29,8 @@ type Query struct {
 	// place in the memory, where there are vectors; nil without.
 	Near func(slug string, section int) (cosine float64, ok bool)
 	Filter
+
+	parts bool // a word that no text has may be a part of one
 }
 
 // Filter says which documents may be found. Its zero value is all that are
@@ -40,6 +42,8 @@ type Filter struct {
 	Since, Until time.Time    // of When; Until is not in it
 	States       []unit.State // active if empty
 	MinTrust     unit.Trust
+	// Slugs says which slugs may be found; nil for all.
+	Slugs func(slug string) bool
 }
 
 // allows reports whether a document may be found.
@@ -47,6 +51,7 @@ func (f *Filter) allows(d *document) bool {
 	switch {
 	case len(f.Types) > 0 && !slices.Contains(f.Types, d.typ),
 		!strings.HasPrefix(d.slug, f.Prefix),
+		f.Slugs != nil && !f.Slugs(d.slug),
 		d.trust < f.MinTrust,
 		!f.Since.IsZero() && d.when < f.Since.Unix(),
 		!f.Until.IsZero() && d.when >= f.Until.Unix():
@@ -97,7 +102,7 @@ func (x *Index) read(q Query, w Weights) asked {
 	}
 	for _, t := range meant[:min(len(meant), maxTerms)] {
 		t.dated = a.dates != nil && (month(t.word) != 0 || t.word[0] >= '0' && t.word[0] <= '9')
-		a.terms = append(a.terms, x.lookUp(t, w)...)
+		a.terms = append(a.terms, x.lookUp(t, q.parts, w)...)
 	}
 	a.terms = a.terms[:min(len(a.terms), maxTerms)]
 	return a

@@ -19,6 +19,7 @@ type Hit struct {
 	Covered, Cosine float64
 	Words           []string // of the query that the section has
 	Why             Reasons
+	Type            unit.Type
 	Trust           unit.Trust
 	State           unit.State
 	When            time.Time
@@ -38,6 +39,17 @@ const (
 	ByTime
 	ByPerson
 )
+
+// Names returns the reasons in words.
+func (r Reasons) Names() []string {
+	var all []string
+	for i, name := range [...]string{"words", "meaning", "link", "time", "person"} {
+		if r>>i&1 == 1 {
+			all = append(all, name)
+		}
+	}
+	return all
+}
 
 // best is the best section of a document.
 type best struct {
@@ -70,12 +82,8 @@ func (x *Index) rank(q Query, w Weights, a *asked, most int) []Hit {
 
 func (x *Index) hit(id int32, b best, a *asked, s *scored) Hit {
 	doc := &x.docs[id]
-	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why,
-		Trust: doc.trust, State: doc.state, doc: id, Covered: x.covered(a, s, b.section), Words: a.has(s.mask[b.section])}
-	if doc.when != 0 {
-		h.When = time.Unix(doc.when, 0).UTC()
-	}
-	return h
+	return Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
+		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, Covered: x.covered(a, s, b.section), Words: a.has(s.mask[b.section])}
 }
 
 // sectionsOf scores each document that may be found by its best section.

@@ -155,3 +155,18 @@ func splitWords(s string, most int) (head, rest string) {
 	}
 	return s, ""
 }
+
+// Sections returns the texts of a document's sections, in the order in which
+// hits and Query.Near number them, each with the description: what a model makes
+// a vector of.
+func Sections(d Document) []string {
+	parts := sections(d.Body)
+	if d.Description == "" {
+		return parts
+	}
+	all := make([]string, len(parts))
+	for i, part := range parts {
+		all[i] = d.Description + "\n" + part
+	}
+	return all
+}

@@ -19,13 +19,18 @@ const (
 
 // lookUp finds a term in the index. One that no text has is taken for those that
 // it nearly is: one letter more, less, other, or two exchanged.
-func (x *Index) lookUp(t term, w Weights) []term {
+func (x *Index) lookUp(t term, parts bool, w Weights) []term {
 	id, ok := x.terms[t.text]
 	if t.id, t.weight = id, 1; ok && x.has(id) {
 		return []term{t}
 	}
 	t.id = -1
-	letters := utf8.RuneCountInString(t.text)
+	if parts {
+		if found := x.parts(t); len(found) > 0 {
+			return found
+		}
+	}
+	letters := max(utf8.RuneCountInString(t.text), utf8.RuneCountInString(t.word))
 	if w.Typo == 0 || letters < leastTypo || !isLetters(t.text) {
 		return []term{t}
 	}
@@ -52,6 +57,9 @@ func (x *Index) nearly(t term, most int, weight float64) []term {
 	first, _ := utf8.DecodeRuneInString(t.text)
 	for text, id := range x.terms {
 		if r, _ := utf8.DecodeRuneInString(text); r != first || len(text) > len(t.text)+4*most {
+			continue
+		}
+		if max(len(asked), utf8.RuneCountInString(text)) < leastTypo {
 			continue
 		}
 		d := distance(asked, []rune(text), most)

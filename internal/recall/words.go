@@ -28,12 +28,15 @@ type word struct {
 // eachWord calls f with the words of a text in order: runs of letters and
 // digits, and in scripts without blanks every two characters that follow each
 // other.
-func eachWord(text string, f func(word)) {
+func eachWord(text string, f func(word)) { eachPlace(text, func(w word, _ int) { f(w) }) }
+
+// eachPlace is eachWord with the byte at which each word begins.
+func eachPlace(text string, f func(w word, at int)) {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case unbroken(r):
-			i += bigrams(text[i:], f)
+			i += bigrams(text[i:], func(w word, at int) { f(w, i+at) })
 		case wordRune(r):
 			end, letters := i+n, i+n
 			for end < len(text) {
@@ -50,7 +53,7 @@ func eachWord(text string, f func(word)) {
 					letters = end
 				}
 			}
-			emit(text[i:letters], text[i:end], f)
+			emit(text[i:letters], text[i:end], func(w word) { f(w, i) })
 			i = end
 		default:
 			i += n
@@ -79,7 +82,7 @@ func unbroken(r rune) bool {
 
 // bigrams calls f with each two characters of the run at the beginning of s, or
 // with the one that is there, and returns how long the run is.
-func bigrams(s string, f func(word)) int {
+func bigrams(s string, f func(w word, at int)) int {
 	before, at := -1, 0
 	for at < len(s) {
 		r, n := utf8.DecodeRuneInString(s[at:])
@@ -87,12 +90,12 @@ func bigrams(s string, f func(word)) int {
 			break
 		}
 		if before >= 0 {
-			f(word{text: s[before : at+n], whole: true})
+			f(word{text: s[before : at+n], whole: true}, before)
 		}
 		before, at = at, at+n
 	}
 	if _, n := utf8.DecodeRuneInString(s); n == at {
-		f(word{text: s[:n], whole: true})
+		f(word{text: s[:n], whole: true}, 0)
 	}
 	return at
 }

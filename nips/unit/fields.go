@@ -27,7 +27,8 @@ const (
 	Narrative   Type = "narrative"
 )
 
-var types = []Type{Episodic, Semantic, Procedural, Insight, Prospective, Narrative}
+// Types are all of them.
+var Types = []Type{Episodic, Semantic, Procedural, Insight, Prospective, Narrative}
 
 // State says whether a unit still holds.
 type State string
@@ -40,7 +41,8 @@ const (
 	Done       State = "done"
 )
 
-var states = []State{Active, Archived, Superseded, Done}
+// States are all of them.
+var States = []State{Active, Archived, Superseded, Done}
 
 // Emotions are the eight dimensions of a unit's emotion, in the order of
 // Fields.Emotion.
@@ -111,9 +113,9 @@ func (d Doc) read() (Fields, []Fault) {
 		seen[key] = true
 	}
 	f := Fields{
-		Type: oneOf(&r, "type", types, Semantic), Name: r.text("name"), Title: r.text("title"), Description: r.text("description"),
+		Type: oneOf(&r, "type", Types, Semantic), Name: r.text("name"), Title: r.text("title"), Description: r.text("description"),
 		Tags: r.list("tags"), Who: r.list("who"), When: r.moment("when"), Session: r.text("session"), Created: r.moment("created"),
-		Source: r.text("source"), Trust: r.trust(), State: oneOf(&r, "state", states, Active),
+		Source: r.text("source"), Trust: r.trust(), State: oneOf(&r, "state", States, Active),
 		Path: r.text("path"), Pin: r.truth("pin"), Consolidated: r.moment("consolidated"),
 		Due: r.moment("due"), Until: r.moment("until"), Snoozed: r.moment("snoozed"), Every: r.text("every"),
 		Trigger: r.text("trigger"), Where: r.text("where"), Action: r.text("action"),
@@ -127,7 +129,7 @@ func (d Doc) read() (Fields, []Fault) {
 		f.Kind, _ = v.member("type")
 	}
 	if v, ok := d.Value("type"); ok && f.Kind == "" {
-		if s, _ := v.Scalar(); !slices.Contains(types, Type(s)) {
+		if s, _ := v.Scalar(); !slices.Contains(Types, Type(s)) {
 			f.Kind = s
 		}
 	}
@@ -247,7 +249,7 @@ func Adopted(kind string) (Type, string) {
 	switch {
 	case kind == "":
 		return Semantic, ""
-	case slices.Contains(types, Type(kind)):
+	case slices.Contains(Types, Type(kind)):
 		return Type(kind), ""
 	case kind == "bugfix":
 		return Episodic, kind

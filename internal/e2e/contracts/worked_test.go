@@ -137,7 +137,7 @@ func (x *speaker) overMCP(id string) []string {
 	session := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 ` + fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"contract_read","arguments":{"contract_id":%q}}}`, id) + "\n"
-	for line := range bytes.Lines(x.run(session, "mcp")) {
+	for line := range bytes.Lines(x.run(session, "mcp", "--tools", "contracts")) {
 		var answer struct {
 			ID     int `json:"id"`
 			Result struct {

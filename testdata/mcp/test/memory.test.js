@@ -16,7 +16,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 const bin = process.env.INTEROP_BIN ?? fileURLToPath(new URL('../../../bin', import.meta.url))
 const failure = 'engramd/failure'
 const reading = ['contract_list', 'contract_read', 'contract_search', 'contract_show', 'contract_summary', 'memory_history', 'memory_list', 'memory_read', 'memory_search']
-const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_restore', 'memory_snapshot', 'memory_write']
+const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_edit', 'memory_link', 'memory_rename', 'memory_restore', 'memory_snapshot', 'memory_write']
 
 let dir, relay, agent, owner
 
@@ -102,7 +102,7 @@ async function refused(client, name, args) {
 const asAgent = () => ({ ENGRAM_KEY_FILE: agent.file, ENGRAM_OWNER: owner.pubkey, ENGRAM_RELAYS: relay.url, ENGRAM_SNAPSHOTS: join(dir, 'snapshots') })
 
 test('the agent uses every tool', async t => {
-  const { client, tools } = await connect(t, asAgent())
+  const { client, tools } = await connect(t, asAgent(), '--tools', 'memory,contracts')
   assert.deepEqual(tools.map(tool => tool.name), [...reading, ...writing].sort())
   for (const tool of tools) {
     assert.equal(tool.annotations.readOnlyHint, reading.includes(tool.name), tool.name)
@@ -148,8 +148,8 @@ test('resources, prompt and completion', async t => {
   await call(client, 'memory_write', { slug: 'a/b/c', text: 'deep' })
   assert.deepEqual((await client.listResources()).resources.map(r => r.uri), ['engram://core'])
   const [template] = (await client.listResourceTemplates()).resourceTemplates
-  for (const [uri, text] of [['engram://core', 'I am Sami.'], ['engram://mem/a/b/c', 'deep']]) {
-    assert.equal((await client.readResource({ uri })).contents[0].text, text)
+  for (const [uri, text] of [['engram://core', /^I am Sami\.$/], ['engram://mem/a/b/c', /^---\n[^]*\nsource: "?interop:[^]*\n---\ndeep$/]]) {
+    assert.match((await client.readResource({ uri })).contents[0].text, text)
   }
   await assert.rejects(client.readResource({ uri: 'engram://mem/nothing' }), error => error.data[failure].code === 'not_found')
   const prompt = await client.getPrompt({ name: 'core' })

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
+)
+
+func (a *app) memEditCommand() *cobra.Command {
+	var asJSON, allow bool
+	c := a.command(&cobra.Command{
+		Use:   "edit SLUG [--allow-secret] [--json]",
+		Short: "Change a memory in an editor",
+		Long: `Change a memory in an editor ($VISUAL, $EDITOR, else vi): its whole text, with front
+matter, in a file of your own that is removed afterwards. A memory that is not there is
+made. What the editor leaves is written with the text that it began with as base; the
+fields created, source and trust are stamped, and trust is never raised.
+
+If somebody else wrote meanwhile, or it cannot be written for another reason, nothing
+is, and stderr says where the file with your text is. Without a change nothing is
+written.`,
+		Example: `  EDITOR=nano engramctl mem edit projects/atlas`,
+		Args:    arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		slug, err := ownSlug(args[0])
+		if err != nil {
+			return err
+		}
+		return a.memEdit(ctx, asJSON, slug, guard(allow))
+	})
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
+	return c
+}
+
+func (a *app) memEdit(ctx context.Context, asJSON bool, slug nipae.Slug, check func(old, text string) error) error {
+	c, m, err := a.open(ctx) // once: who has a password is asked for it once
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !m.Writable() {
+		return client.ErrReadOnly
+	}
+	head, err := a.editable(ctx, c, m, slug)
+	if err != nil {
+		return err
+	}
+	file, err := a.draftFile(slug, head.Text)
+	if err != nil {
+		return err
+	}
+	text, err := a.edited(ctx, file, head.Text)
+	switch {
+	case err != nil && untouched(file, head.Text):
+		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
+	case err != nil:
+		return fmt.Errorf("%w (your text is in %s)", err, file)
+	case text == head.Text:
+		a.note("%s: nothing changed", slug)
+	default:
+		o := client.SetOptions{Base: cmp.Or(head.Hash, client.BaseNone), Check: check}
+		if err := a.writeEdited(ctx, asJSON, m, slug, text, o); err != nil {
+			return fmt.Errorf("%w (your text is in %s)", err, file)
+		}
+	}
+	return os.RemoveAll(filepath.Dir(file))
+}
+
+// editable reads what is to be edited; nothing is an empty text.
+func (a *app) editable(ctx context.Context, c *client.Client, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+	ctx, done := a.bounded(ctx)
+	defer done()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return client.Entry{}, err
+	}
+	head, status, err := m.Get(ctx, slug)
+	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
+		return client.Entry{}, nil
+	}
+	return head, a.report(status, about(slug, head, err))
+}
+
+func (a *app) writeEdited(ctx context.Context, asJSON bool, m *client.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
+	ctx, done := a.bounded(ctx)
+	defer done()
+	r, err := a.writer(m).Write(ctx, slug, remember.Draft{Text: text, Whole: true}, o)
+	if err := a.report(r.Status, about(slug, r.Entry, explained(understood(err)))); err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
+	}
+	return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+}
+
+// draftFile makes a file with a text that nobody else reads.
+func (a *app) draftFile(slug nipae.Slug, text string) (string, error) {
+	dir, err := os.MkdirTemp(a.env["TMPDIR"], "engramctl-edit-") // 0700
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, path.Base(string(slug))+".md")
+	return file, os.WriteFile(file, []byte(text), 0o600)
+}
+
+// untouched reports whether a file still has that text.
+func untouched(file, text string) bool {
+	now, err := os.ReadFile(file)
+	return err == nil && string(now) == text
+}
+
+// edited has a person edit a file and returns what is in it then. A line end
+// that an editor adds at the end of what had none is no change.
+func (a *app) edited(ctx context.Context, file, before string) (string, error) {
+	editor := cmp.Or(a.env["VISUAL"], a.env["EDITOR"], "vi")
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
+	if runtime.GOOS == "windows" {
+		words := strings.Fields(cmp.Or(a.env["VISUAL"], a.env["EDITOR"], "notepad"))
+		cmd = exec.CommandContext(ctx, words[0], append(words[1:], file)...)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr // stdout is for what is printed
+	if a.Terminal.Stdout {
+		cmd.Stdout = a.Stdout
+	}
+	cmd.Dir = a.Dir
+	cmd.Env = slices.DeleteFunc(slices.Clone(a.Env), func(kv string) bool {
+		return strings.HasPrefix(kv, "ENGRAM_KEY=") || strings.HasPrefix(kv, "ENGRAM_TOKEN=")
+	})
+	if err := cmd.Run(); err != nil {
+		return "", usagef("the editor %q: %w", editor, err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := readAtMost(f, nipae.MaxBody)
+	if err != nil {
+		return "", err
+	}
+	if text == before+"\n" && !strings.HasSuffix(before, "\n") {
+		text = before
+	}
+	return text, checkText(text)
+}

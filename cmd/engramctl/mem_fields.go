@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+// source is what is stamped into memories that engramctl writes.
+const source = "engramctl"
+
+// writer writes memories with fields.
+func (a *app) writer(m *client.Memory) *remember.Writer {
+	return &remember.Writer{Memory: m, Source: source, Clock: time.Now}
+}
+
+// ownSlug is slugArgument for a memory that is to be written.
+func ownSlug(arg string) (nipae.Slug, error) {
+	slug, err := slugArgument(arg)
+	if err == nil && remember.Reserved(slug) {
+		return "", usagef("%s: %w: programs keep what is theirs under mem/sys, mem/proposals and mem/proposals-answers", slug, remember.ErrReserved)
+	}
+	return slug, err
+}
+
+// asItStands also refuses a text that says more of itself than it may.
+func asItStands(check func(old, text string) error) func(old, text string) error {
+	return func(old, text string) error {
+		if err := remember.Claims(old, text, nil); err != nil {
+			return usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
+		}
+		if check == nil {
+			return nil
+		}
+		return check(old, text)
+	}
+}
+
+// understood makes a usage error of what is wrong with the words of a command.
+func understood(err error) error {
+	var claim *remember.ClaimError
+	if errors.As(err, &usageError{}) {
+		return err
+	}
+	for _, target := range []error{remember.ErrField, remember.ErrReserved, unit.ErrHead, unit.ErrValue} {
+		if errors.Is(err, target) {
+			return usageError{err}
+		}
+	}
+	if errors.As(err, &claim) {
+		return usageError{err}
+	}
+	return err
+}
+
+// fieldFlags are the fields that mem set sets.
+type fieldFlags struct {
+	kind, description, trust string
+	tags, supersedes         []string
+	salience                 float64
+}
+
+// fieldNames are their flags.
+var fieldNames = []string{"type", "description", "tag", "salience", "supersedes", "trust"}
+
+func (f *fieldFlags) flags(c *cobra.Command) {
+	c.Flags().StringVar(&f.kind, "type", "", "what it is, a `TYPE`: semantic episodic procedural insight prospective narrative")
+	c.Flags().StringVar(&f.description, "description", "", "one `LINE`, the title in lists")
+	c.Flags().StringArrayVar(&f.tags, "tag", nil, "a `TAG`; may be repeated, and replaces those that are there (\"\": none)")
+	c.Flags().Float64Var(&f.salience, "salience", unit.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
+	c.Flags().StringArrayVar(&f.supersedes, "supersedes", nil, "the `SLUG` of a memory that no longer holds; may be repeated")
+	c.Flags().StringVar(&f.trust, "trust", "", "\"external\" for somebody else's `WORDS`")
+	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(remember.Types(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+}
+
+// changed reports whether one of them is given.
+func (f *fieldFlags) changed(c *cobra.Command) bool {
+	return slices.ContainsFunc(fieldNames, c.Flags().Changed)
+}
+
+func (f *fieldFlags) fields(c *cobra.Command) (remember.Fields, error) {
+	fields := remember.Fields{Type: f.kind, Description: f.description, Tags: f.tags, Trust: f.trust}
+	if c.Flags().Changed("salience") {
+		fields.Salience = &f.salience
+	}
+	for _, arg := range f.supersedes {
+		slug, err := ownSlug(arg)
+		if err != nil {
+			return fields, err
+		}
+		fields.Supersedes = append(fields.Supersedes, slug)
+	}
+	if fields.None() {
+		return fields, usagef("%w: every field that is given is empty", remember.ErrField)
+	}
+	return fields, nil
+}
+
+// setUnit writes a memory with fields, and marks those that it supersedes.
+func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft remember.Draft, o client.SetOptions) error {
+	var failed []*remember.AbsentError
+	err := a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		r, _, left, err := a.writer(m).Supersede(ctx, slug, draft, o)
+		failed = left
+		return r.Entry, r.Status, err
+	})
+	if err != nil || len(failed) == 0 {
+		return err
+	}
+	for _, f := range failed {
+		a.note("%s is written, but %s is not marked as superseded: %v", slug, f.Slug, f.Unwrap())
+	}
+	return failed[0]
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/nips/unit"
+)
+
+func (a *app) memLinkCommand() *cobra.Command {
+	var asJSON, remove bool
+	var base string
+	e := remember.Edge{}
+	c := a.command(&cobra.Command{
+		Use:   "link FROM RELATION TO [--strength N] [--remove] [--base HASH] [--json]",
+		Short: "Say how one memory relates to another",
+		Long: `Say how one memory relates to another, in the front matter of the first: RELATION is
+` + strings.Join(unit.Relations[:4], ", ") + `,
+` + strings.Join(unit.Relations[4:], ", ") + `. Both memories must exist. One that is there already gets the
+strength. --remove takes it away; then TO need not exist. A mere mention is [[slug]] in
+the text instead, and so is every link from the core, which has no fields.`,
+		Example: `  engramctl mem link projects/atlas derived_from journal/2026-11 --strength 0.8
+  engramctl mem link projects/atlas derived_from journal/2026-11 --remove`,
+		Args:              arguments("FROM", "RELATION", "TO"),
+		ValidArgsFunction: relations,
+	}, func(ctx context.Context, args []string) (err error) {
+		if e.From, err = ownSlug(args[0]); err != nil {
+			return err
+		}
+		if e.To, err = slugArgument(args[2]); err != nil {
+			return err
+		}
+		if err := checkHash("--base", base); err != nil {
+			return err
+		}
+		e.Relation = args[1]
+		return a.write(ctx, asJSON, e.From, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+			do := a.writer(m).Relate
+			if remove {
+				do = a.writer(m).Unrelate
+			}
+			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: a.flags.strict})
+			return r.Entry, r.Status, err
+		})
+	})
+	jsonFlag(c, &asJSON)
+	baseFlag(c, &base)
+	c.Flags().Float64Var(&e.Strength, "strength", 1, "how strong it is, a `NUMBER` above 0, at most 1")
+	c.Flags().BoolVar(&remove, "remove", false, "take the relation away")
+	return c
+}
+
+// relations completes the second argument.
+func relations(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return unit.Relations, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
+)
+
+// renamedOut is what mem mv prints as JSON.
+type renamedOut struct {
+	answerOut
+	entryOut
+	From     string   `json:"from"`
+	Removed  bool     `json:"from_removed"`
+	Mended   []string `json:"mended,omitempty"`
+	Unmended []string `json:"unmended,omitempty"`
+}
+
+func (a *app) memMvCommand() *cobra.Command {
+	var asJSON, mend bool
+	c := a.command(&cobra.Command{
+		Use:   "mv SLUG TO [--mend-links] [--json]",
+		Short: "Give a memory another slug",
+		Long: `Give a memory another slug, where nothing may be: it is written there, then removed
+where it was. Its history stays at the old slug (mem log). With --mend-links the links
+and relations of other memories to it are changed too, 100 memories at most; that takes
+a write for each of them, so raise --timeout where there are many.
+
+What was not reached is said, and the exit code is that of the reason: then both slugs
+may have the text, or links may still name the old one. Nothing is lost. Exit code 5 if
+there is a memory at TO.`,
+		Example: `  engramctl mem mv notes projects/atlas/notes --mend-links`,
+		Args:    arguments("SLUG", "TO"),
+	}, func(ctx context.Context, args []string) error {
+		from, err := ownSlug(args[0])
+		if err != nil {
+			return err
+		}
+		to, err := ownSlug(args[1])
+		if err != nil {
+			return err
+		}
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+			r, err := a.writer(m).Rename(ctx, from, to, mend, guard(false))
+			if errors.Is(err, remember.ErrTaken) {
+				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
+			}
+			if err := a.report(r.Status, about(from, r.Entry, understood(err))); err != nil {
+				return err
+			}
+			if err := a.printRenamed(asJSON, m, from, r); err != nil {
+				return err
+			}
+			return a.unfinished(from, r)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().BoolVar(&mend, "mend-links", false, "change the links of other memories too")
+	return c
+}
+
+func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r remember.Renamed) error {
+	if !asJSON {
+		return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	}
+	out := renamedOut{answerOut: answerOf(m, r.Status), entryOut: entryFor(r.Entry), From: string(from), Removed: r.Kept == nil}
+	for _, slug := range r.Mended {
+		out.Mended = append(out.Mended, string(slug))
+	}
+	for _, f := range r.Unmended {
+		out.Unmended = append(out.Unmended, string(f.Slug))
+	}
+	return a.printJSON(out)
+}
+
+// unfinished says what a rename did not reach; the error is the first of it.
+func (a *app) unfinished(from nipae.Slug, r remember.Renamed) error {
+	if n := len(r.Mended); n > 0 {
+		a.note("the links of %s are changed", counted(n, "memory", "memories"))
+	}
+	var all []error
+	if r.Kept != nil {
+		all = append(all, fmt.Errorf("%s is written, and %s is still there: %w", r.Slug, from, r.Kept))
+	}
+	if r.MendErr != nil {
+		all = append(all, fmt.Errorf("other memories may link to %s: %w", from, r.MendErr))
+	}
+	for _, f := range r.Unmended {
+		all = append(all, fmt.Errorf("%s links to %s as before: %w", f.Slug, from, f.Unwrap()))
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/recollect"
+)
+
+// searchOut is `mem search --json`.
+type searchOut struct {
+	viewOut
+	Hits     []hitOut `json:"hits"`
+	Total    int      `json:"total"`    // have one of the words
+	Searched int      `json:"searched"` // were looked through
+}
+
+type hitOut struct {
+	foundOut
+	Snippets []snippetOut `json:"snippets"`
+}
+
+type snippetOut struct {
+	Text   string `json:"text"`
+	Offset int    `json:"offset"` // in bytes, where it begins in the text
+}
+
+func (a *app) memSearchCommand() *cobra.Command {
+	var q recollect.Query
+	var asJSON bool
+	limit := recollect.DefaultHits
+	c := a.command(&cobra.Command{
+		Use:   "search QUERY... [--limit N] [--json]",
+		Short: "Find memories by their words",
+		Long: `Find memories by their words: in all their forms, mistyped, or as parts of words, in
+texts and slugs. "Exact phrases" stand in double quotes. One word is enough to be
+found; most and rarest come first, with the text around what was found.
+To get an answer to a question, use engramctl recall.`,
+		Example: `  engramctl mem search coffee
+  engramctl mem search --tag boats --since 2026 '"blue paint"'`,
+		Args: question,
+	}, func(ctx context.Context, args []string) error {
+		if limit < 1 || limit > recollect.MaxHits {
+			return usagef("--limit is %d; it must be from 1 to %d", limit, recollect.MaxHits)
+		}
+		q.Text = queryOf(args)
+		return a.withView(ctx, func(v recollect.View) (seen, error) {
+			found, err := recollect.Search(v, q, limit, time.Now())
+			if err != nil {
+				return seen{}, err
+			}
+			return seen{found.Total, func(out viewOut) error { return a.printFound(found, out, asJSON) }}, nil
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().IntVar(&limit, "limit", limit, "how many memories at most, 1 to 50")
+	filterFlags(c, &q)
+	return c
+}
+
+func (a *app) printFound(found recollect.Found, out viewOut, asJSON bool) error {
+	switch more := found.Total - len(found.Hits); {
+	case found.Total == 0:
+		a.note("none of %s has one of the words", counted(found.Searched, "memory", "memories"))
+	case more > 0:
+		a.note("%d more have one of the words (--limit)", more)
+	}
+	if asJSON {
+		all := searchOut{viewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched}
+		for _, h := range found.Hits {
+			hit := hitOut{foundOut: foundOf(h.Hit), Snippets: []snippetOut{}}
+			for _, s := range h.Snippets {
+				hit.Snippets = append(hit.Snippets, snippetOut(s))
+			}
+			all.Hits = append(all.Hits, hit)
+		}
+		return a.printJSON(all)
+	}
+	var b strings.Builder
+	for _, h := range found.Hits {
+		fmt.Fprintf(&b, "%s: %s\n", h.Slug, h.Title)
+		for _, s := range h.Snippets {
+			fmt.Fprintf(&b, "    %s\n", s.Text)
+		}
+	}
+	return a.printText(b.String())
+}

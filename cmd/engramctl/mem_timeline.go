@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/recollect"
+)
+
+// timelineOut is `mem timeline --json`.
+type timelineOut struct {
+	viewOut
+	Spans []spanOut `json:"spans"` // months or days, oldest first
+}
+
+type spanOut struct {
+	Name     string     `json:"name"` // 2026-11 or 2026-11-20
+	Memories []datedOut `json:"memories"`
+}
+
+type datedOut struct {
+	Slug string `json:"slug"`
+	Type string `json:"type"`
+	When string `json:"when"`
+}
+
+// maxNamed is how many memories of a day are named.
+const maxNamed = 5
+
+func (a *app) memTimelineCommand() *cobra.Command {
+	var q recollect.Query
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "timeline [--since TIME] [--until TIME] [--json]",
+		Short: "Draw when memories are of, by month or day",
+		Long: `Draw when memories are of, as text: a bar for each month, or for each day with the
+slugs if --since and --until name two months or less. A memory is of the time that
+it says itself (when), else of its writing.`,
+		Example: `  engramctl mem timeline
+  engramctl mem timeline --since 'May 2026' --until 'May 2026'
+  engramctl mem timeline --type episodic --json`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		return a.withView(ctx, func(v recollect.View) (seen, error) {
+			spans, err := recollect.Timeline(v, q, time.Now())
+			if err != nil {
+				return seen{}, err
+			}
+			return seen{len(spans), func(out viewOut) error {
+				if asJSON {
+					return a.printJSON(timelineOf(spans, out))
+				}
+				if len(spans) == 0 {
+					a.note("no memory is of that time")
+				}
+				return a.print("%s", timelineText(spans))
+			}}, nil
+		})
+	})
+	jsonFlag(c, &asJSON)
+	filterFlags(c, &q)
+	return c
+}
+
+func timelineOf(spans []recollect.Span, out viewOut) timelineOut {
+	all := timelineOut{viewOut: out, Spans: []spanOut{}}
+	for _, s := range spans {
+		span := spanOut{Name: s.Name, Memories: []datedOut{}}
+		for _, m := range s.Memories {
+			span.Memories = append(span.Memories, datedOut{m.Slug, m.Type, m.When.Format(time.RFC3339)})
+		}
+		all.Spans = append(all.Spans, span)
+	}
+	return all
+}
+
+func timelineText(spans []recollect.Span) string {
+	most := 0
+	for _, s := range spans {
+		most = max(most, len(s.Memories))
+	}
+	var b strings.Builder
+	for _, s := range spans {
+		fmt.Fprintf(&b, "%s %5d  %s\n", s.Name, len(s.Memories), bar(len(s.Memories), most))
+		if len(s.Name) < len(time.DateOnly) {
+			continue
+		}
+		for _, m := range s.Memories[:min(maxNamed, len(s.Memories))] {
+			fmt.Fprintf(&b, "    %s\n", m.Slug)
+		}
+		if more := len(s.Memories) - maxNamed; more > 0 {
+			fmt.Fprintf(&b, "    and %d more\n", more)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/nips/unit"
+)
+
+// noteFlags are what engramctl note is told beside the text.
+type noteFlags struct {
+	tags, links []string
+	salience    float64
+	emotion     map[string]string
+	session     string
+	trust       string
+}
+
+func (a *app) noteCommand() *cobra.Command {
+	var f noteFlags
+	var asJSON, allow bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
+		Short: "Note what happened, without thinking of a slug",
+		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
+(mem/journal/2026/11/22/0602-4f1c22ab, in UTC, with 8 random hex digits). With "-"
+the text comes from stdin. Front matter says that it is episodic, when and by whom it
+was written, and what the flags say (docs/memory.md).
+
+It is answered once a relay has taken it. Prints slug, size and hash, as mem set
+does. A text in which something looks like a key or a token is refused, unless
+--allow-secret is given.`,
+		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
+  engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
+		Args: arguments("TEXT"),
+	}, func(ctx context.Context, args []string) error {
+		n, err := a.noteOf(args[0], f)
+		if err != nil {
+			return err
+		}
+		return a.writeNote(ctx, asJSON, n, guard(allow))
+	}))
+	fs := c.Flags()
+	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
+	fs.StringArrayVar(&f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
+	fs.Float64Var(&f.salience, "salience", -1, "how much it matters, 0 to 1 (default 0.5)")
+	fs.StringToStringVar(&f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
+	fs.StringVar(&f.session, "session", "", "`id` of the session that it belongs to")
+	fs.StringVar(&f.trust, "trust", "", "`external` for somebody else's words")
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
+	return c
+}
+
+// noteOf makes a note of the command line.
+func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
+	if text == "-" {
+		if text, err = a.input(); err != nil {
+			return n, err
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return n, usageError{client.ErrEmpty}
+	}
+	if err := checkText(text); err != nil {
+		return n, err
+	}
+	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
+		return n, usagef("--session: an id has no blanks")
+	}
+	n = remember.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Emotion: map[string]float64{}}
+	if f.salience != -1 {
+		n.Salience = &f.salience
+	}
+	for name, word := range f.emotion {
+		felt, err := strconv.ParseFloat(word, 64)
+		if err != nil || !slices.Contains(unit.Emotions[:], name) {
+			return n, usagef("--emotion %s=%s: want one of %s with a number from 0 to 1", name, word, strings.Join(unit.Emotions[:], ", "))
+		}
+		n.Emotion[name] = felt
+	}
+	for _, arg := range f.links {
+		slug, err := slugArgument(arg)
+		if err != nil {
+			return n, err
+		}
+		n.Links = append(n.Links, slug)
+	}
+	return n, nil
+}
+
+// writeNote writes one and says where it is.
+func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check func(old, text string) error) error {
+	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		w := remember.Writer{Memory: m, Source: "engramctl", Clock: time.Now}
+		r, err := w.AddNote(ctx, m, rand.Reader, n, check)
+		if errors.Is(err, remember.ErrField) {
+			return usageError{err}
+		}
+		if err := a.report(r.Status, about(r.Slug, r.Entry, err)); err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
+		}
+		return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	})
+}

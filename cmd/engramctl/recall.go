@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/recall"
+	"engramd/internal/recollect"
+)
+
+// foundOut is a memory that was found, in JSON.
+type foundOut struct {
+	Slug         string   `json:"slug"`
+	Title        string   `json:"title"`
+	Type         string   `json:"type"`
+	Trust        string   `json:"trust"`
+	State        string   `json:"state"`
+	When         string   `json:"when,omitempty"`
+	Time         string   `json:"time"` // it was written
+	Size         int      `json:"size"`
+	Why          []string `json:"why"`
+	Words        []string `json:"words,omitempty"`
+	SupersededBy []string `json:"superseded_by,omitempty"`
+}
+
+func foundOf(h recollect.Hit) foundOut {
+	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Trust: h.Trust.String(), State: string(h.State), Time: stamp(h.UpdatedAt), Size: h.Size,
+		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy}
+	if !h.When.IsZero() {
+		out.When = h.When.Format(time.RFC3339)
+	}
+	return out
+}
+
+// recallOut is `recall --json`.
+type recallOut struct {
+	viewOut
+	Block string        `json:"block"`
+	Hits  []recalledOut `json:"hits"`
+	More  int           `json:"more"` // fit besides, for which the block has no room
+}
+
+type recalledOut struct {
+	foundOut
+	Whole bool       `json:"whole"` // in the block; else its title is
+	Alike []alikeOut `json:"alike,omitempty"`
+}
+
+type alikeOut struct {
+	Slug    string   `json:"slug"`
+	Differs []string `json:"differs,omitempty"`
+}
+
+func (a *app) recallCommand() *cobra.Command {
+	var q recollect.Query
+	var asJSON bool
+	var feelings map[string]string
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "recall QUERY... [--budget BYTES] [--json]",
+		Short: "Recall what is remembered on a question, as one block",
+		Long: `Recall what is remembered on a question, as one block that fits a budget: whole
+memories, best first, then titles of others. It is ranked by words in all their
+forms, the people, dates and times that are named, and links; docs/memory.md says
+how. Each memory says what it is and why it is there. What is external is quoted
+and called somebody else's words.
+
+If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
+relays did not answer and nothing fits, that is a failure: it may be there.`,
+		Example: `  engramctl recall When are the boats painted?
+  engramctl recall --since 'last week' --type episodic --budget 2000 what went wrong
+  engramctl recall --json 'Atlas "one file"' | jq -r '.hits[].slug'`,
+		Args: question,
+	}, func(ctx context.Context, args []string) error {
+		var err error
+		q.Text = queryOf(args)
+		if q.Emotion, err = emotions(feelings); err != nil {
+			return err
+		}
+		return a.withView(ctx, func(v recollect.View) (seen, error) {
+			found, err := recollect.Recall(v, q, time.Now())
+			if err != nil {
+				return seen{}, err
+			}
+			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, out, asJSON) }}, nil
+		})
+	}))
+	jsonFlag(c, &asJSON)
+	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 100 to 65536")
+	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
+	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	filterFlags(c, &q)
+	return c
+}
+
+func (a *app) printRecalled(found recollect.Answer, out viewOut, asJSON bool) error {
+	if len(found.Hits)+found.More == 0 {
+		a.note("nothing fits")
+	}
+	if !asJSON {
+		return a.printText(found.Block)
+	}
+	all := recallOut{viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More}
+	for _, h := range found.Hits {
+		r := recalledOut{foundOut: foundOf(h), Whole: h.Whole}
+		for _, d := range h.Alike {
+			r.Alike = append(r.Alike, alikeOut{d.Slug, d.Differs})
+		}
+		all.Hits = append(all.Hits, r)
+	}
+	return a.printJSON(all)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/recollect"
+)
+
+// viewOut stands in every JSON answer about the memory as a whole.
+type viewOut struct {
+	answerOut
+	AsOf  string `json:"as_of,omitempty"` // when relays were last asked
+	Stale bool   `json:"stale"`           // not every relay has confirmed lately what is here
+}
+
+// seen is what a command makes of a view: how much it found, and how to print
+// it.
+type seen struct {
+	found int
+	print func(out viewOut) error
+}
+
+// withView has a command look at the whole memory, as the local copy has it, and
+// prints what it found.
+func (a *app) withView(ctx context.Context, look func(recollect.View) (seen, error)) error {
+	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
+		fresh, err := l.Follower.Freshness(ctx)
+		if err != nil {
+			return err
+		}
+		status := l.status(fresh)
+		if err := a.report(status, nil); err != nil {
+			return err
+		}
+		var s seen
+		var state recollect.State
+		err = l.source().Read(ctx, func(v recollect.View) error {
+			if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
+				return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
+			}
+			s, err = look(v)
+			return err
+		})
+		var m *recollect.Mistake
+		if errors.As(err, &m) {
+			return usageError{err}
+		}
+		if err != nil {
+			return err
+		}
+		return a.showSeen(s, state, answerOf(l.m, status))
+	})
+}
+
+// source is what recall and search read.
+func (l *localCopy) source() recollect.Source { return recollect.Local(l.Mirror, l.Follower.Relays) }
+
+// showSeen prints what a command found. Nothing is "nothing there" if the copy
+// may lack something.
+func (a *app) showSeen(s seen, state recollect.State, answer answerOut) error {
+	if s.found == 0 && state.Partial(0) {
+		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
+	}
+	if state.Unreadable > 0 {
+		a.note("%s cannot be read; the slugs are unknown", counted(state.Unreadable, "memory", "memories"))
+	}
+	out := viewOut{answerOut: answer, Stale: state.Stale || state.Unfinished}
+	out.Partial = out.Partial || state.Partial(s.found)
+	if !state.AsOf.IsZero() {
+		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
+	}
+	return s.print(out)
+}
+
+// filterFlags are the flags that say which memories may be found.
+func filterFlags(c *cobra.Command, q *recollect.Query) {
+	f := c.Flags()
+	f.StringSliceVar(&q.Types, "type", nil, "only memories of a `TYPE`: episodic, semantic, procedural, insight, prospective, narrative")
+	f.StringSliceVar(&q.Tags, "tag", nil, "only those with the `TAG`, with all if given again")
+	f.StringSliceVar(&q.States, "state", nil, "those in a `STATE`: active (default), archived, superseded, done, all")
+	f.StringVar(&q.Since, "since", "", "only those of a `time` or later: 2026-11-20, last week, 3 days ago")
+	f.StringVar(&q.Until, "until", "", "only those until the end of a `time`")
+	f.StringVar(&q.MinTrust, "min-trust", "", "only those of at least that `TRUST`: external, derived, observed, told")
+	f.StringVar(&q.Prefix, "prefix", "", "only slugs that begin with `PREFIX`")
+}
+
+// emotions reads --emotion.
+func emotions(given map[string]string) (map[string]float64, error) {
+	all := map[string]float64{}
+	for name, text := range given {
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, usagef("--emotion: %q is no number", text)
+		}
+		all[name] = share
+	}
+	return all, nil
+}
+
+// question reads a query from a command line.
+func question(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("QUERY is missing")
+	}
+	return nil
+}
+
+func queryOf(args []string) string { return strings.Join(args, " ") }

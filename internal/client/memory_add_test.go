@@ -1,0 +1,82 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"engramd/nips/nipae"
+)
+
+func newTexts(n int) (all []NewText) {
+	for i := range n {
+		all = append(all, NewText{Slug: nipae.Slug(fmt.Sprintf("mem/journal/2026/11/22/0602-%08x", i)), Text: fmt.Sprint("note ", i)})
+	}
+	return all
+}
+
+// TestAddsInFlightTogether: a relay that says no OK before it has seen all texts
+// gets them all, after one question.
+func TestAddsInFlightTogether(t *testing.T) {
+	const many = 20
+	var questions, connections atomic.Int32
+	url := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		connections.Add(1)
+		var ids []string
+		for {
+			f, ok := c.read()
+			if !ok {
+				return
+			}
+			switch f.Label {
+			case "REQ":
+				questions.Add(1)
+				c.sendf(`["EOSE",%q]`, f.SubID)
+			case "EVENT":
+				if ids = append(ids, f.Event.ID); len(ids) == many {
+					for _, id := range ids {
+						c.sendf(`["OK",%q,true,""]`, id)
+					}
+				}
+			}
+		}
+	}})
+	m := agentOf(t, "agent", "owner", []string{url}, nil)
+	added, err := m.Add(t.Context(), newTexts(many))
+	if err != nil || len(added) != many {
+		t.Fatalf("%d added, %v", len(added), err)
+	}
+	for i, a := range added {
+		if a.Err != nil || a.Entry.Text != fmt.Sprint("note ", i) || accepted(a.Status.Published) != 1 || a.Status.Partial {
+			t.Errorf("text %d: %+v", i, a)
+		}
+	}
+	if questions.Load() != 1 || connections.Load() != 1 {
+		t.Errorf("%d questions on %d connections", questions.Load(), connections.Load())
+	}
+}
+
+func TestAddWhereSomethingIs(t *testing.T) {
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{})}, nil)
+	first := newTexts(2)
+	added, err := m.Add(t.Context(), first[:1])
+	if err != nil || added[0].Err != nil {
+		t.Fatal(err, added[0].Err)
+	}
+	again := []NewText{{first[0].Slug, "another"}, first[1], first[1], {"mem/x", ""}}
+	if added, err = m.Add(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{ErrConflict, nil, ErrConflict, ErrEmpty} {
+		if !errors.Is(added[i].Err, want) || want == nil && added[i].Err != nil {
+			t.Errorf("text %d: %v, not %v", i, added[i].Err, want)
+		}
+	}
+	if e, _, err := m.Get(t.Context(), first[0].Slug); e.Text != first[0].Text || err != nil {
+		t.Errorf("there is %q, %v", e.Text, err)
+	}
+	if _, err := m.Add(t.Context(), newTexts(MaxAdded+1)); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too many: %v", err)
+	}
+}

@@ -1,0 +1,228 @@
+package embed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+// Client is an Embedder that asks a server.
+type Client struct {
+	*server
+	dim atomic.Int64
+}
+
+var _ Embedder = (*Client)(nil)
+
+// New returns a Client for an embeddings endpoint. It asks nothing yet. Errors
+// are ErrURL and ErrPlaintext.
+func New(o Options) (*Client, error) {
+	s, err := open(o, "/embeddings")
+	if err != nil {
+		return nil, err
+	}
+	return &Client{server: s}, nil
+}
+
+// Name returns the model's name.
+func (c *Client) Name() string { return c.model }
+
+// Dim returns the length of the model's vectors; 0 before the first answer.
+func (c *Client) Dim() int { return int(c.dim.Load()) }
+
+// Embed asks for the vectors of texts, MaxBatch of them at a time. Errors are
+// ErrFailed and ErrAnswer, and that of the context.
+func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	all := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		n := min(len(texts), MaxBatch)
+		some, err := c.batch(ctx, texts[:n])
+		if err != nil {
+			return nil, err
+		}
+		all, texts = append(all, some...), texts[n:]
+	}
+	return all, nil
+}
+
+func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error) {
+	in := struct {
+		Model  string   `json:"model"`
+		Input  []string `json:"input"`
+		Format string   `json:"encoding_format"`
+	}{c.model, bounded(texts), "float"}
+	var out struct {
+		Data []struct {
+			Index     *int      `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := c.post(ctx, in, &out); err != nil {
+		return nil, err
+	}
+	if len(out.Data) != len(texts) {
+		return nil, fmt.Errorf("%w: %d vectors for %d texts", ErrAnswer, len(out.Data), len(texts))
+	}
+	all := make([][]float32, len(texts))
+	for i, d := range out.Data {
+		at := i
+		if d.Index != nil {
+			at = *d.Index
+		}
+		if at < 0 || at >= len(all) || all[at] != nil {
+			return nil, fmt.Errorf("%w: its vectors are not numbered by the texts", ErrAnswer)
+		}
+		if err := c.check(d.Embedding); err != nil {
+			return nil, err
+		}
+		all[at] = d.Embedding
+	}
+	return all, nil
+}
+
+// check refuses what is no vector, or of another length than those before.
+func (c *Client) check(v []float32) error {
+	if len(v) == 0 || len(v) > MaxDim {
+		return fmt.Errorf("%w: a vector of %d numbers", ErrAnswer, len(v))
+	}
+	if !c.dim.CompareAndSwap(0, int64(len(v))) && c.dim.Load() != int64(len(v)) {
+		return fmt.Errorf("%w: vectors of %d and of %d numbers", ErrAnswer, c.dim.Load(), len(v))
+	}
+	length := 0.0
+	for _, f := range v {
+		length += float64(f) * float64(f)
+	}
+	if math.IsNaN(length) || math.IsInf(length, 0) || length == 0 {
+		return fmt.Errorf("%w: a vector that says nothing", ErrAnswer)
+	}
+	return nil
+}
+
+// bounded cuts texts that are too long for a model.
+func bounded(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		if out[i] = t; len(t) > MaxText {
+			end := MaxText
+			for end > 0 && !utf8.RuneStart(t[end]) {
+				end--
+			}
+			out[i] = t[:end]
+		}
+	}
+	return out
+}
+
+// Reranker asks a server how well texts answer a query.
+type Reranker struct{ *server }
+
+// NewReranker returns a Reranker. It asks nothing yet.
+func NewReranker(o Options) (*Reranker, error) {
+	s, err := open(o, "/rerank")
+	if err != nil {
+		return nil, err
+	}
+	return &Reranker{s}, nil
+}
+
+// Score returns a score for each text, in their order; higher is better. Errors
+// are those of Client.Embed.
+func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]float64, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	if len(texts) > MaxBatch {
+		return nil, fmt.Errorf("%w: %d texts at once", ErrAnswer, len(texts))
+	}
+	in := struct {
+		Model     string   `json:"model"`
+		Query     string   `json:"query"`
+		Documents []string `json:"documents"`
+		TopN      int      `json:"top_n"`
+	}{r.model, bounded([]string{query})[0], bounded(texts), len(texts)}
+	var out struct {
+		Results []struct {
+			Index *int     `json:"index"`
+			Score *float64 `json:"relevance_score"`
+		} `json:"results"`
+	}
+	if err := r.post(ctx, in, &out); err != nil {
+		return nil, err
+	}
+	scores, seen := make([]float64, len(texts)), make([]bool, len(texts))
+	if len(out.Results) != len(texts) {
+		return nil, fmt.Errorf("%w: %d scores for %d texts", ErrAnswer, len(out.Results), len(texts))
+	}
+	for _, one := range out.Results {
+		if one.Index == nil || one.Score == nil || *one.Index < 0 || *one.Index >= len(texts) || seen[*one.Index] {
+			return nil, fmt.Errorf("%w: its scores are not numbered by the texts", ErrAnswer)
+		}
+		scores[*one.Index], seen[*one.Index] = *one.Score, true
+	}
+	return scores, nil
+}
+
+// post sends a request and reads the answer. Neither texts, key nor what the
+// server says stand in an error.
+func (s *server) post(ctx context.Context, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if s.key != "" {
+		req.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	resp, err := s.http.Do(req)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%w: HTTP status %d", ErrFailed, resp.StatusCode)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return failed(ctx, err)
+	}
+	if len(data) > maxAnswer {
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrAnswer, maxAnswer)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("%w: it is not the JSON that was asked for", ErrAnswer)
+	}
+	return nil
+}
+
+// failed is a failure of the network, without the URL: a query of it may hold a
+// key.
+func failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, ctx.Err())
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return fmt.Errorf("%w: no answer in time", ErrFailed)
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
+	}
+	return fmt.Errorf("%w: %s", ErrFailed, strings.ToValidUTF8(err.Error(), "?"))
+}

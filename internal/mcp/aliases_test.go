@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestScriptedModel plays a model that knows other tools: it gets along.
+func TestScriptedModel(t *testing.T) {
+	m := newFake()
+	p := connect(t, New(Options{Memory: m}))
+	ask[writeOut](p, "memory_write", args{"path": "/memories/projects/atlas.md", "file_text": "Atlas uses SQLite"})
+	ask[writeOut](p, "memory_append", args{"topic": "memories/projects/atlas", "content": "and WAL"})
+	if got := ask[readOut](p, "memory_read", args{"key": "/projects/atlas.md"}); got.Slug != "mem/projects/atlas" || got.Text != "Atlas uses SQLite\nand WAL" {
+		t.Errorf("%+v", got)
+	}
+	ask[writeOut](p, "memory_edit", args{"file_path": "[[mem/projects/atlas]]", "old_string": "WAL", "new_string": "its log"})
+	if got := ask[searchOut](p, "memory_search", args{"q": "log", "top_k": 3}); got.Total != 1 {
+		t.Errorf("%+v", got)
+	}
+	ask[renameOut](p, "memory_rename", args{"old_path": "/memories/projects/atlas.md", "new_path": "/memories/atlas.md"})
+	if got := ask[listOut](p, "memory_list", args{"prefix": "/memories/atl"}); len(got.Entries) != 1 || got.Entries[0].Slug != "mem/atlas" {
+		t.Errorf("%+v", got)
+	}
+	// What is no slug is refused with one that is; the model follows.
+	f, _ := p.refused("memory_write", args{"path": "/memories/Projects/Atlas Notes.md", "text": "x"})
+	if f.Code != CodeInvalid || !strings.Contains(f.Action, "Use mem/projects/atlas-notes,") {
+		t.Errorf("%+v", f)
+	}
+	ask[writeOut](p, "memory_write", args{"path": "mem/projects/atlas-notes", "value": "x"})
+	ask[deleteOut](p, "memory_delete", args{"path": "/memories/projects/atlas-notes.md"})
+
+	// Two that mean the same must be the same.
+	ask[readOut](p, "memory_read", args{"slug": "atlas", "path": "atlas"})
+	for _, wrong := range []args{{"slug": "atlas", "path": "other"}, {"path": "a", "topic": "b"}, {"slug": "atlas", "path": 7}} {
+		if f, words := p.refused("memory_read", wrong); f.Code != CodeInvalid || !strings.Contains(words, "differ") {
+			t.Errorf("%v: %s", wrong, words)
+		}
+	}
+	if f, _ := p.refused("memory_read", args{"slugg": "atlas"}); f.Code != CodeInvalid {
+		t.Errorf("%+v", f)
+	}
+	// An argument of the tool itself means itself.
+	ask[writeOut](p, "memory_write", args{"slug": "core", "text": "I am Sami"})
+	if got := ask[writeOut](p, "memory_link", args{"from": "atlas", "destination": "core", "relation": "supports", "remove": false}); got.Outcome == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// No schema shows another name for an argument, and none is an argument of its
+// own tool by accident.
+func TestAliasesAreHidden(t *testing.T) {
+	s := New(Options{Memory: newFake(), Contracts: &fakeContracts{}})
+	for tool, properties := range s.arguments {
+		seen := map[string]string{}
+		for _, name := range properties {
+			for _, alias := range aliases[name] {
+				if other, twice := seen[alias]; twice {
+					t.Errorf("%s: %s stands for %s and %s", tool, alias, name, other)
+				}
+				seen[alias] = name
+			}
+		}
+	}
+	if len(s.arguments) < 15 || len(s.arguments["memory_write"]) != 11 {
+		t.Errorf("%v", s.arguments)
+	}
+}
+
+func FuzzRenamed(f *testing.F) {
+	for _, text := range []string{`{"path":"a"}`, `{"path":1,"slug":1.0}`, `[]`, `null`, ``, `{"path":`, `{"slug":"a","slug":"b"}`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := renamed([]string{"slug", "text"}, json.RawMessage(text))
+		if err == nil && string(got) != text && !json.Valid(got) {
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package mcp
+
+import (
+	"context"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+type editIn struct {
+	Slug        string `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
+	OldStr      string `json:"old_str" jsonschema:"exactly as it stands there, once"`
+	NewStr      string `json:"new_str" jsonschema:"may be empty"`
+	Base        string `json:"base,omitempty" jsonschema:"hash that must be there"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+}
+
+func (s *Server) edit(ctx context.Context, in editIn) (writeOut, error) {
+	slug, base, err := parseTarget(in.Slug, in.Base)
+	if err != nil {
+		return writeOut{}, err
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		r, err := s.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, client.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+		if err != nil {
+			return writeOut{}, failedWrite(slug, r, err)
+		}
+		return s.wrote(slug, r), nil
+	})
+}

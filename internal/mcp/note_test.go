@@ -1,0 +1,46 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/nips/unit"
+)
+
+func (f *fake) Add(ctx context.Context, texts []client.NewText) (all []client.Added, err error) {
+	for _, t := range texts {
+		var a client.Added
+		a.Entry, a.Status, a.Err = f.Set(ctx, t.Slug, t.Text, client.SetOptions{Base: client.BaseNone})
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func TestNote(t *testing.T) {
+	f := newFake()
+	p := connect(t, New(Options{Memory: f, Session: "8c35adc1"}))
+	out := ask[writeOut](p, "memory_note", args{"content": "Ana chose SQLite.", "tags": []string{"atlas"}, "emotion": args{"joy": 0.5}, "links": []string{"people/ana"}})
+	if !strings.HasPrefix(out.Slug, "mem/journal/20") || out.Outcome != string(remember.Created) || out.StoredOn != 1 || out.Trust != "observed" || len(f.texts) != 1 {
+		t.Errorf("answered %+v", out)
+	}
+	for _, text := range f.texts {
+		fields := unit.Parse(text).Fields()
+		if fields.Type != unit.Episodic || fields.Session != "8c35adc1" || !strings.HasSuffix(fields.Source, ":8c35adc1") || len(fields.Relations) != 1 {
+			t.Errorf("written: %s", text)
+		}
+	}
+	for name, in := range map[string]args{
+		"no text":     {"text": ""},
+		"emotion":     {"text": "x", "emotion": args{"rage": 1}},
+		"link":        {"text": "x", "links": []string{"../etc"}},
+		"a secret":    {"text": "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"},
+		"no salience": {"text": "x", "salience": 2},
+	} {
+		if p.refused("memory_note", in); len(f.texts) != 1 {
+			t.Errorf("%s: it was written", name)
+		}
+	}
+}

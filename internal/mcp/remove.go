@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/internal/secrets"
+	"engramd/nips/nipae"
+)
+
+type deleteIn struct {
+	Slug string `json:"slug" jsonschema:"such as mem/projects/atlas"`
+}
+
+type deleteOut struct {
+	Slug     string `json:"slug"`
+	Deleted  bool   `json:"deleted"`
+	StoredOn int    `json:"stored_on" jsonschema:"how many relays took the deletion"`
+	answer
+}
+
+func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
+	slug, err := parseOwn(in.Slug)
+	if err != nil {
+		return deleteOut{}, err
+	}
+	if slug.IsCore() {
+		return deleteOut{}, client.ErrCore
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (deleteOut, error) {
+		e, status, err := s.o.Memory.Remove(ctx, slug, false)
+		if err != nil {
+			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
+		}
+		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.answerOf(status)}, nil
+	})
+}
+
+type restoreIn struct {
+	Slug        string `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
+	Version     string `json:"version" jsonschema:"an id from memory_history, or a time"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+}
+
+func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
+	slug, err := parseOwn(in.Slug)
+	if err != nil {
+		return writeOut{}, err
+	}
+	at, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
+	if err != nil {
+		return writeOut{}, err
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		e, status, err := s.o.Memory.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
+		if err != nil {
+			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
+		}
+		return s.written(e, string(remember.Written), status), nil
+	})
+}

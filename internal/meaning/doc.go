@@ -1,0 +1,169 @@
+// Package meaning keeps vectors of a local copy's texts, and compares them with
+// those of a query: meaning beside words, where somebody named a model server.
+//
+// Fill asks for the vectors that are lacking, by the model's name and the text's
+// hash, so that another model begins anew. Near compares a query with all of
+// them, one by one. Where the server fails or hangs, recall goes on with words.
+package meaning
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"engramd/internal/embed"
+	"engramd/internal/mirror"
+	"engramd/internal/recall"
+	"engramd/nips/unit"
+)
+
+const (
+	// atOnce is how many memories are looked at for one round of Fill.
+	atOnce = 64
+	// QueryLimit is how long a query waits for its vector.
+	QueryLimit = 2 * time.Second
+	// Until a server that failed is asked again.
+	leastPause = 5 * time.Second
+	mostPause  = 5 * time.Minute
+	// mostSections is how many sections of one text have vectors; the others are
+	// found by words.
+	mostSections = 256
+)
+
+// Source gives meaning for one local copy by one model. Any number of goroutines
+// may use it.
+type Source struct {
+	copy  *mirror.Mirror
+	model embed.Embedder
+	name  string // of the model, with the form of the texts
+
+	mu    sync.Mutex
+	state [2]int64
+	space *space // nil before the first use
+}
+
+// New returns a Source.
+func New(copy *mirror.Mirror, model embed.Embedder) *Source {
+	// The form of the texts belongs to the name: a later one makes other vectors.
+	return &Source{copy: copy, model: model, name: model.Name() + "|1"}
+}
+
+// asked is what some models want before a query, so that it is compared with
+// texts and not with questions; by what the model's name has in it.
+var asked = []struct{ name, query, text string }{
+	{"arctic-embed", "Represent this sentence for searching relevant passages: ", ""},
+	{"bge-", "Represent this sentence for searching relevant passages: ", ""},
+	{"e5-", "query: ", "passage: "},
+	{"nomic-embed", "search_query: ", "search_document: "},
+}
+
+func (s *Source) prefixes() (query, text string) {
+	for _, a := range asked {
+		if strings.Contains(strings.ToLower(s.model.Name()), a.name) {
+			return a.query, a.text
+		}
+	}
+	return "", ""
+}
+
+// task is one text that has no vectors.
+type task struct {
+	hash     string
+	sections []string
+}
+
+// Fill asks for the vectors of texts that have none, until there are no more,
+// and returns how many texts it has filled. It may be called by several processes
+// at once, which then do some work twice.
+func (s *Source) Fill(ctx context.Context) (filled int, err error) {
+	if err := s.copy.OnlyModel(ctx, s.name); err != nil {
+		return 0, err
+	}
+	for {
+		tasks, err := s.lacking(ctx)
+		if err != nil || len(tasks) == 0 {
+			return filled, err
+		}
+		for _, t := range tasks {
+			if err := s.fill(ctx, t); err != nil {
+				return filled, err
+			}
+			filled++
+		}
+	}
+}
+
+// lacking returns some texts without vectors, each once.
+func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
+	_, prefix := s.prefixes()
+	err = s.copy.Read(ctx, func(v *mirror.View) error {
+		tasks = nil
+		seen := map[string]bool{}
+		for _, h := range v.Lacking(s.name, atOnce) {
+			text, ok := v.Text(h.Slug)
+			if !ok || seen[h.Hash] {
+				continue
+			}
+			seen[h.Hash] = true
+			sections := recall.Sections(recall.Of(h.Slug, unit.Parse(text), time.Unix(h.CreatedAt, 0)))
+			t := task{hash: h.Hash}
+			for _, one := range sections[:min(len(sections), mostSections)] {
+				if strings.TrimSpace(one) == "" {
+					one = h.Slug // a model makes nothing of nothing
+				}
+				t.sections = append(t.sections, prefix+one)
+			}
+			tasks = append(tasks, t)
+		}
+		return nil
+	})
+	return tasks, err
+}
+
+func (s *Source) fill(ctx context.Context, t task) error {
+	raw, err := s.model.Embed(ctx, t.sections)
+	if err != nil {
+		return err
+	}
+	vectors := make([]mirror.Vector, len(raw))
+	for i, r := range raw {
+		if vectors[i], err = mirror.Quantized(r); err != nil {
+			return fmt.Errorf("%w: %w", embed.ErrAnswer, err)
+		}
+	}
+	return s.copy.PutVectors(ctx, s.name, t.hash, vectors)
+}
+
+// Run fills now, and again each time that something comes from changed, until
+// ctx ends. A server that fails is asked again after a pause that grows; told
+// hears of the first failure in a row, and of nil when it works again.
+func (s *Source) Run(ctx context.Context, changed <-chan struct{}, after func(time.Duration) <-chan time.Time, told func(error)) {
+	pause, failing := leastPause, false
+	for {
+		_, err := s.Fill(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if (err != nil) != failing {
+			failing = err != nil
+			told(err)
+		}
+		if err == nil {
+			pause = leastPause
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+			continue
+		}
+		select {
+		case <-after(pause):
+			pause = min(2*pause, mostPause)
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package meaning
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/e2e/testkeys"
+	"engramd/internal/embed"
+	"engramd/internal/mirror"
+	"engramd/internal/recall"
+	"engramd/nips/nipae"
+)
+
+// words is a model of a few meanings: each number of a vector counts the words
+// that have one.
+type words struct {
+	name  string
+	asked atomic.Int32 // texts
+	fail  atomic.Bool
+}
+
+var meanings = [][]string{{"boat", "ship", "vessel"}, {"paint", "colour"}, {"cat", "kitten"}, {"which", "the", "a"}}
+
+func (w *words) Name() string { return w.name }
+func (w *words) Dim() int     { return len(meanings) + 1 }
+
+func (w *words) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if w.fail.Load() {
+		return nil, embed.ErrFailed
+	}
+	var all [][]float32
+	for _, t := range texts {
+		w.asked.Add(1)
+		v := make([]float32, w.Dim())
+		v[len(meanings)] = 0.1
+		for i, same := range meanings {
+			for _, word := range same {
+				v[i] += float32(strings.Count(strings.ToLower(t), word))
+			}
+		}
+		all = append(all, v)
+	}
+	return all, ctx.Err()
+}
+
+// copyOf is a local copy that holds texts.
+func copyOf(t testing.TB, texts map[string]string) (*mirror.Mirror, func(slug, text string)) {
+	t.Helper()
+	secret := testkeys.New("agent").Secret
+	agent, err := nostr.GetPublicKey(secret)
+	must(t, err)
+	owner, err := nostr.GetPublicKey(testkeys.New("owner").Secret)
+	must(t, err)
+	key, err := nipae.DeriveConversationKey(secret, owner)
+	must(t, err)
+	m, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent, Owner: owner, Conversation: key}, mirror.Options{NoDisk: true})
+	must(t, err)
+	t.Cleanup(func() { m.Close() })
+	at := int64(1_800_000_000)
+	put := func(slug, text string) {
+		t.Helper()
+		at++
+		body, err := nipae.NewMemory(nipae.Slug(slug), text)
+		must(t, err)
+		ev, err := nipae.Seal(key, body, nipae.Sealing{Secret: secret, Owner: owner, CreatedAt: at, Rand: crand.Reader})
+		must(t, err)
+		_, err = m.Put(t.Context(), "wss://one.example", []*nostr.Event{ev})
+		must(t, err)
+	}
+	for slug, text := range texts {
+		put(slug, text)
+	}
+	return m, put
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// found is what recall finds with the vectors there are.
+func found(t *testing.T, s *Source, query string) (slugs []string) {
+	t.Helper()
+	near, err := s.Near(t.Context(), query)
+	must(t, err)
+	must(t, s.copy.Read(t.Context(), func(v *mirror.View) error {
+		for _, h := range v.Index().Rank(recall.Query{Text: query, Now: time.Now(), Near: near}, recall.Recipe(), 5) {
+			slugs = append(slugs, h.Slug)
+		}
+		return nil
+	}))
+	return slugs
+}
+
+func TestMeaningBesideWords(t *testing.T) {
+	m, put := copyOf(t, map[string]string{"mem/a": "The vessel was repaired in May.", "mem/b": "A kitten sleeps.", "mem/c": "Paint dries slowly."})
+	model := &words{name: "m"}
+	s := New(m, model)
+	if n, err := s.Fill(t.Context()); n != 3 || err != nil {
+		t.Fatalf("filled %d, %v", n, err)
+	}
+	if got := found(t, s, "ships"); len(got) == 0 || got[0] != "mem/a" {
+		t.Errorf("found %v", got)
+	}
+	// A text that changes, and only that, is asked for again.
+	before := model.asked.Load()
+	put("mem/b", "A ship's cat. Ships, boats and vessels: a ship.")
+	if n, err := s.Fill(t.Context()); n != 1 || err != nil || model.asked.Load() != before+1 {
+		t.Errorf("filled %d with %d texts, %v", n, model.asked.Load()-before, err)
+	}
+	if got := found(t, s, "cats"); len(got) == 0 || got[0] != "mem/b" {
+		t.Errorf("found %v", got)
+	}
+	// Another model makes its own.
+	other := New(m, &words{name: "other"})
+	if n, err := other.Fill(t.Context()); n != 3 || err != nil {
+		t.Errorf("another model filled %d, %v", n, err)
+	}
+	near, err := s.Near(t.Context(), "ships")
+	must(t, err)
+	if _, ok := near("mem/a", 0); ok {
+		t.Error("vectors of a model that is not used any more are there")
+	}
+}
+
+func TestSectionsAreNumberedAsTheIndexHasThem(t *testing.T) {
+	part := func(word string) string {
+		return "# " + word + "\n\n" + strings.Repeat("filler words stand here ", 20) + word + ".\n\n"
+	}
+	m, _ := copyOf(t, map[string]string{"mem/long": "---\ndescription: Of many things\n---\n" + part("boat") + part("cat") + part("paint")})
+	s := New(m, &words{name: "m"})
+	_, err := s.Fill(t.Context())
+	must(t, err)
+	near, err := s.Near(t.Context(), "kitten")
+	must(t, err)
+	best, at := -1.0, -1
+	for i := range 3 {
+		c, ok := near("mem/long", i)
+		if !ok {
+			t.Fatalf("section %d has no vector", i)
+		}
+		if c > best {
+			best, at = c, i
+		}
+	}
+	if _, ok := near("mem/long", 3); at != 1 || ok {
+		t.Errorf("section %d is nearest", at)
+	}
+}
+
+// TestFailingModel: what was filled stays, recall gets an error to go on
+// without, and the server is asked again after a pause.
+func TestFailingModel(t *testing.T) {
+	m, put := copyOf(t, map[string]string{"mem/a": "a boat"})
+	model := &words{name: "m"}
+	model.fail.Store(true)
+	s := New(m, model)
+	if _, err := s.Near(t.Context(), "boat"); !errors.Is(err, embed.ErrFailed) {
+		t.Errorf("Near: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told, changed, again, done := make(chan error, 9), make(chan struct{}), make(chan time.Time), make(chan struct{})
+	paused := make(chan time.Duration)
+	go func() {
+		defer close(done)
+		s.Run(ctx, changed, func(d time.Duration) <-chan time.Time { paused <- d; return again }, func(err error) { told <- err })
+	}()
+	if err := <-told; !errors.Is(err, embed.ErrFailed) {
+		t.Errorf("told %v", err)
+	}
+	if d := <-paused; d != leastPause {
+		t.Errorf("the first pause is %v", d)
+	}
+	again <- time.Now()
+	if d := <-paused; d != 2*leastPause {
+		t.Errorf("the second pause is %v", d)
+	}
+	model.fail.Store(false)
+	again <- time.Now()
+	if err := <-told; err != nil {
+		t.Errorf("told %v when it works", err)
+	}
+	put("mem/b", "a kitten")
+	changed <- struct{}{}
+	changed <- struct{}{} // taken once the first is done
+	near, err := s.Near(t.Context(), "cat")
+	must(t, err)
+	if c, ok := near("mem/b", 0); !ok || c < 0.5 {
+		t.Errorf("what came later: %v, %v", c, ok)
+	}
+	cancel()
+	<-done
+	if len(told) > 0 {
+		t.Errorf("told %d times more", len(told))
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	for name, want := range map[string]string{"snowflake-arctic-embed-m-Q8_0.gguf": "Represent", "intfloat/e5-small": "query: ", "text-embedding-3-small": ""} {
+		if query, _ := New(nil, &words{name: name}).prefixes(); !strings.HasPrefix(query, want) || want == "" && query != "" {
+			t.Errorf("%s: %q", name, query)
+		}
+	}
+}
+
+// TestCosine: the fast comparison agrees with the plain one.
+func TestCosine(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, dim := range []int{1, 3, 4, 384, 767} {
+		sp := &space{dim: dim, first: map[string]int{}, count: map[string]int{}}
+		var all []mirror.Vector
+		for i := range 50 {
+			all = append(all, vector(r, dim))
+			sp.put(fmt.Sprint(i), all[i:])
+		}
+		q := vector(r, dim)
+		for i, c := range sp.compare(q) {
+			if want := all[i].Cosine(q); math.Abs(float64(c)-want) > 1e-5 {
+				t.Fatalf("dim %d: %v, not %v", dim, c, want)
+			}
+		}
+	}
+}
+
+func vector(r *rand.Rand, dim int) mirror.Vector {
+	v := make(mirror.Vector, dim)
+	for i := range v {
+		v[i] = int8(r.IntN(255) - 127)
+	}
+	return v
+}
+
+// BenchmarkCompare is one query over 100,000 sections of the seed's model.
+func BenchmarkCompare(b *testing.B) {
+	const many, dim = 100_000, 768
+	r := rand.New(rand.NewPCG(1, 2))
+	sp := &space{dim: dim, first: map[string]int{}, count: map[string]int{}}
+	for i := range many {
+		sp.put(fmt.Sprint(i), []mirror.Vector{vector(r, dim)})
+	}
+	q := vector(r, dim)
+	for b.Loop() {
+		sp.compare(q)
+	}
+}

@@ -1,0 +1,46 @@
+package recall
+
+import (
+	"time"
+
+	"engramd/nips/unit"
+)
+
+// Listed is what the index knows of a document without its text.
+type Listed struct {
+	Slug  string
+	Type  unit.Type
+	State unit.State
+	Trust unit.Trust
+	When  time.Time
+}
+
+// Matching returns the documents that a filter allows, in no order.
+func (x *Index) Matching(f Filter) []Listed {
+	var all []Listed
+	for _, id := range x.bySlug {
+		if d := &x.docs[id]; f.allows(d) {
+			all = append(all, Listed{Slug: d.slug, Type: d.typ, State: d.state, Trust: d.trust, When: moment(d.when)})
+		}
+	}
+	return all
+}
+
+// Count returns how many documents a filter allows.
+func (x *Index) Count(f Filter) int {
+	n := 0
+	for _, id := range x.bySlug {
+		if f.allows(&x.docs[id]) {
+			n++
+		}
+	}
+	return n
+}
+
+// moment is the time of Unix seconds; 0 is none.
+func moment(unix int64) time.Time {
+	if unix == 0 {
+		return time.Time{}
+	}
+	return time.Unix(unix, 0).UTC()
+}

@@ -1,0 +1,79 @@
+package recall
+
+import "slices"
+
+// maxSearched is how many documents a search returns at most.
+const maxSearched = 1000
+
+// Search returns the documents that have to do with the query, best first,
+// however little they fit: it is for who looks a word up, and knows what to do
+// with a bad hit. A word that no document has is also looked for as a part of
+// words. Phrases must occur, as in Recall.
+func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
+	q.parts = true
+	a := x.read(q, w)
+	hits := x.rank(q, w, &a, maxSearched)
+	if a.phrases != nil {
+		hits = slices.DeleteFunc(hits, func(h Hit) bool {
+			text, ok := texts(h.Slug)
+			return !ok || !says(text, a.phrases)
+		})
+	}
+	for i := range hits {
+		hits[i].SupersededBy = x.supersededBy(&hits[i])
+	}
+	return hits
+}
+
+// Finder shows where in a text the words of a query stand.
+type Finder struct {
+	lang  language
+	terms map[string]int
+}
+
+// Place is a word of a text that a query has.
+type Place struct{ At, Term int } // in bytes; which of the terms
+
+// maxFinds is how many places of one text are looked at.
+const maxFinds = 500
+
+// Finder returns one for a query of Search.
+func (x *Index) Finder(q Query, w Weights) Finder {
+	q.parts = true
+	a := x.read(q, w)
+	f := Finder{lang: x.lang, terms: map[string]int{}}
+	add := func(term string) {
+		if _, ok := f.terms[term]; !ok {
+			f.terms[term] = len(f.terms)
+		}
+	}
+	for _, t := range a.terms {
+		add(t.text)
+	}
+	for _, phrase := range a.phrases {
+		for _, text := range phrase {
+			if t := x.lang.term(word{text: text, whole: unbroken([]rune(text)[0])}); t != "" {
+				add(t)
+			}
+		}
+	}
+	return f
+}
+
+// Terms is how many terms the query has.
+func (f Finder) Terms() int { return len(f.terms) }
+
+// Places returns where the terms of the query stand in a text, in order.
+func (f Finder) Places(text string) []Place {
+	var all []Place
+	eachPlace(text, func(w word, at int) {
+		t := w.text
+		if !w.whole {
+			t = f.lang.stemmed(w.text)
+		}
+		if term, ok := f.terms[t]; ok && len(all) < maxFinds {
+			all = append(all, Place{at, term})
+		}
+	})
+	return all
+}

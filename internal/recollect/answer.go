@@ -1,0 +1,70 @@
+package recollect
+
+import (
+	"cmp"
+	"time"
+
+	"engramd/internal/recall"
+	"engramd/nips/unit"
+)
+
+// maxTitle is how much of a title is shown, in characters.
+const maxTitle = 80
+
+// Answer is what recall returns.
+type Answer struct {
+	// Block is ready to be shown to a model: whole units and titles, within the
+	// budget. Empty if nothing fits.
+	Block string
+	Hits  []Hit // those that stand in the block, best first
+	More  int   // how many fit besides, for which it had no room
+	State State
+}
+
+// Hit is a memory that was found.
+type Hit struct {
+	Head
+	Title        string
+	Type         unit.Type
+	Trust        unit.Trust
+	State        unit.State
+	When         time.Time
+	Why          []string // words, meaning, link, time, person
+	Words        []string // of the query, that it has
+	SupersededBy []string
+	Alike        []recall.Alike // near duplicates, which are not listed
+	Whole        bool           // its text is in the block
+}
+
+// Recall returns what fits a query as one block. Its error is a Mistake.
+func Recall(v View, q Query, now time.Time) (Answer, error) {
+	asked, err := q.read(now)
+	if err != nil {
+		return Answer{}, err
+	}
+	found := v.Index().Recall(asked, recall.Recipe(), texts(v))
+	a := Answer{State: v.State()}
+	var shown []recall.Shown
+	a.Block, shown = recall.Block(found, texts(v), cmp.Or(q.Budget, DefaultBudget))
+	for i := range found {
+		if shown[i] == recall.NotShown {
+			a.More++
+			continue
+		}
+		h := hitOf(v, &found[i].Hit)
+		h.Alike, h.Whole = found[i].Alike, shown[i] == recall.Whole
+		a.Hits = append(a.Hits, h)
+	}
+	return a, nil
+}
+
+func hitOf(v View, f *recall.Hit) Hit {
+	h := Hit{Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, SupersededBy: f.SupersededBy}
+	h.Head, _ = v.Head(f.Slug)
+	h.Slug = f.Slug
+	if text, ok := v.Text(f.Slug); ok {
+		h.Title = unit.Parse(text).Heading(maxTitle)
+	}
+	h.Why = f.Why.Names()
+	return h
+}

@@ -1,0 +1,51 @@
+package recollect
+
+import (
+	"cmp"
+	"time"
+
+	"engramd/internal/recall"
+	"engramd/nips/unit"
+)
+
+// DefaultHits and MaxHits are how many memories a search shows.
+const (
+	DefaultHits = 10
+	MaxHits     = 50
+)
+
+// Found is what a search returns.
+type Found struct {
+	Hits     []SearchHit // best first
+	Total    int         // how many have one of the words
+	Terms    int         // how many were searched for
+	Searched int         // how many memories were looked through
+	State    State
+}
+
+// SearchHit is a memory that was found, with the text around what was.
+type SearchHit struct {
+	Hit
+	Snippets []Snippet
+}
+
+// Search returns what has a word of the query, however little it fits. Its error
+// is a Mistake.
+func Search(v View, q Query, limit int, now time.Time) (Found, error) {
+	asked, err := q.read(now)
+	if err != nil {
+		return Found{}, err
+	}
+	x := v.Index()
+	hits := x.Search(asked, recall.Recipe(), texts(v))
+	finder := x.Finder(asked, recall.Recipe())
+	f := Found{Total: len(hits), Terms: finder.Terms(), Searched: x.Count(asked.Filter), State: v.State()}
+	for i := range hits[:min(cmp.Or(limit, DefaultHits), len(hits))] {
+		h := SearchHit{Hit: hitOf(v, &hits[i])}
+		if text, ok := v.Text(h.Slug); ok {
+			h.Snippets = snippets(unit.Parse(text), finder)
+		}
+		f.Hits = append(f.Hits, h)
+	}
+	return f, nil
+}

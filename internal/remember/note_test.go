@@ -1,0 +1,163 @@
+package remember
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+var noteTime = time.Date(2026, 11, 22, 8, 2, 44, 0, time.FixedZone("", 2*3600))
+
+// journal keeps what is added, and can be told to fail.
+type journal struct {
+	mu      sync.Mutex
+	batches [][]client.NewText
+	err     error
+}
+
+func (j *journal) Add(_ context.Context, texts []client.NewText) ([]client.Added, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.batches = append(j.batches, texts)
+	if j.err != nil {
+		return nil, j.err
+	}
+	var all []client.Added
+	for _, t := range texts {
+		all = append(all, client.Added{Entry: client.Entry{Slug: t.Slug, Text: t.Text}})
+	}
+	return all, nil
+}
+
+func TestNoteIsStamped(t *testing.T) {
+	salience := 0.8
+	w := Writer{Source: "claude-code:8c35adc1", Session: "8c35adc1", Clock: func() time.Time { return noteTime }}
+	j := &journal{}
+	r, err := w.AddNote(t.Context(), j, bytes.NewReader([]byte{0x4f, 0x1c, 0x22, 0xab}), Note{
+		Text: "---\ntrust: told\nsource: owner\ncreated: 2001-01-01\n---\nAna chose SQLite.", Tags: []string{"atlas"}, Salience: &salience,
+		Emotion: map[string]float64{"satisfaction": 0.6, "joy": 0.25}, Links: []nipae.Slug{"mem/people/ana"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Slug != "mem/journal/2026/11/22/0602-4f1c22ab" {
+		t.Errorf("it is at %s", r.Slug)
+	}
+	d := unit.Parse(j.batches[0][0].Text)
+	f := d.Fields()
+	if len(d.Faults()) > 0 || d.Body() != "Ana chose SQLite." {
+		t.Errorf("faults %v, body %q", d.Faults(), d.Body())
+	}
+	if f.Type != unit.Episodic || f.Trust != unit.Observed || f.Source != w.Source || f.Session != w.Session || !f.Created.Time.Equal(noteTime) {
+		t.Errorf("stamped %v", f)
+	}
+	if f.Salience != 0.8 || f.Emotion[0] != 0.25 || f.Emotion[5] != 0.6 || len(f.Tags) != 1 || len(f.Relations) != 1 || f.Relations[0].Target != "mem/people/ana" {
+		t.Errorf("fields %v", f)
+	}
+}
+
+func TestNoteRefused(t *testing.T) {
+	high, secret := 1.5, errors.New("a key")
+	for name, c := range map[string]struct {
+		note  Note
+		check func(old, text string) error
+		err   error
+	}{
+		"no text":         {note: Note{Text: " \n"}, err: client.ErrEmpty},
+		"salience":        {note: Note{Text: "x", Salience: &high}, err: ErrField},
+		"no such emotion": {note: Note{Text: "x", Emotion: map[string]float64{"rage": 1}}, err: ErrField},
+		"emotion":         {note: Note{Text: "x", Emotion: map[string]float64{"joy": -1}}, err: ErrField},
+		"links":           {note: Note{Text: "x", Links: make([]nipae.Slug, MaxLinks+1)}, err: ErrField},
+		"trust":           {note: Note{Text: "x", Trust: "told"}, err: ErrField},
+		"a secret":        {note: Note{Text: "x"}, check: func(string, string) error { return secret }, err: secret},
+	} {
+		j := &journal{}
+		w := Writer{Clock: func() time.Time { return noteTime }}
+		if _, err := w.AddNote(t.Context(), j, strings.NewReader("abcd"), c.note, c.check); !errors.Is(err, c.err) || len(j.batches) > 0 {
+			t.Errorf("%s: %v, and %d were added", name, err, len(j.batches))
+		}
+	}
+}
+
+func TestNoteOfCopiedWordsIsExternal(t *testing.T) {
+	w := Writer{Clock: func() time.Time { return noteTime }, Copied: func(string) (string, bool) { return "mem/web/page", true }}
+	j := &journal{}
+	r, err := w.AddNote(t.Context(), j, strings.NewReader("abcd"), Note{Text: "their words"}, nil)
+	if err != nil || r.From != "mem/web/page" || unit.Parse(j.batches[0][0].Text).Trust() != unit.External {
+		t.Errorf("%v, from %q", err, r.From)
+	}
+}
+
+// TestNotesShareABatch: those that arrive before the time is over go together,
+// each with its own answer.
+func TestNotesShareABatch(t *testing.T) {
+	const many = 20
+	j := &journal{}
+	b := NewBatch(t.Context(), j, time.Minute)
+	var over func()
+	b.after = func(d time.Duration, do func()) {
+		if d != Together {
+			t.Errorf("waits %v", d)
+		}
+		over = do
+	}
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			text := client.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
+			if all, err := b.Add(context.Background(), []client.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
+				t.Errorf("%v got %v, %v", text, all, err)
+			}
+		})
+	}
+	until(b, many)
+	over()
+	wg.Wait()
+	if len(j.batches) != 1 || len(j.batches[0]) != many {
+		t.Errorf("%d batches", len(j.batches))
+	}
+}
+
+// until waits for that many notes to have arrived.
+func until(b *Batch, n int) {
+	for {
+		b.mu.Lock()
+		here := len(b.waiting)
+		b.mu.Unlock()
+		if here >= n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestBatchIsFull: more than a batch takes do not wait; a failure is told to
+// each, and who has gone holds up nobody.
+func TestBatchIsFull(t *testing.T) {
+	j := &journal{err: client.ErrNoRelay}
+	b := NewBatch(t.Context(), j, time.Minute)
+	b.after = func(time.Duration, func()) {}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := b.Add(gone, []client.NewText{{Slug: "mem/gone", Text: "x"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("who has gone got %v", err)
+	}
+	var texts []client.NewText
+	for i := range client.MaxAdded - 1 {
+		texts = append(texts, client.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: "x"})
+	}
+	if _, err := b.Add(t.Context(), texts); !errors.Is(err, client.ErrNoRelay) {
+		t.Errorf("got %v", err)
+	}
+	if len(j.batches) != 1 || len(j.batches[0]) != client.MaxAdded {
+		t.Errorf("%d batches", len(j.batches))
+	}
+}

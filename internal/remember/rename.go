@@ -1,0 +1,152 @@
+package remember
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+// ErrTaken is a rename to where something is.
+var ErrTaken = errors.New("there is a memory at the new slug")
+
+// maxMends is how many memories one rename writes because they link to it.
+const maxMends = 100
+
+// Renamed is what came of a rename. What was not reached is said, and can be
+// done by itself: nothing is lost.
+type Renamed struct {
+	Result // of the new slug
+	// Kept is why the old one is still there, nil if it is gone.
+	Kept error
+	// Mended are the memories of which the links were changed, Unmended those
+	// that still link to the old slug, as far as they are known.
+	Mended   []nipae.Slug
+	Unmended []*AbsentError
+	// MendErr says that it is not known which memories link to it.
+	MendErr error
+}
+
+// Rename writes the memory at another slug, where nothing may be (ErrTaken), and
+// then removes the old one. With mend, links to it are changed too. The error
+// says that nothing was done; else see Renamed.
+func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, check func(old, text string) error) (Renamed, error) {
+	switch {
+	case Reserved(from) || Reserved(to):
+		return Renamed{}, ErrReserved
+	case from.IsCore() || to.IsCore():
+		return Renamed{}, fmt.Errorf("%w: core cannot be renamed", ErrField)
+	case from == to:
+		return Renamed{}, fmt.Errorf("%w: both slugs are the same", ErrField)
+	}
+	head, status, err := w.Memory.Get(ctx, from)
+	if err != nil {
+		return Renamed{Result: Result{Entry: head, Status: status}}, err
+	}
+	r, there, err := w.before(ctx, to)
+	switch {
+	case err != nil:
+		return Renamed{Result: r}, err
+	case r.Outcome == Replaced:
+		r.Entry = there
+		return Renamed{Result: r}, ErrTaken
+	}
+	d := unit.Parse(head.Text)
+	// The text is the one that it replaces at another place: what it says of
+	// itself stays.
+	text, err := unit.Stamped(d, &d, unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: unit.Told})
+	if err != nil {
+		return Renamed{Result: r}, err
+	}
+	// The secrets that are in it are there already.
+	o := client.SetOptions{Base: client.BaseNone, Whole: true}
+	if check != nil {
+		o.Check = func(_, text string) error { return check(head.Text, text) }
+	}
+	e, status, err := w.Memory.Set(ctx, to, text, o)
+	out := Renamed{Result: Result{Entry: e, Status: status, Outcome: Created}}
+	if err != nil {
+		return out, err
+	}
+	if _, _, out.Kept = w.Memory.RemoveVersion(ctx, from, head.Hash); out.Kept != nil && absent(out.Kept) {
+		out.Kept = nil // somebody removed it meanwhile
+	}
+	if mend {
+		w.mend(ctx, &out, from, to)
+	}
+	return out, nil
+}
+
+func absent(err error) bool {
+	return errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone)
+}
+
+// mend changes all links to one slug into such to another.
+func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
+	l, status, err := w.Memory.ListAll(ctx)
+	if out.MendErr = err; err != nil {
+		return
+	}
+	if status.Partial {
+		out.MendErr = client.ErrPartial
+	}
+	entries := l.Memories
+	if l.Core != nil {
+		entries = append([]client.Entry{*l.Core}, entries...)
+	}
+	for _, e := range entries {
+		if e.Slug == from || e.Text == "" {
+			continue
+		}
+		text, err := w.mended(e.Slug, e.Text, from, to)
+		if err == nil && text == e.Text {
+			continue
+		}
+		if err == nil && len(out.Mended) >= maxMends {
+			err = fmt.Errorf("%d are mended at once", maxMends)
+		}
+		if err == nil {
+			_, _, err = w.Memory.Set(ctx, e.Slug, text, client.SetOptions{Base: e.Hash})
+		}
+		if err != nil {
+			out.Unmended = append(out.Unmended, &AbsentError{e.Slug, err})
+			continue
+		}
+		out.Mended = append(out.Mended, e.Slug)
+	}
+}
+
+// mended returns a text with its links and relations to one slug changed.
+func (w *Writer) mended(slug nipae.Slug, text string, from, to nipae.Slug) (string, error) {
+	link := strings.NewReplacer("[["+string(from)+"]]", "[["+string(to)+"]]")
+	if slug.IsCore() {
+		return link.Replace(text), nil
+	}
+	d := unit.Parse(text)
+	var changes []unit.Change
+	for _, key := range append(slices.Clone(unit.Relations), "who") {
+		v, ok := d.Value(key)
+		if items := v.Items(); ok && slices.ContainsFunc(items, func(i string) bool { return target(i) == string(from) }) {
+			for i, item := range items {
+				if target(item) == string(from) {
+					items[i] = strings.Replace(item, string(from), string(to), 1)
+				}
+			}
+			changes = append(changes, unit.Set(key, unit.Strings(items...)))
+		}
+	}
+	body := link.Replace(d.Body())
+	if len(changes) == 0 && body == d.Body() {
+		return text, nil
+	}
+	changed, err := unit.Parse(d.WithBody(body)).Edit(changes...)
+	if err != nil {
+		return text, err
+	}
+	return w.stamped(unit.Parse(changed), &d, unit.Told)
+}

@@ -1,0 +1,103 @@
+package remember
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"engramd/internal/client"
+)
+
+// Together is how long a note waits for others that share its way.
+const Together = 50 * time.Millisecond
+
+// Batch is an Adder that collects what arrives within a time and adds it at
+// once. What was taken in is written even if its caller does not wait for it.
+type Batch struct {
+	to    Adder
+	after func(time.Duration, func()) // time.AfterFunc
+	limit time.Duration               // for one batch
+	life  context.Context             // ends batches that are under way
+
+	mu      sync.Mutex
+	waiting []pending
+}
+
+// pending is one text and whom its answer is for.
+type pending struct {
+	text   client.NewText
+	answer chan<- answered
+}
+
+type answered struct {
+	added client.Added
+	err   error
+}
+
+// NewBatch returns a Batch before where notes go; each batch as a whole ends
+// within limit, or with life.
+func NewBatch(life context.Context, to Adder, limit time.Duration) *Batch {
+	return &Batch{to: to, life: life, limit: limit, after: func(d time.Duration, do func()) { time.AfterFunc(d, do) }}
+}
+
+// Add adds texts together with those of others.
+func (b *Batch) Add(ctx context.Context, texts []client.NewText) ([]client.Added, error) {
+	answers := make([]chan answered, len(texts))
+	b.mu.Lock()
+	for i, t := range texts {
+		answers[i] = make(chan answered, 1) // nobody waits for who has gone
+		b.waiting = append(b.waiting, pending{t, answers[i]})
+		switch len(b.waiting) {
+		case client.MaxAdded:
+			go b.send(b.take())
+		case 1:
+			b.after(Together, func() {
+				b.mu.Lock()
+				some := b.take()
+				b.mu.Unlock()
+				b.send(some)
+			})
+		}
+	}
+	b.mu.Unlock()
+	all := make([]client.Added, len(texts))
+	for i, a := range answers {
+		select {
+		case one := <-a:
+			if one.err != nil {
+				return nil, one.err
+			}
+			all[i] = one.added
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return all, nil
+}
+
+// take empties the list of who waits. The caller holds mu.
+func (b *Batch) take() []pending {
+	some := b.waiting
+	b.waiting = nil
+	return some
+}
+
+func (b *Batch) send(some []pending) {
+	if len(some) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.life, b.limit)
+	defer cancel()
+	texts := make([]client.NewText, len(some))
+	for i, p := range some {
+		texts[i] = p.text
+	}
+	added, err := b.to.Add(ctx, texts)
+	for i, p := range some {
+		one := answered{err: err}
+		if err == nil {
+			one.added = added[i]
+		}
+		p.answer <- one
+	}
+}
