@@ -3,7 +3,6 @@ package remember
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +19,12 @@ var reserved = []string{"mem/sys", "mem/proposals", "mem/proposals-answers"}
 // Reserved reports whether a slug is a program's own matter: ordinary tools do
 // not write there, and lists leave it out.
 func Reserved(s nipae.Slug) bool {
-	return slices.ContainsFunc(reserved, func(r string) bool { return string(s) == r || strings.HasPrefix(string(s), r+"/") })
+	for _, r := range reserved {
+		if rest, ok := strings.CutPrefix(string(s), r); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
 }
 
 // ClaimError is a text that must be written as it stands, and says more of
