@@ -95,13 +95,19 @@ func New(o Options) *Follower {
 // errStore means that the local copy failed, and not a relay.
 var errStore = errors.New("the local copy failed")
 
+// Relays are those that are asked now, by their canonical URLs, and whether these
+// are all that there are.
+func (f *Follower) Relays() (urls []string, whole bool) {
+	sources, whole := f.o.Sources()
+	for _, s := range sources {
+		urls = append(urls, s.Canonical())
+	}
+	return urls, whole
+}
+
 // Freshness says how current the copy is, by all relays that are asked.
 func (f *Follower) Freshness(ctx context.Context) (mirror.Freshness, error) {
-	sources, all := f.o.Sources()
-	var relays []string
-	for _, s := range sources {
-		relays = append(relays, s.Canonical())
-	}
+	relays, all := f.Relays()
 	fresh, err := f.o.Store.Freshness(ctx, relays)
 	fresh.Stale = fresh.Stale || !all
 	return fresh, err
