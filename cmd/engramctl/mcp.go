@@ -76,6 +76,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 	}
 	o := mcp.Options{Version: version, Timeout: callFactor * a.flags.timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
+	a.log = o.Log
 	s, err := a.settings()
 	if err != nil {
 		return err
