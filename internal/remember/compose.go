@@ -3,6 +3,7 @@ package remember
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,17 +15,12 @@ import (
 // ErrReserved is a slug at which only programs keep what is theirs.
 var ErrReserved = errors.New("the slug is reserved")
 
-var reserved = []string{"mem/sys", "mem/proposals", "mem/proposals-answers"}
+var reserved = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
 
 // Reserved reports whether a slug is a program's own matter: ordinary tools do
 // not write there, and lists leave it out.
 func Reserved(s nipae.Slug) bool {
-	for _, r := range reserved {
-		if rest, ok := strings.CutPrefix(string(s), r); ok && (rest == "" || rest[0] == '/') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(reserved, func(r string) bool { return strings.HasPrefix(string(s), r) })
 }
 
 // ClaimError is a text that must be written as it stands, and says more of
