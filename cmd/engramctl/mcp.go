@@ -44,7 +44,8 @@ key file, or an encrypted one with ENGRAM_KEY_PASSWORD_FILE.
 The server starts without waiting for any relay, so that an agent can start while they
 are down; then its calls fail and say so. While it runs it follows the relays and
 keeps a copy of the memory in $XDG_CACHE_HOME/engramd, encrypted under a key that only
-the agent and its owner have; --no-mirror keeps it in the memory of the process. --timeout bounds each question to the
+the agent and its owner have; --no-mirror keeps it in the memory of the process.
+--timeout bounds each question to the
 relays; a call as a whole takes three times that at most. The server ends when
 stdin does, or at SIGTERM, with exit code 0.`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
@@ -76,6 +77,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 	}
 	o := mcp.Options{Version: version, Timeout: callFactor * a.flags.timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
+	a.log = o.Log
 	s, err := a.settings()
 	if err != nil {
 		return err
@@ -100,6 +102,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
 		o.Copy = kept.source()
+		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}
