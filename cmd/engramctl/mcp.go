@@ -100,6 +100,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
 		o.Copy = kept.source()
+		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}
