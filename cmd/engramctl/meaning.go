@@ -18,7 +18,7 @@ import (
 )
 
 // lookAgain is how often a server looks for texts without vectors.
-const lookAgain = 30 * time.Second
+const lookAgain = 2 * time.Second
 
 // embedFlags name a model server, which is asked only if one is named.
 type embedFlags struct {
