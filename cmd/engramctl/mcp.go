@@ -82,6 +82,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e embedFlags, tools []s
 	}
 	o := mcp.Options{Version: version, Timeout: callFactor * a.flags.timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
+	a.log = o.Log
 	s, err := a.settings()
 	if err != nil {
 		return err
