@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -361,24 +362,35 @@ func rows(t *testing.T, m *Mirror, table string) (n int64) {
 	return n
 }
 
-// FuzzVectors: what lies in a row is read or refused, and read as it was written.
-func FuzzVectors(f *testing.F) {
-	f.Add([]byte{2, 0, 1, 2, 3, 4})
-	f.Add([]byte{})
-	f.Add([]byte{0, 0, 1})
-	f.Fuzz(func(t *testing.T, blob []byte) {
+// TestParseVectors: what lies in a row is read or refused, and read as it was
+// written.
+func TestParseVectors(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	read := 0
+	for range 20_000 {
+		blob := make([]byte, rnd.IntN(40))
+		for i := range blob {
+			blob[i] = byte(rnd.Uint32())
+		}
+		if len(blob) > 1 && rnd.IntN(4) > 0 {
+			blob[0], blob[1] = byte(rnd.IntN(6)), 0
+		}
 		sections, ok := parseVectors(blob)
 		if !ok {
-			return
+			continue
 		}
+		read++
 		var back []byte
 		for _, s := range sections {
 			for _, x := range s {
 				back = append(back, byte(x))
 			}
 		}
-		if len(sections) == 0 || string(back) != string(blob[2:]) {
-			t.Errorf("%v of %v", sections, blob)
+		if len(sections) == 0 || len(sections[0]) != int(blob[0]) || string(back) != string(blob[2:]) {
+			t.Fatalf("%v of %v", sections, blob)
 		}
-	})
+	}
+	if read < 1000 {
+		t.Errorf("only %d were read", read)
+	}
 }
