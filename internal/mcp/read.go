@@ -146,7 +146,7 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 	var err error
 	if when == nil {
 		if e, status, err = s.o.Memory.Get(ctx, slug); err == nil {
-			s.external.note(slug, e.Text, e.CreatedAt)
+			s.external.note(e)
 		}
 	} else {
 		e, status, err = s.o.Memory.At(ctx, slug, *when)

@@ -175,7 +175,7 @@ func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
 	if r.From != "" {
 		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
 	}
-	s.external.note(slug, r.Text, r.CreatedAt)
+	s.external.note(r.Entry)
 	return out
 }
 
