@@ -180,16 +180,38 @@ func (l *localCopy) status(fresh mirror.Freshness) client.Status {
 	return s
 }
 
+// How often a server looks for the agent's own list of relays, and again where it
+// may not have found the newest one.
+const (
+	findEvery = 15 * time.Minute
+	findAgain = time.Minute
+)
+
 // keepCurrent follows the relays until the copy is closed. find looks for the
-// agent's own list of relays first; nil does not.
+// agent's own list of relays, first of all and from time to time; nil does not.
 func (l *localCopy) keepCurrent(ctx context.Context, find func(context.Context) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
+	found := make(chan struct{})
 	running.Go(func() {
-		if find != nil {
-			_ = find(ctx) // calls look again, and say why
+		defer close(found)
+		for first := true; find != nil && ctx.Err() == nil; first = false {
+			_ = find(ctx) // the relays' doubts say why
+			if l.found.Store(true); first {
+				found <- struct{}{}
+			}
+			pause := findEvery
+			if len(l.c.Doubts()) > 0 {
+				pause = findAgain
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
 		}
-		l.found.Store(true)
+	})
+	running.Go(func() {
+		<-found
 		l.Follower.Run(ctx)
 	})
 	l.stop = func() {

@@ -17,7 +17,7 @@ type recallIn struct {
 	Tags    []string           `json:"tags,omitempty" jsonschema:"all of these"`
 	Since   string             `json:"since,omitempty" jsonschema:"a day, last week"`
 	Until   string             `json:"until,omitempty" jsonschema:"its end"`
-	Emotion map[string]float64 `json:"emotion,omitempty" jsonschema:"prefers alike, as {\"joy\": 0.8}"`
+	Emotion map[string]float64 `json:"emotion,omitempty" jsonschema:"joy: 0.8"`
 	Trust   string             `json:"min_trust,omitempty" jsonschema:"derived, observed, told"`
 	States  []string           `json:"states,omitempty" jsonschema:"active; archived, superseded, done, all"`
 	Prefix  string             `json:"prefix,omitempty" jsonschema:"of slugs"`
