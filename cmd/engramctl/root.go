@@ -14,6 +14,7 @@ func (a *app) commands() []*cobra.Command {
 		a.keyCommand(),
 		a.memCommand(),
 		a.coreCommand(),
+		a.logCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),

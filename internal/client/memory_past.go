@@ -19,24 +19,73 @@ import (
 func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown int, status Status, err error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
-	asking, done := part(ctx, 0.5)
-	now, err := m.c.ask(asking, m.all())
-	done()
+	all, err := m.everything(ctx)
 	if err != nil {
-		return Listing{}, 0, m.status(now.Relays, 0), err
+		return Listing{}, 0, m.status(all.relays, 0), err
 	}
-	past, err := m.c.AskHistory(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}})
-	if err != nil && !errors.Is(err, ErrNoRelay) { // what failed where is in its answers
-		return Listing{}, 0, m.status(now.Relays, 0), err
-	}
-	relays, shown := bothRelays(now.Relays, past.Relays)
-	events, unknown := m.until(at, now.Events, past.Events)
-	heads, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, events), relays)
-	status.Partial = status.Partial || unknown > 0 && !shown
+	events, unknown := m.until(at, all.now, all.past)
+	heads, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, events), all.relays)
+	status.Partial = status.Partial || unknown > 0 && !all.shown
 	if err != nil {
 		return Listing{}, unknown, status, err
 	}
 	return listingOf(heads), unknown, status, nil
+}
+
+// LogAll returns every version of every record that the relays have, in the order
+// of the times they bear, the oldest first. What cannot be read has Err, and no
+// slug. A relay without /history is shown with ErrNoHistory, which makes nothing
+// partial. Errors are as of ListAll.
+func (m *Memory) LogAll(ctx context.Context) ([]Version, Status, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	all, err := m.everything(ctx)
+	if err != nil {
+		return nil, m.status(all.relays, 0), err
+	}
+	heads, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, all.now), all.relays)
+	current := map[string]bool{}
+	for _, ev := range everyHead(heads) {
+		current[ev.ID] = true
+	}
+	events := map[string]*nostr.Event{}
+	for _, ev := range slices.Concat(all.past, all.now) {
+		if ev.Tags.FindWithValue("p", m.owner) != nil {
+			events[ev.ID] = ev
+		}
+	}
+	var versions []Version
+	for _, ev := range sortedEvents(events) {
+		v := m.version("", ev)
+		v.Head = current[ev.ID]
+		versions = append(versions, v)
+	}
+	slices.Reverse(versions)
+	return versions, status, err
+}
+
+// everything is all that the relays have of an agent: heads of the pair, and
+// superseded versions of the agent.
+type everything struct {
+	now, past []*nostr.Event
+	relays    []RelayStatus
+	shown     bool // some relay shows superseded versions
+}
+
+func (m *Memory) everything(ctx context.Context) (everything, error) {
+	asking, done := part(ctx, 0.5)
+	now, err := m.c.ask(asking, m.all())
+	done()
+	if err != nil {
+		return everything{relays: now.Relays}, err
+	}
+	past, err := m.c.AskHistory(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}})
+	if err != nil && !errors.Is(err, ErrNoRelay) { // what failed where is in its answers
+		return everything{relays: now.Relays}, err
+	}
+	all := everything{now: now.Events, past: past.Events}
+	all.relays, all.shown = bothRelays(now.Relays, past.Relays)
+	return all, nil
 }
 
 // until returns the versions that are not newer than an instant, of addresses
