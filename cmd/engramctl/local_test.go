@@ -53,7 +53,7 @@ func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh m
 	return slugs, fresh
 }
 
-func remember(t *testing.T, a *app, slug nipae.Slug, text string) {
+func keepIn(t *testing.T, a *app, slug nipae.Slug, text string) {
 	t.Helper()
 	err := a.withOwnMemory(t.Context(), func(ctx context.Context, m *client.Memory) error {
 		_, _, err := m.Set(ctx, slug, text, client.SetOptions{})
@@ -85,7 +85,7 @@ func filesBelow(t *testing.T, dir string) (all []string) {
 func TestLocalCopy(t *testing.T) {
 	relay, cache := relaytest.Start(t, relaytest.Options{}), t.TempDir()
 	a, stderr := localApp(t, cache, relay.URL)
-	remember(t, a, "mem/a", "one")
+	keepIn(t, a, "mem/a", "one")
 	if len(filesBelow(t, cache)) > 0 {
 		t.Error("a write begins a copy")
 	}
@@ -97,7 +97,7 @@ func TestLocalCopy(t *testing.T) {
 	}
 	// A write of another run is in the copy at once, whoever answers later.
 	again, _ := localApp(t, cache, relay.URL)
-	remember(t, again, "mem/b", "two")
+	keepIn(t, again, "mem/b", "two")
 	silent := relaytest.Silent(t)
 	for _, budget := range []time.Duration{150 * time.Millisecond, time.Second} {
 		late, _ := localApp(t, cache, silent)
@@ -133,7 +133,7 @@ func TestNoMirror(t *testing.T) {
 	} {
 		a, _ := localApp(t, cache, relay.URL)
 		change(a)
-		remember(t, a, "mem/a", name)
+		keepIn(t, a, "mem/a", name)
 		if got, fresh := copied(t, a, 0); len(got) != 1 || !fresh.Whole() {
 			t.Errorf("%s: %v, %+v", name, got, fresh)
 		}
@@ -151,7 +151,7 @@ func TestNoPlaceForTheCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, stderr := localApp(t, file, relay.URL)
-	remember(t, a, "mem/a", "one")
+	keepIn(t, a, "mem/a", "one")
 	if got, fresh := copied(t, a, 0); len(got) != 1 || !fresh.Whole() || !strings.Contains(stderr.String(), "nothing of the memory is kept on this machine") {
 		t.Errorf("%v, %+v: %s", got, fresh, stderr)
 	}
@@ -162,7 +162,7 @@ func TestNoPlaceForTheCopy(t *testing.T) {
 func TestMCPKeepsACopy(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	writer, _ := localApp(t, t.TempDir(), relay.URL)
-	remember(t, writer, "mem/a", "one")
+	keepIn(t, writer, "mem/a", "one")
 	c := startMCP(t, relaytest.Agent(), "--owner", npub(relaytest.Owner().Pub), "--relay", relay.URL)
 	home, _ := strings.CutPrefix(c.cmd.Env[len(c.cmd.Env)-1], "HOME=")
 	cache := filepath.Join(home, ".cache")
@@ -180,7 +180,7 @@ func TestMCPKeepsACopy(t *testing.T) {
 		}
 	}
 	has(1)
-	remember(t, writer, "mem/b", "elsewhere")
+	keepIn(t, writer, "mem/b", "elsewhere")
 	has(2)
 	c.call("memory_write", map[string]any{"slug": "c", "text": "here"}, false)
 	c.stdin.Close()

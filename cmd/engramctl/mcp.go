@@ -45,7 +45,8 @@ key file, or an encrypted one with ENGRAM_KEY_PASSWORD_FILE.
 The server starts without waiting for any relay, so that an agent can start while they
 are down; then its calls fail and say so. While it runs it follows the relays and
 keeps a copy of the memory in $XDG_CACHE_HOME/engramd, encrypted under a key that only
-the agent and its owner have; --no-mirror keeps it in the memory of the process. --timeout bounds each question to the
+the agent and its owner have; --no-mirror keeps it in the memory of the process.
+--timeout bounds each question to the
 relays; a call as a whole takes three times that at most. The server ends when
 stdin does, or at SIGTERM, with exit code 0.
 
