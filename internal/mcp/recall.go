@@ -25,7 +25,7 @@ type recallIn struct {
 
 func (in *recallIn) query() recollect.Query {
 	return recollect.Query{Text: in.Query, Budget: in.Budget, Types: in.Types, Tags: in.Tags, Since: in.Since, Until: in.Until,
-		Emotion: in.Emotion, MinTrust: in.Trust, States: in.States, Prefix: in.Prefix}
+		Emotion: in.Emotion, MinTrust: in.Trust, States: in.States, Prefix: bare(in.Prefix)}
 }
 
 // foundOut is a memory that was found, beside its entry in a list.
