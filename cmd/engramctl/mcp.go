@@ -99,7 +99,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 		defer func() { _ = kept.Close() }() // what was kept is kept
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
-		o.Copy = kept.source()
+		o.Copy, o.Copied, o.Similar = kept.source(), a.copied(ctx), a.similar(ctx)
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}

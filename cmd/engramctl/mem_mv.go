@@ -47,7 +47,7 @@ there is a memory at TO.`,
 			return err
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			r, err := a.writer(m).Rename(ctx, from, to, mend, guard(false))
+			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, guard(false))
 			if errors.Is(err, remember.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
 			}

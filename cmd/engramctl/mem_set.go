@@ -94,7 +94,7 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 			}
 			return a.setUnit(ctx, asJSON, slug, draft, o)
 		}
-		o.Check = asItStands(o.Check)
+		o.Check = a.asItStands(ctx, slug, o.Check)
 		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			return m.Set(ctx, slug, draft.Text, o)
 		})

@@ -197,4 +197,17 @@ func TestCopiedWords(t *testing.T) {
 	if err := Claims("", "---\ntrust: external\n---\n"+page, copied); err != nil {
 		t.Errorf("as it stands, and said so: %v", err)
 	}
+	if err := Claims(page, "---\ntags: [a]\n---\n"+page, copied); err != nil {
+		t.Errorf("other fields of what is there: %v", err)
+	}
+	fields := "---\ndescription: eleven more words about nothing in particular that nobody else has ever put down anywhere\n---\n"
+	if err := Claims("", fields+page, func(text string) (string, bool) { return "mem/web/report", text == page }); !errors.As(err, &claimed) {
+		t.Errorf("fields hide the words: %v", err)
+	}
+	s := newShelf("core", "I")
+	w := s.writer()
+	w.Copied = copied
+	if r, err := w.Append(t.Context(), nipae.Core, page, client.SetOptions{}); err != nil || r.From != "mem/web/report" {
+		t.Errorf("core: %+v, %v", r, err)
+	}
 }

@@ -46,12 +46,13 @@ type Copied func(text string) (slug string, ok bool)
 // Claims judges a text that is to replace old ("" for none) byte for byte. The
 // error is a *ClaimError.
 func Claims(old, text string, copied Copied) error {
-	d := unit.Parse(text)
-	if keys := unit.Claims(d, headOf(old)); len(keys) > 0 {
+	head, d := headOf(old), unit.Parse(text)
+	if keys := unit.Claims(d, head); len(keys) > 0 {
 		return &ClaimError{Keys: keys}
 	}
-	if copied != nil && d.Trust() > unit.External {
-		if from, ok := copied(text); ok {
+	same := head != nil && head.Body() == d.Body() // nobody's words change
+	if copied != nil && !same && d.Trust() > unit.External {
+		if from, ok := copied(d.Body()); ok {
 			return &ClaimError{Keys: []string{"trust"}, CopiedFrom: from}
 		}
 	}
@@ -98,7 +99,7 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 		return composed{}, err
 	}
 	if slug.IsCore() {
-		return composed{text: in.Text}, Claims(old, in.Text, nil)
+		return composed{text: in.Text, from: w.copiedFrom(append(in.arrived, in.Text)...)}, Claims(old, in.Text, nil)
 	}
 	switch {
 	case in.Text == "":
