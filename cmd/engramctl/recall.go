@@ -56,6 +56,7 @@ type alikeOut struct {
 func (a *app) recallCommand() *cobra.Command {
 	var q recollect.Query
 	var asJSON bool
+	var wait time.Duration
 	var feelings map[string]string
 	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--json]",
@@ -78,7 +79,7 @@ relays did not answer and nothing fits, that is a failure: it may be there.`,
 		if q.Emotion, err = emotions(feelings); err != nil {
 			return err
 		}
-		return a.withView(ctx, func(v recollect.View) (seen, error) {
+		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
 			found, err := recollect.Recall(v, q, time.Now())
 			if err != nil {
 				return seen{}, err
@@ -87,6 +88,7 @@ relays did not answer and nothing fits, that is a failure: it may be there.`,
 		})
 	}))
 	jsonFlag(c, &asJSON)
+	waitFlag(c, &wait)
 	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 100 to 65536")
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")

@@ -29,9 +29,13 @@ type seen struct {
 }
 
 // withView has a command look at the whole memory, as the local copy has it, and
-// prints what it found.
-func (a *app) withView(ctx context.Context, look func(recollect.View) (seen, error)) error {
-	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
+// prints what it found. It waits that long for the relays; 0 is what suits a
+// person.
+func (a *app) withView(ctx context.Context, wait time.Duration, look func(recollect.View) (seen, error)) error {
+	if wait < 0 {
+		return usagef("--wait cannot be less than 0")
+	}
+	return a.withCopy(ctx, wait, func(ctx context.Context, l *localCopy) error {
 		fresh, err := l.Follower.Freshness(ctx)
 		if err != nil {
 			return err
@@ -78,6 +82,11 @@ func (a *app) showSeen(s seen, state recollect.State, answer answerOut) error {
 		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
 	}
 	return s.print(out)
+}
+
+// waitFlag is --wait.
+func waitFlag(c *cobra.Command, to *time.Duration) {
+	c.Flags().DurationVar(to, "wait", 0, "how `long` to wait for relays before the local copy is believed; 0: 2s, and for a first copy all of --timeout")
 }
 
 // filterFlags are the flags that say which memories may be found.

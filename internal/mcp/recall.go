@@ -17,7 +17,7 @@ type recallIn struct {
 	Tags    []string           `json:"tags,omitempty" jsonschema:"all of these"`
 	Since   string             `json:"since,omitempty" jsonschema:"a day, last week"`
 	Until   string             `json:"until,omitempty" jsonschema:"its end"`
-	Emotion map[string]float64 `json:"emotion,omitempty" jsonschema:"prefers alike, as {\"joy\": 0.8}"`
+	Emotion map[string]float64 `json:"emotion,omitempty" jsonschema:"joy: 0.8"`
 	Trust   string             `json:"min_trust,omitempty" jsonschema:"derived, observed, told"`
 	States  []string           `json:"states,omitempty" jsonschema:"active; archived, superseded, done, all"`
 	Prefix  string             `json:"prefix,omitempty" jsonschema:"of slugs"`
@@ -25,7 +25,7 @@ type recallIn struct {
 
 func (in *recallIn) query() recollect.Query {
 	return recollect.Query{Text: in.Query, Budget: in.Budget, Types: in.Types, Tags: in.Tags, Since: in.Since, Until: in.Until,
-		Emotion: in.Emotion, MinTrust: in.Trust, States: in.States, Prefix: in.Prefix}
+		Emotion: in.Emotion, MinTrust: in.Trust, States: in.States, Prefix: bare(in.Prefix)}
 }
 
 // foundOut is a memory that was found, beside its entry in a list.
