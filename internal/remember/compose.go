@@ -134,18 +134,31 @@ func fieldsOf(head *unit.Doc, d unit.Doc) unit.Doc {
 }
 
 // stamped stamps a text; one that says the same as its head is that, byte for
-// byte.
+// byte. Most is Told where nobody's words change.
 func (w *Writer) stamped(d unit.Doc, head *unit.Doc, most unit.Trust) (string, error) {
-	text, err := unit.Stamped(d, head, unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: most})
-	if err != nil || head == nil {
-		return text, err
-	}
-	new, err1 := unstamped(unit.Parse(text))
-	old, err2 := unstamped(*head)
-	if err1 == nil && err2 == nil && new == old && unit.Parse(text).Trust() == head.Trust() {
+	text, err := unit.Stamped(d, head, w.stamp(head, most))
+	if err == nil && head != nil && sameUnit(text, head.Text()) {
 		return head.Text(), nil
 	}
-	return text, nil
+	return text, err
+}
+
+// stamp is what the writer says of a text. Where nobody's words change, they are
+// still from where they were: an edge or a tag makes no episode one of another
+// session. Who writes in no session takes none away.
+func (w *Writer) stamp(head *unit.Doc, most unit.Trust) unit.Stamp {
+	s := unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: most}
+	if head == nil {
+		return s
+	}
+	was := head.Fields()
+	if most == unit.Told && was.Source != "" {
+		s.Source, s.Session = was.Source, was.Session
+	}
+	if s.Session == "" {
+		s.Session = was.Session
+	}
+	return s
 }
 
 // unstamped returns a text without the fields that every writing sets.
