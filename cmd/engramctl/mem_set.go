@@ -40,7 +40,9 @@ back.
 
 Without one of the flags below the text is written as it is, byte for byte. Front matter
 in it (docs/memory.md) may not claim another created, source, session or consolidated
-than the memory has, or more trust: nothing is written, and the key is named.
+than the memory has, or more trust: nothing is written, and the key is named. So is
+the external memory whose words a text has without saying so, if this machine has a
+copy of it.
 
 --type, --description, --tag, --salience, --supersedes and --trust set fields. Then a
 VALUE without front matter keeps the fields that the memory has besides, without a VALUE

@@ -15,7 +15,7 @@ import (
 // tools, by the argument that they mean. No tool's schema shows them. A name
 // that is an argument of the tool itself means that.
 var aliases = map[string][]string{
-	"slug":    {"path", "topic", "key", "identifier", "file_path", "old_path"},
+	"slug":    {"path", "topic", "key", "identifier", "file_path", "old_path", "old_slug", "from"},
 	"text":    {"content", "value", "file_text"},
 	"query":   {"q", "search", "text"},
 	"old_str": {"old_string", "old_text", "find_text"},

@@ -20,6 +20,8 @@ func TestScriptedModel(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	ask[renameOut](p, "memory_rename", args{"old_path": "/memories/projects/atlas.md", "new_path": "/memories/atlas.md"})
+	ask[renameOut](p, "memory_rename", args{"from": "atlas", "to": "map"})
+	ask[renameOut](p, "memory_rename", args{"old_slug": "map", "new_slug": "atlas"})
 	if got := ask[listOut](p, "memory_list", args{"prefix": "/memories/atl"}); len(got.Entries) != 1 || got.Entries[0].Slug != "mem/atlas" {
 		t.Errorf("%+v", got)
 	}
