@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ func aliased(properties map[string][]string) sdk.Middleware {
 				return next(ctx, method, req)
 			}
 			arguments, err := renamed(properties[call.Params.Name], call.Params.Arguments)
+			if err == nil && call.Params.Name == noteTool {
+				ctx, arguments, err = withNoteFields(ctx, arguments)
+			}
 			if err != nil {
 				res := &sdk.CallToolResult{}
 				res.SetError(err)
@@ -45,14 +49,17 @@ func aliased(properties map[string][]string) sdk.Middleware {
 	}
 }
 
-// renamed returns the arguments with the names that the tool has. Arguments
-// that need no renaming are returned byte for byte, whatever they are.
+// renamed returns the arguments with the names that the tool has, without those
+// that are null: models that must name all of them leave one out like that.
+// Arguments that need neither are returned byte for byte, whatever they are.
 func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, error) {
 	var given map[string]json.RawMessage
 	if len(properties) == 0 || json.Unmarshal(arguments, &given) != nil {
 		return arguments, nil
 	}
-	changed := false
+	before := len(given)
+	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	changed := len(given) < before
 	for _, name := range properties {
 		for _, alias := range aliases[name] {
 			value, ok := given[alias]

@@ -40,6 +40,10 @@ func TestScriptedModel(t *testing.T) {
 			t.Errorf("%v: %s", wrong, words)
 		}
 	}
+	ask[readOut](p, "memory_read", args{"slug": "atlas", "path": nil, "version": nil, "max_bytes": nil})
+	if f, _ := p.refused("memory_read", args{"slug": nil}); f.Code != CodeInvalid {
+		t.Errorf("%+v", f)
+	}
 	if f, _ := p.refused("memory_read", args{"slugg": "atlas"}); f.Code != CodeInvalid {
 		t.Errorf("%+v", f)
 	}
