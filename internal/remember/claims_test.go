@@ -178,6 +178,12 @@ func TestCopiedWords(t *testing.T) {
 		"edit": func(w *Writer) (Result, error) {
 			return w.Edit(t.Context(), "mem/x", "mine", page, client.SetOptions{})
 		},
+		"description": func(w *Writer) (Result, error) {
+			return w.Write(t.Context(), "mem/x", Draft{Fields: Fields{Description: page}}, client.SetOptions{})
+		},
+		"title": func(w *Writer) (Result, error) {
+			return w.Write(t.Context(), "mem/x", Draft{Text: "---\ntitle: " + page + "\n---\nmine"}, client.SetOptions{})
+		},
 		"new": func(w *Writer) (Result, error) {
 			return w.Append(t.Context(), "mem/new", page, client.SetOptions{})
 		},

@@ -43,6 +43,19 @@ func (e *ClaimError) Error() string {
 // Copied finds the external memory that a text was taken from.
 type Copied func(text string) (slug string, ok bool)
 
+// from returns the external memory that one of the texts was taken from.
+func (c Copied) from(texts ...string) string {
+	if c == nil {
+		return ""
+	}
+	for _, text := range texts {
+		if from, ok := c(text); ok {
+			return from
+		}
+	}
+	return ""
+}
+
 // Claims judges a text that is to replace old ("" for none) byte for byte. The
 // error is a *ClaimError.
 func Claims(old, text string, copied Copied) error {
@@ -50,13 +63,32 @@ func Claims(old, text string, copied Copied) error {
 	if keys := unit.Claims(d, head); len(keys) > 0 {
 		return &ClaimError{Keys: keys}
 	}
-	same := head != nil && head.Body() == d.Body() // nobody's words change
-	if copied != nil && !same && d.Trust() > unit.External {
-		if from, ok := copied(d.Body()); ok {
+	if d.Trust() > unit.External {
+		if from := copied.from(arrived(d, head)...); from != "" {
 			return &ClaimError{Keys: []string{"trust"}, CopiedFrom: from}
 		}
 	}
 	return nil
+}
+
+// arrived returns the words of a text that its head has not: its body, and what
+// stands for it in lists.
+func arrived(d unit.Doc, head *unit.Doc) []string {
+	var words []string
+	was := unit.Doc{}
+	if head != nil {
+		was = *head
+	}
+	if d.Body() != was.Body() {
+		words = append(words, d.Body())
+	}
+	f, before := d.Fields(), was.Fields()
+	for _, pair := range [][2]string{{f.Description, before.Description}, {f.Title, before.Title}} {
+		if pair[0] != pair[1] {
+			words = append(words, pair[0])
+		}
+	}
+	return words
 }
 
 func headOf(old string) *unit.Doc {
@@ -99,7 +131,7 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 		return composed{}, err
 	}
 	if slug.IsCore() {
-		return composed{text: in.Text, from: w.copiedFrom(append(in.arrived, in.Text)...)}, Claims(old, in.Text, nil)
+		return composed{text: in.Text, from: w.Copied.from(append(in.arrived, in.Text)...)}, Claims(old, in.Text, nil)
 	}
 	switch {
 	case in.Text == "":
@@ -111,16 +143,15 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 	if err != nil {
 		return composed{}, err
 	}
-	most, from := unit.Observed, ""
-	if head != nil && unit.Parse(text).Body() == head.Body() {
-		most = unit.Told // nobody's words change: the head's trust stays
-	} else {
-		from = w.copiedFrom(append(in.arrived, d.Body())...)
-	}
-	if from != "" {
+	d = unit.Parse(text)
+	most, from := unit.Observed, w.Copied.from(append(in.arrived, arrived(d, head)...)...)
+	switch {
+	case from != "":
 		most = unit.External
+	case head != nil && d.Body() == head.Body():
+		most = unit.Told // nobody's words change: the head's trust stays
 	}
-	text, err = w.stamped(unit.Parse(text), head, most)
+	text, err = w.stamped(d, head, most)
 	return composed{text: text, from: from}, err
 }
 
@@ -164,19 +195,6 @@ func (w *Writer) stamp(head *unit.Doc, most unit.Trust) unit.Stamp {
 // unstamped returns a text without the fields that every writing sets.
 func unstamped(d unit.Doc) (string, error) {
 	return d.Edit(unit.Remove("created"), unit.Remove("source"), unit.Remove("session"), unit.Remove("consolidated"), unit.Remove("trust"))
-}
-
-// copiedFrom returns the external memory that one of the texts was taken from.
-func (w *Writer) copiedFrom(texts ...string) string {
-	if w.Copied == nil {
-		return ""
-	}
-	for _, text := range texts {
-		if from, ok := w.Copied(text); ok {
-			return from
-		}
-	}
-	return ""
 }
 
 func (w *Writer) now() time.Time {
