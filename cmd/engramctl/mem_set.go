@@ -91,6 +91,9 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		}
 		o.Whole, o.Check = a.flags.strict, guard(allow)
 		if f.changed(c) {
+			if len(args) > 1 && draft.Text == "" {
+				return usagef("an empty text has no fields; without VALUE only fields change")
+			}
 			if draft.Fields, err = f.fields(c); err != nil {
 				return err
 			}
