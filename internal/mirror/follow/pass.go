@@ -51,6 +51,7 @@ type pass struct {
 	src     Source
 	relay   string // canonical
 	tell    func(done, of int)
+	alive   func() // called with each event that comes; nil tells nobody
 	done    int
 	known   map[[32]byte]bool  // that the copy had from it
 	came    map[[32]byte]int64 // created_at of what was put, and not looked for since
@@ -67,8 +68,8 @@ type Outcome struct {
 	Err error
 }
 
-func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(done, of int)) Outcome {
-	p := &pass{f: f, src: src, relay: src.Canonical(), tell: tell,
+func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(done, of int), alive func()) Outcome {
+	p := &pass{f: f, src: src, relay: src.Canonical(), tell: tell, alive: alive,
 		known: map[[32]byte]bool{}, came: map[[32]byte]int64{}, useless: map[[32]byte]int64{}, outcome: Outcome{URL: src.URL()}}
 	p.outcome.Err = p.run(ctx, depth)
 	f.o.Log.Debug("compared with a relay", "relay", src.URL(), "took", p.outcome.Took, "left", p.outcome.Left, "error", p.outcome.Err)
