@@ -148,6 +148,10 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	// Most of the work is done while others may write.
+	if err := m.file.Read(ctx, func(tx *sealedfile.Tx) error { return m.advance(ctx, tx) }); err != nil {
+		return err
+	}
 	err = m.file.Write(ctx, func(tx *sealedfile.Tx) error {
 		if err := m.advance(ctx, tx); err != nil {
 			return err
