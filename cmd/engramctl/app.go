@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -32,7 +33,8 @@ type app struct {
 	// written to.
 	wrote   atomic.Pointer[localCopy]
 	memory  atomic.Pointer[client.Memory]
-	started bool // a command's own code has begun: what fails now is no mistyped command line
+	log     *slog.Logger // of a server; nil for a command
+	started bool         // a command's own code has begun: what fails now is no mistyped command line
 }
 
 // globalFlags are those that commands share.

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
 	"engramd/internal/mirror"
@@ -61,15 +60,15 @@ func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, 
 	if err != nil {
 		return nil, err
 	}
-	l.follow()
+	l.follow(a.log)
 	a.wrote.Store(l)
 	return l, nil
 }
 
 // follow makes the follower of the copy that is open.
-func (l *localCopy) follow() {
+func (l *localCopy) follow(log *slog.Logger) {
 	all := follow.Of(l.c)
-	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.m.Agent(), l.m.Owner()), Store: l.Mirror,
+	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.m.Agent(), l.m.Owner()), Store: l.Mirror, Log: log,
 		Sources: func() ([]follow.Source, bool) {
 			sources, whole := all()
 			return sources, whole && l.found.Load()
@@ -121,9 +120,9 @@ func (l *localCopy) Close() error {
 }
 
 // withCopy runs do on a pair's local copy, caught up within a budget. 0 is what
-// suits a person: copyBudget, and while the copy is not whole, or with --strict,
-// all of the time limit. What did not come in time is in the copy's freshness:
-// do is called all the same.
+// suits a person: copyBudget; while no relay was ever compared, and with --strict,
+// the time limit. What did not come in time is in the copy's freshness: do is
+// called all the same.
 func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx context.Context, l *localCopy) error) error {
 	c, m, err := a.open(ctx)
 	if err != nil {
@@ -150,11 +149,11 @@ func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) e
 	if budget == 0 {
 		fresh, err := l.Follower.Freshness(ctx)
 		budget = copyBudget
-		if err != nil || fresh.Unfinished {
+		if all := a.flags.strict || a.patient; all || err != nil || fresh.Latest.IsZero() {
 			budget = a.flags.timeout
-		}
-		if a.flags.strict || a.patient {
-			budget, ask.Grace = a.flags.timeout, 0
+			if ask.Grace = copyBudget; all {
+				ask.Grace = 0
+			}
 		}
 	}
 	within, cancel := context.WithTimeout(network, budget)
@@ -172,7 +171,7 @@ func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) e
 	if l.Mirror, err = mirror.Open(ctx, pairOf(l.m), mirror.Options{NoDisk: true}); err != nil {
 		return err
 	}
-	l.follow()
+	l.follow(a.log)
 	l.last, err = l.Follower.CatchUp(network, ask)
 	return cmp.Or(ctx.Err(), err)
 }
@@ -187,55 +186,42 @@ func (l *localCopy) status(fresh mirror.Freshness) client.Status {
 	return s
 }
 
+// How often a server looks for the agent's own list of relays, and again where it
+// may not have found the newest one.
+const (
+	findEvery = 15 * time.Minute
+	findAgain = time.Minute
+)
+
 // keepCurrent follows the relays until the copy is closed. find looks for the
-// agent's own list of relays first; nil does not.
+// agent's own list of relays, first of all and from time to time; nil does not.
 func (l *localCopy) keepCurrent(ctx context.Context, find func(context.Context) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
+	found := make(chan struct{})
 	running.Go(func() {
-		if find != nil {
-			_ = find(ctx) // calls look again, and say why
+		defer close(found)
+		for first := true; find != nil && ctx.Err() == nil; first = false {
+			_ = find(ctx) // the relays' doubts say why
+			if l.found.Store(true); first {
+				found <- struct{}{}
+			}
+			pause := findEvery
+			if len(l.c.Doubts()) > 0 {
+				pause = findAgain
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
 		}
-		l.found.Store(true)
+	})
+	running.Go(func() {
+		<-found
 		l.Follower.Run(ctx)
 	})
 	l.stop = func() {
 		cancel()
 		running.Wait()
 	}
-}
-
-// stored puts what was written into the local copy: the one that is open, or
-// one that lies there.
-func (a *app) stored(ctx context.Context, ev *nostr.Event, relays []string) {
-	if l := a.wrote.Load(); l != nil {
-		l.Follower.Wrote(ctx, ev, relays)
-		return
-	}
-	if err := a.storedLater(ctx, ev, relays); err != nil && a.flags.verbose {
-		a.note("the write is not in the local copy yet: %v", err)
-	}
-}
-
-func (a *app) storedLater(ctx context.Context, ev *nostr.Event, relays []string) error {
-	m := a.memory.Load()
-	o, err := a.copyOptions()
-	if err != nil || o.NoDisk || m == nil {
-		return err
-	}
-	there, err := mirror.Exists(pairOf(m), o.Dir)
-	if err != nil || !there {
-		return err
-	}
-	kept, err := mirror.Open(ctx, pairOf(m), o)
-	if err != nil {
-		return err
-	}
-	for _, url := range relays {
-		if _, err := kept.Put(ctx, url, []*nostr.Event{ev}); err != nil {
-			_ = kept.Close()
-			return fmt.Errorf("%s: %w", url, err)
-		}
-	}
-	return kept.Close()
 }

@@ -39,7 +39,7 @@ mem log shows the versions of one memory, and which relays have them.`,
 				return err
 			}
 			if len(versions) == 0 {
-				a.noteNone(ctx, m, client.Listing{}, true, 0)
+				a.noteNone(ctx, m, client.Listing{}, true)
 			}
 			return firstOf(a.printWrites(versions, texts), err)
 		})

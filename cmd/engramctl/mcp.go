@@ -21,6 +21,7 @@ const callFactor = 3
 
 func (a *app) mcpCommand() *cobra.Command {
 	var tools []string
+	var e modelFlags
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
 	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "mcp",
@@ -44,15 +45,21 @@ key file, or an encrypted one with ENGRAM_KEY_PASSWORD_FILE.
 The server starts without waiting for any relay, so that an agent can start while they
 are down; then its calls fail and say so. While it runs it follows the relays and
 keeps a copy of the memory in $XDG_CACHE_HOME/engramd, encrypted under a key that only
-the agent and its owner have; --no-mirror keeps it in the memory of the process. --timeout bounds each question to the
-relays; a call as a whole takes three times that at most. The server ends when
-stdin does, or at SIGTERM, with exit code 0.`,
+the agent and its owner have; --no-mirror keeps it in the memory of the process.
+--timeout bounds each question to the relays; a call as a whole takes three times that
+at most. The server ends when stdin does, or at SIGTERM, with exit code 0.
+
+How often memories are used is counted in $XDG_STATE_HOME/engramd, encrypted too, and
+with --no-mirror nowhere. No model is asked unless --embed-url or --rerank-url
+names one: then memory_recall compares meaning beside words, or has the best put in
+order (docs/memory.md).`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
   engramctl mcp --tools memory,contracts
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
   ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, tools) }))
+	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, e, tools) }))
+	e.add(c)
 	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
@@ -69,19 +76,24 @@ const (
 )
 
 // mcp serves until the peer or the process ends.
-func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
+func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []string) error {
 	level := slog.LevelInfo
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
 	o := mcp.Options{Version: version, Timeout: callFactor * a.flags.timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
+	a.log = o.Log
 	s, err := a.settings()
 	if err != nil {
 		return err
 	}
 	pair := s.owner != "" || s.agent != ""
 	if tools, err = chosenTools(tools, pair, s.agent != ""); err != nil {
+		return err
+	}
+	named, err := a.models(e)
+	if err != nil {
 		return err
 	}
 	var own *client.Client
@@ -100,6 +112,16 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, tools []string) error {
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
 		o.Copy = kept.source()
+		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
+		o.Rerank = named.rerank
+		if named.embed != nil {
+			meaning, stop := keepMeaning(ctx, kept.Mirror, named.embed, func(line string) { o.Log.Warn(line) })
+			defer stop()
+			o.Near = meaning.Near
+		}
+		if done := a.keepState(ctx, m, &o); done != nil {
+			defer done()
+		}
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}

@@ -32,9 +32,10 @@ func (a *app) memLsCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "ls [--all] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
-		Long: `List memories with sizes and times, by slug. Core, removed memories and those that programs
-keep (mem/sys, mem/proposals, mem/proposals-answers) are shown with --all only. JSON has ids and hashes too; texts are what mem get shows. Where
-there is no memory at all, stderr says so, and with whom this key has memory.
+		Long: `List memories with sizes and times, by slug. Core, removed memories and those that
+programs keep (mem/sys/, mem/proposals/, mem/proposals-answers/) are shown with --all
+only. JSON has ids and hashes too; texts are what mem get shows. Where there is no
+memory at all, stderr says so, and with whom this key has memory.
 
 --at lists what was there at a time in the past, by the times that versions bear, as far
 as the relays keep superseded ones: 2026-01-31T12:00:00Z, 2h (ago), yesterday, or a date
@@ -68,8 +69,11 @@ Exit code 6 if there is memory and none of it can be read.`,
 			if l.Unreadable > 0 {
 				a.note("%s cannot be read; the slugs are unknown", counted(l.Unreadable, "memory", "memories"))
 			}
-			if len(l.Memories) == 0 && unknown == 0 {
-				a.noteNone(ctx, m, l, all, len(kept)-len(l.Memories))
+			switch {
+			case len(l.Memories) == 0 && len(kept) > 0:
+				a.note("no memories but %d that programs keep (--all shows them)", len(kept))
+			case len(l.Memories) == 0 && unknown == 0:
+				a.noteNone(ctx, m, l, all)
 			}
 			if asJSON {
 				out := listingOut(m, l, status, all)
@@ -159,11 +163,8 @@ func (a *app) printListing(l client.Listing, all bool) error {
 }
 
 // noteNone says that nothing was listed, and what there is instead.
-func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, all bool, reserved int) {
+func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, all bool) {
 	var hidden []string
-	if reserved > 0 {
-		hidden = append(hidden, fmt.Sprintf("%d of programs", reserved))
-	}
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")
 	}

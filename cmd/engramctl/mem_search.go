@@ -32,6 +32,7 @@ type snippetOut struct {
 func (a *app) memSearchCommand() *cobra.Command {
 	var q recollect.Query
 	var asJSON bool
+	var wait time.Duration
 	limit := recollect.DefaultHits
 	c := a.command(&cobra.Command{
 		Use:   "search QUERY... [--limit N] [--json]",
@@ -48,7 +49,7 @@ To get an answer to a question, use engramctl recall.`,
 			return usagef("--limit is %d; it must be from 1 to %d", limit, recollect.MaxHits)
 		}
 		q.Text = queryOf(args)
-		return a.withView(ctx, func(v recollect.View) (seen, error) {
+		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
 			found, err := recollect.Search(v, q, limit, time.Now())
 			if err != nil {
 				return seen{}, err
@@ -57,6 +58,7 @@ To get an answer to a question, use engramctl recall.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
+	waitFlag(c, &wait)
 	c.Flags().IntVar(&limit, "limit", limit, "how many memories at most, 1 to 50")
 	filterFlags(c, &q)
 	return c

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,7 @@ const barWidth = 40
 
 func (a *app) memStatsCommand() *cobra.Command {
 	var asJSON bool
+	var wait time.Duration
 	c := a.command(&cobra.Command{
 		Use:   "stats [--json]",
 		Short: "Count memories by type, state and trust",
@@ -44,7 +46,7 @@ and last, the largest, and how many cannot be read. On a terminal with bars.`,
   engramctl mem stats --json | jq .by_type`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withView(ctx, func(v recollect.View) (seen, error) {
+		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
 			s := recollect.Count(v, nil)
 			return seen{s.Memories, func(out viewOut) error {
 				if asJSON {
@@ -55,6 +57,7 @@ and last, the largest, and how many cannot be read. On a terminal with bars.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
+	waitFlag(c, &wait)
 	return c
 }
 

@@ -34,6 +34,7 @@ const maxNamed = 5
 func (a *app) memTimelineCommand() *cobra.Command {
 	var q recollect.Query
 	var asJSON bool
+	var wait time.Duration
 	c := a.command(&cobra.Command{
 		Use:   "timeline [--since TIME] [--until TIME] [--json]",
 		Short: "Draw when memories are of, by month or day",
@@ -45,7 +46,7 @@ it says itself (when), else of its writing.`,
   engramctl mem timeline --type episodic --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withView(ctx, func(v recollect.View) (seen, error) {
+		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
 			spans, err := recollect.Timeline(v, q, time.Now())
 			if err != nil {
 				return seen{}, err
@@ -62,6 +63,7 @@ it says itself (when), else of its writing.`,
 		})
 	})
 	jsonFlag(c, &asJSON)
+	waitFlag(c, &wait)
 	filterFlags(c, &q)
 	return c
 }

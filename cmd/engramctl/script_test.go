@@ -76,6 +76,7 @@ func setUpScript(env *testscript.Env) error {
 	}
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 	env.Setenv("ENGRAM_KEY_FILE", "agent.key")
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 	env.Setenv("ENGRAM_OWNER", npub(relaytest.Owner().Pub))
 	return nil
 }

@@ -29,9 +29,19 @@ type seen struct {
 }
 
 // withView has a command look at the whole memory, as the local copy has it, and
-// prints what it found.
-func (a *app) withView(ctx context.Context, look func(recollect.View) (seen, error)) error {
-	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
+// prints what it found. It waits that long for the relays; 0 is what suits a
+// person.
+func (a *app) withView(ctx context.Context, wait time.Duration, look func(recollect.View) (seen, error)) error {
+	return a.withPrepared(ctx, wait, func(context.Context, *localCopy) error { return nil }, look)
+}
+
+// withPrepared is withView with something to do before, which may wait: a look
+// may not.
+func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *localCopy) error, look func(recollect.View) (seen, error)) error {
+	if wait < 0 {
+		return usagef("--wait cannot be less than 0")
+	}
+	return a.withCopy(ctx, wait, func(ctx context.Context, l *localCopy) error {
 		fresh, err := l.Follower.Freshness(ctx)
 		if err != nil {
 			return err
@@ -42,6 +52,9 @@ func (a *app) withView(ctx context.Context, look func(recollect.View) (seen, err
 		}
 		var s seen
 		var state recollect.State
+		if err := prepare(ctx, l); err != nil {
+			return mistaken(err)
+		}
 		err = l.source().Read(ctx, func(v recollect.View) error {
 			if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
 				return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
@@ -49,15 +62,19 @@ func (a *app) withView(ctx context.Context, look func(recollect.View) (seen, err
 			s, err = look(v)
 			return err
 		})
-		var m *recollect.Mistake
-		if errors.As(err, &m) {
-			return usageError{err}
-		}
 		if err != nil {
-			return err
+			return mistaken(err)
 		}
 		return a.showSeen(s, state, answerOf(l.m, status))
 	})
+}
+
+// mistaken makes a usage error of a query that makes no sense.
+func mistaken(err error) error {
+	if m := new(*recollect.Mistake); errors.As(err, m) {
+		return usageError{err}
+	}
+	return err
 }
 
 // source is what recall and search read.
@@ -78,6 +95,11 @@ func (a *app) showSeen(s seen, state recollect.State, answer answerOut) error {
 		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
 	}
 	return s.print(out)
+}
+
+// waitFlag is --wait.
+func waitFlag(c *cobra.Command, to *time.Duration) {
+	c.Flags().DurationVar(to, "wait", 0, "how `long` to wait for relays before the local copy is believed; 0: 2s, and for a first copy all of --timeout")
 }
 
 // filterFlags are the flags that say which memories may be found.

@@ -185,3 +185,30 @@ func (h *hoard) newestBody(t testing.TB, m *Memory) string {
 	}
 	return string(b)
 }
+
+// TestRemoveVersion: only the text that it was said for is removed.
+func TestRemoveVersion(t *testing.T) {
+	h := &hoard{}
+	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	first, _, err := m.Set(t.Context(), "mem/a", "one", SetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _, err := m.Set(t.Context(), "mem/a", "two", SetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conflict *ConflictError
+	if _, _, err := m.RemoveVersion(t.Context(), "mem/a", first.Hash); !errors.As(err, &conflict) || conflict.Theirs == nil || conflict.Theirs.Hash != second.Hash {
+		t.Errorf("an older version: %v", err)
+	}
+	if got, _, err := m.Get(t.Context(), "mem/a"); err != nil || got.Text != "two" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, _, err := m.RemoveVersion(t.Context(), "mem/a", second.Hash); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := m.RemoveVersion(t.Context(), "mem/a", second.Hash); !errors.Is(err, ErrTombstone) && !errors.As(err, &conflict) {
+		t.Errorf("again: %v", err)
+	}
+}

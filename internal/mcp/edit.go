@@ -8,11 +8,11 @@ import (
 )
 
 type editIn struct {
-	Slug        string `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
+	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
 	OldStr      string `json:"old_str" jsonschema:"exactly as it stands there, once"`
 	NewStr      string `json:"new_str" jsonschema:"may be empty"`
 	Base        string `json:"base,omitempty" jsonschema:"hash that must be there"`
-	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
 func (s *Server) edit(ctx context.Context, in editIn) (writeOut, error) {

@@ -2,12 +2,12 @@ package mcp
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"engramd/internal/client"
 	"engramd/internal/recall"
-	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
 
@@ -28,8 +28,8 @@ type externals struct {
 }
 
 type seen struct {
-	slug string
-	size int
+	slug, hash string
+	size       int
 }
 
 func newExternals() *externals {
@@ -42,36 +42,58 @@ func newExternals() *externals {
 
 // note keeps a memory in mind if it is external, and forgets it if it no longer
 // is.
-func (x *externals) note(slug nipae.Slug, text string, written int64) {
-	d := unit.Parse(text)
-	external := !slug.IsCore() && d.Trust() == unit.External
+func (x *externals) note(e client.Entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.forget(string(slug))
-	if !external || x.index.Put(recall.Of(string(slug), d, time.Unix(written, 0))) != nil {
-		return // a text that the index does not take is longer than any memory
-	}
-	x.seen = append(x.seen, seen{string(slug), len(text)})
-	x.bytes += len(text)
+	x.take(e)
 	for len(x.seen) > maxExternal || x.bytes > maxExternalBytes {
 		x.forget(x.seen[0].slug)
 	}
 }
 
+// noteAll is note for a whole listing: those for which there is no room are left
+// out, so that a large memory is not indexed again with every question.
+func (x *externals) noteAll(entries []client.Entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range entries {
+		if len(x.seen) < maxExternal && x.bytes+len(e.Text) <= maxExternalBytes || x.at(string(e.Slug)) >= 0 {
+			x.take(e)
+		}
+	}
+	for x.bytes > maxExternalBytes { // one of them has grown
+		x.forget(x.seen[0].slug)
+	}
+}
+
+func (x *externals) take(e client.Entry) {
+	if at := x.at(string(e.Slug)); at >= 0 && x.seen[at].hash == e.Hash {
+		return
+	}
+	x.forget(string(e.Slug))
+	if e.Slug.IsCore() || !strings.HasPrefix(e.Text, "---") {
+		return // most texts: nothing is external without front matter
+	}
+	d := unit.Parse(e.Text)
+	if d.Trust() > unit.External || x.index.Put(recall.Of(string(e.Slug), d, time.Unix(e.CreatedAt, 0))) != nil {
+		return // a text that the index does not take is longer than any memory
+	}
+	x.seen = append(x.seen, seen{string(e.Slug), e.Hash, len(e.Text)})
+	x.bytes += len(e.Text)
+}
+
+func (x *externals) at(slug string) int {
+	return slices.IndexFunc(x.seen, func(s seen) bool { return s.slug == slug })
+}
+
 func (x *externals) forget(slug string) {
-	at := slices.IndexFunc(x.seen, func(s seen) bool { return s.slug == slug })
+	at := x.at(slug)
 	if at < 0 {
 		return
 	}
 	x.bytes -= x.seen[at].size
 	x.seen = slices.Delete(x.seen, at, at+1)
 	x.index.Remove(slug)
-}
-
-func (x *externals) noteAll(entries []client.Entry) {
-	for _, e := range entries {
-		x.note(e.Slug, e.Text, e.CreatedAt)
-	}
 }
 
 func (x *externals) copied(text string) (string, bool) {

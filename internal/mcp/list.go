@@ -70,7 +70,7 @@ type shelf interface {
 func page(from shelf, in listIn, limit int) listOut {
 	out := listOut{Entries: []brief{}, Unreadable: from.State().Unreadable}
 	for _, h := range from.Heads() {
-		if recollect.Reserved(h.Slug) || !recollect.Begins(h.Slug, in.Prefix) {
+		if recollect.Reserved(h.Slug) || !recollect.Begins(h.Slug, bare(in.Prefix)) {
 			continue
 		}
 		out.Total++

@@ -22,7 +22,7 @@ func (f *fake) Add(ctx context.Context, texts []client.NewText) (all []client.Ad
 func TestNote(t *testing.T) {
 	f := newFake()
 	p := connect(t, New(Options{Memory: f, Session: "8c35adc1"}))
-	out := ask[writeOut](p, "memory_note", args{"content": "Ana chose SQLite.", "tags": []string{"atlas"}, "emotion": args{"joy": 0.5}, "links": []string{"people/ana"}})
+	out := ask[writeOut](p, "memory_note", args{"content": "---\ntags: [atlas]\nemotion: {joy: 0.5}\nrelated_to: [mem/people/ana]\ntrust: told\n---\nAna chose SQLite."})
 	if !strings.HasPrefix(out.Slug, "mem/journal/20") || out.Outcome != string(remember.Created) || out.StoredOn != 1 || out.Trust != "observed" || len(f.texts) != 1 {
 		t.Errorf("answered %+v", out)
 	}
@@ -34,10 +34,10 @@ func TestNote(t *testing.T) {
 	}
 	for name, in := range map[string]args{
 		"no text":     {"text": ""},
-		"emotion":     {"text": "x", "emotion": args{"rage": 1}},
-		"link":        {"text": "x", "links": []string{"../etc"}},
+		"emotion":     {"text": "---\nemotion: {joy: 7}\n---\nx"},
+		"salience":    {"text": "---\nsalience: much\n---\nx"},
 		"a secret":    {"text": "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"},
-		"no salience": {"text": "x", "salience": 2},
+		"another key": {"text": "x", "source": "owner"},
 	} {
 		if p.refused("memory_note", in); len(f.texts) != 1 {
 			t.Errorf("%s: it was written", name)

@@ -41,9 +41,9 @@ func (s *Server) everything(ctx context.Context) (client.Listing, client.Status,
 }
 
 type readIn struct {
-	Slug     string `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
-	Version  string `json:"version,omitempty" jsonschema:"an id from memory_history, or a time; default: now"`
-	Offset   int    `json:"offset,omitempty" jsonschema:"next_offset of the piece before"`
+	Slug     string `json:"slug" jsonschema:"core or mem/x/y"`
+	Version  string `json:"version,omitempty" jsonschema:"id from memory_history, or a time"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"next_offset"`
 	MaxBytes int    `json:"max_bytes,omitempty" jsonschema:"4 to 65536, default 32768"`
 }
 
@@ -146,7 +146,7 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 	var err error
 	if when == nil {
 		if e, status, err = s.o.Memory.Get(ctx, slug); err == nil {
-			s.external.note(slug, e.Text, e.CreatedAt)
+			s.external.note(e)
 		}
 	} else {
 		e, status, err = s.o.Memory.At(ctx, slug, *when)
@@ -179,7 +179,7 @@ func piece(text string, from, n int) (string, int) {
 }
 
 type historyIn struct {
-	Slug  string `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
+	Slug  string `json:"slug" jsonschema:"core or mem/x/y"`
 	Limit int    `json:"limit,omitempty" jsonschema:"1 to 200, default 20"`
 }
 

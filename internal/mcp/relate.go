@@ -43,7 +43,7 @@ func (s *Server) rename(ctx context.Context, in renameIn) (renameOut, error) {
 			}
 			return renameOut{}, failed
 		}
-		s.external.note(to, r.Text, r.CreatedAt)
+		s.external.note(r.Entry)
 		return s.renamed(from, r), nil
 	})
 }

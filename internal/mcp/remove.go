@@ -39,9 +39,9 @@ func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 }
 
 type restoreIn struct {
-	Slug        string `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
+	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
 	Version     string `json:"version" jsonschema:"an id from memory_history, or a time"`
-	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
 func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {

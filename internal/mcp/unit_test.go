@@ -150,14 +150,26 @@ func TestExternalWordsStayExternal(t *testing.T) {
 func TestExternalsAreBounded(t *testing.T) {
 	x := newExternals()
 	for i := range 3 * maxExternal {
-		x.note(slugf("mem/%d", i), "---\ntrust: external\n---\n"+strings.Repeat("word ", 2000), 0)
+		x.note(entryOf(slugf("mem/%d", i), "---\ntrust: external\n---\n"+strings.Repeat("word ", 2000)))
 	}
 	if len(x.seen) > maxExternal || x.bytes > maxExternalBytes || x.bytes == 0 {
 		t.Errorf("%d memories with %d bytes", len(x.seen), x.bytes)
 	}
 	for i := range 3 * maxExternal {
-		x.note(slugf("mem/%d", i), "ours", 0)
+		x.note(entryOf(slugf("mem/%d", i), "ours"))
 	}
+	var all []client.Entry
+	for i := range 3 * maxExternal {
+		all = append(all, entryOf(slugf("mem/all/%d", i), "---\ntrust: external\n---\n"+strings.Repeat("word ", 2000)))
+	}
+	x.noteAll(all)
+	if first := x.seen[0]; len(x.seen) > maxExternal || x.bytes > maxExternalBytes || first.slug != "mem/all/0" {
+		t.Errorf("%d memories with %d bytes, the first %v", len(x.seen), x.bytes, first)
+	}
+	for i := range all {
+		all[i] = entryOf(all[i].Slug, "ours")
+	}
+	x.noteAll(all)
 	if docs, _ := x.index.Len(); len(x.seen) != 0 || x.bytes != 0 || docs != 0 {
 		t.Errorf("%d memories with %d bytes, %d in the index", len(x.seen), x.bytes, docs)
 	}

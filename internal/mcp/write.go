@@ -13,8 +13,8 @@ import (
 )
 
 type writeIn struct {
-	Slug             string   `json:"slug" jsonschema:"core, or such as mem/projects/atlas"`
-	Text             string   `json:"text,omitempty" jsonschema:"the whole new text, better under 4000 bytes; left out: only fields change"`
+	Slug             string   `json:"slug" jsonschema:"core or mem/x/y"`
+	Text             string   `json:"text,omitempty" jsonschema:"the whole; left out: only fields change"`
 	Base             string   `json:"base,omitempty" jsonschema:"hash that memory_read gave; none: only if nothing is there"`
 	Type             string   `json:"type,omitempty" jsonschema:"semantic (default), episodic, procedural, insight, prospective, narrative"`
 	Description      string   `json:"description,omitempty" jsonschema:"one line: the title in lists"`
@@ -23,7 +23,7 @@ type writeIn struct {
 	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs that this makes obsolete"`
 	Trust            string   `json:"trust,omitempty" jsonschema:"external for somebody else's words"`
 	AllowPlaceholder bool     `json:"allow_placeholder,omitempty" jsonschema:"such a line is meant"`
-	AllowSecret      bool     `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+	AllowSecret      bool     `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
 // SimilarUnit is a memory that says nearly what was written.
@@ -132,7 +132,7 @@ type appendIn struct {
 	Slug        string `json:"slug" jsonschema:"such as mem/journal/2026-01"`
 	Text        string `json:"text" jsonschema:"what to add"`
 	Base        string `json:"base,omitempty" jsonschema:"hash that must be there"`
-	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if the user said so"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
 func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
@@ -175,7 +175,7 @@ func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
 	if r.From != "" {
 		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
 	}
-	s.external.note(slug, r.Text, r.CreatedAt)
+	s.external.note(r.Entry)
 	return out
 }
 

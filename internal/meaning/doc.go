@@ -41,7 +41,9 @@ type Source struct {
 
 	mu    sync.Mutex
 	state [2]int64
-	space *space // nil before the first use
+	space *space   // nil before the first use
+	whole [2]int64 // the state in which no text lacked vectors
+	only  bool     // vectors of other models were forgotten
 }
 
 // New returns a Source.
@@ -78,8 +80,16 @@ type task struct {
 // and returns how many texts it has filled. It may be called by several processes
 // at once, which then do some work twice.
 func (s *Source) Fill(ctx context.Context) (filled int, err error) {
-	if err := s.copy.OnlyModel(ctx, s.name); err != nil {
-		return 0, err
+	s.mu.Lock()
+	only := s.only
+	s.mu.Unlock()
+	if !only { // a write, which is not worth it each time
+		if err := s.copy.OnlyModel(ctx, s.name); err != nil {
+			return 0, err
+		}
+		s.mu.Lock()
+		s.only = true
+		s.mu.Unlock()
 	}
 	for {
 		tasks, err := s.lacking(ctx)
@@ -98,8 +108,19 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 // lacking returns some texts without vectors, each once.
 func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 	_, prefix := s.prefixes()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	err = s.copy.Read(ctx, func(v *mirror.View) error {
 		tasks = nil
+		at := v.VectorsAt()
+		if at == s.whole {
+			return nil
+		}
+		defer func() {
+			if len(tasks) == 0 {
+				s.whole = at
+			}
+		}()
 		seen := map[string]bool{}
 		for _, h := range v.Lacking(s.name, atOnce) {
 			text, ok := v.Text(h.Slug)

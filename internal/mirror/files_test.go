@@ -113,7 +113,11 @@ func TestDamage(t *testing.T) {
 		"a folder in place of a log": nil,
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for page := range len(whole) / 4096 {
+	pages := rnd.Perm(len(whole) / 4096)
+	if os.Getenv("ENGRAMD_SOAK") != "1" {
+		pages = append(pages[:min(20, len(pages))], 0, 1)
+	}
+	for _, page := range pages {
 		at := page*4096 + rnd.IntN(4096)
 		cases[fmt.Sprintf("bit of byte %d of page %d", at%4096, page)] = flipped(at)
 	}
@@ -205,9 +209,9 @@ func recalled(t *testing.T, m *Mirror, text string) (found []recall.Found) {
 	return found
 }
 
-// TestDamageWhileOpen: a file that is damaged under an open mirror is found out
-// when it is read, and another process that set it aside is noticed.
-func TestDamageWhileOpen(t *testing.T) {
+// TestRemovedWhileOpen: a file that is removed or moved under an open mirror is
+// not written any more; an empty one begins.
+func TestRemovedWhileOpen(t *testing.T) {
 	a := newAuthor(t, "agent", "owner")
 	dir, want := filled(t, a)
 	path := theFile(t, dir)
@@ -225,6 +229,40 @@ func TestDamageWhileOpen(t *testing.T) {
 	put(t, m, near, a.write("mem/a", "anew", 1))
 	if got := shown(t, m); got != "mem/a = anew" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestDamageFoundByAnother: of two processes one finds the damage, and the other
+// goes on with the file that is in its place then.
+func TestDamageFoundByAnother(t *testing.T) {
+	a := newAuthor(t, "agent", "owner")
+	dir, want := filled(t, a)
+	path := theFile(t, dir)
+	var said, otherSaid lines
+	m := open(t, a.Pair, Options{Dir: dir, Warn: said.add})
+	if got := shown(t, m); got != want {
+		t.Fatalf("%q", got)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 4096 + 7; at < len(content); at += 4096 {
+		content[at] ^= 4
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, a.Pair, Options{Dir: dir, Warn: otherSaid.add})
+	if got := shown(t, other); got != "" {
+		t.Errorf("the other shows %q", got)
+	}
+	put(t, other, near, a.write("mem/a", "anew", 1))
+	if got := shown(t, m); got != "mem/a = anew" {
+		t.Errorf("the first shows %q", got)
+	}
+	if n := len(said.take()) + len(otherSaid.take()); n != 1 {
+		t.Errorf("%d lines", n)
 	}
 }
 

@@ -128,15 +128,15 @@ func (m *Mirror) load(tx *sealedfile.Tx, c counter) error {
 	return err
 }
 
-// keepIndexNow keeps the index if it is time and much has changed.
-func (m *Mirror) keepIndexNow(ctx context.Context) error {
+// keepIndexNow keeps the index if it is time and much has changed. That it does
+// not succeed is no failure: the index can be made anew.
+func (m *Mirror) keepIndexNow(ctx context.Context) {
 	m.mu.RLock()
 	due := m.now().Sub(m.sealed) >= keepEvery
 	m.mu.RUnlock()
-	if !due {
-		return nil
+	if due {
+		_ = m.mended(ctx, func() error { return m.keepIndex(ctx, worthKeeping) })
 	}
-	return m.mended(ctx, func() error { return m.keepIndex(ctx, worthKeeping) })
 }
 
 // keepIndex writes the index into the file if that many changes are not in the
@@ -148,11 +148,12 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.sealed = m.now() // if it fails, not at once again
 	// Most of the work is done while others may write.
 	if err := m.file.Read(ctx, func(tx *sealedfile.Tx) error { return m.advance(ctx, tx) }); err != nil {
 		return err
 	}
-	err = m.file.Write(ctx, func(tx *sealedfile.Tx) error {
+	return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
 		if err := m.advance(ctx, tx); err != nil {
 			return err
 		}
@@ -165,10 +166,6 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 		}
 		return m.tidy(tx)
 	})
-	if err == nil {
-		m.sealed = m.now()
-	}
-	return err
 }
 
 // behind is how many changes are not in the kept index.

@@ -71,7 +71,7 @@ type Mirror struct {
 	index  *recall.Index // nil: not loaded
 	at     int64         // the change up to which the index is
 	round  int           // counts the files that the mirror had
-	sealed time.Time     // when the index was last kept
+	sealed time.Time     // when the index was last kept, or tried to be
 }
 
 // LogValue implements slog.LogValuer: a mirror holds keys and texts.

@@ -48,7 +48,8 @@ func (m *Mirror) Put(ctx context.Context, relay string, events []*nostr.Event) (
 			return all, err
 		}
 	}
-	return all, m.keepIndexNow(ctx)
+	m.keepIndexNow(ctx)
+	return all, nil
 }
 
 func (m *Mirror) putBatch(ctx context.Context, relay string, events []*nostr.Event) (changes Changes, err error) {

@@ -215,3 +215,6 @@ func listed(heads ...string) string {
 }
 
 func eventsOf(all ...*nostr.Event) []*nostr.Event { return all }
+
+// hashOf is the hash of a text, as Head has it.
+func hashOf(text string) string { return hexID(sha256.Sum256([]byte(text))) }

@@ -23,6 +23,7 @@ CREATE TABLE events (
   n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, a INTEGER NOT NULL, created INTEGER NOT NULL,
   state INTEGER NOT NULL, reason TEXT NOT NULL, size INTEGER NOT NULL, hash BLOB, mac BLOB NOT NULL);
 CREATE INDEX events_by_place ON events (a);
+CREATE INDEX events_unreadable ON events (a) WHERE state = 2; -- unreadable, of which there are few
 CREATE TABLE texts (n INTEGER PRIMARY KEY, text BLOB NOT NULL);
 
 -- What each relay was last seen to have, and how far it was seen. Times are Unix

@@ -200,11 +200,11 @@ func measure(t testing.TB, n int) (f figures) {
 	return f
 }
 
-// TestTargets measures the local copy: 2,000 memories, and with ENGRAMD_SOAK=1
+// TestTargets measures the local copy: 500 memories, and with ENGRAMD_SOAK=1
 // 10,000 and 100,000; docs/benchmarks.md has the figures.
 func TestTargets(t *testing.T) {
 	soak := os.Getenv("ENGRAMD_SOAK") == "1"
-	n := 2_000
+	n := 500
 	if soak {
 		n = 10_000
 	}

@@ -42,27 +42,29 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	found := v.Index().Recall(asked, recall.Recipe(), texts(v))
+	texts := texts(v)
+	found := v.Index().Recall(asked, recall.Recipe(), texts)
+	q.reorder(found)
 	a := Answer{State: v.State()}
 	var shown []recall.Shown
-	a.Block, shown = recall.Block(found, texts(v), cmp.Or(q.Budget, DefaultBudget))
+	a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget))
 	for i := range found {
 		if shown[i] == recall.NotShown {
 			a.More++
 			continue
 		}
-		h := hitOf(v, &found[i].Hit)
+		h := hitOf(v, &found[i].Hit, texts)
 		h.Alike, h.Whole = found[i].Alike, shown[i] == recall.Whole
 		a.Hits = append(a.Hits, h)
 	}
 	return a, nil
 }
 
-func hitOf(v View, f *recall.Hit) Hit {
+func hitOf(v View, f *recall.Hit, texts recall.Texts) Hit {
 	h := Hit{Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, SupersededBy: f.SupersededBy}
 	h.Head, _ = v.Head(f.Slug)
 	h.Slug = f.Slug
-	if text, ok := v.Text(f.Slug); ok {
+	if text, ok := texts(f.Slug); ok {
 		h.Title = unit.Parse(text).Heading(maxTitle)
 	}
 	h.Why = f.Why.Names()

@@ -37,12 +37,13 @@ func Search(v View, q Query, limit int, now time.Time) (Found, error) {
 		return Found{}, err
 	}
 	x := v.Index()
-	hits := x.Search(asked, recall.Recipe(), texts(v))
+	texts := texts(v)
+	hits := x.Search(asked, recall.Recipe(), texts)
 	finder := x.Finder(asked, recall.Recipe())
 	f := Found{Total: len(hits), Terms: finder.Terms(), Searched: x.Count(asked.Filter), State: v.State()}
 	for i := range hits[:min(cmp.Or(limit, DefaultHits), len(hits))] {
-		h := SearchHit{Hit: hitOf(v, &hits[i])}
-		if text, ok := v.Text(h.Slug); ok {
+		h := SearchHit{Hit: hitOf(v, &hits[i], texts)}
+		if text, ok := texts(h.Slug); ok {
 			h.Snippets = snippets(unit.Parse(text), finder)
 		}
 		f.Hits = append(f.Hits, h)

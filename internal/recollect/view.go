@@ -53,12 +53,20 @@ func (s State) Partial(found int) bool { return s.Unfinished || s.Stale && found
 // out.
 func Reserved(slug string) bool { return remember.Reserved(nipae.Slug(slug)) }
 
-// texts leaves out what is reserved.
+// texts leaves out what is reserved, and reads each text once.
 func texts(v View) recall.Texts {
+	read := map[string]string{}
 	return func(slug string) (string, bool) {
+		if text, ok := read[slug]; ok {
+			return text, true
+		}
 		if Reserved(slug) {
 			return "", false
 		}
-		return v.Text(slug)
+		text, ok := v.Text(slug)
+		if ok {
+			read[slug] = text
+		}
+		return text, ok
 	}
 }

@@ -15,12 +15,12 @@ import (
 // ErrReserved is a slug at which only programs keep what is theirs.
 var ErrReserved = errors.New("the slug is reserved")
 
-var reserved = []string{"mem/sys", "mem/proposals", "mem/proposals-answers"}
+var reserved = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
 
 // Reserved reports whether a slug is a program's own matter: ordinary tools do
 // not write there, and lists leave it out.
 func Reserved(s nipae.Slug) bool {
-	return slices.ContainsFunc(reserved, func(r string) bool { return string(s) == r || strings.HasPrefix(string(s), r+"/") })
+	return slices.ContainsFunc(reserved, func(r string) bool { return strings.HasPrefix(string(s), r) })
 }
 
 // ClaimError is a text that must be written as it stands, and says more of

@@ -61,6 +61,9 @@ func (w *Writer) Episode(slug nipae.Slug, n Note) (text, from string, err error)
 	if err != nil {
 		return "", "", err
 	}
+	if faults := unit.Parse(c.text).Faults(); len(faults) > 0 {
+		return "", "", fmt.Errorf("%w: %s: %s", ErrField, faults[0].Key, faults[0].Reason)
+	}
 	changes, err := n.changes(unit.Parse(c.text))
 	if err != nil {
 		return "", "", err

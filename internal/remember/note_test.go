@@ -75,6 +75,7 @@ func TestNoteRefused(t *testing.T) {
 		"salience":        {note: Note{Text: "x", Salience: &high}, err: ErrField},
 		"no such emotion": {note: Note{Text: "x", Emotion: map[string]float64{"rage": 1}}, err: ErrField},
 		"emotion":         {note: Note{Text: "x", Emotion: map[string]float64{"joy": -1}}, err: ErrField},
+		"front matter":    {note: Note{Text: "---\nemotion: {joy: 7}\n---\nx"}, err: ErrField},
 		"links":           {note: Note{Text: "x", Links: make([]nipae.Slug, MaxLinks+1)}, err: ErrField},
 		"trust":           {note: Note{Text: "x", Trust: "told"}, err: ErrField},
 		"a secret":        {note: Note{Text: "x"}, check: func(string, string) error { return secret }, err: secret},

@@ -75,7 +75,7 @@ func TestWriteRefuses(t *testing.T) {
 			t.Errorf("%s: %v, %d writes", name, err, s.writes)
 		}
 	}
-	if Reserved("mem/system") || Reserved("mem/proposals-of-ana") || !Reserved("mem/sys") {
+	if Reserved("mem/system") || Reserved("mem/proposals-of-ana") || Reserved("mem/sys") || !Reserved("mem/sys/a/b") {
 		t.Error("too much or too little is reserved")
 	}
 }

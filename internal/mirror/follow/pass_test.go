@@ -285,3 +285,16 @@ func TestForgottenMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// A copy that is interrupted because the time is over is not broken.
+func TestAnInterruptedCopy(t *testing.T) {
+	c := newCopy()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := newRelay("r", some(3)...)
+	r.meddle = func(string) { cancel(); c.broken = context.Canceled }
+	f := follower(c, r)
+	f.o.Sources = func() ([]Source, bool) { return []Source{r}, false } // nothing is forgotten
+	if out, err := f.CatchUp(ctx, Ask{}); err != nil || !errors.Is(out[0].Err, client.ErrTimeout) {
+		t.Errorf("%+v, %v", out, err)
+	}
+}

@@ -24,13 +24,9 @@ const (
 	childServes = "FOLLOW_CHILD_SERVES"
 )
 
-// TestChild is one of the processes of TestEightProcesses: it follows, or
-// catches up for ever, and says each time that it did.
-func TestChild(t *testing.T) {
-	dir := os.Getenv(childDir)
-	if dir == "" {
-		t.Skip("not a child")
-	}
+// beChild is one of the processes of TestEightProcesses: it follows, or catches
+// up for ever, and says each time that it did.
+func beChild(t *testing.T, dir string) {
 	c, m := memory(t, 2*time.Second, nil, strings.Fields(os.Getenv(childRelays))...)
 	kept := open(t, m, dir, nil)
 	f := followerOf(c, m, kept, time.Now)
@@ -63,7 +59,7 @@ func spawn(t *testing.T, dir string, urls []string, serves bool, turns chan<- st
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &child{cmd: exec.Command(self, "-test.run=^TestChild$"), ended: make(chan struct{})}
+	p := &child{cmd: exec.Command(self, "-test.run=^TestEightProcesses$"), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), childDir+"="+dir, childRelays+"="+strings.Join(urls, " "))
 	if serves {
 		p.cmd.Env = append(p.cmd.Env, childServes+"=1")
@@ -106,6 +102,10 @@ func (p *child) kill(t *testing.T) {
 // while relays change. In the end it is whole, small, and says what the relays
 // have.
 func TestEightProcesses(t *testing.T) {
+	if dir := os.Getenv(childDir); dir != "" {
+		beChild(t, dir)
+		return
+	}
 	w, dir := newWorld(t, 2), t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
 	var lost []*nostr.Event

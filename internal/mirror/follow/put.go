@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"encoding/hex"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -31,12 +32,24 @@ func (b *putter) take(ev *nostr.Event) error {
 	return b.flush()
 }
 
-// flush puts what waits. It does so also when the time is over: it is there.
+// lastPut is how long what came in time may take to be put.
+const lastPut = 100 * time.Millisecond
+
+// beyond is a context that ends a moment after another.
+func beyond(ctx context.Context) (longer context.Context, done func()) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastPut, cancel) })
+	return longer, func() { stop(); cancel() }
+}
+
+// flush puts what waits, also when the time is just over: it is there.
 func (b *putter) flush() error {
 	if len(b.waiting) == 0 {
 		return nil
 	}
-	_, err := b.p.f.o.Store.Put(context.WithoutCancel(b.ctx), b.p.relay, b.waiting)
+	ctx, done := beyond(b.ctx)
+	defer done()
+	_, err := b.p.f.o.Store.Put(ctx, b.p.relay, b.waiting)
 	if err != nil {
 		return broken(err)
 	}

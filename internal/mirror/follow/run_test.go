@@ -211,9 +211,13 @@ func TestRelaysChange(t *testing.T) {
 		set([]Source{a}, true)
 		time.Sleep(forgetAfter - time.Minute)
 		c.alike(t, b)
-		if b.questions("live") != 1 || len(b.live) > 0 || len(c.forgot) > 0 {
+		c.mu.Lock()
+		b.mu.Lock()
+		if b.asked["live"] != 1 || len(b.live) > 0 || len(c.forgot) > 0 {
 			t.Errorf("%d live, forgot %v", len(b.live), c.forgot)
 		}
+		b.mu.Unlock()
+		c.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		c.mu.Lock()
 		if !slices.Equal(c.forgot, []string{b.Canonical()}) {

@@ -1,7 +1,7 @@
 // Package section keeps the sections of the page of benchmarks that engram-load
 // does not make of its own results: what a siege has shown, which siege writes,
-// and how well recall finds, which a person takes from `engram-load recall`. Each
-// has a file beside the page's plots, and is put in when the page is made anew.
+// how well recall finds, which a person takes from `engram-load recall`, and what
+// the local copy costs, from a test of internal/mirror. Each has a file beside the page's plots, and is put in when the page is made anew.
 package section
 
 import (
@@ -17,6 +17,7 @@ type kept struct{ file, heading string }
 var (
 	siege  = kept{"SIEGE.md", "## Under siege\n\n"}
 	recall = kept{"RECALL.md", "## Recall\n\n"}
+	mirror = kept{"MIRROR.md", "## The local copy\n\n"}
 )
 
 // Put keeps the text of a siege in a folder beside the page, named like it
@@ -43,7 +44,7 @@ func Put(path, text string) error {
 
 // Keep returns the page with the sections whose texts lie in the folder.
 func Keep(page, folder string) (string, error) {
-	for _, k := range []kept{siege, recall} {
+	for _, k := range []kept{siege, recall, mirror} {
 		text, err := os.ReadFile(filepath.Join(folder, k.file))
 		switch {
 		case err == nil:

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/mirror"
+	"engramd/nips/nipae"
+)
+
+// localApp is a run of the agent's, with its cache in a folder.
+func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer) {
+	t.Helper()
+	stderr := &bytes.Buffer{}
+	a := newApp(&Main{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
+		"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}})
+	a.root() // which gives flags their defaults
+	a.flags.timeout = relaytest.Patience
+	return a, stderr
+}
+
+// copied is what a run finds in the local copy within a budget.
+func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh mirror.Freshness) {
+	t.Helper()
+	err := a.withCopy(t.Context(), budget, func(ctx context.Context, l *localCopy) error {
+		var err error
+		if fresh, err = l.Follower.Freshness(ctx); err != nil {
+			return err
+		}
+		if status := l.status(fresh); status.Partial == fresh.Whole() || len(status.Relays) == 0 {
+			t.Errorf("%+v, %+v", status, fresh)
+		}
+		return l.Read(ctx, func(v *mirror.View) error {
+			slugs = nil
+			for h := range v.Heads("") {
+				slugs = append(slugs, h.Slug)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slugs, fresh
+}
+
+func keepIn(t *testing.T, a *app, slug nipae.Slug, text string) {
+	t.Helper()
+	err := a.withOwnMemory(t.Context(), func(ctx context.Context, m *client.Memory) error {
+		_, _, err := m.Set(ctx, slug, text, client.SetOptions{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files are those below a folder.
+func filesBelow(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
+			return nil
+		}
+		all = append(all, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestLocalCopy: a run catches up and goes on with what the one before kept; a
+// relay that hangs costs no more than the budget, and what is missing is marked.
+func TestLocalCopy(t *testing.T) {
+	relay, cache := relaytest.Start(t, relaytest.Options{}), t.TempDir()
+	a, stderr := localApp(t, cache, relay.URL)
+	keepIn(t, a, "mem/a", "one")
+	if len(filesBelow(t, cache)) > 0 {
+		t.Error("a write begins a copy")
+	}
+	if got, fresh := copied(t, a, 0); len(got) != 1 || !fresh.Whole() {
+		t.Errorf("%v, %+v", got, fresh)
+	}
+	if len(filesBelow(t, cache)) == 0 {
+		t.Error("nothing is kept")
+	}
+	// A write of another run is in the copy at once, whoever answers later.
+	again, _ := localApp(t, cache, relay.URL)
+	keepIn(t, again, "mem/b", "two")
+	silent := relaytest.Silent(t)
+	for _, budget := range []time.Duration{150 * time.Millisecond, time.Second} {
+		late, _ := localApp(t, cache, silent)
+		start := time.Now()
+		got, fresh := copied(t, late, budget)
+		if took := time.Since(start); len(got) != 2 || fresh.Whole() || took > relaytest.Patience/2 {
+			t.Errorf("%v, %+v after %v", got, fresh, took)
+		}
+	}
+	both, _ := localApp(t, cache, silent, relay.URL)
+	start := time.Now()
+	if got, fresh := copied(t, both, 0); len(got) != 2 || fresh.Whole() || fresh.Latest.IsZero() {
+		t.Errorf("%v, %+v", got, fresh)
+	}
+	if took := time.Since(start); took > relaytest.Patience/2 {
+		t.Errorf("beside one that hangs it took %v", took)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("stderr: %s", stderr)
+	}
+}
+
+// TestNoMirror: who wants no copy has none on the disk, and the same answers.
+func TestNoMirror(t *testing.T) {
+	relay, cache := relaytest.Start(t, relaytest.Options{}), t.TempDir()
+	config := filepath.Join(t.TempDir(), "engramctl.toml")
+	if err := os.WriteFile(config, []byte("profile = \"p\"\n[profiles.p]\nno_mirror = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(a *app){
+		"flag":    func(a *app) { a.flags.noMirror = true },
+		"profile": func(a *app) { a.flags.config = config },
+	} {
+		a, _ := localApp(t, cache, relay.URL)
+		change(a)
+		keepIn(t, a, "mem/a", name)
+		if got, fresh := copied(t, a, 0); len(got) != 1 || !fresh.Whole() {
+			t.Errorf("%s: %v, %+v", name, got, fresh)
+		}
+	}
+	if left := filesBelow(t, cache); len(left) > 0 {
+		t.Errorf("on the disk: %v", left)
+	}
+}
+
+// TestNoPlaceForTheCopy: where no file can be written, the relays still answer.
+func TestNoPlaceForTheCopy(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{})
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, stderr := localApp(t, file, relay.URL)
+	keepIn(t, a, "mem/a", "one")
+	if got, fresh := copied(t, a, 0); len(got) != 1 || !fresh.Whole() || !strings.Contains(stderr.String(), "nothing of the memory is kept on this machine") {
+		t.Errorf("%v, %+v: %s", got, fresh, stderr)
+	}
+}
+
+// TestMCPKeepsACopy: the server follows from its start, before anybody calls,
+// and the copy outlives it.
+func TestMCPKeepsACopy(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{})
+	writer, _ := localApp(t, t.TempDir(), relay.URL)
+	keepIn(t, writer, "mem/a", "one")
+	c := startMCP(t, relaytest.Agent(), "--owner", npub(relaytest.Owner().Pub), "--relay", relay.URL)
+	home, _ := strings.CutPrefix(c.cmd.Env[len(c.cmd.Env)-1], "HOME=")
+	cache := filepath.Join(home, ".cache")
+	silent := relaytest.Silent(t)
+	has := func(n int) {
+		t.Helper()
+		for deadline := time.Now().Add(relaytest.Patience); ; {
+			beside, _ := localApp(t, cache, silent)
+			if got, _ := copied(t, beside, 50*time.Millisecond); len(got) == n {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the copy has not %d memories:\n%s", n, c.stderr)
+			}
+		}
+	}
+	has(1)
+	keepIn(t, writer, "mem/b", "elsewhere")
+	has(2)
+	c.call("memory_write", map[string]any{"slug": "c", "text": "here"}, false)
+	c.stdin.Close()
+	c.ended()
+	has(3)
+}

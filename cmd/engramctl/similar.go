@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/mcp"
+	"engramd/internal/recollect"
+	"engramd/internal/remember"
+)
+
+// compareTime bounds how long a write waits for a look at the local copy.
+const compareTime = time.Second
+
+// similarIn finds memories of a source that say nearly what a text says. A
+// source that cannot be read names none: the write does not depend on it.
+func similarIn(source recollect.Source) func(slug, text string) []mcp.SimilarUnit {
+	return func(slug, text string) []mcp.SimilarUnit {
+		ctx, cancel := context.WithTimeout(context.Background(), compareTime)
+		defer cancel()
+		var all []mcp.SimilarUnit
+		_ = source.Read(ctx, func(v recollect.View) error {
+			all = nil
+			for _, s := range recollect.SimilarTo(v, slug, text) {
+				all = append(all, mcp.SimilarUnit{Slug: s.Slug, Title: s.Title})
+			}
+			return nil
+		})
+		return all
+	}
+}
+
+// copiedIn finds the external memory of a source that a text was taken from.
+func copiedIn(source recollect.Source) remember.Copied {
+	return func(text string) (slug string, ok bool) {
+		ctx, cancel := context.WithTimeout(context.Background(), compareTime)
+		defer cancel()
+		_ = source.Read(ctx, func(v recollect.View) error {
+			slug, ok = recollect.CopiedFrom(v, text)
+			return nil
+		})
+		return slug, ok
+	}
+}
