@@ -7,6 +7,8 @@ LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 API_REQUESTS ?= 30000
 ROUNDS   ?= 200
+# A program with the race detector would sleep a second at its end, for others to finish their reports.
+export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 

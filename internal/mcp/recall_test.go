@@ -232,3 +232,30 @@ func TestMeaning(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// TestRerank: a model may turn the order around; without its answer the order
+// stays, and it is said.
+func TestRerank(t *testing.T) {
+	down := false
+	o := Options{Memory: newFake(), Copy: copyOf(t, recollect.State{}, shelved),
+		Rerank: func(_ context.Context, _ string, texts []string) ([]float64, error) {
+			if down {
+				return nil, errors.New("model down")
+			}
+			scores := make([]float64, len(texts))
+			for i := range scores {
+				scores[i] = float64(i)
+			}
+			return scores, nil
+		}}
+	turned := ask[recallOut](connect(t, New(o)), "memory_recall", args{"query": "boats"})
+	down = true
+	p := connect(t, New(o))
+	plain := ask[recallOut](p, "memory_recall", args{"query": "boats"})
+	if turned.Degraded || !plain.Degraded || len(plain.Warnings) != 1 || len(plain.Hits) != 2 || len(turned.Hits) != 2 || turned.Hits[0].Slug != plain.Hits[1].Slug {
+		t.Errorf("%+v\n%+v", turned, plain)
+	}
+	if f, _ := p.refused("memory_recall", args{"query": "?!"}); f.Code != CodeInvalid {
+		t.Errorf("refused with %q", f.Code)
+	}
+}
