@@ -140,6 +140,30 @@ func TestExternalWordsStayExternal(t *testing.T) {
 			t.Errorf("%s: our own words are %+v", name, out)
 		}
 	}
+	// So does what an earlier version said, and one that was brought back.
+	for name, see := range map[string]func(p peer, version string){
+		"version": func(p peer, version string) {
+			ask[readOut](p, "memory_read", args{"slug": "web", "version": version})
+		},
+		"restored": func(p peer, version string) {
+			if out := ask[writeOut](p, "memory_restore", args{"slug": "web", "version": version}); out.Trust != "external" {
+				t.Errorf("%+v", out)
+			}
+		},
+	} {
+		m, old := newFake(), entryOf("mem/web", "---\ntrust: external\n---\n"+report)
+		m.at = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
+			return old, client.Status{}, nil
+		}
+		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
+			return old, client.Status{}, nil
+		}
+		p := unitServer(t, m, nil)
+		see(p, "0123456789abcdef")
+		if out := ask[writeOut](p, "memory_write", args{"slug": "facts", "text": report}); out.Trust != "external" {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
 	// The port for a local copy is asked too.
 	p := unitServer(t, newFake(), func(o *Options) { o.Copied = func(string) (string, bool) { return "mem/elsewhere", true } })
 	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "x"}); out.Trust != "external" {
