@@ -29,6 +29,7 @@ type app struct {
 	// patient says that every relay is waited for: what is done rests on all of
 	// them.
 	patient bool
+	limits  client.Limits // of what a relay may answer; zero: as usual
 	// wrote is the local copy that is open, and memory whose memory it is that is
 	// written to.
 	wrote   atomic.Pointer[localCopy]
@@ -128,7 +129,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
 	a.discoveryChosen = s.discovery != ""
 	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Trace: a.trace(),
-		Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider, Stored: a.stored}), s, nil
+		Limits: a.limits, Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider, Stored: a.stored}), s, nil
 }
 
 // open is connect for a pair. NIP-65 is not looked at yet: see discover.

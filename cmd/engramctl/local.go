@@ -24,6 +24,8 @@ const (
 	copyBudget = 2 * time.Second
 	// copyGrace is how much of that the others get once one relay was compared.
 	copyGrace = 500 * time.Millisecond
+	// openBudget is how long another process may keep the copy from being opened.
+	openBudget = 3 * time.Second
 )
 
 // localCopy is what this machine keeps of a pair's memory, while it is open.
@@ -47,7 +49,9 @@ func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, 
 	l.found.Store(a.noDiscovery)
 	o, err := a.copyOptions()
 	if o.Warn = warn; err == nil {
-		l.Mirror, err = mirror.Open(ctx, pairOf(m), o)
+		soon, cancel := context.WithTimeout(ctx, openBudget)
+		l.Mirror, err = mirror.Open(soon, pairOf(m), o)
+		cancel()
 	}
 	if err != nil && !o.NoDisk && ctx.Err() == nil {
 		warn(fmt.Sprintf("nothing of the memory is kept on this machine: %v", err))
@@ -117,15 +121,14 @@ func (l *localCopy) Close() error {
 
 // withCopy runs do on a pair's local copy, caught up within a budget. 0 is what
 // suits a person: copyBudget; while no relay was ever compared, and with --strict,
-// the time limit. What did not come in time is in the copy's freshness.
+// the time limit. What did not come in time is in the copy's freshness: do is
+// called all the same.
 func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx context.Context, l *localCopy) error) error {
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.bounded(ctx)
-	defer done()
 	l, err := a.openCopy(ctx, c, m, func(line string) { a.note("%s", line) })
 	if err != nil {
 		return err
@@ -137,20 +140,23 @@ func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx co
 	return do(ctx, l)
 }
 
-// catchUp brings a copy up to date within a budget.
+// catchUp brings a copy up to date within a budget. Relays that hang are not
+// waited for longer than others take, unless everything rests on all of them.
 func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) error {
+	network, done := a.bounded(ctx)
+	defer done()
 	ask := follow.Ask{Grace: copyGrace, Progress: a.progress.reach}
 	if budget == 0 {
 		fresh, err := l.Follower.Freshness(ctx)
 		budget = copyBudget
 		if all := a.flags.strict || a.patient; all || err != nil || fresh.Latest.IsZero() {
-			budget = a.flags.timeout * 9 / 10 // what came is to be read as well
+			budget = a.flags.timeout
 			if ask.Grace = copyBudget; all {
 				ask.Grace = 0
 			}
 		}
 	}
-	within, cancel := context.WithTimeout(ctx, budget)
+	within, cancel := context.WithTimeout(network, budget)
 	defer cancel()
 	// What it fails with is what asking the relays fails with as well.
 	_ = a.discover(within, l.c, l.m.Agent())
@@ -166,8 +172,8 @@ func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) e
 		return err
 	}
 	l.follow(a.log)
-	l.last, err = l.Follower.CatchUp(ctx, follow.Ask{Progress: a.progress.reach})
-	return err
+	l.last, err = l.Follower.CatchUp(network, ask)
+	return cmp.Or(ctx.Err(), err)
 }
 
 // status is what became of the relays, as of any question to them.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/nbd-wtf/go-nostr"
-
-	"engramd/internal/mirror"
 )
 
 // stored puts what was written into the local copy: the one that is open, or
@@ -22,17 +20,8 @@ func (a *app) stored(ctx context.Context, ev *nostr.Event, relays []string) {
 }
 
 func (a *app) storedLater(ctx context.Context, ev *nostr.Event, relays []string) error {
-	m := a.memory.Load()
-	o, err := a.copyOptions()
-	if err != nil || o.NoDisk || m == nil {
-		return err
-	}
-	there, err := mirror.Exists(pairOf(m), o.Dir)
-	if err != nil || !there {
-		return err
-	}
-	kept, err := mirror.Open(ctx, pairOf(m), o)
-	if err != nil {
+	kept, err := a.lying(ctx)
+	if err != nil || kept == nil {
 		return err
 	}
 	for _, url := range relays {

@@ -21,7 +21,7 @@ const callFactor = 3
 
 func (a *app) mcpCommand() *cobra.Command {
 	var tools []string
-	var e embedFlags
+	var e modelFlags
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
 	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "mcp",
@@ -46,13 +46,13 @@ The server starts without waiting for any relay, so that an agent can start whil
 are down; then its calls fail and say so. While it runs it follows the relays and
 keeps a copy of the memory in $XDG_CACHE_HOME/engramd, encrypted under a key that only
 the agent and its owner have; --no-mirror keeps it in the memory of the process.
---timeout bounds each question to the
-relays; a call as a whole takes three times that at most. The server ends when
-stdin does, or at SIGTERM, with exit code 0.
+--timeout bounds each question to the relays; a call as a whole takes three times that
+at most. The server ends when stdin does, or at SIGTERM, with exit code 0.
 
 How often memories are used is counted in $XDG_STATE_HOME/engramd, encrypted too, and
-with --no-mirror nowhere. No model is asked unless --embed-url names one: then
-memory_recall compares meaning beside words (docs/memory.md).`,
+with --no-mirror nowhere. No model is asked unless --embed-url or --rerank-url
+names one: then memory_recall compares meaning beside words, or has the best put in
+order (docs/memory.md).`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
   engramctl mcp --tools memory,contracts
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
@@ -76,7 +76,7 @@ const (
 )
 
 // mcp serves until the peer or the process ends.
-func (a *app) mcp(ctx context.Context, f *snapshotFlags, e embedFlags, tools []string) error {
+func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []string) error {
 	level := slog.LevelInfo
 	if a.flags.verbose {
 		level = slog.LevelDebug
@@ -92,7 +92,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e embedFlags, tools []s
 	if tools, err = chosenTools(tools, pair, s.agent != ""); err != nil {
 		return err
 	}
-	model, err := a.embedder(e)
+	named, err := a.models(e)
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,9 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e embedFlags, tools []s
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
 		o.Copy = kept.source()
 		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
-		if model != nil {
-			meaning, stop := keepMeaning(ctx, kept.Mirror, model, func(line string) { o.Log.Warn(line) })
+		o.Rerank = named.rerank
+		if named.embed != nil {
+			meaning, stop := keepMeaning(ctx, kept.Mirror, named.embed, func(line string) { o.Log.Warn(line) })
 			defer stop()
 			o.Near = meaning.Near
 		}

@@ -15,52 +15,110 @@ import (
 	"engramd/internal/embed"
 	"engramd/internal/meaning"
 	"engramd/internal/mirror"
+	"engramd/internal/recollect"
 )
 
 // lookAgain is how often a server looks for texts without vectors.
 const lookAgain = 2 * time.Second
 
-// embedFlags name a model server, which is asked only if one is named.
-type embedFlags struct {
-	url, model string
-	plaintext  bool
+// modelFlags name model servers, which are asked only if they are named.
+type modelFlags struct {
+	embedURL, embedModel   string
+	rerankURL, rerankModel string
+	plaintext              bool
 }
 
-func (f *embedFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.url, "embed-url", "", "`URL` of a model server that compares meaning beside words (embed_url in a profile); its key is in ENGRAM_EMBED_KEY or in the file that ENGRAM_EMBED_KEY_FILE names")
-	c.Flags().StringVar(&f.model, "embed-model", "", "`name` of its model (embed_model in a profile)")
-	c.Flags().BoolVar(&f.plaintext, "send-plaintext", false, "the model server may be on another machine, by https: it reads memories as plain text")
+func (f *modelFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.embedURL, "embed-url", "", "`URL` of a model server that compares meaning beside words (embed_url in a profile); its key is in ENGRAM_EMBED_KEY or in the file that ENGRAM_EMBED_KEY_FILE names")
+	c.Flags().StringVar(&f.embedModel, "embed-model", "", "`name` of its model (embed_model in a profile)")
+	c.Flags().StringVar(&f.rerankURL, "rerank-url", "", "`URL` of a model server that puts the best 20 in order (rerank_url in a profile); its key is in ENGRAM_RERANK_KEY or in the file that ENGRAM_RERANK_KEY_FILE names")
+	c.Flags().StringVar(&f.rerankModel, "rerank-model", "", "`name` of its model (rerank_model in a profile)")
+	c.Flags().BoolVar(&f.plaintext, "send-plaintext", false, "a model server may be on another machine, by https: it reads memories as plain text")
 }
 
-// embedder returns the model that is named, nil if none is.
-func (a *app) embedder(f embedFlags) (embed.Embedder, error) {
+// models are the servers that are named; nil are those that are not.
+type models struct {
+	embed  embed.Embedder
+	rerank recollect.Scorer
+}
+
+func (a *app) models(f modelFlags) (m models, err error) {
 	p, err := a.profile()
 	if err != nil {
-		return nil, usageError{err}
+		return m, usageError{err}
 	}
-	url, model := cmp.Or(f.url, p.embedURL), cmp.Or(f.model, p.embedModel)
-	if url == "" {
-		return nil, nil
+	if url := cmp.Or(f.embedURL, p.embedURL); url != "" {
+		o := embed.Options{URL: url, Model: cmp.Or(f.embedModel, p.embedModel), SendPlaintext: f.plaintext}
+		if m.embed, err = openModel(a, "embed", o, embed.New); err != nil {
+			return m, err
+		}
 	}
-	key := a.env["ENGRAM_EMBED_KEY"]
-	if file := a.env["ENGRAM_EMBED_KEY_FILE"]; file != "" {
-		if key != "" {
-			return nil, usagef("the environment has two keys for the model: unset ENGRAM_EMBED_KEY or ENGRAM_EMBED_KEY_FILE")
+	if url := cmp.Or(f.rerankURL, p.rerankURL); url != "" {
+		o := embed.Options{URL: url, Model: cmp.Or(f.rerankModel, p.rerankModel), SendPlaintext: f.plaintext}
+		r, err := openModel(a, "rerank", o, embed.NewReranker)
+		if err != nil {
+			return m, err
+		}
+		m.rerank = r.Score
+	}
+	return m, nil
+}
+
+// openModel adds the key that the environment has for a server, and nothing of
+// another's.
+func openModel[T any](a *app, what string, o embed.Options, open func(embed.Options) (T, error)) (t T, err error) {
+	name := "ENGRAM_" + strings.ToUpper(what) + "_KEY"
+	o.Key = a.env[name]
+	if file := a.env[name+"_FILE"]; file != "" {
+		if o.Key != "" {
+			return t, usagef("the environment has two keys for the model: unset %s or %s_FILE", name, name)
 		}
 		text, err := os.ReadFile(a.path(file))
 		if err != nil {
-			return nil, usagef("the model's key: %w", err)
+			return t, usagef("the model's key: %w", err)
 		}
-		key = strings.TrimSpace(string(text))
+		o.Key = strings.TrimSpace(string(text))
 	}
-	c, err := embed.New(embed.Options{URL: url, Model: model, Key: key, SendPlaintext: f.plaintext})
+	t, err = open(o)
 	if errors.Is(err, embed.ErrPlaintext) {
-		return nil, usagef("--embed-url: %w: --send-plaintext allows that", err)
+		return t, usagef("--%s-url: %w: --send-plaintext allows that", what, err)
 	}
 	if err != nil {
-		return nil, usagef("--embed-url, --embed-model: %w", err)
+		return t, usagef("--%s-url, --%s-model: %w", what, what, err)
 	}
-	return c, nil
+	return t, nil
+}
+
+// ask adds to a query of one command what models say of it. Where one fails, that
+// is said, and the query does without.
+func (m models) ask(ctx context.Context, l *localCopy, q *recollect.Query, now time.Time, note func(format string, args ...any)) error {
+	if m.embed != nil {
+		near, err := nearNow(ctx, meaning.New(l.Mirror, m.embed), q.Text)
+		if q.Near = near; err != nil {
+			note("the model for meaning fails, words alone are compared: %v", err)
+		}
+	}
+	if m.rerank == nil {
+		return nil
+	}
+	err := recollect.Rerank(ctx, l.source(), q, now, m.rerank)
+	var mistake *recollect.Mistake
+	if err != nil && !errors.As(err, &mistake) {
+		note("the model that puts results in order fails: %v", err)
+		return nil
+	}
+	return err
+}
+
+// nearNow compares a query with all texts that have vectors, once those that a
+// short while is enough for have theirs.
+func nearNow(ctx context.Context, s *meaning.Source, query string) (func(slug string, section int) (float64, bool), error) {
+	filling, cancel := context.WithTimeout(ctx, meaning.QueryLimit)
+	defer cancel()
+	if _, err := s.Fill(filling); err != nil && filling.Err() == nil {
+		return nil, err
+	}
+	return s.Near(ctx, query)
 }
 
 // keepMeaning fills vectors of a copy until stop is called, and says what goes

@@ -68,3 +68,58 @@ func TestMCPWithoutItsModel(t *testing.T) {
 		t.Errorf("recalled %s", got)
 	}
 }
+
+// TestRecallAsksModels: a recall asks the models that are named, each with its own
+// key, and none that is not; one that fails is told, and words stay.
+func TestRecallAsksModels(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{}).URL
+	url, asked := fakeModel(t)
+	var keys, queries []string
+	order := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Query     string
+			Documents []string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		keys, queries = append(keys, r.Header.Get("Authorization")), append(queries, in.Query)
+		var parts []string
+		for i, text := range in.Documents {
+			parts = append(parts, fmt.Sprintf(`{"index":%d,"relevance_score":%d}`, i, strings.Count(text, "cat")))
+		}
+		fmt.Fprintf(w, `{"results":[%s]}`, strings.Join(parts, ","))
+	}))
+	t.Cleanup(order.Close)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+
+	pair := []string{"--owner", npub(relaytest.Owner().Pub), "--relay", relay}
+	env := []string{"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_EMBED_KEY=first", "ENGRAM_RERANK_KEY=second", "XDG_CACHE_HOME=" + t.TempDir()}
+	run := func(args ...string) (stdout, stderr string) {
+		t.Helper()
+		var out, errs strings.Builder
+		m := &Main{Args: append(args, pair...), Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
+		if code := m.Run(t.Context()); code != 0 {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String(), errs.String()
+	}
+	run("mem", "set", "a", "The vessel was repaired in May.")
+	run("mem", "set", "b", "The ship has a cat.")
+	if out, _ := run("recall", "ship"); !strings.Contains(out, "mem/b") || asked.Load() > 0 || len(keys) > 0 {
+		t.Errorf("recalled %s; models were asked %d and %d times", out, asked.Load(), len(keys))
+	}
+	if out, errs := run("recall", "ship", "--embed-url", url, "--embed-model", "m"); !strings.Contains(out, "mem/a (observed; ") || !strings.Contains(out, "meaning") || errs != "" {
+		t.Errorf("recalled %s%s", out, errs)
+	}
+	out, errs := run("recall", "ship vessel", "--rerank-url", order.URL, "--rerank-model", "m")
+	if !strings.HasPrefix(out, "## mem/b ") || errs != "" {
+		t.Errorf("recalled %s%s", out, errs)
+	}
+	if fmt.Sprint(keys, queries) != "[Bearer second] [ship vessel]" {
+		t.Errorf("asked with %q for %q", keys, queries)
+	}
+	out, errs = run("recall", "ship vessel", "--rerank-url", gone.URL, "--rerank-model", "m", "--embed-url", gone.URL, "--embed-model", "m")
+	if !strings.Contains(out, "mem/a") || !strings.Contains(errs, "model for meaning fails") || !strings.Contains(errs, "puts results in order fails") || strings.Contains(errs, "second") {
+		t.Errorf("recalled %s%s", out, errs)
+	}
+}

@@ -98,10 +98,11 @@ func (a *app) editable(ctx context.Context, c *client.Client, m *client.Memory, 
 func (a *app) writeEdited(ctx context.Context, asJSON bool, m *client.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
 	ctx, done := a.bounded(ctx)
 	defer done()
-	r, err := a.writer(m).Write(ctx, slug, remember.Draft{Text: text, Whole: true}, o)
+	r, err := a.writer(ctx, m).Write(ctx, slug, remember.Draft{Text: text, Whole: true}, o)
 	if err := a.report(r.Status, about(slug, r.Entry, explained(understood(err)))); err != nil {
 		return err
 	}
+	a.noteCopied(slug, r.From)
 	if asJSON {
 		return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
 	}

@@ -18,8 +18,8 @@ import (
 const source = "engramctl"
 
 // writer writes memories with fields.
-func (a *app) writer(m *client.Memory) *remember.Writer {
-	return &remember.Writer{Memory: m, Source: source, Clock: time.Now}
+func (a *app) writer(ctx context.Context, m *client.Memory) *remember.Writer {
+	return &remember.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx)}
 }
 
 // ownSlug is slugArgument for a memory that is to be written.
@@ -31,11 +31,25 @@ func ownSlug(arg string) (nipae.Slug, error) {
 	return slug, err
 }
 
-// asItStands also refuses a text that says more of itself than it may.
-func asItStands(check func(old, text string) error) func(old, text string) error {
+// asItStands also refuses a text that says more of itself than it may. The core
+// cannot say whose words it has: that is only told.
+func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, text string) error) func(old, text string) error {
+	copied := a.copied(ctx)
+	if slug.IsCore() {
+		copied = nil
+	}
 	return func(old, text string) error {
-		if err := remember.Claims(old, text, nil); err != nil {
+		var claim *remember.ClaimError
+		err := remember.Claims(old, text, copied)
+		if errors.As(err, &claim) && claim.CopiedFrom != "" {
+			return usagef("%w (mem set --trust external does)", err)
+		}
+		if err != nil {
 			return usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
+		}
+		if slug.IsCore() {
+			from, _ := a.copied(ctx)(text)
+			a.noteCopied(slug, from)
 		}
 		if check == nil {
 			return nil
@@ -107,11 +121,15 @@ func (f *fieldFlags) fields(c *cobra.Command) (remember.Fields, error) {
 // setUnit writes a memory with fields, and marks those that it supersedes.
 func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft remember.Draft, o client.SetOptions) error {
 	var failed []*remember.AbsentError
+	var from string
 	err := a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
-		r, _, left, err := a.writer(m).Supersede(ctx, slug, draft, o)
-		failed = left
+		r, _, left, err := a.writer(ctx, m).Supersede(ctx, slug, draft, o)
+		failed, from = left, r.From
 		return r.Entry, r.Status, err
 	})
+	if err == nil {
+		a.noteCopied(slug, from)
+	}
 	if err != nil || len(failed) == 0 {
 		return err
 	}

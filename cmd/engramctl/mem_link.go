@@ -39,9 +39,9 @@ the text instead, and so is every link from the core, which has no fields.`,
 		}
 		e.Relation = args[1]
 		return a.write(ctx, asJSON, e.From, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
-			do := a.writer(m).Relate
+			do := a.writer(ctx, m).Relate
 			if remove {
-				do = a.writer(m).Unrelate
+				do = a.writer(ctx, m).Unrelate
 			}
 			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: a.flags.strict})
 			return r.Entry, r.Status, err

@@ -33,8 +33,8 @@ and relations of other memories to it are changed too, 100 memories at most; tha
 a write for each of them, so raise --timeout where there are many.
 
 What was not reached is said, and the exit code is that of the reason: then both slugs
-may have the text, or links may still name the old one. Nothing is lost. Exit code 5 if
-there is a memory at TO.`,
+may have the text, or links may still name the old one. Nothing is lost, and while SLUG
+is there the same command goes on. Exit code 5 if there is another memory at TO.`,
 		Example: `  engramctl mem mv notes projects/atlas/notes --mend-links`,
 		Args:    arguments("SLUG", "TO"),
 	}, func(ctx context.Context, args []string) error {
@@ -47,7 +47,7 @@ there is a memory at TO.`,
 			return err
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			r, err := a.writer(m).Rename(ctx, from, to, mend, guard(false))
+			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, guard(false))
 			if errors.Is(err, remember.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
 			}

@@ -67,7 +67,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			}
 			to := o
 			to.Whole = a.flags.strict
-			to.Check = asItStands(guard(allow))
+			to.Check = a.asItStands(ctx, slug, guard(allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})

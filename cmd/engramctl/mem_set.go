@@ -40,7 +40,9 @@ back.
 
 Without one of the flags below the text is written as it is, byte for byte. Front matter
 in it (docs/memory.md) may not claim another created, source, session or consolidated
-than the memory has, or more trust: nothing is written, and the key is named.
+than the memory has, or more trust: nothing is written, and the key is named. So is
+the external memory whose words a text has without saying so, if this machine has a
+copy of it.
 
 --type, --description, --tag, --salience, --supersedes and --trust set fields. Then a
 VALUE without front matter keeps the fields that the memory has besides, without a VALUE
@@ -89,12 +91,15 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		}
 		o.Whole, o.Check = a.flags.strict, guard(allow)
 		if f.changed(c) {
+			if len(args) > 1 && draft.Text == "" {
+				return usagef("an empty text has no fields; without VALUE only fields change")
+			}
 			if draft.Fields, err = f.fields(c); err != nil {
 				return err
 			}
 			return a.setUnit(ctx, asJSON, slug, draft, o)
 		}
-		o.Check = asItStands(o.Check)
+		o.Check = a.asItStands(ctx, slug, o.Check)
 		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			return m.Set(ctx, slug, draft.Text, o)
 		})

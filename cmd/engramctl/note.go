@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -101,14 +100,14 @@ func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
 // writeNote writes one and says where it is.
 func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check func(old, text string) error) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-		w := remember.Writer{Memory: m, Source: "engramctl", Clock: time.Now}
-		r, err := w.AddNote(ctx, m, rand.Reader, n, check)
+		r, err := a.writer(ctx, m).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, remember.ErrField) {
 			return usageError{err}
 		}
 		if err := a.report(r.Status, about(r.Slug, r.Entry, err)); err != nil {
 			return err
 		}
+		a.noteCopied(r.Slug, r.From)
 		if asJSON {
 			return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
 		}

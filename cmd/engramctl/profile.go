@@ -37,6 +37,9 @@ type profileFile struct {
 	// EmbedURL and EmbedModel name a model server that compares meaning.
 	EmbedURL   string `toml:"embed_url"`
 	EmbedModel string `toml:"embed_model"`
+	// RerankURL and RerankModel name one that puts results in order.
+	RerankURL   string `toml:"rerank_url"`
+	RerankModel string `toml:"rerank_model"`
 }
 
 // profile returns the layer of the profile in use, an empty one if there is
@@ -64,7 +67,7 @@ func (a *app) profile() (layer, error) {
 		}
 		return layer{}, fmt.Errorf("no profile %q in %s: %s", name, path, known)
 	}
-	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel}
+	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel}
 	if l.keyFile != "" && !filepath.IsAbs(l.keyFile) {
 		l.keyFile = filepath.Join(filepath.Dir(path), l.keyFile)
 	}
@@ -92,7 +95,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner, agent, discovery, decider, no_mirror, embed_url and embed_model", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url and rerank_model", path, unknown[0].String())
 	}
 	return path, file, nil
 }

@@ -58,6 +58,7 @@ func (a *app) recallCommand() *cobra.Command {
 	var asJSON bool
 	var wait time.Duration
 	var feelings map[string]string
+	var named modelFlags
 	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
@@ -68,7 +69,10 @@ how. Each memory says what it is and why it is there. What is external is quoted
 and called somebody else's words.
 
 If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
-relays did not answer and nothing fits, that is a failure: it may be there.`,
+relays did not answer and nothing fits, that is a failure: it may be there.
+
+No model is asked unless --embed-url or --rerank-url names one: then meaning is
+compared beside words, and the best are put in its order.`,
 		Example: `  engramctl recall When are the boats painted?
   engramctl recall --since 'last week' --type episodic --budget 2000 what went wrong
   engramctl recall --json 'Atlas "one file"' | jq -r '.hits[].slug'`,
@@ -79,8 +83,14 @@ relays did not answer and nothing fits, that is a failure: it may be there.`,
 		if q.Emotion, err = emotions(feelings); err != nil {
 			return err
 		}
-		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
-			found, err := recollect.Recall(v, q, time.Now())
+		m, err := a.models(named)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		prepare := func(ctx context.Context, l *localCopy) error { return m.ask(ctx, l, &q, now, a.note) }
+		return a.withPrepared(ctx, wait, prepare, func(v recollect.View) (seen, error) {
+			found, err := recollect.Recall(v, q, now)
 			if err != nil {
 				return seen{}, err
 			}
@@ -93,6 +103,7 @@ relays did not answer and nothing fits, that is a failure: it may be there.`,
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	filterFlags(c, &q)
+	named.add(c)
 	return c
 }
 

@@ -40,8 +40,8 @@ type layer struct {
 	// discovery is one of discoveries, or ""; decider a relay, or "".
 	discovery, decider string
 	noMirror           bool
-	// embedURL and embedModel name a model server, or are "".
-	embedURL, embedModel string
+	// embedURL, embedModel and so on name model servers, or are "".
+	embedURL, embedModel, rerankURL, rerankModel string
 }
 
 // discoveries are what a profile may say of the relays that an agent lists.

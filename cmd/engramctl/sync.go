@@ -48,8 +48,10 @@ alike. The relays of the environment and of profiles are not asked.
 
 Without arguments, the relays that are configured, and those that the agent lists, are
 made alike in the memory of one agent and its owner, and in the agent's list of relays:
-after one was down, or when a new one is added. Nothing else goes to the listed ones;
---no-discovery leaves them out, and relays ignore one of them for good.
+after one was down, or when a new one is added. The listed ones get what is current and
+nothing else, and are told as little as by any command: they are read in full, without
+NIP-77, and not asked for history. --no-discovery leaves them out, and relays ignore one
+of them for good.
 
 Of each record the older versions go first and the current one last, where both relays
 are engramd; a contract goes in the order of time. What is there in a newer version is
@@ -80,12 +82,12 @@ something, or is not up to date in the end.`,
 	return c
 }
 
-// syncPlan is which relays get what of which, in whose name.
+// syncPlan is which relays get what of which.
 type syncPlan struct {
-	id       client.Identity
-	from, to []string // URLs
+	from, to []*client.Peer
 	filters  []nostr.Filter
 	doubts   []client.RelayStatus // why there may be more relays
+	close    func()               // ends the connections
 }
 
 func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
@@ -105,6 +107,7 @@ func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 	if err != nil {
 		return err
 	}
+	defer p.close()
 	report, err := a.transfer(ctx, p, f.dryRun)
 	if err != nil {
 		return err
@@ -128,35 +131,66 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 	if err != nil {
 		return p, err
 	}
-	if p.from, p.to, err = syncSides(args, f); err != nil {
+	from, to, err := syncSides(args, f)
+	if err != nil {
 		return p, err
 	}
-	if p.id, err = a.identity(ctx, s); err != nil {
+	id, err := a.identity(ctx, s)
+	if err != nil {
 		return p, err
 	}
-	p.filters = client.EverythingOf(p.id.PubKey(), since)
+	p.filters = client.EverythingOf(id.PubKey(), since)
 	if agent != "" {
-		p.filters = client.MemoryOf(agent, p.id.PubKey(), since)
+		p.filters = client.MemoryOf(agent, id.PubKey(), since)
+	}
+	peers := map[string]*client.Peer{} // by URL
+	p.close = func() {
+		for _, peer := range peers {
+			peer.Close()
+		}
+	}
+	for _, url := range slices.Concat(from, to) {
+		if peers[url] != nil {
+			continue
+		}
+		o := client.Options{Timeout: a.flags.timeout, Trace: a.trace(), Limits: client.Limits{Events: mostSynced}}
+		if peers[url], err = client.NewPeer(id, url, o); err != nil {
+			delete(peers, url)
+			p.close()
+			return p, usageError{err}
+		}
+	}
+	for _, url := range from {
+		p.from = append(p.from, peers[url])
+	}
+	for _, url := range to {
+		p.to = append(p.to, peers[url])
 	}
 	return p, nil
 }
 
 // syncAlike makes the relays of one agent and its owner alike: those that are
-// configured, and those that the agent lists.
+// configured, and those that the agent lists, which are told as little as ever.
 func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int64) (p syncPlan, err error) {
 	if f.direction != "" && f.direction != directionBoth {
 		return p, usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
 	}
-	a.patient = true
+	a.patient, a.limits.Events = true, mostSynced
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return p, err
 	}
-	defer c.Close()
+	if p, err = a.alike(ctx, c, m, since); err != nil {
+		c.Close()
+	}
+	return p, err
+}
+
+func (a *app) alike(ctx context.Context, c *client.Client, m *client.Memory, since int64) (p syncPlan, err error) {
 	if err := a.discover(ctx, c, m.Agent()); err != nil {
 		return p, err
 	}
-	p.id, p.from, p.doubts = c.Identity(), c.Relays(), c.Doubts()
+	p.from, p.doubts, p.close = c.Peers(), c.Doubts(), c.Close
 	p.to, p.filters = p.from, client.MemoryOf(m.Agent(), m.Owner(), since)
 	if len(p.from) > 1 {
 		return p, nil
@@ -171,35 +205,13 @@ func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int6
 // transfer does what is planned.
 func (a *app) transfer(ctx context.Context, p syncPlan, dryRun bool) (client.TransferReport, error) {
 	var last string // each filter begins anew with the same words
-	tr := client.Transfer{DryRun: dryRun, Clock: time.Now, Filters: p.filters,
+	tr := client.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {
 			if text != last {
 				a.note("%s", text)
 			}
 			last = text
 		}}
-	peers := map[string]*client.Peer{} // by URL
-	defer func() {
-		for _, p := range peers {
-			p.Close()
-		}
-	}()
-	for _, url := range slices.Concat(p.from, p.to) {
-		o := client.Options{Timeout: a.flags.timeout, Trace: a.trace(), Limits: client.Limits{Events: mostSynced}}
-		if peers[url] != nil {
-			continue
-		}
-		var err error
-		if peers[url], err = client.NewPeer(p.id, url, o); err != nil {
-			return client.TransferReport{}, usageError{err}
-		}
-	}
-	for _, url := range p.from {
-		tr.Sources = append(tr.Sources, peers[url])
-	}
-	for _, url := range p.to {
-		tr.Targets = append(tr.Targets, peers[url])
-	}
 	report, err := tr.Run(ctx)
 	for _, d := range p.doubts {
 		report.Doubt(d.URL, d.Err)

@@ -32,6 +32,12 @@ type seen struct {
 // prints what it found. It waits that long for the relays; 0 is what suits a
 // person.
 func (a *app) withView(ctx context.Context, wait time.Duration, look func(recollect.View) (seen, error)) error {
+	return a.withPrepared(ctx, wait, func(context.Context, *localCopy) error { return nil }, look)
+}
+
+// withPrepared is withView with something to do before, which may wait: a look
+// may not.
+func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *localCopy) error, look func(recollect.View) (seen, error)) error {
 	if wait < 0 {
 		return usagef("--wait cannot be less than 0")
 	}
@@ -46,6 +52,9 @@ func (a *app) withView(ctx context.Context, wait time.Duration, look func(recoll
 		}
 		var s seen
 		var state recollect.State
+		if err := prepare(ctx, l); err != nil {
+			return mistaken(err)
+		}
 		err = l.source().Read(ctx, func(v recollect.View) error {
 			if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
 				return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
@@ -53,15 +62,19 @@ func (a *app) withView(ctx context.Context, wait time.Duration, look func(recoll
 			s, err = look(v)
 			return err
 		})
-		var m *recollect.Mistake
-		if errors.As(err, &m) {
-			return usageError{err}
-		}
 		if err != nil {
-			return err
+			return mistaken(err)
 		}
 		return a.showSeen(s, state, answerOf(l.m, status))
 	})
+}
+
+// mistaken makes a usage error of a query that makes no sense.
+func mistaken(err error) error {
+	if m := new(*recollect.Mistake); errors.As(err, m) {
+		return usageError{err}
+	}
+	return err
 }
 
 // source is what recall and search read.

@@ -41,6 +41,44 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// What is renamed keeps the members that NIP-AE does not define.
+func TestLikeCarriesUnknownMembers(t *testing.T) {
+	relays := []string{bridgetest.Start(t).URL}
+	m := agentOf(t, "agent", "owner", relays, nil)
+	body, err := nipae.ParseBody([]byte(`{"slug":"mem/a","mine":{"kept":1.50},"value":"one"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, relays, sealed(t, "agent", "owner", body, time.Now().Unix()-5))
+	for _, to := range []nipae.Slug{"mem/b", "mem/removed", "mem/taken"} {
+		want := `{"slug":"` + string(to) + `","mine":{"kept":1.50},"value":"two"}`
+		if to != "mem/b" {
+			mustSet(t, m, to, "x")
+		}
+		switch to {
+		case "mem/removed":
+			if _, _, err := m.Remove(t.Context(), to, false); err != nil {
+				t.Fatal(err)
+			}
+		case "mem/taken": // it has a body of its own
+			want = `{"slug":"mem/taken","value":"two"}`
+		}
+		if _, _, err := m.Set(t.Context(), to, "two", SetOptions{Like: "mem/a"}); err != nil {
+			t.Fatal(err)
+		}
+		reading, _, err := m.reading(t.Context(), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := reading.Head.Body.Bytes(); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", to, got, err)
+		}
+	}
+	if _, status, err := m.Set(t.Context(), "mem/c", "two", SetOptions{Like: "mem/none"}); !errors.Is(err, ErrNotFound) || status.Published != nil {
+		t.Errorf("like nothing: %v", err)
+	}
+}
+
 // Writes are dated one after the other, also within one second, and by a clock
 // that lags behind.
 func TestTimeIsMonotonic(t *testing.T) {

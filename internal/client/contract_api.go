@@ -15,9 +15,11 @@ const (
 	contractsPath = "/api/escrow/contracts"
 	// apiPage is how many things are asked for at a time.
 	apiPage = 500
-	// maxContractThings bounds what one relay's API may list in answer to one
-	// question.
+	// maxContractThings and maxContractPages bound what one relay's API may list
+	// in answer to one question, and in how many pages: it makes them as short as
+	// it likes.
 	maxContractThings = 20_000
+	maxContractPages  = 200
 )
 
 // APIError is a refusal of the contract API in its own words. It is ErrInvalid
@@ -130,6 +132,26 @@ func contractPath(id string, more ...string) string {
 // pageQuery asks for a page.
 func pageQuery(offset int) url.Values {
 	return url.Values{"limit": {strconv.Itoa(apiPage)}, "offset": {strconv.Itoa(offset)}}
+}
+
+// eachPage asks for page after page, until one is empty, or the last by what the
+// API says, and reports whether that was all. page returns how many things one
+// has, and how many there are.
+func eachPage(page func(offset int) (n, total int, err error)) (complete bool, err error) {
+	offset := 0
+	for range maxContractPages {
+		n, total, err := page(offset)
+		if err != nil {
+			return false, err
+		}
+		if offset += n; n == 0 || offset >= total {
+			return true, nil
+		}
+		if offset > maxContractThings {
+			break
+		}
+	}
+	return false, nil
 }
 
 // byPoster adds to a query whose contract is meant; "" is any.

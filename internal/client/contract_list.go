@@ -161,7 +161,7 @@ func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []RelayStatus) {
 }
 
 func (cs *Contracts) apiList(ctx context.Context, t target) (contracts []Contract, complete bool, err error) {
-	for offset := 0; offset <= maxContractThings; {
+	complete, err = eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Contracts *[]wireContract `json:"contracts"`
 			Total     int             `json:"total"`
@@ -169,23 +169,20 @@ func (cs *Contracts) apiList(ctx context.Context, t target) (contracts []Contrac
 		err := cs.c.api(ctx, t, http.MethodGet, contractsPath, pageQuery(offset), nil, &page)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && page.Contracts == nil:
-			return contracts, false, ErrNoAPI
+			return 0, 0, ErrNoAPI
 		case err != nil:
-			return contracts, false, err
+			return 0, 0, err
 		}
 		for _, w := range *page.Contracts {
 			c, err := w.contract(t.url)
 			if err != nil {
-				return contracts, false, err
+				return 0, 0, err
 			}
 			contracts = append(contracts, c)
 		}
-		offset += len(*page.Contracts)
-		if len(*page.Contracts) == 0 || offset >= page.Total {
-			return contracts, true, nil
-		}
-	}
-	return contracts, false, nil
+		return len(*page.Contracts), page.Total, nil
+	})
+	return contracts, complete, err
 }
 
 // ContractSummary counts what the caller may see of a contract.

@@ -25,30 +25,21 @@ type wireMove struct {
 // apiMoves adds all moves of a contract that the API shows. Not every API lists
 // them.
 func (c *Client) apiMoves(ctx context.Context, t target, id, poster string, a *apiThread) {
-	for offset := 0; ; {
+	complete, err := eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Transitions []wireMove `json:"transitions"`
 			Total       int        `json:"total"`
 		}
 		err := c.api(ctx, t, http.MethodGet, contractPath(id, "transitions"), byPoster(pageQuery(offset), poster), nil, &page)
-		switch {
-		case errors.Is(err, ErrNoAPI), errors.Is(err, ErrNotFound):
-			return
-		case a.contract == nil && (errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)):
-			return // it is not there for this key
-		case err != nil:
-			a.status.Err, a.status.Complete = err, false
-			return
-		}
 		a.moves = append(a.moves, page.Transitions...)
-		offset += len(page.Transitions)
-		switch {
-		case len(page.Transitions) == 0 || offset >= page.Total:
-			return
-		case offset > maxContractThings:
-			a.status.Complete = false
-			return
-		}
+		return len(page.Transitions), page.Total, err
+	})
+	switch {
+	case errors.Is(err, ErrNoAPI), errors.Is(err, ErrNotFound):
+	case a.contract == nil && (errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)):
+		// it is not there for this key
+	case err != nil || !complete:
+		a.status.Err, a.status.Complete = cmp.Or(err, a.status.Err), false
 	}
 }
 

@@ -160,7 +160,7 @@ func (c *Client) apiContract(ctx context.Context, t target, id, poster string) a
 
 // apiEntries adds all entries of a contract that the API shows.
 func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a *apiThread) {
-	for offset := 0; ; {
+	complete, err := eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Entries []wireEntry `json:"entries"`
 			Total   int         `json:"total"`
@@ -168,23 +168,15 @@ func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a 
 		query := byPoster(pageQuery(offset), poster)
 		query.Set("events", "true")
 		err := c.api(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page)
-		if a.contract == nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)) {
-			return // neither is there for this key
-		}
-		if err != nil {
-			a.status.Err, a.status.Complete = err, false
-			return
-		}
 		a.entries = append(a.entries, page.Entries...)
-		offset += len(page.Entries)
-		switch {
-		case len(page.Entries) == 0 || offset >= page.Total:
-			a.status.Events = len(a.entries)
-			return
-		case offset > maxContractThings:
-			a.status.Complete = false
-			return
-		}
+		return len(page.Entries), page.Total, err
+	})
+	if a.contract == nil && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrAuth) || errors.Is(err, ErrInvalid)) {
+		return // neither is there for this key
+	}
+	a.status.Events = len(a.entries)
+	if err != nil || !complete {
+		a.status.Err, a.status.Complete = err, false
 	}
 }
 

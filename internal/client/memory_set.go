@@ -26,6 +26,9 @@ type SetOptions struct {
 	// Whole writes only if every relay said what is there: one that failed may
 	// have a newer text than the one read. Otherwise it is ErrPartial.
 	Whole bool
+	// Like is a memory whose members that NIP-AE does not define go with the text,
+	// to a slug where nothing is: it is the same memory, renamed. "" is none.
+	Like nipae.Slug
 	// Check is shown the text that is there, "" if there is none, and the one that
 	// is to be written; its error ends the write. nil checks nothing.
 	Check func(old, text string) error
@@ -54,7 +57,20 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 	if text == "" && !o.AllowEmpty {
 		return Entry{}, Status{}, ErrEmpty
 	}
+	like, status, err := m.like(ctx, o.Like)
+	if err != nil {
+		return Entry{}, status, err
+	}
 	return m.write(ctx, slug, o, func(reading nipae.Reading) (nipae.Body, error) {
+		removed := false
+		if reading.Head != nil {
+			_, there := reading.Head.Body.Text()
+			removed = !there
+		}
+		if like != nil && (reading.Head == nil || removed) {
+			body, err := like.WithSlug(slug)
+			return body.WithText(text), err
+		}
 		if reading.Head != nil {
 			return reading.Head.Body.WithText(text), nil
 		}
@@ -63,6 +79,25 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 		}
 		return nipae.NewMemory(slug, text)
 	})
+}
+
+// like reads the body of a memory that is renamed, nil for none.
+func (m *Memory) like(ctx context.Context, slug nipae.Slug) (*nipae.Body, Status, error) {
+	if slug == "" {
+		return nil, Status{}, nil
+	}
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	reading, status, err := m.reading(ctx, slug)
+	switch {
+	case err != nil:
+		return nil, status, err
+	case reading.Head == nil && status.Partial:
+		return nil, status, failures(ErrPartial, status.Relays)
+	case reading.Head == nil:
+		return nil, status, ErrNotFound
+	}
+	return &reading.Head.Body, status, nil
 }
 
 // write is one write as a whole. compose makes the new body from what is there;

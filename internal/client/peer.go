@@ -127,8 +127,12 @@ func (p *Peer) Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event
 }
 
 // History is Pages of superseded versions (GET /history), for a filter of one
-// kind, one author and at most one d. ErrNoHistory: the relay shows none.
+// kind, one author and at most one d. ErrNoHistory: the relay shows none, or is
+// one that only the agent's list names.
 func (p *Peer) History(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (RelayStatus, error) {
+	if p.t.listed {
+		return RelayStatus{URL: p.t.url}, ErrHistoryUnasked
+	}
 	if len(f.Kinds) != 1 || len(f.Authors) != 1 || len(f.Tags["d"]) > 1 {
 		return RelayStatus{URL: p.t.url}, fmt.Errorf("%w: history is asked for by one kind and one author", ErrInvalid)
 	}

@@ -2,8 +2,12 @@ package client
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,4 +111,67 @@ func TestDoubt(t *testing.T) {
 func sameListing(a, b Listing) bool {
 	return a.Core != nil && b.Core != nil && *a.Core == *b.Core && slices.Equal(a.Memories, b.Memories) &&
 		slices.Equal(a.Tombstones, b.Tombstones) && a.Unreadable == b.Unreadable
+}
+
+// Making relays alike tells one that only the agent's list names no more than any
+// other reading does, and never asks it for history, while it gets what it lacks.
+func TestAlikeIsDiscreet(t *testing.T) {
+	now := time.Now().Unix()
+	memory := engramAt(t, "agent", "owner", "mem/a", "text", now-5)
+	old, newer := engramAt(t, "agent", "owner", "mem/b", "old", now-9), engramAt(t, "agent", "owner", "mem/b", "new", now-4)
+	var mu sync.Mutex
+	var heard, took []string
+	hear := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, text)
+	}
+	far := startFake(t, &fakeRelay{
+		http: func(w http.ResponseWriter, r *http.Request) {
+			hear("HTTP " + r.URL.String())
+			w.WriteHeader(http.StatusNotFound)
+		},
+		serve: func(c *fakeConn) {
+			c.sendf(`["AUTH","who"]`)
+			for f, ok := c.read(); ok; f, ok = c.read() {
+				switch f.Label {
+				case wire.LabelReq:
+					hear(fmt.Sprint(f.Filters[0]))
+					if f.Filters[0].Matches(old) {
+						c.event(f.SubID, old)
+					}
+					c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
+				case wire.LabelEvent:
+					mu.Lock()
+					took = append(took, f.Event.ID)
+					mu.Unlock()
+					c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+				default:
+					hear(f.Label)
+				}
+			}
+		}})
+	home := bridgetest.Start(t).URL
+	put(t, []string{home}, memory, old, newer, relayList(t, now, nostr.Tag{"r", far}))
+	m := ownerOf(t, "agent", "owner", []string{home}, nil)
+	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
+		t.Fatal(err)
+	}
+	peers := m.c.Peers()
+	report, err := Transfer{Sources: peers, Targets: peers, Filters: MemoryOf(m.Agent(), m.Owner(), 0), Clock: time.Now}.Run(t.Context())
+	if err != nil || len(report.Targets) != 2 || !report.Targets[1].UpToDate() || !report.Sources[1].Whole() {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, ev := range []*nostr.Event{memory, newer} {
+		if !slices.Contains(took, ev.ID) {
+			t.Errorf("it took %v", took)
+		}
+	}
+	for _, text := range heard {
+		if strings.HasPrefix(text, "HTTP ") || text == wire.LabelAuth || strings.Contains(text, m.Owner()) || strings.Contains(text, memory.Tags.GetD()) || strings.Contains(text, newer.Tags.GetD()) {
+			t.Errorf("it was told %s", text)
+		}
+	}
 }

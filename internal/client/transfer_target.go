@@ -26,10 +26,14 @@ func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address]bool) (
 	heads := map[address]*nostr.Event{}
 	for g, ds := range groups {
 		slices.Sort(ds)
-		for part := range slices.Chunk(ds, addressBatch) {
-			f := nostr.Filter{Kinds: []int{g.kind}, Authors: []string{g.author}}
-			if nostr.IsAddressableKind(g.kind) {
-				f.Tags = nostr.TagMap{"d": part}
+		batch := addressBatch
+		if to.t.listed { // it is told no addresses, and asked once
+			batch = len(ds)
+		}
+		for part := range slices.Chunk(ds, batch) {
+			f := nostr.Filter{Kinds: []int{g.kind}, Authors: []string{g.author}, Tags: nostr.TagMap{}}
+			if nostr.IsAddressableKind(g.kind) && !to.t.listed {
+				f.Tags["d"] = part
 			}
 			if g.author != to.c.id.PubKey() && slices.Contains(memoryKinds, g.kind) {
 				f.Tags["p"] = []string{to.c.id.PubKey()}

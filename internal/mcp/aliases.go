@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // tools, by the argument that they mean. No tool's schema shows them. A name
 // that is an argument of the tool itself means that.
 var aliases = map[string][]string{
-	"slug":    {"path", "topic", "key", "identifier", "file_path", "old_path"},
+	"slug":    {"path", "topic", "key", "identifier", "file_path", "old_path", "old_slug", "from"},
 	"text":    {"content", "value", "file_text"},
 	"query":   {"q", "search", "text"},
 	"old_str": {"old_string", "old_text", "find_text"},
@@ -34,6 +35,9 @@ func aliased(properties map[string][]string) sdk.Middleware {
 				return next(ctx, method, req)
 			}
 			arguments, err := renamed(properties[call.Params.Name], call.Params.Arguments)
+			if err == nil && call.Params.Name == noteTool {
+				ctx, arguments, err = withNoteFields(ctx, arguments)
+			}
 			if err != nil {
 				res := &sdk.CallToolResult{}
 				res.SetError(err)
@@ -45,14 +49,17 @@ func aliased(properties map[string][]string) sdk.Middleware {
 	}
 }
 
-// renamed returns the arguments with the names that the tool has. Arguments
-// that need no renaming are returned byte for byte, whatever they are.
+// renamed returns the arguments with the names that the tool has, without those
+// that are null: models that must name all of them leave one out like that.
+// Arguments that need neither are returned byte for byte, whatever they are.
 func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, error) {
 	var given map[string]json.RawMessage
 	if len(properties) == 0 || json.Unmarshal(arguments, &given) != nil {
 		return arguments, nil
 	}
-	changed := false
+	before := len(given)
+	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	changed := len(given) < before
 	for _, name := range properties {
 		for _, alias := range aliases[name] {
 			value, ok := given[alias]

@@ -20,6 +20,8 @@ func TestScriptedModel(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	ask[renameOut](p, "memory_rename", args{"old_path": "/memories/projects/atlas.md", "new_path": "/memories/atlas.md"})
+	ask[renameOut](p, "memory_rename", args{"from": "atlas", "to": "map"})
+	ask[renameOut](p, "memory_rename", args{"old_slug": "map", "new_slug": "atlas"})
 	if got := ask[listOut](p, "memory_list", args{"prefix": "/memories/atl"}); len(got.Entries) != 1 || got.Entries[0].Slug != "mem/atlas" {
 		t.Errorf("%+v", got)
 	}
@@ -37,6 +39,10 @@ func TestScriptedModel(t *testing.T) {
 		if f, words := p.refused("memory_read", wrong); f.Code != CodeInvalid || !strings.Contains(words, "differ") {
 			t.Errorf("%v: %s", wrong, words)
 		}
+	}
+	ask[readOut](p, "memory_read", args{"slug": "atlas", "path": nil, "version": nil, "max_bytes": nil})
+	if f, _ := p.refused("memory_read", args{"slug": nil}); f.Code != CodeInvalid {
+		t.Errorf("%+v", f)
 	}
 	if f, _ := p.refused("memory_read", args{"slugg": "atlas"}); f.Code != CodeInvalid {
 		t.Errorf("%+v", f)

@@ -15,25 +15,29 @@ type fresh struct {
 }
 
 // view calls do with the memory at this moment: the local copy, or, where there
-// is none, what the relays have. do returns how many things it found; it may be
-// called twice.
+// is none, or one that was never whole and has nothing that fits, what the relays
+// have. do returns how many things it found; it may be called twice.
 func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, err error)) (answer, fresh, error) {
 	if s.o.Copy != nil {
 		var a answer
 		var f fresh
 		var failed error // of do: not of the copy
+		lacks := false
 		err := s.o.Copy.Read(ctx, func(v recollect.View) error {
 			n, err := do(v)
 			if failed = err; err == nil {
 				a, f = s.answerFrom(v.State(), n), freshOf(v.State())
+				lacks = n == 0 && v.State().Unfinished
 			}
 			return err
 		})
-		if err == nil || failed != nil || ctx.Err() != nil {
+		switch {
+		case failed != nil || ctx.Err() != nil || err == nil && !lacks:
 			return a, f, err
+		case err != nil:
+			// The copy may be deleted at any time; the memory is at the relays.
+			s.o.Log.Warn("the local copy cannot be read: relays are asked instead", "error", err)
 		}
-		// The copy may be deleted at any time; the memory is at the relays.
-		s.o.Log.Warn("the local copy cannot be read: relays are asked instead", "error", err)
 	}
 	l, status, err := s.everything(ctx)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
 )
 
 // noteIn is small, since every tool's arguments stand in each session's context:
@@ -22,7 +21,11 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
-	r, err := s.writer(ctx).AddNote(ctx, s.notes, rand.Reader, remember.Note{Text: in.Text}, guard(false, true))
+	n, err := noteOf(ctx, in.Text)
+	if err != nil {
+		return writeOut{}, err
+	}
+	r, err := s.writer(ctx).AddNote(ctx, s.notes, rand.Reader, n, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}

@@ -149,7 +149,11 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 			s.external.note(e)
 		}
 	} else {
-		e, status, err = s.o.Memory.At(ctx, slug, *when)
+		if e, status, err = s.o.Memory.At(ctx, slug, *when); err == nil {
+			seen := e
+			seen.Slug += nipae.Slug("@" + e.ID[:min(8, len(e.ID))]) // beside the present text
+			s.external.note(seen)
+		}
 	}
 	if err != nil {
 		a := &about{error: err, slug: slug, status: status, entry: e, version: when != nil}

@@ -112,13 +112,14 @@ func TestRecallTools(t *testing.T) {
 	}
 }
 
-// From a copy that is stale or not whole, nothing is "not there".
+// From a copy that is stale or not whole, nothing is "not there": relays are asked
+// for what one that was never whole does not have.
 func TestStaleCopy(t *testing.T) {
 	asOf := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		state       recollect.State
 		none, found bool
-	}{{recollect.State{AsOf: asOf, Stale: true}, true, false}, {recollect.State{Stale: true, Unfinished: true}, true, true}, {recollect.State{Unfinished: true}, true, true}} {
+	}{{recollect.State{AsOf: asOf, Stale: true}, true, false}, {recollect.State{Stale: true, Unfinished: true}, false, true}, {recollect.State{Unfinished: true}, false, true}} {
 		m := newFake()
 		m.texts["mem/far"] = "only at relays"
 		p := connect(t, New(Options{Memory: m, Copy: copyOf(t, tt.state, shelved)}))
@@ -133,8 +134,24 @@ func TestStaleCopy(t *testing.T) {
 			},
 		} {
 			for query, want := range map[string]bool{"zebra": tt.none, "boats": tt.found} {
-				if got, stale, warnings := partial(query); got != want || !stale || len(warnings) != 1 {
+				asked := query == "zebra" && tt.state.Unfinished
+				if got, stale, warnings := partial(query); got != want || stale == asked || (len(warnings) == 0) != asked {
 					t.Errorf("%s %q in %+v: partial %v, stale %v, %q", tool, query, tt.state, got, stale, warnings)
+				}
+			}
+		}
+		if tt.state.Unfinished {
+			if out := ask[searchOut](p, "memory_search", args{"query": "relays"}); len(out.Hits) != 1 || out.Hits[0].Slug != "mem/far" || out.Partial {
+				t.Errorf("what the relays have: %+v", out)
+			}
+			down := newFake()
+			down.listAll = func(context.Context) (client.Listing, client.Status, error) {
+				return client.Listing{}, client.Status{Partial: true}, nil
+			}
+			p := connect(t, New(Options{Memory: down, Copy: copyOf(t, tt.state, shelved)}))
+			for _, tool := range []string{"memory_search", "memory_recall"} {
+				if f, _ := p.refused(tool, args{"query": "zebra"}); f.Code != CodePartial {
+					t.Errorf("%s while relays fail: %+v", tool, f)
 				}
 			}
 		}
@@ -230,5 +247,32 @@ func TestMeaning(t *testing.T) {
 	}
 	if out := ask[recallOut](p, "memory_recall", args{"query": "which beverage is liked"}); out.Degraded || len(out.Hits) == 0 || out.Hits[0].Slug != "mem/people/ana" || !slices.Contains(out.Hits[0].Why, "meaning") {
 		t.Errorf("%+v", out)
+	}
+}
+
+// TestRerank: a model may turn the order around; without its answer the order
+// stays, and it is said.
+func TestRerank(t *testing.T) {
+	down := false
+	o := Options{Memory: newFake(), Copy: copyOf(t, recollect.State{}, shelved),
+		Rerank: func(_ context.Context, _ string, texts []string) ([]float64, error) {
+			if down {
+				return nil, errors.New("model down")
+			}
+			scores := make([]float64, len(texts))
+			for i := range scores {
+				scores[i] = float64(i)
+			}
+			return scores, nil
+		}}
+	turned := ask[recallOut](connect(t, New(o)), "memory_recall", args{"query": "boats"})
+	down = true
+	p := connect(t, New(o))
+	plain := ask[recallOut](p, "memory_recall", args{"query": "boats"})
+	if turned.Degraded || !plain.Degraded || len(plain.Warnings) != 1 || len(plain.Hits) != 2 || len(turned.Hits) != 2 || turned.Hits[0].Slug != plain.Hits[1].Slug {
+		t.Errorf("%+v\n%+v", turned, plain)
+	}
+	if f, _ := p.refused("memory_recall", args{"query": "?!"}); f.Code != CodeInvalid {
+		t.Errorf("refused with %q", f.Code)
 	}
 }

@@ -55,7 +55,7 @@ func (s *Server) renamed(from nipae.Slug, r remember.Renamed) renameOut {
 		return s.failure(&about{error: err, slug: slug, write: true}).Code
 	}
 	if r.Kept != nil {
-		out.warn("%s is still there (%s): compare both, then memory_delete it", from, why(from, r.Kept))
+		out.warn("%s is still there (%s): call again with the same arguments; if that finds another text there, compare both", from, why(from, r.Kept))
 	}
 	for _, slug := range r.Mended {
 		out.Mended = append(out.Mended, string(slug))

@@ -8,6 +8,7 @@ import (
 	"engramd/internal/remember"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 type deleteIn struct {
@@ -58,6 +59,11 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 		if err != nil {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}
-		return s.written(e, string(remember.Written), status), nil
+		s.external.note(e)
+		out := s.written(e, string(remember.Written), status)
+		if !slug.IsCore() {
+			out.Trust = unit.Parse(e.Text).Trust().String()
+		}
+		return out, nil
 	})
 }

@@ -46,7 +46,7 @@ func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
 	if len(in.Query) > maxQuery {
 		return searchOut{}, invalidf("the query has %d bytes; %d are the most.", len(in.Query), maxQuery)
 	}
-	q := recollect.Query{Text: in.Query, Prefix: in.Prefix, Tags: in.Tags, Since: in.Since}
+	q := recollect.Query{Text: in.Query, Prefix: bare(in.Prefix), Tags: in.Tags, Since: in.Since}
 	var out searchOut
 	out.answer, out.fresh, err = s.view(ctx, func(v recollect.View) (int, error) {
 		f, err := recollect.Search(v, q, limit, s.o.Clock())

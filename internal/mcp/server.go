@@ -41,6 +41,9 @@ type Options struct {
 	// Near returns how near sections are to a query in meaning; nil compares
 	// words alone, and so does a recall for which it fails.
 	Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)
+	// Rerank puts the best of a recall in order; nil leaves it as it is, and so
+	// does one that fails. It takes a Copy.
+	Rerank recollect.Scorer
 	// Used is told which memories were shown by a recall, or read; nil counts
 	// nothing. Uses returns what was counted, by slug; nil leaves it out.
 	Used func(ctx context.Context, read bool, slugs []string)

@@ -38,7 +38,7 @@ func (s *Server) addTools() {
 		return
 	}
 	add(s, "memory_write", "Write", effectOverwrite, describeWrite, s.write)
-	add(s, "memory_note", "Note", effectAdd, describeNote, s.note)
+	add(s, noteTool, "Note", effectAdd, describeNote, s.note)
 	add(s, "memory_append", "Append", effectAdd, describeAppend, s.append)
 	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, s.edit)
 	add(s, "memory_rename", "Rename", effectDestroy, describeRename, s.rename)

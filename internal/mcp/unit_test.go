@@ -140,6 +140,30 @@ func TestExternalWordsStayExternal(t *testing.T) {
 			t.Errorf("%s: our own words are %+v", name, out)
 		}
 	}
+	// So does what an earlier version said, and one that was brought back.
+	for name, see := range map[string]func(p peer, version string){
+		"version": func(p peer, version string) {
+			ask[readOut](p, "memory_read", args{"slug": "web", "version": version})
+		},
+		"restored": func(p peer, version string) {
+			if out := ask[writeOut](p, "memory_restore", args{"slug": "web", "version": version}); out.Trust != "external" {
+				t.Errorf("%+v", out)
+			}
+		},
+	} {
+		m, old := newFake(), entryOf("mem/web", "---\ntrust: external\n---\n"+report)
+		m.at = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
+			return old, client.Status{}, nil
+		}
+		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
+			return old, client.Status{}, nil
+		}
+		p := unitServer(t, m, nil)
+		see(p, "0123456789abcdef")
+		if out := ask[writeOut](p, "memory_write", args{"slug": "facts", "text": report}); out.Trust != "external" {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
 	// The port for a local copy is asked too.
 	p := unitServer(t, newFake(), func(o *Options) { o.Copied = func(string) (string, bool) { return "mem/elsewhere", true } })
 	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "x"}); out.Trust != "external" {
@@ -148,11 +172,19 @@ func TestExternalWordsStayExternal(t *testing.T) {
 }
 
 func TestExternalsAreBounded(t *testing.T) {
+	const external = "---\ntrust: external\n---\nword"
+	long := external + strings.Repeat(" ", 10_000)
 	x := newExternals()
 	for i := range 3 * maxExternal {
-		x.note(entryOf(slugf("mem/%d", i), "---\ntrust: external\n---\n"+strings.Repeat("word ", 2000)))
+		x.note(entryOf(slugf("mem/%d", i), external))
 	}
-	if len(x.seen) > maxExternal || x.bytes > maxExternalBytes || x.bytes == 0 {
+	if len(x.seen) != maxExternal {
+		t.Errorf("%d memories", len(x.seen))
+	}
+	for i := range 3 * maxExternal {
+		x.note(entryOf(slugf("mem/%d", i), long))
+	}
+	if len(x.seen) > maxExternal || x.bytes > maxExternalBytes || x.bytes < maxExternalBytes*9/10 {
 		t.Errorf("%d memories with %d bytes", len(x.seen), x.bytes)
 	}
 	for i := range 3 * maxExternal {
@@ -160,7 +192,7 @@ func TestExternalsAreBounded(t *testing.T) {
 	}
 	var all []client.Entry
 	for i := range 3 * maxExternal {
-		all = append(all, entryOf(slugf("mem/all/%d", i), "---\ntrust: external\n---\n"+strings.Repeat("word ", 2000)))
+		all = append(all, entryOf(slugf("mem/all/%d", i), long))
 	}
 	x.noteAll(all)
 	if first := x.seen[0]; len(x.seen) > maxExternal || x.bytes > maxExternalBytes || first.slug != "mem/all/0" {

@@ -177,7 +177,11 @@ func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
 	if !slug.IsCore() {
 		out.Trust = unit.Parse(r.Text).Trust().String()
 	}
-	if r.From != "" {
+	switch {
+	case r.From == "":
+	case slug.IsCore():
+		out.warn("the words are those of %s, which is external, and core cannot say so: what stands in core is believed in every session", quoted(r.From))
+	default:
 		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
 	}
 	s.external.note(r.Entry)

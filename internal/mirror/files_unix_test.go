@@ -12,6 +12,9 @@ import (
 func TestPermissions(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := t.TempDir() + "/cache/engramd"
+	if err := os.MkdirAll(dir, 0o777); err != nil { // somebody was here first
+		t.Fatal(err)
+	}
 	a := newAuthor(t, "agent", "owner")
 	m := open(t, a.Pair, Options{Dir: dir})
 	put(t, m, near, a.write("mem/a", "text", 1))

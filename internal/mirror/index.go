@@ -149,6 +149,10 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = m.now() // if it fails, not at once again
+	// Most of the work is done while others may write.
+	if err := m.file.Read(ctx, func(tx *sealedfile.Tx) error { return m.advance(ctx, tx) }); err != nil {
+		return err
+	}
 	return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
 		if err := m.advance(ctx, tx); err != nil {
 			return err

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"engramd/internal/sealedfile"
@@ -16,7 +17,38 @@ type Mark struct {
 	Confirmed, Compared time.Time
 	// Complete says that all that it has is here; false while the mirror is built.
 	Complete bool
+
+	// Life tells what was noted from what is noted once the relay was forgotten,
+	// or another file has begun; 0 is of neither: see Begin.
+	Life int64
 }
+
+// ErrForgotten means that what was noted of a relay is gone since it was read,
+// and what the mirror had from it too.
+var ErrForgotten = errors.New("what the relay has was forgotten meanwhile")
+
+// Begin is Mark for who compares a relay and then notes how far it was seen: if
+// the relay is forgotten in between, or another file begins, SetMark of that
+// mark fails with ErrForgotten.
+func (m *Mirror) Begin(ctx context.Context, relay string) (mark Mark, err error) {
+	if mark, err = m.Mark(ctx, relay); err != nil || mark.Life != 0 {
+		return mark, err
+	}
+	err = m.write(ctx, func(w *writing) error {
+		r, err := w.relay(relay)
+		if err == nil { // one of before there were lives has none
+			err = w.tx.Exec("UPDATE relays SET life = "+newLife+" WHERE r = ? AND life = 0", r)
+		}
+		if err == nil {
+			mark, err = m.markAt(w.tx, relay)
+		}
+		return err
+	}, &Changes{})
+	return mark, err
+}
+
+// newLife is a number that is not 0, and hardly ever twice the same.
+const newLife = "(random() | 1)"
 
 // Mark returns what was noted of a relay; the zero Mark if nothing was.
 func (m *Mirror) Mark(ctx context.Context, relay string) (mark Mark, err error) {
@@ -29,30 +61,40 @@ func (m *Mirror) Mark(ctx context.Context, relay string) (mark Mark, err error) 
 	return mark, err
 }
 
-// SetMark notes how far a relay was seen, in place of what was noted.
+// SetMark notes how far a relay was seen, in place of what was noted. A mark that
+// Begin gave, or one made from it, is noted only in its place.
 func (m *Mirror) SetMark(ctx context.Context, relay string, mark Mark) error {
 	return m.write(ctx, func(w *writing) error { return w.mark(relay, mark) }, &Changes{})
 }
 
 func (w *writing) mark(relay string, mark Mark) error {
 	url := canonical(relay)
+	if mark.Life != 0 {
+		found, err := w.tx.One("SELECT 1 FROM relays WHERE url = ? AND life = ?", func(sealedfile.Row) error { return nil }, url, mark.Life)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return ErrForgotten
+		}
+	}
 	newest, confirmed, compared, complete := mark.Newest, milli(mark.Confirmed), milli(mark.Compared), int64(0)
 	if mark.Complete {
 		complete = 1
 	}
 	mac := w.m.seal.mac("mark", []byte(url), numbers(newest, confirmed, compared, complete))
-	return w.tx.Exec(`INSERT INTO relays (url, newest, confirmed, compared, complete, mac) VALUES (?, ?, ?, ?, ?, ?)
+	return w.tx.Exec(`INSERT INTO relays (url, newest, confirmed, compared, complete, mac, life) VALUES (?, ?, ?, ?, ?, ?, `+newLife+`)
 		ON CONFLICT (url) DO UPDATE SET newest = excluded.newest, confirmed = excluded.confirmed, compared = excluded.compared, complete = excluded.complete, mac = excluded.mac`,
 		url, newest, confirmed, compared, complete, mac)
 }
 
 func (m *Mirror) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
 	url := canonical(relay)
-	_, err = tx.One("SELECT newest, confirmed, compared, complete, mac FROM relays WHERE url = ?", func(r sealedfile.Row) error {
+	_, err = tx.One("SELECT newest, confirmed, compared, complete, mac, life FROM relays WHERE url = ?", func(r sealedfile.Row) error {
 		if !m.seal.holds(r.Raw(4), "mark", []byte(url), numbers(r.Int(0), r.Int(1), r.Int(2), r.Int(3))) {
 			return damaged("a mark")
 		}
-		mark = Mark{Newest: r.Int(0), Confirmed: fromMilli(r.Int(1)), Compared: fromMilli(r.Int(2)), Complete: r.Int(3) == 1}
+		mark = Mark{Newest: r.Int(0), Confirmed: fromMilli(r.Int(1)), Compared: fromMilli(r.Int(2)), Complete: r.Int(3) == 1, Life: r.Int(5)}
 		return nil
 	}, url)
 	return mark, err

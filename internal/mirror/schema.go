@@ -38,4 +38,8 @@ CREATE TABLE kept (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL
 
 CREATE TABLE models (m INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE vectors (m INTEGER NOT NULL, hash BLOB NOT NULL, mac BLOB NOT NULL, sections BLOB NOT NULL, UNIQUE (m, hash));
+`, `
+-- Tells a relay's row from another one of the same relay, before or after it was
+-- forgotten, or in another file.
+ALTER TABLE relays ADD COLUMN life INTEGER NOT NULL DEFAULT 0;
 `}

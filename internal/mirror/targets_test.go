@@ -203,6 +203,9 @@ func measure(t testing.TB, n int) (f figures) {
 // TestTargets measures the local copy: 500 memories, and with ENGRAMD_SOAK=1
 // 10,000 and 100,000; docs/benchmarks.md has the figures.
 func TestTargets(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it measures the processor's time, which the race detector takes")
+	}
 	soak := os.Getenv("ENGRAMD_SOAK") == "1"
 	n := 500
 	if soak {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -162,27 +161,4 @@ func TestPutRefuses(t *testing.T) {
 	if _, err := Decode(x.Encode()); err != nil {
 		t.Error(err)
 	}
-}
-
-// Any number may read at once.
-func TestReadAtOnce(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	x := indexOf(t)
-	for range 200 {
-		if err := x.Put(random(r)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := slugs(x, Query{Text: "atlas boat", Now: now})
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for range 20 {
-				if got := slugs(x, Query{Text: "atlas boat", Now: now}); got != want {
-					t.Errorf("%s, not %s", got, want)
-				}
-			}
-		})
-	}
-	all.Wait()
 }

@@ -45,6 +45,7 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	}
 	texts := texts(v)
 	found := v.Index().Recall(asked, recall.Recipe(), texts)
+	q.reorder(found)
 	a := Answer{State: v.State()}
 	var shown []recall.Shown
 	a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget))

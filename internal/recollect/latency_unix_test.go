@@ -28,11 +28,14 @@ func processorTime(t testing.TB) time.Duration {
 // of docs/benchmarks.md with ENGRAMD_SOAK set, for 10,000 memories; a loose one
 // for 1,000 of them otherwise.
 func TestLatency(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it measures the processor's time, which the race detector takes")
+	}
 	n, bound := 1000, 100*time.Millisecond
 	if os.Getenv("ENGRAMD_SOAK") == "1" {
 		n, bound = 10_000, 30*time.Millisecond
 	} else if testing.Short() {
-		t.Skip("seconds under the race detector")
+		t.Skip("it is for make test")
 	}
 	r := mathrand.New(mathrand.NewPCG(1, 2))
 	vocabulary := make([]string, 20_000)

@@ -31,6 +31,8 @@ type Query struct {
 	Emotion      map[string]float64
 	// Near gives meaning beside words, where there are vectors: see recall.Query.
 	Near func(slug string, section int) (cosine float64, ok bool)
+
+	scores map[string]float64 // of Rerank, by slug; nil without
 }
 
 // Mistake is a query that makes no sense.

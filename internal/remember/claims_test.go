@@ -114,7 +114,11 @@ func TestNothingRaisesTrust(t *testing.T) {
 				if d.Trust() > most {
 					t.Errorf("%s of %s over %s (%s) is trusted as %s: %q", way, claim, name, most, d.Trust(), got)
 				}
-				for key, ours := range map[string]string{"created": "2026-11-22T06:02:44Z", "source": "tool:1", "session": "s9", "consolidated": ""} {
+				created := "2026-11-22T06:02:44Z"
+				if way == "rename onto" {
+					created = "2026-09-21T14:13:20Z" // it is as old as it was
+				}
+				for key, ours := range map[string]string{"created": created, "source": "tool:1", "session": "s9", "consolidated": ""} {
 					v, has := d.Value(key)
 					said, _ := v.Scalar()
 					was, had := origin.Value(key)
@@ -174,6 +178,12 @@ func TestCopiedWords(t *testing.T) {
 		"edit": func(w *Writer) (Result, error) {
 			return w.Edit(t.Context(), "mem/x", "mine", page, client.SetOptions{})
 		},
+		"description": func(w *Writer) (Result, error) {
+			return w.Write(t.Context(), "mem/x", Draft{Fields: Fields{Description: page}}, client.SetOptions{})
+		},
+		"title": func(w *Writer) (Result, error) {
+			return w.Write(t.Context(), "mem/x", Draft{Text: "---\ntitle: " + page + "\n---\nmine"}, client.SetOptions{})
+		},
 		"new": func(w *Writer) (Result, error) {
 			return w.Append(t.Context(), "mem/new", page, client.SetOptions{})
 		},
@@ -196,5 +206,18 @@ func TestCopiedWords(t *testing.T) {
 	}
 	if err := Claims("", "---\ntrust: external\n---\n"+page, copied); err != nil {
 		t.Errorf("as it stands, and said so: %v", err)
+	}
+	if err := Claims(page, "---\ntags: [a]\n---\n"+page, copied); err != nil {
+		t.Errorf("other fields of what is there: %v", err)
+	}
+	fields := "---\ndescription: eleven more words about nothing in particular that nobody else has ever put down anywhere\n---\n"
+	if err := Claims("", fields+page, func(text string) (string, bool) { return "mem/web/report", text == page }); !errors.As(err, &claimed) {
+		t.Errorf("fields hide the words: %v", err)
+	}
+	s := newShelf("core", "I")
+	w := s.writer()
+	w.Copied = copied
+	if r, err := w.Append(t.Context(), nipae.Core, page, client.SetOptions{}); err != nil || r.From != "mem/web/report" {
+		t.Errorf("core: %+v, %v", r, err)
 	}
 }

@@ -43,19 +43,52 @@ func (e *ClaimError) Error() string {
 // Copied finds the external memory that a text was taken from.
 type Copied func(text string) (slug string, ok bool)
 
+// from returns the external memory that one of the texts was taken from.
+func (c Copied) from(texts ...string) string {
+	if c == nil {
+		return ""
+	}
+	for _, text := range texts {
+		if from, ok := c(text); ok {
+			return from
+		}
+	}
+	return ""
+}
+
 // Claims judges a text that is to replace old ("" for none) byte for byte. The
 // error is a *ClaimError.
 func Claims(old, text string, copied Copied) error {
-	d := unit.Parse(text)
-	if keys := unit.Claims(d, headOf(old)); len(keys) > 0 {
+	head, d := headOf(old), unit.Parse(text)
+	if keys := unit.Claims(d, head); len(keys) > 0 {
 		return &ClaimError{Keys: keys}
 	}
-	if copied != nil && d.Trust() > unit.External {
-		if from, ok := copied(text); ok {
+	if d.Trust() > unit.External {
+		if from := copied.from(arrived(d, head)...); from != "" {
 			return &ClaimError{Keys: []string{"trust"}, CopiedFrom: from}
 		}
 	}
 	return nil
+}
+
+// arrived returns the words of a text that its head has not: its body, and what
+// stands for it in lists.
+func arrived(d unit.Doc, head *unit.Doc) []string {
+	var words []string
+	was := unit.Doc{}
+	if head != nil {
+		was = *head
+	}
+	if d.Body() != was.Body() {
+		words = append(words, d.Body())
+	}
+	f, before := d.Fields(), was.Fields()
+	for _, pair := range [][2]string{{f.Description, before.Description}, {f.Title, before.Title}} {
+		if pair[0] != pair[1] {
+			words = append(words, pair[0])
+		}
+	}
+	return words
 }
 
 func headOf(old string) *unit.Doc {
@@ -98,7 +131,7 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 		return composed{}, err
 	}
 	if slug.IsCore() {
-		return composed{text: in.Text}, Claims(old, in.Text, nil)
+		return composed{text: in.Text, from: w.Copied.from(append(in.arrived, in.Text)...)}, Claims(old, in.Text, nil)
 	}
 	switch {
 	case in.Text == "":
@@ -110,16 +143,15 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 	if err != nil {
 		return composed{}, err
 	}
-	most, from := unit.Observed, ""
-	if head != nil && unit.Parse(text).Body() == head.Body() {
-		most = unit.Told // nobody's words change: the head's trust stays
-	} else {
-		from = w.copiedFrom(append(in.arrived, d.Body())...)
-	}
-	if from != "" {
+	d = unit.Parse(text)
+	most, from := unit.Observed, w.Copied.from(append(in.arrived, arrived(d, head)...)...)
+	switch {
+	case from != "":
 		most = unit.External
+	case head != nil && d.Body() == head.Body():
+		most = unit.Told // nobody's words change: the head's trust stays
 	}
-	text, err = w.stamped(unit.Parse(text), head, most)
+	text, err = w.stamped(d, head, most)
 	return composed{text: text, from: from}, err
 }
 
@@ -133,36 +165,36 @@ func fieldsOf(head *unit.Doc, d unit.Doc) unit.Doc {
 }
 
 // stamped stamps a text; one that says the same as its head is that, byte for
-// byte.
+// byte. Most is Told where nobody's words change.
 func (w *Writer) stamped(d unit.Doc, head *unit.Doc, most unit.Trust) (string, error) {
-	text, err := unit.Stamped(d, head, unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: most})
-	if err != nil || head == nil {
-		return text, err
-	}
-	new, err1 := unstamped(unit.Parse(text))
-	old, err2 := unstamped(*head)
-	if err1 == nil && err2 == nil && new == old && unit.Parse(text).Trust() == head.Trust() {
+	text, err := unit.Stamped(d, head, w.stamp(head, most))
+	if err == nil && head != nil && sameUnit(text, head.Text()) {
 		return head.Text(), nil
 	}
-	return text, nil
+	return text, err
+}
+
+// stamp is what the writer says of a text. Where nobody's words change, they are
+// still from where they were: an edge or a tag makes no episode one of another
+// session. Who writes in no session takes none away.
+func (w *Writer) stamp(head *unit.Doc, most unit.Trust) unit.Stamp {
+	s := unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: most}
+	if head == nil {
+		return s
+	}
+	was := head.Fields()
+	if most == unit.Told && was.Source != "" {
+		s.Source, s.Session = was.Source, was.Session
+	}
+	if s.Session == "" {
+		s.Session = was.Session
+	}
+	return s
 }
 
 // unstamped returns a text without the fields that every writing sets.
 func unstamped(d unit.Doc) (string, error) {
 	return d.Edit(unit.Remove("created"), unit.Remove("source"), unit.Remove("session"), unit.Remove("consolidated"), unit.Remove("trust"))
-}
-
-// copiedFrom returns the external memory that one of the texts was taken from.
-func (w *Writer) copiedFrom(texts ...string) string {
-	if w.Copied == nil {
-		return ""
-	}
-	for _, text := range texts {
-		if from, ok := w.Copied(text); ok {
-			return from
-		}
-	}
-	return ""
 }
 
 func (w *Writer) now() time.Time {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (n Note) changes(d unit.Doc) ([]unit.Change, error) {
 			if !slices.Contains(unit.Emotions[:], name) || !(felt >= 0 && felt <= 1) {
 				return nil, fmt.Errorf("%w: emotion has %s, each from 0 to 1", ErrField, strings.Join(unit.Emotions[:], ", "))
 			}
-			pairs = append(pairs, unit.Pair{Key: name, Value: fmt.Sprint(felt)})
+			pairs = append(pairs, unit.Pair{Key: name, Value: strconv.FormatFloat(felt, 'f', -1, 64)})
 		}
 		all = append(all, unit.Set("emotion", unit.Mapping(pairs...)))
 	}

@@ -44,7 +44,7 @@ func TestNoteIsStamped(t *testing.T) {
 	j := &journal{}
 	r, err := w.AddNote(t.Context(), j, bytes.NewReader([]byte{0x4f, 0x1c, 0x22, 0xab}), Note{
 		Text: "---\ntrust: told\nsource: owner\ncreated: 2001-01-01\n---\nAna chose SQLite.", Tags: []string{"atlas"}, Salience: &salience,
-		Emotion: map[string]float64{"satisfaction": 0.6, "joy": 0.25}, Links: []nipae.Slug{"mem/people/ana"}}, nil)
+		Emotion: map[string]float64{"satisfaction": 0.6, "joy": 0.25, "calm": 0.0000001}, Links: []nipae.Slug{"mem/people/ana"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestNoteIsStamped(t *testing.T) {
 	if f.Type != unit.Episodic || f.Trust != unit.Observed || f.Source != w.Source || f.Session != w.Session || !f.Created.Time.Equal(noteTime) {
 		t.Errorf("stamped %v", f)
 	}
-	if f.Salience != 0.8 || f.Emotion[0] != 0.25 || f.Emotion[5] != 0.6 || len(f.Tags) != 1 || len(f.Relations) != 1 || f.Relations[0].Target != "mem/people/ana" {
+	if f.Salience != 0.8 || f.Emotion[0] != 0.25 || f.Emotion[5] != 0.6 || f.Emotion[7] != 0.0000001 || len(f.Tags) != 1 || len(f.Relations) != 1 || f.Relations[0].Target != "mem/people/ana" {
 		t.Errorf("fields %v", f)
 	}
 }

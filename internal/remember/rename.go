@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"engramd/internal/client"
 	"engramd/nips/nipae"
@@ -33,8 +34,9 @@ type Renamed struct {
 }
 
 // Rename writes the memory at another slug, where nothing may be (ErrTaken), and
-// then removes the old one. With mend, links to it are changed too. The error
-// says that nothing was done; else see Renamed.
+// then removes the old one. One that says the same is there already if an earlier
+// call did not come to its end: then this one does. With mend, links to it are
+// changed too. The error says that nothing was done; else see Renamed.
 func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, check func(old, text string) error) (Renamed, error) {
 	switch {
 	case Reserved(from) || Reserved(to):
@@ -49,29 +51,20 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 		return Renamed{Result: Result{Entry: head, Status: status}}, err
 	}
 	r, there, err := w.before(ctx, to)
+	if err != nil {
+		return Renamed{Result: r}, err
+	}
+	out := Renamed{Result: r}
 	switch {
-	case err != nil:
-		return Renamed{Result: r}, err
+	case r.Outcome == Replaced && !sameUnit(there.Text, head.Text):
+		out.Entry = there
+		return out, ErrTaken
 	case r.Outcome == Replaced:
-		r.Entry = there
-		return Renamed{Result: r}, ErrTaken
-	}
-	d := unit.Parse(head.Text)
-	// The text is the one that it replaces at another place: what it says of
-	// itself stays.
-	text, err := unit.Stamped(d, &d, unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: unit.Told})
-	if err != nil {
-		return Renamed{Result: r}, err
-	}
-	// The secrets that are in it are there already.
-	o := client.SetOptions{Base: client.BaseNone, Whole: true}
-	if check != nil {
-		o.Check = func(_, text string) error { return check(head.Text, text) }
-	}
-	e, status, err := w.Memory.Set(ctx, to, text, o)
-	out := Renamed{Result: Result{Entry: e, Status: status, Outcome: Created}}
-	if err != nil {
-		return out, err
+		out.Entry, out.Outcome = there, Unchanged
+	default:
+		if out.Result, err = w.moved(ctx, head, to, check); err != nil {
+			return out, err
+		}
 	}
 	if _, _, out.Kept = w.Memory.RemoveVersion(ctx, from, head.Hash); out.Kept != nil && absent(out.Kept) {
 		out.Kept = nil // somebody removed it meanwhile
@@ -80,6 +73,33 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 		w.mend(ctx, &out, from, to)
 	}
 	return out, nil
+}
+
+// moved writes a memory at another slug. The text is the one that it replaces at
+// another place: what it says of itself stays, and it is as old as it was.
+func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, check func(old, text string) error) (Result, error) {
+	d := unit.Parse(head.Text)
+	stamp := w.stamp(&d, unit.Told)
+	stamp.Now = time.Unix(head.CreatedAt, 0)
+	text, err := unit.Stamped(d, &d, stamp)
+	if err != nil {
+		return Result{}, err
+	}
+	// The secrets that are in it are there already.
+	o := client.SetOptions{Base: client.BaseNone, Whole: true, Like: head.Slug}
+	if check != nil {
+		o.Check = func(_, text string) error { return check(head.Text, text) }
+	}
+	e, status, err := w.Memory.Set(ctx, to, text, o)
+	return Result{Entry: e, Status: status, Outcome: Created}, err
+}
+
+// sameUnit reports whether two texts say the same, with the same trust.
+func sameUnit(a, b string) bool {
+	x, y := unit.Parse(a), unit.Parse(b)
+	one, err1 := unstamped(x)
+	other, err2 := unstamped(y)
+	return err1 == nil && err2 == nil && one == other && x.Trust() == y.Trust()
 }
 
 func absent(err error) bool {
@@ -106,6 +126,9 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 		text, err := w.mended(e.Slug, e.Text, from, to)
 		if err == nil && text == e.Text {
 			continue
+		}
+		if err == nil && Reserved(e.Slug) {
+			err = ErrReserved
 		}
 		if err == nil && len(out.Mended) >= maxMends {
 			err = fmt.Errorf("%d are mended at once", maxMends)

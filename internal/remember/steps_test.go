@@ -50,6 +50,24 @@ func TestRenameInSteps(t *testing.T) {
 	if r, err := s.writer().Rename(t.Context(), "mem/a", "mem/new", true, nil); err != nil || len(r.Unmended) != 1 || r.Unmended[0].Slug != "mem/b" || len(r.Mended) != 3 {
 		t.Errorf("a link cannot be mended: %+v, %v", r, err)
 	}
+	// The same call again does what was not reached.
+	s = start()
+	s.fails["mem/a"] = errDown
+	if r, err := s.writer().Rename(t.Context(), "mem/a", "mem/new", false, nil); err != nil || r.Kept == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	delete(s.fails, "mem/a")
+	r, err = s.writer().Rename(t.Context(), "mem/a", "mem/new", true, nil)
+	if _, there := s.texts["mem/a"]; err != nil || r.Kept != nil || r.Outcome != Unchanged || r.Slug != "mem/new" || len(r.Mended) != 4 || there {
+		t.Errorf("again: %+v, %v", r, err)
+	}
+	// What programs keep is not written, and said.
+	s = start()
+	s.texts["mem/proposals/1"] = "take [[mem/a]]"
+	if r, err := s.writer().Rename(t.Context(), "mem/a", "mem/new", true, nil); err != nil || len(r.Unmended) != 1 || r.Unmended[0].Slug != "mem/proposals/1" || !errors.Is(r.Unmended[0], ErrReserved) {
+		t.Errorf("a program's: %+v, %v", r, err)
+	}
+	s.is(t, "mem/proposals/1", "take [[mem/a]]")
 	// Somebody changes the old one after it was read: that text is not removed.
 	s = start()
 	s.before = func(slug nipae.Slug) {
@@ -69,6 +87,51 @@ func TestRenameInSteps(t *testing.T) {
 		if _, err := s.writer().Rename(t.Context(), c.from, c.to, true, nil); !errors.Is(err, c.want) || s.writes > 0 {
 			t.Errorf("%s to %s: %v", c.from, c.to, err)
 		}
+	}
+}
+
+// Where nobody's words change, they are from where they were: an episode stays
+// one of its session, and the source is whose words they are.
+func TestWordsStayFromWhereTheyWere(t *testing.T) {
+	const episode = "---\ntype: episodic\nsession: \"7\"\ncreated: 2023-05-08\nsource: import:locomo\ntrust: external\n---\n[[mem/b]]"
+	for way, do := range map[string]func(w *Writer) (Result, error){
+		"link": func(w *Writer) (Result, error) {
+			return w.Relate(t.Context(), Edge{From: "mem/e", To: "mem/b", Relation: "supports", Strength: 1}, client.SetOptions{})
+		},
+		"tags": func(w *Writer) (Result, error) {
+			return w.Write(t.Context(), "mem/e", Draft{Fields: Fields{Tags: []string{"t"}}}, client.SetOptions{})
+		},
+		"superseded": func(w *Writer) (Result, error) {
+			r, _, _, err := w.Supersede(t.Context(), "mem/new", Draft{Text: "x", Fields: Fields{Supersedes: []nipae.Slug{"mem/e"}}}, client.SetOptions{})
+			return r, err
+		},
+		"renamed": func(w *Writer) (Result, error) {
+			r, err := w.Rename(t.Context(), "mem/e", "mem/f", false, nil)
+			return r.Result, err
+		},
+		"mended": func(w *Writer) (Result, error) {
+			r, err := w.Rename(t.Context(), "mem/b", "mem/c", true, nil)
+			return r.Result, err
+		},
+		"rewritten in no session": func(w *Writer) (Result, error) {
+			w.Session, w.Source = "", "import:locomo"
+			return w.Write(t.Context(), "mem/e", Draft{Text: "other words"}, client.SetOptions{})
+		},
+	} {
+		s := newShelf("mem/e", episode, "mem/b", "b")
+		if _, err := do(s.writer()); err != nil {
+			t.Errorf("%s: %v", way, err)
+		}
+		got := s.texts["mem/e"] + s.texts["mem/f"]
+		for _, line := range []string{`session: "7"`, "created: 2023-05-08", "source: import:locomo", "trust: external"} {
+			if !hasLine(got, line) && !hasLine(got, strings.Replace(line, "import:locomo", `"import:locomo"`, 1)) {
+				t.Errorf("%s: %q lacks %s", way, got, line)
+			}
+		}
+	}
+	s := newShelf("mem/old", "from long ago")
+	if _, err := s.writer().Rename(t.Context(), "mem/old", "mem/new", false, nil); err != nil || !hasLine(s.texts["mem/new"], "created: 2026-09-21T14:13:20Z") {
+		t.Errorf("a rename makes it younger: %q, %v", s.texts["mem/new"], err)
 	}
 }
 

@@ -17,12 +17,25 @@ import (
 // suffixes are those of the files that one database consists of.
 var suffixes = []string{"", "-wal", "-shm"}
 
-// private sees to it that the folder and the files are there and their user's
-// alone.
-func private(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// ownFolder sees to it that a file's folder is there and its user's alone: whoever
+// else can write to one can take files away and put others there.
+func ownFolder(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("the folder is open to others: %w", err)
+	}
+	return nil
+}
+
+// private sees to it that the files, in a folder that is, are their user's alone.
+func private(path string) error {
 	for _, suffix := range suffixes {
 		flag := os.O_RDWR
 		if suffix != "-wal" { // SQLite makes the log, with the permissions of the first
@@ -53,7 +66,7 @@ func private(path string) error {
 // lock keeps other processes from opening the file or setting it aside, until
 // unlock is called or the process ends.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := ownFolder(path); err != nil {
 		return nil, err
 	}
 	f, err := files.OpenNoFollow(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)

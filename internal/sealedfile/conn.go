@@ -87,29 +87,64 @@ func (f *File) prepare(ctx context.Context, c *conn) error {
 	if err := c.exec("PRAGMA journal_mode=wal"); err != nil {
 		return err
 	}
+	if fresh == 0 {
+		// Most files are as they must be: who opens one waits for no writer.
+		done, err := f.settled(ctx, c)
+		if done || err != nil {
+			return err
+		}
+	}
 	return c.transact(ctx, "BEGIN IMMEDIATE", func(tx *Tx) error {
 		if err := f.migrate(tx, fresh == 1); err != nil {
 			return err
 		}
-		if f.o.Check == nil {
-			return nil
+		return f.check(tx)
+	}, noGuard)
+}
+
+// settled checks a file whose schema is this program's; false if it is another.
+func (f *File) settled(ctx context.Context, c *conn) (done bool, err error) {
+	err = c.transact(ctx, "BEGIN", func(tx *Tx) error {
+		kind, has, err := tx.version()
+		if err != nil || kind != int64(f.o.Application) || has != int64(len(f.o.Schema)) {
+			return err
 		}
-		return f.o.Check(tx)
-	}, func() error { return nil })
+		done = true
+		return f.check(tx)
+	}, noGuard)
+	if errors.Is(err, sqlite3.BUSY) { // the check writes, and so does another
+		return false, nil
+	}
+	return done, err
+}
+
+func (f *File) check(tx *Tx) error {
+	if f.o.Check == nil {
+		return nil
+	}
+	return f.o.Check(tx)
+}
+
+func noGuard() error { return nil }
+
+// version returns what kind of file it is, and how many steps of its schema it
+// has.
+func (t *Tx) version() (kind, has int64, err error) {
+	if kind, err = t.c.number("PRAGMA application_id"); err != nil {
+		return 0, 0, err
+	}
+	has, err = t.c.number("PRAGMA user_version")
+	return kind, has, err
 }
 
 // migrate runs the steps of the schema that the file lacks.
 func (f *File) migrate(tx *Tx, fresh bool) error {
-	kind, err := tx.c.number("PRAGMA application_id")
+	kind, has, err := tx.version()
 	if err != nil {
 		return err
 	}
 	if !fresh && kind != int64(f.o.Application) {
 		return ErrForeign
-	}
-	has, err := tx.c.number("PRAGMA user_version")
-	if err != nil {
-		return err
 	}
 	if has > int64(len(f.o.Schema)) {
 		return ErrNewer

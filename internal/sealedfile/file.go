@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"engramd/internal/files"
 )
 
 // Options say what a file is.
@@ -21,7 +24,10 @@ type Options struct {
 	// was released never changes.
 	Schema []string
 	// Durable makes each write outlast a loss of power; without, only the end of
-	// the process.
+	// the process. Then SQLite also fills up the block of the log that a
+	// transaction ends in (since Adiantum promises nothing of blocks that are
+	// written again), so that a block that is torn while the next transaction is
+	// written holds nothing of this one.
 	Durable bool
 	// RefuseNewer fails with ErrNewer instead of setting a later version's file
 	// aside.
@@ -152,7 +158,15 @@ func (f *File) begin(ctx context.Context) (*conn, error) {
 	if f.inMemory() {
 		return c, nil
 	}
-	return c, private(f.path)
+	err = private(f.path)
+	if err == nil && f.o.Durable { // the log stays while somebody is connected
+		err = files.SyncDir(filepath.Dir(f.path))
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // unusable reports whether the file is to be set aside for this error.

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -22,28 +21,41 @@ func theirs(s *Set, limit int) *negentropy.Negentropy {
 	return negentropy.New(v, limit)
 }
 
-// gather reads ids as they come, each once: that side tells some of them twice.
-func gather(t testing.TB, wg *sync.WaitGroup, from <-chan string, into *[][32]byte) {
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
-		seen := map[string]bool{}
-		for id := range from {
-			if !seen[id] {
-				seen[id] = true
-				*into = append(*into, [32]byte(unhex(t, id)))
+// gathered are the ids that came, each once: that side tells some of them twice.
+type gathered struct {
+	seen map[string]bool
+	ids  [][32]byte
+}
+
+// take reads what is there.
+func (g *gathered) take(t testing.TB, from <-chan string) {
+	if g.seen == nil {
+		g.seen = map[string]bool{}
+	}
+	for {
+		select {
+		case id, open := <-from:
+			if !open {
+				return
 			}
+			if !g.seen[id] {
+				g.seen[id] = true
+				g.ids = append(g.ids, [32]byte(unhex(t, id)))
+			}
+		default:
+			return
 		}
-	}()
+	}
 }
 
 // askedByThem lets the other implementation ask us.
 func askedByThem(t testing.TB, a, b *Set, theirLimit, ourLimit int) (have, need [][32]byte) {
 	t.Helper()
 	client := theirs(a, theirLimit)
-	var wg sync.WaitGroup
-	gather(t, &wg, client.Haves, &have)
-	gather(t, &wg, client.HaveNots, &need)
+	// Room for what one message can tell: all that they have, and the ids in it.
+	room := len(a.items) + ourLimit/idSize
+	client.Haves, client.HaveNots = make(chan string, room), make(chan string, room)
+	var haves, needs gathered
 	for msg, n := client.Start(), 0; msg != ""; n++ {
 		reply, err := b.Reply(unhex(t, msg), ourLimit)
 		if err != nil {
@@ -55,9 +67,10 @@ func askedByThem(t testing.TB, a, b *Set, theirLimit, ourLimit int) (have, need 
 		if msg, err = client.Reconcile(hex.EncodeToString(reply)); err != nil {
 			t.Fatal(err)
 		}
+		haves.take(t, client.Haves)
+		needs.take(t, client.HaveNots)
 	}
-	wg.Wait()
-	return have, need
+	return haves.ids, needs.ids
 }
 
 // askingThem asks the other implementation.

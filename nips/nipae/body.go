@@ -107,6 +107,19 @@ func (b Body) WithText(text string) Body {
 	return b
 }
 
+// WithSlug returns the body at another slug of a memory and every other member
+// as it was. The error is ErrSlug if one of both is core, whose text has another
+// name.
+func (b Body) WithSlug(s Slug) (Body, error) {
+	for _, slug := range []Slug{b.slug, s} {
+		if err := checkMemorySlug(slug); err != nil {
+			return Body{}, err
+		}
+	}
+	b.slug = s
+	return b, nil
+}
+
 // Tombstoned returns the tombstone of the body, with every other member as it
 // was. Core has no tombstone: its Bytes are an error.
 func (b Body) Tombstoned() Body {

@@ -139,6 +139,19 @@ func TestEditingKeepsUnknownMembers(t *testing.T) {
 			t.Errorf("%s: changes when it is read and written again", name)
 		}
 	}
+	moved, err := b.WithSlug("mem/b")
+	if err != nil || moved.Slug() != "mem/b" {
+		t.Fatalf("at another slug: %v", err)
+	}
+	if got, err := moved.Bytes(); err != nil || string(got) != strings.Replace(frame(`"old"`), `"slug":"mem/a"`, `"slug":"mem/b"`, 1) {
+		t.Errorf("at another slug: %v\n%s", err, got)
+	}
+	if _, err := b.WithSlug(Core); !errors.Is(err, ErrSlug) {
+		t.Errorf("at core: %v", err)
+	}
+	if _, err := NewProfile("I").WithSlug("mem/a"); !errors.Is(err, ErrSlug) {
+		t.Errorf("core elsewhere: %v", err)
+	}
 	if text, ok := b.Text(); text != "old" || !ok {
 		t.Error("editing changed the body that was edited")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"engramd/internal/client"
@@ -14,7 +15,8 @@ import (
 type Ask struct {
 	Depth Depth
 	// Grace is how long relays are waited for once another is confirmed, if it
-	// took less long than that itself; 0 waits for all of them.
+	// took less long than that itself, or while they send nothing; 0 waits for all
+	// of them.
 	Grace time.Duration
 	// Progress is told how many events have come of how many, as far as that is
 	// known; nil tells nobody.
@@ -39,7 +41,7 @@ func (f *Follower) CatchUp(ctx context.Context, ask Ask) ([]Outcome, error) {
 			if ask.Progress != nil {
 				tell = func(done, of int) { sum.add(i, done, of) }
 			}
-			out[i] = f.pass(ctx, src, ask.Depth, tell)
+			out[i] = f.pass(ctx, src, ask.Depth, tell, patience.alive)
 			if out[i].Err == nil {
 				patience.confirmed()
 			} else if errors.Is(context.Cause(ctx), errGrace) && !errors.Is(out[i].Err, errStore) {
@@ -62,27 +64,47 @@ func (f *Follower) CatchUp(ctx context.Context, ask Ask) ([]Outcome, error) {
 // errGrace is what a relay failed with that was not waited for.
 var errGrace = fmt.Errorf("%w: others had answered", client.ErrTimeout)
 
-// patience ends the waiting some time after the first relay was confirmed.
+// patience ends the waiting some time after the first relay was confirmed, once
+// nobody sends anything any more.
 type patience struct {
 	grace time.Duration
 	start time.Time
 	end   func()
+	heard atomic.Int64 // when the last event came, after start
 
 	mu    sync.Mutex
 	timer *time.Timer
+	over  bool
 }
+
+// alive notes that an event has come.
+func (p *patience) alive() { p.heard.Store(int64(time.Since(p.start))) }
 
 func (p *patience) confirmed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.grace > 0 && p.timer == nil {
-		p.timer = time.AfterFunc(max(p.grace, time.Since(p.start)), p.end)
+		p.timer = time.AfterFunc(max(p.grace, time.Since(p.start)), p.due)
+	}
+}
+
+func (p *patience) due() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	silent := time.Since(p.start) - time.Duration(p.heard.Load())
+	switch {
+	case p.over:
+	case silent < p.grace:
+		p.timer.Reset(p.grace - silent)
+	default:
+		p.end()
 	}
 }
 
 func (p *patience) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.over = true
 	if p.timer != nil {
 		p.timer.Stop()
 	}

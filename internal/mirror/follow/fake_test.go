@@ -206,6 +206,7 @@ type fakeCopy struct {
 	now    func() time.Time
 	held   map[string]map[[32]byte]*nostr.Event
 	marks  map[string]mirror.Mark
+	lives  int64
 	broken error
 	forgot []string
 	puts   int
@@ -262,9 +263,24 @@ func (c *fakeCopy) Mark(_ context.Context, relay string) (mirror.Mark, error) {
 	return c.marks[relay], c.broken
 }
 
+func (c *fakeCopy) Begin(_ context.Context, relay string) (mirror.Mark, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.marks[relay]
+	if m.Life == 0 {
+		c.lives++
+		m.Life = c.lives
+		c.marks[relay] = m
+	}
+	return m, c.broken
+}
+
 func (c *fakeCopy) SetMark(_ context.Context, relay string, m mirror.Mark) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if m.Life != 0 && m.Life != c.marks[relay].Life {
+		return mirror.ErrForgotten
+	}
 	c.marks[relay] = m
 	return c.broken
 }

@@ -33,6 +33,7 @@ type Store interface {
 	Put(ctx context.Context, relay string, events []*nostr.Event) (mirror.Changes, error)
 	Holds(ctx context.Context, relay string) ([]nip77.Item, error)
 	Lost(ctx context.Context, relay string, ids [][32]byte) (mirror.Changes, error)
+	Begin(ctx context.Context, relay string) (mirror.Mark, error)
 	Mark(ctx context.Context, relay string) (mirror.Mark, error)
 	SetMark(ctx context.Context, relay string, m mirror.Mark) error
 	Relays(ctx context.Context) ([]string, error)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/mirror"
 	"engramd/nips/nip77"
 )
 
@@ -38,14 +39,17 @@ const (
 var (
 	errUnsettled = errors.New("its answers do not agree with one another")
 	errCut       = errors.New("it may have more than it showed")
+	errForgotten = fmt.Errorf("%w: begin again", mirror.ErrForgotten)
 )
 
 // pass brings what the copy has from one relay up to date.
 type pass struct {
 	f       *Follower
 	src     Source
-	relay   string // canonical
+	relay   string      // canonical
+	mark    mirror.Mark // as the pass began
 	tell    func(done, of int)
+	alive   func() // called with each event that comes; nil tells nobody
 	done    int
 	known   map[[32]byte]bool  // that the copy had from it
 	came    map[[32]byte]int64 // created_at of what was put, and not looked for since
@@ -62,10 +66,16 @@ type Outcome struct {
 	Err error
 }
 
-func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(done, of int)) Outcome {
-	p := &pass{f: f, src: src, relay: src.Canonical(), tell: tell,
-		known: map[[32]byte]bool{}, came: map[[32]byte]int64{}, useless: map[[32]byte]int64{}, outcome: Outcome{URL: src.URL()}}
-	p.outcome.Err = p.run(ctx, depth)
+func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(done, of int), alive func()) Outcome {
+	var p *pass
+	for range 2 {
+		p = &pass{f: f, src: src, relay: src.Canonical(), tell: tell, alive: alive,
+			known: map[[32]byte]bool{}, came: map[[32]byte]int64{}, useless: map[[32]byte]int64{}, outcome: Outcome{URL: src.URL()}}
+		if p.outcome.Err = p.run(ctx, depth); !errors.Is(p.outcome.Err, errForgotten) {
+			break
+		}
+		f.unkept.forget(p.relay) // what was put before was put elsewhere
+	}
 	if ctx.Err() != nil && errors.Is(p.outcome.Err, errStore) {
 		p.outcome.Err = fmt.Errorf("%w: %w", client.ErrTimeout, context.Cause(ctx)) // the copy was interrupted
 	}
@@ -75,10 +85,11 @@ func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(
 
 // run tries the cheapest way that the depth allows, and then the next.
 func (p *pass) run(ctx context.Context, depth Depth) error {
-	mark, err := p.f.o.Store.Mark(ctx, p.relay)
+	mark, err := p.f.o.Store.Begin(ctx, p.relay)
 	if err != nil {
 		return broken(err)
 	}
+	p.mark = mark
 	held, err := p.held(ctx)
 	if err != nil {
 		return err
@@ -143,11 +154,16 @@ func (p *pass) held(ctx context.Context) ([]nip77.Item, error) {
 	return held, nil
 }
 
-// confirm marks that the relay was found to be as the copy has it.
+// confirm marks that the relay was found to be as the copy has it, unless the
+// copy lost what it had from it meanwhile: another process may forget a relay,
+// and somebody may remove the file.
 func (p *pass) confirm(ctx context.Context, began time.Time, held []nip77.Item, full bool) error {
 	m, err := p.f.o.Store.Mark(ctx, p.relay)
 	if err != nil {
 		return broken(err)
+	}
+	if m.Life != p.mark.Life {
+		return errForgotten
 	}
 	for _, it := range held {
 		// What is dated ahead must not hide what is written until then.
@@ -162,7 +178,10 @@ func (p *pass) confirm(ctx context.Context, began time.Time, held []nip77.Item, 
 	if full {
 		m.Compared = began
 	}
-	return broken(p.f.o.Store.SetMark(ctx, p.relay, m))
+	if err := p.f.o.Store.SetMark(ctx, p.relay, m); !errors.Is(err, mirror.ErrForgotten) {
+		return broken(err)
+	}
+	return errForgotten
 }
 
 // broken makes an error the copy's.

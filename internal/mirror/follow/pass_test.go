@@ -255,6 +255,37 @@ func TestABrokenCopy(t *testing.T) {
 	}
 }
 
+// What another process forgets while a relay is compared, or what goes with the
+// file, is not held to be there: it is asked for anew.
+func TestForgottenMeanwhile(t *testing.T) {
+	for _, when := range []string{"reconcile", "count", "pages"} {
+		for _, built := range []bool{false, true} {
+			t.Run(fmt.Sprint(when, built), func(t *testing.T) {
+				r, c := newRelay("r", some(2*batch)...), newCopy()
+				f := follower(c, r)
+				if built {
+					caught(t, f, Quick)
+				}
+				if when != "reconcile" {
+					r.noSync = client.ErrNoSync
+				}
+				forgotten := false
+				r.meddle = func(what string) {
+					if what == when && !forgotten {
+						forgotten = true
+						_, _ = c.Forget(t.Context(), r.Canonical())
+					}
+				}
+				out := caught(t, f, Quick)
+				if out.Err != nil || forgotten && !c.mark(r).Complete {
+					t.Errorf("%+v, %+v", out, c.mark(r))
+				}
+				c.alike(t, r)
+			})
+		}
+	}
+}
+
 // A copy that is interrupted because the time is over is not broken.
 func TestAnInterruptedCopy(t *testing.T) {
 	c := newCopy()

@@ -23,6 +23,9 @@ func (p *pass) putter(ctx context.Context, of int) *putter {
 
 func (b *putter) take(ev *nostr.Event) error {
 	b.waiting = append(b.waiting, ev)
+	if b.p.alive != nil {
+		b.p.alive()
+	}
 	if len(b.waiting) < batch {
 		return nil
 	}

@@ -160,7 +160,7 @@ func (f *Follower) session(ctx context.Context, r *run, depth Depth) (confirmed 
 	opened := l.open(ctx)
 	for {
 		passing, done := context.WithTimeout(ctx, passPatience)
-		out := f.pass(passing, r.src, depth, nil)
+		out := f.pass(passing, r.src, depth, nil, nil)
 		done()
 		r.once.Do(func() { close(r.passed) })
 		if out.Err != nil {

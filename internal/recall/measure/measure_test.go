@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,4 +142,34 @@ func TestForeignQuestions(t *testing.T) {
 	if err != nil || fits.Answered != 2 || fits.Foreign != 1 || !strings.Contains(fits.String(), "of 2 questions") {
 		t.Errorf("%s, %v", fits, err)
 	}
+}
+
+// TestReadAtOnce: any number may read an index at once. It is here for the race
+// detector, which the tests of recall itself do without.
+func TestReadAtOnce(t *testing.T) {
+	set := Synthetic(3, 1)
+	m := &set.Memories[0]
+	x, err := BuildIndex(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() (found []recall.Found) {
+		for _, q := range m.Questions[:20] {
+			found = append(found, x.Recall(recall.Query{Text: q.Text, Now: m.Now}, recall.Recipe(), m.texts())...)
+		}
+		return found
+	}
+	want := ask()
+	if len(want) < 20 {
+		t.Fatalf("it finds %v", want)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if got := ask(); !reflect.DeepEqual(got, want) {
+				t.Errorf("%v, not %v", got, want)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package recollect
+
+const raceEnabled = false

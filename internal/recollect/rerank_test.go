@@ -1,0 +1,93 @@
+package recollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRerank: the best of what fits stand in the order of a scorer, the others
+// behind them, and a scorer that fails changes nothing.
+func TestRerank(t *testing.T) {
+	texts := map[string]string{"mem/other": "Cats sleep."}
+	for i := range reranked + 3 {
+		texts[fmt.Sprintf("mem/boat%02d", i)] = fmt.Sprintf("---\ntags: [fleet]\n---\nBoat number %d is called %s.", i, strings.Repeat("x", i+1))
+	}
+	source := Local(keptCopy(t, texts), func() ([]string, bool) { return []string{relayURL}, true })
+	recalled := func(q Query) (slugs []string) {
+		t.Helper()
+		err := source.Read(t.Context(), func(v View) error {
+			a, err := Recall(v, q, now)
+			for _, h := range a.Hits {
+				slugs = append(slugs, h.Slug)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slugs
+	}
+	q := Query{Text: "boat number", Budget: MaxBudget}
+	plain := recalled(q)
+	if len(plain) != reranked+3 {
+		t.Fatalf("recalled %v", plain)
+	}
+
+	failure := errors.New("no answer")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, c := range []struct {
+		name  string
+		score Scorer
+	}{
+		{"fails", func(context.Context, string, []string) ([]float64, error) { return nil, failure }},
+		{"too few", func(context.Context, string, []string) ([]float64, error) { return []float64{1}, nil }},
+		{"gives up", func(ctx context.Context, _ string, _ []string) ([]float64, error) {
+			cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}},
+	} {
+		if err := Rerank(ctx, source, &q, now, c.score); err == nil {
+			t.Errorf("%s: no error", c.name)
+		}
+		if got := recalled(q); !slices.Equal(got, plain) {
+			t.Errorf("%s: recalled %v", c.name, got)
+		}
+	}
+
+	err := Rerank(t.Context(), source, &q, now, func(_ context.Context, query string, bodies []string) ([]float64, error) {
+		if query != "boat number" || len(bodies) != reranked || strings.Contains(bodies[0], "fleet") {
+			t.Errorf("asked for %q with %d texts: %q", query, len(bodies), bodies[0])
+		}
+		scores := make([]float64, len(bodies))
+		for i := range scores {
+			scores[i] = float64(i) - 50 // the last of them is the best, and some model's scores are below 0
+		}
+		return scores, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Clone(plain)
+	slices.Reverse(want[:reranked])
+	if got := recalled(q); !slices.Equal(got, want) {
+		t.Errorf("recalled %v, want %v", got, want)
+	}
+
+	never := func(context.Context, string, []string) ([]float64, error) {
+		t.Error("the scorer was asked")
+		return nil, nil
+	}
+	var m *Mistake
+	if err := Rerank(t.Context(), source, &Query{Text: "?"}, now, never); !errors.As(err, &m) {
+		t.Errorf("a query without a word: %v", err)
+	}
+	if err := Rerank(t.Context(), source, &Query{Text: "zebra"}, now, never); err != nil {
+		t.Error(err)
+	}
+}
