@@ -6,6 +6,7 @@ import (
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
 	"engramd/internal/mcp"
+	"engramd/internal/recollect"
 )
 
 // openState opens what this machine knows of a pair and no relay has.
@@ -36,5 +37,19 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 			o.Log.Warn("a use of memories is not counted", "error", err)
 		}
 	}
+	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	return func() { _ = state.Close() } // each use is kept already
+}
+
+// usesIn reads how often memories were used on this machine.
+func usesIn(ctx context.Context, state *agentstate.State) (map[string]recollect.Use, error) {
+	counters, _, err := state.Counters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	uses := make(map[string]recollect.Use, len(counters))
+	for _, c := range counters {
+		uses[c.Slug] = recollect.Use{Recalled: int(c.Recalled), Read: int(c.Read)}
+	}
+	return uses, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/recollect"
 	"engramd/internal/remember"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
@@ -15,8 +16,6 @@ const (
 	// maxText is the longest accepted text, in bytes; the body around it must
 	// fit as well, which internal/client checks.
 	maxText = nipae.MaxBody - 64
-	// maxTitle is how many characters a title has.
-	maxTitle = 80
 	// maxWarnings bounds the warnings about relays in one answer.
 	maxWarnings = 12
 )
@@ -107,8 +106,8 @@ func briefOf(e client.Entry) brief {
 }
 
 // title returns what a text is called in lists: its description, title, first
-// heading or line, cut to maxTitle.
-func title(text string) string { return unit.Parse(text).Heading(maxTitle) }
+// heading or line, cut, and quoted if it is somebody else's.
+func title(text string) string { return recollect.Title(unit.Parse(text)) }
 
 // heads returns the records of a listing that have a text, core first, without
 // those that are a program's own matter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"engramd/internal/client"
 	"engramd/internal/remember"
@@ -121,7 +122,11 @@ func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
 	var all []SimilarUnit
 	for _, u := range s.o.Similar(string(slug), text) {
 		if u.Slug != string(slug) && len(all) < maxSimilar {
-			u.Title = title(u.Title)
+			most := 80
+			if strings.HasPrefix(u.Title, "(external: ") {
+				most = 400 // the mark, and a quoted title
+			}
+			u.Title = unit.Parse(u.Title).Heading(most)
 			all = append(all, u)
 		}
 	}

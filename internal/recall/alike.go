@@ -27,7 +27,7 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 			all, sets = append(all, Found{Hit: h}), append(sets, set)
 			continue
 		}
-		all[at].Alike = append(all[at].Alike, Alike{Slug: h.Slug, Differs: differing(sets[at], set)})
+		all[at].Alike = append(all[at].Alike, Alike{Slug: h.Slug, Trust: h.Trust, Differs: differing(sets[at], set)})
 	}
 	return all
 }

@@ -1,6 +1,10 @@
 package recall
 
-import "slices"
+import (
+	"slices"
+
+	"engramd/nips/unit"
+)
 
 const (
 	// fitsWords and fitsMeaning are θ and φ: below both, nothing fits. They were
@@ -28,7 +32,8 @@ type Found struct {
 
 // Alike is a near duplicate.
 type Alike struct {
-	Slug string
+	Slug  string
+	Trust unit.Trust
 	// Differs are words that one of both has and the other has not.
 	Differs []string
 }
@@ -42,7 +47,8 @@ func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 	if a.phrases != nil {
 		most = maxPhrased
 	}
-	hits := x.rank(q, w, &a, most)
+	s := x.words(a.terms, w)
+	hits := x.rank(q, w, &a, &s, most)
 	if a.phrases != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			text, ok := texts(h.Slug)

@@ -61,8 +61,11 @@ func (f *Found) whole(d unit.Doc) string {
 	fmt.Fprintf(&out, "## %s (%s)\n", f.Slug, strings.Join(f.about(), "; "))
 	for _, a := range f.Alike {
 		fmt.Fprintf(&out, "(nearly the same: %s", a.Slug)
+		if a.Trust == unit.External {
+			out.WriteString(" (external: somebody else's words)")
+		}
 		if len(a.Differs) > 0 {
-			fmt.Fprintf(&out, ", but for %s", strings.Join(a.Differs, ", "))
+			fmt.Fprintf(&out, ", but for %q", a.Differs) // words of either: quoted, as they may be somebody else's
 		}
 		out.WriteString(")\n")
 	}

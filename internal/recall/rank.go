@@ -63,19 +63,19 @@ type best struct {
 // many, whatever the budget and however little they fit.
 func (x *Index) Rank(q Query, w Weights, most int) []Hit {
 	a := x.read(q, w)
-	return x.rank(q, w, &a, most)
+	s := x.words(a.terms, w)
+	return x.rank(q, w, &a, &s, most)
 }
 
-func (x *Index) rank(q Query, w Weights, a *asked, most int) []Hit {
-	s := x.words(a.terms, w)
-	found := x.sectionsOf(q, w, a, &s)
+func (x *Index) rank(q Query, w Weights, a *asked, s *scored, most int) []Hit {
+	found := x.sectionsOf(q, w, a, s)
 	x.meaning(q, w, a, found)
 	x.lean(q, w, found)
 	x.follow(q, w, a, found)
 	ids := x.bestOf(found, most)
 	hits := make([]Hit, len(ids))
 	for i, id := range ids {
-		hits[i] = x.hit(id, found[id], a, &s)
+		hits[i] = x.hit(id, found[id], a, s)
 	}
 	return hits
 }

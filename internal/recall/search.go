@@ -8,11 +8,14 @@ const maxSearched = 1000
 // Search returns the documents that have to do with the query, best first,
 // however little they fit: it is for who looks a word up, and knows what to do
 // with a bad hit. A word that no document has is also looked for as a part of
-// words. Phrases must occur, as in Recall.
+// words. Phrases must occur, as in Recall. What is only linked to such a document,
+// or lies beside it in a session, is none of them.
 func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 	q.parts = true
 	a := x.read(q, w)
-	hits := x.rank(q, w, &a, maxSearched)
+	s := x.words(a.terms, w)
+	hits := x.rank(q, w, &a, &s, maxSearched)
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Why&(ByTime|ByPerson) == 0 && !x.hasWord(&s, h.doc) && a.phrases == nil })
 	if a.phrases != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			text, ok := texts(h.Slug)
@@ -23,6 +26,17 @@ func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 		hits[i].SupersededBy = x.supersededBy(&hits[i])
 	}
 	return hits
+}
+
+// hasWord reports whether one of the words stands in a document.
+func (x *Index) hasWord(s *scored, doc int32) bool {
+	d := &x.docs[doc]
+	for at := d.from; at < d.to; at++ {
+		if s.own[at] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Finder shows where in a text the words of a query stand.

@@ -2,6 +2,7 @@ package recollect
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"engramd/internal/recall"
@@ -60,12 +61,22 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	return a, nil
 }
 
+// Title is what a memory is called where its text is not shown: quoted and called
+// somebody else's words if it is external.
+func Title(d unit.Doc) string {
+	title := d.Heading(maxTitle)
+	if title != "" && d.Trust() == unit.External {
+		return fmt.Sprintf("(external: somebody else's words) %q", title)
+	}
+	return title
+}
+
 func hitOf(v View, f *recall.Hit, texts recall.Texts) Hit {
 	h := Hit{Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, SupersededBy: f.SupersededBy}
 	h.Head, _ = v.Head(f.Slug)
 	h.Slug = f.Slug
 	if text, ok := texts(f.Slug); ok {
-		h.Title = unit.Parse(text).Heading(maxTitle)
+		h.Title = Title(unit.Parse(text))
 	}
 	h.Why = f.Why.Names()
 	return h

@@ -46,6 +46,11 @@ func Search(v View, q Query, limit int, now time.Time) (Found, error) {
 		if text, ok := texts(h.Slug); ok {
 			h.Snippets = snippets(unit.Parse(text), finder)
 		}
+		for i := range h.Snippets {
+			if h.Trust == unit.External {
+				h.Snippets[i].Text = "> " + h.Snippets[i].Text
+			}
+		}
 		f.Hits = append(f.Hits, h)
 	}
 	return f, nil

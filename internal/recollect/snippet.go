@@ -18,7 +18,7 @@ const (
 
 // Snippet is a part of a text.
 type Snippet struct {
-	Text   string // on one line
+	Text   string // on one line, behind "> " if it is somebody else's
 	Offset int    // where it begins in the whole text
 }
 
