@@ -93,7 +93,7 @@ func TestRecallAsksModels(t *testing.T) {
 	gone.Close()
 
 	pair := []string{"--owner", npub(relaytest.Owner().Pub), "--relay", relay}
-	env := []string{"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_EMBED_KEY=first", "ENGRAM_RERANK_KEY=second", "XDG_CACHE_HOME=" + t.TempDir()}
+	env := []string{"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_EMBED_KEY=first", "ENGRAM_RERANK_KEY=second", "XDG_CACHE_HOME=" + t.TempDir(), "XDG_STATE_HOME=" + t.TempDir()}
 	run := func(args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs strings.Builder

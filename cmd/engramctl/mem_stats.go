@@ -41,13 +41,19 @@ func (a *app) memStatsCommand() *cobra.Command {
 		Use:   "stats [--json]",
 		Short: "Count memories by type, state and trust",
 		Long: `Count memories by type, state and trust: their size, which were written longest ago
-and last, the largest, and how many cannot be read. On a terminal with bars.`,
+and last, the largest, how many cannot be read, and how many were never recalled or
+read on this machine (by recall and over MCP). On a terminal with bars.`,
 		Example: `  engramctl mem stats
   engramctl mem stats --json | jq .by_type`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
-			s := recollect.Count(v, nil)
+		var uses map[string]recollect.Use
+		prepare := func(ctx context.Context, l *localCopy) error {
+			uses = a.usesOf(ctx, l.m)
+			return nil
+		}
+		return a.withPrepared(ctx, wait, prepare, func(v recollect.View) (seen, error) {
+			s := recollect.Count(v, uses)
 			return seen{s.Memories, func(out viewOut) error {
 				if asJSON {
 					return a.printJSON(statsOf(s, out))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/client"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
 )
@@ -88,14 +89,19 @@ compared beside words, and the best are put in its order.`,
 			return err
 		}
 		now := time.Now()
-		prepare := func(ctx context.Context, l *localCopy) error { return m.ask(ctx, l, &q, now, a.note) }
-		return a.withPrepared(ctx, wait, prepare, func(v recollect.View) (seen, error) {
-			found, err := recollect.Recall(v, q, now)
-			if err != nil {
-				return seen{}, err
-			}
-			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, out, asJSON) }}, nil
+		var whose *client.Memory
+		var found recollect.Answer
+		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
+			whose = l.m
+			return m.ask(ctx, l, &q, now, a.note)
+		}, func(v recollect.View) (_ seen, err error) {
+			found, err = recollect.Recall(v, q, now)
+			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, out, asJSON) }}, err
 		})
+		if err == nil {
+			a.countRecalled(ctx, whose, found.Hits)
+		}
+		return err
 	}))
 	jsonFlag(c, &asJSON)
 	waitFlag(c, &wait)

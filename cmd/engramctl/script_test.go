@@ -74,9 +74,9 @@ func setUpScript(env *testscript.Env) error {
 		env.Setenv(strings.ToUpper(name), npub(key.Pub))
 		env.Setenv(strings.ToUpper(name)+"_HEX", key.Pub)
 	}
-	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 	env.Setenv("ENGRAM_KEY_FILE", "agent.key")
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 	env.Setenv("ENGRAM_OWNER", npub(relaytest.Owner().Pub))
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
@@ -15,17 +16,26 @@ func (a *app) openState(ctx context.Context, m *client.Memory, warn func(string)
 		agentstate.Options{Dir: agentstate.Dir(func(name string) string { return a.env[name] }, a.home()), Warn: warn})
 }
 
-// keepState has a server count in the agent's state which memories are used, and
-// returns what to call in the end; nil if nothing is kept. Without the state
-// everything else works.
-func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (done func()) {
+// stateOf is openState where a state is kept; nil where none is or none can be.
+// Without it everything else works.
+func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) *agentstate.State {
 	s, err := a.settings()
 	if err != nil || a.flags.noMirror || s.noMirror || !m.Writable() {
 		return nil
 	}
-	state, err := a.openState(ctx, m, func(line string) { o.Log.Warn(line) })
+	state, err := a.openState(ctx, m, warn)
 	if err != nil {
-		o.Log.Warn("uses of memories are not counted", "error", err)
+		warn(fmt.Sprintf("uses of memories are not counted: %v", err))
+		return nil
+	}
+	return state
+}
+
+// keepState has a server count in the agent's state which memories are used, and
+// returns what to call in the end; nil if nothing is kept.
+func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (done func()) {
+	state := a.stateOf(ctx, m, func(line string) { o.Log.Warn(line) })
+	if state == nil {
 		return nil
 	}
 	o.Used = func(ctx context.Context, read bool, slugs []string) {
@@ -40,6 +50,43 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	return func() { _ = state.Close() } // each use is kept already
 }
+
+// countRecalled counts what a command recalled.
+func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []recollect.Hit) {
+	if len(hits) == 0 {
+		return
+	}
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state == nil {
+		return
+	}
+	defer state.Close()
+	var slugs []string
+	for _, h := range hits {
+		slugs = append(slugs, h.Slug)
+	}
+	if err := state.Count(ctx, agentstate.Recalled, slugs...); err != nil {
+		a.note("uses of memories are not counted: %v", err)
+	}
+}
+
+// usesOf returns how often a pair's memories were used on this machine; nil if
+// that is not known.
+func (a *app) usesOf(ctx context.Context, m *client.Memory) map[string]recollect.Use {
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state == nil {
+		return nil
+	}
+	defer state.Close()
+	uses, err := usesIn(ctx, state)
+	if err != nil {
+		a.note("how often memories were used is not known: %v", err)
+		return nil
+	}
+	return uses
+}
+
+func (a *app) noteLine(line string) { a.note("%s", line) }
 
 // usesIn reads how often memories were used on this machine.
 func usesIn(ctx context.Context, state *agentstate.State) (map[string]recollect.Use, error) {

@@ -99,6 +99,9 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if o.Machine == nil {
 		o.Machine = Machine
 	}
+	if !filepath.IsAbs(o.Dir) {
+		return nil, errors.New("the agent's state has no place: neither HOME nor XDG_STATE_HOME names a folder")
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the state: %w", err)
 	}

@@ -301,6 +301,18 @@ func TestDir(t *testing.T) {
 	}
 }
 
+// TestNoPlace: without a home nothing is written beside whoever calls.
+func TestNoPlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir := Dir(func(string) string { return "" }, "")
+	if _, err := Open(t.Context(), testPair, Options{Dir: dir, Machine: func() (string, error) { return "one", nil }}); err == nil || !strings.Contains(err.Error(), "HOME") {
+		t.Errorf("opened at %q: %v", dir, err)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
 func TestOwnMachine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engramd", "machine-id")
 	ids := make([]string, 8)
