@@ -15,8 +15,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 
 const bin = process.env.INTEROP_BIN ?? fileURLToPath(new URL('../../../bin', import.meta.url))
 const failure = 'engramd/failure'
-const reading = ['contract_list', 'contract_read', 'contract_search', 'contract_show', 'contract_summary', 'memory_history', 'memory_list', 'memory_read', 'memory_search']
-const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_edit', 'memory_link', 'memory_rename', 'memory_restore', 'memory_snapshot', 'memory_write']
+const reading = ['contract_list', 'contract_read', 'contract_search', 'contract_show', 'contract_summary', 'memory_history', 'memory_list', 'memory_read', 'memory_recall', 'memory_search', 'memory_stats']
+const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_edit', 'memory_link', 'memory_note', 'memory_rename', 'memory_restore', 'memory_snapshot', 'memory_write']
 
 let dir, relay, agent, owner
 
@@ -128,7 +128,11 @@ test('the agent uses every tool', async t => {
   assert.equal((await call(client, 'memory_write', { slug: 'trees/walnut', text: `${text}\ncut in May` })).outcome, 'unchanged')
 
   const found = await call(client, 'memory_search', { query: 'WALNUT "in may"' })
-  assert.deepEqual(found.hits.map(hit => [hit.slug, hit.matched]), [['mem/trees/walnut', 2], ['core', 1]])
+  assert.deepEqual(found.hits.map(hit => [hit.slug, hit.matched]), [['mem/trees/walnut', 2]]) // core has no "in may"
+  const recalled = await call(client, 'memory_recall', { query: 'When was the walnut cut?' })
+  assert.equal(recalled.hits[0].slug, 'mem/trees/walnut')
+  assert.match(recalled.block, /cut in May/)
+  assert.equal((await call(client, 'memory_stats')).memories, 2)
   const kept = await call(client, 'memory_snapshot', { label: 'before the clean-up' })
   assert.deepEqual([kept.outcome, kept.memories], ['created', 2])
   assert.equal((await call(client, 'memory_snapshot')).id, kept.id)
