@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,9 @@ type recallOptions struct {
 	seed      uint64
 	recipe    bool
 	json      bool
+
+	embedURL, embedModel string
+	plaintext            bool
 }
 
 // recallCommand is `engram-load recall`.
@@ -35,7 +40,7 @@ func (m *Main) recallCommand() *cobra.Command {
 			"A set is a file in LoCoMo's form (snap-research/LoCoMo), or one that is made here, of facts, updates, dates,\n" +
 			"distractors and typos.",
 		Args: arguments(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return m.recall(o) },
+		RunE: func(c *cobra.Command, _ []string) error { return m.recall(c.Context(), o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.data, "data", "", "a file in LoCoMo's form")
@@ -43,10 +48,13 @@ func (m *Main) recallCommand() *cobra.Command {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made")
 	flags.BoolVar(&o.recipe, "recipe", false, "the recipe alone, without what each weight brings")
 	flags.BoolVar(&o.json, "json", false, "one JSON object instead of the tables")
+	flags.StringVar(&o.embedURL, "embed-url", "", "an embeddings endpoint in OpenAI's form, whose model is measured beside the recipe; a key for it is in ENGRAM_EMBED_KEY")
+	flags.StringVar(&o.embedModel, "embed-model", "", "its model")
+	flags.BoolVar(&o.plaintext, "send-plaintext", false, "the endpoint may be on another machine, by https: it reads the set")
 	return cmd
 }
 
-func (m *Main) recall(o recallOptions) error {
+func (m *Main) recall(ctx context.Context, o recallOptions) error {
 	set, err := o.set()
 	if err != nil {
 		return err
@@ -59,13 +67,25 @@ func (m *Main) recall(o recallOptions) error {
 	if o.recipe {
 		configs = configs[:1]
 	}
+	model, err := o.meaning(ctx, set)
+	if err != nil {
+		return err
+	}
+	var meaning measure.Meaning
+	if model != nil {
+		meaning = model.near
+		configs = slices.Insert(configs, 1, measure.WithModel(o.embedModel, meaning)...)
+	}
 	all := make([]measure.Figures, len(configs))
 	for i, c := range configs {
 		if all[i], err = measure.Run(set, c, processorTime); err != nil {
 			return err
 		}
 	}
-	fits, err := measure.Fits(set)
+	fits, err := measure.Fits(set, meaning)
+	if err == nil && model != nil {
+		err = model.err
+	}
 	if err != nil {
 		return err
 	}

@@ -52,24 +52,6 @@ func New(copy *mirror.Mirror, model embed.Embedder) *Source {
 	return &Source{copy: copy, model: model, name: model.Name() + "|1"}
 }
 
-// asked is what some models want before a query, so that it is compared with
-// texts and not with questions; by what the model's name has in it.
-var asked = []struct{ name, query, text string }{
-	{"arctic-embed", "Represent this sentence for searching relevant passages: ", ""},
-	{"bge-", "Represent this sentence for searching relevant passages: ", ""},
-	{"e5-", "query: ", "passage: "},
-	{"nomic-embed", "search_query: ", "search_document: "},
-}
-
-func (s *Source) prefixes() (query, text string) {
-	for _, a := range asked {
-		if strings.Contains(strings.ToLower(s.model.Name()), a.name) {
-			return a.query, a.text
-		}
-	}
-	return "", ""
-}
-
 // task is one text that has no vectors.
 type task struct {
 	hash     string
@@ -107,7 +89,7 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 
 // lacking returns some texts without vectors, each once.
 func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
-	_, prefix := s.prefixes()
+	_, prefix := embed.Forms(s.model.Name())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = s.copy.Read(ctx, func(v *mirror.View) error {

@@ -24,7 +24,7 @@ type space struct {
 // the result is a recall.Query's Near. The error is the model server's, or that
 // of reading the copy; then there are words only.
 func (s *Source) Near(ctx context.Context, query string) (func(slug string, section int) (float64, bool), error) {
-	prefix, _ := s.prefixes()
+	prefix, _ := embed.Forms(s.model.Name())
 	ctx, cancel := context.WithTimeout(ctx, QueryLimit)
 	defer cancel()
 	raw, err := s.model.Embed(ctx, []string{prefix + query})

@@ -35,7 +35,7 @@ func TestRecallReaches(t *testing.T) {
 	if len(kinds) > 0 {
 		t.Errorf("no question of %v", kinds)
 	}
-	fits, err := measure.Fits(set)
+	fits, err := measure.Fits(set, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

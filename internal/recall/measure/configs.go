@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,6 +38,35 @@ func Weighted(name string, w recall.Weights) Config {
 			return slugs
 		}, nil
 	}}
+}
+
+// WithModel returns the recipe with a model beside it, and the model alone.
+func WithModel(name string, meaning Meaning) []Config {
+	both := Weighted("recipe with "+name, recall.Recipe())
+	both.Meaning = meaning
+	return []Config{both, {Name: name + " alone", Make: nearest, Meaning: meaning}}
+}
+
+// nearest ranks by the cosine of the nearest section.
+func nearest(m *Memory) (Ranker, error) {
+	return func(q recall.Query) []string {
+		cosines := make(map[string]float64, len(m.Documents))
+		slugs := make([]string, 0, len(m.Documents))
+		for _, d := range m.Documents {
+			for section := 0; ; section++ {
+				c, ok := q.Near(d.Slug, section)
+				if !ok {
+					break
+				}
+				if section == 0 {
+					slugs, cosines[d.Slug] = append(slugs, d.Slug), c
+				}
+				cosines[d.Slug] = max(cosines[d.Slug], c)
+			}
+		}
+		slices.SortStableFunc(slugs, func(a, b string) int { return cmp.Compare(cosines[b], cosines[a]) })
+		return slugs[:min(depth, len(slugs))]
+	}, nil
 }
 
 // Configs returns the recipe, the recipe without each of its weights, BM25 alone,

@@ -20,6 +20,20 @@ type Config struct {
 	Name string
 	// Make makes a ranker over one memory.
 	Make func(m *Memory) (Ranker, error)
+	// Meaning is what a model says; nil without one.
+	Meaning Meaning
+}
+
+// Meaning gives the cosines of a query and the sections of a memory: a
+// recall.Query's Near. A nil one gives nil.
+type Meaning func(m *Memory, query string) func(slug string, section int) (cosine float64, ok bool)
+
+func (n Meaning) query(m *Memory, text string) recall.Query {
+	q := recall.Query{Text: text, Now: m.Now}
+	if n != nil {
+		q.Near = n(m, text)
+	}
+	return q
 }
 
 // Figures are what one way of ranking reaches on a set. Shares are means over
@@ -57,8 +71,9 @@ func Run(set *Set, c Config, clock func() time.Time) (Figures, error) {
 			if len(q.Evidence) == 0 {
 				continue
 			}
+			asked := c.Meaning.query(m, q.Text)
 			before := clock()
-			found := rank(recall.Query{Text: q.Text, Now: m.Now})
+			found := rank(asked)
 			times = append(times, clock().Sub(before))
 			at10 := f.add(found, q.Evidence)
 			if kinds[q.Kind] == nil {

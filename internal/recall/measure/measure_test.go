@@ -138,7 +138,7 @@ func TestForeignQuestions(t *testing.T) {
 	if got := renamed(&one.Memories[0], &two)[0].Text; got != "What did Cleo buy?" || one.Memories[0].Questions[0].Text != "What did Ana buy?" {
 		t.Error(got)
 	}
-	fits, err := Fits(one)
+	fits, err := Fits(one, nil)
 	if err != nil || fits.Answered != 2 || fits.Foreign != 1 || !strings.Contains(fits.String(), "of 2 questions") {
 		t.Errorf("%s, %v", fits, err)
 	}

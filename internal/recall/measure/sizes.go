@@ -74,8 +74,8 @@ const maxForeign = 500
 
 // Fits asks each memory its own questions and those of the others, in which the
 // people of this memory stand for those of the other: else a name alone would
-// tell them.
-func Fits(set *Set) (Threshold, error) {
+// tell them. meaning is nil where there is no model.
+func Fits(set *Set, meaning Meaning) (Threshold, error) {
 	var t Threshold
 	for i := range set.Memories {
 		m := &set.Memories[i]
@@ -85,7 +85,7 @@ func Fits(set *Set) (Threshold, error) {
 		}
 		texts := m.texts()
 		ask := func(q Question) int {
-			return min(1, len(x.Recall(recall.Query{Text: q.Text, Now: m.Now}, recall.Recipe(), texts)))
+			return min(1, len(x.Recall(meaning.query(m, q.Text), recall.Recipe(), texts)))
 		}
 		for _, q := range m.Questions {
 			if len(q.Evidence) > 0 {
