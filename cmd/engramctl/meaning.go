@@ -115,9 +115,8 @@ func (m models) ask(ctx context.Context, l *localCopy, q *recollect.Query, now t
 func nearNow(ctx context.Context, s *meaning.Source, query string) (func(slug string, section int) (float64, bool), error) {
 	filling, cancel := context.WithTimeout(ctx, meaning.QueryLimit)
 	defer cancel()
-	if _, err := s.Fill(filling); err != nil && filling.Err() == nil {
-		return nil, err
-	}
+	// What is lacking is found by words; a server that fails fails with the query too.
+	_, _ = s.Fill(filling)
 	return s.Near(ctx, query)
 }
 

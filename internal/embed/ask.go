@@ -191,7 +191,11 @@ func (s *server) post(ctx context.Context, in, out any) error {
 		return failed(ctx, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return fmt.Errorf("%w: HTTP status %d", ErrRefused, resp.StatusCode)
+	default:
 		return fmt.Errorf("%w: HTTP status %d", ErrFailed, resp.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))

@@ -47,6 +47,9 @@ var (
 	ErrPlaintext = errors.New("the model server is on another machine, and would read memories as plain text")
 	// ErrFailed is a server that does not answer, or refuses.
 	ErrFailed = errors.New("the model server failed")
+	// ErrRefused is a server that takes not this request: of texts that are longer
+	// than its model takes, for instance. It is an ErrFailed.
+	ErrRefused = fmt.Errorf("%w: it refuses what it was sent", ErrFailed)
 	// ErrAnswer is an answer that is none: of the wrong number or length, or with
 	// what is no number.
 	ErrAnswer = errors.New("the model server's answer makes no sense")

@@ -232,3 +232,22 @@ type answers []byte
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(string(a))), Request: r}, nil
 }
+
+func TestForms(t *testing.T) {
+	for name, want := range map[string]string{"snowflake-arctic-embed-m-Q8_0.gguf": "Represent", "intfloat/e5-small": "query: ", "text-embedding-3-small": ""} {
+		if query, _ := Forms(name); !strings.HasPrefix(query, want) || want == "" && query != "" {
+			t.Errorf("%s: %q", name, query)
+		}
+	}
+}
+
+// TestRefusal: a server that does not take a text is told from one that fails.
+func TestRefusal(t *testing.T) {
+	for status, refused := range map[int]bool{400: true, 413: true, 422: true, 500: true, 401: false, 404: false, 429: false, 503: false} {
+		c := client(t, fake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		_, err := c.Embed(t.Context(), []string{"a"})
+		if errors.Is(err, ErrRefused) != refused || !errors.Is(err, ErrFailed) {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}

@@ -8,7 +8,9 @@ package meaning
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +32,12 @@ const (
 	// mostSections is how many sections of one text have vectors; the others are
 	// found by words.
 	mostSections = 256
+	// mostText is how many bytes of a section are sent, and briefText how many if
+	// the server refuses it: models of 512 tokens are usual, and a word may be long.
+	mostText, briefText = 2000, 500
+	// refusals is how many texts in a row a server may refuse before the server,
+	// and not the texts, is taken to be at fault.
+	refusals = 8
 )
 
 // Source gives meaning for one local copy by one model. Any number of goroutines
@@ -44,12 +52,16 @@ type Source struct {
 	space *space   // nil before the first use
 	whole [2]int64 // the state in which no text lacked vectors
 	only  bool     // vectors of other models were forgotten
+	// refused are hashes of texts that the server does not take: they are found by
+	// words.
+	refused map[string]bool
+	worked  bool // the server took a text once
 }
 
 // New returns a Source.
 func New(copy *mirror.Mirror, model embed.Embedder) *Source {
 	// The form of the texts belongs to the name: a later one makes other vectors.
-	return &Source{copy: copy, model: model, name: model.Name() + "|1"}
+	return &Source{copy: copy, model: model, name: model.Name() + "|1", refused: map[string]bool{}}
 }
 
 // task is one text that has no vectors.
@@ -60,7 +72,8 @@ type task struct {
 
 // Fill asks for the vectors of texts that have none, until there are no more,
 // and returns how many texts it has filled. It may be called by several processes
-// at once, which then do some work twice.
+// at once, which then do some work twice. A text that the server refuses is left
+// out from then on; where it refuses all, that is an error.
 func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 	s.mu.Lock()
 	only := s.only
@@ -73,18 +86,49 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 		s.only = true
 		s.mu.Unlock()
 	}
+	var row []string // hashes of the texts that were refused since the last that was not
+	var refusal error
 	for {
 		tasks, err := s.lacking(ctx)
-		if err != nil || len(tasks) == 0 {
+		if err != nil {
 			return filled, err
 		}
+		if len(tasks) == 0 {
+			return filled, s.blame(row, refusal, len(row) > 0)
+		}
 		for _, t := range tasks {
-			if err := s.fill(ctx, t); err != nil {
+			err := s.fill(ctx, t)
+			switch {
+			case err == nil:
+				filled, row = filled+1, nil
+			case !errors.Is(err, embed.ErrRefused):
 				return filled, err
+			default:
+				row, refusal = append(row, t.hash), err
+				if err := s.blame(row, refusal, len(row) == refusals); err != nil {
+					return filled, err
+				}
 			}
-			filled++
 		}
 	}
+}
+
+// blame notes that texts were refused, and are not asked for again. Where the
+// server, and not they, is at fault, it returns the refusal instead.
+func (s *Source) blame(row []string, refusal error, ended bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, hash := range row {
+		s.refused[hash] = true
+	}
+	if len(row) < refusals && (s.worked || !ended) {
+		return nil
+	}
+	for _, hash := range row {
+		delete(s.refused, hash)
+	}
+	s.whole = [2]int64{-1} // they lack theirs
+	return refusal
 }
 
 // lacking returns some texts without vectors, each once.
@@ -104,9 +148,9 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 			}
 		}()
 		seen := map[string]bool{}
-		for _, h := range v.Lacking(s.name, atOnce) {
+		for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
 			text, ok := v.Text(h.Slug)
-			if !ok || seen[h.Hash] {
+			if !ok || seen[h.Hash] || s.refused[h.Hash] {
 				continue
 			}
 			seen[h.Hash] = true
@@ -126,7 +170,10 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 }
 
 func (s *Source) fill(ctx context.Context, t task) error {
-	raw, err := s.model.Embed(ctx, t.sections)
+	raw, err := s.model.Embed(ctx, cut(t.sections, mostText))
+	if errors.Is(err, embed.ErrRefused) {
+		raw, err = s.model.Embed(ctx, cut(t.sections, briefText))
+	}
 	if err != nil {
 		return err
 	}
@@ -136,7 +183,21 @@ func (s *Source) fill(ctx context.Context, t task) error {
 			return fmt.Errorf("%w: %w", embed.ErrAnswer, err)
 		}
 	}
+	s.mu.Lock()
+	s.worked = true
+	s.mu.Unlock()
 	return s.copy.PutVectors(ctx, s.name, t.hash, vectors)
+}
+
+// cut returns texts of at most so many bytes each.
+func cut(texts []string, most int) []string {
+	out := slices.Clone(texts)
+	for i, t := range out {
+		if len(t) > most {
+			out[i] = strings.ToValidUTF8(t[:most], "") // half a character at its end
+		}
+	}
+	return out
 }
 
 // Run fills now, and again each time that something comes from changed, until

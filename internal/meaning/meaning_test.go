@@ -27,6 +27,10 @@ type words struct {
 	name  string
 	asked atomic.Int32 // texts
 	fail  atomic.Bool
+	// most is how many bytes of a text it takes, if not 0, and poison a word that it
+	// does not.
+	most   int
+	poison string
 }
 
 var meanings = [][]string{{"boat", "ship", "vessel"}, {"paint", "colour"}, {"cat", "kitten"}, {"which", "the", "a"}}
@@ -41,6 +45,9 @@ func (w *words) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	var all [][]float32
 	for _, t := range texts {
 		w.asked.Add(1)
+		if w.most > 0 && len(t) > w.most || w.poison != "" && strings.Contains(t, w.poison) {
+			return nil, embed.ErrRefused
+		}
 		v := make([]float32, w.Dim())
 		v[len(meanings)] = 0.1
 		for i, same := range meanings {
@@ -207,10 +214,44 @@ func TestFailingModel(t *testing.T) {
 	}
 }
 
-func TestPrefixes(t *testing.T) {
-	for name, want := range map[string]string{"snowflake-arctic-embed-m-Q8_0.gguf": "Represent", "intfloat/e5-small": "query: ", "text-embedding-3-small": ""} {
-		if query, _ := New(nil, &words{name: name}).prefixes(); !strings.HasPrefix(query, want) || want == "" && query != "" {
-			t.Errorf("%s: %q", name, query)
+// TestRefusedTexts: a text that a server does not take keeps no other from having
+// vectors; a long word of it is cut. A server that refuses all is at fault itself.
+func TestRefusedTexts(t *testing.T) {
+	m, put := copyOf(t, map[string]string{"mem/a": "a poison", "mem/b": "a boat", "mem/c": "a kitten " + strings.Repeat("x", 3000)})
+	model := &words{name: "m", most: 1000, poison: "poison"}
+	s := New(m, model)
+	for range 2 {
+		if _, err := s.Fill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	near, err := s.Near(t.Context(), "cat")
+	must(t, err)
+	_, a := near("mem/a", 0)
+	_, b := near("mem/b", 0)
+	c, ok := near("mem/c", 0)
+	if a || !b || !ok || c < 0.5 {
+		t.Errorf("vectors of what is refused %v, of others %v and %v", a, b, ok)
+	}
+	put("mem/a", "a ship") // another text is asked for
+	if n, err := s.Fill(t.Context()); n != 1 || err != nil {
+		t.Errorf("filled %d, %v", n, err)
+	}
+
+	for _, many := range []int{1, refusals + 1} {
+		all := map[string]string{}
+		for i := range many {
+			all[fmt.Sprintf("mem/%d", i)] = fmt.Sprintf("a boat, %d", i)
+		}
+		m, _ := copyOf(t, all)
+		model := &words{name: "m", poison: "boat"}
+		s := New(m, model)
+		if _, err := s.Fill(t.Context()); !errors.Is(err, embed.ErrRefused) {
+			t.Errorf("%d texts: %v", many, err)
+		}
+		model.poison = ""
+		if n, err := s.Fill(t.Context()); n != many || err != nil {
+			t.Errorf("filled %d of %d, %v", n, many, err)
 		}
 	}
 }
