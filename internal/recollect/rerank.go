@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"engramd/internal/recall"
@@ -13,6 +14,8 @@ import (
 const (
 	// reranked is how many of the best a scorer looks at.
 	reranked = 20
+	// mostScored is how many bytes of a text it sees.
+	mostScored = 2000
 	// RerankLimit is how long a scorer may take.
 	RerankLimit = 2 * time.Second
 )
@@ -20,8 +23,8 @@ const (
 // Scorer says how well each text answers a query; higher is better.
 type Scorer func(ctx context.Context, query string, texts []string) ([]float64, error)
 
-// Rerank has a scorer put the best of what fits a query in order, for a Recall of
-// it that follows. The scorer is asked outside of any view, and for RerankLimit at
+// Rerank has a scorer put the best of what fits a query in order, by the section of
+// each that fits best, for a Recall of it that follows. The scorer is asked outside of any view, and for RerankLimit at
 // most. After an error, which is a Mistake, the source's or the scorer's, the query
 // is what it was.
 func Rerank(ctx context.Context, from Source, q *Query, now time.Time, score Scorer) error {
@@ -35,7 +38,7 @@ func Rerank(ctx context.Context, from Source, q *Query, now time.Time, score Sco
 		texts := texts(v)
 		for _, f := range v.Index().Recall(asked, recall.Recipe(), texts) {
 			if text, ok := texts(f.Slug); ok && len(slugs) < reranked {
-				slugs, bodies = append(slugs, f.Slug), append(bodies, unit.Parse(text).Body())
+				slugs, bodies = append(slugs, f.Slug), append(bodies, section(f, text))
 			}
 		}
 		return nil
@@ -58,6 +61,17 @@ func Rerank(ctx context.Context, from Source, q *Query, now time.Time, score Sco
 	}
 	q.scores = by
 	return nil
+}
+
+// section is what a scorer sees of a memory: the section by which it was found,
+// below the description.
+func section(f recall.Found, text string) string {
+	all := recall.Sections(recall.Of(f.Slug, unit.Parse(text), time.Time{}))
+	if f.Section >= len(all) {
+		return ""
+	}
+	one := all[f.Section]
+	return strings.ToValidUTF8(one[:min(len(one), mostScored)], "")
 }
 
 // reorder puts what has scores in their order, before what has none.

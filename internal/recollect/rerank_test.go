@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestRerank: the best of what fits stand in the order of a scorer, the others
@@ -77,6 +78,27 @@ func TestRerank(t *testing.T) {
 	slices.Reverse(want[:reranked])
 	if got := recalled(q); !slices.Equal(got, want) {
 		t.Errorf("recalled %v, want %v", got, want)
+	}
+
+	// Of a long memory it is the section that fits, and little of that: models take
+	// some hundred words.
+	long := Local(keptCopy(t, map[string]string{
+		"mem/a": "---\ndescription: The harbour\n---\n" + strings.Repeat("Nothing that matters here. ", 40) + "\n\n# Zebra\n\nThe zebra is called Bo.\n\n" + strings.Repeat("Something else entirely. ", 40),
+		"mem/b": "A zebra " + strings.Repeat("é", mostScored),
+	}), func() ([]string, bool) { return []string{relayURL}, true })
+	err = Rerank(t.Context(), long, &Query{Text: "zebra"}, now, func(_ context.Context, _ string, bodies []string) ([]float64, error) {
+		for _, b := range bodies {
+			if !strings.Contains(b, "zebra") || strings.Contains(b, "entirely") || len(b) > mostScored || !utf8.ValidString(b) {
+				t.Errorf("%d bytes: %.200q", len(b), b)
+			}
+		}
+		if len(bodies) != 2 || !strings.Contains(bodies[0]+bodies[1], "The harbour\n") {
+			t.Errorf("%.300q", bodies)
+		}
+		return make([]float64, len(bodies)), nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 
 	never := func(context.Context, string, []string) ([]float64, error) {
