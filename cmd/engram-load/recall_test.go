@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"engramd/internal/recall/measure"
@@ -29,6 +33,52 @@ func TestRecallCommand(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &got); code != exitOK || err != nil || len(got.Figures) != 1 || got.Figures[0].Questions != 39 || got.Sizes.Documents != 60 || got.Fits.Foreign != 3 {
 		t.Errorf("%d, %v: %+v", code, err, got)
+	}
+}
+
+// TestRecallWithAModel: a model that knows which texts belong together is measured
+// beside the recipe and alone.
+func TestRecallWithAModel(t *testing.T) {
+	var fails atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || fails.Load() {
+			http.Error(w, "no", http.StatusServiceUnavailable)
+			return
+		}
+		var parts []string
+		for i, text := range in.Input {
+			v := "[0,1]"
+			if strings.Contains(text, "vessel") || strings.Contains(text, "boat") {
+				v = "[1,0]"
+			}
+			parts = append(parts, fmt.Sprintf(`{"index":%d,"embedding":%s}`, i, v))
+		}
+		fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(parts, ","))
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "talk.json")
+	talk := `[{"sample_id": "1", "conversation": {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [
+		{"speaker": "Ana", "dia_id": "D1:1", "text": "Fine weather."}, {"speaker": "Bo", "dia_id": "D1:2", "text": "My boat leaks."}]},
+		"qa": [{"question": "Whose vessel sinks?", "evidence": ["D1:2"], "category": 4}]}]`
+	if err := os.WriteFile(path, []byte(talk), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"recall", "--data", path, "--recipe", "--embed-url", server.URL, "--embed-model", "fake"}
+	code, out, errs := command(t, args...)
+	for _, want := range []string{"| recipe | 0.0 |", "| recipe with fake | 100.0 | 100.0 | 100.0 | 100.0 |", "| fake alone | 100.0 |"} {
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%d %q lacks %q:\n%s", code, errs, want, out)
+		}
+	}
+	fails.Store(true)
+	if code, out, errs := command(t, args...); code != exitFailed || !strings.Contains(errs, "the model server failed") || out != "" {
+		t.Errorf("a model that fails: %d %q %q", code, errs, out)
+	}
+	for _, wrong := range [][]string{{"--embed-model", "fake"}, {"--embed-url", "http://models.example", "--embed-model", "fake"}, {"--embed-url", server.URL}} {
+		if code, _, errs := command(t, append([]string{"recall", "--data", path}, wrong...)...); code != exitUsage {
+			t.Errorf("%v: %d %q", wrong, code, errs)
+		}
 	}
 }
 
