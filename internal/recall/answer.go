@@ -9,7 +9,8 @@ import (
 const (
 	// fitsWords and fitsMeaning are θ and φ: below both, nothing fits. They were
 	// chosen on the development half of LoCoMo, with the questions of other
-	// conversations as those to which nothing fits (docs/benchmarks.md).
+	// conversations as those to which nothing fits (docs/benchmarks.md). φ is where
+	// it lets nothing through that words do not, since models differ.
 	fitsWords   = 0.35
 	fitsMeaning = 0.75
 	// maxHits is how many documents an answer looks at, maxPhrased among how many
