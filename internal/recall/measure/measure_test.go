@@ -82,7 +82,7 @@ func TestFigures(t *testing.T) {
 		return []string{"b", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "a"}
 	}
 	ticks := 0
-	f, err := Run(&Set{Memories: []Memory{m}}, Config{"hand", func(*Memory) (Ranker, error) { return rank, nil }}, func() time.Time { ticks++; return time.Unix(int64(ticks*ticks), 0) })
+	f, err := Run(&Set{Memories: []Memory{m}}, Config{"hand", func(*Memory) (Ranker, error) { return rank, nil }, nil}, func() time.Time { ticks++; return time.Unix(int64(ticks*ticks), 0) })
 	if err != nil {
 		t.Fatal(err)
 	}
