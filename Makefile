@@ -12,7 +12,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-programs load lines portable released dist peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-programs load lines portable released dist dist-test peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -112,6 +112,11 @@ dist: released ## the packages of a release, into dist/ (docs/install.md, docs/r
 	cd packaging && $(GO) run . -root .. -bin ../bin/portable -out ../dist -version "$(VERSION)" -commits "$(COMMITS)" \
 		-epoch "$(SOURCE_DATE_EPOCH)" -modules "$$($(GO) env GOMODCACHE)" -libc "$$(getconf GNU_LIBC_VERSION)" -release-url "$(RELEASE_URL)"
 
+# FRESH=1 compiles everything again for the comparison: what a release should do.
+dist-test: dist interop-deps ## the packages built twice and compared, then each installed in an empty folder or root and used; needs root
+	@VERSION="$(VERSION)" COMMITS="$(COMMITS)" SOURCE_DATE_EPOCH="$(SOURCE_DATE_EPOCH)" DAEMONS="$(DAEMONS)" RELEASE_URL="$(RELEASE_URL)" packaging/again dist
+	cd packaging && ENGRAM_DIST=$(CURDIR)/dist $(GO) test -vet=off -count 1 ./...
+
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
 		$(GO) build -tags libsecp256k1 -trimpath -o ../../bin/peers .
@@ -139,6 +144,7 @@ lint: ## format and vet, with the build tags and without
 	@set -e; for module in . cmd/engram-load; do \
 		echo "vet $$module"; (cd $$module && $(GO) vet ./... && $(GO) vet $(GOTAGS) ./...); \
 	done
+	cd packaging && $(GO) vet ./...
 
 lines: ## how much of what there is
 	@$(GO) run ./internal/layout/sizes
