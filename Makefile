@@ -79,21 +79,22 @@ CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engr
 # What is published: engramctl for six platforms, and engramd as one file that needs
 # nothing of the system: C code linked statically, names looked up by Go, no extensions
 # of SQLite to load. Without -buildvcs a copy of the source gives the same bytes.
-# engramd is for this machine; DAEMONS="amd64 arm64" needs the other C compiler too.
-DAEMONS    ?= $(shell $(GO) env GOARCH)
-CC_amd64   ?= x86_64-linux-gnu-gcc
-CC_arm64   ?= aarch64-linux-gnu-gcc
-RELEASE    := -trimpath -buildvcs=false
-STATIC     := $(TAGS) netgo osusergo sqlite_omit_load_extension
+# engramd is for this machine; DAEMONS="amd64 arm64" needs a C compiler for the other too.
+HOST     = $(shell $(GO) env GOARCH)
+DAEMONS ?= $(HOST)
+CC_amd64 ?= x86_64-linux-gnu-gcc
+CC_arm64 ?= aarch64-linux-gnu-gcc
+RELEASE  := -trimpath -buildvcs=false
+STATIC   := $(TAGS) netgo osusergo sqlite_omit_load_extension
 
 released:
-	@set -e; for platform in $(PORTABLE); do \
+	@rm -rf bin/portable; set -e; for platform in $(PORTABLE); do \
 		os=$${platform%/*} arch=$${platform#*/}; out=bin/portable/engramctl-$$os-$$arch; \
 		case $$os in windows) out=$$out.exe;; esac; echo "$$out"; \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build $(RELEASE) -ldflags "-s -w $(LDFLAGS)" -o $$out ./cmd/engramctl; \
 	done; for arch in $(DAEMONS); do \
 		out=bin/portable/engramd-linux-$$arch; echo "$$out"; \
-		case $$arch in amd64) cc=$(CC_amd64);; *) cc=$(CC_arm64);; esac; \
+		case $$arch in $(HOST)) cc=$$($(GO) env CC);; amd64) cc=$(CC_amd64);; *) cc=$(CC_arm64);; esac; \
 		CC=$$cc CGO_ENABLED=1 GOOS=linux GOARCH=$$arch $(GO) build $(RELEASE) -tags "$(STATIC)" \
 			-ldflags "-s -w $(LDFLAGS) -extldflags -static" -o $$out ./cmd/engramd; \
 	done
@@ -102,7 +103,7 @@ portable: released ## engramctl without cgo: built for six platforms into bin/po
 	@set -e; for os in darwin windows; do \
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done
-	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd-linux-$(shell $(GO) env GOARCH) $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd-linux-$(HOST) $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
 
 # Everything in the packages has the time of the commit.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)

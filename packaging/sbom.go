@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -36,13 +39,49 @@ func (r *release) sbom(p program) error {
 			Properties: []property{{"go.sum", m.Sum}},
 		})
 	}
-	if name, version, ok := strings.Cut(r.libc, " "); ok && p.name == "engramd" {
-		add(component{Name: name, Version: version, PURL: "pkg:generic/" + name + "@" + version})
+	if p.name == "engramd" {
+		native, err := r.native(p)
+		if err != nil {
+			return err
+		}
+		for _, c := range native {
+			add(c)
+		}
 	}
 	bom.Dependencies = []dependency{{Ref: p.name, On: refs}}
 	data, err := marshal(bom)
 	r.put(fmt.Sprintf("sbom/%s_%s_%s_%s.cdx.json", p.name, r.version.Semver, p.os, p.arch), data)
 	return err
+}
+
+var sqliteVersion = regexp.MustCompile(`(?m)^#define SQLITE_VERSION\s+"([0-9.]+)"`)
+
+// native are the libraries in C, which the program does not name: two come
+// inside modules, and one is the system's that built it.
+func (r *release) native(p program) ([]component, error) {
+	var found []component
+	for _, m := range modules(p.info) {
+		from := []property{{"engramd:inside", m.Path + "@" + m.Version}}
+		switch m.Path {
+		case "github.com/mattn/go-sqlite3":
+			text, err := os.ReadFile(filepath.Join(r.modules, escapePath(m.Path)+"@"+m.Version, "sqlite3-binding.h"))
+			if err != nil {
+				return nil, err
+			}
+			version := sqliteVersion.FindSubmatch(text)
+			if version == nil {
+				return nil, fmt.Errorf("%s does not say which SQLite it has", m.Path)
+			}
+			found = append(found, component{Name: "sqlite", Version: string(version[1]), PURL: "pkg:generic/sqlite@" + string(version[1]), Properties: from})
+		case "github.com/nbd-wtf/go-nostr":
+			found = append(found, component{Name: "libsecp256k1", PURL: "pkg:generic/libsecp256k1", Properties: from})
+		}
+	}
+	name, version, ok := strings.Cut(r.libc, " ")
+	if !ok || len(found) != 2 {
+		return nil, fmt.Errorf("the libraries in C are %v and %q: want SQLite, libsecp256k1 and the C library", found, r.libc)
+	}
+	return append(found, component{Name: name, Version: version, PURL: "pkg:generic/" + name + "@" + version}), nil
 }
 
 type bom struct {
@@ -61,7 +100,7 @@ type component struct {
 	Type       string     `json:"type"`
 	Ref        string     `json:"bom-ref"`
 	Name       string     `json:"name"`
-	Version    string     `json:"version"`
+	Version    string     `json:"version,omitempty"`
 	PURL       string     `json:"purl,omitempty"`
 	Hashes     []hash     `json:"hashes,omitempty"`
 	Properties []property `json:"properties,omitempty"`
