@@ -2,7 +2,9 @@
 TAGS     := sqlite_fts5 libsecp256k1
 GO       := go
 GOTAGS   := -tags "$(TAGS)"
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+ifndef VERSION
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+endif
 LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 API_REQUESTS ?= 30000
@@ -106,8 +108,8 @@ portable: released ## engramctl without cgo: built for six platforms into bin/po
 	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd-linux-$(HOST) $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
 
 # Everything in the packages has the time of the commit.
-SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-COMMITS           ?= $(shell git rev-list --count HEAD)
+dist dist-test: SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist dist-test: COMMITS           ?= $(shell git rev-list --count HEAD)
 
 dist: released ## the packages of a release, into dist/ (docs/install.md, docs/releasing.md)
 	cd packaging && $(GO) run . -root .. -bin ../bin/portable -out ../dist -version "$(VERSION)" -commits "$(COMMITS)" \
