@@ -118,7 +118,7 @@ dist: released ## the packages of a release, into dist/ (docs/install.md, docs/r
 # FRESH=1 compiles everything again for the comparison: what a release should do.
 dist-test: dist interop-deps ## the packages built twice and compared, then each installed in an empty folder or root and used; needs root
 	@VERSION="$(VERSION)" COMMITS="$(COMMITS)" SOURCE_DATE_EPOCH="$(SOURCE_DATE_EPOCH)" DAEMONS="$(DAEMONS)" RELEASE_URL="$(RELEASE_URL)" packaging/again dist
-	cd packaging && ENGRAM_DIST=$(CURDIR)/dist $(GO) test -vet=off -count 1 ./...
+	cd packaging && ENGRAM_DIST=$(CURDIR)/dist ENGRAM_VERSION="$(VERSION)" $(GO) test -vet=off -count 1 ./...
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \

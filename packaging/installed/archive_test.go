@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,6 +94,10 @@ func TestArchives(t *testing.T) {
 	}
 	root := t.TempDir()
 	run(t, nil, root, "tar", "xzf", find(t, "engramctl_*_linux_"+here+".tar.gz"), "--strip-components=1")
+	built := os.Getenv("ENGRAM_VERSION")
+	if out := run(t, nil, "", filepath.Join(root, "engramctl"), "version"); built == "" || !strings.HasPrefix(out, "engramctl "+built+" (") {
+		t.Errorf("the program says %q, it was built as %q", out, built)
+	}
 	serveMCP(t, clean(t), "installed/archive", filepath.Join(root, "engramctl"), "mcp", "--tools", "memory")
 }
 
@@ -103,5 +108,26 @@ func TestSums(t *testing.T) {
 	files := strings.Count(run(t, nil, dist, "find", ".", "-type", "f"), "\n")
 	if named != files-1 {
 		t.Errorf("%d of %d files are named", named, files-1)
+	}
+}
+
+// TestDocsNameWhatIsThere: the packages that docs/install.md and docs/releasing.md
+// speak of exist.
+func TestDocsNameWhatIsThere(t *testing.T) {
+	named := regexp.MustCompile(`(?:npm/|pypi/)?(?:engram[a-z-]*[_-])[a-z0-9_-]*VERSION[a-z0-9_]*\.[a-z.]*[a-z]`)
+	for _, page := range []string{"install.md", "releasing.md"} {
+		for _, name := range named.FindAllString(read(t, filepath.Join("../../docs", page)), -1) {
+			folder := ""
+			switch filepath.Ext(name) {
+			case ".mcpb":
+				folder = "mcpb"
+			case ".tgz":
+				folder = "npm"
+			}
+			pattern := strings.NewReplacer("VERSION", "[0-9]*", "OS-ARCH", "*").Replace(filepath.Base(name))
+			if found, err := filepath.Glob(filepath.Join(dist, folder, pattern)); err != nil || len(found) == 0 {
+				t.Errorf("docs/%s speaks of %s: %v", page, name, err)
+			}
+		}
 	}
 }

@@ -82,6 +82,15 @@ func TestNpx(t *testing.T) {
 	}
 }
 
+// TestNpmFromFiles is what docs/install.md says for a machine without a network.
+func TestNpmFromFiles(t *testing.T) {
+	env := append(npmEnv(t, "http://127.0.0.1:1"), "npm_config_fetch_retries=0")
+	prefix := t.TempDir()
+	mine := map[string]string{"amd64": "linux-x64", "arm64": "linux-arm64"}[here]
+	run(t, env, prefix, "npm", "install", "--global", "--prefix", prefix, find(t, "npm/engramctl-[0-9]*.tgz"), find(t, "npm/engramctl-"+mine+"-*.tgz"))
+	serveMCP(t, env, "installed/npm", filepath.Join(prefix, "bin/engramctl"), "mcp", "--tools", "memory")
+}
+
 // TestNpmInstall installs into an empty folder and uses the command.
 func TestNpmInstall(t *testing.T) {
 	registry, _ := npmRegistry(t)
