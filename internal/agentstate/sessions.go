@@ -66,6 +66,15 @@ func (s *State) Sessions(ctx context.Context) (all []Session, err error) {
 // returns what of it has not been shown there before: of several processes that
 // show the same at once, one is told so.
 func (s *State) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	return s.show(ctx, id, harness, texts, false)
+}
+
+// Recall is Show, and counts what is fresh as Recalled.
+func (s *State) Recall(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	return s.show(ctx, id, harness, texts, true)
+}
+
+func (s *State) show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
 	if err := fits(id, harness); err != nil {
 		return nil, err
 	}
@@ -88,6 +97,15 @@ func (s *State) Show(ctx context.Context, id, harness string, texts []Shown) (fr
 			}
 			if tx.Changed() > 0 {
 				fresh = append(fresh, t)
+			}
+		}
+		if counted {
+			var slugs []string
+			for _, t := range fresh {
+				slugs = append(slugs, t.Slug)
+			}
+			if err := s.count(tx, Recalled, slugs); err != nil {
+				return err
 			}
 		}
 		return tx.Exec("DELETE FROM shown WHERE n IN (SELECT n FROM shown WHERE session = ? ORDER BY n DESC LIMIT -1 OFFSET ?)", id, MaxShown)
