@@ -25,6 +25,8 @@ func (a *app) commands() []*cobra.Command {
 		a.namesCommand(),
 		a.adminCommand(),
 		a.mcpCommand(),
+		a.hookCommand(),
+		a.projectCommand(),
 		a.versionCommand(),
 	}
 }
