@@ -43,13 +43,14 @@ const failureKey = "engramd/failure"
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"` // what happened
-	Action  string `json:"action"`  // what to do
+	Action  string `json:"action"`  // what to do; "" where the message says it
 	Slug    string `json:"slug,omitempty"`
 	// Theirs is the stored version, for a conflict, if it is known.
 	Theirs *theirs `json:"theirs,omitempty"`
 	// Relays says what went wrong at each relay.
 	Relays []string `json:"relays,omitempty"`
 
+	exact bool // Message is all that an agent reads
 	cause error
 }
 
@@ -64,6 +65,9 @@ type theirs struct {
 
 // Error returns the text that an agent reads.
 func (f *Failure) Error() string {
+	if f.exact {
+		return f.Message
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", f.Code, f.Message)
 	if t := f.Theirs; t != nil {
