@@ -137,4 +137,3 @@ func (s *Server) file(ctx context.Context, in filesIn) (said, error) {
 	}
 	return s.renameFile(ctx, *in.OldPath, *in.NewPath)
 }
-

@@ -140,7 +140,7 @@ func occurrences(body, old string) string {
 }
 
 // Insert returns a body with a text after a line, 0 for the top. Lines are those
-// that View counts; the end of a file is no line.
+// that View counts, the end of a file is none, and blank ones at it stay.
 func Insert(body string, after int, text string) (string, error) {
 	var lines []string
 	if body != "" {
@@ -150,11 +150,7 @@ func Insert(body string, after int, text string) (string, error) {
 		return "", Errorf(KindInvalid, "Invalid `insert_line` parameter: %d. It should be within the range [0, %d].", after, len(lines))
 	}
 	all := append(lines[:after:after], strings.TrimRight(text, "\n"))
-	changed := strings.Join(append(all, lines[after:]...), "\n")
-	if !strings.HasSuffix(changed, "\n") {
-		changed += "\n"
-	}
-	return changed, nil
+	return strings.Join(append(all, lines[after:]...), "\n") + "\n", nil
 }
 
 // Size shows a number of bytes.
