@@ -69,7 +69,7 @@ func (s *Server) addFiles() {
 		out, err := called(ctx, s, filesTool, func(ctx context.Context) (said, error) {
 			out, err := s.file(ctx, in)
 			if err != nil {
-				err = s.fileFailure(err)
+				err = s.fileFailure(in, err)
 			}
 			return out, err
 		})

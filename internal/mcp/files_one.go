@@ -79,10 +79,10 @@ func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said
 		s.used(ctx, true, string(e.Slug))
 		return said{shown(e, memfile.View(path, remember.Body(e.Slug, e.Text), viewRange)), s.answerOf(status)}, nil
 	})
-	if errors.Is(err, errNoFile) {
-		if path.Note() {
-			return out, memfile.Missing(path)
-		}
+	switch {
+	case errors.Is(err, errNoFile) && path.Note():
+		return out, memfile.Missing(path)
+	case !path.Note() && (errors.Is(err, errNoFile) || errors.Is(err, client.ErrPartial)):
 		return s.viewFolder(ctx, path)
 	}
 	return out, err

@@ -51,7 +51,7 @@ var fileAdvice = map[string][2]string{
 
 // fileFailure turns an error of a command into a Failure: refusals in the words of
 // the SDK, all else in ours.
-func (s *Server) fileFailure(err error) *Failure {
+func (s *Server) fileFailure(in filesIn, err error) *Failure {
 	var refusal *memfile.Error
 	if errors.As(err, &refusal) {
 		code := map[memfile.Kind]string{memfile.KindMissing: CodeNotFound, memfile.KindTaken: CodeConflict, memfile.KindMatch: CodeMatch}[refusal.Kind]
@@ -67,18 +67,22 @@ func (s *Server) fileFailure(err error) *Failure {
 	}
 	if advice, ok := fileAdvice[f.Code]; ok {
 		if advice[0] != "" {
-			f.Message = advised(advice[0], f.Slug)
+			f.Message = strings.Replace(advice[0], "%s", fileNamed(in, f.Slug), 1)
 		}
 		f.Action = advice[1]
 	}
 	return f
 }
 
-// advised names a memory's file in a sentence.
-func advised(words, slug string) string {
-	file := "a file"
-	if slug != "" {
-		file = string(memfile.Of(nipae.Slug(slug), ""))
+// fileNamed is the file that a failure is about, as a sentence names it.
+func fileNamed(in filesIn, slug string) string {
+	if in.Path != nil {
+		if path, _, err := memfile.Parse(*in.Path); err == nil {
+			return string(path)
+		}
 	}
-	return strings.Replace(words, "%s", file, 1)
+	if slug == "" {
+		return "a file"
+	}
+	return string(memfile.Of(nipae.Slug(slug), ""))
 }
