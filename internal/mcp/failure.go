@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/nips/unit"
 )
 
 // The codes by which a program can tell failures apart.
@@ -106,7 +107,7 @@ func theirsOf(e *client.Entry) *theirs {
 func quoted(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if unit.Hidden(r) {
 			return ' '
 		}
 		if r == '"' {

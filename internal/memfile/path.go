@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"engramd/internal/remember"
@@ -73,9 +72,7 @@ func Parse(text string) (path Path, folder bool, err error) {
 // control characters, those that turn the direction of writing, and those of no
 // width.
 func visible(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-	})
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unit.Hidden)
 }
 
 // IsRoot reports whether it is the folder of everything.

@@ -16,7 +16,8 @@ import (
 // ErrTaken is a rename to where something is.
 var ErrTaken = errors.New("there is a memory at the new slug")
 
-// maxMends is how many memories one rename writes because they link to it.
+// maxMends is how many memories one rename writes because they link to it, and how
+// many of the others it names.
 const maxMends = 100
 
 // Renamed is what came of a rename. What was not reached is said, and can be
@@ -26,9 +27,11 @@ type Renamed struct {
 	// Kept is why the old one is still there, nil if it is gone.
 	Kept error
 	// Mended are the memories of which the links were changed, Unmended those
-	// that still link to the old slug, as far as they are known.
+	// that still link to the old slug, as far as they are known; More counts those
+	// of the latter that are not named.
 	Mended   []nipae.Slug
 	Unmended []*AbsentError
+	More     int
 	// MendErr says that it is not known which memories link to it.
 	MendErr error
 }
@@ -163,7 +166,11 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 			_, _, err = w.Memory.Set(ctx, e.Slug, text, client.SetOptions{Base: e.Hash})
 		}
 		if err != nil {
-			out.Unmended = append(out.Unmended, &AbsentError{e.Slug, err})
+			if len(out.Unmended) < maxMends {
+				out.Unmended = append(out.Unmended, &AbsentError{e.Slug, err})
+			} else {
+				out.More++
+			}
 			continue
 		}
 		out.Mended = append(out.Mended, e.Slug)
