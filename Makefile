@@ -140,7 +140,10 @@ interop: build interop-deps ## JavaScript and Python clients that share no code 
 		echo "== $$(dirname $$package)"; \
 		(cd $$(dirname $$package) && npm ci && npm test); \
 	done
-	@echo "== testdata/nostr-sdk"; cd testdata/nostr-sdk && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python sync_test.py
+	@set -e; for folder in testdata/nostr-sdk testdata/anthropic; do \
+		echo "== $$folder"; \
+		(cd $$folder && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python *_test.py); \
+	done
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
@@ -191,4 +194,4 @@ demo: ## a relay with real events, walked through as agent, owner, stranger and 
 	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
-	rm -rf bin dist testdata/interop/bin testdata/*/node_modules testdata/nostr-sdk/venv
+	rm -rf bin dist testdata/interop/bin testdata/*/node_modules testdata/*/venv

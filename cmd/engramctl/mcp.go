@@ -30,9 +30,11 @@ memories, to show their history and restore versions, and the core as a resource
 a prompt; one that keeps the whole memory before a risky change (engramctl snapshot
 lists and restores what it makes). With --agent, as the owner, those that read only.
 
---tools says which are offered, a list of "memory" and "contracts": with the latter, the
-tools for the agent's contracts, as engramctl contract has them. The default is memory;
-without owner and agent it is contracts. ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY,
+--tools says which are offered, a list of "memory", "files" and "contracts". With files,
+the memory tool of Anthropic's API: one tool, memory, with its commands view, create,
+str_replace, insert, delete and rename over /memories. With contracts, the tools for the
+agent's contracts, as engramctl contract has them. The default is memory; without owner
+and agent it is contracts. ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY,
 is whose contracts they are in place of a key, which is not needed for them then.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
@@ -53,12 +55,13 @@ names one: then memory_recall compares meaning beside words, or has the best put
 order (docs/memory.md).`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
   engramctl mcp --tools memory,contracts
+  engramctl mcp --tools files
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
   ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, e, tools) }))
 	e.add(c)
-	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory contracts (default memory)")
+	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory files contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
 }
@@ -70,6 +73,7 @@ const snapshotPatience = 5 * time.Second
 // Profiles of tools.
 const (
 	memoryTools   = "memory"
+	fileTools     = "files"
 	contractTools = "contracts"
 )
 
@@ -98,7 +102,8 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		return err
 	}
 	var own *client.Client
-	if slices.Contains(tools, memoryTools) {
+	files := slices.Contains(tools, fileTools)
+	if slices.Contains(tools, memoryTools) || files {
 		c, m, err := a.open(ctx)
 		if err != nil {
 			return err
@@ -111,6 +116,12 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
+		switch {
+		case files && slices.Contains(tools, memoryTools):
+			o.Files = mcp.FilesBeside
+		case files:
+			o.Files = mcp.FilesAlone
+		}
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), startName(time.Now())
 		o.Copy = kept.source()
 		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
@@ -149,14 +160,14 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 	case tools == nil:
 		return []string{contractTools}, nil
 	case len(tools) == 0:
-		return nil, usagef("--tools: name memory, contracts, or both")
+		return nil, usagef("--tools: name memory, files, contracts, or several of them")
 	}
 	for _, t := range tools {
 		switch {
-		case t != memoryTools && t != contractTools:
-			return nil, usagef("--tools: %q is none of memory, contracts", t)
-		case t == memoryTools && !pair:
-			return nil, usagef("--tools memory: whose memory? Name the owner or the agent (--owner, --agent)")
+		case t != memoryTools && t != fileTools && t != contractTools:
+			return nil, usagef("--tools: %q is none of memory, files, contracts", t)
+		case t != contractTools && !pair:
+			return nil, usagef("--tools %s: whose memory? Name the owner or the agent (--owner, --agent)", t)
 		case t == contractTools && owner:
 			return nil, usagef("--tools contracts: an owner's server only reads memory")
 		}

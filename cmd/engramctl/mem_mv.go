@@ -20,6 +20,7 @@ type renamedOut struct {
 	Removed  bool     `json:"from_removed"`
 	Mended   []string `json:"mended,omitempty"`
 	Unmended []string `json:"unmended,omitempty"`
+	More     int      `json:"more_unmended,omitempty"`
 }
 
 func (a *app) memMvCommand() *cobra.Command {
@@ -76,6 +77,7 @@ func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r rem
 	for _, f := range r.Unmended {
 		out.Unmended = append(out.Unmended, string(f.Slug))
 	}
+	out.More = r.More
 	return a.printJSON(out)
 }
 
@@ -93,6 +95,9 @@ func (a *app) unfinished(from nipae.Slug, r remember.Renamed) error {
 	}
 	for _, f := range r.Unmended {
 		all = append(all, fmt.Errorf("%s links to %s as before: %w", f.Slug, from, f.Unwrap()))
+	}
+	if r.More > 0 {
+		all = append(all, fmt.Errorf("%d more link to %s as before", r.More, from))
 	}
 	return errors.Join(all...)
 }

@@ -18,7 +18,7 @@ import (
 // noteFlags are what engramctl note is told beside the text.
 type noteFlags struct {
 	tags, links []string
-	salience    float64
+	salience    *float64 // nil: not said
 	emotion     map[string]string
 	session     string
 	trust       string
@@ -26,8 +26,10 @@ type noteFlags struct {
 
 func (a *app) noteCommand() *cobra.Command {
 	var f noteFlags
+	var salience float64
 	var asJSON, allow bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	var c *cobra.Command
+	c = a.pairFlags(a.command(&cobra.Command{
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
 		Short: "Note what happened, without thinking of a slug",
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
@@ -42,6 +44,9 @@ does. A text in which something looks like a key or a token is refused, unless
   engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
 		Args: arguments("TEXT"),
 	}, func(ctx context.Context, args []string) error {
+		if c.Flags().Changed("salience") {
+			f.salience = &salience
+		}
 		n, err := a.noteOf(args[0], f)
 		if err != nil {
 			return err
@@ -51,7 +56,7 @@ does. A text in which something looks like a key or a token is refused, unless
 	fs := c.Flags()
 	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
 	fs.StringArrayVar(&f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
-	fs.Float64Var(&f.salience, "salience", -1, "how much it matters, 0 to 1 (default 0.5)")
+	fs.Float64Var(&salience, "salience", unit.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
 	fs.StringToStringVar(&f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
 	fs.StringVar(&f.session, "session", "", "`id` of the session that it belongs to")
 	fs.StringVar(&f.trust, "trust", "", "`external` for somebody else's words")
@@ -76,10 +81,7 @@ func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
 	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
 		return n, usagef("--session: an id has no blanks")
 	}
-	n = remember.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Emotion: map[string]float64{}}
-	if f.salience != -1 {
-		n.Salience = &f.salience
-	}
+	n = remember.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
 	for name, word := range f.emotion {
 		felt, err := strconv.ParseFloat(word, 64)
 		if err != nil || !slices.Contains(unit.Emotions[:], name) {

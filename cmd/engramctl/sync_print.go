@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"engramd/internal/client"
@@ -87,6 +89,9 @@ func (a *app) doubts(r client.TransferReport) error {
 			a.note("%s failed: %v", s.URL, s.Err)
 		}
 	}
+	if unanswered(r) {
+		return fmt.Errorf("%w: what they have, and what they lack, is not known", client.ErrNoRelay)
+	}
 	n := 0
 	for _, t := range r.Targets {
 		if !t.UpToDate() {
@@ -100,6 +105,13 @@ func (a *app) doubts(r client.TransferReport) error {
 		return fmt.Errorf("%w in full: there may be more to send", client.ErrPartial)
 	}
 	return nil
+}
+
+// unanswered reports whether a sync never came to compare anything.
+func unanswered(r client.TransferReport) bool {
+	return len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s client.TransferSource) bool {
+		return s.Err == nil || !errors.Is(s.Err, client.ErrUnconnected) && !errors.Is(s.Err, client.ErrTimeout)
+	}) && !slices.ContainsFunc(r.Targets, func(t client.TransferTarget) bool { return t.Lacked+t.Sent > 0 })
 }
 
 func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {

@@ -89,13 +89,13 @@ func dialError(ctx context.Context, resp *http.Response, err error) error {
 		// The connection's own deadline can be a moment ahead of the context's.
 		return fmt.Errorf("%w: it did not accept the connection", ErrTimeout)
 	case resp != nil:
-		return fmt.Errorf("cannot connect: HTTP status %d instead of a websocket", resp.StatusCode)
+		return fmt.Errorf("%w: HTTP status %d instead of a websocket", ErrUnconnected, resp.StatusCode)
 	}
 	var failed *net.OpError
 	if errors.As(err, &failed) {
-		return fmt.Errorf("cannot connect: %w", failed)
+		return fmt.Errorf("%w: %w", ErrUnconnected, failed)
 	}
-	return fmt.Errorf("cannot connect: %s", printable(err.Error()))
+	return fmt.Errorf("%w: %s", ErrUnconnected, printable(err.Error()))
 }
 
 // read is the reader goroutine.

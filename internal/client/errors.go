@@ -32,6 +32,8 @@ var (
 	// ErrRefused means that a relay refused a request or an event for another
 	// reason than who we are.
 	ErrRefused = errors.New("refused by the relay")
+	// ErrUnconnected means that a relay is not to be reached.
+	ErrUnconnected = errors.New("cannot connect")
 	// ErrTimeout means that a relay did not answer in time.
 	ErrTimeout = errors.New("no answer in time")
 	// ErrMisbehaved means that a relay broke the protocol or went over a bound:

@@ -25,6 +25,10 @@ var aliases = map[string][]string{
 	"limit":   {"n_results", "page_size", "top_k"},
 }
 
+// lists are the arguments that are lists of texts; models give one text for a list
+// of one.
+var lists = []string{"tags", "supersedes", "types", "states", "links"}
+
 // aliased maps the names of arguments before the SDK validates them.
 // properties are the arguments of each tool.
 func aliased(properties map[string][]string) sdk.Middleware {
@@ -49,8 +53,8 @@ func aliased(properties map[string][]string) sdk.Middleware {
 	}
 }
 
-// renamed returns the arguments with the names that the tool has, without those
-// that are null: models that must name all of them leave one out like that.
+// renamed returns the arguments with the names that the tool has, lists of one as
+// lists, and without those that are null: models that must name all of them leave one out like that.
 // Arguments that need neither are returned byte for byte, whatever they are.
 func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, error) {
 	var given map[string]json.RawMessage
@@ -60,6 +64,12 @@ func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, e
 	before := len(given)
 	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	changed := len(given) < before
+	for _, name := range lists {
+		if value := given[name]; len(value) > 0 && value[0] == '"' {
+			given[name] = slices.Concat([]byte{'['}, value, []byte{']'})
+			changed = true
+		}
+	}
 	for _, name := range properties {
 		for _, alias := range aliases[name] {
 			value, ok := given[alias]

@@ -5,15 +5,24 @@ package mcp
 
 // instructions returns the instructions for the server as a whole.
 func (s *Server) instructions() string {
+	words := instructionsForAgent + instructionsForAll + instructionsForAgentUse
 	switch {
 	case s.o.Memory == nil:
 		return instructionsForParty + instructionsForAll + instructionsForContracts
+	case s.o.Files == FilesAlone && s.o.ReadOnly:
+		words = instructionsForFilesOwner + instructionsForAllFiles
+	case s.o.Files == FilesAlone:
+		words = instructionsForFiles + instructionsForAllFiles + instructionsForFilesUse
 	case s.o.ReadOnly:
-		return instructionsForOwner + instructionsForAll
-	case s.o.Contracts != nil:
-		return instructionsForAgent + instructionsForAll + instructionsForAgentUse + instructionsForContracts
+		words = instructionsForOwner + instructionsForAll
 	}
-	return instructionsForAgent + instructionsForAll + instructionsForAgentUse
+	if s.o.Files == FilesBeside {
+		words += filesBesideUse
+	}
+	if s.o.Contracts != nil && !s.o.ReadOnly {
+		words += instructionsForContracts
+	}
+	return words
 }
 
 const instructionsForAgent = `This is your long-term memory: it survives this session, on any machine. Only you write it; only you and your owner read it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/nips/unit"
 )
 
 // The codes by which a program can tell failures apart.
@@ -43,13 +44,14 @@ const failureKey = "engramd/failure"
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"` // what happened
-	Action  string `json:"action"`  // what to do
+	Action  string `json:"action"`  // what to do; "" where the message says it
 	Slug    string `json:"slug,omitempty"`
 	// Theirs is the stored version, for a conflict, if it is known.
 	Theirs *theirs `json:"theirs,omitempty"`
 	// Relays says what went wrong at each relay.
 	Relays []string `json:"relays,omitempty"`
 
+	exact bool // Message is all that an agent reads
 	cause error
 }
 
@@ -64,6 +66,9 @@ type theirs struct {
 
 // Error returns the text that an agent reads.
 func (f *Failure) Error() string {
+	if f.exact {
+		return f.Message
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", f.Code, f.Message)
 	if t := f.Theirs; t != nil {
@@ -102,7 +107,7 @@ func theirsOf(e *client.Entry) *theirs {
 func quoted(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if unit.Hidden(r) {
 			return ' '
 		}
 		if r == '"' {

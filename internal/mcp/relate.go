@@ -20,7 +20,8 @@ type renameOut struct {
 	Removed  bool     `json:"removed" jsonschema:"false: the old one is still there, a warning says why"`
 	Hash     string   `json:"hash"`
 	Mended   []string `json:"mended,omitempty" jsonschema:"memories of which the links were changed"`
-	Unmended []string `json:"unmended,omitempty" jsonschema:"memories that still link to the old slug"`
+	Unmended []string `json:"unmended,omitempty" jsonschema:"memories that still link to the old slug, the first of them"`
+	More     int      `json:"more_unmended,omitempty" jsonschema:"how many do so besides"`
 	StoredOn int      `json:"stored_on"`
 	answer
 }
@@ -60,6 +61,7 @@ func (s *Server) renamed(from nipae.Slug, r remember.Renamed) renameOut {
 	for _, slug := range r.Mended {
 		out.Mended = append(out.Mended, string(slug))
 	}
+	out.More = r.More
 	for i, f := range r.Unmended {
 		out.Unmended = append(out.Unmended, string(f.Slug))
 		if i < maxWarnings {

@@ -25,6 +25,8 @@ const (
 type Options struct {
 	// Memory is the agent's memory; nil leaves out everything about it.
 	Memory Memory
+	// Files offers the memory as files too, or only so.
+	Files Files
 	// Contracts is contract memory, for the contract tools; nil, or ReadOnly,
 	// leaves them out.
 	Contracts Contracts
@@ -122,16 +124,20 @@ func New(o Options) *Server {
 			c.TTLMs, c.CacheScope = 0, "private"
 		},
 	}
-	if o.Memory != nil {
+	memories := o.Memory != nil && o.Files != FilesAlone
+	if memories {
 		options.Capabilities.Prompts, options.Capabilities.Resources = &sdk.PromptCapabilities{}, &sdk.ResourceCapabilities{}
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
 	s.sdk.AddReceivingMiddleware(explained, aliased(s.arguments))
-	if o.Memory != nil {
+	if memories {
 		s.addTools()
 		s.addResources()
 		s.addPrompts()
+	}
+	if o.Memory != nil && o.Files != NoFiles {
+		s.addFiles()
 	}
 	if o.Contracts != nil && !o.ReadOnly {
 		s.addContractTools()

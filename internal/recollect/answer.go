@@ -3,6 +3,7 @@ package recollect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"engramd/internal/recall"
@@ -33,7 +34,7 @@ type Hit struct {
 	Why          []string // words, meaning, link, time, person
 	Words        []string // of the query, that it has
 	SupersededBy []string
-	Alike        []recall.Alike // near duplicates, which are not listed
+	Alike        []recall.Alike // near duplicates, which are not listed; without the words of somebody else
 	Whole        bool           // its text is in the block
 }
 
@@ -55,10 +56,22 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 			continue
 		}
 		h := hitOf(v, &found[i].Hit, texts)
-		h.Alike, h.Whole = found[i].Alike, shown[i] == recall.Whole
+		h.Alike, h.Whole = ownWords(h.Trust, found[i].Alike), shown[i] == recall.Whole
 		a.Hits = append(a.Hits, h)
 	}
 	return a, nil
+}
+
+// ownWords leaves out in what near duplicates differ, where one of both is somebody
+// else's: nothing beside those words would say so.
+func ownWords(trust unit.Trust, all []recall.Alike) []recall.Alike {
+	all = slices.Clone(all)
+	for i := range all {
+		if trust == unit.External || all[i].Trust == unit.External {
+			all[i].Differs = nil
+		}
+	}
+	return all
 }
 
 // Title is what a memory is called where its text is not shown: quoted and called

@@ -84,7 +84,7 @@ func part(text string, middle int) (string, int) {
 			end = middle + i
 		}
 	}
-	shown := strings.Join(strings.Fields(text[start:end]), " ")
+	shown := unit.OneLine(text[start:end])
 	if start > 0 {
 		shown = "…" + shown
 	}

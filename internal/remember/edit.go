@@ -31,10 +31,25 @@ func (e *MatchError) Error() string {
 	return fmt.Sprintf("the old text stands there %d times, on lines %s", e.Count, numbers)
 }
 
-// Edit replaces the one occurrence of a text in the body. The version that it
-// was found in is the base of the write. Errors are those of Write, which are
-// ErrNotFound and ErrTombstone too, and *MatchError.
+// Edit replaces the one occurrence of a text in the body. Errors are those of
+// Rewrite and *MatchError.
 func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o client.SetOptions) (Result, error) {
+	return w.Rewrite(ctx, slug, func(head client.Entry, body string) (string, string, error) {
+		if err := matchOnce(body, old); err != nil {
+			return "", "", err
+		}
+		if body = strings.Replace(body, old, new, 1); body == "" {
+			return "", "", client.ErrEmpty
+		}
+		return body, new, nil
+	}, o)
+}
+
+// Rewrite puts what change makes of the body in its place, and leaves the fields;
+// arrived are the words that are new in it. The version that change was shown is
+// the base of the write, and the same body writes nothing. Errors are those of
+// Write and of change, and ErrNotFound and ErrTombstone.
+func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head client.Entry, body string) (changed, arrived string, err error), o client.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
@@ -47,23 +62,67 @@ func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o c
 	if o.Base != "" && o.Base != head.Hash {
 		return r, conflictWith(head, Replaced)
 	}
-	if old == new {
-		r.Outcome = Unchanged
-	}
-	if err := matchOnce(body, old); err != nil || old == new {
+	changed, arrived, err := change(head, body)
+	if err != nil {
 		return r, err
 	}
+	if changed == body {
+		r.Outcome = Unchanged
+		return r, nil
+	}
 	o.Base = head.Hash
-	if body = strings.Replace(body, old, new, 1); body == "" {
-		return r, client.ErrEmpty
+	text := changed
+	if !slug.IsCore() {
+		text = withBody(unit.Parse(head.Text), changed)
+	}
+	return w.put(ctx, r, slug, head.Text, o, func(at string) (composed, error) {
+		return w.compose(slug, at, Draft{Text: text, Whole: true, arrived: []string{arrived}})
+	})
+}
+
+// Create writes a body, whatever it looks like, where nothing may be (ErrTaken);
+// every relay must say so (ErrPartial). path is where the writer has it, "" for
+// nowhere else than the slug says. Other errors are those of Write.
+func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string, o client.SetOptions) (Result, error) {
+	if Reserved(slug) {
+		return Result{}, ErrReserved
+	}
+	r, head, err := w.before(ctx, slug)
+	if err != nil {
+		return r, err
+	}
+	if r.Outcome == Replaced {
+		r.Entry = head
+		return r, ErrTaken
 	}
 	text := body
 	if !slug.IsCore() {
-		text = unit.Parse(head.Text).WithBody(body)
+		if text, err = pathed(unit.Parse(withBody(unit.Doc{}, body)), path); err != nil {
+			return r, err
+		}
 	}
-	return w.put(ctx, r, slug, head.Text, o, func(at string) (composed, error) {
-		return w.compose(slug, at, Draft{Text: text, Whole: true, arrived: []string{new}})
+	o.Base, o.Whole = client.BaseNone, true
+	return w.put(ctx, r, slug, "", o, func(at string) (composed, error) {
+		return w.compose(slug, at, Draft{Text: text, Whole: true})
 	})
+}
+
+// withBody returns the text with another body, which may be empty: then its fields
+// say something, since a text that is empty is none.
+func withBody(d unit.Doc, body string) string {
+	if text := d.WithBody(body); text != "" {
+		return text
+	}
+	text, _ := d.Edit(unit.Set("type", unit.String(string(unit.Semantic)))) // fits
+	return text
+}
+
+// pathed returns the text with that path, without one for "".
+func pathed(d unit.Doc, path string) (string, error) {
+	if path == "" {
+		return d.Edit(unit.Remove("path"))
+	}
+	return d.Edit(unit.Set("path", unit.String(path)))
 }
 
 // Body returns the text without its front matter, which core has none of

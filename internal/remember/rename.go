@@ -16,7 +16,8 @@ import (
 // ErrTaken is a rename to where something is.
 var ErrTaken = errors.New("there is a memory at the new slug")
 
-// maxMends is how many memories one rename writes because they link to it.
+// maxMends is how many memories one rename writes because they link to it, and how
+// many of the others it names.
 const maxMends = 100
 
 // Renamed is what came of a rename. What was not reached is said, and can be
@@ -26,9 +27,11 @@ type Renamed struct {
 	// Kept is why the old one is still there, nil if it is gone.
 	Kept error
 	// Mended are the memories of which the links were changed, Unmended those
-	// that still link to the old slug, as far as they are known.
+	// that still link to the old slug, as far as they are known; More counts those
+	// of the latter that are not named.
 	Mended   []nipae.Slug
 	Unmended []*AbsentError
+	More     int
 	// MendErr says that it is not known which memories link to it.
 	MendErr error
 }
@@ -50,21 +53,9 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 	if err != nil {
 		return Renamed{Result: Result{Entry: head, Status: status}}, err
 	}
-	r, there, err := w.before(ctx, to)
-	if err != nil {
-		return Renamed{Result: r}, err
-	}
-	out := Renamed{Result: r}
-	switch {
-	case r.Outcome == Replaced && !sameUnit(there.Text, head.Text):
-		out.Entry = there
-		return out, ErrTaken
-	case r.Outcome == Replaced:
-		out.Entry, out.Outcome = there, Unchanged
-	default:
-		if out.Result, err = w.moved(ctx, head, to, check); err != nil {
-			return out, err
-		}
+	out := Renamed{}
+	if out.Result, err = w.moved(ctx, head, to, head.Text, check); err != nil {
+		return out, err
 	}
 	if _, _, out.Kept = w.Memory.RemoveVersion(ctx, from, head.Hash); out.Kept != nil && absent(out.Kept) {
 		out.Kept = nil // somebody removed it meanwhile
@@ -75,14 +66,52 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 	return out, nil
 }
 
-// moved writes a memory at another slug. The text is the one that it replaces at
-// another place: what it says of itself stays, and it is as old as it was.
-func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, check func(old, text string) error) (Result, error) {
-	d := unit.Parse(head.Text)
+// Move writes a memory at another slug, where nothing may be (ErrTaken), and with
+// another path; at its own slug it changes the path only. One that says the same is
+// there already if an earlier call was made. The old one stays: who moves several
+// removes them when all are written.
+func (w *Writer) Move(ctx context.Context, head client.Entry, to nipae.Slug, path string, check func(old, text string) error) (Result, error) {
+	if Reserved(head.Slug) || Reserved(to) {
+		return Result{}, ErrReserved
+	}
+	text, err := pathed(unit.Parse(head.Text), path)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case to != head.Slug:
+		return w.moved(ctx, head, to, text, check)
+	}
+	o := client.SetOptions{Base: head.Hash, Check: check}
+	return w.put(ctx, Result{Outcome: Replaced}, to, head.Text, o, func(at string) (composed, error) {
+		return w.compose(to, at, Draft{Text: text, Whole: true})
+	})
+}
+
+// IsMoved reports whether what is there is what Move makes of a memory.
+func IsMoved(head client.Entry, path, there string) bool {
+	text, err := pathed(unit.Parse(head.Text), path)
+	return err == nil && sameUnit(there, text)
+}
+
+// moved writes a memory at another slug, with the text that it is to have there,
+// which replaces the one at another place: what it says of itself stays, and it is
+// as old as it was.
+func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, text string, check func(old, text string) error) (Result, error) {
+	r, there, err := w.before(ctx, to)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Outcome == Replaced:
+		r.Entry, r.Outcome = there, Unchanged
+		if !sameUnit(there.Text, text) {
+			err = ErrTaken
+		}
+		return r, err
+	}
+	d := unit.Parse(text)
 	stamp := w.stamp(&d, unit.Told)
 	stamp.Now = time.Unix(head.CreatedAt, 0)
-	text, err := unit.Stamped(d, &d, stamp)
-	if err != nil {
+	if text, err = unit.Stamped(d, &d, stamp); err != nil {
 		return Result{}, err
 	}
 	// The secrets that are in it are there already.
@@ -137,7 +166,11 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 			_, _, err = w.Memory.Set(ctx, e.Slug, text, client.SetOptions{Base: e.Hash})
 		}
 		if err != nil {
-			out.Unmended = append(out.Unmended, &AbsentError{e.Slug, err})
+			if len(out.Unmended) < maxMends {
+				out.Unmended = append(out.Unmended, &AbsentError{e.Slug, err})
+			} else {
+				out.More++
+			}
 			continue
 		}
 		out.Mended = append(out.Mended, e.Slug)
