@@ -33,6 +33,7 @@ type app struct {
 	// wrote is the local copy that is open, and memory whose memory it is that is
 	// written to.
 	wrote   atomic.Pointer[localCopy]
+	bulk    *bulk // collects writes for the local copy; nil: each by itself
 	memory  atomic.Pointer[client.Memory]
 	log     *slog.Logger // of a server; nil for a command
 	started bool         // a command's own code has begun: what fails now is no mistyped command line

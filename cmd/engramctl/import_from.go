@@ -36,12 +36,30 @@ func (f *fromFlags) flags(c *cobra.Command) {
 	secretFlag(c, &f.allow)
 }
 
-// sourcesText lists the sources for help.
-func sourcesText() string {
+// importFromHelp is the help of --from.
+func importFromHelp() string {
 	var b strings.Builder
+	b.WriteString(`With --from, PATH is the folder or the file in which another tool keeps its memory:
+
+`)
 	for _, s := range migrate.Sources() {
-		fmt.Fprintf(&b, "  %-12s %s (%s)\n", s.Name, s.About, s.Path)
+		fmt.Fprintf(&b, "  %-12s %s\n  %-12s (%s)\n", s.Name, s.About, "", s.Path)
 	}
+	b.WriteString(`
+Everything goes below mem/imported/SOURCE, or --prefix. What would be written is shown;
+--yes writes it. What is not understood is listed as left, with the reason.
+
+What is written is external, somebody else's words, whatever a text says of itself;
+--trust observed says that you vouch for all of it. Its place is kept as path. Links to
+what is imported as well become [[slug]]. A text that is too long for one memory becomes
+several that are linked.
+
+Nothing is written over: importing again writes what is new, shows what has changed at
+its source (--update writes that) and leaves alone what has something else at its slug
+(exit code 5), what was removed here, and words that are at another slug already. If it
+is interrupted, the same command goes on. A text with what looks like a key or a token
+is refused and named, and the rest is written (exit code 2). If not every relay says
+what it has, nothing is written (exit code 4). docs/importing.md has more.`)
 	return b.String()
 }
 
@@ -84,7 +102,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	}
 	in.steps = guarded(migrate.Plan(found.Items, held(listing), stamp), f)
 	if yes {
-		err = in.write(ctx)
+		err = a.inBulk(ctx, func() error { return in.write(ctx) })
 	}
 	return errors.Join(in.show(), a.report(in.status, nil), err, in.refusals())
 }

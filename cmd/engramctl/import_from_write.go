@@ -65,21 +65,15 @@ func (in *importing) write(ctx context.Context) error {
 		}
 	}
 	defer in.bar(ctx, len(news)+len(changes))()
-	second, inSecond := int64(0), 0
+	pace := pacer{now: time.Now, wait: pause}
 	for len(news) > 0 {
 		batch := news[:min(client.MaxAdded, len(news))]
 		news = news[len(batch):]
 		if err := in.add(ctx, batch); err != nil {
 			return err
 		}
-		now := time.Now()
-		if now.Unix() != second {
-			second, inSecond = now.Unix(), 0
-		}
-		if inSecond += len(batch); inSecond >= perSecond {
-			if err := pause(ctx, time.Unix(second+1, 0).Sub(now)); err != nil {
-				return err
-			}
+		if err := pace.wrote(ctx, len(batch)); err != nil {
+			return err
 		}
 	}
 	for _, i := range changes {
@@ -98,6 +92,25 @@ func (in *importing) bar(ctx context.Context, of int) func() {
 	in.progress.reach(0, of)
 	in.hideBar = in.progress.show(ctx, in.Stderr, in.flags.timeout+time.Duration(of/perSecond)*time.Second)
 	return func() { in.err() }
+}
+
+// pacer waits for the next second when one is full.
+type pacer struct {
+	now      func() time.Time
+	wait     func(context.Context, time.Duration) error
+	second   int64
+	inSecond int
+}
+
+func (p *pacer) wrote(ctx context.Context, n int) error {
+	now := p.now()
+	if now.Unix() != p.second {
+		p.second, p.inSecond = now.Unix(), 0
+	}
+	if p.inSecond += n; p.inSecond < perSecond {
+		return nil
+	}
+	return p.wait(ctx, time.Unix(p.second+1, 0).Sub(now))
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -11,7 +11,7 @@ import (
 var agentFiles = []string{"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md"}
 
 // maxImports is how far a file's @imports are followed, as Claude Code does.
-const maxImports = 4
+const maxImports = 5
 
 // readAgentsMD reads instruction files, each section by itself, and what they
 // import by @path if it lies within what is read.

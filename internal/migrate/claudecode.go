@@ -14,6 +14,7 @@ type claudeFile struct {
 	name  string   // below what is read
 	group []string // its project, or its subagent
 	rest  string   // its path within the memory folder
+	at    string   // its path below ~/.claude
 }
 
 // readClaudeCode reads projects/PROJECT/memory below ~/.claude (or any part of
@@ -63,7 +64,7 @@ func readClaudeCode(r *reader) {
 			r.leave(f.name, "the index of the files beside it, which are read themselves")
 		default:
 			h := hooks[linked(f.name)]
-			d := &draft{file: f.name, slug: append(slices.Clone(f.group), segmentsOf(f.rest)...), text: text, description: h.line}
+			d := &draft{file: f.name, at: f.at, slug: append(slices.Clone(f.group), segmentsOf(f.rest)...), text: text, description: h.line}
 			if name := unit.Parse(text).Fields().Name; name != "" {
 				d.names = append(d.names, name)
 			}
@@ -104,9 +105,9 @@ func claudePlace(place, name string) (claudeFile, bool) {
 	for i := len(all) - 2; i >= 1; i-- {
 		switch {
 		case all[i] == "memory" && i >= 2 && all[i-2] == "projects":
-			return claudeFile{name, []string{all[i-1]}, path.Join(all[i+1:]...)}, true
+			return claudeFile{name, []string{all[i-1]}, path.Join(all[i+1:]...), path.Join(all[i-2:]...)}, true
 		case (all[i-1] == "agent-memory" || all[i-1] == "agent-memory-local") && i < len(all)-1:
-			return claudeFile{name, []string{"agents", all[i]}, path.Join(all[i+1:]...)}, true
+			return claudeFile{name, []string{"agents", all[i]}, path.Join(all[i+1:]...), path.Join(all[i-1:]...)}, true
 		}
 	}
 	return claudeFile{}, false

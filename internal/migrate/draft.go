@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 // draft is one thing to remember, as it was found.
 type draft struct {
 	file string // path in what was read
+	at   string // its path as the tool itself would name it, if that is more
 	part string // what of that file: a section, a line; "" for all of it
 	slug []string
 	text string // as found, with front matter of its own or without
@@ -39,10 +41,11 @@ func (rel relation) known() string {
 
 // from is the place for people.
 func (d *draft) from() string {
-	if d.part == "" {
-		return shown(d.file)
+	where := cmp.Or(d.at, d.file)
+	if d.part != "" {
+		where += "#" + d.part
 	}
-	return shown(d.file + "#" + d.part)
+	return shown(where)
 }
 
 // add takes a draft.

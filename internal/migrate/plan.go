@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"slices"
 	"strings"
 
 	"engramd/nips/nipae"
@@ -51,21 +52,38 @@ func Plan(items []Item, held []Held, stamp unit.Stamp) []Step {
 			}
 		}
 	}
-	copies := map[nipae.Slug]nipae.Slug{}
+	// Among themselves first, by what was found, so that what is in memory does not
+	// decide which of two is the copy.
+	copies, first := map[nipae.Slug]nipae.Slug{}, map[string]nipae.Slug{}
 	for _, item := range items {
 		if _, ok := there[item.Slug]; ok {
-			continue
+			first[bodyOf(item.Text)] = item.Slug
 		}
+	}
+	for _, item := range items {
 		body := bodyOf(item.Text)
-		if of, ok := words[body]; ok {
+		if of, ok := first[body]; !ok {
+			first[body] = item.Slug
+		} else if _, ok := there[item.Slug]; !ok {
 			copies[item.Slug] = of
-			continue
 		}
-		words[body] = item.Slug
+	}
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Text = redirect(items[i].Text, copies)
+	}
+	for _, item := range items {
+		of, same := words[bodyOf(item.Text)]
+		if _, ok := there[item.Slug]; same && !ok && copies[item.Slug] == "" {
+			copies[item.Slug] = of
+		}
 	}
 	steps := make([]Step, len(items))
 	for i, item := range items {
 		if of, ok := copies[item.Slug]; ok {
+			if further, ok := copies[of]; ok {
+				of = further
+			}
 			steps[i] = Step{Item: item, What: Copy, Of: of}
 			continue
 		}

@@ -25,7 +25,7 @@ func Sources() []Source {
 		{"codex", "Codex's memories", "~/.codex/memories", readCodex},
 		{"openclaw", "OpenClaw's MEMORY.md, USER.md and daily notes", "~/.openclaw/workspace", readOpenClaw},
 		{"hermes", "the entries of Hermes Agent's MEMORY.md and USER.md", "~/.hermes/memories", readHermes},
-		{"letta", "memory blocks of an agent file (.af), of a list of blocks, or of Letta Code's memory folder", "agent.af or ~/.letta/agents/ID/memory", readLetta},
+		{"letta", "memory blocks of an agent file, or Letta Code's folder of memory", "agent.af, or ~/.letta/agents/ID/memory", readLetta},
 		{"mem0", "an export of mem0 as JSON or JSON lines", "memories.json", readMem0},
 	}
 }
