@@ -100,7 +100,8 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	if status.Partial && yes {
 		return a.report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
 	}
-	in.steps = guarded(migrate.Plan(found.Items, held(listing), stamp), f)
+	in.steps = migrate.Plan(found.Items, held(listing), stamp)
+	in.guard(f.allow)
 	if yes {
 		err = a.inBulk(ctx, func() error { return in.write(ctx) })
 	}
@@ -197,17 +198,27 @@ func held(l client.Listing) []migrate.Held {
 	return all
 }
 
-// guarded refuses what holds a secret, and leaves changes alone unless they are
-// asked for.
-func guarded(steps []migrate.Step, f fromFlags) []migrate.Step {
-	for i := range steps {
-		s := &steps[i]
-		if s.What != migrate.New && s.What != migrate.Changed || f.allow {
+// guard refuses what holds a secret. Of that neither slug nor place is shown as it
+// is: the words may be in them.
+func (in *importing) guard(allow bool) {
+	in.hidden = map[int]bool{}
+	if allow {
+		return
+	}
+	for i := range in.steps {
+		s := &in.steps[i]
+		err := secrets.CheckChange(s.Base, s.Text)
+		if err == nil || s.What == migrate.Same {
 			continue
 		}
-		if err := secrets.CheckChange(s.Base, s.Text); err != nil {
+		in.hidden[i] = true
+		if s.What == migrate.New || s.What == migrate.Changed {
 			s.What, s.Why = migrate.Refused, err.Error()+" (--allow-secret writes it all the same)"
 		}
+		s.From, _ = secrets.Redact(s.From)
 	}
-	return steps
+	for i := range in.left {
+		in.left[i].Where, _ = secrets.Redact(in.left[i].Where)
+		in.left[i].Why, _ = secrets.Redact(in.left[i].Why)
+	}
 }

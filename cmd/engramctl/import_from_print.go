@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,7 +18,11 @@ func (in *importing) show() error {
 	in.out.Items = make([]importedItem, 0, len(in.steps))
 	for i, s := range in.steps {
 		in.out.Counts[string(s.What)]++
-		in.out.Items = append(in.out.Items, importedItem{Slug: string(s.Slug), What: s.What, Size: len(s.Text), From: s.From, Of: string(s.Of), Why: s.Why, Wrote: in.wrote[i]})
+		slug := string(s.Slug)
+		if in.hidden[i] {
+			slug = ""
+		}
+		in.out.Items = append(in.out.Items, importedItem{Slug: slug, What: s.What, Size: len(s.Text), From: s.From, Of: string(s.Of), Why: s.Why, Wrote: in.wrote[i]})
 	}
 	in.out.Wrote = len(in.wrote)
 	if in.asJSON {
@@ -45,7 +50,7 @@ func (in *importing) line(s migrate.Step, item importedItem) string {
 	if item.Wrote {
 		what = "written"
 	}
-	text := fmt.Sprintf("%-9s %s", what, s.Slug)
+	text := fmt.Sprintf("%-9s %s", what, cmp.Or(item.Slug, "(its name is not shown)"))
 	switch s.What {
 	case migrate.New, migrate.Changed:
 		text += fmt.Sprintf("  %d B", item.Size)

@@ -25,7 +25,8 @@ type importing struct {
 	asJSON bool
 	out    importedOut
 	wrote  map[int]bool // by step
-	failed error        // why relays did not take something
+	hidden map[int]bool // steps with a secret, whose words may be in the slug
+	failed error        // why relays did not take the first of those that they refused
 }
 
 // importedOut is what import --from prints as JSON.
@@ -41,7 +42,7 @@ type importedOut struct {
 
 // importedItem is one thing that was found.
 type importedItem struct {
-	Slug  string       `json:"slug"`
+	Slug  string       `json:"slug"` // "" if a secret may be in it
 	What  migrate.What `json:"what"`
 	Size  int          `json:"size"`
 	From  string       `json:"from"`
@@ -165,7 +166,9 @@ func (in *importing) settle(ctx context.Context, at int, status client.Status, e
 		s.What, s.Why = migrate.Conflict, "something was written there meanwhile"
 	default:
 		s.What, s.Why = migrate.Refused, err.Error()
-		in.failed = errors.Join(in.failed, err)
+		if in.failed == nil {
+			in.failed = err
+		}
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ var agentFiles = []string{"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUD
 // maxImports is how far a file's @imports are followed, as Claude Code does.
 const maxImports = 5
 
+// maxTargets is how many imports of one file are looked at.
+const maxTargets = 500
+
 // readAgentsMD reads instruction files, each section by itself, and what they
 // import by @path if it lies within what is read.
 func readAgentsMD(r *reader) {
@@ -102,7 +105,7 @@ func imports(text string) []string {
 		}
 		for _, m := range importMark.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1) {
 			target := strings.TrimRight(m[1], ".:!?")
-			if !slices.Contains(out, target) && (strings.Contains(target, "/") || path.Ext(target) != "") {
+			if len(out) < maxTargets && !slices.Contains(out, target) && (strings.Contains(target, "/") || path.Ext(target) != "") {
 				out = append(out, target)
 			}
 		}

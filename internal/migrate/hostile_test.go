@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -73,9 +72,6 @@ func TestLeft(t *testing.T) {
 // TestNothingOutside: symbolic links are not followed, neither in the walk nor
 // by an import, and devices are not opened.
 func TestNothingOutside(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("symbolic links need a privilege there")
-	}
 	outside, inside := t.TempDir(), t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -183,6 +179,26 @@ func TestBounds(t *testing.T) {
 	}
 	if got := read(t, "obsidian", many); len(got.Left) != maxLefts+1 || got.Left[maxLefts].Why != "and 50 more" {
 		t.Errorf("%d left, the last %v", len(got.Left), got.Left[len(got.Left)-1])
+	}
+}
+
+// TestManyLines: what has many short lines takes time by its size, not its square.
+func TestManyLines(t *testing.T) {
+	lines := strings.Repeat("a\n", maxText/2-10)
+	for source, name := range map[string]string{"agents-md": "AGENTS.md", "openclaw": "MEMORY.md", "codex": "MEMORY.md", "hermes": "memories/MEMORY.md"} {
+		if got := read(t, source, one(name, lines)); len(got.Items) < 10 {
+			t.Errorf("%s: %d items, left %v", source, len(got.Items), got.Left)
+		}
+	}
+	if got := read(t, "hermes", one("memories/MEMORY.md", strings.Repeat("a\n§\n", 200_000))); len(got.Items) != 1 {
+		t.Errorf("%d items", len(got.Items))
+	}
+	entity := `{"type":"entity","name":"a","entityType":"b","observations":[` + strings.Repeat(`"o",`, 200_000) + "\"o\"]}\n"
+	if got := read(t, "mcp-memory", one("a.jsonl", strings.Repeat(entity, 2))); len(got.Items) < 10 {
+		t.Errorf("%d items, left %v", len(got.Items), got.Left)
+	}
+	if got := read(t, "agents-md", one("CLAUDE.md", strings.Repeat("@a/b ", 200_000))); len(got.Items)+len(got.Left) == 0 {
+		t.Error("nothing of many imports")
 	}
 }
 

@@ -154,15 +154,16 @@ func (ix *index) related(all []relation) string {
 	if len(all) == 0 {
 		return ""
 	}
-	text := "\n## Relations\n\n"
+	var text strings.Builder
+	text.WriteString("\n## Relations\n\n")
 	for _, rel := range all {
 		to := shown(rel.to)
 		if slug := ix.byName(rel.to); slug != "" {
 			to = "[[" + string(slug) + "]]"
 		}
-		text += listItem(shown(rel.kind) + " " + to)
+		text.WriteString(listItem(shown(rel.kind) + " " + to))
 	}
-	return text
+	return text.String()
 }
 
 func named(alias, target string, slug nipae.Slug) string {

@@ -56,13 +56,13 @@ type section struct {
 // text of its own stays with what follows, so that nothing is lost.
 func sections(text string, deepest int) []section {
 	var out []section
-	now := section{}
 	fence, bare := fencing{}, true // no text yet but headings
+	title, start, at := "", 0, 0
 	flush := func() {
-		if strings.TrimSpace(now.text) != "" {
-			out = append(out, now)
+		if strings.TrimSpace(text[start:at]) != "" {
+			out = append(out, section{title, text[start:at]})
 		}
-		now, bare = section{}, true
+		title, start, bare = "", at, true
 	}
 	for line := range strings.Lines(text) {
 		inside := fence.line(line)
@@ -70,11 +70,11 @@ func sections(text string, deepest int) []section {
 			if !bare {
 				flush()
 			}
-			now.title = heading(line)
+			title = heading(line)
 		} else if strings.TrimSpace(line) != "" {
 			bare = false
 		}
-		now.text += line
+		at += len(line)
 	}
 	flush()
 	return out

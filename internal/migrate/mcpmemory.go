@@ -30,7 +30,7 @@ func readMCPMemory(r *reader) {
 }
 
 func (r *reader) graph(name string) {
-	entities := map[string]*draft{}
+	entities, texts := map[string]*draft{}, map[string]*strings.Builder{}
 	var order []string
 	var relations []graphLine
 	var at []int
@@ -44,7 +44,9 @@ func (r *reader) graph(name string) {
 		case g.Type == "entity" && strings.TrimSpace(g.Name) != "":
 			d := entities[g.Name]
 			if d == nil {
-				d = &draft{file: name, part: g.Name, slug: []string{g.Name}, names: []string{g.Name}, tags: []string{g.EntityType}, text: "# " + shown(g.Name) + "\n\n"}
+				d = &draft{file: name, part: g.Name, slug: []string{g.Name}, names: []string{g.Name}, tags: []string{g.EntityType}}
+				texts[g.Name] = &strings.Builder{}
+				texts[g.Name].WriteString("# " + shown(g.Name) + "\n\n")
 				entities[g.Name], order = d, append(order, g.Name)
 			}
 			for _, raw := range g.Observations {
@@ -53,7 +55,7 @@ func (r *reader) graph(name string) {
 					r.leave(place(name, n), "an observation of %s that is no text", g.Name)
 					continue
 				}
-				d.text += listItem(text)
+				texts[g.Name].WriteString(listItem(text))
 			}
 		case g.Type == "relation" && g.From != "" && g.To != "":
 			relations, at = append(relations, g), append(at, n)
@@ -69,6 +71,7 @@ func (r *reader) graph(name string) {
 		}
 	}
 	for _, key := range order {
+		entities[key].text = texts[key].String()
 		r.add(entities[key])
 	}
 }

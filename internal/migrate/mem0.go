@@ -74,11 +74,12 @@ func (r *reader) mem0JSON(name string) {
 		r.mem0Memory(name, number(i+1), one)
 	}
 	if len(f.Relations) > 0 {
-		text := "# Relations\n\n"
+		var text strings.Builder
+		text.WriteString("# Relations\n\n")
 		for _, rel := range f.Relations {
-			text += listItem(strings.Join([]string{rel.Source, rel.Relationship, rel.Target}, " "))
+			text.WriteString(listItem(strings.Join([]string{rel.Source, rel.Relationship, rel.Target}, " ")))
 		}
-		r.add(&draft{file: name, part: "relations", slug: []string{"relations"}, description: "Relations of mem0's graph", text: text})
+		r.add(&draft{file: name, part: "relations", slug: []string{"relations"}, description: "Relations of mem0's graph", text: text.String()})
 	}
 }
 

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -149,12 +150,17 @@ func tooLarge(slug nipae.Slug, text string) string {
 // bodyOf is a text's words, as copies are found by them.
 func bodyOf(text string) string { return strings.TrimSpace(unit.Parse(text).Body()) }
 
+var slugLink = regexp.MustCompile(`\[\[mem/[a-z0-9_/-]{1,251}\]\]`)
+
 // redirect turns links to copies to where the words are.
 func redirect(text string, copies map[nipae.Slug]nipae.Slug) string {
-	for _, slug := range nipae.References(text) {
-		if of, ok := copies[slug]; ok {
-			text = strings.ReplaceAll(text, "[["+string(slug)+"]]", "[["+string(of)+"]]")
-		}
+	if len(copies) == 0 {
+		return text
 	}
-	return text
+	return slugLink.ReplaceAllStringFunc(text, func(link string) string {
+		if of, ok := copies[nipae.Slug(link[2:len(link)-2])]; ok {
+			return "[[" + string(of) + "]]"
+		}
+		return link
+	})
 }
