@@ -80,6 +80,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 		}
 		return usagef("nothing that %s keeps is in %s", source.Name, path)
 	}
+	a.patient = true
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -88,7 +89,6 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	a.patient = true
 	if err := a.discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}

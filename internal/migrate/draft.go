@@ -90,7 +90,7 @@ func (r *reader) items(prefix string) []Item {
 	var items []Item
 	for i, d := range r.drafts {
 		if slugs[i] != "" {
-			items = append(items, r.compose(d, slugs[i], ix)...)
+			items = append(items, r.compose(d, slugs[i], ix, taken)...)
 		}
 	}
 	return items
@@ -98,7 +98,7 @@ func (r *reader) items(prefix string) []Item {
 
 // compose makes the texts of a draft: one, or several parts where it is too
 // long for one.
-func (r *reader) compose(d *draft, slug nipae.Slug, ix *index) []Item {
+func (r *reader) compose(d *draft, slug nipae.Slug, ix *index, taken map[nipae.Slug]*draft) []Item {
 	doc := unit.Parse(foreign(d.text))
 	body := ix.linksIn(d, doc.Body())
 	head, err := headOf(d, doc, ix)
@@ -118,10 +118,11 @@ func (r *reader) compose(d *draft, slug nipae.Slug, ix *index) []Item {
 	items := make([]Item, len(parts))
 	for i, part := range parts {
 		items[i] = Item{Slug: partSlug(slug, i), Text: head + chained(part, slug, i, len(parts)), From: d.from()}
-		if _, err := nipae.ParseSlug(string(items[i].Slug)); err != nil {
-			r.leave(d.from(), "%v", err)
+		if other := taken[items[i].Slug]; other != nil && other != d {
+			r.leave(d.from(), "the slug of a part of it would be %s, which is that of %s", items[i].Slug, other.from())
 			return nil
 		}
+		taken[items[i].Slug] = d
 	}
 	return items
 }

@@ -45,6 +45,7 @@ func TestLeft(t *testing.T) {
 		{"a long line", "mcp-memory", "a.jsonl", strings.Repeat("a", maxLine+1), 0, "a line of more than"},
 		{"NUL in JSON", "mem0", "a.json", `[{"id":"1","memory":"a\u0000b"}]`, 0, "a NUL"},
 		{"not UTF-8 in JSON", "letta", "a.json", "[{\"label\":\"a\",\"value\":\"\xff\"}]", 0, "not UTF-8"},
+		{"JSON without memories", "mem0", "a.json", `{"a":1}`, 0, "no memories"},
 		{"another JSON", "letta", "a.json", `{"a":1}`, 0, "no blocks of memory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,6 +160,15 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestPartsCollide: a part never takes the slug of something else.
+func TestPartsCollide(t *testing.T) {
+	long := strings.Repeat("a line\n", 12_000)
+	got := read(t, "obsidian", fstest.MapFS{"x.md": {Data: []byte(long)}, "x part 2.md": {Data: []byte("short")}, "y.md": {Data: []byte(long + "b")}})
+	if len(got.Items) != 3 || len(got.Left) != 1 || !strings.Contains(got.Left[0].Why, "x part 2.md") {
+		t.Errorf("%d items, left %v", len(got.Items), got.Left)
+	}
+}
+
 // TestBounds: more than there may be is said, and is not read.
 func TestBounds(t *testing.T) {
 	var lines strings.Builder
@@ -209,49 +219,4 @@ func TestHeadTooLong(t *testing.T) {
 	if len(got.Items) != 1 || !strings.HasSuffix(got.Items[0].Text, text) {
 		t.Errorf("items %.300v left %v", got.Items, got.Left)
 	}
-}
-
-// FuzzSources feeds any bytes to every parser, as a file of each name that it
-// reads.
-func FuzzSources(f *testing.F) {
-	names := map[string][]string{
-		"claude-code": {"projects/p/memory/MEMORY.md", "projects/p/memory/a.md"},
-		"agents-md":   {"AGENTS.md", "CLAUDE.md"},
-		"mcp-memory":  {"memory.jsonl"},
-		"obsidian":    {"a.md", "2026-01-02.md"},
-		"codex":       {"MEMORY.md", "memory_summary.md", "rollout_summaries/2026-01-02T03-04-05-a.md", "skills/a/SKILL.md"},
-		"openclaw":    {"MEMORY.md", "memory/2026-01-02.md"},
-		"hermes":      {"memories/MEMORY.md", "memories/USER.md"},
-		"letta":       {"a.af", "system/a.md"},
-		"mem0":        {"a.json", "a.jsonl"},
-	}
-	_ = filepath.WalkDir("testdata", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !strings.HasSuffix(p, ".golden") {
-			if text, err := os.ReadFile(p); err == nil {
-				f.Add(text)
-			}
-		}
-		return nil
-	})
-	f.Add([]byte("---\ntrust: told\npin: true\n---\n[[a|b]] ![[x#y]] [z](a.md#q) @a/b.md #tag\n```\n[[a]]\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		for source, files := range names {
-			fsys := fstest.MapFS{}
-			for _, name := range files {
-				fsys[name] = &fstest.MapFile{Data: text}
-			}
-			got := read(t, source, fsys)
-			var there []Held
-			for _, step := range Plan(got.Items, nil, testStamp) {
-				if step.What == New {
-					there = append(there, Held{Slug: step.Slug, Text: step.Text})
-				}
-			}
-			for _, step := range Plan(got.Items, there, testStamp) {
-				if step.What != Same && step.What != Copy && step.What != Refused {
-					t.Errorf("%s: again, %s is %s", source, step.Slug, step.What)
-				}
-			}
-		}
-	})
 }

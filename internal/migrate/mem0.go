@@ -70,6 +70,9 @@ func (r *reader) mem0JSON(name string) {
 		r.leave(name, "not an export of mem0: want a JSON list of memories, or an object with results or memories")
 		return
 	}
+	if len(list)+len(f.Results)+len(f.Memories)+len(f.Relations) == 0 {
+		r.leave(name, "there are no memories in it")
+	}
 	for i, one := range slices.Concat(list, f.Results, f.Memories) {
 		r.mem0Memory(name, number(i+1), one)
 	}
