@@ -41,7 +41,8 @@ type app struct {
 	telling atomic.Bool
 	afterMu sync.Mutex
 	after   []func()
-	started bool // a command's own code has begun: what fails now is no mistyped command line
+	started bool  // a command's own code has begun: what fails now is no mistyped command line
+	bulk    *bulk // collects writes for the local copy; nil: each by itself
 }
 
 // globalFlags are those that commands share.

@@ -73,6 +73,8 @@ var allowed = map[string][]string{
 	// What a text becomes before it is stored.
 	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	"internal/memfile":  {"nips/nipae", "nips/unit", "internal/remember"},
+	// What other tools remember, as it would be here.
+	"internal/migrate": {"nips/nipae", "nips/unit"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
 	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
@@ -102,7 +104,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/project"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/migrate", "internal/project"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/migrate"
+	"engramd/internal/remember"
+	"engramd/internal/secrets"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+// fromFlags are what engramctl import --from is told.
+type fromFlags struct {
+	from, prefix, trust string
+	update, allow       bool
+}
+
+func (f *fromFlags) flags(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.from, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(migrate.Names(), ", "))
+	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(migrate.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	fs.StringVar(&f.prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
+	fs.StringVar(&f.trust, "trust", "", "with --from: `observed` if you vouch for all of it as if the agent had written it (default external)")
+	fs.BoolVar(&f.update, "update", false, "with --from: also write what has changed at its source since it was imported")
+	secretFlag(c, &f.allow)
+}
+
+// importFromHelp is the help of --from.
+func importFromHelp() string {
+	var b strings.Builder
+	b.WriteString(`With --from, PATH is the folder or the file in which another tool keeps its memory:
+
+`)
+	for _, s := range migrate.Sources() {
+		fmt.Fprintf(&b, "  %-12s %s\n  %-12s (%s)\n", s.Name, s.About, "", s.Path)
+	}
+	b.WriteString(`
+Everything goes below mem/imported/SOURCE, or --prefix. What would be written is shown;
+--yes writes it. What is not understood is listed as left, with the reason.
+
+What is written is external, somebody else's words, whatever a text says of itself;
+--trust observed says that you vouch for all of it. Its place is kept as path. Links to
+what is imported as well become [[slug]]. A text that is too long for one memory becomes
+several that are linked.
+
+Nothing is written over: importing again writes what is new, shows what has changed at
+its source (--update writes that) and leaves alone what has something else at its slug
+(exit code 5), what was removed here, and words that are at another slug already. If it
+is interrupted, the same command goes on. A text with what looks like a key or a token
+is refused and named, and the rest is written (exit code 2). If not every relay says
+what it has, nothing is written (exit code 4). docs/importing.md has more.`)
+	return b.String()
+}
+
+// importFrom reads what another tool remembers and writes it, or shows what it
+// would write.
+func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJSON bool) error {
+	source, stamp, err := f.check()
+	if err != nil {
+		return err
+	}
+	found, err := a.readSource(source, path, f.prefix)
+	if err != nil {
+		return err
+	}
+	if len(found.Items) == 0 {
+		for _, l := range found.Left {
+			a.note("%s: %s", l.Where, l.Why)
+		}
+		return usagef("nothing that %s keeps is in %s", source.Name, path)
+	}
+	a.patient = true
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !m.Writable() {
+		return client.ErrReadOnly
+	}
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	in := &importing{app: a, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
+	listing, status, err := m.ListAll(ctx)
+	if in.status = status; err != nil {
+		return a.report(status, err)
+	}
+	if status.Partial && yes {
+		return a.report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
+	}
+	in.steps = migrate.Plan(found.Items, held(listing), stamp)
+	in.guard(f.allow)
+	if yes {
+		err = a.inBulk(ctx, func() error { return in.write(ctx) })
+	}
+	return errors.Join(in.show(), a.report(in.status, nil), err, in.refusals())
+}
+
+// silent is the error of an answer that is not whole, with the first relay that
+// failed.
+func silent(s client.Status) error {
+	for _, r := range s.Relays {
+		if r.Err != nil {
+			return fmt.Errorf("%w: %s: %w", client.ErrPartial, r.URL, r.Err)
+		}
+	}
+	return client.ErrPartial
+}
+
+// check reads the flags.
+func (f fromFlags) check() (migrate.Source, unit.Stamp, error) {
+	source, ok := migrate.ByName(f.from)
+	stamp := unit.Stamp{Now: time.Now(), Source: "import:" + f.from, Most: unit.External}
+	switch f.trust {
+	case "", unit.External.String():
+	case unit.Observed.String():
+		stamp.Most = unit.Observed
+	default:
+		return source, stamp, usagef("--trust %q: what is imported is external, or observed if you vouch for it", f.trust)
+	}
+	if !ok {
+		return source, stamp, usagef("--from %q: want one of %s", f.from, strings.Join(migrate.Names(), ", "))
+	}
+	if f.prefix != "" {
+		slug, err := nipae.NormalizeSlug(strings.TrimSuffix(f.prefix, "/"))
+		if err != nil || slug.IsCore() || len(slug) > 120 {
+			return source, stamp, usagef("--prefix: want a slug of at most 120 characters that begins with mem/")
+		}
+		if remember.Reserved(slug + "/x") {
+			return source, stamp, usagef("--prefix: %w", remember.ErrReserved)
+		}
+	}
+	return source, stamp, nil
+}
+
+// readSource reads a folder or a file. Nothing outside of the folder is read,
+// whatever links in it say.
+func (a *app) readSource(source migrate.Source, path, prefix string) (migrate.Result, error) {
+	whole, err := filepath.Abs(a.path(path))
+	if err != nil {
+		return migrate.Result{}, usageError{err}
+	}
+	info, err := os.Stat(whole)
+	if err != nil {
+		return migrate.Result{}, usagef("%s: %w", path, cause(err))
+	}
+	o := migrate.Options{Prefix: strings.TrimSuffix(prefix, "/")}
+	if o.Prefix != "" {
+		slug, err := nipae.NormalizeSlug(o.Prefix)
+		if err != nil {
+			return migrate.Result{}, usageError{err}
+		}
+		o.Prefix = string(slug)
+	}
+	if info.Mode().IsRegular() {
+		whole, o.File = filepath.Dir(whole), filepath.Base(whole)
+	} else if !info.IsDir() {
+		return migrate.Result{}, usagef("%s: neither a file nor a folder", path)
+	}
+	root, err := os.OpenRoot(whole)
+	if err != nil {
+		return migrate.Result{}, usagef("%s: %w", path, cause(err))
+	}
+	defer root.Close()
+	o.Place = filepath.ToSlash(whole)
+	return source.Read(root.FS(), o), nil
+}
+
+// cause is an error of a file without its path, which is said already.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// held is what is in memory.
+func held(l client.Listing) []migrate.Held {
+	all := make([]migrate.Held, 0, len(l.Memories)+len(l.Tombstones))
+	for _, e := range l.Memories {
+		all = append(all, migrate.Held{Slug: e.Slug, Text: e.Text})
+	}
+	for _, e := range l.Tombstones {
+		all = append(all, migrate.Held{Slug: e.Slug, Removed: true})
+	}
+	return all
+}
+
+// guard refuses what holds a secret. Of that neither slug nor place is shown as it
+// is: the words may be in them.
+func (in *importing) guard(allow bool) {
+	in.hidden = map[int]bool{}
+	if allow {
+		return
+	}
+	for i := range in.steps {
+		s := &in.steps[i]
+		err := secrets.CheckChange(s.Base, s.Text)
+		if err == nil || s.What == migrate.Same {
+			continue
+		}
+		in.hidden[i] = true
+		if s.What == migrate.New || s.What == migrate.Changed {
+			s.What, s.Why = migrate.Refused, err.Error()+" (--allow-secret writes it all the same)"
+		}
+		s.From, _ = secrets.Redact(s.From)
+	}
+	for i := range in.left {
+		in.left[i].Where, _ = secrets.Redact(in.left[i].Where)
+		in.left[i].Why, _ = secrets.Redact(in.left[i].Why)
+	}
+}

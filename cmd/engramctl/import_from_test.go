@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"engramd/internal/client"
+)
+
+// TestPacer: however fast relays are, no second has more memories than can be
+// listed again.
+func TestPacer(t *testing.T) {
+	now := time.Unix(1000, 0)
+	in := map[int64]int{}
+	p := pacer{now: func() time.Time { return now }, wait: func(_ context.Context, d time.Duration) error {
+		if d <= 0 || d > time.Second {
+			t.Errorf("it waits %v", d)
+		}
+		now = now.Add(d)
+		return nil
+	}}
+	for range 100 {
+		in[now.Unix()] += client.MaxAdded
+		if err := p.wrote(t.Context(), client.MaxAdded); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Millisecond)
+	}
+	for second, n := range in {
+		if n > 400 {
+			t.Errorf("%d in second %d", n, second)
+		}
+	}
+	if len(in) != 9 {
+		t.Errorf("%d seconds for %d memories", len(in), 100*client.MaxAdded)
+	}
+}
