@@ -109,9 +109,9 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 			return err
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
-		kept.keepCurrent(ctx, a.relayFinder(c, m))
+		kept.keepCurrent(ctx, a.relayFinder(c, m), a.flags.timeout)
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
-		o.Copy = kept.source()
+		o.Copy, o.Settle = kept.source(), kept.settle
 		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
 		o.Rerank = named.rerank
 		if named.embed != nil {
