@@ -28,7 +28,9 @@ run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 # Others' code that computes, starts no goroutine and keeps nothing that changes but
 # behind a lock (TestPlainIsPlain): the race detector finds nothing within it, and takes
 # up to ten times as long there. What calls it is ours or its driver, and is watched.
-PLAIN := github.com/decred/dcrd/dcrec/secp256k1/v4 github.com/kljensen/snowball/english github.com/kljensen/snowball/snowballword github.com/ncruces/go-sqlite3-wasm/v6 golang.org/x/crypto/blake2b golang.org/x/crypto/chacha20 golang.org/x/crypto/pbkdf2 golang.org/x/crypto/scrypt golang.org/x/text/unicode/norm lukechampine.com/adiantum lukechampine.com/adiantum/hbsh lukechampine.com/adiantum/internal/xchacha lukechampine.com/adiantum/nh
+# Of the standard library: what computes with the bytes, words and numbers that it is
+# given, and reads none of our structs.
+PLAIN := compress/flate crypto/internal/fips140/bigmod crypto/internal/fips140/edwards25519 crypto/internal/fips140/edwards25519/field crypto/internal/fips140/hmac crypto/internal/fips140/sha256 encoding/base64 encoding/hex github.com/btcsuite/btcd/btcec/v2 github.com/btcsuite/btcd/btcec/v2/schnorr github.com/btcsuite/btcd/btcutil/bech32 github.com/btcsuite/btcd/chaincfg/chainhash github.com/decred/dcrd/dcrec/secp256k1/v4 github.com/go-json-experiment/json/internal/jsonwire github.com/kljensen/snowball/english github.com/kljensen/snowball/snowballword github.com/ncruces/go-sqlite3-wasm/v6 golang.org/x/crypto/blake2b golang.org/x/crypto/chacha20 golang.org/x/crypto/pbkdf2 golang.org/x/crypto/scrypt golang.org/x/text/unicode/norm hash/adler32 lukechampine.com/adiantum lukechampine.com/adiantum/hbsh lukechampine.com/adiantum/internal/xchacha lukechampine.com/adiantum/nh math/big strconv unicode unicode/utf16 unicode/utf8
 RACE  := -race $(PLAIN:%=-gcflags=%=-race=false)
 
 test-programs: ## the programs that tests run, once for all packages
@@ -49,13 +51,13 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 E2E   = $(shell $(GO) list ./internal/e2e/...)
 # These start no goroutine, nor do their tests: there is nothing for the race detector to
 # find, and under it they would take five to ten times as long (TestAloneIsAlone).
-ALONE := internal/gate internal/keyfile internal/recall internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/unit
+ALONE := internal/gate internal/keyfile internal/layout internal/recall internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/unit
 RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 # Once more without the race detector, which has memory of its own and takes twice the
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
 # TestShortenedIsRunAgain says which tests these are.
-AGAIN      = Allocations|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency
+AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency
 AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/mirror ./internal/recollect ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.

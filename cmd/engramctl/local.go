@@ -38,6 +38,8 @@ type localCopy struct {
 	found atomic.Bool      // the agent's own list of relays was looked for
 	last  []follow.Outcome // of catchUp
 	stop  func()           // ends keepCurrent; nil without it
+
+	settled chan struct{} // closed by keepCurrent: see settle
 }
 
 // openCopy opens the local copy of a pair's memory; what is written from now on
@@ -195,9 +197,17 @@ const (
 
 // keepCurrent follows the relays until the copy is closed. find looks for the
 // agent's own list of relays, first of all and from time to time; nil does not.
-func (l *localCopy) keepCurrent(ctx context.Context, find func(context.Context) error) {
+// within is how long settle waits for the first comparison, from now.
+func (l *localCopy) keepCurrent(ctx context.Context, find func(context.Context) error, within time.Duration) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
+	l.settled = make(chan struct{})
+	running.Go(func() {
+		defer close(l.settled)
+		first, done := context.WithTimeout(ctx, within)
+		defer done()
+		l.Follower.Await(first, copyBudget)
+	})
 	found := make(chan struct{})
 	running.Go(func() {
 		defer close(found)
@@ -223,5 +233,14 @@ func (l *localCopy) keepCurrent(ctx context.Context, find func(context.Context) 
 	l.stop = func() {
 		cancel()
 		running.Wait()
+	}
+}
+
+// settle waits until the relays that keepCurrent follows were compared for the
+// first time, but for those that take much longer than others.
+func (l *localCopy) settle(ctx context.Context) {
+	select {
+	case <-l.settled:
+	case <-ctx.Done():
 	}
 }

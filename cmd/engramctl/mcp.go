@@ -115,7 +115,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 			return err
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
-		kept.keepCurrent(ctx, a.relayFinder(c, m))
+		kept.keepCurrent(ctx, a.relayFinder(c, m), a.flags.timeout)
 		switch {
 		case files && slices.Contains(tools, memoryTools):
 			o.Files = mcp.FilesBeside
@@ -123,7 +123,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 			o.Files = mcp.FilesAlone
 		}
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), startName(time.Now())
-		o.Copy = kept.source()
+		o.Copy, o.Settle = kept.source(), kept.settle
 		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
 		o.Rerank = named.rerank
 		if named.embed != nil {

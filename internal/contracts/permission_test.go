@@ -16,6 +16,9 @@ import (
 // TestPermissions asks every question as everybody, under every option of the
 // gate, in every status; the wants follow from the rules and not from a list.
 func TestPermissions(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine asks much")
+	}
 	for _, mode := range []string{gate.ContractsContract, gate.ContractsParties, gate.ContractsPublic} {
 		w := newWorld(t, func(o *gate.Options) { o.Contracts = mode })
 		callers := map[string]Caller{

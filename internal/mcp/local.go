@@ -16,21 +16,29 @@ type fresh struct {
 
 // view calls do with the memory at this moment: the local copy, or, where there
 // is none, or one that was never whole and has nothing that fits, what the relays
-// have. do returns how many things it found; it may be called twice.
+// have. do returns how many things it found; it may be called again. A copy that is
+// not whole yet is waited for: what is there is not final, and relays would be asked
+// twice for what is on its way.
 func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, err error)) (answer, fresh, error) {
 	if s.o.Copy != nil {
 		var a answer
 		var f fresh
 		var failed error // of do: not of the copy
-		lacks := false
-		err := s.o.Copy.Read(ctx, func(v recollect.View) error {
+		lacks, unfinished := false, false
+		read := func(v recollect.View) error {
 			n, err := do(v)
+			unfinished = v.State().Unfinished
 			if failed = err; err == nil {
 				a, f = s.answerFrom(v.State(), n), freshOf(v.State())
-				lacks = n == 0 && v.State().Unfinished
+				lacks = n == 0 && unfinished
 			}
 			return err
-		})
+		}
+		err := s.o.Copy.Read(ctx, read)
+		if err == nil && unfinished && s.o.Settle != nil {
+			s.o.Settle(ctx)
+			err = s.o.Copy.Read(ctx, read)
+		}
 		switch {
 		case failed != nil || ctx.Err() != nil || err == nil && !lacks:
 			return a, f, err

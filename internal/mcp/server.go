@@ -37,6 +37,9 @@ type Options struct {
 	// Copy is the local copy of the memory, which recall, search, lists and
 	// counts are answered from; nil asks the relays each time.
 	Copy recollect.Source
+	// Settle waits for what makes a Copy whole that is not yet, as long as that can
+	// be expected soon. nil does not.
+	Settle func(ctx context.Context)
 	// Language is that of the texts, for recall where there is no Copy: one of
 	// recall.Languages, "" for the default.
 	Language string

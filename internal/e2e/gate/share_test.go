@@ -12,11 +12,10 @@ import (
 // that take turns; of one part it is all.
 //
 // What a filter may ask, by whom and under which options is decided in one place for
-// all surfaces, and REQ, its live events and COUNT ask every question under every
-// option. What another surface can do wrong by itself, it does wrong for a kind, a
+// all surfaces, and REQ asks every question under every option. What another surface can do wrong by itself, it does wrong for a kind, a
 // constraint, a reader or an option. So each of those meets each of the others there,
-// and every question comes up, but under one option of four; of the two with rules
-// under one. Which these are changes from run to run, and make soak asks everything
+// some reader asks every question under every option, and each reader asks every
+// question, but under one option of four; of the two with rules under one. Which these are changes from run to run, and make soak asks everything
 // everywhere.
 type gateShares struct{ parts, turn int }
 

@@ -35,8 +35,8 @@ type gateDriver struct {
 // the last one is missing, and TestGateDrivers fails for a gap.
 var gateDrivers = [...]gateDriver{
 	gate.SurfaceReq:    {socket: true, ask: askReq, judge: judgeStored},
-	gate.SurfaceLive:   {socket: true, live: true, ask: askLive, judge: judgeLive},
-	gate.SurfaceCount:  {socket: true, ask: askCount, judge: judgeCount},
+	gate.SurfaceLive:   {socket: true, live: true, shared: true, ask: askLive, judge: judgeLive},
+	gate.SurfaceCount:  {socket: true, shared: true, ask: askCount, judge: judgeCount},
 	gate.SurfaceSearch: {socket: true, shared: true, ask: askSearch, judge: judgeSearch},
 	gate.SurfaceSync:   {shared: true, ask: askSync, judge: judgeSync},
 

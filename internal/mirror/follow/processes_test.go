@@ -39,7 +39,7 @@ func beChild(t *testing.T, dir string) {
 				t.Fatal(err)
 			}
 		} else {
-			f.Await(t.Context())
+			f.Await(t.Context(), 0)
 		}
 		shown(t, kept, func(mirror.Head) {})
 		fmt.Println("turn")

@@ -34,7 +34,8 @@ type run struct {
 	done   chan struct{}
 	passed chan struct{} // closed after the first pass, however it went
 
-	once sync.Once
+	once      sync.Once
+	confirmed bool // by the first pass
 }
 
 // Run follows all relays until ctx ends, and then waits until nothing is on its
@@ -100,26 +101,33 @@ func (f *Follower) start(ctx context.Context, src Source) *run {
 }
 
 // Await returns once every relay that is followed has been compared, or was
-// tried, once; or when ctx ends.
-func (f *Follower) Await(ctx context.Context) {
+// tried, once; or when ctx ends. Once one was confirmed, the others are waited for
+// as long again, at least for grace; 0 waits for all of them.
+func (f *Follower) Await(ctx context.Context, grace time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	select {
 	case <-f.started:
 	case <-ctx.Done():
 		return
 	}
 	f.mu.Lock()
-	var waiting []*run
+	patience := &patience{grace: grace, start: time.Now(), end: cancel}
+	defer patience.stop()
+	var waiting sync.WaitGroup
 	for _, r := range f.running {
-		waiting = append(waiting, r)
+		waiting.Go(func() {
+			select {
+			case <-r.passed:
+				if r.confirmed {
+					patience.confirmed()
+				}
+			case <-ctx.Done():
+			}
+		})
 	}
 	f.mu.Unlock()
-	for _, r := range waiting {
-		select {
-		case <-r.passed:
-		case <-ctx.Done():
-			return
-		}
-	}
+	waiting.Wait()
 }
 
 // follow follows one relay: session after session, with a pause where one did
@@ -162,7 +170,7 @@ func (f *Follower) session(ctx context.Context, r *run, depth Depth) (confirmed 
 		passing, done := context.WithTimeout(ctx, passPatience)
 		out := f.pass(passing, r.src, depth, nil, nil)
 		done()
-		r.once.Do(func() { close(r.passed) })
+		r.once.Do(func() { r.confirmed = out.Err == nil; close(r.passed) })
 		if out.Err != nil {
 			return confirmed, out.Err
 		}

@@ -23,7 +23,7 @@ func running(t *testing.T, f *Follower) {
 	done := make(chan struct{})
 	go func() { defer close(done); f.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	f.Await(t.Context())
+	f.Await(t.Context(), 0)
 }
 
 func (c *fakeCopy) fresh(t testing.TB, f *Follower) (stale bool) {
@@ -58,6 +58,37 @@ func TestRunTakesWhatComes(t *testing.T) {
 		c.alike(t, a)
 		c.alike(t, b)
 	})
+}
+
+// The first comparison is waited for: of a relay that hangs, as long as others took.
+func TestAwait(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		takes, want time.Duration // of the relay that answers
+	}{{"soon", 0, 2 * time.Second}, {"slow", 5 * time.Second, 10 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			fails, answers, hangs, c := newRelay("fails"), newRelay("answers", some(3)...), newRelay("hangs"), newCopy()
+			fails.fails, hangs.hangs = errors.New("refused"), true
+			var once sync.Once
+			answers.meddle = func(what string) {
+				if what != "live" {
+					once.Do(func() { time.Sleep(tt.takes) })
+				}
+			}
+			f := follower(c, fails, answers, hangs)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); f.Run(ctx) }()
+			began := time.Now()
+			f.Await(ctx, 2*time.Second)
+			if got := time.Since(began); got != tt.want {
+				t.Errorf("%s: waited for %v, not %v", tt.name, got, tt.want)
+			}
+			c.alike(t, answers)
+			cancel()
+			<-done
+		})
+	}
 }
 
 // Silence is asked about: the copy is stale only once no answer comes.
