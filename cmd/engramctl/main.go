@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"engramd/internal/keychain"
+	"engramd/internal/service"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
@@ -43,6 +46,10 @@ type Main struct {
 	// KeyCost is the cost of encrypting a key: 2^KeyCost rounds of scrypt. 0 means
 	// 16, which takes 64 MiB and a fraction of a second.
 	KeyCost uint8
+	// Keychain is the system's key store; nil is the true one.
+	Keychain keychain.Store
+	// Services runs a relay for this user; nil is the system's.
+	Services service.Manager
 }
 
 // Terminal says where a person sits. The zero Terminal: nowhere.
