@@ -26,6 +26,7 @@ func main() {
 		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: Terminal{
 			Password: askPassword,
+			Line:     askLine,
 			Stdin:    term.IsTerminal(int(os.Stdin.Fd())),
 			Stdout:   term.IsTerminal(int(os.Stdout.Fd())),
 			Stderr:   term.IsTerminal(int(os.Stderr.Fd())),
@@ -48,6 +49,8 @@ type Main struct {
 	KeyCost uint8
 	// Keychain is the system's key store; nil is the true one.
 	Keychain keychain.Store
+	// Self is the path of this program; "" asks the system.
+	Self string
 	// Services runs a relay for this user; nil is the system's.
 	Services service.Manager
 }
@@ -55,7 +58,9 @@ type Main struct {
 // Terminal says where a person sits. The zero Terminal: nowhere.
 type Terminal struct {
 	// Password asks for a secret without showing it; nil if nobody can be asked.
-	Password              func(ctx context.Context, prompt string) (string, error)
+	Password func(ctx context.Context, prompt string) (string, error)
+	// Line asks for a line that is no secret; nil likewise.
+	Line                  func(ctx context.Context, prompt string) (string, error)
 	Stdin, Stdout, Stderr bool // that stream is a terminal
 }
 
