@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,10 +33,15 @@ type app struct {
 	limits  client.Limits // of what a relay may answer; zero: as usual
 	// wrote is the local copy that is open, and memory whose memory it is that is
 	// written to.
-	wrote   atomic.Pointer[localCopy]
-	memory  atomic.Pointer[client.Memory]
-	log     *slog.Logger // of a server; nil for a command
-	started bool         // a command's own code has begun: what fails now is no mistyped command line
+	wrote  atomic.Pointer[localCopy]
+	memory atomic.Pointer[client.Memory]
+	log    *slog.Logger // of a server; nil for a command
+	// telling says that what a hook tells is noted as told, and after what it does
+	// once it has.
+	telling atomic.Bool
+	afterMu sync.Mutex
+	after   []func()
+	started bool // a command's own code has begun: what fails now is no mistyped command line
 }
 
 // globalFlags are those that commands share.

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"engramd/internal/keychain"
@@ -53,6 +55,11 @@ type Main struct {
 	Self string
 	// Services runs a relay for this user; nil is the system's.
 	Services service.Manager
+	// PromptTime is how long a prompt's hook may take; 0 is promptBudget.
+	PromptTime time.Duration
+	// Ancestors returns the processes above this one, the nearest first; nil asks
+	// the system.
+	Ancestors func() []Process
 }
 
 // Terminal says where a person sits. The zero Terminal: nowhere.
@@ -69,10 +76,17 @@ func (m *Main) Run(ctx context.Context) int {
 	a := newApp(m)
 	root := a.root()
 	root.SetArgs(withTexts(root, m.Args))
-	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !a.started {
-		err = usageError{err} // cobra did not get as far as the command
+	execute := func() (*cobra.Command, error) {
+		cmd, err := root.ExecuteContextC(ctx)
+		if err != nil && !a.started {
+			err = usageError{err} // cobra did not get as far as the command
+		}
+		return cmd, err
 	}
+	if isHook(m.Args) {
+		return a.runHook(execute)
+	}
+	cmd, err := execute()
 	if err == nil {
 		return exitOK
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"slices"
 	"time"
@@ -77,6 +75,9 @@ const (
 
 // mcp serves until the peer or the process ends.
 func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []string) error {
+	if a.hooksOff() {
+		return nil
+	}
 	level := slog.LevelInfo
 	if a.flags.verbose {
 		level = slog.LevelDebug
@@ -110,7 +111,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
 		kept.keepCurrent(ctx, a.relayFinder(c, m))
-		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), newSession()
+		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), startName(time.Now())
 		o.Copy = kept.source()
 		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
 		o.Rerank = named.rerank
@@ -161,13 +162,6 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 		}
 	}
 	return tools, nil
-}
-
-// newSession returns what tells this server's writes from those of others.
-func newSession() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // does not fail
-	return hex.EncodeToString(b[:])
 }
 
 // business returns the client for contracts: by the token, or by the key of the

@@ -27,6 +27,8 @@ func (a *app) commands() []*cobra.Command {
 		a.namesCommand(),
 		a.adminCommand(),
 		a.mcpCommand(),
+		a.hookCommand(),
+		a.projectCommand(),
 		a.versionCommand(),
 	}
 }

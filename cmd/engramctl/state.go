@@ -47,6 +47,7 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 			o.Log.Warn("a use of memories is not counted", "error", err)
 		}
 	}
+	a.serveSession(ctx, state, o)
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	return func() { _ = state.Close() } // each use is kept already
 }

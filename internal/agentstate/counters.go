@@ -32,20 +32,23 @@ func (s *State) Count(ctx context.Context, use Use, slugs ...string) error {
 	if len(slugs) > maxAtOnce {
 		return fmt.Errorf("%w: %d slugs at once", ErrTooLarge, len(slugs))
 	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error { return s.count(tx, use, slugs) })
+}
+
+// count is Count within a transaction.
+func (s *State) count(tx *sealedfile.Tx, use Use, slugs []string) error {
 	recalled, read := 1, 0
 	if use == Read {
 		recalled, read = 0, 1
 	}
-	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		for _, slug := range slugs {
-			if err := tx.Exec(`INSERT INTO counters (slug, recalled, read, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
-				SET recalled = recalled + excluded.recalled, read = read + excluded.read, last = max(last, excluded.last)`,
-				slug, recalled, read, s.now().UnixMilli()); err != nil {
-				return err
-			}
+	for _, slug := range slugs {
+		if err := tx.Exec(`INSERT INTO counters (slug, recalled, read, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
+			SET recalled = recalled + excluded.recalled, read = read + excluded.read, last = max(last, excluded.last)`,
+			slug, recalled, read, s.now().UnixMilli()); err != nil {
+			return err
 		}
-		return tx.Exec("DELETE FROM counters WHERE slug IN (SELECT slug FROM counters ORDER BY last DESC, slug LIMIT -1 OFFSET ?)", MaxCounters)
-	})
+	}
+	return tx.Exec("DELETE FROM counters WHERE slug IN (SELECT slug FROM counters ORDER BY last DESC, slug LIMIT -1 OFFSET ?)", MaxCounters)
 }
 
 // Counters returns all counters, and how many of them have counted something

@@ -31,12 +31,16 @@ import (
 // which nobody drops in silence.
 const (
 	MaxSessions   = 200
-	SessionsLast  = 30 * 24 * time.Hour
+	SessionsLast  = 24 * time.Hour
+	MaxServers    = 400
+	ServersLast   = 30 * 24 * time.Hour
+	MaxFolders    = 4096
 	MaxShown      = 4000    // in a session
 	MaxCounters   = 20_000  // memories
 	MaxPlans      = 64      // that are open
 	MaxPlan       = 1 << 20 // bytes of one
 	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
+	maxPath       = 4 << 10 // bytes of a folder
 	maxAtOnce     = 4096    // slugs that one call is about
 	label         = "engramd/state/v1"
 	nameLabel     = "engramd/state/name/v1"
@@ -86,6 +90,18 @@ CREATE TABLE counters (slug TEXT PRIMARY KEY, recalled INTEGER NOT NULL, read IN
   flushed_recalled INTEGER NOT NULL DEFAULT 0, flushed_read INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 CREATE INDEX counters_last ON counters (last);
 CREATE TABLE plans (id TEXT PRIMARY KEY, data BLOB NOT NULL, expires INTEGER NOT NULL) STRICT;
+`, `
+ALTER TABLE sessions ADD COLUMN process TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN folder TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN project TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN follower TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN prompts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN writes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX sessions_process ON sessions (process);
+CREATE TABLE servers (process TEXT NOT NULL, folder TEXT NOT NULL, session TEXT NOT NULL, seen INTEGER NOT NULL, PRIMARY KEY (process, folder, session)) STRICT, WITHOUT ROWID;
+CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (folder, project)) STRICT, WITHOUT ROWID;
 `}
 
 // Open opens the state of a pair, or begins it.

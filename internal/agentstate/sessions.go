@@ -12,6 +12,10 @@ import (
 type Session struct {
 	ID, Harness   string
 	Started, Seen time.Time
+	// Process is the harness's, by a name that is good for as long as it runs; ""
+	// is not known. Folder is where the session works, and Project what that is of.
+	Process, Folder, Project string
+	Prompts, Writes          int64
 }
 
 // Shown is a text that stood in a session's context: a slug, and the hash of its
@@ -30,7 +34,7 @@ func (s *State) Seen(ctx context.Context, id, harness string) error {
 // harness, and no session is seen earlier than it was.
 func (s *State) touch(tx *sealedfile.Tx, id, harness string) error {
 	now := s.now()
-	if err := tx.Exec(`INSERT INTO sessions VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli()); err != nil {
+	if err := tx.Exec(`INSERT INTO sessions (id, harness, started, seen) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli()); err != nil {
 		return err
 	}
 	if err := tx.Exec("DELETE FROM sessions WHERE seen < ? AND id <> ?", now.Add(-SessionsLast).UnixMilli(), id); err != nil {
@@ -39,12 +43,19 @@ func (s *State) touch(tx *sealedfile.Tx, id, harness string) error {
 	return tx.Exec("DELETE FROM sessions WHERE id <> ?1 AND id IN (SELECT id FROM sessions ORDER BY seen DESC, id LIMIT -1 OFFSET ?2)", id, MaxSessions)
 }
 
+const sessionColumns = "id, harness, started, seen, process, folder, project, prompts, writes"
+
+func sessionOf(r sealedfile.Row) Session {
+	return Session{ID: r.Text(0), Harness: r.Text(1), Started: time.UnixMilli(r.Int(2)).UTC(), Seen: time.UnixMilli(r.Int(3)).UTC(),
+		Process: r.Text(4), Folder: r.Text(5), Project: r.Text(6), Prompts: r.Int(7), Writes: r.Int(8)}
+}
+
 // Sessions returns the sessions, seen last first.
 func (s *State) Sessions(ctx context.Context) (all []Session, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
-		return tx.Each("SELECT id, harness, started, seen FROM sessions ORDER BY seen DESC, id", func(r sealedfile.Row) error {
-			all = append(all, Session{ID: r.Text(0), Harness: r.Text(1), Started: time.UnixMilli(r.Int(2)).UTC(), Seen: time.UnixMilli(r.Int(3)).UTC()})
+		return tx.Each("SELECT "+sessionColumns+" FROM sessions ORDER BY seen DESC, id", func(r sealedfile.Row) error {
+			all = append(all, sessionOf(r))
 			return nil
 		})
 	})
@@ -55,6 +66,15 @@ func (s *State) Sessions(ctx context.Context) (all []Session, err error) {
 // returns what of it has not been shown there before: of several processes that
 // show the same at once, one is told so.
 func (s *State) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	return s.show(ctx, id, harness, texts, false)
+}
+
+// Recall is Show, and counts what is fresh as Recalled.
+func (s *State) Recall(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	return s.show(ctx, id, harness, texts, true)
+}
+
+func (s *State) show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
 	if err := fits(id, harness); err != nil {
 		return nil, err
 	}
@@ -77,6 +97,15 @@ func (s *State) Show(ctx context.Context, id, harness string, texts []Shown) (fr
 			}
 			if tx.Changed() > 0 {
 				fresh = append(fresh, t)
+			}
+		}
+		if counted {
+			var slugs []string
+			for _, t := range fresh {
+				slugs = append(slugs, t.Slug)
+			}
+			if err := s.count(tx, Recalled, slugs); err != nil {
+				return err
 			}
 		}
 		return tx.Exec("DELETE FROM shown WHERE n IN (SELECT n FROM shown WHERE session = ? ORDER BY n DESC LIMIT -1 OFFSET ?)", id, MaxShown)

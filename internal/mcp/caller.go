@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -38,10 +39,14 @@ func withCaller(ctx context.Context, info *sdk.Implementation) context.Context {
 // writer writes for the caller.
 func (s *Server) writer(ctx context.Context) *remember.Writer {
 	source, _ := ctx.Value(callerKey{}).(string)
-	if s.o.Session != "" {
-		source += ":" + s.o.Session
+	session := s.o.Session
+	if s.o.Current != nil {
+		session = cmp.Or(s.o.Current(ctx), session)
 	}
-	return &remember.Writer{Memory: s.o.Memory, Source: source, Session: s.o.Session, Clock: s.o.Clock, Copied: s.copied}
+	if session != "" {
+		source += ":" + session
+	}
+	return &remember.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
 }
 
 // copied finds the external memory that a text was taken from: among those that

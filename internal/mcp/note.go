@@ -29,6 +29,7 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}
+	s.changed(ctx, r.Slug)
 	return s.wrote(r.Slug, r), nil
 }
 

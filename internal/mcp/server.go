@@ -55,8 +55,14 @@ type Options struct {
 	// that the server has seen itself; nil knows none.
 	Copied remember.Copied
 	// Session is stamped into what is written, beside the name of the program
-	// that calls; "" for none.
+	// that calls; "" for none. Current is the session of the harness that the server
+	// runs in now, which is stamped instead; "" where it is not known, and nil
+	// knows none.
 	Session string
+	Current func(ctx context.Context) string
+	// Wrote is told after each write that succeeded which slugs it was about; nil
+	// is told nothing.
+	Wrote func(ctx context.Context, slugs []string)
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool

@@ -129,6 +129,9 @@ func (m *Mirror) Close() error {
 	return m.file.Close()
 }
 
+// Leave ends the mirror's use at once, and leaves the index as it was kept.
+func (m *Mirror) Leave() error { return m.file.Close() }
+
 // closeTime is the longest that Close works on the index.
 const closeTime = 30 * time.Second
 

@@ -31,6 +31,8 @@ type Query struct {
 	Emotion      map[string]float64
 	// Near gives meaning beside words, where there are vectors: see recall.Query.
 	Near func(slug string, section int) (cosine float64, ok bool)
+	// Except names what is left out, as if it were not there; nil is nothing.
+	Except func(slug string) bool
 
 	scores map[string]float64 // of Rerank, by slug; nil without
 }
@@ -74,7 +76,9 @@ func (q *Query) read(now time.Time) (recall.Query, error) {
 }
 
 func (q *Query) filter(now time.Time) (f recall.Filter, err error) {
-	f.Slugs = func(slug string) bool { return !Reserved(slug) && Begins(slug, q.Prefix) }
+	f.Slugs = func(slug string) bool {
+		return !Reserved(slug) && Begins(slug, q.Prefix) && (q.Except == nil || !q.Except(slug))
+	}
 	if len(q.Tags) > maxFilters || len(q.Types) > maxFilters || len(q.States) > maxFilters {
 		return f, mistakef("tags", "%d words are the most", maxFilters)
 	}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/hook"
+)
+
+const (
+	// hookInput is how long a hook waits for what the harness says.
+	hookInput = 100 * time.Millisecond
+	// hookSpare is what a hook may need beyond its budgets to end.
+	hookSpare = 500 * time.Millisecond
+	// hookTidy is how long a hook may close what it opened.
+	hookTidy = 1500 * time.Millisecond
+)
+
+func (a *app) hookCommand() *cobra.Command {
+	var harness string
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "hook EVENT --harness claude|codex|cursor|opencode|generic",
+		Short: "Answer an event of the program that runs the agent",
+		Long: `Answer an event of the program that runs the agent. It says on stdin, in JSON, what
+happened; what is printed goes into the agent's context. EVENT is one of
+
+  session-start   the core, the memory of the project in which the session works,
+                  and after a compaction the request to write a checkpoint
+  prompt          what is remembered and bears on the prompt, if anything is
+  subagent-start  titles of the project's memory
+  stop            once, in a session of 8 prompts that remembered nothing: the
+                  question whether something in it matters later
+  pre-compact, session-end   nothing
+
+Nothing is printed that is external: such texts are counted.
+
+This is for the harness's settings to run, one line for each event; docs/harness.md has
+them. It ends with exit code 0 whatever happens, since a harness may take another for a
+decision, and prints nothing when it fails; but session-start says then that the memory
+is unavailable. A prompt is answered from the local copy within 150 ms, or not at all;
+session-start asks the relays for 2 s. One line for each hook goes into hook.log in
+$XDG_STATE_HOME/engramd, without a word of prompts and memories.
+
+The key must be usable without a person. ENGRAM_HOOKS=off makes hooks, and engramctl
+mcp, end at once.`,
+		Example: `  engramctl hook session-start --harness claude || exit 0
+  echo '{"prompt":"How do we release Atlas?","session_id":"s1"}' | engramctl hook prompt --harness generic`,
+		Args: arguments("EVENT"),
+	}, func(ctx context.Context, args []string) error {
+		return a.hook(ctx, hook.Event(args[0]), hook.Harness(harness))
+	}))
+	c.Flags().StringVar(&harness, "harness", string(hook.Generic), "`program` that runs the agent: claude, codex, cursor, opencode, generic")
+	return c
+}
+
+// isHook reports whether a command line is a hook's: nothing but flags and their
+// values is before the word.
+func isHook(args []string) bool {
+	at := slices.Index(args, "hook")
+	for i := range max(at, 0) {
+		flag := strings.HasPrefix(args[i], "-")
+		value := i > 0 && strings.HasPrefix(args[i-1], "-")
+		if !flag && !value {
+			return false
+		}
+	}
+	return at >= 0
+}
+
+// meant is what a command line asks for that may be wrong.
+func meant(args []string) (e hook.Event, h hook.Harness) {
+	h = hook.Generic
+	for i, arg := range args {
+		name, inline := strings.CutPrefix(arg, "--harness=")
+		switch {
+		case inline:
+		case i > 0 && args[i-1] == "--harness":
+			name = arg
+		case e == "" && slices.Contains(hook.Events, hook.Event(arg)):
+			e = hook.Event(arg)
+			continue
+		default:
+			continue
+		}
+		if slices.Contains(hook.Harnesses, hook.Harness(name)) {
+			h = hook.Harness(name)
+		}
+	}
+	return e, h
+}
+
+// hooksOff says that nothing is to be remembered by itself: hooks and the MCP
+// server end at once.
+func (a *app) hooksOff() bool { return a.env["ENGRAM_HOOKS"] == "off" }
+
+// runHook runs a hook's command line. Its exit code is always 0.
+func (a *app) runHook(run func() (*cobra.Command, error)) int {
+	if a.hooksOff() {
+		return exitOK
+	}
+	e, h := meant(a.Args)
+	began := time.Now()
+	defer func() {
+		if r := recover(); r != nil { // its text may be anything
+			a.hookLog(began, e, h, hookOutcome{class: "panic"})
+			a.hookSays(h, e, a.unavailable(errors.New("it broke")))
+		}
+	}()
+	if cmd, err := run(); err != nil {
+		a.complain(cmd, err)
+		a.hookLog(began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", codeOf(err))})
+		a.hookSays(h, e, a.unavailable(err))
+	}
+	return exitOK
+}
+
+// hookOutcome is what the log says of a hook.
+type hookOutcome struct {
+	class   string // "" is done
+	session string
+	bytes   int // that were told
+}
+
+// hookSays prints what an agent is told, in its harness's shape. At other events
+// than a session's start an agent is not told that something failed.
+func (a *app) hookSays(h hook.Harness, e hook.Event, unavailable string) {
+	if e == hook.SessionStart {
+		_, _ = io.WriteString(a.Stdout, hook.Shape(h, e, unavailable)) // nobody can be told
+	}
+}
+
+// hook answers one event.
+func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
+	began := time.Now()
+	if !hook.Known(e, h) {
+		return usagef("there is no event %q, or no harness %q", e, h)
+	}
+	in, err := a.hookReads(ctx, h)
+	if err != nil && e != hook.SessionStart {
+		return err
+	}
+	if err != nil { // the core does not depend on it
+		a.note("%v", err)
+	}
+	if in.Folder == "" {
+		in.Folder = a.Dir
+	}
+	if in.Folder == "" {
+		in.Folder, _ = os.Getwd() // "" is no project
+	}
+	aside := *a.Main
+	stderr := &shutter{w: a.Stderr}
+	defer stderr.shut()
+	aside.Stderr, aside.Terminal = stderr, Terminal{} // nobody is asked, and nobody watches
+	b := &app{Main: &aside, flags: a.flags, env: a.env, started: true}
+	text, err := b.hookAnswer(ctx, e, h, in, began)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return err // who waits must not wait longer; what is open ends with the process
+	}
+	defer b.tidy()
+	if err != nil {
+		return err
+	}
+	shaped := hook.Shape(h, e, text)
+	if _, err := io.WriteString(a.Stdout, shaped); err != nil {
+		return err
+	}
+	a.hookLog(began, e, h, hookOutcome{session: in.Session, bytes: len(shaped)})
+	return nil
+}
+
+// later has something closed once the agent has been told.
+func (a *app) later(do func()) {
+	a.afterMu.Lock()
+	defer a.afterMu.Unlock()
+	a.after = append(a.after, do)
+}
+
+// tidy closes what a hook has opened, once the agent has been told. What takes
+// long is left behind.
+func (a *app) tidy() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer recovered()
+		a.afterMu.Lock()
+		defer a.afterMu.Unlock()
+		for _, do := range slices.Backward(a.after) {
+			do()
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(hookTidy):
+	}
+}
+
+// hookReads reads what the harness says.
+func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error) {
+	type read struct {
+		in  hook.Input
+		err error
+	}
+	done := make(chan read, 1)
+	go func() { // left behind where stdin never ends
+		in, err := hook.Read(h, a.Stdin)
+		done <- read{in, err}
+	}()
+	select {
+	case r := <-done:
+		return r.in, r.err
+	case <-time.After(hookInput):
+		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, hookInput)
+	case <-ctx.Done():
+		return hook.Input{}, ctx.Err()
+	}
+}
+
+// hookAnswer makes what is told at an event, within its time.
+func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in hook.Input, began time.Time) (string, error) {
+	limit, answer := hookSpare, func(context.Context, hook.Harness, hook.Input) (string, error) { return "", nil }
+	switch e {
+	case hook.SessionStart:
+		limit, answer = wakeBudget+hookSpare, a.hookWake
+	case hook.Prompt:
+		if limit = a.PromptTime; limit == 0 {
+			limit = promptBudget
+		}
+		answer = a.hookPrompt
+	case hook.SubagentStart:
+		answer = a.hookSubagent
+	case hook.Stop:
+		answer = a.hookStop
+	case hook.SessionEnd:
+		answer = a.hookEnd
+	}
+	ctx, cancel := context.WithDeadline(ctx, began.Add(limit))
+	defer cancel()
+	type outcome struct {
+		text string
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- outcome{"", errors.New("it broke")}
+			}
+		}()
+		text, err := answer(ctx, h, in)
+		done <- outcome{text, err}
+	}()
+	select {
+	case o := <-done:
+		return o.text, o.err
+	case <-ctx.Done():
+	}
+	if !a.telling.Load() {
+		return "", context.Cause(ctx)
+	}
+	select { // it is noted as told
+	case o := <-done:
+		return o.text, o.err
+	case <-time.After(hookSpare):
+		return "", context.Cause(ctx)
+	}
+}
+
+// unavailable is the section that says why there is no memory.
+func (a *app) unavailable(err error) string {
+	why := "the relays could not be reached"
+	switch codeOf(err) {
+	case exitNotFound:
+		why = "it is set up for another owner or agent than yours"
+	case exitUsage:
+		why = "it is not set up rightly"
+	case exitAuth:
+		why = "the relays refuse your key"
+	case exitUnreadable:
+		why = "what is there cannot be decrypted"
+	}
+	return hook.Wake(hook.Units, hook.Unavailable(why))
+}

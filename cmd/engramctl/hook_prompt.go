@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/hook"
+	"engramd/internal/mirror"
+	"engramd/internal/project"
+	"engramd/internal/recollect"
+	"engramd/nips/unit"
+)
+
+// promptBudget is how long a prompt waits for its hook, from the first
+// instruction of the command: what is left of 150 ms once the process has begun.
+const promptBudget = 115 * time.Millisecond
+
+// hookPrompt recalls what bears on a prompt, from the local copy alone.
+func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (string, error) {
+	id := sessionName(in.Session)
+	if id == "" {
+		return "", nil // what was shown would not be known
+	}
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	a.later(c.Close)
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state == nil {
+		return "", nil
+	}
+	a.later(func() { _ = state.Close() })
+	// The copy is opened while the prompt is counted: each waits for the disk.
+	opened := make(chan *mirror.Mirror, 1)
+	question := hook.Question(in.Prompt)
+	if !h.Injects(hook.Prompt) {
+		question = ""
+	}
+	go func() {
+		var kept *mirror.Mirror
+		defer func() { opened <- kept }()
+		defer recovered()
+		if question != "" {
+			kept, err = a.lying(ctx)
+		}
+	}()
+	counted := state.Prompted(ctx, id, string(h))
+	kept := <-opened
+	if kept == nil || err != nil || counted != nil {
+		return "", cmp.Or(err, counted)
+	}
+	a.later(func() { _ = kept.Leave() })
+	seen, err := state.Shown(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return a.recalled(ctx, kept, state, id, h, question, seen)
+}
+
+// recalled makes the block of what is new to a session, and notes that it was
+// shown.
+func (a *app) recalled(ctx context.Context, kept *mirror.Mirror, state *agentstate.State, id string, h hook.Harness, question string, seen []agentstate.Shown) (string, error) {
+	shown := map[string][]string{} // hashes by slug
+	for _, s := range seen {
+		shown[s.Slug] = append(shown[s.Slug], s.Hash)
+	}
+	var ours []agentstate.Shown
+	for range 3 { // another hook of the session may show the same meanwhile
+		var block string
+		var units []hook.Unit
+		err := recollect.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v recollect.View) error {
+			q := recollect.Query{Text: question, Budget: hook.BlockBudget, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
+				hashes := shown[slug]
+				if hashes == nil {
+					return false
+				}
+				text, _ := v.Text(slug)
+				return slices.Contains(hashes, hashOf(text))
+			}}
+			found, err := recollect.Recall(v, q, time.Now())
+			if err != nil {
+				return nil // there is no word in it
+			}
+			block, units = found.Block, nil
+			for _, hit := range found.Hits {
+				text, _ := v.Text(hit.Slug)
+				units = append(units, hook.Unit{Slug: hit.Slug, Text: text})
+			}
+			return nil
+		})
+		if err != nil || len(units) == 0 || ctx.Err() != nil {
+			return "", cmp.Or(err, ctx.Err())
+		}
+		a.telling.Store(true)
+		fresh, err := state.Recall(context.WithoutCancel(ctx), id, string(h), shownOf(units))
+		if err != nil {
+			return "", err
+		}
+		if !slices.ContainsFunc(shownOf(units), func(u agentstate.Shown) bool { return !slices.Contains(fresh, u) && !slices.Contains(ours, u) }) {
+			return hook.Recalled(block), nil
+		}
+		for _, u := range shownOf(units) {
+			if !slices.Contains(fresh, u) && !slices.Contains(ours, u) {
+				shown[u.Slug] = append(shown[u.Slug], u.Hash)
+			}
+		}
+		ours = append(ours, fresh...) // noted by us, and not told yet
+	}
+	return "", nil
+}
+
+// shownOf names texts as the state does.
+func shownOf(units []hook.Unit) []agentstate.Shown {
+	var all []agentstate.Shown
+	for _, u := range units {
+		all = append(all, agentstate.Shown{Slug: u.Slug, Hash: hashOf(u.Text)})
+	}
+	return all
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// hookSubagent tells titles of the project's memory.
+func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (text string, err error) {
+	where, err := project.Of(in.Folder)
+	if err != nil || !h.Injects(hook.SubagentStart) {
+		return "", err
+	}
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	a.later(c.Close)
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state == nil {
+		return "", nil
+	}
+	a.later(func() { _ = state.Close() })
+	p := hook.Memory{Project: where.Name}
+	if p.Linked, err = state.Linked(ctx, where.Folder, where.Name); err != nil || !p.Linked {
+		return "", err
+	}
+	kept, err := a.lying(ctx)
+	if err != nil || kept == nil {
+		return "", err
+	}
+	a.later(func() { _ = kept.Leave() })
+	err = recollect.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v recollect.View) error {
+		text = hook.Titles(memoryOf(v, p))
+		return nil
+	})
+	return text, err
+}
+
+// hookStop asks a session once what it wants to remember.
+func (a *app) hookStop(ctx context.Context, _ hook.Harness, in hook.Input) (string, error) {
+	id := sessionName(in.Session)
+	if id == "" || in.Active {
+		return "", nil
+	}
+	return a.inState(ctx, func(state *agentstate.State) (string, error) {
+		yes, err := state.Ask(ctx, id, hook.MinPrompts)
+		if !yes || err != nil {
+			return "", err
+		}
+		return hook.Ask, nil
+	})
+}
+
+// hookEnd tells nothing: it notes that the session is over.
+func (a *app) hookEnd(ctx context.Context, _ hook.Harness, in hook.Input) (string, error) {
+	id := sessionName(in.Session)
+	if id == "" {
+		return "", nil
+	}
+	return a.inState(ctx, func(state *agentstate.State) (string, error) { return "", state.End(ctx, id) })
+}
+
+// inState runs do on the pair's state, if there is one.
+func (a *app) inState(ctx context.Context, do func(*agentstate.State) (string, error)) (string, error) {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	a.later(c.Close)
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state == nil {
+		return "", nil
+	}
+	a.later(func() { _ = state.Close() })
+	return do(state)
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/hook"
+	"engramd/internal/project"
+)
+
+func (a *app) projectCommand() *cobra.Command {
+	return a.pairFlags(a.group(&cobra.Command{
+		Use:   "project",
+		Short: "Say which folders are of which project's memory",
+		Long: `Say which folders of this machine are of which project's memory.
+
+What an agent remembers of a project stands at mem/projects/NAME and below. NAME is
+host, owner and name of the git remote "origin" of the folder in which a session works,
+or, without one, the folder's name with 8 hex digits of its path. Since whoever makes a
+folder chooses its remote, the hooks of a folder that is new here show only how many
+texts there are, until the agent has written there or somebody has linked it.`,
+	}, a.projectLinkCommand(), a.projectUnlinkCommand(), a.projectLsCommand()))
+}
+
+// folderOut is one line of `project ls --json`, and what link and unlink print.
+type folderOut struct {
+	Folder  string `json:"folder"`
+	Project string `json:"project"`
+	Prefix  string `json:"slug"` // of its memory
+	Since   string `json:"since,omitempty"`
+}
+
+func (a *app) projectLinkCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "link [FOLDER] [--json]",
+		Short: "Have the hooks show a project's memory in a folder",
+		Long: `Have the hooks show the memory of its project in a folder (default: this one). The
+folder is the top of its git work tree. Another remote later is another project, and
+not linked.`,
+		Example: `  engramctl project link
+  engramctl project link ~/src/atlas`,
+		Args: cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, args []string) error {
+		p, err := a.projectAt(args)
+		if err != nil {
+			return err
+		}
+		return a.withState(ctx, func(state *agentstate.State) error {
+			if err := state.Link(ctx, p.Folder, p.Name); err != nil {
+				return err
+			}
+			return a.printFolder(p, asJSON)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (a *app) projectUnlinkCommand() *cobra.Command {
+	return a.command(&cobra.Command{
+		Use:   "unlink [FOLDER]",
+		Short: "Have the hooks show no project's memory in a folder",
+		Long: `Have the hooks show no project's memory in a folder (default: this one), but how many
+texts there are. What is remembered stays. A folder that is gone is named as project ls
+prints it. Exit code 1 if the folder was not linked.`,
+		Example: `  engramctl project unlink ~/src/atlas`,
+		Args:    cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, args []string) error {
+		p, err := a.projectAt(args)
+		if errors.Is(err, fs.ErrNotExist) && len(args) > 0 {
+			p, err = project.Project{Folder: a.path(args[0])}, nil
+		}
+		if err != nil {
+			return err
+		}
+		return a.withState(ctx, func(state *agentstate.State) error {
+			was, err := state.Unlink(ctx, p.Folder)
+			if err == nil && !was {
+				err = fmt.Errorf("%s: %w: it is not linked", p.Folder, client.ErrNotFound)
+			}
+			return err
+		})
+	})
+}
+
+func (a *app) projectLsCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:     "ls [--json]",
+		Short:   "List the folders whose project's memory hooks show",
+		Example: `  engramctl project ls --json | jq -r .folder`,
+		Args:    cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		return a.withState(ctx, func(state *agentstate.State) error {
+			all, err := state.Folders(ctx)
+			if err != nil {
+				return err
+			}
+			for _, f := range all {
+				if asJSON {
+					err = a.printJSON(folderOut{f.Path, f.Project, hook.Prefix + f.Project, stamp(f.Since.Unix())})
+				} else {
+					err = a.print("%s  %s  %s\n", f.Project, stamp(f.Since.Unix()), f.Path)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// projectAt returns the project of the folder that is named, or of this one.
+func (a *app) projectAt(args []string) (project.Project, error) {
+	folder := a.Dir
+	if len(args) > 0 {
+		folder = a.path(args[0])
+	}
+	if folder == "" {
+		var err error
+		if folder, err = os.Getwd(); err != nil {
+			return project.Project{}, err
+		}
+	}
+	p, err := project.Of(folder)
+	if err != nil {
+		return p, usageError{err}
+	}
+	return p, nil
+}
+
+func (a *app) printFolder(p project.Project, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(folderOut{Folder: p.Folder, Project: p.Name, Prefix: hook.Prefix + p.Name})
+	}
+	return a.print("%s is %s%s\n", p.Folder, hook.Prefix, p.Name)
+}
+
+// withState runs do on what this machine knows of the pair. No relay is asked.
+func (a *app) withState(ctx context.Context, do func(*agentstate.State) error) error {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !m.Writable() {
+		return client.ErrReadOnly
+	}
+	state, err := a.openState(ctx, m, a.noteLine)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	return do(state)
+}

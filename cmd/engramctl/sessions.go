@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"time"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/hook"
+	"engramd/internal/mcp"
+	"engramd/internal/project"
+)
+
+// maxSession is how long a session's id is kept as the harness gives it.
+const maxSession = 64
+
+// sessionName is a session's id as it is kept and stamped: one of letters,
+// digits and a few marks stays, and another is hashed.
+func sessionName(id string) string {
+	odd := strings.ContainsFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
+	})
+	if id == "" || len(id) <= maxSession && !odd {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}
+
+// serveSession has a server stamp the session of the harness that it runs in,
+// where that is known, and count what is written in it.
+func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.Options) {
+	v := agentstate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
+	folder := a.Dir
+	if folder == "" {
+		folder, _ = os.Getwd() // "" is no project
+	}
+	if p, err := project.Of(folder); err == nil {
+		v.Folder = p.Folder
+	}
+	if err := state.Serve(ctx, v); err != nil {
+		o.Log.Warn("which session this is may not be known to hooks", "error", err)
+	}
+	serves := func(ctx context.Context) string {
+		s, ok, err := state.Serves(ctx, v)
+		if err != nil {
+			o.Log.Warn("which session this is is not known", "error", err)
+		}
+		if !ok {
+			return ""
+		}
+		return s.ID
+	}
+	o.Current = serves
+	o.Wrote = func(ctx context.Context, slugs []string) {
+		id := serves(ctx)
+		if id == "" {
+			return
+		}
+		own := func(project string) bool {
+			for _, slug := range slugs {
+				if hook.Own(slug, project) {
+					return true
+				}
+			}
+			return false
+		}
+		if err := state.Wrote(ctx, id, own); err != nil {
+			o.Log.Warn("a write is not counted", "error", err)
+		}
+	}
+}
+
+// startName is what a server stamps that knows no session of a harness: when it
+// began.
+func startName(at time.Time) string { return at.UTC().Format("20060102T150405.000Z") }

@@ -1,0 +1,156 @@
+package hook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/nips/unit"
+)
+
+// Prefix begins the slugs of all projects.
+const Prefix = "mem/projects/"
+
+// Own reports whether a slug is a project's memory.
+func Own(slug, project string) bool {
+	rest, ok := strings.CutPrefix(slug, Prefix+project)
+	return ok && project != "" && (rest == "" || rest[0] == '/')
+}
+
+// Unit is one memory of a project.
+type Unit struct {
+	Slug    string
+	Text    string
+	Updated time.Time
+}
+
+// Memory is what is known of a project on this machine.
+type Memory struct {
+	Project string
+	Units   []Unit
+	// Linked says that the folder is known to be the project's. Otherwise its texts
+	// are not shown: whoever made the folder chose the name.
+	Linked bool
+	// AsOf is when all relays had confirmed it; Stale says that not all of them do
+	// now.
+	AsOf  time.Time
+	Stale bool
+}
+
+// sorted splits what may be shown, the project's own first and then the newest,
+// from how many are somebody else's words.
+func (p Memory) sorted() (shown []Unit, external int) {
+	for _, u := range p.Units {
+		d := unit.Parse(u.Text)
+		switch {
+		case !Own(u.Slug, p.Project) || d.Fields().State != unit.Active:
+		case d.Trust() == unit.External:
+			external++
+		default:
+			shown = append(shown, u)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b Unit) int {
+		if own := Prefix + p.Project; (a.Slug == own) != (b.Slug == own) {
+			if a.Slug == own {
+				return -1
+			}
+			return 1
+		}
+		if c := b.Updated.Compare(a.Updated); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Slug, b.Slug)
+	})
+	return shown, external
+}
+
+// Project is the section with a project's memory: whole texts, and then titles,
+// as far as they fit. It also returns what stands there whole.
+func Project(m Measure, p Memory) (Section, []Unit) {
+	if p.Project == "" {
+		return Section{}, nil
+	}
+	shown, external := p.sorted()
+	title := "[Agent Memory — project " + p.Project + "]\n"
+	if p.Stale && len(shown)+external > 0 {
+		title = fmt.Sprintf("[Agent Memory — project %s, as of %s, unconfirmed]\n", p.Project, stamp(p.AsOf))
+	}
+	foot := "What you learn about this project belongs at " + Prefix + p.Project + " and below.\n"
+	if external > 0 {
+		foot = fmt.Sprintf("%s here not shown: %s.\n", counted(external, "text is", "texts are"), "somebody else's words") + foot
+	}
+	if !p.Linked {
+		if len(shown) > 0 {
+			title += fmt.Sprintf("%s at %s%s and below, not shown: this folder is new on this machine, and any\nfolder can claim that name. The user can say that it is that project: engramctl project link\n",
+				counted(len(shown), "text is", "texts are"), Prefix, p.Project)
+		}
+		return Section{Text: title + foot, Budget: ProjectBudget}, nil
+	}
+	var body, titles strings.Builder
+	var whole []Unit
+	left := ProjectBudget - m(title) - m(foot)
+	more := 0
+	for _, u := range shown {
+		d := unit.Parse(u.Text)
+		text := "## " + u.Slug + "\n" + lines(d.Body()) + "\n"
+		short := titled(u.Slug, d)
+		switch {
+		case m(text) <= left-m(moreLine(len(shown))):
+			body.WriteString(text)
+			whole = append(whole, u)
+			left -= m(text)
+		case m(short) <= left-m(moreLine(len(shown))):
+			titles.WriteString(short)
+			left -= m(short)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		titles.WriteString(moreLine(more))
+	}
+	return Section{Text: title + body.String() + titles.String() + foot, Budget: ProjectBudget}, whole
+}
+
+// TitlesBudget is how many bytes a subagent is told.
+const TitlesBudget = 1500
+
+// Titles is what a subagent begins with: titles of the project's memory, or "" if
+// there is none to show.
+func Titles(p Memory) string {
+	shown, _ := p.sorted()
+	if len(shown) == 0 || !p.Linked {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "[Agent Memory — project %s]\nWhat is remembered, by title; memory_read gives a text, memory_recall answers questions.\n", p.Project)
+	more := 0
+	for _, u := range shown {
+		l := titled(u.Slug, unit.Parse(u.Text))
+		if out.Len()+len(l)+len(moreLine(len(shown))) > TitlesBudget {
+			more++
+			continue
+		}
+		out.WriteString(l)
+	}
+	if more > 0 {
+		out.WriteString(moreLine(more))
+	}
+	return out.String()
+}
+
+// maxTitle is how much of a title is shown, in characters.
+const maxTitle = 80
+
+func titled(slug string, d unit.Doc) string { return slug + ": " + d.Heading(maxTitle) + "\n" }
+
+func moreLine(n int) string { return fmt.Sprintf("(%d more: memory_list shows them)\n", n) }
+
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
