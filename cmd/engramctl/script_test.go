@@ -120,7 +120,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 		Args: args, Dir: ts.MkAbs("."), Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
 		Terminal: Terminal{Stdout: tty, Stderr: tty},
 		KeyCost:  4, // the default takes seconds under the race detector
-		Keychain: ts.Value(keysKey{}).(heldKeys), Services: servicesOf(ts),
+		Keychain: ts.Value(keysKey{}).(heldKeys), Services: servicesOf(ts), Self: installed(ts),
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",

@@ -18,8 +18,7 @@ import (
 type setupFlags struct {
 	owner, passwordFile, keyStore string
 	newOwner, local               bool
-	yes, dryRun, remove           bool
-	mcp, hooks                    bool
+	yes, dryRun, remove, force    bool
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -72,11 +71,10 @@ change in every file. --profile names the profile (default: that of the file, or
 	flags.StringVar(&f.passwordFile, "password-file", "", "`file` with the password of the owner's key, mode 0600")
 	flags.StringVar(&f.keyStore, "key-store", "", "where the agent's key is kept: `file` or keychain (default file)")
 	flags.BoolVar(&f.local, "local", false, "have the user's service manager run a relay on this machine")
-	flags.BoolVar(&f.mcp, "mcp", true, "write the MCP server")
-	flags.BoolVar(&f.hooks, "hooks", true, "write the hooks")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "ask nothing")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would change, and write nothing")
 	flags.BoolVar(&f.remove, "remove", false, "take what setup wrote out of the settings of harnesses")
+	flags.BoolVar(&f.force, "force", false, "take over, or take out, entries of engramctl that somebody changed by hand")
 	c.MarkFlagsMutuallyExclusive("owner", "new-owner")
 	return c
 }

@@ -33,6 +33,10 @@ func (s *setup) fits(context.Context) error {
 // the environment.
 func (s *setup) findKey(context.Context) error {
 	dir := filepath.Dir(s.config)
+	old := s.old.KeyFile
+	if old != "" && !filepath.IsAbs(old) {
+		old = filepath.Join(dir, old)
+	}
 	switch {
 	case s.f.keyStore == storeKeychain && s.flags.keyFile != "":
 		return usagef("--key-store %s and --key-file name two places for the key", storeKeychain)
@@ -46,10 +50,7 @@ func (s *setup) findKey(context.Context) error {
 	case s.flags.keyFile != "":
 		s.keyFile = s.path(s.flags.keyFile)
 	case s.old.KeyFile != "":
-		s.keyFile = s.old.KeyFile
-		if !filepath.IsAbs(s.keyFile) {
-			s.keyFile = filepath.Join(dir, s.keyFile)
-		}
+		s.keyFile = old
 	case s.env["ENGRAM_KEY_FILE"] != "":
 		s.keyFile = s.path(s.env["ENGRAM_KEY_FILE"])
 	default:
@@ -65,7 +66,7 @@ func (s *setup) findKey(context.Context) error {
 	if s.want.KeyFile = s.keyFile; filepath.Dir(s.keyFile) == dir {
 		s.want.KeyFile = filepath.Base(s.keyFile)
 	}
-	if s.old.KeyFile != "" && filepath.IsAbs(s.old.KeyFile) == (s.keyFile == s.old.KeyFile) {
+	if s.keyFile == old {
 		s.want.KeyFile = s.old.KeyFile
 	}
 	if s.env["ENGRAM_KEY"] != "" {

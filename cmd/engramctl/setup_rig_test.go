@@ -88,3 +88,13 @@ func servicesOf(ts *testscript.TestScript) service.Manager {
 	}
 	return s
 }
+
+// installed is where the scripts' engramctl lies.
+func installed(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, "engramctl"); isThere(path) {
+			return path
+		}
+	}
+	return ""
+}
