@@ -1,0 +1,321 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// claim says whose an entry is.
+type claim int
+
+const (
+	foreign claim = iota
+	ours
+	edited // ours, and a person changed it
+)
+
+// run is what an entry of ours starts.
+type run struct{ binary, profile string }
+
+// part is one entry that a document shall have: a member of an object, or an
+// element of a list.
+type part struct {
+	label string
+	path  []string // of the object or list
+	name  string   // "" for an element
+	value any
+	claim func(*document, *node) (claim, run)
+	// handler is for an element that holds a list "hooks", in which others may have
+	// put theirs beside ours: it says whose one of them is.
+	handler func(*document, *node) (claim, run)
+}
+
+// jsonForm is a JSON document with parts of ours.
+type jsonForm struct {
+	strict bool
+	parts  []part
+	// rest are members that a document needs beside ours; they are written only
+	// into one that was empty, behind ours.
+	rest object
+}
+
+// spot is where an entry stands: steps lead to it from the root.
+type spot struct {
+	steps []step
+	claim claim
+	run   run
+}
+
+type step struct {
+	n *node
+	i int
+}
+
+func (s spot) last() step { return s.steps[len(s.steps)-1] }
+func (s spot) kid() kid   { return s.last().n.kids[s.last().i] }
+
+// find lists the entries of a part in the order of the document.
+func (d *document) find(p part) []spot {
+	n := d.root
+	var steps []step
+	for _, name := range p.path {
+		next := n.member(name)
+		if next == nil {
+			return nil
+		}
+		steps = append(steps, step{n, slices.IndexFunc(n.kids, func(k kid) bool { return k.v == next })})
+		n = next
+	}
+	if p.name == "" && n.kindOf() != '[' || p.name != "" && n.kindOf() != '{' {
+		return nil
+	}
+	var spots []spot
+	for i, k := range n.kids {
+		if p.name != "" && k.name != p.name {
+			continue
+		}
+		c, r := p.claim(d, k.v)
+		if c == ours && d.holds(k.v.s, k.v.e) {
+			c = edited // we write no comments
+		}
+		if c != foreign {
+			spots = append(spots, d.within(p, spot{append(slices.Clone(steps), step{n, i}), c, r})...)
+		}
+	}
+	return spots
+}
+
+// within gives the places of our handlers in a group that others share, else
+// the group.
+func (d *document) within(p part, group spot) []spot {
+	handlers := group.kid().v.member("hooks")
+	if p.handler == nil || group.claim != edited || handlers == nil {
+		return []spot{group}
+	}
+	n := group.kid().v
+	steps := append(slices.Clone(group.steps), step{n, slices.IndexFunc(n.kids, func(k kid) bool { return k.v == handlers })})
+	var spots []spot
+	for i, k := range handlers.kids {
+		if c, r := p.handler(d, k.v); c != foreign {
+			spots = append(spots, spot{append(slices.Clone(steps), step{handlers, i}), edited, r})
+		}
+	}
+	if len(spots) == len(handlers.kids) {
+		return []spot{group}
+	}
+	return spots
+}
+
+func (n *node) kindOf() byte {
+	if n == nil {
+		return 0
+	}
+	return n.kind
+}
+
+func (f jsonForm) look(src []byte) (seen, error) {
+	var s seen
+	d, err := scan(src, f.strict)
+	if err != nil {
+		return s, err
+	}
+	for _, p := range f.parts {
+		spots := d.find(p)
+		if len(spots) == 0 {
+			s.missing = append(s.missing, p.label)
+			continue
+		}
+		s.present = append(s.present, p.label)
+		for _, at := range spots {
+			if at.claim == edited {
+				s.edited = append(s.edited, p.label)
+			}
+			if at.run.binary != "" {
+				s.binary, s.profile = at.run.binary, at.run.profile
+			}
+		}
+	}
+	return s, nil
+}
+
+func (f jsonForm) install(src []byte, exists, force bool) (result, error) {
+	out := result{text: src, exists: exists}
+	for _, p := range f.parts {
+		d, err := scan(out.text, f.strict)
+		if err != nil {
+			return result{}, err
+		}
+		spots := d.find(p)
+		if !force && slices.ContainsFunc(spots, func(s spot) bool { return s.claim == edited }) {
+			out.edited = append(out.edited, p.label)
+			continue
+		}
+		if d, err = f.single(d, p, &out); err != nil {
+			return result{}, err
+		}
+		if spots = d.find(p); len(spots) == 0 {
+			out.text, err = f.insert(d, p, out.exists)
+			out.exists = true
+		} else {
+			out.text = d.update(spots[0].kid(), p.value)
+		}
+		if err != nil {
+			return result{}, err
+		}
+	}
+	return out, nil
+}
+
+// single leaves at most one entry of a part, and none that a person changed.
+func (f jsonForm) single(d *document, p part, out *result) (*document, error) {
+	for {
+		spots := d.find(p)
+		i := len(spots) - 1
+		for i >= 0 && spots[i].claim != edited && len(spots) == 1 {
+			i--
+		}
+		if i < 0 {
+			return d, nil
+		}
+		out.text, out.exists = f.cut(d, spots[i].steps)
+		var err error
+		if d, err = scan(out.text, f.strict); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// update puts a value in place of another, unless they mean the same.
+func (d *document) update(k kid, value any) []byte {
+	var text strings.Builder
+	in, _ := d.indent(k.at)
+	render(&text, field{value: value}, false, styleOf(d), in)
+	if same(d.src[k.v.s:k.v.e], []byte(text.String())) {
+		return d.src
+	}
+	return append(append(append([]byte{}, d.src[:k.v.s]...), text.String()...), d.src[k.v.e:]...)
+}
+
+func same(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// insert adds an entry and what is missing on the way to it.
+func (f jsonForm) insert(d *document, p part, exists bool) ([]byte, error) {
+	if d.root == nil {
+		var text strings.Builder
+		st := styleOf(d)
+		render(&text, field{value: append(object{p.from(0)}, f.rest...)}, false, st, "")
+		if !exists {
+			text.WriteString(st.newline)
+		}
+		return append(slices.Clone(d.src), text.String()...), nil
+	}
+	n, whole := d.root, "the document"
+	for i := 0; ; i++ {
+		want, what := byte('{'), "an object"
+		if i == len(p.path) && p.name == "" {
+			want, what = '[', "a list"
+		}
+		if n.kind != want {
+			return nil, d.wrong(n.s, fmt.Sprintf("%s is to be %s", whole, what))
+		}
+		if i == len(p.path) {
+			return d.add(n, object{{p.name, p.value}}), nil
+		}
+		next := n.member(p.path[i])
+		if next == nil {
+			entries := object{p.from(i)}
+			if n == d.root && len(n.kids) == 0 {
+				entries = append(entries, f.rest...)
+			}
+			return d.add(n, entries), nil
+		}
+		n, whole = next, quote(p.path[i])
+	}
+}
+
+// from is the member at depth i that leads to the entry.
+func (p part) from(i int) field {
+	if i == len(p.path) {
+		return field{p.name, p.value}
+	}
+	if i == len(p.path)-1 && p.name == "" {
+		return field{p.path[i], list{p.value}}
+	}
+	return field{p.path[i], object{p.from(i + 1)}}
+}
+
+func (f jsonForm) remove(src []byte, exists, force bool) (result, error) {
+	out := result{text: src, exists: exists}
+	for left := true; left; {
+		d, err := scan(out.text, f.strict)
+		if err != nil {
+			return result{}, err
+		}
+		left = false
+		var last spot
+		out.edited = nil
+		for _, p := range f.parts {
+			for _, at := range d.find(p) {
+				if at.claim == edited && !force {
+					out.edited = append(out.edited, p.label)
+				} else if !left || at.kid().at > last.kid().at {
+					last, left = at, true
+				}
+			}
+		}
+		if left {
+			out.text, out.exists = f.cut(d, last.steps)
+		}
+	}
+	return out, nil
+}
+
+// cut takes an entry out, and with it the objects and lists that we made for it.
+func (f jsonForm) cut(d *document, steps []step) ([]byte, bool) {
+	at := len(steps) - 1
+	for ; at >= 0; at-- {
+		if n, i := steps[at].n, steps[at].i; !d.only(n, i, at == 0, f.rest) {
+			if at == 0 && len(n.kids) == 2 && d.restBehind(n, i, f.rest) {
+				with, err := scan(d.drop(n, 1), f.strict)
+				if err == nil {
+					return with.drop(with.root, 0), true
+				}
+			}
+			return d.drop(n, i), true
+		}
+	}
+	before, behind := d.src[:d.root.s], d.src[d.root.e:]
+	if len(before) == 0 && len(behind) > 0 && strings.TrimSpace(string(behind)) == "" {
+		return nil, false
+	}
+	return append(slices.Clone(before), behind...), true
+}
+
+// only says that a container was made for its entry i: it holds nothing else.
+func (d *document) only(n *node, i int, root bool, rest object) bool {
+	k := n.kids[i]
+	if d.marked(n) || k.comma >= 0 && len(n.kids) == 1 || d.holds(n.s, k.at) || d.holds(k.v.e, n.e) {
+		return false
+	}
+	return len(n.kids) == 1 || root && d.restBehind(n, i, rest)
+}
+
+// restBehind says that entry i is followed by just what we write behind it.
+func (d *document) restBehind(n *node, i int, rest object) bool {
+	if i != 0 || len(rest) == 0 || len(n.kids) != 1+len(rest) {
+		return false
+	}
+	for j, f := range rest {
+		k := n.kids[1+j]
+		if k.name != f.name || string(d.src[k.v.s:k.v.e]) != quote(f.value) {
+			return false
+		}
+	}
+	return true
+}

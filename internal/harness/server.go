@@ -1,0 +1,80 @@
+package harness
+
+import "path/filepath"
+
+// entryName is what our MCP server is called everywhere.
+const entryName = "engram"
+
+// arguments are what engramctl is started with as an MCP server.
+func arguments(e Entry) list {
+	var args list
+	if e.Profile != "" {
+		args = list{"--profile", e.Profile}
+	}
+	return append(args, "mcp", "--tools", e.Tools)
+}
+
+// readArguments is the reverse. An older version wrote no --tools.
+func readArguments(command string, args []string) (claim, run) {
+	r := run{binary: command}
+	if !filepath.IsAbs(command) && !driveOf(command) {
+		return edited, r
+	}
+	if len(args) > 1 && args[0] == "--profile" {
+		r.profile, args = args[1], args[2:]
+	}
+	switch {
+	case len(args) == 1 && args[0] == "mcp":
+		return ours, r
+	case len(args) == 3 && args[0] == "mcp" && args[1] == "--tools" && word.MatchString(args[2]):
+		return ours, r
+	}
+	return edited, r
+}
+
+// driveOf says that a path is an absolute one of Windows.
+func driveOf(path string) bool {
+	return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+}
+
+// server is the form of mcpServers: a command, and a list of arguments.
+func server(e Entry) part {
+	return part{
+		label: "mcp", path: []string{"mcpServers"}, name: entryName,
+		value: object{{"type", "stdio"}, {"command", e.Binary}, {"args", arguments(e)}},
+		claim: func(d *document, n *node) (claim, run) {
+			args, ok := d.texts(n.member("args"))
+			for _, k := range n.kids {
+				// Claude Code adds an empty env when it writes its file anew.
+				empty := k.name == "env" && k.v.kind == '{' && len(k.v.kids) == 0
+				ok = ok && (k.name == "command" || k.name == "args" || empty || k.name == "type" && d.string(k.v) == "stdio")
+			}
+			return claimed(ok, d.string(n.member("command")), args)
+		},
+	}
+}
+
+// claimed says whose an entry named engram is: one that is not as we write it
+// is taken for one that a person changed, and left.
+func claimed(ok bool, command string, args []string) (claim, run) {
+	c, r := readArguments(command, args)
+	if !ok {
+		c = edited
+	}
+	return c, r
+}
+
+// texts are the elements of a list of texts.
+func (d *document) texts(n *node) ([]string, bool) {
+	if n.kindOf() != '[' {
+		return nil, false
+	}
+	var all []string
+	for _, k := range n.kids {
+		if k.v.kind != '"' {
+			return nil, false
+		}
+		all = append(all, d.string(k.v))
+	}
+	return all, true
+}
