@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/files"
+	"engramd/internal/keychain"
 )
 
 // maxKeyFile is more than any key file has, in bytes.
@@ -36,6 +37,16 @@ func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
 	switch {
 	case from == (keySource{}):
 		return "", usagef("no key: give --key-file, set ENGRAM_KEY_FILE or ENGRAM_KEY, or name key_file in a profile (engramctl key new makes one)")
+	case from.stored != "":
+		var err error
+		name = "the key of " + from.origin + " in the system's key store"
+		text, err = a.keychain().Get(ctx, from.stored)
+		if errors.Is(err, keychain.ErrNone) {
+			return "", usagef("%s: %w (engramctl setup --key-store file keeps one in a file)", name, err)
+		}
+		if err != nil {
+			return "", usagef("%s: %w", name, err)
+		}
 	case from.file != "":
 		var err error
 		name = "key file " + from.file
@@ -62,6 +73,14 @@ func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
 		return "", usagef("%s: %w", name, err)
 	}
 	return secret, nil
+}
+
+// keychain is the system's key store.
+func (a *app) keychain() keychain.Store {
+	if a.Keychain != nil {
+		return a.Keychain
+	}
+	return keychain.System{}
 }
 
 // password is that of the encrypted key: from the file that

@@ -13,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"engramd/internal/keychain"
+	"engramd/internal/service"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
@@ -25,6 +28,7 @@ func main() {
 		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: Terminal{
 			Password: askPassword,
+			Line:     askLine,
 			Stdin:    term.IsTerminal(int(os.Stdin.Fd())),
 			Stdout:   term.IsTerminal(int(os.Stdout.Fd())),
 			Stderr:   term.IsTerminal(int(os.Stderr.Fd())),
@@ -45,6 +49,12 @@ type Main struct {
 	// KeyCost is the cost of encrypting a key: 2^KeyCost rounds of scrypt. 0 means
 	// 16, which takes 64 MiB and a fraction of a second.
 	KeyCost uint8
+	// Keychain is the system's key store; nil is the true one.
+	Keychain keychain.Store
+	// Self is the path of this program; "" asks the system.
+	Self string
+	// Services runs a relay for this user; nil is the system's.
+	Services service.Manager
 	// PromptTime is how long a prompt's hook may take; 0 is promptBudget.
 	PromptTime time.Duration
 	// Ancestors returns the processes above this one, the nearest first; nil asks
@@ -55,7 +65,9 @@ type Main struct {
 // Terminal says where a person sits. The zero Terminal: nowhere.
 type Terminal struct {
 	// Password asks for a secret without showing it; nil if nobody can be asked.
-	Password              func(ctx context.Context, prompt string) (string, error)
+	Password func(ctx context.Context, prompt string) (string, error)
+	// Line asks for a line that is no secret; nil likewise.
+	Line                  func(ctx context.Context, prompt string) (string, error)
 	Stdin, Stdout, Stderr bool // that stream is a terminal
 }
 

@@ -23,10 +23,13 @@ type profiles struct {
 
 // profileFile is one profile as it stands in the file.
 type profileFile struct {
-	KeyFile string   `toml:"key_file"` // relative to the folder of the configuration file
-	Relays  []string `toml:"relays"`
-	Owner   string   `toml:"owner"`
-	Agent   string   `toml:"agent"`
+	KeyFile string `toml:"key_file"` // relative to the folder of the configuration file
+	// KeyStore is keychain where the key lies in the system's own store, under the
+	// profile's name.
+	KeyStore string   `toml:"key_store"`
+	Relays   []string `toml:"relays"`
+	Owner    string   `toml:"owner"`
+	Agent    string   `toml:"agent"`
 	// Decider is the relay that decides writes with a base.
 	Decider string `toml:"decider"`
 	// Discovery says whether relays that the agent lists are asked too (read),
@@ -67,7 +70,13 @@ func (a *app) profile() (layer, error) {
 		}
 		return layer{}, fmt.Errorf("no profile %q in %s: %s", name, path, known)
 	}
+	if p.KeyStore != "" && p.KeyStore != storeFile && p.KeyStore != storeKeychain {
+		return layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, storeFile, storeKeychain)
+	}
 	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel}
+	if p.KeyStore == storeKeychain {
+		l.stored = name
+	}
 	if l.keyFile != "" && !filepath.IsAbs(l.keyFile) {
 		l.keyFile = filepath.Join(filepath.Dir(path), l.keyFile)
 	}
@@ -95,7 +104,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url and rerank_model", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url and rerank_model", path, unknown[0].String())
 	}
 	return path, file, nil
 }

@@ -11,6 +11,8 @@ import (
 // ./cmd/engramctl -run Docs -update`.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
+		a.setupCommand(),
+		a.doctorCommand(),
 		a.keyCommand(),
 		a.memCommand(),
 		a.coreCommand(),

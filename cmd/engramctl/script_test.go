@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 //	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer; see within
 //	scaled DURATION ctl …       LIMIT among the arguments stands for that time limit; see scaled
+//	keystore WHAT …             the key store of the system, see keystore
 //	snapshot VAR FILE           set VAR to what FILE holds (or stdout)
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -54,7 +55,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
-			"scaled": scaled, "snapshot": keepFile, "page": runPage, "snapshotid": snapshotID,
+			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "snapshotid": snapshotID,
 		},
 	})
 }
@@ -63,6 +64,7 @@ type relaysKey struct{}
 
 func setUpScript(env *testscript.Env) error {
 	env.Values[relaysKey{}] = map[string]*relaytest.Child{}
+	env.Values[keysKey{}] = heldKeys{}
 	for name, key := range map[string]relaytest.Key{"agent": relaytest.Agent(), "owner": relaytest.Owner(), "stranger": relaytest.Stranger()} {
 		nsec, err := nip19.EncodePrivateKey(key.Secret)
 		if err != nil {
@@ -118,10 +120,11 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 		Args: args, Dir: ts.MkAbs("."), Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
 		Terminal: Terminal{Stdout: tty, Stderr: tty},
 		KeyCost:  4, // the default takes seconds under the race detector
+		Keychain: ts.Value(keysKey{}).(heldKeys), Services: servicesOf(ts), Self: installed(ts),
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",
-		"ENGRAM_SNAPSHOTS", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH"} {
+		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH"} {
 		if value := ts.Getenv(name); value != "" {
 			m.Env = append(m.Env, name+"="+value)
 		}

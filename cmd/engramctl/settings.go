@@ -22,10 +22,11 @@ type settings struct {
 	noMirror  bool   // no copy of the memory is kept on this machine
 }
 
-// keySource says where the secret key is: one of the two is set, or none.
+// keySource says where the secret key is: one of the three is set, or none.
 type keySource struct {
 	file   string // absolute, or relative to the working folder
 	inline string // ENGRAM_KEY
+	stored string // name in the system's key store
 	origin string // for messages
 }
 
@@ -34,6 +35,7 @@ type layer struct {
 	name    string
 	keyFile string
 	key     string
+	stored  string // name of the key in the system's key store
 	relays  []string
 	owner   string
 	agent   string
@@ -43,6 +45,12 @@ type layer struct {
 	// embedURL, embedModel and so on name model servers, or are "".
 	embedURL, embedModel, rerankURL, rerankModel string
 }
+
+// Where a profile's key lies.
+const (
+	storeFile     = "file"
+	storeKeychain = "keychain"
+)
 
 // discoveries are what a profile may say of the relays that an agent lists.
 var discoveries = []string{"read", "write", "off"}
@@ -95,8 +103,11 @@ func (s *settings) take(l layer) error {
 		if l.key != "" && l.keyFile != "" {
 			return usagef("%s names two keys: unset ENGRAM_KEY or ENGRAM_KEY_FILE", l.name)
 		}
-		if l.key != "" || l.keyFile != "" {
-			s.key = keySource{file: l.keyFile, inline: l.key, origin: l.name}
+		if l.stored != "" && l.keyFile != "" {
+			return usagef("%s names two keys: key_file, and key_store = %q", l.name, storeKeychain)
+		}
+		if l.key != "" || l.keyFile != "" || l.stored != "" {
+			s.key = keySource{file: l.keyFile, inline: l.key, stored: l.stored, origin: l.name}
 		}
 	}
 	if s.owner == "" && s.agent == "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -14,6 +16,38 @@ var errNoTerminal = errors.New("there is no terminal")
 // showing what is typed. When ctx ends it gives up and leaves the terminal as
 // it was.
 func askPassword(ctx context.Context, prompt string) (string, error) {
+	return askTerminal(ctx, prompt, func(in *os.File) (string, error) {
+		text, err := term.ReadPassword(int(in.Fd()))
+		return string(text), err
+	}, "\n")
+}
+
+// askLine asks there for a line that is shown as it is typed.
+func askLine(ctx context.Context, prompt string) (string, error) {
+	return askTerminal(ctx, prompt, readLine, "")
+}
+
+// readLine reads up to the end of a line, and not a byte more: what follows may be
+// the next answer.
+func readLine(in *os.File) (string, error) {
+	const most = 4 << 10
+	var line []byte
+	for b := make([]byte, 1); len(line) < most; {
+		n, err := in.Read(b)
+		switch {
+		case n == 1 && b[0] == '\n':
+			return strings.TrimSuffix(string(line), "\r"), nil
+		case n == 1:
+			line = append(line, b[0])
+		case err != nil:
+			return "", fmt.Errorf("the answer was not given: %w", err)
+		}
+	}
+	return "", errors.New("the answer is too long")
+}
+
+// askTerminal asks at the terminal; after is printed behind the answer.
+func askTerminal(ctx context.Context, prompt string, read func(in *os.File) (string, error), after string) (string, error) {
 	in, out, err := openTerminal()
 	if err != nil {
 		return "", errNoTerminal
@@ -31,22 +65,22 @@ func askPassword(ctx context.Context, prompt string) (string, error) {
 	}
 	fmt.Fprint(out, prompt)
 	type answer struct {
-		text []byte
+		text string
 		err  error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		text, err := term.ReadPassword(fd)
+		text, err := read(in)
 		answers <- answer{text, err}
 	}()
 	select {
 	case got := <-answers:
-		fmt.Fprintln(out)
-		return string(got.text), errors.Join(got.err, end())
+		fmt.Fprint(out, after)
+		return got.text, errors.Join(got.err, end())
 	case <-ctx.Done():
 		// The read cannot be ended; it ends with the process.
 		_ = term.Restore(fd, before)
 		fmt.Fprintln(out)
-		return "", fmt.Errorf("the password was not given: %w", ctx.Err())
+		return "", fmt.Errorf("the answer was not given: %w", ctx.Err())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -40,7 +41,8 @@ type httpCall struct {
 // httpAnswer is what came back, whatever it is.
 type httpAnswer struct {
 	status int
-	kind   string // Content-Type without parameters
+	kind   string    // Content-Type without parameters
+	date   time.Time // Date, by the relay's clock; zero without one
 	text   []byte
 }
 
@@ -66,6 +68,7 @@ func (c *Client) httpCall(ctx context.Context, t target, call httpCall) (answer 
 	trace(false, []byte("HTTP "+resp.Status))
 	answer.status = resp.StatusCode
 	answer.kind, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	answer.date, _ = http.ParseTime(resp.Header.Get("Date"))
 	if !strings.HasSuffix(answer.kind, "json") {
 		answer.text, _ = io.ReadAll(io.LimitReader(resp.Body, maxForeign)) // a page for people, as a rule
 		return answer, nil

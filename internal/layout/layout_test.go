@@ -27,6 +27,8 @@ var allowed = map[string][]string{
 	"internal/layout/sizes": {},
 	"internal/share":        {},
 	"internal/files":        {},
+	"internal/keychain":     {},
+	"internal/service":      {},
 	"internal/memory":       {},
 	"internal/trace":        {},
 	"internal/program":      {"nips/kind", "internal/share", "internal/gate", "internal/trace", "internal/wire"},
@@ -104,7 +106,7 @@ var allowed = map[string][]string{
 	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
-	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
+	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/migrate", "internal/project"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
@@ -134,6 +136,7 @@ var only = map[string][]string{
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
 	"github.com/kljensen/snowball/english":                    {"internal/recall"},
+	"github.com/zalando/go-keyring":                           {"internal/keychain"},
 	"golang.org/x/text/unicode/norm":                          {"internal/recall"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"engramd/internal/harness"
+)
+
+// harnessNames are those that can be named.
+func harnessNames() []string {
+	var names []string
+	for _, h := range harness.All() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// knownHarnesses checks the names of the command line.
+func knownHarnesses(names []string) error {
+	for _, name := range names {
+		if _, err := harness.Named(name); err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
+}
+
+// roots is where the settings of harnesses lie.
+func (a *app) roots() harness.Roots {
+	return harness.Roots{Home: a.home(), ClaudeDir: a.env["CLAUDE_CONFIG_DIR"], CodexHome: a.env["CODEX_HOME"], ConfigDir: a.env["XDG_CONFIG_HOME"],
+		Windows: runtime.GOOS == "windows"}
+}
+
+// entry is what harnesses are told to run.
+func (s *setup) entry() (harness.Entry, error) {
+	self, err := s.self()
+	if err != nil {
+		return harness.Entry{}, fmt.Errorf("where this program is: %w", err)
+	}
+	e := harness.Entry{Binary: self, Force: s.f.force}
+	if !s.isDefault() {
+		e.Profile = s.name
+	}
+	return e, nil
+}
+
+// findHarnesses looks for harnesses where none is named.
+func (s *setup) findHarnesses(context.Context) error {
+	if len(s.harnesses) > 0 {
+		return nil
+	}
+	for _, h := range harness.All() {
+		if h.Name != "generic" && h.Found(harness.Disk{}, s.roots()) {
+			s.harnesses = append(s.harnesses, h.Name)
+		}
+	}
+	return nil
+}
+
+// installHarnesses writes our entries into the settings of each harness. All
+// changes of one are known before the first is made.
+func (s *setup) installHarnesses(context.Context) error {
+	if len(s.harnesses) == 0 {
+		return s.step("harness", "none was found: name one of %s", strings.Join(harnessNames(), ", "))
+	}
+	if path, named := s.configPath(); named {
+		s.note("the profile is in %s: the harness needs ENGRAM_CONFIG=%s in its environment", path, path)
+	}
+	e, err := s.entry()
+	if err != nil {
+		return err
+	}
+	for _, name := range s.harnesses {
+		h, err := harness.Named(name)
+		if err != nil {
+			return usageError{err}
+		}
+		plan, err := h.Install(harness.Disk{}, s.roots(), e)
+		if err != nil {
+			return usagef("%s: %w", h.Title, err)
+		}
+		if err := s.change(name, plan, "its MCP server and hooks are there", "MCP server and hooks are in", "put MCP server and hooks into"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeHarnesses takes our entries out of the settings of harnesses.
+func (s *setup) removeHarnesses(context.Context) error {
+	names := s.harnesses
+	if len(names) == 0 {
+		names = harnessNames()
+	}
+	for _, name := range names {
+		h, err := harness.Named(name)
+		if err != nil {
+			return usageError{err}
+		}
+		plan, err := h.Remove(harness.Disk{}, s.roots(), harness.Entry{Force: s.f.force})
+		if err != nil {
+			return usagef("%s: %w", h.Title, err)
+		}
+		if len(s.harnesses) == 0 && len(plan.Changes) == 0 && len(plan.Edited) == 0 {
+			continue
+		}
+		if err := s.change(name, plan, "nothing of engramctl's is there", "MCP server and hooks are out of", "take MCP server and hooks out of"); err != nil {
+			return err
+		}
+	}
+	return s.print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
+}
+
+// stopLocal is how a relay of setup --local is ended.
+func (s *setup) stopLocal() string {
+	m := s.services()
+	if m.File() == "" || !isThere(m.File()) {
+		return "there is none"
+	}
+	return m.Stop()
+}
+
+// change makes, or shows, what is planned for one harness.
+func (s *setup) change(name string, plan harness.Plan, nothing, did, would string) error {
+	var paths []string
+	for _, c := range plan.Changes {
+		paths = append(paths, c.Path)
+	}
+	var err error
+	switch {
+	case len(paths) == 0 && len(plan.Edited) == 0 && len(plan.Notes) == 0:
+		err = s.step(name, "%s", nothing)
+	case len(paths) == 0:
+	case s.f.dryRun:
+		err = firstOf(s.print("%s", harness.Diff(plan.Changes)), s.step(name, "would %s %s", would, strings.Join(paths, ", ")))
+	default:
+		if err = harness.Apply(plan.Changes); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		err = s.step(name, "%s %s", did, strings.Join(paths, ", "))
+	}
+	for _, edited := range plan.Edited {
+		err = firstOf(err, s.step(name, "%s was changed by hand, and stays (--force takes it over)", edited))
+	}
+	for _, note := range plan.Notes {
+		err = firstOf(err, s.step(name, "%s", note))
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/service"
+)
+
+const (
+	// localPort is the first that is tried for a local relay, and localPorts how
+	// many are.
+	localPort, localPorts = 7447, 20
+	// localPatience is how long a relay may take to start.
+	localPatience = 15 * time.Second
+)
+
+// listenFlag finds the address in what a service runs.
+var listenFlag = regexp.MustCompile(`--listen=(127\.0\.0\.1:[0-9]{1,5})\b`)
+
+// services is the service manager of the user.
+func (a *app) services() service.Manager {
+	if a.Services != nil {
+		return a.Services
+	}
+	config := a.env["XDG_CONFIG_HOME"]
+	if !filepath.IsAbs(config) {
+		config = filepath.Join(a.home(), ".config")
+	}
+	return service.System(service.Place{Home: a.home(), Config: config, State: a.stateFolder(), User: os.Getuid()})
+}
+
+// stateFolder is where what only this machine has lies.
+func (a *app) stateFolder() string {
+	return agentstate.Dir(func(name string) string { return a.env[name] }, a.home())
+}
+
+// localRelay has the user's service manager run a relay, where that is asked for.
+func (s *setup) localRelay(ctx context.Context) error {
+	if !s.f.local {
+		return s.step("relay", "%s", strings.Join(s.want.Relays, ", "))
+	}
+	manager := s.services()
+	none := manager.Ready(ctx)
+	program, err := s.program("engramd")
+	if err != nil {
+		if none == nil {
+			return usagef("--local: %w: install engramd, or name a relay with --relay", err)
+		}
+		program = "engramd"
+	}
+	before, err := fileText(manager.File())
+	if err != nil {
+		return err
+	}
+	address, err := s.localAddress(before)
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(s.stateFolder(), "relay")
+	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
+	s.want.Relays = []string{"ws://" + address}
+	if none != nil {
+		return s.step("relay", "%s: %v. Start it yourself, now and after each restart:\n         %s", s.want.Relays[0], none, shellLine(spec))
+	}
+	text, err := manager.Text(spec)
+	if err != nil {
+		return err
+	}
+	if text == before && s.answering(ctx, address) == nil {
+		return s.step("relay", "%s runs: %s", s.want.Relays[0], manager.File())
+	}
+	if err := s.write(manager.File(), before, text, 0o644); err != nil || s.f.dryRun {
+		return errors.Join(err, s.step("relay", "would start %s with its data in %s", s.want.Relays[0], data))
+	}
+	return s.startLocal(ctx, manager, address, data)
+}
+
+// startLocal starts what was described, and waits until it answers.
+func (s *setup) startLocal(ctx context.Context, manager service.Manager, address, data string) error {
+	if err := os.MkdirAll(filepath.Dir(data), 0o700); err != nil {
+		return err
+	}
+	if err := manager.Start(ctx); err != nil {
+		return fmt.Errorf("the relay is not started: %w (%s describes it)", err, manager.File())
+	}
+	ctx, cancel := context.WithTimeout(ctx, localPatience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := s.answering(ctx, address)
+		if err == nil {
+			return s.step("relay", "started %s with its data in %s. To end it for good: %s", s.want.Relays[0], data, manager.Stop())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the relay was started and does not answer at %s (%w); %s describes it", client.ErrNoRelay, s.want.Relays[0], err, manager.File())
+		}
+	}
+}
+
+// answering returns nil if an engramd answers at an address.
+func (s *setup) answering(ctx context.Context, address string) error {
+	c := client.New(client.Identity{}, client.Options{Timeout: 2 * time.Second, Trace: s.trace()})
+	defer c.Close()
+	info, err := c.Info(ctx, "ws://"+address)
+	if err == nil && !strings.Contains(info.Software, "engramd") {
+		err = errors.New("what answers there is no engramd")
+	}
+	return err
+}
+
+// localAddress is where the local relay listens: where it did before, or at a port
+// that is free.
+func (s *setup) localAddress(before string) (string, error) {
+	if m := listenFlag.FindStringSubmatch(before); m != nil {
+		return m[1], nil
+	}
+	if len(s.old.Relays) > 0 {
+		address, local := strings.CutPrefix(s.old.Relays[0], "ws://127.0.0.1:")
+		if address = strings.TrimSuffix(address, "/"); !local || len(s.old.Relays) > 1 {
+			return "", usagef("profile %q in %s has other relays: name another profile with --profile", s.name, s.config)
+		}
+		return "127.0.0.1:" + address, nil
+	}
+	for port := localPort; port < localPort+localPorts; port++ {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if l, err := net.Listen("tcp", address); err == nil {
+			return address, l.Close()
+		}
+	}
+	return "", fmt.Errorf("of the ports from %d to %d none is free: start a relay by hand, and name it with --relay", localPort, localPort+localPorts-1)
+}
+
+// program finds one of our programs: beside this one, or where the shell looks.
+func (a *app) program(name string) (string, error) {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	dirs := filepath.SplitList(a.env["PATH"])
+	if self, err := a.self(); err == nil {
+		dirs = append([]string{filepath.Dir(self)}, dirs...)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); filepath.IsAbs(path) && err == nil && info.Mode().IsRegular() && runnable(info) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no %s beside engramctl or in PATH: %w", name, exec.ErrNotFound)
+}
+
+// runnable reports whether a file may be run; Windows goes by the name.
+func runnable(info fs.FileInfo) bool {
+	return runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0
+}
+
+// self is the path of this program as it is written into settings: that in PATH,
+// if it is the same file, since what it leads to may go with the next version.
+func (a *app) self() (string, error) {
+	self := a.Self
+	if self == "" {
+		var err error
+		if self, err = os.Executable(); err != nil {
+			return "", err
+		}
+	}
+	info, err := os.Stat(self)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range filepath.SplitList(a.env["PATH"]) {
+		path := filepath.Join(dir, filepath.Base(self))
+		if other, err := os.Stat(path); filepath.IsAbs(path) && err == nil && os.SameFile(info, other) {
+			return path, nil
+		}
+	}
+	return self, nil
+}
+
+// fileText reads a file that need not be there.
+func fileText(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
+}
+
+// shellLine is a command line for people.
+func shellLine(spec service.Spec) string {
+	plain := regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
+	var words []string
+	for _, word := range append([]string{spec.Program}, spec.Args...) {
+		if !plain.MatchString(word) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}

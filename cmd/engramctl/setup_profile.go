@@ -1,0 +1,22 @@
+package main
+
+import "context"
+
+// writeProfile writes the profile into the configuration file.
+func (s *setup) writeProfile(context.Context) error {
+	before, err := fileText(s.config)
+	if err != nil {
+		return usageError{err}
+	}
+	after, err := withProfile(before, s.name, s.want)
+	if err != nil {
+		return usagef("%s: %w", s.config, err)
+	}
+	if before == after {
+		return s.step("profile", "%s is in %s", s.name, s.config)
+	}
+	if err := s.write(s.config, before, after, 0o600); err != nil {
+		return usageError{err}
+	}
+	return s.step("profile", "%s %s %s", s.name, s.would("written to", "be written to"), s.config)
+}

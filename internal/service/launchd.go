@@ -1,0 +1,102 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Launchd is the manager of a user on macOS.
+type Launchd struct {
+	Place
+	Run Command
+}
+
+// label is the name of the service.
+const label = "engramd.local"
+
+func (l Launchd) domain() string { return "gui/" + strconv.Itoa(l.User) }
+
+// Ready asks whether the user has a session.
+func (l Launchd) Ready(ctx context.Context) error {
+	if out, err := l.Run(ctx, "launchctl", "print", l.domain()); err != nil {
+		return fmt.Errorf("%w: launchctl: %s", ErrNone, firstLine(out, err))
+	}
+	return nil
+}
+
+// File is the agent of the user.
+func (l Launchd) File() string {
+	return filepath.Join(l.Home, "Library", "LaunchAgents", label+".plist")
+}
+
+// Text is the property list.
+func (l Launchd) Text(spec Spec) (string, error) {
+	var words strings.Builder
+	for _, word := range append([]string{spec.Program}, spec.Args...) {
+		if !oneLine(word) {
+			return "", fmt.Errorf("%q cannot stand in a property list", word)
+		}
+		words.WriteString("\t\t" + element(word) + "\n")
+	}
+	log := element(filepath.Join(l.State, "relay.log"))
+	return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- Written by engramctl setup: the local relay of this user's agents. -->
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>` + label + `</string>
+	<key>ProgramArguments</key>
+	<array>
+` + words.String() + `	</array>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>KeepAlive</key>
+	<dict>
+		<key>SuccessfulExit</key>
+		<false/>
+	</dict>
+	<key>ThrottleInterval</key>
+	<integer>10</integer>
+	<key>ExitTimeOut</key>
+	<integer>20</integer>
+	<key>Umask</key>
+	<integer>63</integer>
+	<key>StandardOutPath</key>
+	` + log + `
+	<key>StandardErrorPath</key>
+	` + log + `
+</dict>
+</plist>
+`, nil
+}
+
+// element is a text as a string of a property list.
+func element(text string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+	return "<string>" + b.String() + "</string>"
+}
+
+// Start loads the list, again if it was loaded.
+func (l Launchd) Start(ctx context.Context) error {
+	// It need not be loaded.
+	_, _ = l.Run(ctx, "launchctl", "bootout", l.domain()+"/"+label)
+	if out, err := l.Run(ctx, "launchctl", "bootstrap", l.domain(), l.File()); err != nil {
+		return fmt.Errorf("launchctl bootstrap: %s", firstLine(out, err))
+	}
+	return nil
+}
+
+// Stop unloads it and takes it away.
+func (l Launchd) Stop() string {
+	return "launchctl bootout " + l.domain() + "/" + label + "; rm " + shellWord(l.File())
+}
+
+// shellWord quotes a word for a POSIX shell.
+func shellWord(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
