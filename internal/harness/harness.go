@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -299,7 +298,7 @@ func checked(r Roots, e Entry) (Entry, error) {
 	if e.Tools == "" {
 		e.Tools = "memory"
 	}
-	if !filepath.IsAbs(e.Binary) && !r.Windows {
+	if !absolute(e.Binary) {
 		return e, fmt.Errorf("engramctl's path %q is not absolute: a harness starts it from any folder", e.Binary)
 	}
 	if !word.MatchString(e.Tools) || e.Profile != "" && !word.MatchString(e.Profile) {

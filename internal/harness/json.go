@@ -199,9 +199,16 @@ func (d *document) update(k kid, value any) []byte {
 	return append(append(append([]byte{}, d.src[:k.v.s]...), text.String()...), d.src[k.v.e:]...)
 }
 
+// same compares two values. An empty env, which a program may add, says nothing.
 func same(a, b []byte) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+	var x, y map[string]any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	if env, ok := x["env"].(map[string]any); ok && len(env) == 0 {
+		delete(x, "env")
+	}
+	return reflect.DeepEqual(x, y)
 }
 
 // insert adds an entry and what is missing on the way to it.

@@ -66,6 +66,7 @@ func TestEntriesThatCannotBeWrittenAreRefused(t *testing.T) {
 		{"claude", roots, Entry{Binary: "/usr/bin/engramctl", Profile: "a b"}},
 		{"claude", roots, Entry{Binary: "/usr/bin/engramctl", Profile: "-x"}},
 		{"claude", roots, Entry{Binary: "/usr/bin/engramctl", Tools: "memory;x"}},
+		{"claude", windows, Entry{Binary: `tools\engramctl.exe`}},
 		{"claude", windows, Entry{Binary: `C:\$x\engramctl.exe`}},
 		{"codex", windows, Entry{Binary: `C:\Program Files\engramctl.exe`}},
 		{"cursor", windows, Entry{Binary: `C:\Program Files\engramctl.exe`}},
@@ -152,5 +153,51 @@ func TestOlderAndDoubleEntriesBecomeOne(t *testing.T) {
 	with, _ = uninstall(t, h, with, roots, Entry{})
 	if want := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "foreign"}]}]}}`; with[settings] != want {
 		t.Errorf("a removal leaves\n%s", with[settings])
+	}
+}
+
+// Claude Code writes its file anew, in its own way, and adds an empty env.
+func TestRewrittenByTheHarness(t *testing.T) {
+	h := named(t, "claude")
+	again := "{\n \"numStartups\": 3,\n \"mcpServers\": {\n  \"engram\": {\"type\":\"stdio\",\"command\":\"/usr/bin/engramctl\",\n   \"args\":[\"mcp\",\n\"--tools\",\"memory\"],\"env\":{}}}}"
+	plan, err := h.Install(files{servers: again}, roots, entry)
+	if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Path != settings {
+		t.Fatalf("%v: %s", err, Diff(plan.Changes))
+	}
+	after, plan := uninstall(t, h, files{servers: again}, roots, Entry{})
+	if len(plan.Edited) > 0 || after[servers] != "{\n \"numStartups\": 3}" {
+		t.Errorf("edited %q, and a removal leaves %q", plan.Edited, after[servers])
+	}
+}
+
+// Doctor is told of switches that keep our hooks from running.
+func TestCheckSeesSwitches(t *testing.T) {
+	cases := []struct{ harness, path, src string }{
+		{"claude", settings, "{\"disableAllHooks\": true}"},
+		{"codex", codexDir + "config.toml", "[features]\nhooks = false\n"},
+		{"codex", codexDir + "config.toml", "features.codex_hooks = false\n"},
+	}
+	for _, c := range cases {
+		s, err := named(t, c.harness).Check(files{c.path: c.src}, roots, entry)
+		if err != nil || len(s.Notes) != 1 || !strings.HasPrefix(s.Notes[0], c.path) || !s.Found || s.Installed {
+			t.Errorf("%s with %q: %+v, %v", c.path, c.src, s, err)
+		}
+	}
+}
+
+// OpenCode reads two names; our entry stays in the file that has it.
+func TestOpenCodeFile(t *testing.T) {
+	h := named(t, "opencode")
+	lax, strict := "/home/ana/.config/opencode/opencode.jsonc", "/home/ana/.config/opencode/opencode.json"
+	with, _ := install(t, h, files{lax: "{\n  // mine\n}\n"}, roots, entry)
+	if _, made := with[strict]; made || !strings.Contains(with[lax], "engramctl") {
+		t.Fatalf("it is %q", with)
+	}
+	with[strict] = "{}"
+	if again, _ := install(t, h, with, roots, entry); again[strict] != "{}" {
+		t.Errorf("the other file became %q", again[strict])
+	}
+	if after, _ := uninstall(t, h, with, roots, Entry{}); after[lax] != "{\n  // mine\n}\n" {
+		t.Errorf("a removal leaves %q", after[lax])
 	}
 }
