@@ -78,7 +78,7 @@ func TestSpliceGeneratedDocuments(t *testing.T) {
 			continue
 		}
 		refused := 0
-		const documents = 300
+		const documents = 150
 		for seed := range uint64(documents) {
 			w := &writer{Rand: rand.New(rand.NewPCG(seed, 0)), strict: form.strict}
 			src := []byte(w.document())
