@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"engramd/internal/e2e/notrun"
 )
 
 func onDisk(t *testing.T) (Roots, string) {
@@ -42,7 +44,7 @@ func planned(t *testing.T, name string, r Roots, e Entry) []Change {
 
 func TestApplyKeepsModeAndLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need a right of their own on Windows")
+		notrun.Skip(t, "links need a right of their own on Windows")
 	}
 	r, path := onDisk(t)
 	real := filepath.Join(t.TempDir(), "dotfile.json")
@@ -146,7 +148,7 @@ func TestApplyMakesAndRemovesFolders(t *testing.T) {
 func TestHookLinesFailSafe(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("there is no sh here")
+		notrun.Skip(t, "there is no sh here")
 	}
 	for _, name := range []string{"plain", "with blank", "it's", "a\"b$c`d\\e", "ünï", "-dash"} {
 		dir := filepath.Join(t.TempDir(), name)
