@@ -2,7 +2,9 @@
 TAGS     := sqlite_fts5 libsecp256k1
 GO       := go
 GOTAGS   := -tags "$(TAGS)"
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+ifndef VERSION
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+endif
 LDFLAGS  := -X main.version=$(VERSION)
 FUZZTIME ?= 30s
 API_REQUESTS ?= 30000
@@ -12,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-programs load lines portable peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-programs load lines portable released dist dist-test peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -76,16 +78,47 @@ PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 WITHOUT_CGO := internal/schnorr internal/wire cmd/engramctl
 CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
 
-portable: ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
-	@set -e; for platform in $(PORTABLE); do \
+# What is published: engramctl for six platforms, and engramd as one file that needs
+# nothing of the system: C code linked statically, names looked up by Go, no extensions
+# of SQLite to load. Without -buildvcs a copy of the source gives the same bytes.
+# engramd is for this machine; DAEMONS="amd64 arm64" needs a C compiler for the other too.
+HOST     = $(shell $(GO) env GOARCH)
+DAEMONS ?= $(HOST)
+CC_amd64 ?= x86_64-linux-gnu-gcc
+CC_arm64 ?= aarch64-linux-gnu-gcc
+RELEASE  := -trimpath -buildvcs=false
+STATIC   := $(TAGS) netgo osusergo sqlite_omit_load_extension
+
+released:
+	@rm -rf bin/portable; set -e; for platform in $(PORTABLE); do \
 		os=$${platform%/*} arch=$${platform#*/}; out=bin/portable/engramctl-$$os-$$arch; \
 		case $$os in windows) out=$$out.exe;; esac; echo "$$out"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out ./cmd/engramctl; \
-	done; for os in darwin windows; do \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build $(RELEASE) -ldflags "-s -w $(LDFLAGS)" -o $$out ./cmd/engramctl; \
+	done; for arch in $(DAEMONS); do \
+		out=bin/portable/engramd-linux-$$arch; echo "$$out"; \
+		case $$arch in $(HOST)) cc=$$($(GO) env CC);; amd64) cc=$(CC_amd64);; *) cc=$(CC_arm64);; esac; \
+		CC=$$cc CGO_ENABLED=1 GOOS=linux GOARCH=$$arch $(GO) build $(RELEASE) -tags "$(STATIC)" \
+			-ldflags "-s -w $(LDFLAGS) -extldflags -static" -o $$out ./cmd/engramd; \
+	done
+
+portable: released ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
+	@set -e; for os in darwin windows; do \
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done
-	CGO_ENABLED=1 $(GO) build $(GOTAGS) -o bin/portable/engramd ./cmd/engramd
-	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
+	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd-linux-$(HOST) $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
+
+# Everything in the packages has the time of the commit.
+dist dist-test: SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist dist-test: COMMITS           ?= $(shell git rev-list --count HEAD)
+
+dist: released ## the packages of a release, into dist/ (docs/install.md, docs/releasing.md)
+	cd packaging && $(GO) run . -root .. -bin ../bin/portable -out ../dist -version "$(VERSION)" -commits "$(COMMITS)" \
+		-epoch "$(SOURCE_DATE_EPOCH)" -modules "$$($(GO) env GOMODCACHE)" -libc "$$(getconf GNU_LIBC_VERSION)" -release-url "$(RELEASE_URL)"
+
+# FRESH=1 compiles everything again for the comparison: what a release should do.
+dist-test: dist interop-deps ## the packages built twice and compared, then each installed in an empty folder or root and used; needs root
+	@VERSION="$(VERSION)" COMMITS="$(COMMITS)" SOURCE_DATE_EPOCH="$(SOURCE_DATE_EPOCH)" DAEMONS="$(DAEMONS)" RELEASE_URL="$(RELEASE_URL)" packaging/again dist
+	cd packaging && ENGRAM_DIST=$(CURDIR)/dist ENGRAM_VERSION="$(VERSION)" $(GO) test -vet=off -count 1 ./...
 
 peers: ## the relays that engramd is measured against, into bin/, and their tests
 	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
@@ -114,6 +147,7 @@ lint: ## format and vet, with the build tags and without
 	@set -e; for module in . cmd/engram-load; do \
 		echo "vet $$module"; (cd $$module && $(GO) vet ./... && $(GO) vet $(GOTAGS) ./...); \
 	done
+	cd packaging && $(GO) vet ./...
 
 lines: ## how much of what there is
 	@$(GO) run ./internal/layout/sizes
@@ -157,4 +191,4 @@ demo: ## a relay with real events, walked through as agent, owner, stranger and 
 	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
-	rm -rf bin testdata/interop/bin testdata/*/node_modules testdata/nostr-sdk/venv
+	rm -rf bin dist testdata/interop/bin testdata/*/node_modules testdata/nostr-sdk/venv

@@ -52,7 +52,7 @@ $XDG_STATE_HOME/engramd, without a word of prompts and memories.
 The key must be usable without a person. ENGRAM_HOOKS=off makes hooks, and engramctl
 mcp, end at once.`,
 		Example: `  engramctl hook session-start --harness claude || exit 0
-  echo '{"prompt":"How do we release Atlas?","session_id":"s1"}' | engramctl hook prompt --harness generic`,
+  echo '{"prompt":"How do we release Atlas?","session_id":"s1"}' | engramctl hook prompt`,
 		Args: arguments("EVENT"),
 	}, func(ctx context.Context, args []string) error {
 		return a.hook(ctx, hook.Event(args[0]), hook.Harness(harness))
@@ -109,9 +109,9 @@ func (a *app) runHook(run func() (*cobra.Command, error)) int {
 	e, h := meant(a.Args)
 	began := time.Now()
 	defer func() {
-		if r := recover(); r != nil { // its text may be anything
+		if recover() != nil {
 			a.hookLog(began, e, h, hookOutcome{class: "panic"})
-			a.hookSays(h, e, a.unavailable(errors.New("it broke")))
+			a.hookSays(h, e, a.unavailable(errBroke))
 		}
 	}()
 	if cmd, err := run(); err != nil {
@@ -121,6 +121,9 @@ func (a *app) runHook(run func() (*cobra.Command, error)) int {
 	}
 	return exitOK
 }
+
+// errBroke is a panic, of which the text may be anything.
+var errBroke = errors.New("a fault of this program")
 
 // hookOutcome is what the log says of a hook.
 type hookOutcome struct {
@@ -211,6 +214,11 @@ func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error)
 	}
 	done := make(chan read, 1)
 	go func() { // left behind where stdin never ends
+		defer func() {
+			if recover() != nil {
+				done <- read{err: hook.ErrInput}
+			}
+		}()
 		in, err := hook.Read(h, a.Stdin)
 		done <- read{in, err}
 	}()
@@ -252,7 +260,7 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- outcome{"", errors.New("it broke")}
+				done <- outcome{"", errBroke}
 			}
 		}()
 		text, err := answer(ctx, h, in)
@@ -277,6 +285,9 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 // unavailable is the section that says why there is no memory.
 func (a *app) unavailable(err error) string {
 	why := "the relays could not be reached"
+	if errors.Is(err, errBroke) {
+		why = "engramctl broke"
+	}
 	switch codeOf(err) {
 	case exitNotFound:
 		why = "it is set up for another owner or agent than yours"

@@ -26,10 +26,17 @@ host, owner and name of the git remote "origin" of the folder in which a session
 or, without one, the folder's name with 8 hex digits of its path. Since whoever makes a
 folder chooses its remote, the hooks of a folder that is new here show only how many
 texts there are, until the agent has written there or somebody has linked it.`,
+		Example: `  engramctl project link
+  engramctl project ls`,
 	}, a.projectLinkCommand(), a.projectUnlinkCommand(), a.projectLsCommand()))
 }
 
-// folderOut is one line of `project ls --json`, and what link and unlink print.
+// foldersOut is `project ls --json`.
+type foldersOut struct {
+	Folders []folderOut `json:"folders"`
+}
+
+// folderOut is one of them, and `project link --json`.
 type folderOut struct {
 	Folder  string `json:"folder"`
 	Project string `json:"project"`
@@ -96,7 +103,7 @@ func (a *app) projectLsCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
-		Example: `  engramctl project ls --json | jq -r .folder`,
+		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		return a.withState(ctx, func(state *agentstate.State) error {
@@ -104,13 +111,15 @@ func (a *app) projectLsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			out := foldersOut{Folders: []folderOut{}}
 			for _, f := range all {
-				if asJSON {
-					err = a.printJSON(folderOut{f.Path, f.Project, hook.Prefix + f.Project, stamp(f.Since.Unix())})
-				} else {
-					err = a.print("%s  %s  %s\n", f.Project, stamp(f.Since.Unix()), f.Path)
-				}
-				if err != nil {
+				out.Folders = append(out.Folders, folderOut{f.Path, f.Project, hook.Prefix + f.Project, stamp(f.Since.Unix())})
+			}
+			if asJSON {
+				return a.printJSON(out)
+			}
+			for _, f := range out.Folders {
+				if err := a.print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
 					return err
 				}
 			}

@@ -9,6 +9,7 @@
 //   - contracts: contract memory over every surface
 //   - replica: relays that follow others, over and over until they agree
 //   - snapshots: bundles, and memory taken back
+//   - sessions: an agent's sessions, with the hooks and the server of its harness
 //   - operator: management, logs, status, HTTP, and what the docs show
 //
 // The relay as a child process, the client and the events are in relaytest;

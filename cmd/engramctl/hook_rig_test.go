@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/e2e/relaytest"
+)
+
+// hookRig runs hooks as a harness of one process does, in a folder of a project.
+type hookRig struct {
+	t      *testing.T
+	dir    string
+	folder string // of the project
+	env    []string
+	above  []Process
+	patient
+}
+
+// patient is how long a prompt may take in a test: the machine is shared.
+type patient struct{ prompt time.Duration }
+
+const (
+	testProject = "github-com-ana-atlas"
+	plantedAt   = 1795240000 // 2026-11-21
+)
+
+func newHookRig(t *testing.T, relays ...string) *hookRig {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []Process{{"7@1", "sh"}, {"6@1", "claude"}}, patient: patient{time.Minute}}
+	r.write("agent.key", relaytest.Agent().Secret+"\n")
+	r.write("atlas/.git/config", "[remote \"origin\"]\n\turl = git@github.com:Ana/Atlas.git\n")
+	r.env = []string{"HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
+		"ENGRAM_KEY_FILE=" + filepath.Join(dir, "agent.key"), "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}
+	return r
+}
+
+func (r *hookRig) write(name, text string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// plant publishes memories, all of one time.
+func (r *hookRig) plant(url string, texts map[string]string) {
+	r.t.Helper()
+	c, err := relaytest.Dial(url)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer c.Close()
+	for slug, text := range texts {
+		ev := relaytest.Memory(relaytest.Agent(), relaytest.Owner().Pub, slug, text, plantedAt)
+		if slug == "core" {
+			ev = relaytest.Sign(relaytest.Agent(), relaytest.KindEngram, plantedAt, relaytest.Seal(relaytest.Agent(), relaytest.Owner().Pub, `{"slug":"core","profile":"`+text+`"}`),
+				nostr.Tag{"d", relaytest.Address(relaytest.Agent(), relaytest.Owner().Pub, slug)}, nostr.Tag{"p", relaytest.Owner().Pub})
+		}
+		if answer, err := c.Publish(ev); err != nil || !answer.True {
+			r.t.Fatalf("%s: %+v, %v", slug, answer, err)
+		}
+	}
+}
+
+// hooked is what a hook gave.
+type hooked struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs engramctl.
+func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
+	r.t.Helper()
+	var stdout, stderr bytes.Buffer
+	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, PromptTime: r.prompt, Ancestors: func() []Process { return r.above },
+		Terminal: Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
+	code := m.Run(r.t.Context())
+	return hooked{code, stdout.String(), stderr.String()}
+}
+
+// hook runs one, and wants that it ends well.
+func (r *hookRig) hook(harness, event, stdin string) string {
+	r.t.Helper()
+	got := r.run(strings.NewReader(stdin), "hook", event, "--harness", harness)
+	if got.code != 0 || strings.Contains(got.stderr, "there is no event") {
+		r.t.Errorf("%s, %s: exit code %d, stderr %s", harness, event, got.code, got.stderr)
+	}
+	return got.stdout
+}
+
+// state opens what the rig's machine knows.
+func (r *hookRig) state(do func(*agentstate.State)) {
+	r.t.Helper()
+	a := newApp(&Main{Env: r.env, Dir: r.folder})
+	if err := a.withState(r.t.Context(), func(s *agentstate.State) error { do(s); return nil }); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *hookRig) serve() {
+	r.t.Helper()
+	r.state(func(s *agentstate.State) {
+		if err := s.Serve(r.t.Context(), agentstate.Server{Ancestors: []string{"6@1"}, Folder: r.folder}); err != nil {
+			r.t.Fatal(err)
+		}
+	})
+}

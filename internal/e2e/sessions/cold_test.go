@@ -1,0 +1,109 @@
+package sessions
+
+import (
+	"encoding/hex"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/mirror"
+)
+
+// TestColdPrompt: what a prompt waits for its hook, from the start of the process
+// to its end, does not depend on what relays do. With ENGRAMD_SOAK set it is that
+// of docs/benchmarks.md, for 10,000 memories, and is bounded.
+func TestColdPrompt(t *testing.T) {
+	n := 300
+	soak := os.Getenv("ENGRAMD_SOAK") == "1"
+	if soak {
+		n = 10_000
+	} else if testing.Short() {
+		t.Skip("it is for make test")
+	}
+	relay := relaytest.Start(t, relaytest.Options{})
+	down, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := "ws://" + down.Addr().String()
+	down.Close()
+	m := newMachine(t)
+	keep(t, m, n)
+	best := map[string]time.Duration{}
+	kinds := map[string]string{"answering": relay.URL, "hanging": relaytest.Silent(t), "gone": gone}
+	at := len(m.env) - 1 // ENGRAM_RELAYS
+	told := 0
+	for round := range 12 { // by turns: other programs run beside a test
+		for kind, url := range kinds {
+			m.env[at] = "ENGRAM_RELAYS=" + url
+			began := time.Now()
+			got := m.hook("prompt", fmt.Sprint(kind, round), map[string]any{"prompt": fmt.Sprintf("Where did the %s go with the %s?", word(round), word(round+40))})
+			if took := time.Since(began); best[kind] == 0 || took < best[kind] {
+				best[kind] = took
+			}
+			if got != "" {
+				told++
+			}
+		}
+	}
+	t.Logf("%d memories: %v, told %d of %d", n, best, told, 12*len(kinds))
+	if told == 0 {
+		t.Error("nothing was told")
+	}
+	for _, kind := range []string{"hanging", "gone"} {
+		if best[kind] > 2*best["answering"]+20*time.Millisecond {
+			t.Errorf("beside a relay that is %s it takes %v, beside one that answers %v", kind, best[kind], best["answering"])
+		}
+	}
+	if worst := max(best["answering"], best["hanging"], best["gone"]); soak && worst > 150*time.Millisecond {
+		t.Errorf("it takes %v", worst)
+	}
+}
+
+// word is one of a vocabulary, most of which is rare.
+func word(i int) string {
+	r := mathrand.New(mathrand.NewPCG(uint64(i), 7))
+	var b strings.Builder
+	for range 3 {
+		b.WriteByte("bcdfghjklmnprstvz"[r.IntN(17)])
+		b.WriteByte("aeiou"[r.IntN(5)])
+	}
+	return b.String()
+}
+
+// keep makes the machine's local copy of that many memories.
+func keep(t *testing.T, m *machine, n int) {
+	t.Helper()
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	kept, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: relaytest.ConversationKey(agent, owner.Pub)},
+		mirror.Options{Dir: filepath.Join(filepath.Dir(m.project), "cache", "engramd")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mathrand.New(mathrand.NewPCG(1, 2))
+	var events []*nostr.Event
+	for i := range n {
+		var b strings.Builder
+		for b.Len() < 500+r.IntN(500) {
+			b.WriteString(word(int(20_000*r.Float64()*r.Float64()*r.Float64())) + " ")
+		}
+		events = append(events, relaytest.Memory(agent, owner.Pub, fmt.Sprintf("mem/x%s/%05d", hex.EncodeToString([]byte{byte(i)}), i), b.String(), 1_795_000_000+int64(i)))
+	}
+	for some := range slices.Chunk(events, 500) {
+		if _, err := kept.Put(t.Context(), "ws://127.0.0.1:1/", some); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,97 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// plant publishes memories.
+func plant(t *testing.T, url string, texts map[string]string) {
+	t.Helper()
+	c, err := relaytest.Dial(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for slug, text := range texts {
+		if answer, err := c.Publish(relaytest.Memory(relaytest.Agent(), relaytest.Owner().Pub, slug, text, time.Now().Unix()-60)); err != nil || !answer.True {
+			t.Fatalf("%s: %+v, %v", slug, answer, err)
+		}
+	}
+}
+
+// TestEightHooksAtOnce: of many hooks of a session that would tell the same, one
+// does; and hooks that are killed leave state and copy whole.
+func TestEightHooksAtOnce(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{})
+	plant(t, relay.URL, map[string]string{"mem/boats": "Ana paints the boats in spring, before the regatta."})
+	m := newMachine(t, relay.URL)
+	m.hook("session-start", "s", nil)
+	said := map[string]any{"prompt": "When does Ana paint the boats?"}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	shown := 0
+	for range 8 {
+		all.Go(func() {
+			var stdout bytes.Buffer
+			cmd := m.command(t.Context(), "prompt", m.input("s", said))
+			cmd.Stdout = &stdout
+			if err := cmd.Run(); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if got := stdout.String(); strings.Contains(got, "in spring") {
+				shown++
+			} else if got != "" {
+				t.Errorf("told %s", got)
+			}
+		})
+	}
+	all.Wait()
+	if shown > 1 {
+		t.Errorf("one memory is told %d times in a session", shown)
+	}
+	if shown == 0 && m.prompt("s", said["prompt"].(string)) == "" {
+		t.Error("it is never told")
+	}
+
+	events := []string{"session-start", "prompt", "stop", "subagent-start", "session-end"}
+	for round := range 4 {
+		for i := range 8 {
+			all.Go(func() {
+				// Killed at some time between its start and its end, or not at all.
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3+7*(8*round+i))*time.Millisecond)
+				defer cancel()
+				cmd := m.command(ctx, events[i%len(events)], m.input("k", said))
+				cmd.WaitDelay = time.Second
+				_ = cmd.Run()
+			})
+		}
+		all.Wait()
+	}
+	if got := m.prompt("after", said["prompt"].(string)); !strings.Contains(got, "in spring") {
+		t.Errorf("after the kills a prompt is told %q", got)
+	}
+	aside, err := filepath.Glob(filepath.Join(filepath.Dir(m.project), "*", "engramd", "*aside*"))
+	if err != nil || len(aside) > 0 {
+		t.Errorf("set aside: %v, %v", aside, err)
+	}
+	log, err := os.ReadFile(filepath.Join(filepath.Dir(m.project), "state", "engramd", "hook.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		if !strings.Contains(line, " claude session=") || !strings.HasSuffix(line, "ms\n") {
+			t.Errorf("a line of the log is torn: %q", line)
+		}
+	}
+}

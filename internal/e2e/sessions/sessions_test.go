@@ -1,0 +1,86 @@
+package sessions
+
+import (
+	"strings"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestThreeSessions: what the agent learns in the first session comes into the
+// third by itself; in between it is compacted, cleared, and asked once.
+func TestThreeSessions(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{})
+	m := newMachine(t, relay.URL)
+	has := func(what, got string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if no, absent := strings.CutPrefix(part, "!"); absent && strings.Contains(got, no) || !absent && !strings.Contains(got, part) {
+				t.Errorf("%s: want %q in\n%s", what, part, got)
+			}
+		}
+	}
+
+	// The first: there is nothing yet. The harness names the session to the server.
+	has("a first start", m.hook("session-start", "one", map[string]any{"source": "startup"}), "[Agent Memory — core]\nYou have no core memory yet", "belongs at mem/projects/x-org-ana-atlas and below")
+	a := m.serve("CLAUDE_CODE_SESSION_ID=one")
+	if got := m.hook("prompt", "one", map[string]any{"prompt": "How is Atlas backed up, by the way?"}); got != "" {
+		t.Errorf("nothing is known, and told is %s", got)
+	}
+	a.call("memory_write", map[string]any{"slug": "core", "text": "I am Sami. I help Ana."})
+	a.call("memory_write", map[string]any{"slug": "mem/projects/x-org-ana-atlas/backups", "text": "Atlas is backed up by copying its one file to the shed every night."})
+	a.call("memory_note", map[string]any{"text": "Ana wants short answers."})
+	has("a stamp", a.call("memory_read", map[string]any{"slug": "mem/projects/x-org-ana-atlas/backups"}), "claude-code:one")
+	for range 9 {
+		m.hook("prompt", "one", map[string]any{"prompt": "go on"})
+	}
+	has("a stop after a write", m.hook("stop", "one", map[string]any{"stop_hook_active": false}), "!memory_note")
+	m.hook("session-end", "one", map[string]any{"reason": "other"})
+	a.end()
+
+	// The second: the folder is the project's, since the agent wrote there. The
+	// harness says nothing to the server, which is known by its parent.
+	has("a second start", m.hook("session-start", "two", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "copying its one file")
+	a = m.serve()
+	if got := m.hook("prompt", "two", map[string]any{"prompt": "How is Atlas backed up, by the way?"}); strings.Contains(got, "copying its one file") {
+		t.Errorf("what stands in the context comes again: %s", got)
+	}
+	m.hook("pre-compact", "two", map[string]any{"trigger": "auto"})
+	has("after a compaction", m.hook("session-start", "two", map[string]any{"source": "compact"}), "I am Sami.", "[Agent Memory — checkpoint]", "memory_note")
+	m.hook("session-end", "two", map[string]any{"reason": "clear"})
+	has("after /clear", m.hook("session-start", "two-b", map[string]any{"source": "clear"}), "I am Sami.", "!checkpoint")
+	for range 8 {
+		m.hook("prompt", "two-b", map[string]any{"prompt": "go on"})
+	}
+	asked := ""
+	for range tries { // a stop that had no time has not asked
+		if asked = m.hook("stop", "two-b", map[string]any{"stop_hook_active": false}); asked != "" {
+			break
+		}
+		m.hook("prompt", "two-b", map[string]any{"prompt": "go on"})
+	}
+	has("a stop without a write", asked, "remembered nothing so far", "memory_note")
+	has("the stop that follows", m.hook("stop", "two-b", map[string]any{"stop_hook_active": true}), "!remembered")
+	has("a stamp after /clear", a.call("memory_read", map[string]any{"slug": noted(t, a, "The shed has a new lock.")}), "claude-code:two-b")
+	has("asked twice", m.hook("stop", "two-b", map[string]any{"stop_hook_active": false}), "!remembered")
+	a.end()
+
+	// The third is on another machine, which has neither copy nor state, and where
+	// the folder is new: the memory comes with the prompt that it bears on.
+	n := newMachine(t, relay.URL)
+	has("a third start", n.hook("session-start", "three", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "1 text is at mem/projects/x-org-ana-atlas and below, not shown", "!copying")
+	relay.Stop()
+	has("a prompt without a relay", n.prompt("three", "Before we release: how is Atlas backed up?"), "[Agent Memory — recalled]", "copying its one file to the shed every night")
+	has("a start without a relay", n.hook("session-start", "four", map[string]any{"source": "startup"}), "unconfirmed; do not rewrite it]\nI am Sami.", "!no core memory")
+}
+
+// noted writes a note and returns its slug.
+func noted(t *testing.T, a *agent, text string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(a.call("memory_note", map[string]any{"text": text}), `"slug":"`)
+	slug, _, end := strings.Cut(rest, `"`)
+	if !ok || !end {
+		t.Fatalf("no slug in %s", rest)
+	}
+	return slug
+}
