@@ -1,6 +1,9 @@
 package harness
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // entryName is what our MCP server is called everywhere.
 const entryName = "engram"
@@ -17,7 +20,7 @@ func arguments(e Entry) list {
 // readArguments is the reverse. An older version wrote no --tools.
 func readArguments(command string, args []string) (claim, run) {
 	r := run{binary: command}
-	if !filepath.IsAbs(command) && !driveOf(command) {
+	if !absolute(command) {
 		return edited, r
 	}
 	if len(args) > 1 && args[0] == "--profile" {
@@ -32,9 +35,10 @@ func readArguments(command string, args []string) (claim, run) {
 	return edited, r
 }
 
-// driveOf says that a path is an absolute one of Windows.
-func driveOf(path string) bool {
-	return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+// absolute says that a path is one, here or on Windows: settings may be shared.
+func absolute(path string) bool {
+	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+	return drive || filepath.IsAbs(path) || strings.HasPrefix(path, `\\`)
 }
 
 // server is the form of mcpServers: a command, and a list of arguments.

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 )
 
@@ -20,8 +19,9 @@ type (
 //
 //   - an entry goes behind the last one of its object or list, on a line of its
 //     own; whatever stood behind stays there, byte for byte;
-//   - an object or list that was there empty gets a blank behind its bracket,
-//     one that we make gets none: so an empty one stays, and ours goes;
+//   - an object or list that was there empty gets blanks behind its bracket, one
+//     more than the indentation of its end; one that we make gets none: so an
+//     empty one stays, and ours goes;
 //   - a file that we make ends in a newline, an empty one that was there does not.
 type style struct{ newline, unit string }
 
@@ -78,7 +78,7 @@ func (d *document) add(n *node, entries object) []byte {
 	}
 	if len(n.kids) == 0 {
 		outer, _ := d.indent(n.s)
-		return d.put(n.s+1, " "+text.String()+st.newline+outer)
+		return d.put(n.s+1, strings.Repeat(" ", 1+len(outer))+text.String()+st.newline+outer)
 	}
 	last := n.kids[len(n.kids)-1]
 	if last.comma >= 0 {
@@ -108,64 +108,6 @@ func (d *document) put(at int, text string) []byte {
 
 func (d *document) without(s, e int) []byte {
 	return append(append([]byte{}, d.src[:s]...), d.src[e:]...)
-}
-
-// render writes one entry whose first line is indented already.
-func render(b *strings.Builder, f field, named bool, st style, in string) {
-	if named {
-		b.WriteString(quote(f.name) + ": ")
-	}
-	deeper := in + st.unit
-	switch v := f.value.(type) {
-	case object:
-		renderAll(b, '{', v, st, in, deeper)
-	case list:
-		if flat(v) {
-			parts := make([]string, len(v))
-			for i, e := range v {
-				parts[i] = quote(e)
-			}
-			b.WriteString("[" + strings.Join(parts, ", ") + "]")
-			return
-		}
-		all := make(object, len(v))
-		for i, e := range v {
-			all[i].value = e
-		}
-		renderAll(b, '[', all, st, in, deeper)
-	default:
-		b.WriteString(quote(v))
-	}
-}
-
-func renderAll(b *strings.Builder, open byte, all object, st style, in, deeper string) {
-	b.WriteByte(open)
-	for i, e := range all {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(st.newline + deeper)
-		render(b, e, open == '{', st, deeper)
-	}
-	b.WriteString(st.newline + in)
-	b.WriteByte(open + 2)
-}
-
-func flat(v list) bool {
-	for _, e := range v {
-		if _, ok := e.(string); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-func quote(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // texts, numbers and booleans always can be
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // drop takes one entry out of a container that keeps others, or that stays.
@@ -204,20 +146,31 @@ func (d *document) dropBefore(k kid, next int) []byte {
 
 // dropOnly takes out the one entry of a container that was there before.
 func (d *document) dropOnly(n *node, k kid) []byte {
-	outer, _ := d.indent(n.s)
-	st := styleOf(d)
-	e := k.v.e
-	if rest := d.src[e:]; bytes.HasPrefix(rest, []byte(st.newline+outer)) && d.marked(n) {
-		e += len(st.newline + outer)
-		return d.without(n.s+1, e)
+	blanks, newline := d.mark(n)
+	end := newline + strings.Repeat(" ", max(blanks-1, 0))
+	rest := bytes.ReplaceAll(d.src[k.v.e:min(k.v.e+len(end), n.e)], []byte("\t"), []byte(" "))
+	if blanks > 0 && string(rest) == end && !d.holds(n.s, k.at) {
+		return d.without(n.s+1, k.v.e+len(end))
 	}
-	return d.without(d.blankBefore(k.at), e)
+	return d.without(d.blankBefore(k.at), k.v.e)
 }
 
-// marked says that a container was there, empty, before our entries.
-func (d *document) marked(n *node) bool {
+// mark says by how many blanks, before which newline, a container is marked as
+// one that was there, empty, before our entries; 0 if it is not.
+func (d *document) mark(n *node) (int, string) {
 	rest := d.src[n.s+1:]
-	return len(rest) > 1 && rest[0] == ' ' && (rest[1] == '\n' || rest[1] == '\r')
+	behind := bytes.TrimLeft(rest, " ")
+	for _, newline := range []string{"\n", "\r\n"} {
+		if bytes.HasPrefix(behind, []byte(newline)) {
+			return len(rest) - len(behind), newline
+		}
+	}
+	return 0, ""
+}
+
+func (d *document) marked(n *node) bool {
+	blanks, _ := d.mark(n)
+	return blanks > 0
 }
 
 // blankBefore is where the white space before at begins. A comment's own blanks

@@ -20,6 +20,10 @@ type tomlForm struct {
 
 var tomlBlock = regexp.MustCompile(`(?m)^# >>> engram, ` + sumPlace + `[0-9a-f]{12}(?s:.*?)^# <<< engram\r?$\n?`)
 
+// tomlInline is mcp_servers in one line, which no table may add to. Our decoder
+// would allow it, Codex's does not.
+var tomlInline = regexp.MustCompile(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
+
 func codexTable(e Entry) tomlForm {
 	args := make([]string, 0, 5)
 	for _, a := range arguments(e) {
@@ -129,7 +133,8 @@ func (f tomlForm) install(src []byte, exists, force bool) (result, error) {
 		out = append(append(append(out, src...), nl...), block...)
 	}
 	now, err := parseTOML(out)
-	if err != nil || now.claim != ours || !reflect.DeepEqual(others(d.values), others(now.values)) {
+	_, taken := d.values["mcp_servers"]
+	if err != nil || taken && tomlInline.Match(src) || now.claim != ours || !reflect.DeepEqual(others(d.values), others(now.values)) {
 		return result{}, errors.New("a table [mcp_servers.engram] cannot stand at the end of this file, perhaps because mcp_servers is written in one line there; write its entries as [mcp_servers.NAME] tables and run setup again (nothing was written)")
 	}
 	return result{text: out, exists: true}, nil

@@ -1,0 +1,165 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Install says what has to change for e to stand in the harness's settings.
+// Nothing changes where it stands already.
+func (h Harness) Install(fsys Reader, r Roots, e Entry) (Plan, error) {
+	e, err := checked(r, e)
+	if err != nil {
+		return Plan{}, err
+	}
+	plan, err := h.plan(fsys, r, e, func(f form, src []byte, exists bool) (result, error) {
+		out, err := f.install(src, exists, e.Force)
+		if err != nil {
+			return out, err
+		}
+		return out, comesBack(f, src, exists, out)
+	})
+	if err == nil && h.notes != nil {
+		plan.Notes = append(plan.Notes, h.notes(e)...)
+	}
+	return plan, err
+}
+
+// Remove says what has to change for nothing of ours to be left. e.Scope and
+// e.Force count, the rest of e does not: whatever engramctl stands there goes.
+func (h Harness) Remove(fsys Reader, r Roots, e Entry) (Plan, error) {
+	return h.plan(fsys, r, e, func(f form, src []byte, exists bool) (result, error) {
+		return f.remove(src, exists, e.Force)
+	})
+}
+
+func (h Harness) plan(fsys Reader, r Roots, e Entry, edit func(form, []byte, bool) (result, error)) (Plan, error) {
+	targets, err := h.targets(fsys, r, e)
+	if err != nil {
+		return Plan{}, err
+	}
+	var plan Plan
+	for _, t := range targets {
+		before, exists, err := read(fsys, t.path)
+		if err != nil {
+			return Plan{}, err
+		}
+		out, err := edit(t.form, before, exists)
+		if err != nil {
+			return Plan{}, fmt.Errorf("%s: %w", t.path, err)
+		}
+		for _, name := range out.edited {
+			plan.Edited = append(plan.Edited, t.path+": "+name)
+		}
+		if out.exists == exists && string(out.text) == string(before) {
+			continue
+		}
+		c := Change{Path: t.path, Before: before, Exists: exists, Mode: 0o600, Why: t.why, Folders: t.folders}
+		if out.exists {
+			c.After = append([]byte{}, out.text...)
+		}
+		plan.Changes = append(plan.Changes, c)
+	}
+	return plan, nil
+}
+
+// comesBack refuses an edit that could not be undone: taking ours out of the
+// new document must give what taking ours out of the old one gives.
+func comesBack(f form, src []byte, exists bool, out result) error {
+	was, err := f.remove(src, exists, true)
+	if err != nil {
+		return err
+	}
+	now, err := f.remove(out.text, out.exists, true)
+	if err != nil {
+		return fmt.Errorf("our entry cannot be written here so that it can be read again: %w", err)
+	}
+	if was.exists != now.exists || string(was.text) != string(now.text) {
+		return errors.New("our entry cannot be written into this file so that it could be taken out again byte for byte; add it by hand, as `engramctl setup generic` shows it")
+	}
+	return nil
+}
+
+// Check says how the harness stands beside what e would install.
+func (h Harness) Check(fsys Reader, r Roots, e Entry) (Status, error) {
+	s := Status{Found: h.Found(fsys, r)}
+	e, err := checked(r, e)
+	if err != nil {
+		return s, err
+	}
+	targets, err := h.targets(fsys, r, e)
+	if err != nil {
+		return s, err
+	}
+	for _, t := range targets {
+		src, exists, err := read(fsys, t.path)
+		if err != nil {
+			return s, err
+		}
+		in, err := t.form.look(src)
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", t.path, err)
+		}
+		s.Files = append(s.Files, t.path)
+		s.Present = append(s.Present, in.present...)
+		s.Missing = append(s.Missing, in.missing...)
+		for _, name := range in.edited {
+			s.Edited = append(s.Edited, t.path+": "+name)
+		}
+		if in.binary != "" {
+			s.Binary, s.Profile = in.binary, in.profile
+		}
+		if len(in.present) > 0 {
+			out, err := t.form.install(src, exists, false)
+			if err != nil {
+				return s, fmt.Errorf("%s: %w", t.path, err)
+			}
+			s.Outdated = s.Outdated || string(out.text) != string(src)
+		}
+	}
+	s.Installed = len(targets) > 0 && len(s.Missing) == 0
+	if h.watch != nil {
+		s.Notes = h.watch(fsys, r, e)
+	}
+	return s, nil
+}
+
+// maxFile bounds what is read: Claude Code's own file grows to megabytes.
+const maxFile = 64 << 20
+
+func read(fsys Reader, path string) ([]byte, bool, error) {
+	info, err := fsys.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("looking at a harness's settings: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, false, fmt.Errorf("%s is no file of at most %d MiB: settings belong into one", path, maxFile>>20)
+	}
+	src, err := fsys.ReadFile(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading a harness's settings: %w", err)
+	}
+	return src, true, nil
+}
+
+// checked fills in what was left out, and refuses what no settings can hold.
+func checked(r Roots, e Entry) (Entry, error) {
+	if e.Tools == "" {
+		e.Tools = "memory"
+	}
+	if !absolute(e.Binary) {
+		return e, fmt.Errorf("engramctl's path %q is not absolute: a harness starts it from any folder", e.Binary)
+	}
+	if !word.MatchString(e.Tools) || e.Profile != "" && !word.MatchString(e.Profile) {
+		return e, fmt.Errorf("the profile %q or the tools %q hold characters that settings cannot carry; letters, digits, dot, hyphen and underscore can", e.Profile, e.Tools)
+	}
+	if strings.ContainsFunc(e.Binary, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\ufffd' }) {
+		return e, fmt.Errorf("engramctl's path %q holds control characters; move it to another folder", e.Binary)
+	}
+	return e, nil
+}
