@@ -206,3 +206,21 @@ func TestServersAreBounded(t *testing.T) {
 		t.Error("any number of ancestors is taken")
 	}
 }
+
+// TestRecallCountsWhatIsFresh: a memory counts as recalled when it is told, and
+// not again in its session.
+func TestRecallCountsWhatIsFresh(t *testing.T) {
+	s := newRig(t).open(testPair)
+	a, b := Shown{"mem/a", "1"}, Shown{"mem/b", "1"}
+	for _, step := range []struct{ tell, fresh []Shown }{{[]Shown{a}, []Shown{a}}, {[]Shown{a, b}, []Shown{b}}, {[]Shown{a, b}, nil}} {
+		fresh, err := s.Recall(t.Context(), "s", "claude", step.tell)
+		if !reflect.DeepEqual(fresh, step.fresh) || err != nil {
+			t.Errorf("fresh are %v, %v", fresh, err)
+		}
+	}
+	all, _, err := s.Counters(t.Context())
+	must(t, err)
+	if len(all) != 2 || all[0].Recalled != 1 || all[1].Recalled != 1 {
+		t.Errorf("counted %v", all)
+	}
+}
