@@ -81,7 +81,7 @@ func readLine(line, event, harness string) (claim, run) {
 		return edited, run{}
 	}
 	r := run{unquotePath(m[1]), m[2]}
-	if m[3] != event || m[4] != harness || strings.HasPrefix(line, "cmd ") != strings.HasSuffix(line, `"`) {
+	if !isProgram(r.binary) || m[3] != event || m[4] != harness || strings.HasPrefix(line, "cmd ") != strings.HasSuffix(line, `"`) {
 		return edited, r
 	}
 	return ours, r

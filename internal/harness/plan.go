@@ -155,6 +155,9 @@ func checked(r Roots, e Entry) (Entry, error) {
 	if !absolute(e.Binary) {
 		return e, fmt.Errorf("engramctl's path %q is not absolute: a harness starts it from any folder", e.Binary)
 	}
+	if !isProgram(e.Binary) {
+		return e, fmt.Errorf("the program %q is not called engramctl, and its entries could not be told from others'; rename it", e.Binary)
+	}
 	if !word.MatchString(e.Tools) || e.Profile != "" && !word.MatchString(e.Profile) {
 		return e, fmt.Errorf("the profile %q or the tools %q hold characters that settings cannot carry; letters, digits, dot, hyphen and underscore can", e.Profile, e.Tools)
 	}

@@ -62,6 +62,7 @@ func TestEntriesThatCannotBeWrittenAreRefused(t *testing.T) {
 	}{
 		{"claude", roots, Entry{}},
 		{"claude", roots, Entry{Binary: "engramctl"}},
+		{"claude", roots, Entry{Binary: "/usr/bin/memory"}},
 		{"claude", roots, Entry{Binary: "/usr/bin/x\ny"}},
 		{"claude", roots, Entry{Binary: "/usr/bin/engramctl", Profile: "a b"}},
 		{"claude", roots, Entry{Binary: "/usr/bin/engramctl", Profile: "-x"}},
@@ -83,6 +84,8 @@ func TestEditedEntriesAreLeft(t *testing.T) {
 	cases := []struct{ harness, path, from, to string }{
 		{"claude", settings, `"timeout": 10`, `"timeout": 60`},
 		{"claude", settings, "session-start --harness claude", "session-start --harness claude --verbose"},
+		{"claude", settings, "/usr/bin/engramctl hook stop", "/home/ana/bin/wrapped hook stop"},
+		{"claude", servers, "/usr/bin/engramctl", "/home/ana/bin/wrapped"},
 		{"claude", settings, `"type": "command",`, `"type": "command", "async": true,`},
 		{"claude", settings, `"SessionStart": [`, "\"SessionStart\": [ // mine\n"},
 		{"claude", servers, `"args": [`, `"env": {"X": "1"}, "args": [`},

@@ -20,7 +20,7 @@ func arguments(e Entry) list {
 // readArguments is the reverse. An older version wrote no --tools.
 func readArguments(command string, args []string) (claim, run) {
 	r := run{binary: command}
-	if !absolute(command) {
+	if !absolute(command) || !isProgram(command) {
 		return edited, r
 	}
 	if len(args) > 1 && args[0] == "--profile" {
@@ -39,6 +39,12 @@ func readArguments(command string, args []string) (claim, run) {
 func absolute(path string) bool {
 	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 	return drive || filepath.IsAbs(path) || strings.HasPrefix(path, `\\`)
+}
+
+// isProgram says that a path names engramctl, and not a script that a person
+// put around it. Copies may have a longer name.
+func isProgram(path string) bool {
+	return strings.HasPrefix(path[strings.LastIndexAny(path, `/\`)+1:], "engramctl")
 }
 
 // server is the form of mcpServers: a command, and a list of arguments.
