@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,10 @@ failure, as the command that needs it would have it.`,
   engramctl doctor --profile work --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		d := &doctor{app: a, write: write}
+		// What the checks have to say they say in findings, and none asks anything.
+		quiet := *a.Main
+		quiet.Stderr, quiet.Terminal = io.Discard, Terminal{Stdout: a.Terminal.Stdout}
+		d := &doctor{app: &app{Main: &quiet, flags: a.flags, env: a.env}, write: write}
 		d.all(ctx)
 		if asJSON {
 			return firstOf(d.failure(), a.printJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))

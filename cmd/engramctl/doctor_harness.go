@@ -169,7 +169,9 @@ func (d *doctor) try(ctx context.Context, stdin string, line bool, program strin
 	ctx, cancel := context.WithTimeout(ctx, d.flags.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.WaitDelay, cmd.Dir = append(slices.Clone(d.Env), "XDG_STATE_HOME="+dir), time.Second, d.Dir
+	// What ENGRAM_HOOKS switches off was said.
+	cmd.Env = append(slices.DeleteFunc(slices.Clone(d.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
+	cmd.WaitDelay, cmd.Dir = time.Second, d.Dir
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return "", err

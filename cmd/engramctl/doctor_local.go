@@ -100,9 +100,7 @@ func (d *doctor) profileAndKey(ctx context.Context) (s settings, ok bool) {
 
 // key looks at the agent's key, and asks for no password: hooks cannot either.
 func (d *doctor) key(ctx context.Context, s settings) bool {
-	quiet := *d.Main
-	quiet.Terminal.Password = nil
-	id, err := (&app{Main: &quiet, flags: d.flags, env: d.env}).identity(ctx, s)
+	id, err := d.identity(ctx, s)
 	if err != nil {
 		d.fail("key", err, "engramctl setup makes one where there is none")
 		return false
@@ -130,6 +128,10 @@ func (d *doctor) list(ctx context.Context) {
 		return
 	}
 	defer c.Close()
+	if d.noDiscovery {
+		d.add("list", untried, "", "the agent's list of relays is not looked for (--relay, --no-discovery or discovery in the profile)")
+		return
+	}
 	ctx, done := d.bounded(ctx)
 	defer done()
 	configured := c.Relays()

@@ -232,7 +232,7 @@ func TestPluginManifests(t *testing.T) {
 func TestHookEvents(t *testing.T) {
 	for name, events := range map[string]string{
 		"hooks.json":  "SessionStart UserPromptSubmit SubagentStart Stop PreCompact SessionEnd",
-		"codex.json":  "SessionStart UserPromptSubmit Stop PreCompact",
+		"codex.json":  "SessionStart UserPromptSubmit SubagentStart Stop PreCompact SessionEnd",
 		"cursor.json": "sessionStart beforeSubmitPrompt stop preCompact sessionEnd",
 	} {
 		members(t, name, inside(t, manifest(t, plugin+"/hooks/"+name), "hooks"), events, "")

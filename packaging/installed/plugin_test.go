@@ -50,6 +50,33 @@ func TestHookLines(t *testing.T) {
 	}
 }
 
+// TestHooksTellTheCore: the installed line of each harness brings what the agent
+// wrote into a session that begins.
+func TestHooksTellTheCore(t *testing.T) {
+	root := emptyRoot(t)
+	dpkg(t, root, "--install", find(t, "engramctl_*_"+here+".deb"))
+	env := append(clean(t, filepath.Join(root, "usr/bin")), remembering(t).env...)
+	write := exec.CommandContext(t.Context(), filepath.Join(root, "usr/bin/engramctl"), "mem", "set", "core", "I am Sami. Ana is my owner.")
+	write.Env = env
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for harness, want := range map[string]string{"claude": `"hookEventName":"SessionStart"`, "codex": `"hookEventName":"SessionStart"`, "cursor": `"additional_context"`} {
+		for _, line := range hookLines(t)[harness] {
+			if !strings.Contains(line, " session-start ") {
+				continue
+			}
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+			cmd.Env, cmd.Dir = env, t.TempDir()
+			cmd.Stdin = strings.NewReader(`{"session_id":"s-` + harness + `","cwd":"` + cmd.Dir + `","source":"startup"}`)
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "I am Sami. Ana is my owner.") {
+				t.Errorf("%s: %v: %s", line, err, out)
+			}
+		}
+	}
+}
+
 func hookLines(t *testing.T) map[string][]string {
 	t.Helper()
 	type handler struct {
@@ -83,7 +110,7 @@ func hookLines(t *testing.T) map[string][]string {
 			lines["cursor"] = append(lines["cursor"], h.Command)
 		}
 	}
-	if config.Version != 1 || len(lines["claude"]) < 5 || len(lines["codex"]) < 4 || len(lines["cursor"]) < 5 {
+	if config.Version != 1 || len(lines["claude"]) != 6 || len(lines["codex"]) != 6 || len(lines["cursor"]) != 5 {
 		t.Errorf("version %d, lines %v", config.Version, lines)
 	}
 	return lines

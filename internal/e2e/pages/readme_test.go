@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestFiveMinutes types what README.md shows and wants what it shows, and then
-// plugs the file for MCP that came of it into a client.
+// has a client read over MCP by what setup wrote.
 func TestFiveMinutes(t *testing.T) {
 	dir := t.TempDir()
 	shown, got, err := FiveMinutes(context.Background(), t, dir)
@@ -47,10 +47,14 @@ func installed(program string) bool {
 	return err == nil
 }
 
-// TestFiveMinutes_StartsTheRelay wants the command that FiveMinutes leaves out
-// to be there, and to start the relay at the address that the page shows.
-func TestFiveMinutes_StartsTheRelay(t *testing.T) {
+// TestFiveMinutes_Installs wants the commands that are not typed here, because they
+// change the machine, to be there, and to name packages that docs/install.md has.
+func TestFiveMinutes_Installs(t *testing.T) {
 	page, err := Read("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	install, err := Read("docs/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,18 +62,26 @@ func TestFiveMinutes_StartsTheRelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if steps := Console(section); len(steps) == 0 || steps[0].Command != "make run" {
-		t.Error("the section does not begin with make run")
+	blocks := Blocks(section, "sh")
+	if len(blocks) != 1 || !strings.HasPrefix(blocks[0], "make dist\nsudo apt install ") {
+		t.Fatalf("the section does not begin with make dist and the installation: %q", blocks)
+	}
+	for _, name := range []string{"engramctl_VERSION_amd64.deb", "engramd_VERSION_amd64.deb"} {
+		if !strings.Contains(blocks[0], "./dist/"+name) || !strings.Contains(install, name) {
+			t.Errorf("%s is not installed, or not in docs/install.md", name)
+		}
 	}
 	root, err := relaytest.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dry := exec.Command("make", "-n", "run")
-	dry.Dir = root
-	out, err := dry.Output()
-	if err != nil || !strings.Contains(string(out), "engramd serve") {
-		t.Errorf("make -n run: %v\n%s", err, out)
+	for target, want := range map[string]string{"run": "engramd serve", "dist": "packaging"} {
+		dry := exec.Command("make", "-n", target)
+		dry.Dir = root
+		out, err := dry.Output()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("make -n %s: %v\n%s", target, err, out)
+		}
 	}
 	config := relaytest.RunBinary(t, relaytest.Build{}, Env(t.TempDir()), nil, "config")
 	if !strings.Contains(string(config.Stdout), readmeAddress) {
@@ -77,13 +89,10 @@ func TestFiveMinutes_StartsTheRelay(t *testing.T) {
 	}
 }
 
-// readOverMCP starts what mcp.json says and reads the memory with it.
+// readOverMCP starts what setup wrote into the settings of Claude Code, and reads
+// the memory with it.
 func readOverMCP(t *testing.T, dir string) {
-	files, err := filepath.Glob(filepath.Join(dir, "*", "mcp.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("mcp.json: %v %v", files, err)
-	}
-	text, err := os.ReadFile(files[0])
+	text, err := os.ReadFile(filepath.Join(dir, ".claude.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +104,11 @@ func readOverMCP(t *testing.T, dir string) {
 		} `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatalf("mcp.json: %v\n%s", err, text)
+		t.Fatalf("%v\n%s", err, text)
 	}
-	server := file.MCPServers["memory"]
+	server := file.MCPServers["engram"]
 	cmd := exec.Command(server.Command, server.Args...)
-	cmd.Env = Env(t.TempDir())
+	cmd.Env = Env(dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
 	for name, value := range server.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
