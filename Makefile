@@ -60,11 +60,15 @@ RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency
 AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/mirror ./internal/recollect ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
+# Many tests wait, for relays that hang or for the disk: as many packages again as there
+# are processors run beside those that compute.
+SIDES := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN || echo 2))))
+
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
-	E2E_NOTES=$$notes $(GO) test $(GOTAGS) -vet=off $(RACE) -timeout 30m $(RACED) && \
-	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(E2E) && \
+	E2E_NOTES=$$notes $(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED) && \
+	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) && \
 	$(GO) test $(GOTAGS) -vet=off $(ALONE:%=./%) && \
 	$(GO) test $(GOTAGS) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
