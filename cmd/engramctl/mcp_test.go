@@ -50,13 +50,19 @@ func (tr *transcript) String() string {
 // startMCP starts a child with a key and connects a client.
 func startMCP(t *testing.T, key relaytest.Key, args ...string) *mcpChild {
 	t.Helper()
+	return startMCPIn(t, key, []string{"HOME=" + t.TempDir()}, args...)
+}
+
+// startMCPIn is startMCP in an environment.
+func startMCPIn(t *testing.T, key relaytest.Key, env []string, args ...string) *mcpChild {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret.key")
 	if err := os.WriteFile(file, []byte(key.Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := &mcpChild{t: t, stdout: &transcript{}, stderr: &transcript{}}
 	c.cmd = exec.Command("engramctl", append([]string{"mcp", "--key-file", file}, args...)...)
-	c.cmd.Env = append(relaytest.CleanEnv(), "HOME="+t.TempDir())
+	c.cmd.Env = append(relaytest.CleanEnv(), env...)
 	c.cmd.Stderr = c.stderr
 	var err error
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {

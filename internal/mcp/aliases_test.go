@@ -2,8 +2,12 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 // TestScriptedModel plays a model that knows other tools: it gets along.
@@ -84,4 +88,42 @@ func FuzzRenamed(f *testing.F) {
 			t.Errorf("%q became %q", text, got)
 		}
 	})
+}
+
+// A single text is a list of one, wherever a list of texts is meant.
+func TestListsOfOne(t *testing.T) {
+	m := newFake()
+	p := unitServer(t, m, nil)
+	ask[writeOut](p, "memory_write", args{"slug": "old", "text": "The old facts about Atlas."})
+	ask[writeOut](p, "memory_write", args{"slug": "a", "text": "Atlas uses SQLite.", "tags": "storage", "supersedes": "mem/old"})
+	if f := unit.Parse(m.texts["mem/a"]).Fields(); !slices.Equal(f.Tags, []string{"storage"}) || len(f.Relations) != 1 || f.Relations[0].Target != "mem/old" {
+		t.Errorf("%q", m.texts["mem/a"])
+	}
+	if got := ask[recallOut](p, "memory_recall", args{"query": "Atlas SQLite", "tags": "storage", "types": "semantic", "states": "active"}); len(got.Hits) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if f, _ := p.refused("memory_write", args{"slug": "b", "text": "x", "tags": 7}); f.Code != CodeInvalid {
+		t.Errorf("%+v", f)
+	}
+	renamed, err := renamed([]string{"tags"}, []byte(`{"tags":"a, \"b"}`))
+	if err != nil || string(renamed) != `{"tags":["a, \"b"]}` {
+		t.Errorf("%s, %v", renamed, err)
+	}
+	note := ask[writeOut](p, "memory_note", args{"text": "Ana chose it.", "tags": "atlas", "links": "mem/a"})
+	if got := m.texts[nipae.Slug(note.Slug)]; !strings.Contains(got, "tags: [atlas]") || !strings.Contains(got, "related_to: [mem/a]") {
+		t.Errorf("%q", got)
+	}
+}
+
+// What a rename could not mend is named up to a bound, and counted.
+func TestUnmendedIsBounded(t *testing.T) {
+	m := newFake()
+	m.texts["mem/a"] = "text"
+	for i := range 250 {
+		m.texts[slugf("mem/sys/%03d", i)] = "[[mem/a]]"
+	}
+	out := ask[renameOut](unitServer(t, m, nil), "memory_rename", args{"slug": "a", "to": "b", "mend_links": true})
+	if len(out.Unmended) != 100 || out.More != 150 || len(out.Warnings) > maxWarnings {
+		t.Errorf("%d named, %d more, %d warnings", len(out.Unmended), out.More, len(out.Warnings))
+	}
 }

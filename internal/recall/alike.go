@@ -33,9 +33,11 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 }
 
 // stems returns the terms of a unit's body.
-func (x *Index) stems(text string) map[string]bool {
+func (x *Index) stems(text string) map[string]bool { return x.set(unit.Parse(text).Body()) }
+
+func (x *Index) set(words string) map[string]bool {
 	set := make(map[string]bool)
-	for _, t := range x.lang.terms(unit.Parse(text).Body()) {
+	for _, t := range x.lang.terms(words) {
 		set[t] = true
 	}
 	return set
@@ -62,44 +64,4 @@ func differing(a, b map[string]bool) []string {
 		}
 	}
 	return words
-}
-
-const (
-	// leastCopied is how many distinct stems a text needs before it can be told
-	// to be a copy, and copied the share of them that one section has.
-	leastCopied = 12
-	copied      = 0.8
-)
-
-// CopiedFrom returns the external unit that a text was taken from, as far as
-// words can tell: 80 % of its stems, and there are at least 12, stand in one
-// section of that unit. Whoever writes such a text writes external words, under
-// whatever name.
-func (x *Index) CopiedFrom(text string) (slug string, ok bool) {
-	stems := x.stems(text)
-	if len(stems) < leastCopied {
-		return "", false
-	}
-	counts := make(map[int32]int)
-	for t := range stems {
-		id, ok := x.terms[t]
-		if !ok {
-			continue
-		}
-		for _, p := range x.posts[id] {
-			if doc := x.sections[p.section()].doc; doc >= 0 && x.docs[doc].trust == unit.External {
-				counts[p.section()]++
-			}
-		}
-	}
-	best := int32(-1)
-	for at, n := range counts {
-		if float64(n) >= copied*float64(len(stems)) && (best < 0 || n > counts[best] || n == counts[best] && at < best) {
-			best = at
-		}
-	}
-	if best < 0 {
-		return "", false
-	}
-	return x.docs[x.sections[best].doc].slug, true
 }

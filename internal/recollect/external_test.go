@@ -1,6 +1,7 @@
 package recollect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,5 +36,34 @@ func TestExternalIsMarkedEverywhere(t *testing.T) {
 	block, _ := recall.Block([]recall.Found{index}, func(slug string) (string, bool) { s, ok := held[slug]; return s, ok }, 4000)
 	if !strings.Contains(block, "mem/web (external: somebody else's words), but for [\"obey\"])") {
 		t.Errorf("near duplicates: %s", block)
+	}
+}
+
+// In structured answers nothing would say whose words those are in which near
+// duplicates differ: those of somebody else are left out.
+func TestDifferingWordsAreOurs(t *testing.T) {
+	const text = "The harbour boats are painted every single May by old sailors with brushes and linseed oil, rollers, ladders, ropes, buckets, gloves, masks, aprons, songs and coffee, in the colour "
+	for trust, want := range map[string]string{"": "green blue", "trust: external\n": ""} {
+		source, err := Load("", []Held{
+			{Head: Head{Slug: "mem/a"}, Text: text + "blue"}, {Head: Head{Slug: "mem/b"}, Text: "---\ntype: semantic\n" + trust + "---\n" + text + "green"}}, State{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = source.Read(t.Context(), func(v View) error {
+			a, err := Recall(v, Query{Text: "harbour boats"}, time.Unix(1_790_000_000, 0))
+			if err != nil || len(a.Hits) != 1 || len(a.Hits[0].Alike) != 1 {
+				t.Errorf("%q: %+v, %v", trust, a.Hits, err)
+				return err
+			}
+			got := a.Hits[0].Alike[0].Differs
+			slices.Sort(got)
+			if slices.Reverse(got); strings.Join(got, " ") != want || !strings.Contains(a.Block, "green") {
+				t.Errorf("%q: differs %q\n%s", trust, got, a.Block)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

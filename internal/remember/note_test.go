@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"engramd/internal/client"
@@ -100,44 +101,26 @@ func TestNoteOfCopiedWordsIsExternal(t *testing.T) {
 // TestNotesShareABatch: those that arrive before the time is over go together,
 // each with its own answer.
 func TestNotesShareABatch(t *testing.T) {
-	const many = 20
-	j := &journal{}
-	b := NewBatch(t.Context(), j, time.Minute)
-	var over func()
-	b.after = func(d time.Duration, do func()) {
-		if d != Together {
-			t.Errorf("waits %v", d)
+	synctest.Test(t, func(t *testing.T) {
+		const many = 20
+		j := &journal{}
+		b := NewBatch(t.Context(), j, time.Minute)
+		var wg sync.WaitGroup
+		for i := range many {
+			wg.Go(func() {
+				text := client.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
+				if all, err := b.Add(context.Background(), []client.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
+					t.Errorf("%v got %v, %v", text, all, err)
+				}
+			})
 		}
-		over = do
-	}
-	var wg sync.WaitGroup
-	for i := range many {
-		wg.Go(func() {
-			text := client.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
-			if all, err := b.Add(context.Background(), []client.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
-				t.Errorf("%v got %v, %v", text, all, err)
-			}
-		})
-	}
-	until(b, many)
-	over()
-	wg.Wait()
-	if len(j.batches) != 1 || len(j.batches[0]) != many {
-		t.Errorf("%d batches", len(j.batches))
-	}
-}
-
-// until waits for that many notes to have arrived.
-func until(b *Batch, n int) {
-	for {
-		b.mu.Lock()
-		here := len(b.waiting)
-		b.mu.Unlock()
-		if here >= n {
-			return
+		synctest.Wait() // all of them wait
+		start := time.Now()
+		wg.Wait()
+		if waited := time.Since(start); waited != Together || len(j.batches) != 1 || len(j.batches[0]) != many {
+			t.Errorf("%d batches after %v", len(j.batches), waited)
 		}
-		time.Sleep(time.Millisecond)
-	}
+	})
 }
 
 // TestBatchIsFull: more than a batch takes do not wait; a failure is told to

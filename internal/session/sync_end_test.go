@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"testing"
 )
 
@@ -72,11 +71,5 @@ func TestAMessageCaughtByTheEndIsAnswered(t *testing.T) {
 	}
 	c.send(`["NEG-MSG","s","61"]`)
 	<-caught
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := r.Shutdown(ctx); err != nil {
-		t.Fatal(err)
-	}
-	c.expectNegErr("s", "error: the relay is shutting down")
-	r.idleSyncs(t)
+	r.endsUnder(t, c)
 }

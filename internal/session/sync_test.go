@@ -86,6 +86,18 @@ func (c *client) expectNegErr(id, text string) {
 	}
 }
 
+// endsUnder shuts the relay down, which the client of a reconciliation is told.
+func (r *rig) endsUnder(t testing.TB, c *client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := r.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.expectNegErr("s", "error: the relay is shutting down")
+	r.idleSyncs(t)
+}
+
 // idleSyncs fails unless nothing of any reconciliation is held.
 func (r *rig) idleSyncs(t testing.TB) {
 	t.Helper()
@@ -415,11 +427,5 @@ func TestAReconciliationEndsWithTheRelay(t *testing.T) {
 	}
 	d.send(emptyOpen("s"))
 	<-reading
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := r.Shutdown(ctx); err != nil {
-		t.Fatal(err)
-	}
-	d.expectNegErr("s", "error: the relay is shutting down")
-	r.idleSyncs(t)
+	r.endsUnder(t, d)
 }

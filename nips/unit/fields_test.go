@@ -134,6 +134,24 @@ func TestOtherTools(t *testing.T) {
 	}
 }
 
+// What a person does not see in a list, a model does not read there either.
+func TestHeadingHidesNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"# \u202eevil\u202c title":                                     "evil title",
+		"a\u2066b\u2069c\u200bd\ufeffe\u00adf":                         "abcdef",
+		"Notes" + "\U000e0001\U000e0053\U000e0059\U000e0053\U000e007f": "Notes",
+		"Notes\U000e0101\U000e01ef":                                    "Notes",
+		"a\x00b\x1b[2Jc\u0085d":                                        "a b [2Jc d",
+		"---\ndescription: \"one\\u202e two\"\n---\nx":                 "one two",
+		"👩\u200d👩\u200d👧 می\u200cخواهم ❤\ufe0f":                        "👩\u200d👩\u200d👧 می\u200cخواهم ❤\ufe0f",
+		"\u200e\u200f\nsecond line":                                    "second line",
+	} {
+		if got := Parse(text).Heading(80); got != want {
+			t.Errorf("%q has the heading %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestHeading(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          "",

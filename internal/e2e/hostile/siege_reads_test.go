@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +14,6 @@ import (
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 	"engramd/internal/gate"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 )
 
@@ -106,36 +103,18 @@ func untilAnswered(conn *websocket.Conn) error {
 // manyEvents makes a data folder with so many notes: half have one tag, half another.
 func manyEvents(t *testing.T, n int) string {
 	t.Helper()
-	data := filepath.Join(t.TempDir(), "data")
-	if err := sqlite.PrepareDir(data); err != nil {
-		t.Fatal(err)
-	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(data), Table: storetest.MustTable(t, gate.Options{})})
-	if err != nil {
-		t.Fatal(err)
-	}
 	author := storetest.NewKey("somebody")
-	var waiting []store.Pending
-	for i := range n {
-		tag := nostr.Tag{"t", "alpha"}
-		if i%2 == 1 {
-			tag = nostr.Tag{"r", "beta"}
+	return rig.DataOf(t, gate.Options{}, func(yield func(*nostr.Event) bool) {
+		for i := range n {
+			tag := nostr.Tag{"t", "alpha"}
+			if i%2 == 1 {
+				tag = nostr.Tag{"r", "beta"}
+			}
+			if !yield(author.Fake(1, int64(i), fmt.Sprint("number ", i, ", common to all"), tag)) {
+				return
+			}
 		}
-		p, err := s.Begin(t.Context(), author.Fake(1, int64(i), fmt.Sprint("number ", i, ", common to all"), tag), store.PutOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		waiting = append(waiting, p)
-	}
-	for _, p := range waiting {
-		if r := p.Wait(); r.Outcome != store.Stored {
-			t.Fatalf("%+v", r)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return data
+	})
 }
 
 // smallReads are what an agent does all the time.

@@ -2,7 +2,7 @@ package replica
 
 import (
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +11,6 @@ import (
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 	"engramd/internal/gate"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/storetest"
 	frames "engramd/internal/wire"
 )
@@ -40,8 +38,9 @@ func TestSyncIsCheap(t *testing.T) {
 		full += len(frames.AppendEventFrame(nil, "q1", frames.AppendEvent(nil, ev)))
 	}
 	way := newWire(t)
-	source := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: dataOf(t, append(shared, more...)), Config: lets(fmt.Sprintf("public_url = [%q]\n", way.url()))})
-	target := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: dataOf(t, shared), Config: lets("")})
+	follows := gate.Options{Replicas: []string{follower.Pub}}
+	source := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: rig.DataOf(t, follows, slices.Values(append(shared, more...))), Config: lets(fmt.Sprintf("public_url = [%q]\n", way.url()))})
+	target := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: rig.DataOf(t, follows, slices.Values(shared)), Config: lets("")})
 	way.to = strings.TrimPrefix(source.URL, "ws://")
 	key := keyFile(t, follower)
 	got := target.Run(nil, "sync", "--data", target.Data, "--key-file", key, way.url())
@@ -59,34 +58,4 @@ func TestSyncIsCheap(t *testing.T) {
 	if again := way.bytes.Load() - first; again > 16<<10 { // handshakes, the key, and a few empty answers
 		t.Errorf("%d bytes when nothing differs", again)
 	}
-}
-
-// dataOf is a data folder with those events in it.
-func dataOf(t *testing.T, events []*nostr.Event) string {
-	t.Helper()
-	data := filepath.Join(t.TempDir(), "data")
-	if err := sqlite.PrepareDir(data); err != nil {
-		t.Fatal(err)
-	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(data), Table: storetest.MustTable(t, gate.Options{Replicas: []string{follower.Pub}})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var waiting []store.Pending
-	for _, ev := range events {
-		p, err := s.Begin(t.Context(), ev, store.PutOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		waiting = append(waiting, p)
-	}
-	for _, p := range waiting {
-		if r := p.Wait(); r.Outcome != store.Stored {
-			t.Fatalf("%+v", r)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
