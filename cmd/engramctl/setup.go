@@ -28,7 +28,8 @@ func (a *app) setupCommand() *cobra.Command {
 		Short: "Give the agent of a harness its memory",
 		Long: `Give the agent of a harness its memory: make the agent's key if there is none, write a
 profile into the configuration file, and write the MCP server and the hooks into the
-settings of each harness that is named (` + strings.Join(harnessNames(), ", ") + `), or of those that are found.
+settings of each harness that is named, or of those that are found. There are
+` + strings.Join(harnessNames(), ", ") + `.
 
 What is not answered by flags, by the profile that is there or by ENGRAM_OWNER,
 ENGRAM_RELAYS and ENGRAM_KEY_FILE is asked on the terminal: the owner, the relay, and
