@@ -104,7 +104,9 @@ func (a *app) newSetup(f setupFlags, args []string) (*setup, error) {
 	if f.local && len(a.flags.relays) > 0 {
 		return nil, usagef("--local and --relay: is the relay to run here, or is it there?")
 	}
-	s.config, _ = a.configPath()
+	if s.config, _ = a.configPath(); f.remove {
+		return s, nil // whatever the configuration says
+	}
 	if _, err := os.Stat(s.config); !errors.Is(err, fs.ErrNotExist) {
 		if _, s.file, err = a.readProfiles(); err != nil {
 			return nil, usageError{err}
