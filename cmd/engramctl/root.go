@@ -15,6 +15,7 @@ func (a *app) commands() []*cobra.Command {
 		a.memCommand(),
 		a.coreCommand(),
 		a.noteCommand(),
+		a.exportCommand(),
 		a.importCommand(),
 		a.recallCommand(),
 		a.logCommand(),

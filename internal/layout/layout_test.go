@@ -71,6 +71,7 @@ var allowed = map[string][]string{
 	// What a text becomes before it is stored.
 	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	// What other tools remember, as it would be here.
+	"internal/folder":  {"nips/nipae", "internal/client", "internal/files"},
 	"internal/migrate": {"nips/nipae", "nips/unit"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
@@ -101,7 +102,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/migrate"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/migrate", "internal/folder"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/recall/measure"},
@@ -129,7 +130,7 @@ var only = map[string][]string{
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
-	"github.com/kljensen/snowball/english":                    {"internal/recall"},
+	"github.com/kljensen/snowball/english":                    {"internal/recall", "internal/folder"},
 	"golang.org/x/text/unicode/norm":                          {"internal/recall"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package folder
+
+// nonBlocking is for pipes in a folder, which only unix has.
+const nonBlocking = 0
