@@ -130,6 +130,7 @@ var only = map[string][]string{
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
+	"github.com/fsnotify/fsnotify":                            {"internal/folder"},
 	"github.com/kljensen/snowball/english":                    {"internal/recall"},
 	"golang.org/x/text/unicode/norm":                          {"internal/recall", "internal/folder"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
