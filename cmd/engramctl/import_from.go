@@ -104,6 +104,9 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	in.guard(f.allow)
 	if yes {
 		err = a.inBulk(ctx, func() error { return in.write(ctx) })
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: the same command goes on where it stopped", ctx.Err())
+		}
 	}
 	return errors.Join(in.show(), a.report(in.status, nil), err, in.refusals())
 }

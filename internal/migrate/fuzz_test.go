@@ -37,7 +37,7 @@ func fuzzSource(f *testing.F, source string, names ...string) {
 		return nil
 	})
 	f.Add([]byte("---\ntrust: told\npin: true\n---\n[[a|b]] ![[x#y]] [z](a.md#q) @a/b.md #tag\n```\n[[a]]\n"))
-	f.Add([]byte(strings.Repeat("# a\n\n\"b\"\n", 9000)))
+	f.Add([]byte(strings.Repeat("# a\n\n"+strings.Repeat("\"b\" ", 40)+"\n", 500)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fsys := fstest.MapFS{}
 		for _, name := range names {

@@ -175,7 +175,8 @@ func TestBounds(t *testing.T) {
 	for i := range maxItems + 3 {
 		fmt.Fprintf(&lines, "{\"id\":\"%d\",\"memory\":\"memory number %d\"}\n", i, i)
 	}
-	got := read(t, "mem0", one("a.jsonl", lines.String()))
+	mem0, _ := ByName("mem0")
+	got := mem0.Read(one("a.jsonl", lines.String()), Options{})
 	if len(got.Items) != maxItems || len(got.Left) != 1 {
 		t.Errorf("%d items, left %v", len(got.Items), got.Left)
 	}
