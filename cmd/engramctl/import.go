@@ -13,7 +13,7 @@ func (a *app) importCommand() *cobra.Command {
 	var f fromFlags
 	var in folderFlags
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "import DIR|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
+		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
 		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
 folder of .md files: DIR/mem/people/ana.md becomes mem/people/ana, byte for byte. A name
@@ -27,6 +27,9 @@ is put beside the file as NAME.conflict.md. Make NAME.md what it should be, dele
 NAME.conflict.md and run it again. With --delete a memory is removed whose file is gone.
 As with mem set, a text may not claim another created, source, session or consolidated
 than the memory has, or more trust, and no secret. docs/folders.md has more.
+
+FILE.jsonl is what engramctl snapshot export --plain wrote. What is not there is written
+with --yes, by the same rules, and what is there with another text is left alone.
 
 ` + importFromHelp(),
 		Example: `  engramctl import ~/memory
@@ -50,6 +53,12 @@ than the memory has, or more trust, and no secret. docs/folders.md has more.
 			return err
 		}
 		in.allow = f.allow
+		if a.isPlain(args[0]) {
+			if in.delete {
+				return usagef("--delete is for a folder of text files")
+			}
+			return a.importPlain(ctx, args[0], in)
+		}
 		return a.runFolder(ctx, folder.Import, args[0], in)
 	}))
 	f.flags(c)

@@ -1,5 +1,3 @@
-//go:build !unix
-
 package folder
 
 // nonBlocking is for pipes in a folder, which only unix has.
