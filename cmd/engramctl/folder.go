@@ -184,7 +184,10 @@ func (r *folderRun) once(ctx context.Context) error {
 		return errors.Join(r.finish(), fmt.Errorf("%s: %w; the same command goes on", r.dir, err))
 	}
 	if r.mode != folder.Import {
-		if units, err = r.held(ctx); err == nil {
+		if n := r.out.Counts; n[folder.ToMemory]+n[folder.RemoveMemory] > 0 {
+			units, err = r.held(ctx)
+		}
+		if err == nil {
 			err = r.tree.WriteIndex(r.state, listing, r.shown(units), titleOf)
 		}
 		if err != nil {

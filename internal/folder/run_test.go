@@ -3,6 +3,7 @@ package folder
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -184,7 +185,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// TestOneStateForBoth holds that a file that was renamed keeps what is known of it.
+// TestRenamedFile holds that a file that was renamed keeps what is known of it.
 func TestRenamedFile(t *testing.T) {
 	r := newRig(t, map[nipae.Slug]string{"mem/a": "a1"})
 	r.want(whole, did{"mem/a": ToFolder})
@@ -235,5 +236,37 @@ func TestForeignState(t *testing.T) {
 	}
 	if client.BaseNone == "" {
 		t.Error("no base is any base")
+	}
+}
+
+// TestRoundTrip holds that thousands of texts come back byte for byte, and that
+// the next run has nothing to do and writes nothing.
+func TestRoundTrip(t *testing.T) {
+	texts := map[nipae.Slug]string{}
+	for i := range 5000 {
+		texts[nipae.Slug(fmt.Sprintf("mem/f%d/n%d", i%50, i))] = fmt.Sprintf("---\ntype: episodic\n---\r\nnumber %d \x00\ufeff", i)
+	}
+	out := newRig(t, texts)
+	if _, err := out.run(in(whole, Export)); err != nil {
+		t.Fatal(err)
+	}
+	back := newRig(t, nil)
+	if err := os.CopyFS(back.dir, os.DirFS(out.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(back.dir, inner)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := back.run(in(whole, Import)); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(back.mem.texts, texts) {
+		t.Fatal("what came back is not what went out")
+	}
+	out.before = func(what string) error { return fmt.Errorf("%w: %s", errEnd, what) }
+	for _, mode := range []Mode{Export, Import, Sync} {
+		if _, err := out.run(in(whole, mode)); err != nil {
+			t.Error(err)
+		}
 	}
 }
