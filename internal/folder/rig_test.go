@@ -131,7 +131,15 @@ func (r *rig) run(how How) (map[nipae.Slug]What, error) {
 		return nil, err
 	}
 	did := map[nipae.Slug]What{}
-	run := Run{Tree: tree, State: state, Memory: r.mem, before: r.before, Did: func(s Step) { did[s.Slug] = s.What }}
+	before := r.before
+	if before != nil { // several workers call it, and it may write to the memory
+		before = func(what string) error {
+			r.mem.mu.Lock()
+			defer r.mem.mu.Unlock()
+			return r.before(what)
+		}
+	}
+	run := Run{Tree: tree, State: state, Memory: r.mem, before: before, Did: func(s Step) { did[s.Slug] = s.What }}
 	return did, run.Do(r.t.Context(), steps)
 }
 
