@@ -56,7 +56,7 @@ func (r *folderRun) watch(ctx context.Context) error {
 	}
 	r.copy.changed = tell
 	r.copy.follow(r.log)
-	r.copy.keepCurrent(ctx, nil)
+	r.copy.keepCurrent(ctx, nil, r.app.flags.timeout)
 	r.note("watching %s; an interrupt ends it", r.dir)
 	for {
 		r.quiet = true
