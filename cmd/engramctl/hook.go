@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,43 @@ const (
 	hookInput = 100 * time.Millisecond
 	// hookSpare is what a hook may need beyond its budgets to end.
 	hookSpare = 500 * time.Millisecond
-	// hookTidy is how long a hook may close what it opened.
+	// hookTidy is how long the start of a session may close what it opened: a copy
+	// whose index is kept answers prompts sooner.
 	hookTidy = 1500 * time.Millisecond
+	// hookLeast is how long a hook may tidy up whose time is over.
+	hookLeast = 30 * time.Millisecond
 )
+
+// hookTime is how long an event may take, from the first instruction of the
+// command.
+func (a *app) hookTime(e hook.Event) time.Duration {
+	switch e {
+	case hook.SessionStart:
+		return wakeBudget + hookSpare
+	case hook.Prompt:
+		return cmp.Or(a.PromptTime, promptBudget)
+	}
+	return hookSpare
+}
+
+// aside runs what nobody is told of, in the time that is left to an event. What
+// takes longer is left behind.
+func (a *app) aside(e hook.Event, began time.Time, do func()) {
+	left := max(a.hookTime(e)-time.Since(began), hookLeast)
+	if e == hook.SessionStart {
+		left = max(left, hookTidy)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer recovered()
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(left):
+	}
+}
 
 func (a *app) hookCommand() *cobra.Command {
 	var harness string
@@ -61,18 +96,31 @@ mcp, end at once.`,
 	return c
 }
 
-// isHook reports whether a command line is a hook's: nothing but flags and their
-// values is before the word.
-func isHook(args []string) bool {
-	at := slices.Index(args, "hook")
-	for i := range max(at, 0) {
-		flag := strings.HasPrefix(args[i], "-")
-		value := i > 0 && strings.HasPrefix(args[i-1], "-")
-		if !flag && !value {
+// isHook reports whether a command line is a hook's: before the word is nothing
+// but flags and their values, and no other command's name.
+func isHook(args []string, other func(word string) bool) (said bool) {
+	for i, arg := range args {
+		after := i > 0 && strings.HasPrefix(args[i-1], "-") // maybe a value
+		value := after && takesValue(args[i-1])
+		switch {
+		case arg == "hook" && value: // where no other command follows, a value was forgotten
+			said = true
+		case arg == "hook":
+			return true
+		case strings.HasPrefix(arg, "-") || value:
+		case other(arg):
 			return false
+		case !after:
+			return said
 		}
 	}
-	return at >= 0
+	return said
+}
+
+// takesValue reports whether a flag that stands before the command takes the
+// word that follows it.
+func takesValue(flag string) bool {
+	return slices.Contains([]string{"--config", "--profile", "--key-file", "--relay", "--timeout", "--owner", "--agent", "--harness"}, flag)
 }
 
 // meant is what a command line asks for that may be wrong.
@@ -110,14 +158,14 @@ func (a *app) runHook(run func() (*cobra.Command, error)) int {
 	began := time.Now()
 	defer func() {
 		if recover() != nil {
-			a.hookLog(began, e, h, hookOutcome{class: "panic"})
 			a.hookSays(h, e, a.unavailable(errBroke))
+			a.hookLog(began, e, h, hookOutcome{class: "panic"})
 		}
 	}()
 	if cmd, err := run(); err != nil {
+		a.hookSays(h, e, a.unavailable(err))
 		a.complain(cmd, err)
 		a.hookLog(began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", codeOf(err))})
-		a.hookSays(h, e, a.unavailable(err))
 	}
 	return exitOK
 }
@@ -168,7 +216,7 @@ func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return err // who waits must not wait longer; what is open ends with the process
 	}
-	defer b.tidy()
+	defer b.tidy(e, began)
 	if err != nil {
 		return err
 	}
@@ -187,23 +235,15 @@ func (a *app) later(do func()) {
 	a.after = append(a.after, do)
 }
 
-// tidy closes what a hook has opened, once the agent has been told. What takes
-// long is left behind.
-func (a *app) tidy() {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer recovered()
+// tidy closes what a hook has opened, once the agent has been told.
+func (a *app) tidy(e hook.Event, began time.Time) {
+	a.aside(e, began, func() {
 		a.afterMu.Lock()
 		defer a.afterMu.Unlock()
 		for _, do := range slices.Backward(a.after) {
 			do()
 		}
-	}()
-	select {
-	case <-done:
-	case <-time.After(hookTidy):
-	}
+	})
 }
 
 // hookReads reads what the harness says.
@@ -234,14 +274,11 @@ func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error)
 
 // hookAnswer makes what is told at an event, within its time.
 func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in hook.Input, began time.Time) (string, error) {
-	limit, answer := hookSpare, func(context.Context, hook.Harness, hook.Input) (string, error) { return "", nil }
+	answer := func(context.Context, hook.Harness, hook.Input) (string, error) { return "", nil }
 	switch e {
 	case hook.SessionStart:
-		limit, answer = wakeBudget+hookSpare, a.hookWake
+		answer = a.hookWake
 	case hook.Prompt:
-		if limit = a.PromptTime; limit == 0 {
-			limit = promptBudget
-		}
 		answer = a.hookPrompt
 	case hook.SubagentStart:
 		answer = a.hookSubagent
@@ -250,7 +287,7 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 	case hook.SessionEnd:
 		answer = a.hookEnd
 	}
-	ctx, cancel := context.WithDeadline(ctx, began.Add(limit))
+	ctx, cancel := context.WithDeadline(ctx, began.Add(a.hookTime(e)))
 	defer cancel()
 	type outcome struct {
 		text string

@@ -140,13 +140,15 @@ func TestHookEndsWell(t *testing.T) {
 		})
 	}
 	t.Run("an event that is none", func(t *testing.T) {
-		for _, args := range [][]string{{"hook"}, {"hook", "sessionstart"}, {"--bogus", "hook", "prompt"}, {"--profile", "x", "hook", "prompt"}, {"--owner=x", "hook"}} {
+		for _, args := range [][]string{{"hook"}, {"hook", "sessionstart"}, {"--bogus", "hook", "prompt"}, {"--profile", "x", "hook", "prompt"}, {"--owner=x", "hook"}, {"--profile", "hook", "prompt"}, {"-v", "hook", "prompt", "--bogus"}} {
 			if got := newHookRig(t, url).run(strings.NewReader(good), args...); got.code != 0 || got.stdout != "" {
 				t.Errorf("%v: %+v", args, got)
 			}
 		}
-		if got := newHookRig(t, url).run(nil, "mem", "set", "hook"); got.code != exitUsage {
-			t.Errorf("another command: %+v", got)
+		for _, args := range [][]string{{"mem", "set", "hook"}, {"-v", "recall", "hook", "--bogus"}, {"--no-discovery", "recall", "hook", "--bogus"}, {"--profile", "hook", "recall", "x"}} {
+			if got := newHookRig(t, url).run(nil, args...); got.code != exitUsage {
+				t.Errorf("another command: %v: %+v", args, got)
+			}
 		}
 	})
 	t.Run("a fault of the program", func(t *testing.T) {

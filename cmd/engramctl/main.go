@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -83,7 +84,10 @@ func (m *Main) Run(ctx context.Context) int {
 		}
 		return cmd, err
 	}
-	if isHook(m.Args) {
+	other := func(word string) bool {
+		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+	}
+	if isHook(m.Args, other) {
 		return a.runHook(execute)
 	}
 	cmd, err := execute()
