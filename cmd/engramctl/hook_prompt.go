@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 	"time"
 
 	"engramd/internal/agentstate"
+	"engramd/internal/client"
 	"engramd/internal/hook"
 	"engramd/internal/mirror"
 	"engramd/internal/project"
@@ -56,26 +58,53 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 		return "", cmp.Or(err, counted)
 	}
 	a.later(func() { _ = kept.Leave() })
-	seen, err := state.Shown(ctx, id)
-	if err != nil {
+	told := telling{state: state, copy: lyingSource(kept, c), session: id, harness: string(h), question: question}
+	if where, err := project.Of(in.Folder); err == nil { // of no project: nothing is known of it
+		if told.linked, err = state.Linked(ctx, where.Folder, where.Name); err != nil {
+			return "", err
+		}
+	}
+	if told.seen, err = state.Shown(ctx, id); err != nil {
 		return "", err
 	}
-	return a.recalled(ctx, kept, state, id, h, question, seen)
+	return a.recalled(ctx, told)
+}
+
+// telling is what a prompt is answered from.
+type telling struct {
+	state                      *agentstate.State
+	copy                       recollect.Source
+	session, harness, question string
+	seen                       []agentstate.Shown
+	// linked says that the folder is known to be its project's. In another one
+	// nothing of any project comes unasked: who made it may read along.
+	linked bool
+}
+
+// lyingSource reads a copy that nobody brings up to date here. It is confirmed if
+// the configured relays have confirmed it lately, by whoever did.
+func lyingSource(kept *mirror.Mirror, c *client.Client) recollect.Source {
+	return recollect.Local(kept, func() ([]string, bool) { return c.Relays(), true })
 }
 
 // recalled makes the block of what is new to a session, and notes that it was
 // shown.
-func (a *app) recalled(ctx context.Context, kept *mirror.Mirror, state *agentstate.State, id string, h hook.Harness, question string, seen []agentstate.Shown) (string, error) {
+func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 	shown := map[string][]string{} // hashes by slug
-	for _, s := range seen {
+	for _, s := range told.seen {
 		shown[s.Slug] = append(shown[s.Slug], s.Hash)
 	}
 	var ours []agentstate.Shown
 	for range 3 { // another hook of the session may show the same meanwhile
 		var block string
 		var units []hook.Unit
-		err := recollect.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v recollect.View) error {
-			q := recollect.Query{Text: question, Budget: hook.BlockBudget, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
+		var as recollect.State
+		err := told.copy.Read(ctx, func(v recollect.View) error {
+			as = v.State()
+			q := recollect.Query{Text: told.question, Budget: hook.BlockBudget, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
+				if !told.linked && strings.HasPrefix(slug, hook.Prefix) {
+					return true
+				}
 				hashes := shown[slug]
 				if hashes == nil {
 					return false
@@ -98,12 +127,13 @@ func (a *app) recalled(ctx context.Context, kept *mirror.Mirror, state *agentsta
 			return "", cmp.Or(err, ctx.Err())
 		}
 		a.telling.Store(true)
-		fresh, err := state.Recall(context.WithoutCancel(ctx), id, string(h), shownOf(units))
+		// What waits for another process ends in time, and notes nothing.
+		fresh, err := told.state.Recall(ctx, told.session, told.harness, shownOf(units))
 		if err != nil {
 			return "", err
 		}
 		if !slices.ContainsFunc(shownOf(units), func(u agentstate.Shown) bool { return !slices.Contains(fresh, u) && !slices.Contains(ours, u) }) {
-			return hook.Recalled(block), nil
+			return hook.Recalled(block, as.AsOf, as.Stale || as.Unfinished), nil
 		}
 		for _, u := range shownOf(units) {
 			if !slices.Contains(fresh, u) && !slices.Contains(ours, u) {
@@ -154,7 +184,7 @@ func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (
 		return "", err
 	}
 	a.later(func() { _ = kept.Leave() })
-	err = recollect.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v recollect.View) error {
+	err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
 		text = hook.Titles(memoryOf(v, p))
 		return nil
 	})

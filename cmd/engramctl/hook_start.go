@@ -18,6 +18,10 @@ import (
 // wakeBudget is how long relays are asked at the start of a session.
 const wakeBudget = 2 * time.Second
 
+// besideBudget is how long the start of a session waits for what another process
+// of this machine holds: the state or the copy. The core does not depend on them.
+const besideBudget = 400 * time.Millisecond
+
 // waking is what the start of a session is told from.
 type waking struct {
 	a       *app
@@ -40,17 +44,20 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	a.later(c.Close)
 	w := &waking{a: a, h: h, in: in, c: c, m: m}
 	w.project, _ = project.Of(in.Folder) // none: nothing is told of one
-	w.begin(ctx)
+	local, stop := context.WithTimeout(ctx, wakeBudget)
+	defer stop()
+	asking, done := context.WithTimeout(local, wakeBudget-wakeBudget/10)
+	defer done()
+	w.aside(local, w.begin)
+	w.aside(local, w.look)
 	if w.state != nil {
 		a.later(func() { _ = w.state.Close() })
 	}
-	asking, done := context.WithTimeout(ctx, wakeBudget-wakeBudget/10)
-	defer done()
-	local, stop := context.WithTimeout(ctx, wakeBudget)
-	defer stop()
-	if w.kept, err = a.openCopy(local, c, m, a.noteLine); err == nil {
-		a.later(func() { _ = w.kept.Close() }) // what was kept is kept
-	}
+	w.aside(local, func(ctx context.Context) {
+		if w.kept, err = a.openCopy(ctx, c, m, a.noteLine); err == nil {
+			a.later(func() { _ = w.kept.Close() }) // what was kept is kept
+		}
+	})
 	if err := a.discover(asking, c, m.Agent()); err != nil {
 		a.note("%v", err)
 	}
@@ -75,8 +82,15 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	if in.Source == hook.Compact {
 		sections = append(sections, hook.Checkpoint())
 	}
-	w.showed(ctx, append(seen, whole...))
+	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, append(seen, whole...)) })
 	return hook.Wake(hook.MeasureOf(h), sections...), nil
+}
+
+// aside does what the core does not depend on.
+func (w *waking) aside(ctx context.Context, do func(context.Context)) {
+	ctx, done := context.WithTimeout(ctx, besideBudget)
+	defer done()
+	do(ctx)
 }
 
 // begin notes the session in the state.
@@ -92,11 +106,19 @@ func (w *waking) begin(ctx context.Context) {
 			err = w.state.Forget(ctx, id)
 		}
 	}
-	if err == nil && w.project.Name != "" {
-		w.linked, err = w.state.Linked(ctx, w.project.Folder, w.project.Name)
-	}
 	if err != nil {
 		w.a.note("what this machine knows of the session is not kept: %v", err)
+	}
+}
+
+// look learns whether the folder is known. It waits for no writer, unlike begin.
+func (w *waking) look(ctx context.Context) {
+	if w.state == nil || w.project.Name == "" {
+		return
+	}
+	var err error
+	if w.linked, err = w.state.Linked(ctx, w.project.Folder, w.project.Name); err != nil {
+		w.a.note("whether the folder is the project's is not known: %v", err)
 	}
 }
 

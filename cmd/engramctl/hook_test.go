@@ -311,3 +311,77 @@ func TestPromptIsSilentInTime(t *testing.T) {
 		t.Errorf("then it is told %q", got)
 	}
 }
+
+// TestHookBesideOthers: what another process holds of the state keeps no core from
+// a session, and a prompt waits for it no longer than it may, and then has told
+// nothing.
+func TestHookBesideOthers(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	said := fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt":"When does Ana paint the boats?"}`, r.folder)
+	r.run(nil, "project", "link")
+	r.hook("claude", "session-start", said)
+	held, free, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	r.state(func(s *agentstate.State) {
+		go func() { // own is called within a transaction that writes
+			ended <- s.Wrote(t.Context(), "s", func(string) bool { close(held); <-free; return false })
+		}()
+		<-held
+		if got := r.hook("generic", "session-start", said); !strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") || !strings.Contains(got, "Atlas is a log of the sea.") {
+			t.Errorf("beside a writer a session begins with\n%s", got)
+		}
+		r.prompt = 300 * time.Millisecond
+		began := time.Now()
+		if got := r.hook("claude", "prompt", said); got != "" {
+			t.Errorf("beside a writer a prompt is told %s", got)
+		}
+		if took := time.Since(began); took > 5*time.Second { // SQLite would wait for 10
+			t.Errorf("a prompt waits for %v", took)
+		}
+		close(free)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.prompt = time.Minute
+	if got := r.hook("claude", "prompt", said); !strings.Contains(got, "in spring") {
+		t.Errorf("then it is told %q", got)
+	}
+}
+
+// TestPromptScope: in a folder that is new nothing of any project is told at a
+// prompt, whatever name the folder has taken.
+func TestPromptScope(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	said := fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt":"Where does Atlas keep everything, in one SQLite file?"}`, r.folder)
+	r.hook("generic", "session-start", strings.Replace(said, `"s"`, `"other"`, 1))
+	if got := r.hook("generic", "prompt", said); got != "" {
+		t.Errorf("a prompt in a folder that is new is told\n%s", got)
+	}
+	if got := r.run(nil, "project", "link"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := r.hook("generic", "prompt", said); !strings.Contains(got, "a backup is a copy") {
+		t.Errorf("then it is told\n%s", got)
+	}
+}
+
+// TestOldCopyIsMarked: what comes from a copy that not every relay has confirmed
+// lately says so.
+func TestOldCopyIsMarked(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	said := fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt":"When does Ana paint the boats?"}`, r.folder)
+	r.run(nil, "project", "link")
+	r.hook("generic", "session-start", said)
+	r.env = append(r.env, "ENGRAM_RELAYS="+url+",ws://127.0.0.1:1")
+	for event, title := range map[string]string{"prompt": "recalled", "subagent-start": "project " + testProject} {
+		if got := r.hook("generic", event, said); !strings.HasPrefix(got, "[Agent Memory — "+title+", as of a time that is not known, unconfirmed]\n") {
+			t.Errorf("%s tells\n%s", event, got)
+		}
+	}
+}

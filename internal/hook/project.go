@@ -73,10 +73,7 @@ func Project(m Measure, p Memory) (Section, []Unit) {
 		return Section{}, nil
 	}
 	shown, external := p.sorted()
-	title := "[Agent Memory — project " + p.Project + "]\n"
-	if p.Stale && len(shown)+external > 0 {
-		title = fmt.Sprintf("[Agent Memory — project %s, as of %s, unconfirmed]\n", p.Project, stamp(p.AsOf))
-	}
+	title := "[Agent Memory — project " + p.Project + unconfirmed(p.AsOf, p.Stale && len(shown)+external > 0) + "]\n"
 	foot := "What you learn about this project belongs at " + Prefix + p.Project + " and below.\n"
 	if external > 0 {
 		foot = fmt.Sprintf("%s here not shown: %s.\n", counted(external, "text is", "texts are"), "somebody else's words") + foot
@@ -125,7 +122,7 @@ func Titles(p Memory) string {
 		return ""
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "[Agent Memory — project %s]\nWhat is remembered, by title; memory_read gives a text, memory_recall answers questions.\n", p.Project)
+	fmt.Fprintf(&out, "[Agent Memory — project %s%s]\nWhat is remembered, by title; memory_read gives a text, memory_recall answers questions.\n", p.Project, unconfirmed(p.AsOf, p.Stale))
 	more := 0
 	for _, u := range shown {
 		l := titled(u.Slug, unit.Parse(u.Text))

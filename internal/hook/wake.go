@@ -26,15 +26,15 @@ func Wake(m Measure, sections ...Section) string {
 	var out strings.Builder
 	left := MostText
 	for _, s := range sections {
-		budget := left
-		if s.Budget > 0 {
-			budget = min(budget, s.Budget)
-		}
 		if s.Text == "" {
 			continue
 		}
+		budget := left
 		if out.Len() > 0 {
-			budget--
+			budget-- // the blank line
+		}
+		if s.Budget > 0 {
+			budget = min(budget, s.Budget)
 		}
 		text := m.cut(s.Text, budget, s.Rest)
 		if text == "" {

@@ -111,7 +111,11 @@ What you learn about this project belongs at mem/projects/atlas and below.
 	if !strings.HasSuffix(titles, "mem/projects/atlas: What Atlas is.\nmem/projects/atlas/new: The newest.\n") || len(titles) > TitlesBudget {
 		t.Errorf("titles:\n%s", titles)
 	}
-	p.Linked = false
+	p.AsOf, p.Stale = at, true
+	if got := Titles(p); !strings.HasPrefix(got, "[Agent Memory — project atlas, as of 2026-11-22 06:02 UTC, unconfirmed]\n") {
+		t.Errorf("titles of an old copy:\n%s", got)
+	}
+	p.Linked, p.Stale = false, false
 	section, whole = Project(Units, p)
 	if strings.Contains(section.Text, "newest") || !strings.Contains(section.Text, "2 texts are at mem/projects/atlas and below, not shown") || len(whole) != 0 || Titles(p) != "" {
 		t.Errorf("a folder that is new shows\n%s", section.Text)
@@ -153,10 +157,16 @@ func TestQuestion(t *testing.T) {
 	if got := Question(long); len(got) > maxAsked || !strings.HasSuffix(got, "where are the boats?") || !utf8.ValidString(got) {
 		t.Errorf("a long prompt asks %d bytes", len(got))
 	}
-	if got := Recalled(strings.Repeat("x", BlockBudget)); len(got) != RecallBudget {
-		t.Errorf("the answer has %d bytes", len(got))
+	for _, asOf := range []time.Time{{}, at} {
+		got := Recalled(strings.Repeat("x", BlockBudget), asOf, true)
+		if len(got) > RecallBudget || !strings.HasPrefix(got, "[Agent Memory — recalled, as of "+stamp(asOf)+", unconfirmed]\n") {
+			t.Errorf("the answer of an old copy has %d bytes: %.80s", len(got), got)
+		}
 	}
-	if Recalled("") != "" || Recalled(strings.Repeat("x", BlockBudget+1)) != "" {
+	if got := Recalled("x", at, false); !strings.HasPrefix(got, "[Agent Memory — recalled]\n") {
+		t.Errorf("the answer of a copy that is confirmed: %s", got)
+	}
+	if Recalled("", at, true) != "" || Recalled(strings.Repeat("x", BlockBudget+1), at, false) != "" {
 		t.Error("an empty block, or one too long, is told")
 	}
 }
