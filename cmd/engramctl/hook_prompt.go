@@ -117,6 +117,9 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 				return nil // there is no word in it
 			}
 			block, units = found.Block, nil
+			if !slices.ContainsFunc(found.Hits, bears) {
+				return nil // they stand beside what is left out, and say nothing themselves
+			}
 			for _, hit := range found.Hits {
 				text, _ := v.Text(hit.Slug)
 				units = append(units, hook.Unit{Slug: hit.Slug, Text: text})
@@ -143,6 +146,12 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		ours = append(ours, fresh...) // noted by us, and not told yet
 	}
 	return "", nil
+}
+
+// bears reports whether a memory has to do with a prompt by more than what it
+// stands beside.
+func bears(h recollect.Hit) bool {
+	return len(h.Words) > 0 || slices.ContainsFunc(h.Why, func(why string) bool { return why != "words" })
 }
 
 // shownOf names texts as the state does.

@@ -355,7 +355,11 @@ func TestHookBesideOthers(t *testing.T) {
 func TestPromptScope(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)
-	r.plant(url, planted)
+	r.plant(url, map[string]string{
+		"mem/projects/" + testProject + "/db": "---\nsession: one\n---\nAtlas keeps everything in one SQLite file: a backup is a copy.",
+		"mem/projects/x-org-eve-boat":         "---\nsession: one\n---\nThe boat keeps everything in one SQLite file as well.",
+		"mem/answers":                         "---\nsession: one\n---\nAna wants short answers.",
+	})
 	said := fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt":"Where does Atlas keep everything, in one SQLite file?"}`, r.folder)
 	r.hook("generic", "session-start", strings.Replace(said, `"s"`, `"other"`, 1))
 	if got := r.hook("generic", "prompt", said); got != "" {

@@ -25,6 +25,9 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if slices.Contains(os.Args, "hook") {
+		signal.Ignore(syscall.SIGPIPE) // a hook whose reader is gone ends as any other
+	}
 	m := &Main{
 		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: Terminal{

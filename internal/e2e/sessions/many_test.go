@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -93,5 +94,24 @@ func TestEightHooksAtOnce(t *testing.T) {
 		if !strings.Contains(line, " claude session=") || !strings.HasSuffix(line, "ms\n") {
 			t.Errorf("a line of the log is torn: %q", line)
 		}
+	}
+}
+
+// TestReaderIsGone: a hook ends with 0 too if nobody reads what it says.
+func TestReaderIsGone(t *testing.T) {
+	m := newMachine(t) // without a relay, so that it has something to say on both
+	for _, event := range []string{"session-start", "prompt"} {
+		cmd := exec.CommandContext(t.Context(), m.ctl, "hook", event, "--harness", "claude")
+		cmd.Dir, cmd.Env, cmd.Stdin = m.project, m.env, strings.NewReader(m.input("s", nil))
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		cmd.Stdout, cmd.Stderr = w, w
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v", event, err)
+		}
+		w.Close()
 	}
 }

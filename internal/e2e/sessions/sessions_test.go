@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -66,10 +67,17 @@ func TestThreeSessions(t *testing.T) {
 	a.end()
 
 	// The third is on another machine, which has neither copy nor state, and where
-	// the folder is new: the memory comes with the prompt that it bears on.
+	// the folder is new: once somebody has said that it is the project's, the memory
+	// comes with the prompt that it bears on.
 	n := newMachine(t, relay.URL)
 	has("a third start", n.hook("session-start", "three", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "1 text is at mem/projects/x-org-ana-atlas and below, not shown", "!copying")
 	relay.Stop()
+	has("a prompt in a folder that is new", n.hook("prompt", "three", map[string]any{"prompt": "Before we release: how is Atlas backed up?"}), "!shed", "!short answers")
+	link := exec.CommandContext(t.Context(), n.ctl, "project", "link")
+	link.Dir, link.Env = n.project, n.env
+	if out, err := link.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	has("a prompt without a relay", n.prompt("three", "Before we release: how is Atlas backed up?"), "[Agent Memory — recalled]", "copying its one file to the shed every night")
 	has("a start without a relay", n.hook("session-start", "four", map[string]any{"source": "startup"}), "unconfirmed; do not rewrite it]\nI am Sami.", "!no core memory")
 }
