@@ -104,7 +104,7 @@ func told(t *testing.T, stdout string) string {
 
 // tries is how often a prompt is asked that may have been silent because the
 // machine is busy.
-const tries = 25
+const tries = 100
 
 // prompt asks until something is told.
 func (m *machine) prompt(session, text string) (got string) {
