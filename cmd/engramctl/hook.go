@@ -19,7 +19,12 @@ import (
 const (
 	// hookInput is how long a hook waits for what the harness says.
 	hookInput = 100 * time.Millisecond
-	// hookSpare is what a hook may need beyond its budgets to end.
+	// hookBudget is how long a hook may take, but at the start of a session, from the
+	// first instruction of the command: what is left of 150 ms once the process has
+	// begun.
+	hookBudget = 115 * time.Millisecond
+	// hookSpare is what a hook may need beyond its budget to say what is noted as
+	// said, and the start of a session beyond that of the relays.
 	hookSpare = 500 * time.Millisecond
 	// hookTidy is how long the start of a session may close what it opened: a copy
 	// whose index is kept answers prompts sooner.
@@ -31,13 +36,10 @@ const (
 // hookTime is how long an event may take, from the first instruction of the
 // command.
 func (a *app) hookTime(e hook.Event) time.Duration {
-	switch e {
-	case hook.SessionStart:
+	if e == hook.SessionStart {
 		return wakeBudget + hookSpare
-	case hook.Prompt:
-		return cmp.Or(a.PromptTime, promptBudget)
 	}
-	return hookSpare
+	return cmp.Or(a.HookTime, hookBudget)
 }
 
 // aside runs what nobody is told of, in the time that is left to an event. What

@@ -18,10 +18,6 @@ import (
 	"engramd/nips/unit"
 )
 
-// promptBudget is how long a prompt waits for its hook, from the first
-// instruction of the command: what is left of 150 ms once the process has begun.
-const promptBudget = 115 * time.Millisecond
-
 // hookPrompt recalls what bears on a prompt, from the local copy alone.
 func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (string, error) {
 	id := sessionName(in.Session)

@@ -23,11 +23,9 @@ type hookRig struct {
 	folder string // of the project
 	env    []string
 	above  []Process
-	patient
+	// patience is how long a hook may take in a test: the machine is shared.
+	patience time.Duration
 }
-
-// patient is how long a prompt may take in a test: the machine is shared.
-type patient struct{ prompt time.Duration }
 
 const (
 	testProject = "github-com-ana-atlas"
@@ -40,7 +38,7 @@ func newHookRig(t *testing.T, relays ...string) *hookRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []Process{{"7@1", "sh"}, {"6@1", "claude"}}, patient: patient{time.Minute}}
+	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []Process{{"7@1", "sh"}, {"6@1", "claude"}}, patience: time.Minute}
 	r.write("agent.key", relaytest.Agent().Secret+"\n")
 	r.write("atlas/.git/config", "[remote \"origin\"]\n\turl = git@github.com:Ana/Atlas.git\n")
 	r.env = []string{"HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
@@ -89,7 +87,7 @@ type hooked struct {
 func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
-	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, PromptTime: r.prompt, Ancestors: func() []Process { return r.above },
+	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Ancestors: func() []Process { return r.above },
 		Terminal: Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
 	code := m.Run(r.t.Context())
 	return hooked{code, stdout.String(), stderr.String()}

@@ -177,7 +177,7 @@ func (w *waking) memory(ctx context.Context) hook.Memory {
 // memoryOf fills a project's memory in from a view.
 func memoryOf(v recollect.View, p hook.Memory) hook.Memory {
 	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
-	for _, head := range v.Heads() {
+	for _, head := range v.Under(hook.Prefix + p.Project) {
 		if !hook.Own(head.Slug, p.Project) {
 			continue
 		}

@@ -302,11 +302,11 @@ func TestPromptIsSilentInTime(t *testing.T) {
 	r.plant(url, planted)
 	said := fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt":"When does Ana paint the boats?"}`, r.folder)
 	r.hook("claude", "session-start", said)
-	r.prompt = time.Nanosecond
+	r.patience = time.Nanosecond
 	if got := r.run(strings.NewReader(said), "hook", "prompt", "--harness", "claude"); got.code != 0 || got.stdout != "" {
 		t.Errorf("%+v", got)
 	}
-	r.prompt = time.Minute
+	r.patience = time.Minute
 	if got := r.hook("claude", "prompt", said); !strings.Contains(got, "in spring") {
 		t.Errorf("then it is told %q", got)
 	}
@@ -331,7 +331,7 @@ func TestHookBesideOthers(t *testing.T) {
 		if got := r.hook("generic", "session-start", said); !strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") || !strings.Contains(got, "Atlas is a log of the sea.") {
 			t.Errorf("beside a writer a session begins with\n%s", got)
 		}
-		r.prompt = 300 * time.Millisecond
+		r.patience = 300 * time.Millisecond
 		began := time.Now()
 		if got := r.hook("claude", "prompt", said); got != "" {
 			t.Errorf("beside a writer a prompt is told %s", got)
@@ -344,7 +344,7 @@ func TestHookBesideOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	r.prompt = time.Minute
+	r.patience = time.Minute
 	if got := r.hook("claude", "prompt", said); !strings.Contains(got, "in spring") {
 		t.Errorf("then it is told %q", got)
 	}

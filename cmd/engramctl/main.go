@@ -59,8 +59,9 @@ type Main struct {
 	Self string
 	// Services runs a relay for this user; nil is the system's.
 	Services service.Manager
-	// PromptTime is how long a prompt's hook may take; 0 is promptBudget.
-	PromptTime time.Duration
+	// HookTime is how long a hook may take, but at the start of a session; 0 is
+	// hookBudget.
+	HookTime time.Duration
 	// Ancestors returns the processes above this one, the nearest first; nil asks
 	// the system.
 	Ancestors func() []Process

@@ -3,6 +3,8 @@ package recollect
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"engramd/internal/recall"
@@ -53,3 +55,7 @@ func (l *loaded) Heads() []Head                   { return l.heads }
 func (l *loaded) State() State                    { return l.state }
 func (l *loaded) Text(slug string) (string, bool) { h, ok := l.texts[slug]; return h.Text, ok }
 func (l *loaded) Head(slug string) (Head, bool)   { h, ok := l.texts[slug]; return h.Head, ok }
+
+func (l *loaded) Under(prefix string) []Head {
+	return slices.DeleteFunc(slices.Clone(l.heads), func(h Head) bool { return !strings.HasPrefix(h.Slug, prefix) })
+}

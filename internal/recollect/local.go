@@ -46,9 +46,11 @@ func (v *localView) Head(slug string) (Head, bool) {
 	return headOf(h), true
 }
 
-func (v *localView) Heads() []Head {
+func (v *localView) Heads() []Head { return v.Under("") }
+
+func (v *localView) Under(prefix string) []Head {
 	var all []Head
-	for h := range v.View.Heads("") {
+	for h := range v.View.Heads(prefix) {
 		if !h.Tombstone {
 			all = append(all, headOf(h))
 		}

@@ -26,6 +26,8 @@ type View interface {
 	Head(slug string) (Head, bool)
 	// Heads returns all of them: the core first, then by slug.
 	Heads() []Head
+	// Under returns those whose slug begins with a prefix, by slug.
+	Under(prefix string) []Head
 	State() State
 }
 
