@@ -23,7 +23,9 @@ func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) 
 	if err != nil || a.flags.noMirror || s.noMirror || !m.Writable() {
 		return nil
 	}
-	state, err := a.openState(ctx, m, warn)
+	soon, cancel := context.WithTimeout(ctx, openBudget)
+	defer cancel()
+	state, err := a.openState(soon, m, warn)
 	if err != nil {
 		warn(fmt.Sprintf("uses of memories are not counted: %v", err))
 		return nil

@@ -101,6 +101,11 @@ func TestLocal(t *testing.T) {
 		if len(all) != len(library) || all[0] != "core" || !slices.IsSorted(all) {
 			t.Errorf("%v", all)
 		}
+		for _, view := range []View{v, want} {
+			if under := view.Under("mem/te"); len(under) != 1 || under[0].Slug != "mem/tea" || len(view.Under("mem/")) != len(library)-1 {
+				t.Errorf("%v", under)
+			}
+		}
 		if _, ok := v.Head("mem/gone"); ok {
 			t.Error("what was removed has a head")
 		}
