@@ -3,12 +3,15 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/files"
 	"engramd/internal/hook"
 )
 
@@ -29,6 +32,39 @@ func TestHookBesidePipes(t *testing.T) {
 			if got.code != 0 || event != hook.SessionStart && got.stdout != "" || event == hook.SessionStart && !strings.HasPrefix(got.stdout, "[Agent Memory — unavailable]") {
 				t.Errorf("%s, %s: %+v", name, event, got)
 			}
+		}
+	}
+}
+
+// TestHookBesideStopped: a process that was stopped while it opened the state or
+// the copy keeps no core from a session.
+func TestHookBesideStopped(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	said := `{"session_id":"s","prompt":"When does Ana paint the boats?"}`
+	r.hook("claude", "session-start", said)
+	locks, err := filepath.Glob(filepath.Join(r.dir, "*", "engramd", "*.lock"))
+	if err != nil || len(locks) != 2 {
+		t.Fatalf("%v, %v", locks, err)
+	}
+	for _, path := range locks {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := files.TryLock(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.hook("generic", "session-start", said); !strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") {
+		t.Errorf("a session begins with\n%s", got)
+	}
+	r.patience = 100 * time.Millisecond
+	for _, event := range hook.Events[1:] {
+		if got := r.hook("generic", string(event), said); got != "" {
+			t.Errorf("%s tells %s", event, got)
 		}
 	}
 }
