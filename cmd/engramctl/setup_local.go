@@ -66,6 +66,9 @@ func (s *setup) localRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if before != "" && !service.Ours(before) {
+		return usagef("--local: %s is there, and was not written by engramctl: name its relay with --relay, or move the file away", manager.File())
+	}
 	address, err := s.localAddress(before)
 	if err != nil {
 		return err
