@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"engramd/internal/harness"
+	"engramd/internal/service"
 )
 
 // harnessNames are those that can be named.
@@ -124,7 +125,7 @@ func (s *setup) removeHarness(name string) error {
 // stopLocal is how a relay of setup --local is ended.
 func (s *setup) stopLocal() string {
 	m := s.services()
-	if m.File() == "" || !isThere(m.File()) {
+	if text, err := fileText(m.File()); err != nil || !service.Ours(text) {
 		return "there is none"
 	}
 	return m.Stop()
