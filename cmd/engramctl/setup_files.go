@@ -41,10 +41,14 @@ func replaceFile(path, text string, mode os.FileMode) (err error) {
 	return files.SyncDir(filepath.Dir(path))
 }
 
-// keepPrivate is writePrivate in a folder that is made if need be.
+// keepPrivate is writePrivate in a folder that is made if need be. The name lasts
+// before a profile can say that the key is there.
 func keepPrivate(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return writePrivate(path, text)
+	if err := writePrivate(path, text); err != nil {
+		return err
+	}
+	return files.SyncDir(filepath.Dir(path))
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 
 	"engramd/internal/harness"
+	"engramd/internal/service"
 )
 
 // harnessNames are those that can be named.
@@ -89,35 +91,41 @@ func (s *setup) installHarnesses(context.Context) error {
 	return nil
 }
 
-// removeHarnesses takes our entries out of the settings of harnesses.
+// removeHarnesses takes our entries out of the settings of harnesses. What is
+// wrong with one keeps nothing of ours in the others.
 func (s *setup) removeHarnesses(context.Context) error {
 	names := s.harnesses
 	if len(names) == 0 {
 		names = harnessNames()
 	}
+	var wrong error
 	for _, name := range names {
-		h, err := harness.Named(name)
-		if err != nil {
-			return usageError{err}
-		}
-		plan, err := h.Remove(harness.Disk{}, s.roots(), harness.Entry{Force: s.f.force})
-		if err != nil {
-			return usagef("%s: %w", h.Title, err)
-		}
-		if len(s.harnesses) == 0 && len(plan.Changes) == 0 && len(plan.Edited) == 0 {
-			continue
-		}
-		if err := s.change(name, plan, "nothing of engramctl's is there", "MCP server and hooks are out of", "take MCP server and hooks out of"); err != nil {
-			return err
-		}
+		wrong = errors.Join(wrong, s.removeHarness(name))
 	}
-	return s.print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
+	err := s.print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
+	return firstOf(wrong, err)
+}
+
+// removeHarness takes our entries out of the settings of one harness.
+func (s *setup) removeHarness(name string) error {
+	h, err := harness.Named(name)
+	if err != nil {
+		return usageError{err}
+	}
+	plan, err := h.Remove(harness.Disk{}, s.roots(), harness.Entry{Force: s.f.force})
+	if err != nil {
+		return usagef("%s: %w", h.Title, err)
+	}
+	if len(s.harnesses) == 0 && len(plan.Changes) == 0 && len(plan.Edited) == 0 {
+		return nil
+	}
+	return s.change(name, plan, "nothing of engramctl's is there", "MCP server and hooks are out of", "take MCP server and hooks out of")
 }
 
 // stopLocal is how a relay of setup --local is ended.
 func (s *setup) stopLocal() string {
 	m := s.services()
-	if m.File() == "" || !isThere(m.File()) {
+	if text, err := fileText(m.File()); err != nil || !service.Ours(text) {
 		return "there is none"
 	}
 	return m.Stop()

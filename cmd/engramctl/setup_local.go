@@ -66,9 +66,15 @@ func (s *setup) localRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if before != "" && !service.Ours(before) {
+		return usagef("--local: %s is there, and was not written by engramctl: name its relay with --relay, or move the file away", manager.File())
+	}
 	address, err := s.localAddress(before)
 	if err != nil {
 		return err
+	}
+	if none == nil && before == "" && s.answering(ctx, address) == nil {
+		return usagef("--local: an engramd answers at ws://%s already, and no service of setup's runs it: name it with --relay, or end it", address)
 	}
 	data := filepath.Join(s.stateFolder(), "relay")
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ErrChanged means that a file is not what it was when its change was planned.
@@ -14,17 +15,23 @@ var ErrChanged = errors.New("the file was changed meanwhile: nothing was written
 
 // Apply makes the changes, each file in one step. It looks at all files first
 // and begins only if none of them was changed since they were read; a file that
-// changes later still is left as it is.
+// changes later still is left as it is. Where one fails after others were made,
+// the error names those: each stands by itself, and can be taken out or finished
+// by running it again.
 func Apply(changes []Change) error {
 	for _, c := range changes {
 		if err := unchanged(c); err != nil {
 			return err
 		}
 	}
+	var made []string
 	for _, c := range changes {
-		if err := apply(c); err != nil {
+		if err := apply(c); err != nil && len(made) > 0 {
+			return fmt.Errorf("%w (%s was changed before that, and stays so)", err, strings.Join(made, ", "))
+		} else if err != nil {
 			return err
 		}
+		made = append(made, c.Path)
 	}
 	return nil
 }
@@ -108,6 +115,9 @@ func replace(c Change, path string, mode fs.FileMode) (err error) {
 // remove takes a file away that holds nothing but ours, and the folders that
 // were made for it where they are empty.
 func remove(c Change) error {
+	if err := unchanged(c); err != nil {
+		return err
+	}
 	path, err := filepath.EvalSymlinks(c.Path)
 	if err != nil {
 		return fmt.Errorf("following %s: %w", c.Path, err)

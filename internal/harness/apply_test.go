@@ -109,6 +109,32 @@ func TestApplyRefusesWhatChangedMeanwhile(t *testing.T) {
 	}
 }
 
+// Of several files the second fails: the error names the first, which is changed.
+func TestApplySaysWhatWasDone(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one.json"), filepath.Join(dir, "none", "two.json")
+	write(t, one, "1", 0o600)
+	err := Apply([]Change{
+		{Path: one, Exists: true, Before: []byte("1"), After: []byte("2")},
+		{Path: two, After: []byte("2"), Mode: 0o600},
+	})
+	if err == nil || !strings.Contains(err.Error(), two) || !strings.Contains(err.Error(), "("+one+" was changed before that, and stays so)") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// A file that is to go, and that somebody writes before its turn, stays.
+func TestRemoveRefusesWhatChangedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hooks.json")
+	write(t, path, "theirs", 0o600)
+	if err := apply(Change{Path: path, Exists: true, Before: []byte("ours")}); !errors.Is(err, ErrChanged) {
+		t.Errorf("it says %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "theirs" {
+		t.Errorf("the file holds %q", text)
+	}
+}
+
 func TestApplyMakesAndRemovesFolders(t *testing.T) {
 	for _, h := range All() {
 		r := Roots{Home: t.TempDir(), Project: t.TempDir()}

@@ -46,7 +46,7 @@ func (l Launchd) Text(spec Spec) (string, error) {
 	log := element(filepath.Join(l.State, "relay.log"))
 	return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- Written by engramctl setup: the local relay of this user's agents. -->
+<!-- ` + written + `: the local relay of this user's agents. -->
 <plist version="1.0">
 <dict>
 	<key>Label</key>

@@ -34,6 +34,13 @@ type Manager interface {
 	Stop() string
 }
 
+// written begins the comment by which a description is known as ours.
+const written = "Written by engramctl setup"
+
+// Ours reports whether engramctl wrote a description; one that a person wrote is
+// not to be written over.
+func Ours(text string) bool { return strings.Contains(text, written) }
+
 // Command runs a program and returns what it printed.
 type Command func(ctx context.Context, program string, args ...string) (string, error)
 

@@ -40,7 +40,7 @@ func (s Systemd) Text(spec Spec) (string, error) {
 		}
 		words = append(words, `"`+systemdWord.Replace(word)+`"`)
 	}
-	return `# Written by engramctl setup --local: the relay of this user's agents.
+	return `# ` + written + ` --local: the relay of this user's agents.
 # To end it for good: ` + s.Stop() + `
 [Unit]
 Description=engramd, the memory of this user's AI agents
