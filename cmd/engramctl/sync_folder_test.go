@@ -14,26 +14,68 @@ import (
 	"engramd/internal/folder"
 )
 
-// TestWatchFolder holds that sync --watch takes what an editor saves to the memory
-// and what another machine writes to the folder, and ends when it is interrupted.
-func TestWatchFolder(t *testing.T) {
+// watchRig is a home with a key, machines that use it, and a write of another.
+func watchRig(t *testing.T) (home string, machine func(name string, out io.Writer, args ...string) *Main, set func(slug, text string)) {
 	relay := relaytest.Start(t, relaytest.Options{})
-	home := t.TempDir()
+	home = t.TempDir()
 	keyFile := filepath.Join(home, "agent.key")
 	if err := os.WriteFile(keyFile, []byte(relaytest.Agent().Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	machine := func(name string, out io.Writer, args ...string) *Main {
+	machine = func(name string, out io.Writer, args ...string) *Main {
 		return &Main{Args: args, Dir: home, Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Env: []string{
 			"HOME=" + home, "ENGRAM_KEY_FILE=" + keyFile, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + relay.URL,
 			"XDG_CACHE_HOME=" + filepath.Join(home, name), "XDG_STATE_HOME=" + filepath.Join(home, name)}}
 	}
-	set := func(slug, text string) {
+	set = func(slug, text string) {
 		t.Helper()
 		if code := machine("other", io.Discard, "mem", "set", slug, text).Run(t.Context()); code != exitOK {
 			t.Fatalf("mem set: exit code %d", code)
 		}
 	}
+	return home, machine, set
+}
+
+// TestWatchedFolderIsRemoved holds that a folder that is removed while it is
+// watched ends the watching, and is not taken for a deletion of what was in it.
+func TestWatchedFolderIsRemoved(t *testing.T) {
+	home, machine, set := watchRig(t)
+	set("people/ana", "likes tea")
+	read, write := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- machine("this", write, "sync", "memory", "--watch", "--yes", "--delete").Run(t.Context())
+		write.Close()
+	}()
+	lines := bufio.NewScanner(read)
+	for lines.Scan() && !strings.Contains(lines.Text(), "1 to the folder") {
+	}
+	dir := filepath.Join(home, "memory")
+	for _, name := range []string{".engram", "core.md", "mem/people"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "remove ") {
+			t.Errorf("it said %q", lines.Text())
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	if code := <-ended; code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	var out strings.Builder
+	if code := machine("other", &out, "mem", "get", "people/ana").Run(t.Context()); code != exitOK || !strings.Contains(out.String(), "likes tea") {
+		t.Errorf("exit code %d: the memory is %q", code, out.String())
+	}
+}
+
+// TestWatchFolder holds that sync --watch takes what an editor saves to the memory
+// and what another machine writes to the folder, and ends when it is interrupted.
+func TestWatchFolder(t *testing.T) {
+	home, machine, set := watchRig(t)
 	set("people/ana", "likes tea")
 
 	ctx, interrupt := context.WithCancel(t.Context())
