@@ -41,10 +41,12 @@ func watchRig(t *testing.T) (home string, machine func(name string, out io.Write
 func TestWatchedFolderIsRemoved(t *testing.T) {
 	home, machine, set := watchRig(t)
 	set("people/ana", "likes tea")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
 	read, write := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- machine("this", write, "sync", "memory", "--watch", "--yes", "--delete").Run(t.Context())
+		ended <- machine("this", write, "sync", "memory", "--watch", "--yes", "--delete").Run(ctx)
 		write.Close()
 	}()
 	lines := bufio.NewScanner(read)
@@ -59,10 +61,9 @@ func TestWatchedFolderIsRemoved(t *testing.T) {
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "remove ") {
 			t.Errorf("it said %q", lines.Text())
-			break
+			interrupt()
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, read) }()
 	if code := <-ended; code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
@@ -173,5 +174,66 @@ func TestSettle(t *testing.T) {
 	cancel()
 	if <-done {
 		t.Error("an end counts as settled")
+	}
+}
+
+// TestFolderRoundTrip holds that texts go to a relay and come back byte for byte,
+// and that those that claim what they may not are refused, naming the key.
+func TestFolderRoundTrip(t *testing.T) {
+	home, machine, _ := watchRig(t)
+	texts := map[string]string{
+		"core.md":           "I am Sami",
+		"mem/crlf.md":       "one\r\ntwo\r\n",
+		"mem/mixed.md":      "one\r\ntwo\nthree\r",
+		"mem/bom.md":        "\ufeffwith a mark",
+		"mem/no-newline.md": "no newline",
+		"mem/blank.md":      "\n\n  \n",
+		"mem/zero.md":       "a\x00b",
+		"mem/nfd.md":        "e\u0301 and \u00e9",
+		"mem/front.md":      "---\ntype: insight\nx-mine:   'kept  so'   \nzeta: [b,  a]\nalpha: 1\n---\nbody\n",
+		"mem/front-crlf.md": "---\r\ntype: insight\r\nx: y\r\n---\r\nbody\r\n",
+		"mem/con~.md":       "a device",
+	}
+	write := func(name, text string) {
+		t.Helper()
+		p := filepath.Join(home, "here", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range texts {
+		write(name, text)
+	}
+	for _, args := range [][]string{{"import", "here", "--yes"}, {"export", "there", "--yes"}} {
+		var out strings.Builder
+		if code := machine("this", &out, args...).Run(t.Context()); code != exitOK {
+			t.Fatalf("%v: exit code %d\n%s", args, code, out.String())
+		}
+	}
+	for name, want := range texts {
+		if got, err := os.ReadFile(filepath.Join(home, "there", filepath.FromSlash(name))); string(got) != want {
+			t.Errorf("%s is %q, want %q, %v", name, got, want, err)
+		}
+	}
+	claims := map[string]string{"created": "2020-01-01T00:00:00Z", "source": "claude-code:1", "session": "1", "consolidated": "2020-01-01T00:00:00Z", "trust": "told"}
+	for key, value := range claims {
+		write("mem/claims-"+key+".md", "---\n"+key+": "+value+"\n---\ntext\n")
+	}
+	var out strings.Builder
+	if code := machine("this", &out, "import", "here").Run(t.Context()); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	for key := range claims {
+		named := false
+		for line := range strings.Lines(out.String()) {
+			_, why, refused := strings.Cut(line, "refused  mem/claims-"+key+".md")
+			named = named || refused && strings.Contains(why, key)
+		}
+		if !named {
+			t.Errorf("%s is not refused by name:\n%s", key, out.String())
+		}
 	}
 }
