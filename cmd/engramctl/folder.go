@@ -99,16 +99,8 @@ func (r *folderRun) openTree() (err error) {
 	if err != nil {
 		return usagef("%s: %w", r.dir, err)
 	}
-	if r.tree != nil {
-		if r.state, err = r.tree.LoadState(); err != nil {
-			return usageError{err}
-		}
-	}
-	if r.first = r.state == nil; r.first {
-		r.state = folder.NewState(r.m.Agent(), r.m.Owner())
-	}
-	if err := r.state.Of(r.m.Agent(), r.m.Owner()); err != nil {
-		return usageError{err}
+	if err := r.loadState(); err != nil {
+		return err
 	}
 	if r.out.DryRun = r.dryRun || r.first && !r.yes; r.out.DryRun || r.tree == nil {
 		return nil
@@ -119,6 +111,23 @@ func (r *folderRun) openTree() (err error) {
 	}
 	if err != nil {
 		return usagef("%s: %w", r.dir, err)
+	}
+	return r.loadState() // a run that has just ended has changed it
+}
+
+// loadState reads the state, and begins one if there is none.
+func (r *folderRun) loadState() (err error) {
+	r.state = nil
+	if r.tree != nil {
+		if r.state, err = r.tree.LoadState(); err != nil {
+			return usageError{err}
+		}
+	}
+	if r.first = r.state == nil; r.first {
+		r.state = folder.NewState(r.m.Agent(), r.m.Owner())
+	}
+	if err := r.state.Of(r.m.Agent(), r.m.Owner()); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
@@ -159,6 +168,9 @@ func (r *folderRun) once(ctx context.Context) error {
 	}
 	listing := &folder.Listing{}
 	if r.tree != nil {
+		if !r.first && r.tree.StateGone() {
+			return usagef("%w: %s has been removed, and nothing is taken for deleted", folder.ErrState, r.dir)
+		}
 		if listing, err = r.tree.Scan(); err != nil {
 			return usagef("%s: %w", r.dir, err)
 		}
@@ -183,6 +195,7 @@ func (r *folderRun) once(ctx context.Context) error {
 	if err := run.Do(ctx, steps); err != nil {
 		return errors.Join(r.finish(), fmt.Errorf("%s: %w; the same command goes on", r.dir, err))
 	}
+	r.first = false
 	if r.mode != folder.Import {
 		if n := r.out.Counts; n[folder.ToMemory]+n[folder.RemoveMemory] > 0 {
 			units, err = r.held(ctx)

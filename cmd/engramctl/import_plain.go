@@ -119,10 +119,10 @@ func readPlain(path, owner string) (out []exportedOut, err error) {
 		if seen[e.Slug] {
 			return nil, fmt.Errorf("line %d: %s is there twice", n, e.Slug)
 		}
+		if len(out) == folder.MostFiles {
+			return nil, folder.ErrTooMany
+		}
 		seen[e.Slug], out = true, append(out, e)
-	}
-	if len(out) > folder.MostFiles {
-		return nil, folder.ErrTooMany
 	}
 	return out, lines.Err()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -60,7 +61,11 @@ func (r *folderRun) watch(ctx context.Context) error {
 	r.note("watching %s; an interrupt ends it", r.dir)
 	for {
 		r.quiet = true
-		if err := r.once(ctx); err != nil && ctx.Err() == nil {
+		err := r.once(ctx)
+		if errors.Is(err, folder.ErrState) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
 			r.note("%v", err)
 		}
 		select {

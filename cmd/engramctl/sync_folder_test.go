@@ -14,26 +14,69 @@ import (
 	"engramd/internal/folder"
 )
 
-// TestWatchFolder holds that sync --watch takes what an editor saves to the memory
-// and what another machine writes to the folder, and ends when it is interrupted.
-func TestWatchFolder(t *testing.T) {
+// watchRig is a home with a key, machines that use it, and a write of another.
+func watchRig(t *testing.T) (home string, machine func(name string, out io.Writer, args ...string) *Main, set func(slug, text string)) {
 	relay := relaytest.Start(t, relaytest.Options{})
-	home := t.TempDir()
+	home = t.TempDir()
 	keyFile := filepath.Join(home, "agent.key")
 	if err := os.WriteFile(keyFile, []byte(relaytest.Agent().Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	machine := func(name string, out io.Writer, args ...string) *Main {
+	machine = func(name string, out io.Writer, args ...string) *Main {
 		return &Main{Args: args, Dir: home, Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Env: []string{
 			"HOME=" + home, "ENGRAM_KEY_FILE=" + keyFile, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + relay.URL,
 			"XDG_CACHE_HOME=" + filepath.Join(home, name), "XDG_STATE_HOME=" + filepath.Join(home, name)}}
 	}
-	set := func(slug, text string) {
+	set = func(slug, text string) {
 		t.Helper()
 		if code := machine("other", io.Discard, "mem", "set", slug, text).Run(t.Context()); code != exitOK {
 			t.Fatalf("mem set: exit code %d", code)
 		}
 	}
+	return home, machine, set
+}
+
+// TestWatchedFolderIsRemoved holds that a folder that is removed while it is
+// watched ends the watching, and is not taken for a deletion of what was in it.
+func TestWatchedFolderIsRemoved(t *testing.T) {
+	home, machine, set := watchRig(t)
+	set("people/ana", "likes tea")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	read, write := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- machine("this", write, "sync", "memory", "--watch", "--yes", "--delete").Run(ctx)
+		write.Close()
+	}()
+	lines := bufio.NewScanner(read)
+	for lines.Scan() && !strings.Contains(lines.Text(), "1 to the folder") {
+	}
+	dir := filepath.Join(home, "memory")
+	for _, name := range []string{".engram", "core.md", "mem/people"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "remove ") {
+			t.Errorf("it said %q", lines.Text())
+			interrupt()
+		}
+	}
+	if code := <-ended; code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	var out strings.Builder
+	if code := machine("other", &out, "mem", "get", "people/ana").Run(t.Context()); code != exitOK || !strings.Contains(out.String(), "likes tea") {
+		t.Errorf("exit code %d: the memory is %q", code, out.String())
+	}
+}
+
+// TestWatchFolder holds that sync --watch takes what an editor saves to the memory
+// and what another machine writes to the folder, and ends when it is interrupted.
+func TestWatchFolder(t *testing.T) {
+	home, machine, set := watchRig(t)
 	set("people/ana", "likes tea")
 
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -131,5 +174,66 @@ func TestSettle(t *testing.T) {
 	cancel()
 	if <-done {
 		t.Error("an end counts as settled")
+	}
+}
+
+// TestFolderRoundTrip holds that texts go to a relay and come back byte for byte,
+// and that those that claim what they may not are refused, naming the key.
+func TestFolderRoundTrip(t *testing.T) {
+	home, machine, _ := watchRig(t)
+	texts := map[string]string{
+		"core.md":           "I am Sami",
+		"mem/crlf.md":       "one\r\ntwo\r\n",
+		"mem/mixed.md":      "one\r\ntwo\nthree\r",
+		"mem/bom.md":        "\ufeffwith a mark",
+		"mem/no-newline.md": "no newline",
+		"mem/blank.md":      "\n\n  \n",
+		"mem/zero.md":       "a\x00b",
+		"mem/nfd.md":        "e\u0301 and \u00e9",
+		"mem/front.md":      "---\ntype: insight\nx-mine:   'kept  so'   \nzeta: [b,  a]\nalpha: 1\n---\nbody\n",
+		"mem/front-crlf.md": "---\r\ntype: insight\r\nx: y\r\n---\r\nbody\r\n",
+		"mem/con~.md":       "a device",
+	}
+	write := func(name, text string) {
+		t.Helper()
+		p := filepath.Join(home, "here", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range texts {
+		write(name, text)
+	}
+	for _, args := range [][]string{{"import", "here", "--yes"}, {"export", "there", "--yes"}} {
+		var out strings.Builder
+		if code := machine("this", &out, args...).Run(t.Context()); code != exitOK {
+			t.Fatalf("%v: exit code %d\n%s", args, code, out.String())
+		}
+	}
+	for name, want := range texts {
+		if got, err := os.ReadFile(filepath.Join(home, "there", filepath.FromSlash(name))); string(got) != want {
+			t.Errorf("%s is %q, want %q, %v", name, got, want, err)
+		}
+	}
+	claims := map[string]string{"created": "2020-01-01T00:00:00Z", "source": "claude-code:1", "session": "1", "consolidated": "2020-01-01T00:00:00Z", "trust": "told"}
+	for key, value := range claims {
+		write("mem/claims-"+key+".md", "---\n"+key+": "+value+"\n---\ntext\n")
+	}
+	var out strings.Builder
+	if code := machine("this", &out, "import", "here").Run(t.Context()); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	for key := range claims {
+		named := false
+		for line := range strings.Lines(out.String()) {
+			_, why, refused := strings.Cut(line, "refused  mem/claims-"+key+".md")
+			named = named || refused && strings.Contains(why, key)
+		}
+		if !named {
+			t.Errorf("%s is not refused by name:\n%s", key, out.String())
+		}
 	}
 }

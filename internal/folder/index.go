@@ -35,16 +35,20 @@ func (t *Tree) WriteIndex(s *State, l *Listing, units []Unit, title func(Unit) s
 	hash := client.Hash(b.String())
 	switch {
 	case l.index == hash:
-	case l.index != "" && l.index != s.Index:
+	case l.index != "" && l.index != s.Index && l.index != s.ToIndex:
 		return ErrIndex
 	default:
+		s.Index, s.ToIndex = l.index, hash
+		if err := t.SaveState(s); err != nil {
+			return err
+		}
 		if err := t.replace(IndexName, []byte(b.String()), &File{Path: IndexName, Hash: l.index}); err != nil {
 			return fmt.Errorf("%s: %w", IndexName, err)
 		}
 	}
-	if s.Index == hash {
+	if s.Index == hash && s.ToIndex == "" {
 		return nil
 	}
-	s.Index = hash
+	s.Index, s.ToIndex = hash, ""
 	return t.SaveState(s)
 }

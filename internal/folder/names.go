@@ -48,7 +48,7 @@ func SlugOf(file string) (nipae.Slug, error) {
 	}
 	slug, err := nipae.NormalizeSlug(strings.Join(parts, "/"))
 	if err != nil {
-		return "", fmt.Errorf("%s: no slug can be made of the name: %w", file, err)
+		return "", fmt.Errorf("%q: no slug can be made of the name: %w", file, err)
 	}
 	return slug, nil
 }

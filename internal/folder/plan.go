@@ -192,7 +192,8 @@ func (s *Step) toFolder(how How, isNew bool) {
 // both decides where both sides have a text, and not the same.
 func (s *Step) both(how How, tree *Listing) {
 	e := s.entry
-	if e.Conflict != "" && tree.Conflicts[conflictPath(s.Path)] == "" {
+	beside := conflictPath(s.Path)
+	if e.Conflict != "" && tree.Conflicts[beside] == "" && !tree.blocked(beside) {
 		// Somebody has looked at the memory's text and taken it away.
 		switch e.Conflict {
 		case s.unit.Hash:
@@ -205,7 +206,7 @@ func (s *Step) both(how How, tree *Listing) {
 		return
 	}
 	if e.Conflict != "" {
-		s.What, s.Why = Conflict, "still there: "+conflictPath(s.Path)
+		s.What, s.Why = Conflict, "still there: "+beside
 		return
 	}
 	fileChanged := s.file.Hash != e.Hash && s.file.Hash != e.ToFolder

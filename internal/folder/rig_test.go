@@ -82,6 +82,7 @@ type rig struct {
 	mem *fakeMemory
 	// before is Run's.
 	before func(string) error
+	deaf   bool // answers of the memory are lost
 }
 
 func newRig(t *testing.T, texts map[nipae.Slug]string) *rig {
@@ -139,7 +140,11 @@ func (r *rig) run(how How) (map[nipae.Slug]What, error) {
 			return r.before(what)
 		}
 	}
-	run := Run{Tree: tree, State: state, Memory: r.mem, before: before, Did: func(s Step) { did[s.Slug] = s.What }}
+	var mem Memory = r.mem
+	if r.deaf {
+		mem = deafMemory{r.mem}
+	}
+	run := Run{Tree: tree, State: state, Memory: mem, before: before, Did: func(s Step) { did[s.Slug] = s.What }}
 	return did, run.Do(r.t.Context(), steps)
 }
 

@@ -168,8 +168,12 @@ func (r *Run) step(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// back takes an announcement back that came to nothing.
+// back takes an announcement back that came to nothing. That of a write to the
+// memory stays: a relay may have taken it though no answer came.
 func (r *Run) back(s *Step) {
+	if r.State.Files[s.Path].ToMemory != "" {
+		return
+	}
 	r.dirty = true
 	delete(r.State.Files, s.Path)
 	if s.was != "" {

@@ -23,9 +23,11 @@ type State struct {
 	Owner   string `json:"owner"`
 	// Snapshot is the snapshot that was taken before the memory was first written
 	// from this folder, NoSnapshot if there was nothing to keep.
-	Snapshot string           `json:"snapshot,omitempty"`
-	Index    string           `json:"index,omitempty"` // hash of index.md as it was written
-	Files    map[string]Entry `json:"files"`           // by path
+	Snapshot string `json:"snapshot,omitempty"`
+	Index    string `json:"index,omitempty"` // hash of index.md as it was written
+	// ToIndex is the hash of the index.md that was about to be written.
+	ToIndex string           `json:"to_index,omitempty"`
+	Files   map[string]Entry `json:"files"` // by path
 }
 
 // NoSnapshot stands for a snapshot of a memory that had nothing in it.
@@ -102,6 +104,9 @@ func (s *State) Of(agent, owner string) error {
 func NewState(agent, owner string) *State {
 	return &State{Version: stateVersion, Agent: agent, Owner: owner, Files: map[string]Entry{}}
 }
+
+// StateGone reports whether there is certainly no state any more.
+func (t *Tree) StateGone() bool { return t.absent(stateFile) }
 
 // SaveState keeps the state.
 func (t *Tree) SaveState(s *State) error {
