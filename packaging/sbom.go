@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,14 +41,12 @@ func (r *release) sbom(p program) error {
 			Properties: []property{{"go.sum", m.Sum}},
 		})
 	}
-	if p.name == "engramd" {
-		native, err := r.native(p)
-		if err != nil {
-			return err
-		}
-		for _, c := range native {
-			add(c)
-		}
+	native, err := r.native(p)
+	if err != nil {
+		return err
+	}
+	for _, c := range native {
+		add(c)
 	}
 	bom.Dependencies = []dependency{{Ref: p.name, On: refs}}
 	data, err := marshal(bom)
@@ -54,14 +54,26 @@ func (r *release) sbom(p program) error {
 	return err
 }
 
-var sqliteVersion = regexp.MustCompile(`(?m)^#define SQLITE_VERSION\s+"([0-9.]+)"`)
+var (
+	sqliteVersion = regexp.MustCompile(`(?m)^#define SQLITE_VERSION\s+"([0-9.]+)"`)
+	// The version of go-sqlite3-wasm ends in SQLite's: 35304 is 3.53.4.
+	wasmVersion = regexp.MustCompile(`\.(\d)(\d\d)(\d\d)$`)
+)
 
-// native are the libraries in C, which the program does not name: two come
-// inside modules, and one is the system's that built it.
+// native are the libraries in C, which the program does not name: those inside
+// modules, compiled or translated to Go, and the system's that built engramd.
 func (r *release) native(p program) ([]component, error) {
 	var found []component
+	var names []string
+	add := func(name, version string, in ...property) {
+		c := component{Name: name, Version: version, PURL: "pkg:generic/" + name, Properties: in}
+		if version != "" {
+			c.PURL += "@" + version
+		}
+		found, names = append(found, c), append(names, name)
+	}
 	for _, m := range modules(p.info) {
-		from := []property{{"engramd:inside", m.Path + "@" + m.Version}}
+		from := property{"engramd:inside", m.Path + "@" + m.Version}
 		switch m.Path {
 		case "github.com/mattn/go-sqlite3":
 			text, err := os.ReadFile(filepath.Join(r.modules, escapePath(m.Path)+"@"+m.Version, "sqlite3-binding.h"))
@@ -72,16 +84,39 @@ func (r *release) native(p program) ([]component, error) {
 			if version == nil {
 				return nil, fmt.Errorf("%s does not say which SQLite it has", m.Path)
 			}
-			found = append(found, component{Name: "sqlite", Version: string(version[1]), PURL: "pkg:generic/sqlite@" + string(version[1]), Properties: from})
+			add("sqlite", string(version[1]), from)
+		case "github.com/ncruces/go-sqlite3-wasm/v6":
+			version, err := sqliteOfWasm(m.Version)
+			if err != nil {
+				return nil, err
+			}
+			add("sqlite", version, from)
 		case "github.com/nbd-wtf/go-nostr":
-			found = append(found, component{Name: "libsecp256k1", PURL: "pkg:generic/libsecp256k1", Properties: from})
+			if p.name == "engramd" { // engramctl is built without it
+				add("libsecp256k1", "", from)
+			}
 		}
 	}
-	name, version, ok := strings.Cut(r.libc, " ")
-	if !ok || len(found) != 2 {
-		return nil, fmt.Errorf("the libraries in C are %v and %q: want SQLite, libsecp256k1 and the C library", found, r.libc)
+	want := []string{"sqlite"}
+	if p.name == "engramd" {
+		name, version, _ := strings.Cut(r.libc, " ")
+		add(name, version)
+		want = []string{"glibc", "libsecp256k1", "sqlite"}
 	}
-	return append(found, component{Name: name, Version: version, PURL: "pkg:generic/" + name + "@" + version}), nil
+	if slices.Sort(names); !slices.Equal(names, want) {
+		return nil, fmt.Errorf("the libraries in C of %s are %q: want %q", p.name, names, want)
+	}
+	return found, nil
+}
+
+func sqliteOfWasm(version string) (string, error) {
+	m := wasmVersion.FindStringSubmatch(version)
+	if m == nil {
+		return "", fmt.Errorf("go-sqlite3-wasm %s does not say which SQLite it has", version)
+	}
+	minor, _ := strconv.Atoi(m[2])
+	patch, _ := strconv.Atoi(m[3])
+	return fmt.Sprintf("%s.%d.%d", m[1], minor, patch), nil
 }
 
 type bom struct {

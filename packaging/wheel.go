@@ -9,10 +9,11 @@ import (
 )
 
 // wheelTags says on what a wheel may be installed. The program is static, so
-// that any Linux will do; macOS 12 is the oldest that Go supports.
+// that any Linux will do; macOS 12 is the oldest that Go supports. Several tags
+// are sorted, as the name of the file wants them.
 var wheelTags = map[string][]string{
-	"linux/amd64":   {"manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"},
-	"linux/arm64":   {"manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"},
+	"linux/amd64":   {"manylinux2014_x86_64", "manylinux_2_17_x86_64", "musllinux_1_1_x86_64"},
+	"linux/arm64":   {"manylinux2014_aarch64", "manylinux_2_17_aarch64", "musllinux_1_1_aarch64"},
 	"darwin/amd64":  {"macosx_12_0_x86_64"},
 	"darwin/arm64":  {"macosx_12_0_arm64"},
 	"windows/amd64": {"win_amd64"},

@@ -92,6 +92,7 @@ type setup struct {
 	old     profileFile // as it is in the file
 	want    profileFile // as it is to be
 	keyFile string      // absolute; "" where the key is in the key store
+	byHand  bool        // the relay is for a person to start
 }
 
 // newSetup reads what is there, and checks what needs no answer.
@@ -139,6 +140,9 @@ func (s *setup) run(ctx context.Context) error {
 	}
 	if s.f.dryRun {
 		return s.print("nothing was written (--dry-run)\n")
+	}
+	if s.byHand {
+		return s.print("Start the relay, then a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 	}
 	return s.print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 }

@@ -80,6 +80,7 @@ func (s *setup) localRelay(ctx context.Context) error {
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
 	s.want.Relays = []string{"ws://" + address}
 	if none != nil {
+		s.byHand = true
 		return s.step("relay", "%s: %v. Start it yourself, now and after each restart:\n         %s", s.want.Relays[0], none, shellLine(spec))
 	}
 	text, err := manager.Text(spec)

@@ -9,36 +9,54 @@ import (
 	"testing"
 )
 
-// The packaged plugin runs the same lines at the same events, with the same
-// timeouts, as Install writes: only the path of the program differs.
-func TestPluginHasTheSameHooks(t *testing.T) {
-	folder := filepath.Join("..", "..", "packaging", "assets", "plugin", "engram", "hooks")
-	e := Entry{Binary: "/usr/bin/engramctl"}
-	for name, file := range map[string]string{"claude": "hooks.json", "codex": "codex.json", "cursor": "cursor.json"} {
-		want := map[string]any{}
-		for _, c := range planned(t, name, Roots{Home: t.TempDir()}, e) {
-			var settings struct{ Hooks map[string]any }
-			text := strings.ReplaceAll(string(c.After), e.Binary, "engramctl")
-			if !strings.HasSuffix(c.Path, ".json") {
-				continue
-			}
-			if err := json.Unmarshal([]byte(text), &settings); err != nil {
-				t.Fatal(err)
-			}
-			for event, entries := range settings.Hooks {
-				want[event] = entries
-			}
-		}
-		text, err := os.ReadFile(filepath.Join(folder, file))
+// TestThePluginSaysTheSame: the plugin of packaging and setup are two ways to one
+// set of hooks, with one server and one rule. The plugin has engramctl in the PATH
+// where setup writes its place.
+func TestThePluginSaysTheSame(t *testing.T) {
+	place := Entry{Binary: "/usr/bin/engramctl", Scope: Project}
+	onPath := func(text string) []byte { return []byte(strings.ReplaceAll(text, place.Binary, "engramctl")) }
+	for _, c := range []struct{ harness, settings, plugin, servers string }{
+		{"claude", ".claude/settings.local.json", "hooks/hooks.json", ".mcp.json"},
+		{"codex", ".codex/hooks.json", "hooks/codex.json", ""},
+		{"cursor", ".cursor/hooks.json", "hooks/cursor.json", ".cursor/mcp.json"},
+	} {
+		h, err := Named(c.harness)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var packaged struct{ Hooks map[string]any }
-		if err := json.Unmarshal(text, &packaged); err != nil {
-			t.Fatal(err)
+		all, _ := install(t, h, files{}, roots, place)
+		wrote, packed := onPath(all[filepath.Join(roots.Project, c.settings)]), inPlugin(t, c.plugin)
+		if got, want := member(t, packed, "hooks"), member(t, wrote, "hooks"); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the plugin's hooks are\n%v\nthose of setup\n%v", c.harness, got, want)
 		}
-		if len(want) == 0 || !reflect.DeepEqual(packaged.Hooks, want) {
-			t.Errorf("%s: the plugin has\n%v\nand setup writes\n%v", file, packaged.Hooks, want)
+		if c.servers == "" {
+			continue // Codex has servers in TOML
+		}
+		ours := member(t, onPath(all[filepath.Join(roots.Project, c.servers)]), "mcpServers").(map[string]any)
+		delete(ours["engram"].(map[string]any), "type") // what a command is without it
+		if got := member(t, inPlugin(t, ".mcp.json"), "mcpServers"); !reflect.DeepEqual(got, any(ours)) {
+			t.Errorf("%s: the plugin's server is %v, that of setup %v", c.harness, got, ours)
 		}
 	}
+	if got, want := string(inPlugin(t, "rules/engram.mdc")), "---\ndescription: The agent's own memory\nalwaysApply: true\n---\n"+CursorRule; got != want {
+		t.Errorf("the plugin's rule is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func inPlugin(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../packaging/assets/plugin/engram", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func member(t *testing.T, text []byte, name string) any {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return all[name]
 }

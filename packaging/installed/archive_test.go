@@ -21,6 +21,7 @@ func remembering(t *testing.T) *memory {
 		if err != nil {
 			t.Fatal(err)
 		}
+		shared.root = root
 		run(t, nil, root, "tar", "xzf", find(t, "engramd_*_linux_"+here+".tar.gz"), "--strip-components=1")
 		run(t, nil, root, "tar", "xzf", find(t, "engramctl_*_linux_"+here+".tar.gz"), "--strip-components=1")
 		ctl := filepath.Join(root, "engramctl")

@@ -19,7 +19,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "these tests install packages, as root: make dist-test")
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(shared.root)
+	os.Exit(code)
 }
 
 // find is the one package that a pattern names.

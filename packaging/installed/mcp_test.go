@@ -18,6 +18,7 @@ type memory struct {
 
 var shared struct {
 	sync.Once
+	root   string
 	memory *memory
 }
 

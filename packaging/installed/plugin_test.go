@@ -38,12 +38,13 @@ func TestHookLines(t *testing.T) {
 			if !strings.HasPrefix(line, "engramctl hook ") || !strings.HasSuffix(line, " --harness "+harness+" || exit 0") {
 				t.Errorf("%s: %s", harness, line)
 			}
-			for _, env := range [][]string{clean(t), clean(t, filepath.Join(root, "usr/bin"))} {
+			for there, env := range map[bool][]string{false: clean(t), true: clean(t, filepath.Join(root, "usr/bin"))} {
 				cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 				cmd.Env, cmd.Dir = env, t.TempDir()
 				cmd.Stdin = strings.NewReader(`{"session_id":"s1","cwd":"/","source":"startup","prompt":"What does Ana like?"}`)
-				if err := cmd.Run(); err != nil {
-					t.Errorf("%s: %v", line, err)
+				out, err := cmd.Output()
+				if err != nil || !there && len(out) > 0 {
+					t.Errorf("%s, engramctl there %v: %v: %s", line, there, err, out)
 				}
 			}
 		}
