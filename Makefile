@@ -57,7 +57,7 @@ RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
 # TestShortenedIsRunAgain says which tests these are.
-AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency
+AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|TestRetentionOfWhatIsNamed|TestRetentionByNumber|TestNumbersComeToAnOldDatabase|TestTiesAreExact|TestOlderDatabasesAreRead|TestExport$$|TestSearchTakesTheSame|TestListsCostLinearly|CutAndAddedBytes|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency
 AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/mirror ./internal/recollect ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
 # Many tests wait, for relays that hang or for the disk: as many packages again as there
@@ -70,7 +70,7 @@ test: test-programs ## everything but what takes many minutes
 	E2E_NOTES=$$notes $(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED) && \
 	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) && \
 	$(GO) test $(GOTAGS) -vet=off $(ALONE:%=./%) && \
-	$(GO) test $(GOTAGS) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
+	$(GO) test $(GOTAGS) $(SIDES) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 load: ## the tests of engram-load, a module of its own

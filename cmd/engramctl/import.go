@@ -2,26 +2,75 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/folder"
 )
 
 func (a *app) importCommand() *cobra.Command {
 	var f fromFlags
-	var yes, asJSON bool
+	var in folderFlags
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "import --from SOURCE PATH [--yes] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
-		Short: "Bring in what another tool remembers",
-		Long:  importFromHelp(),
-		Example: `  engramctl import --from claude-code ~/.claude
+		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
+		Short: "Bring in a folder of text files, or what another tool remembers",
+		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
+folder of .md files: DIR/mem/people/ana.md becomes mem/people/ana, byte for byte. A name
+that is no slug becomes one in small letters with "-"; two files of one slug are an
+error. Left alone are index.md, NAME.conflict.md, hidden files, links, and what is no
+text.
+
+The first run with a folder only shows what it would do; --yes does it, and makes a
+snapshot first. What was changed in the memory too is a conflict (exit code 5): its text
+is put beside the file as NAME.conflict.md. Make NAME.md what it should be, delete
+NAME.conflict.md and run it again. With --delete a memory is removed whose file is gone.
+As with mem set, a text may not claim another created, source, session or consolidated
+than the memory has, or more trust, and no secret. docs/folders.md has more.
+
+FILE.jsonl is what engramctl snapshot export --plain wrote. What is not there is written
+with --yes, by the same rules, and what is there with another text is left alone.
+
+` + importFromHelp(),
+		Example: `  engramctl import ~/memory
+  engramctl import --from claude-code ~/.claude
   engramctl import --from claude-code ~/.claude --yes
   engramctl import --from obsidian ~/Vault --prefix mem/vault --yes`,
-		Args: arguments("PATH"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if f.from != "" {
+				return arguments("PATH")(nil, args)
+			}
+			return arguments("DIR")(nil, args)
+		},
 	}, func(ctx context.Context, args []string) error {
-		return a.importFrom(ctx, args[0], f, yes, asJSON)
+		if f.from != "" {
+			if in.delete {
+				return usagef("--delete is for a folder of text files: --from removes nothing")
+			}
+			return a.importFrom(ctx, args[0], f, in.yes && !in.dryRun, in.asJSON)
+		}
+		if err := f.alone(); err != nil {
+			return err
+		}
+		in.allow = f.allow
+		if a.isPlain(args[0]) {
+			if in.delete {
+				return usagef("--delete is for a folder of text files")
+			}
+			return a.importPlain(ctx, args[0], in)
+		}
+		return a.runFolder(ctx, folder.Import, args[0], in)
 	}))
 	f.flags(c)
-	c.Flags().BoolVar(&yes, "yes", false, "write; without it what would be written is shown")
-	jsonFlag(c, &asJSON)
+	c.Flags().BoolVar(&in.yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
+	in.flags(c, folder.Import)
 	return c
+}
+
+// alone refuses flags that are for --from only.
+func (f fromFlags) alone() error {
+	if f.prefix != "" || f.trust != "" || f.update {
+		return usageError{errors.New("--prefix, --trust and --update are for --from")}
+	}
+	return nil
 }

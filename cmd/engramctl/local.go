@@ -40,6 +40,9 @@ type localCopy struct {
 	stop  func()           // ends keepCurrent; nil without it
 
 	settled chan struct{} // closed by keepCurrent: see settle
+	// changed is told of new heads that the follower finds; nil tells nobody. It
+	// counts from the next follow.
+	changed func()
 }
 
 // openCopy opens the local copy of a pair's memory; what is written from now on
@@ -70,7 +73,11 @@ func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, 
 // follow makes the follower of the copy that is open.
 func (l *localCopy) follow(log *slog.Logger) {
 	all := follow.Of(l.c)
-	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.m.Agent(), l.m.Owner()), Store: l.Mirror, Log: log,
+	store := follow.Store(l.Mirror)
+	if l.changed != nil {
+		store = tellingStore{l.Mirror, l.changed}
+	}
+	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.m.Agent(), l.m.Owner()), Store: store, Log: log,
 		Sources: func() ([]follow.Source, bool) {
 			sources, whole := all()
 			return sources, whole && l.found.Load()

@@ -33,11 +33,11 @@ texts there are, until the agent has written there or somebody has linked it.`,
 
 // foldersOut is `project ls --json`.
 type foldersOut struct {
-	Folders []folderOut `json:"folders"`
+	Folders []linkedOut `json:"folders"`
 }
 
-// folderOut is one of them, and `project link --json`.
-type folderOut struct {
+// linkedOut is one of them, and `project link --json`.
+type linkedOut struct {
 	Folder  string `json:"folder"`
 	Project string `json:"project"`
 	Prefix  string `json:"slug"` // of its memory
@@ -111,9 +111,9 @@ func (a *app) projectLsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := foldersOut{Folders: []folderOut{}}
+			out := foldersOut{Folders: []linkedOut{}}
 			for _, f := range all {
-				out.Folders = append(out.Folders, folderOut{f.Path, f.Project, hook.Prefix + f.Project, stamp(f.Since.Unix())})
+				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, hook.Prefix + f.Project, stamp(f.Since.Unix())})
 			}
 			if asJSON {
 				return a.printJSON(out)
@@ -151,7 +151,7 @@ func (a *app) projectAt(args []string) (project.Project, error) {
 
 func (a *app) printFolder(p project.Project, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(folderOut{Folder: p.Folder, Project: p.Name, Prefix: hook.Prefix + p.Name})
+		return a.printJSON(linkedOut{Folder: p.Folder, Project: p.Name, Prefix: hook.Prefix + p.Name})
 	}
 	return a.print("%s is %s%s\n", p.Folder, hook.Prefix, p.Name)
 }

@@ -28,7 +28,8 @@ func (a *app) setupCommand() *cobra.Command {
 		Short: "Give the agent of a harness its memory",
 		Long: `Give the agent of a harness its memory: make the agent's key if there is none, write a
 profile into the configuration file, and write the MCP server and the hooks into the
-settings of each harness that is named (` + strings.Join(harnessNames(), ", ") + `), or of those that are found.
+settings of each harness that is named, or of those that are found. There are
+` + strings.Join(harnessNames(), ", ") + `.
 
 What is not answered by flags, by the profile that is there or by ENGRAM_OWNER,
 ENGRAM_RELAYS and ENGRAM_KEY_FILE is asked on the terminal: the owner, the relay, and
@@ -103,7 +104,9 @@ func (a *app) newSetup(f setupFlags, args []string) (*setup, error) {
 	if f.local && len(a.flags.relays) > 0 {
 		return nil, usagef("--local and --relay: is the relay to run here, or is it there?")
 	}
-	s.config, _ = a.configPath()
+	if s.config, _ = a.configPath(); f.remove {
+		return s, nil // whatever the configuration says
+	}
 	if _, err := os.Stat(s.config); !errors.Is(err, fs.ErrNotExist) {
 		if _, s.file, err = a.readProfiles(); err != nil {
 			return nil, usageError{err}

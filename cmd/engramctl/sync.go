@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/folder"
 	"engramd/internal/when"
 	"engramd/nips/nipae"
 )
@@ -36,10 +37,22 @@ var directions = []string{directionDown, directionUp, directionBoth}
 
 func (a *app) syncCommand() *cobra.Command {
 	var f syncFlags
+	var in folderFlags
+	var watch bool
 	c := a.command(&cobra.Command{
-		Use:   "sync [FROM… TO] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
-		Short: "Bring a relay up to date with what my key may see of others",
-		Long: `Bring a relay up to date with everything that my key may see of others: memory that I
+		Use:   "sync DIR|[FROM… TO] [--yes] [--delete] [--watch] [--allow-secret] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
+		Short: "Make a folder and the memory alike, or bring a relay up to date",
+		Long: `Make a folder and the memory alike, or bring a relay up to date. An argument that is no
+ws:// or wss:// URL is a folder.
+
+sync DIR does what export and import of that folder do: what was changed on one side is
+written to the other, and what was changed on both is a conflict (exit code 5): the
+memory's text is put beside the file as NAME.conflict.md. Nothing is deleted without
+--delete. The first run only shows what it would do; --yes does it, and makes a snapshot
+before the memory is first written. --watch goes on until it is interrupted.
+docs/folders.md has more.
+
+sync FROM… TO brings a relay up to date with everything that my key may see of others: memory that I
 wrote, or that was written for me as its owner; contracts; deletions, requests to
 vanish, my list of relays. The last argument is the relay that gets it, those before it
 are the relays that have it; with --to, which may be repeated, those get it and all
@@ -63,13 +76,26 @@ Everything is verified before it is sent on. What another key signed about a con
 sent only where strangers are refused contracts. Running it again sends only what is
 still lacking. --timeout bounds each step. Exit code 4 if a relay failed, refused
 something, or is not up to date in the end.`,
-		Example: `  engramctl sync
+		Example: `  engramctl sync ~/memory
+  engramctl sync
   engramctl sync --timeout 5m --relay wss://old.example --relay wss://new.example
   engramctl sync wss://old.example wss://new.example
   engramctl sync wss://a.example wss://b.example --direction both
   engramctl sync wss://old.example wss://new.example --agent npub1… --key-file owner.key --dry-run`,
 		Args: cobra.ArbitraryArgs,
-	}, func(ctx context.Context, args []string) error { return a.sync(ctx, args, f) })
+	}, func(ctx context.Context, args []string) error {
+		if dir, ok := folderArgument(args); ok {
+			if f.to != nil || f.direction != "" || f.since != "" {
+				return usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
+			}
+			in.dryRun, in.asJSON = f.dryRun, f.asJSON
+			return a.syncFolder(ctx, dir, in, watch)
+		}
+		if in.delete || in.yes || in.allow || watch || a.flags.noMirror {
+			return usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
+		}
+		return a.sync(ctx, args, f)
+	})
 	fl := c.Flags()
 	fl.StringArrayVar(&f.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
 	fl.StringVar(&f.direction, "direction", "", "down: to the last relay, as without it; up: from it; both: all alike")
@@ -79,7 +105,18 @@ something, or is not up to date in the end.`,
 	fl.StringVar(&f.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing")
 	jsonFlag(c, &f.asJSON)
+	in.flags(c, folder.Sync)
+	fl.BoolVar(&watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
+	fl.BoolVar(&a.flags.noMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
 	return c
+}
+
+// folderArgument returns the one argument that is no relay.
+func folderArgument(args []string) (dir string, ok bool) {
+	if len(args) != 1 || args[0] == "" {
+		return "", false
+	}
+	return args[0], !strings.Contains(args[0], "://")
 }
 
 // syncPlan is which relays get what of which.

@@ -77,6 +77,7 @@ var allowed = map[string][]string{
 	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	"internal/memfile":  {"nips/nipae", "nips/unit", "internal/remember"},
 	// What other tools remember, as it would be here.
+	"internal/folder":  {"nips/nipae", "internal/client", "internal/files"},
 	"internal/migrate": {"nips/nipae", "nips/unit"},
 	// What an agent's memory finds again, over documents that it is given.
 	"internal/recall":         {"nips/nipae", "nips/unit"},
@@ -107,7 +108,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/migrate", "internal/project"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/folder", "internal/migrate", "internal/project"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},
@@ -135,9 +136,10 @@ var only = map[string][]string{
 	"filippo.io/age/agessh":                                   {"internal/snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
+	"github.com/fsnotify/fsnotify":                            {"internal/folder"},
 	"github.com/kljensen/snowball/english":                    {"internal/recall"},
 	"github.com/zalando/go-keyring":                           {"internal/keychain"},
-	"golang.org/x/text/unicode/norm":                          {"internal/recall"},
+	"golang.org/x/text/unicode/norm":                          {"internal/recall", "internal/folder"},
 	"github.com/nats-io/nats.go":                              {"internal/events"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},

@@ -16,7 +16,7 @@ import (
 func crashRounds(t *testing.T) int {
 	text := os.Getenv("ENGRAMD_CRASH_ROUNDS")
 	if text == "" {
-		return 25
+		return 15
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {

@@ -86,6 +86,9 @@ func TestRetentionByAge(t *testing.T) {
 // TestRetentionOfWhatIsNamed: engrams and contract memory, with all their
 // versions, also where these are many.
 func TestRetentionOfWhatIsNamed(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine asks much")
+	}
 	clock, removed := storetest.NewClock(), &counter{}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.Clock, o.Observe, o.After = clock.Now, removed, func(time.Duration) <-chan time.Time { return nil }
@@ -122,6 +125,9 @@ func TestRetentionOfWhatIsNamed(t *testing.T) {
 
 // TestRetentionByNumber: the newest of all the rule's kinds together.
 func TestRetentionByNumber(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine asks much")
+	}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.After = func(time.Duration) <-chan time.Time { return nil }
 	})

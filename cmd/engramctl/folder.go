@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/files"
+	"engramd/internal/folder"
+	"engramd/internal/mirror"
+	"engramd/internal/recollect"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+// folderFlags are those of export, import and sync of a folder.
+type folderFlags struct {
+	delete, yes, dryRun, all, allow, asJSON bool
+}
+
+func (f *folderFlags) flags(c *cobra.Command, mode folder.Mode) {
+	fs := c.Flags()
+	fs.BoolVar(&f.delete, "delete", false, "with a folder: what was deleted on one side goes from the other, too")
+	if fs.Lookup("yes") == nil {
+		fs.BoolVar(&f.yes, "yes", false, "with a folder: do it on the first run, too, which else only shows what it would do")
+	}
+	if fs.Lookup("dry-run") == nil {
+		fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	}
+	if mode != folder.Export && fs.Lookup("allow-secret") == nil {
+		secretFlag(c, &f.allow)
+	}
+	if fs.Lookup("json") == nil {
+		jsonFlag(c, &f.asJSON)
+	}
+}
+
+// folderRun is one use of a folder.
+type folderRun struct {
+	*app
+	folderFlags
+	mode folder.Mode
+	dir  string // as given
+
+	c      *client.Client
+	m      *client.Memory
+	copy   *localCopy
+	tree   *folder.Tree // nil if there is no folder yet
+	state  *folder.State
+	first  bool // the folder has no state yet
+	quiet  bool // nothing is said where nothing is done
+	status client.Status
+	out    folderOut
+	writer *folderMemory
+}
+
+// withFolder opens a folder and the memory that it is of.
+func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f folderFlags, do func(context.Context, *folderRun) error) error {
+	a.patient = true
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if mode != folder.Export && !m.Writable() {
+		return usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
+	}
+	r := &folderRun{app: a, folderFlags: f, mode: mode, dir: dir, c: c, m: m}
+	if err := r.openTree(); err != nil {
+		return err
+	}
+	defer func() {
+		if r.tree != nil {
+			_ = r.tree.Close()
+		}
+	}()
+	if r.copy, err = a.openCopy(ctx, c, m, a.noteLine); err != nil {
+		return err
+	}
+	defer func() { _ = r.copy.Close() }() // what was kept is kept; the rest comes again
+	r.writer = newFolderMemory(r)
+	return do(ctx, r)
+}
+
+// openTree opens the folder and its state, and makes it if it is to be written.
+func (r *folderRun) openTree() (err error) {
+	path := r.path(r.dir)
+	r.tree, err = folder.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && r.mode != folder.Import {
+		if r.tree, err = nil, nil; r.yes && !r.dryRun {
+			r.tree, err = folder.Create(path)
+		}
+	}
+	if err != nil {
+		return usagef("%s: %w", r.dir, err)
+	}
+	if r.tree != nil {
+		if r.state, err = r.tree.LoadState(); err != nil {
+			return usageError{err}
+		}
+	}
+	if r.first = r.state == nil; r.first {
+		r.state = folder.NewState(r.m.Agent(), r.m.Owner())
+	}
+	if err := r.state.Of(r.m.Agent(), r.m.Owner()); err != nil {
+		return usageError{err}
+	}
+	if r.out.DryRun = r.dryRun || r.first && !r.yes; r.out.DryRun || r.tree == nil {
+		return nil
+	}
+	err = r.tree.Lock()
+	if errors.Is(err, files.ErrLocked) {
+		return fmt.Errorf("%w: another engramctl is at work in %s", client.ErrConflict, r.dir)
+	}
+	if err != nil {
+		return usagef("%s: %w", r.dir, err)
+	}
+	return nil
+}
+
+// warn says who else may see the texts.
+func (r *folderRun) warn() {
+	if !r.first {
+		return
+	}
+	if git := folder.InGit(r.path(r.dir)); git != "" {
+		r.note("%s lies in a git work tree: the texts are clear text, and whoever gets a copy of the repository can read them", r.dir)
+	}
+	if r.tree != nil && r.tree.Shared() {
+		r.note("others on this machine may look into %s (chmod 700 keeps them out)", r.dir)
+	}
+}
+
+// runFolder is one export, import or sync.
+func (a *app) runFolder(ctx context.Context, mode folder.Mode, dir string, f folderFlags) error {
+	return a.withFolder(ctx, mode, dir, f, func(ctx context.Context, r *folderRun) error {
+		r.warn()
+		err := r.once(ctx)
+		if r.asJSON && r.out.Items != nil {
+			return errors.Join(r.printJSON(r.out), err)
+		}
+		return err
+	})
+}
+
+// once compares all and does what is to be done.
+func (r *folderRun) once(ctx context.Context) error {
+	if err := r.catchUp(ctx, r.copy, 0); err != nil {
+		return err
+	}
+	units, err := r.units(ctx)
+	if err != nil {
+		return err
+	}
+	listing := &folder.Listing{}
+	if r.tree != nil {
+		if listing, err = r.tree.Scan(); err != nil {
+			return usagef("%s: %w", r.dir, err)
+		}
+	}
+	all := r.all
+	how := folder.How{Mode: r.mode, Delete: r.delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && remember.Reserved(s) }}
+	steps, err := folder.Plan(how, folder.Sides{Tree: listing, Units: units, State: r.state})
+	if err != nil {
+		return usageError{err}
+	}
+	r.begin(listing)
+	if r.out.DryRun {
+		for _, s := range steps {
+			r.did(s)
+		}
+		return r.finish()
+	}
+	if err := r.secure(ctx, steps); err != nil {
+		return err
+	}
+	run := folder.Run{Tree: r.tree, State: r.state, Memory: r.writer, Did: r.did}
+	if err := run.Do(ctx, steps); err != nil {
+		return errors.Join(r.finish(), fmt.Errorf("%s: %w; the same command goes on", r.dir, err))
+	}
+	if r.mode != folder.Import {
+		if n := r.out.Counts; n[folder.ToMemory]+n[folder.RemoveMemory] > 0 {
+			units, err = r.held(ctx)
+		}
+		if err == nil {
+			err = r.tree.WriteIndex(r.state, listing, r.shown(units), titleOf)
+		}
+		if err != nil {
+			r.note("%s: %v", r.dir, err)
+		}
+	}
+	return r.finish()
+}
+
+// shown are the units that the folder shows.
+func (r *folderRun) shown(units []folder.Unit) []folder.Unit {
+	var out []folder.Unit
+	for _, u := range units {
+		if r.all || !remember.Reserved(u.Slug) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func titleOf(u folder.Unit) string {
+	if u.Slug.IsCore() {
+		return ""
+	}
+	return harmless(recollect.Title(unit.Parse(u.Text)))
+}
+
+// units returns what the memory has, once a relay has said so.
+func (r *folderRun) units(ctx context.Context) ([]folder.Unit, error) {
+	fresh, err := r.copy.Follower.Freshness(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.status = r.copy.status(fresh)
+	answered, failed := false, []error{client.ErrNoRelay}
+	for _, s := range r.status.Relays {
+		r.status.Partial = r.status.Partial || s.Err != nil
+		if s.Err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.URL, s.Err))
+		}
+	}
+	for _, o := range r.copy.last {
+		answered = answered || o.Err == nil
+	}
+	if !answered {
+		return nil, errors.Join(failed...)
+	}
+	return r.held(ctx)
+}
+
+// held returns what the local copy has.
+func (r *folderRun) held(ctx context.Context) (units []folder.Unit, err error) {
+	err = r.copy.Read(ctx, func(v *mirror.View) error {
+		units = nil
+		for h := range v.Heads("") {
+			u := folder.Unit{Slug: nipae.Slug(h.Slug), Hash: h.Hash, ID: h.ID, Removed: h.Tombstone}
+			if text, ok := v.Text(h.Slug); ok {
+				u.Text = text
+			} else if !h.Tombstone {
+				return fmt.Errorf("%s: %w", h.Slug, client.ErrUnreadable)
+			}
+			units = append(units, u)
+		}
+		return nil
+	})
+	return units, err
+}
+
+// secure makes a snapshot before the memory is first written from the folder.
+func (r *folderRun) secure(ctx context.Context, steps []folder.Step) error {
+	writes := false
+	for _, s := range steps {
+		writes = writes || s.What == folder.ToMemory || s.What == folder.RemoveMemory
+	}
+	if !writes || r.state.Snapshot != "" {
+		return nil
+	}
+	id, err := r.snapshotBefore(ctx, r.c)
+	if err != nil {
+		return fmt.Errorf("nothing is written, because no snapshot could be made before: %w", err)
+	}
+	if r.state.Snapshot = id; id != folder.NoSnapshot {
+		r.note("snapshot %s has the memory as it was (engramctl snapshot restore)", id)
+	}
+	return r.tree.SaveState(r.state)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/folder"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/snapshot/remote"
+	"engramd/nips/nipae"
+)
+
+// folderMemory writes a folder's texts as mem set and mem rm do: byte for byte,
+// with base, and not what says more of itself than it may, or has a secret.
+type folderMemory struct {
+	app   *app
+	m     *client.Memory
+	allow bool
+
+	mu     sync.Mutex
+	pace   pacer
+	failed error         // the first that was refused
+	status client.Status // of the last write that not all relays took
+}
+
+func newFolderMemory(r *folderRun) *folderMemory {
+	return &folderMemory{app: r.app, m: r.m, allow: r.allow, pace: pacer{now: time.Now, wait: pause}}
+}
+
+// Set implements folder.Memory.
+func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base string) (client.Entry, error) {
+	if err := w.turn(ctx); err != nil {
+		return client.Entry{}, err
+	}
+	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: w.app.asItStands(ctx, slug, guard(w.allow))}
+	e, status, err := w.m.Set(ctx, slug, text, o)
+	return e, w.noted(status, about(slug, e, err))
+}
+
+// Remove implements folder.Memory. What is gone is gone.
+func (w *folderMemory) Remove(ctx context.Context, slug nipae.Slug, base string) error {
+	if err := w.turn(ctx); err != nil {
+		return err
+	}
+	_, status, err := w.m.RemoveVersion(ctx, slug, base)
+	if errors.Is(err, client.ErrTombstone) {
+		err = nil
+	}
+	return w.noted(status, err)
+}
+
+// turn waits for the next second if one is full.
+func (w *folderMemory) turn(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pace.wrote(ctx, 1)
+}
+
+func (w *folderMemory) noted(s client.Status, err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed == nil {
+		w.failed = err
+	}
+	taken := 0
+	for _, p := range s.Published {
+		if p.Accepted {
+			taken++
+		}
+	}
+	if taken < len(s.Published) || s.Partial || s.Compared && s.Decider == "" {
+		w.status = s
+	}
+	return err
+}
+
+// snapshotBefore makes a snapshot where snapshot create makes them.
+func (a *app) snapshotBefore(ctx context.Context, c *client.Client) (id string, err error) {
+	p, err := party{}.with(c.Identity())
+	if err != nil {
+		return "", err
+	}
+	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: a.flags.timeout}
+	err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
+		how, err := a.bundleOptions(p, createOptions{label: "before a folder was first imported"})
+		if err != nil {
+			return err
+		}
+		captured, err := remote.Take(ctx, c, remote.Wanted{Agent: p.agent, Whole: true}, time.Now)
+		if err != nil {
+			return err
+		}
+		info, err := a.keep(ctx, lock, captured, how)
+		if errors.Is(err, bundle.ErrEmpty) {
+			info.ID, err = folder.NoSnapshot, nil
+		}
+		id = info.ID
+		return err
+	})
+	return id, err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/folder"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
+)
+
+// mostPlain bounds a line of a plain export: a text in JSON is at most six times
+// as long.
+const mostPlain = 8 * nipae.MaxBody
+
+// isPlain reports whether an argument is what snapshot export --plain wrote.
+func (a *app) isPlain(arg string) bool {
+	info, err := os.Stat(a.path(arg))
+	return err == nil && info.Mode().IsRegular() && strings.HasSuffix(arg, ".jsonl")
+}
+
+// importPlain writes what snapshot export --plain wrote, as a folder that has
+// never been synced: what is there with another text is left alone.
+func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error {
+	a.patient = true
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !m.Writable() {
+		return usagef("%w", client.ErrReadOnly)
+	}
+	records, err := readPlain(a.path(file), m.Owner())
+	if err != nil {
+		return usagef("%s: %w", filepath.Base(file), err)
+	}
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	l, status, err := m.ListAll(ctx)
+	if err := a.report(status, err); err != nil {
+		return err
+	}
+	if status.Partial {
+		return fmt.Errorf("%w: what one has may be where this would be written, and nothing is", client.ErrPartial)
+	}
+	there := map[nipae.Slug]string{}
+	for _, e := range l.Memories {
+		there[e.Slug] = e.Hash
+	}
+	if l.Core != nil {
+		there[nipae.Core] = l.Core.Hash
+	}
+	r := &folderRun{app: a, folderFlags: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
+	r.out.DryRun, r.first = f.dryRun || !f.yes, true
+	r.writer = newFolderMemory(r)
+	r.begin(&folder.Listing{})
+	return a.inBulk(ctx, func() error { return r.takeRecords(ctx, records, there) })
+}
+
+func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, there map[nipae.Slug]string) error {
+	for _, e := range records {
+		s := folder.Step{Slug: nipae.Slug(e.Slug), Path: e.Slug, What: folder.ToMemory, New: true}
+		switch hash := there[s.Slug]; {
+		case e.Redacted > 0:
+			s.What, s.Why = folder.Left, "secrets in it were replaced when it was exported"
+		case remember.Reserved(s.Slug):
+			s.What, s.Why = folder.Left, "the slug is reserved for programs"
+		case hash == client.Hash(e.Text):
+			s.What = folder.Same
+		case hash != "":
+			s.What, s.Why = folder.Left, "the memory has another text"
+		case r.out.DryRun:
+		default:
+			if _, err := r.writer.Set(ctx, s.Slug, e.Text, client.BaseNone); err != nil {
+				s.What, s.Why = folder.Refused, err.Error()
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.did(s)
+	}
+	err := r.finish()
+	if r.asJSON {
+		_ = r.printJSON(r.out) // what it ends with says more
+	}
+	return err
+}
+
+// readPlain reads the texts for an owner, each slug once.
+func readPlain(path, owner string) (out []exportedOut, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, mostPlain)
+	seen := map[string]bool{}
+	for n := 1; lines.Scan(); n++ {
+		var e exportedOut
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("line %d is no record of snapshot export --plain", n)
+		}
+		if _, err := nipae.ParseSlug(e.Slug); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if e.Owner != owner || e.Removed {
+			continue
+		}
+		if seen[e.Slug] {
+			return nil, fmt.Errorf("line %d: %s is there twice", n, e.Slug)
+		}
+		seen[e.Slug], out = true, append(out, e)
+	}
+	if len(out) > folder.MostFiles {
+		return nil, folder.ErrTooMany
+	}
+	return out, lines.Err()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/folder"
+	"engramd/internal/mirror"
+)
+
+// How sync --watch waits.
+const (
+	watchQuiet = 300 * time.Millisecond // after a change, for those that belong to it
+	watchMost  = 3 * time.Second        // for them at most
+	watchEvery = 5 * time.Minute        // between two looks if nothing is heard of
+)
+
+// syncFolder makes a folder and the memory alike, once or from now on.
+func (a *app) syncFolder(ctx context.Context, dir string, f folderFlags, watch bool) error {
+	if !watch {
+		return a.runFolder(ctx, folder.Sync, dir, f)
+	}
+	if f.dryRun || f.asJSON {
+		return usagef("--watch goes with neither --dry-run nor --json")
+	}
+	return a.withFolder(ctx, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {
+		if r.out.DryRun {
+			return usagef("the first run with %s only shows what it would do: see what that is with engramctl sync %[1]s, or give --yes", dir)
+		}
+		r.warn()
+		return r.watch(ctx)
+	})
+}
+
+// watch syncs whenever something changes, until the context ends.
+func (r *folderRun) watch(ctx context.Context) error {
+	came := make(chan struct{}, 1)
+	tell := func() {
+		select {
+		case came <- struct{}{}:
+		default: // it is told already
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	wait, err := folder.Watch(ctx, r.path(r.dir), tell)
+	if err != nil {
+		cancel()
+		return usagef("%s cannot be watched: %w", r.dir, err)
+	}
+	defer wait()
+	defer cancel()
+	if err := r.catchUp(ctx, r.copy, 0); err != nil {
+		return err
+	}
+	r.copy.changed = tell
+	r.copy.follow(r.log)
+	r.copy.keepCurrent(ctx, nil, r.app.flags.timeout)
+	r.note("watching %s; an interrupt ends it", r.dir)
+	for {
+		r.quiet = true
+		if err := r.once(ctx); err != nil && ctx.Err() == nil {
+			r.note("%v", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-came:
+			if !folder.Settle(ctx, came, watchQuiet, watchMost, time.After) {
+				return nil
+			}
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// tellingStore is a local copy that tells when something in it changed.
+type tellingStore struct {
+	*mirror.Mirror
+	tell func()
+}
+
+// Put tells of new heads.
+func (s tellingStore) Put(ctx context.Context, relay string, events []*nostr.Event) (mirror.Changes, error) {
+	return s.told(s.Mirror.Put(ctx, relay, events))
+}
+
+// Lost tells of heads that went.
+func (s tellingStore) Lost(ctx context.Context, relay string, ids [][32]byte) (mirror.Changes, error) {
+	return s.told(s.Mirror.Lost(ctx, relay, ids))
+}
+
+func (s tellingStore) told(c mirror.Changes, err error) (mirror.Changes, error) {
+	if c.Heads > 0 {
+		s.tell()
+	}
+	return c, err
+}

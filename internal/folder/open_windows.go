@@ -1,0 +1,4 @@
+package folder
+
+// nonBlocking is for pipes in a folder, which only unix has.
+const nonBlocking = 0
