@@ -75,6 +75,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 		return err
 	}
 	if len(found.Items) == 0 {
+		redactLeft(found.Left)
 		for _, l := range found.Left {
 			a.note("%s: %s", l.Where, l.Why)
 		}
@@ -205,23 +206,42 @@ func held(l client.Listing) []migrate.Held {
 // is: the words may be in them.
 func (in *importing) guard(allow bool) {
 	in.hidden = map[int]bool{}
-	if allow {
-		return
+	if !allow {
+		for i := range in.steps {
+			in.guardStep(i)
+		}
+		redactLeft(in.left)
+	}
+	// A copy of what is refused is of words that will be nowhere.
+	refused := map[nipae.Slug]string{}
+	for _, s := range in.steps {
+		if s.What == migrate.Refused {
+			refused[s.Slug] = s.Why
+		}
 	}
 	for i := range in.steps {
-		s := &in.steps[i]
-		err := secrets.CheckChange(s.Base, s.Text)
-		if err == nil || s.What == migrate.Same {
-			continue
+		if s := &in.steps[i]; s.What == migrate.Copy && refused[s.Of] != "" {
+			s.What, s.Of, s.Why = migrate.Refused, "", "as the same words are elsewhere: "+refused[s.Of]
 		}
-		in.hidden[i] = true
-		if s.What == migrate.New || s.What == migrate.Changed {
-			s.What, s.Why = migrate.Refused, err.Error()+" (--allow-secret writes it all the same)"
-		}
-		s.From, _ = secrets.Redact(s.From)
 	}
-	for i := range in.left {
-		in.left[i].Where, _ = secrets.Redact(in.left[i].Where)
-		in.left[i].Why, _ = secrets.Redact(in.left[i].Why)
+}
+
+func (in *importing) guardStep(i int) {
+	s := &in.steps[i]
+	err := secrets.CheckChange(s.Base, s.Text)
+	if err == nil || s.What == migrate.Same {
+		return
+	}
+	in.hidden[i] = true
+	if s.What == migrate.New || s.What == migrate.Changed {
+		s.What, s.Why = migrate.Refused, err.Error()+" (--allow-secret writes it all the same)"
+	}
+	s.From, _ = secrets.Redact(s.From)
+}
+
+func redactLeft(left []migrate.Left) {
+	for i := range left {
+		left[i].Where, _ = secrets.Redact(left[i].Where)
+		left[i].Why, _ = secrets.Redact(left[i].Why)
 	}
 }

@@ -28,8 +28,7 @@ type externals struct {
 }
 
 type seen struct {
-	slug, hash string
-	size       int
+	slug, hash, text string
 }
 
 func newExternals() *externals {
@@ -78,7 +77,7 @@ func (x *externals) take(e client.Entry) {
 	if d.Trust() > unit.External || x.index.Put(recall.Of(string(e.Slug), d, time.Unix(e.CreatedAt, 0))) != nil {
 		return // a text that the index does not take is longer than any memory
 	}
-	x.seen = append(x.seen, seen{string(e.Slug), e.Hash, len(e.Text)})
+	x.seen = append(x.seen, seen{string(e.Slug), e.Hash, e.Text})
 	x.bytes += len(e.Text)
 }
 
@@ -91,7 +90,7 @@ func (x *externals) forget(slug string) {
 	if at < 0 {
 		return
 	}
-	x.bytes -= x.seen[at].size
+	x.bytes -= len(x.seen[at].text)
 	x.seen = slices.Delete(x.seen, at, at+1)
 	x.index.Remove(slug)
 }
@@ -99,5 +98,10 @@ func (x *externals) forget(slug string) {
 func (x *externals) copied(text string) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.index.CopiedFrom(text)
+	return x.index.CopiedFrom(text, func(slug string) (string, bool) {
+		if at := x.at(slug); at >= 0 {
+			return x.seen[at].text, true
+		}
+		return "", false
+	})
 }

@@ -71,6 +71,8 @@ func (r *reader) followed(name, text string, depth int) (out []string) {
 			r.leave(name, "imports @%s: imports are followed %d deep", target, maxImports)
 		case r.has(within):
 			out = append(out, target)
+		case r.only != "":
+			r.leave(name, "imports @%s: of one file, imports are not followed", target)
 		case path.Ext(target) != "":
 			r.leave(name, "imports @%s, which is not there", target)
 		}

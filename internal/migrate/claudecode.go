@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -76,15 +77,12 @@ func readClaudeCode(r *reader) {
 	}
 }
 
-// has reports whether there is a file of that name at the top.
+// has reports whether there is something of that name in a folder that is read.
 func (r *reader) has(name string) bool {
 	if r.only != "" {
 		return false
 	}
-	f, err := r.fsys.Open(name)
-	if err == nil {
-		f.Close()
-	}
+	_, err := fs.Stat(r.fsys, name)
 	return err == nil
 }
 

@@ -14,6 +14,7 @@ type draft struct {
 	at   string // its path as the tool itself would name it, if that is more
 	part string // what of that file: a section, a line; "" for all of it
 	slug []string
+	id   string // see Item.ID
 	text string // as found, with front matter of its own or without
 	// names are by what links mean it, besides its file's path.
 	names []string
@@ -123,6 +124,9 @@ func (r *reader) compose(d *draft, slug nipae.Slug, ix *index, taken map[nipae.S
 			return nil
 		}
 		taken[items[i].Slug] = d
+	}
+	if len(items) == 1 {
+		items[0].ID = d.id
 	}
 	return items
 }

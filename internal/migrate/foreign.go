@@ -12,7 +12,7 @@ import (
 // another name. trust is none of them, because a text may claim less than it is
 // given and never more (unit.Stamped).
 var ours = append([]string{"who", "session", "created", "source", "salience", "decay", "emotion", "state", "path", "pin", "consolidated",
-	"due", "every", "until", "snoozed", "trigger", "where", "action", "propose", "slug", "base", "version", "vouch", "why"}, unit.Relations...)
+	"due", "every", "until", "snoozed", "trigger", "where", "action", "propose", "slug", "base", "version", "vouch", "why", keyMark}, unit.Relations...)
 
 // foreign returns a text whose front matter has no key of ours: "source" is
 // "imported_source" then. Every other byte stays. A text without front matter is

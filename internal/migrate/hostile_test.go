@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -100,6 +101,42 @@ func TestNothingOutside(t *testing.T) {
 	got := read(t, "obsidian", fstest.MapFS{"pipe.md": {Mode: fs.ModeNamedPipe}, "a.md": {Data: []byte("a")}})
 	if len(got.Items) != 1 || len(got.Left) != 1 || !strings.Contains(got.Left[0].Why, "neither a file nor a folder") {
 		t.Errorf("a pipe: %+v", got)
+	}
+}
+
+// TestImportsOfWhatIsNoFile: pipes and folders that a file imports are not opened.
+func TestImportsOfWhatIsNoFile(t *testing.T) {
+	got := read(t, "agents-md", unopened{fstest.MapFS{
+		"CLAUDE.md": {Data: []byte("@pipe.md\n@docs/\nwords\n")}, "pipe.md": {Mode: fs.ModeNamedPipe}, "docs/a": {Data: []byte("a")}}})
+	for _, name := range []string{"pipe.md", "docs"} {
+		if !slices.Contains(got.Left, Left{name, "not a file"}) {
+			t.Errorf("%s: left %v", name, got.Left)
+		}
+	}
+	alone, _ := ByName("agents-md")
+	left := alone.Read(fstest.MapFS{"CLAUDE.md": {Data: []byte("@b.md\nwords\n")}, "b.md": {Data: []byte("b")}}, Options{File: "CLAUDE.md"}).Left
+	if len(left) != 1 || !strings.Contains(left[0].Why, "of one file") {
+		t.Errorf("of one file: left %v", left)
+	}
+}
+
+// unopened panics where what is no file is opened: Open of a pipe would not return.
+type unopened struct{ fstest.MapFS }
+
+func (u unopened) Open(name string) (fs.File, error) {
+	if f := u.MapFS[name]; f != nil && !f.Mode.IsRegular() {
+		panic("opens " + name)
+	}
+	return u.MapFS.Open(name)
+}
+
+// TestCodeStays: links in code are none; a bar in a table is written with a
+// backslash.
+func TestCodeStays(t *testing.T) {
+	got := read(t, "obsidian", fstest.MapFS{"b.md": {Data: []byte("b")}, "a.md": {Data: []byte("Use `[[b]]` or [[b]], `[x](b.md)` or [x](b.md).\n\n| [[b\\|bee]] |\n\n```\n[[b]]\n```\n")}})
+	want := "Use `[[b]]` or [[mem/imported/obsidian/b]], `[x](b.md)` or x [[mem/imported/obsidian/b]].\n\n| bee [[mem/imported/obsidian/b]] |\n\n```\n[[b]]\n```\n"
+	if !strings.HasSuffix(got.Items[0].Text, "---\n"+want) {
+		t.Errorf("%s", got.Items[0].Text)
 	}
 }
 

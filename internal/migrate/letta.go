@@ -127,6 +127,9 @@ func (r *reader) lettaBlock(name string, group []string, i int, b lettaBlock) {
 		d.names = []string{b.Label}
 	case b.Text != "":
 		d.text, d.slug = b.Text, append(slices.Clone(group), "passages", told(b.Text, cmp.Or(b.ID, b.Text)))
+		if b.ID != "" {
+			d.id = hashOf(b.ID)
+		}
 	default:
 		r.leave(d.from(), "a block without a text")
 		return

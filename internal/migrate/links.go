@@ -108,8 +108,7 @@ var (
 )
 
 // rewrite turns links to what is imported as well into [[slug]]. What stands
-// beside the target stays as text; other links and blocks of code stay as they
-// are.
+// beside the target stays as text; other links and code stay as they are.
 func (ix *index) rewrite(body, dir string) string {
 	if !strings.Contains(body, "[") {
 		return body
@@ -121,32 +120,42 @@ func (ix *index) rewrite(body, dir string) string {
 			b.WriteString(line)
 			continue
 		}
-		line = wikiLink.ReplaceAllStringFunc(line, func(link string) string {
-			m := wikiLink.FindStringSubmatch(link)
-			slug := ix.find(m[1], dir)
-			if slug == "" {
-				return link
-			}
-			return named(strings.TrimPrefix(m[3], "|"), m[1], slug) + fragment(m[2])
-		})
-		line = markLink.ReplaceAllStringFunc(line, func(link string) string {
-			m := markLink.FindStringSubmatch(link)
-			target, frag, _ := strings.Cut(m[2], "#")
-			if strings.Contains(target, ":") {
-				return link
-			}
-			if plain, err := url.PathUnescape(target); err == nil {
-				target = plain
-			}
-			slug := ix.find(target, dir)
-			if slug == "" {
-				return link
-			}
-			return named(m[1], target, slug) + fragment(frag)
-		})
-		b.WriteString(line)
+		at := 0
+		for _, code := range codeSpan.FindAllStringIndex(line, -1) {
+			b.WriteString(ix.rewriteLine(line[at:code[0]], dir) + line[code[0]:code[1]])
+			at = code[1]
+		}
+		b.WriteString(ix.rewriteLine(line[at:], dir))
 	}
 	return b.String()
+}
+
+// rewriteLine turns the links of a line without code.
+func (ix *index) rewriteLine(line, dir string) string {
+	line = wikiLink.ReplaceAllStringFunc(line, func(link string) string {
+		m := wikiLink.FindStringSubmatch(link)
+		target := strings.TrimSuffix(m[1], `\`) // as the bar is written in a table
+		slug := ix.find(target, dir)
+		if slug == "" {
+			return link
+		}
+		return named(strings.TrimPrefix(m[3], "|"), target, slug) + fragment(strings.TrimSuffix(m[2], `\`))
+	})
+	return markLink.ReplaceAllStringFunc(line, func(link string) string {
+		m := markLink.FindStringSubmatch(link)
+		target, frag, _ := strings.Cut(m[2], "#")
+		if strings.Contains(target, ":") {
+			return link
+		}
+		if plain, err := url.PathUnescape(target); err == nil {
+			target = plain
+		}
+		slug := ix.find(target, dir)
+		if slug == "" {
+			return link
+		}
+		return named(m[1], target, slug) + fragment(frag)
+	})
 }
 
 // related lists relations as text, with links to what is imported as well.

@@ -100,6 +100,9 @@ func (r *reader) mem0Memory(name, at string, raw []byte) {
 		return
 	}
 	d.slug = []string{cmp.Or(m.UserID, m.AgentID, m.AppID, "all"), told(text, cmp.Or(m.ID, text))}
+	if m.ID != "" {
+		d.id = hashOf(m.ID)
+	}
 	if m.UserID != "" {
 		d.who = []string{m.UserID}
 	}

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"engramd/nips/nipae"
@@ -53,23 +52,26 @@ func Plan(items []Item, held []Held, stamp unit.Stamp) []Step {
 			}
 		}
 	}
+	items = known(items, held)
 	// Among themselves first, by what was found, so that what is in memory does not
-	// decide which of two is the copy.
+	// decide which of two is the copy. What stays something else, or away, has no
+	// words that another could be a copy of.
 	copies, first := map[nipae.Slug]nipae.Slug{}, map[string]nipae.Slug{}
 	for _, item := range items {
-		if _, ok := there[item.Slug]; ok {
+		if h, ok := there[item.Slug]; ok && !h.Removed && (bodyOf(h.Text) == bodyOf(item.Text) || cameFrom(h.Text, stamp.Source, item.From)) {
 			first[bodyOf(item.Text)] = item.Slug
 		}
 	}
 	for _, item := range items {
-		body := bodyOf(item.Text)
-		if of, ok := first[body]; !ok {
-			first[body] = item.Slug
-		} else if _, ok := there[item.Slug]; !ok {
+		if _, ok := there[item.Slug]; ok {
+			continue
+		}
+		if of, ok := first[bodyOf(item.Text)]; ok {
 			copies[item.Slug] = of
+		} else {
+			first[bodyOf(item.Text)] = item.Slug
 		}
 	}
-	items = slices.Clone(items)
 	for i := range items {
 		items[i].Text = redirect(items[i].Text, copies)
 	}
@@ -105,6 +107,9 @@ func step(item Item, there map[nipae.Slug]Held, stamp unit.Stamp) Step {
 		head = &d
 	}
 	text, err := unit.Stamped(doc, head, stamp)
+	if err == nil {
+		text, err = marked(text)
+	}
 	if err != nil {
 		s.What, s.Why = Refused, err.Error()
 		return s
@@ -121,19 +126,23 @@ func step(item Item, there map[nipae.Slug]Held, stamp unit.Stamp) Step {
 		s.What = Removed
 	case h.Text == text:
 		s.What = Same
-	case sameOrigin(*head, unit.Parse(text)):
-		s.What, s.Base = Changed, h.Text
-	default:
+	case !cameFrom(h.Text, stamp.Source, unit.Parse(text).Fields().Path):
 		s.What = Conflict
+	case markIn(h.Text) == markIn(text): // what was changed here stays
+		s.What = Same
+	case markIn(h.Text) != markOf(h.Text):
+		s.What, s.Why = Conflict, "it was changed here and at its source"
+	default:
+		s.What, s.Base = Changed, h.Text
 	}
 	return s
 }
 
-// sameOrigin reports whether a text came here by the same way from the same
+// cameFrom reports whether a text came here by an import of that source from that
 // place.
-func sameOrigin(head, doc unit.Doc) bool {
-	a, b := head.Fields(), doc.Fields()
-	return a.Source != "" && a.Source == b.Source && a.Path == b.Path
+func cameFrom(text, source, path string) bool {
+	f := unit.Parse(text).Fields()
+	return f.Source != "" && f.Source == source && f.Path == path
 }
 
 func tooLarge(slug nipae.Slug, text string) string {

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,7 +73,10 @@ func TestTwiceWritesNothing(t *testing.T) {
 // same place by an import, and then it is a change with the text it is made for.
 func TestPlanNeverOverwrites(t *testing.T) {
 	item := Item{Slug: "mem/imported/x/a", Text: "---\npath: a.md\n---\nnew words\n", From: "a.md"}
-	imported := "---\npath: a.md\ncreated: 2026-01-01T00:00:00Z\nsource: \"import:test\"\ntrust: external\n---\nold words\n"
+	imported, err := marked("---\npath: a.md\ncreated: 2026-01-01T00:00:00Z\nsource: \"import:test\"\ntrust: external\n---\nold words\n")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		held Held
@@ -83,6 +87,8 @@ func TestPlanNeverOverwrites(t *testing.T) {
 		{"from another place", Held{Slug: item.Slug, Text: strings.Replace(imported, "a.md", "b.md", 1)}, Conflict},
 		{"removed", Held{Slug: item.Slug, Removed: true}, Removed},
 		{"changed at its source", Held{Slug: item.Slug, Text: imported}, Changed},
+		{"changed here, too", Held{Slug: item.Slug, Text: strings.Replace(imported, "old words", "old words and mine", 1)}, Conflict},
+		{"linked here, and changed at its source", Held{Slug: item.Slug, Text: strings.Replace(imported, "---\nold", "supports: [mem/x]\n---\nold", 1)}, Conflict},
 		{"the same words elsewhere", Held{Slug: "mem/people/ana", Text: "new words"}, Copy},
 		{"the same words, removed", Held{Slug: "mem/people/ana", Removed: true}, New},
 	} {
@@ -176,5 +182,77 @@ func TestRefusedBySize(t *testing.T) {
 	steps := Plan([]Item{{Slug: "mem/x", Text: strings.Repeat("a", nipae.MaxBody-30)}}, nil, testStamp)
 	if steps[0].What != Refused || steps[0].Why == "" {
 		t.Errorf("%s: %q", steps[0].What, steps[0].Why)
+	}
+}
+
+// TestWhatIsDoneHereStays: what became of a memory here is no change at its source,
+// and no update takes it away.
+func TestWhatIsDoneHereStays(t *testing.T) {
+	item := Item{Slug: "mem/imported/x/a", Text: "---\ntitle: A\npath: a.md\n---\nwords\n", From: "a.md"}
+	first := Plan([]Item{item}, nil, testStamp)[0].Text
+	later := testStamp
+	later.Now = later.Now.AddDate(0, 1, 0)
+	vouched := later
+	vouched.Most = unit.Observed
+	for name, change := range map[string]func(d unit.Doc) (string, error){
+		"nothing":  func(d unit.Doc) (string, error) { return d.Text(), nil },
+		"words":    func(d unit.Doc) (string, error) { return d.WithBody("words that I mended\n"), nil },
+		"archived": func(d unit.Doc) (string, error) { return d.Edit(unit.Set("state", unit.String("archived"))) },
+		"linked":   func(d unit.Doc) (string, error) { return d.Edit(unit.Set("supports", unit.Strings("mem/x"))) },
+		"tagged":   func(d unit.Doc) (string, error) { return d.Edit(unit.Set("tags", unit.Strings("mine"))) },
+	} {
+		text, err := change(unit.Parse(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stamp := range []unit.Stamp{later, vouched} {
+			if step := Plan([]Item{item}, []Held{{Slug: item.Slug, Text: text}}, stamp)[0]; step.What != Same {
+				t.Errorf("%s: %s", name, step.What)
+			}
+		}
+	}
+}
+
+// TestCopiesAreSomewhere: a copy is of words that are in memory, or will be. What
+// stands at the other slug may be something else, or nothing any more.
+func TestCopiesAreSomewhere(t *testing.T) {
+	items := []Item{
+		{Slug: "mem/i/a", Text: "---\npath: a.md\n---\nthe words\n", From: "a.md"},
+		{Slug: "mem/i/b", Text: "---\npath: b.md\n---\nthe words\n", From: "b.md"},
+		{Slug: "mem/i/c", Text: "---\npath: c.md\n---\nthe words\n", From: "c.md"},
+	}
+	for name, h := range map[string]Held{
+		"something else": {Slug: "mem/i/a", Text: "my own"},
+		"removed":        {Slug: "mem/i/a", Removed: true},
+	} {
+		steps := Plan(items, []Held{h}, testStamp)
+		if steps[0].What == New || steps[1].What != New || steps[2].What != Copy || steps[2].Of != "mem/i/b" {
+			t.Errorf("%s: %s, %s, %s of %s", name, steps[0].What, steps[1].What, steps[2].What, steps[2].Of)
+		}
+	}
+}
+
+// TestNamedBySource: what a source names by an id is the same memory whatever it
+// says, also where the slug began with other words.
+func TestNamedBySource(t *testing.T) {
+	for source, form := range map[string]string{
+		"mem0":  `[{"id":"1","memory":"%s","user_id":"ana"},{"id":"2","memory":"Likes maps","user_id":"ana"}]`,
+		"letta": `[{"id":"1","text":"%s"},{"id":"2","text":"Likes maps"}]`,
+	} {
+		was := read(t, source, one("a.json", fmt.Sprintf(form, "Drinks tea")))
+		now := read(t, source, one("a.json", fmt.Sprintf(form, "Drinks coffee")))
+		first := Plan(was.Items, nil, testStamp)
+		var there []Held
+		for _, s := range first {
+			there = append(there, Held{Slug: s.Slug, Text: s.Text})
+		}
+		steps := Plan(now.Items, there, testStamp)
+		if len(steps) != 2 || steps[0].What != Changed || steps[0].Slug != first[0].Slug || steps[1].What != Same {
+			t.Errorf("%s: %+v", source, steps)
+		}
+		there[0] = Held{Slug: first[0].Slug, Removed: true}
+		if steps := Plan(now.Items, there, testStamp); steps[0].What != Removed {
+			t.Errorf("%s: what was removed here is %s", source, steps[0].What)
+		}
 	}
 }

@@ -127,16 +127,17 @@ func reason(err error) string {
 
 // read returns a file of at most so many bytes.
 func (r *reader) read(name string, most int64) ([]byte, bool) {
+	// Not by Open: that of a pipe waits for whoever writes into it.
+	if info, err := fs.Stat(r.fsys, name); err == nil && !info.Mode().IsRegular() {
+		r.leave(name, "not a file")
+		return nil, false
+	}
 	file, err := r.fsys.Open(name)
 	if err != nil {
 		r.leave(name, "%s", reason(err))
 		return nil, false
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		r.leave(name, "not a file")
-		return nil, false
-	}
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	switch {
 	case err != nil:

@@ -54,6 +54,8 @@ type Item struct {
 	Slug nipae.Slug
 	Text string // with front matter
 	From string // where it was found: a path below what was read, and what of it
+	// ID ends the slug of what its source names whatever it says; "" otherwise.
+	ID string
 }
 
 // Left is something that was not taken, and why.

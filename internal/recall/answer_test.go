@@ -180,7 +180,7 @@ func TestCopiedFrom(t *testing.T) {
 		{"beside as much of one's own", source + " I doubt this page: Kim was treasurer until spring, the warehouse burnt down, and our bank refuses paper forms.", false},
 		{"something else", "A boat lies in the harbour, and its sails need repair before the long winter storms begin to blow again from northern seas.", false},
 	} {
-		slug, got := x.CopiedFrom(tt.text)
+		slug, got := x.CopiedFrom(tt.text, l.texts)
 		if got != tt.want || got && slug != "mem/web/1" {
 			t.Errorf("%s: %v, %q", tt.name, got, slug)
 		}

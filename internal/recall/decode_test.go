@@ -70,7 +70,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		x.Rank(Query{Text: "When did Ana see the boat in May 2023?", Now: now}, Recipe(), 10)
-		x.CopiedFrom("boat")
+		x.CopiedFrom("boat", library{}.texts)
 		if err := x.Put(memory("mem/people/ana", "boat")); err != nil {
 			t.Fatal(err)
 		}

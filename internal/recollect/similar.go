@@ -25,4 +25,6 @@ func SimilarTo(v View, slug, text string) []Similar {
 
 // CopiedFrom returns the external memory that a text was taken from: whoever
 // writes it writes somebody else's words.
-func CopiedFrom(v View, text string) (slug string, ok bool) { return v.Index().CopiedFrom(text) }
+func CopiedFrom(v View, text string) (slug string, ok bool) {
+	return v.Index().CopiedFrom(text, texts(v))
+}
