@@ -73,7 +73,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings, url 
 		return
 	default:
 		d.add("relay", fine, "", "%s answers: %s %s", url, softwareName(info.Software), info.Version)
-		d.version(url, info)
+		d.version(url, info, version)
 	}
 	d.clock(url, info.Date, time.Now())
 	agent, owner := id.PubKey(), s.owner
@@ -144,18 +144,22 @@ func (d *doctor) clock(url string, theirs, ours time.Time) {
 	}
 }
 
-// version compares a relay's version with this program's.
-func (d *doctor) version(url string, info client.RelayInfo) {
-	theirs, ours := strings.TrimPrefix(info.Version, "v"), strings.TrimPrefix(version, "v")
+// version compares a relay's version with ours, this program's.
+func (d *doctor) version(url string, info client.RelayInfo, ours string) {
+	theirs, ours := strings.TrimPrefix(info.Version, "v"), strings.TrimPrefix(ours, "v")
 	if !strings.Contains(info.Software, "engramd") {
 		d.add("version", warned, "an engramd keeps memories from everybody else, and decides between writers", "%s is no engramd", url)
 		return
 	}
-	if theirs != ours {
-		d.add("version", warned, "bring the older one up to date", "%s is engramd %s, and this is engramctl %s", url, info.Version, version)
+	if theirs != ours && (theirs == unreleased || ours == unreleased) {
+		d.add("version", untried, "", "%s is engramd %s, and this is engramctl %s: a build that has no version is not compared", url, info.Version, ours)
 		return
 	}
-	d.add("version", fine, "", "%s and engramctl are both %s", url, version)
+	if theirs != ours {
+		d.add("version", warned, "bring the older one up to date", "%s is engramd %s, and this is engramctl %s", url, info.Version, ours)
+		return
+	}
+	d.add("version", fine, "", "%s and engramctl are both %s", url, ours)
 }
 
 // softwareName is what a relay's program is called.

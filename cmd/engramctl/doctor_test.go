@@ -43,16 +43,20 @@ func TestDoctorClock(t *testing.T) {
 }
 
 func TestDoctorVersion(t *testing.T) {
+	const engramd = "pkg:generic/engramd"
 	for _, c := range []struct {
-		info client.RelayInfo
-		want state
+		software, theirs, ours string
+		want                   state
 	}{
-		{client.RelayInfo{Software: "pkg:generic/engramd", Version: version}, fine},
-		{client.RelayInfo{Software: "pkg:generic/engramd", Version: "v0.0.1"}, warned},
-		{client.RelayInfo{Software: "strfry", Version: version}, warned},
+		{engramd, "v1.2.0", "v1.2.0", fine}, {engramd, "1.2.0", "v1.2.0", fine}, {engramd, unreleased, unreleased, fine},
+		{engramd, "v1.1.0", "v1.2.0", warned}, {"strfry", "v1.2.0", "v1.2.0", warned},
+		{engramd, "v1.2.0", unreleased, untried}, {engramd, unreleased, "v1.2.0", untried},
 	} {
-		if got := only(t, func(d *doctor) { d.version("wss://a.example", c.info) }); got.State != c.want {
-			t.Errorf("%+v: %+v", c.info, got)
+		got := only(t, func(d *doctor) {
+			d.version("wss://a.example", client.RelayInfo{Software: c.software, Version: c.theirs}, c.ours)
+		})
+		if got.State != c.want {
+			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }

@@ -19,8 +19,11 @@ import (
 	"engramd/internal/service"
 )
 
+// unreleased is the version of a build that was given none.
+const unreleased = "dev"
+
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
-var version = "dev"
+var version = unreleased
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
