@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-programs load lines portable released dist dist-test peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-programs load lines portable released dist dist-test peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -60,18 +60,23 @@ RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|TestRetentionOfWhatIsNamed|TestRetentionByNumber|TestNumbersComeToAnOldDatabase|TestTiesAreExact|TestOlderDatabasesAreRead|TestExport$$|TestSearchTakesTheSame|TestListsCostLinearly|CutAndAddedBytes|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency
 AGAIN_PKGS = ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/mirror ./internal/recollect ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
-# Many tests wait, for relays that hang or for the disk: as many packages again as there
-# are processors run beside those that compute.
-SIDES := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN || echo 2))))
+# Many tests wait, for relays that hang or for the disk, and the last package of a run
+# leaves a processor idle: what has the race detector and what has not run side by side,
+# each with a package more at once than there are processors.
+SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
-	@notes=$${E2E_NOTES:-$$(mktemp)}; export ENGRAMD_BUILT=$(CURDIR)/bin/test; \
-	E2E_NOTES=$$notes $(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED) && \
-	E2E_NOTES=$$notes ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) && \
-	$(GO) test $(GOTAGS) -vet=off $(ALONE:%=./%) && \
-	$(GO) test $(GOTAGS) $(SIDES) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS); code=$$?; \
+	@notes=$${E2E_NOTES:-$$(mktemp)}; \
+	E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test $(MAKE) --no-print-directory -j2 test-raced test-unraced; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
+
+test-raced:
+	@$(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED)
+
+test-unraced:
+	@$(GO) test $(GOTAGS) $(SIDES) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS)
+	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) $(ALONE:%=./%)
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
