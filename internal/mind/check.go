@@ -14,6 +14,8 @@ type CheckOptions struct {
 	Now             time.Time
 	Source, Session string         // stamped
 	View            recollect.View // what else the memory holds: whose words a text has, what is like it
+	// Meaning compares what an insight says with what is there; nil without a model.
+	Meaning Meaning
 }
 
 // Check judges operations on a plan as a whole, and returns the writes that follow
