@@ -170,9 +170,11 @@ func (a *app) prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOption
 func understoodPlan(err error) error {
 	var op *mind.OpError
 	switch {
-	case errors.Is(err, mind.ErrChanged):
-		return err
-	case errors.As(err, &op), errors.Is(err, mind.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
+	case errors.As(err, &op) && errors.Is(op, mind.ErrChanged):
+		return op
+	case errors.As(err, &op):
+		return usageError{op}
+	case errors.Is(err, mind.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
 		return usageError{err}
 	}
 	return err
