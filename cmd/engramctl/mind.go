@@ -28,6 +28,9 @@ taken back as one act, with undo.
 
 No operation deletes, and none raises trust. A commit that was killed goes on with the
 next of these commands on the same machine.`,
+		Example: `  engramctl mind prepare > plan.md
+  engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
+  engramctl mind undo p-5f1b8e0c9a3d2e44`,
 	},
 		a.mindPrepareCommand(),
 		a.mindCommitCommand(),
