@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/recollect"
 	"engramd/nips/unit"
 )
 
@@ -409,24 +408,5 @@ func TestArchivePlans(t *testing.T) {
 		if got, err := m.check(t, p, op); err == nil {
 			t.Errorf("%+v: %+v", op, got)
 		}
-	}
-}
-
-// Asked are all slugs that Check looks at.
-func TestAskedIsEnough(t *testing.T) {
-	m, p := world()
-	ops := []Op{write("x", "mem/e1"), supersede("mem/old", "mem/x"), archive("mem/e1"), {Op: OpSupersede, Old: "mem/derived", New: "y", Text: "t", DerivedFrom: []string{"mem/e2"}}}
-	known := map[string]bool{}
-	for _, s := range Asked(p, ops) {
-		known[s] = true
-	}
-	_, err := Check(p, ops, func(slug string) (string, string, bool) {
-		if !known[slug] {
-			t.Errorf("%s was not asked for", slug)
-		}
-		return m.at(slug)
-	}, CheckOptions{Now: now, View: m.view(t)})
-	if err != nil || recollect.Reserved("mem/x") {
-		t.Error(err)
 	}
 }
