@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,8 +10,7 @@ import (
 	"engramd/internal/hook"
 	"engramd/internal/mirror/follow"
 	"engramd/internal/project"
-	"engramd/internal/recollect"
-	"engramd/nips/nipae"
+	"engramd/internal/wake"
 )
 
 // wakeBudget is how long relays are asked at the start of a session.
@@ -21,6 +19,10 @@ const wakeBudget = 2 * time.Second
 // besideBudget is how long the start of a session waits for what another process
 // of this machine holds: the state or the copy. The core does not depend on them.
 const besideBudget = 400 * time.Millisecond
+
+// lookSpare is how long beyond wakeBudget the local copy is looked through: what
+// was found until then is told.
+const lookSpare = 200 * time.Millisecond
 
 // waking is what the start of a session is told from.
 type waking struct {
@@ -44,12 +46,13 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	a.later(c.Close)
 	w := &waking{a: a, h: h, in: in, c: c, m: m}
 	w.project, _ = project.Of(in.Folder) // none: nothing is told of one
+	began := time.Now()
 	local, stop := context.WithTimeout(ctx, wakeBudget)
 	defer stop()
 	asking, done := context.WithTimeout(local, wakeBudget-wakeBudget/10)
 	defer done()
 	w.aside(local, w.begin)
-	w.aside(local, w.look)
+	w.aside(local, w.know)
 	if w.state != nil {
 		a.later(func() { _ = w.state.Close() })
 	}
@@ -76,14 +79,16 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 			return "", err
 		}
 	}
-	sections := []hook.Section{core}
-	memory, whole := hook.Project(hook.MeasureOf(h), w.memory(local))
-	sections = append(sections, memory)
+	parts := wake.Parts{Measure: hook.MeasureOf(h), Ways: hook.WaysOf(false), Core: core}
+	looking, enough := context.WithDeadline(ctx, began.Add(wakeBudget+lookSpare))
+	defer enough()
+	parts.Project, parts.Start = w.remembered(ctx, looking)
 	if in.Source == hook.Compact {
-		sections = append(sections, hook.Checkpoint())
+		parts.After = hook.Checkpoint()
 	}
+	text, whole := wake.Text(parts)
 	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, append(seen, whole...)) })
-	return hook.Wake(hook.MeasureOf(h), sections...), nil
+	return text, nil
 }
 
 // aside does what the core does not depend on.
@@ -111,8 +116,8 @@ func (w *waking) begin(ctx context.Context) {
 	}
 }
 
-// look learns whether the folder is known. It waits for no writer, unlike begin.
-func (w *waking) look(ctx context.Context) {
+// know learns whether the folder is known. It waits for no writer, unlike begin.
+func (w *waking) know(ctx context.Context) {
 	if w.state == nil || w.project.Name == "" {
 		return
 	}
@@ -120,72 +125,6 @@ func (w *waking) look(ctx context.Context) {
 	if w.linked, err = w.state.Linked(ctx, w.project.Folder, w.project.Name); err != nil {
 		w.a.note("whether the folder is the project's is not known: %v", err)
 	}
-}
-
-// core is the section with the core as the relays have it, and what was shown.
-func (w *waking) core(ctx context.Context) (hook.Section, []hook.Unit, error) {
-	entry, status, err := w.m.Get(ctx, nipae.Core)
-	absent := errors.Is(err, client.ErrNotFound)
-	if absent {
-		err = mayBegin(ctx, w.m)
-	}
-	if err := w.a.report(status, err); err != nil {
-		return hook.Section{}, nil, err
-	}
-	if absent {
-		return hook.Core(coreHint, ""), nil, nil
-	}
-	partial := ""
-	if status.Partial {
-		partial = corePartial
-	}
-	return hook.Core(entry.Text, partial), []hook.Unit{{Slug: string(nipae.Core), Text: entry.Text}}, nil
-}
-
-// unconfirmed is the section with the core of the local copy, where the relays
-// did not give one; failed if they said something of it, or there is none here.
-func (w *waking) unconfirmed(ctx context.Context, failed error) (section hook.Section, seen []hook.Unit, err error) {
-	if code := codeOf(failed); w.kept == nil || code != exitRelay && code != exitAuth {
-		return section, nil, failed
-	}
-	err = failed
-	reading := w.kept.source().Read(ctx, func(v recollect.View) error {
-		if text, ok := v.Text(string(nipae.Core)); ok {
-			section, err = hook.Unconfirmed(text, v.State().AsOf), nil
-			seen = []hook.Unit{{Slug: string(nipae.Core), Text: text}}
-		}
-		return nil
-	})
-	if reading != nil {
-		return section, nil, failed
-	}
-	return section, seen, err
-}
-
-// memory is what the local copy has of the project.
-func (w *waking) memory(ctx context.Context) hook.Memory {
-	p := hook.Memory{Project: w.project.Name, Linked: w.linked}
-	if w.kept == nil || p.Project == "" {
-		return p
-	}
-	if err := w.kept.source().Read(ctx, func(v recollect.View) error { p = memoryOf(v, p); return nil }); err != nil {
-		w.a.note("what is remembered of the project is not known: %v", err)
-	}
-	return p
-}
-
-// memoryOf fills a project's memory in from a view.
-func memoryOf(v recollect.View, p hook.Memory) hook.Memory {
-	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
-	for _, head := range v.Under(hook.Prefix + p.Project) {
-		if !hook.Own(head.Slug, p.Project) {
-			continue
-		}
-		if text, ok := v.Text(head.Slug); ok {
-			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0)})
-		}
-	}
-	return p
 }
 
 // showed notes what stands in the session's context.

@@ -1,0 +1,96 @@
+// Package wake finds what a session begins with in a memory at one moment: the
+// narrative, episodes that come back, what is due and what waits; and puts it
+// together with the core (Text). It is pure over a view: who calls it reads the
+// core, the sessions and the clock.
+package wake
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/hook"
+	"engramd/internal/recall"
+	"engramd/internal/recollect"
+	"engramd/nips/unit"
+)
+
+// Options say what is looked for, and where.
+type Options struct {
+	Now time.Time
+	// Project is that of the folder in which the session works, and Linked that the
+	// folder is known to be its. Episodes of other projects do not come unasked.
+	Project string
+	Linked  bool
+	// Uses are how often memories were used; nil knows none.
+	Uses map[string]recollect.Use
+}
+
+// Start is what a session begins with, beside the core and the project's memory.
+type Start struct {
+	Narrative string // its whole text; "" if there is none that may be shown
+	Episodes  []hook.Episode
+	Counts    hook.Counts
+	Copy      hook.Copy
+}
+
+// Of looks a memory through. Where ctx ends before all episodes were looked at,
+// the newest were, and Counts says so.
+func Of(ctx context.Context, v recollect.View, o Options) Start {
+	s := Start{Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
+	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
+		s.Narrative = text
+	}
+	s.episodes(ctx, v, o)
+	return s
+}
+
+// episodes finds those that come back, and counts those that wait.
+func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
+	all := v.Index().Matching(recall.Filter{Types: []unit.Type{unit.Episodic}, States: []unit.State{unit.Active}})
+	slices.SortFunc(all, func(a, b recall.Listed) int { // the newest first
+		if c := b.When.Compare(a.When); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Slug, b.Slug)
+	})
+	for _, l := range all {
+		if ctx.Err() != nil {
+			s.Counts.AtLeast = true
+			break
+		}
+		text, ok := v.Text(l.Slug)
+		if !ok || recollect.Reserved(l.Slug) {
+			continue
+		}
+		f := unit.Parse(text).Fields()
+		if f.Consolidated.IsZero() {
+			s.Counts.Episodes++
+		}
+		if f.Trust > unit.External && comes(l.Slug, o) {
+			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * activation(l, o)})
+		}
+	}
+}
+
+// comes reports whether an episode may come unasked into a session of a folder.
+func comes(slug string, o Options) bool {
+	return !strings.HasPrefix(slug, hook.Prefix) || o.Linked && hook.Own(slug, o.Project)
+}
+
+// keep keeps the most alive.
+func (s *Start) keep(e hook.Episode) {
+	at, _ := slices.BinarySearchFunc(s.Episodes, e, hook.Alive)
+	if at >= hook.MaxReplay {
+		return
+	}
+	s.Episodes = slices.Insert(s.Episodes, at, e)
+	s.Episodes = s.Episodes[:min(len(s.Episodes), hook.MaxReplay)]
+}
+
+// activation is how alive a memory is.
+func activation(l recall.Listed, o Options) float64 {
+	days := max(0, o.Now.Sub(l.When).Hours()/24)
+	return 1 / (1 + days/90)
+}
