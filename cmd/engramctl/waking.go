@@ -2,54 +2,90 @@ package main
 
 import (
 	"context"
-	"errors"
+	"slices"
+	"strings"
 	"time"
 
+	"engramd/internal/agentstate"
 	"engramd/internal/client"
+	"engramd/internal/harness"
 	"engramd/internal/hook"
+	"engramd/internal/project"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
-	"engramd/nips/nipae"
 )
 
-// core is the section with the core as the relays have it, and what was shown.
-func (w *waking) core(ctx context.Context) (hook.Section, []hook.Unit, error) {
-	entry, status, err := w.m.Get(ctx, nipae.Core)
-	absent := errors.Is(err, client.ErrNotFound)
-	if absent {
-		err = mayBegin(ctx, w.m)
-	}
-	if err := w.a.report(status, err); err != nil {
-		return hook.Section{}, nil, err
-	}
-	if absent {
-		return hook.Core(coreHint, ""), nil, nil
-	}
-	partial := ""
-	if status.Partial {
-		partial = corePartial
-	}
-	return hook.Core(entry.Text, partial), []hook.Unit{{Slug: string(nipae.Core), Text: entry.Text}}, nil
+// wakeBudget is how long relays are asked at the start of a session.
+const wakeBudget = 2 * time.Second
+
+// besideBudget is how long the start of a session waits for what another process
+// of this machine holds: the state or the copy. The core does not depend on them.
+const besideBudget = 400 * time.Millisecond
+
+// lookSpare is how long beyond wakeBudget the local copy is looked through: what
+// was found until then is told.
+const lookSpare = 200 * time.Millisecond
+
+// waking is what the start of a session is told from.
+type waking struct {
+	a       *app
+	h       hook.Harness
+	in      hook.Input
+	c       *client.Client
+	m       *client.Memory
+	kept    *localCopy // nil: none can be had
+	state   *agentstate.State
+	project project.Project
+	linked  bool
+	core    coreFound
 }
 
-// unconfirmed is the section with the core of the local copy, where the relays
-// did not give one; failed if they said something of it, or there is none here.
-func (w *waking) unconfirmed(ctx context.Context, failed error) (section hook.Section, seen []hook.Unit, err error) {
-	if code := codeOf(failed); w.kept == nil || code != exitRelay && code != exitAuth {
-		return section, nil, failed
+// wakeUp finds what a session begins with: the core from the relays, which are
+// asked for wakeBudget, or from the local copy where none answers; and the rest
+// from that copy.
+func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*waking, wake.Parts, error) {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return nil, wake.Parts{}, err
 	}
-	err = failed
-	reading := w.kept.source().Read(ctx, func(v recollect.View) error {
-		if text, ok := v.Text(string(nipae.Core)); ok {
-			section, err = hook.Unconfirmed(text, v.State().AsOf), nil
-			seen = []hook.Unit{{Slug: string(nipae.Core), Text: text}}
+	a.later(c.Close)
+	w := &waking{a: a, h: h, in: in, c: c, m: m}
+	w.project, _ = project.Of(in.Folder) // none: nothing is told of one
+	began := time.Now()
+	local, stop := context.WithTimeout(ctx, wakeBudget)
+	defer stop()
+	w.aside(local, w.begin)
+	w.aside(local, w.know)
+	if w.state != nil {
+		a.later(func() { _ = w.state.Close() })
+	}
+	w.aside(local, func(ctx context.Context) {
+		if w.kept, err = a.openCopy(ctx, c, m, a.noteLine); err == nil {
+			a.later(func() { _ = w.kept.Close() }) // what was kept is kept
 		}
-		return nil
 	})
-	if reading != nil {
-		return section, nil, failed
+	if err := w.ask(local); err != nil {
+		return nil, wake.Parts{}, err
 	}
-	return section, seen, err
+	looking, enough := context.WithDeadline(ctx, began.Add(wakeBudget+lookSpare))
+	defer enough()
+	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section()}
+	parts.Project, parts.Start = w.remembered(ctx, looking)
+	if !parts.Start.Counts.Zero() {
+		parts.Ways = a.waysOf(h)
+	}
+	parts.Who = hook.Identity{Agent: npub(m.Agent()), Owner: npub(m.Owner())}
+	if text := parts.Start.Narrative; text != "" {
+		parts.Who.Hash = client.Hash(text)
+	}
+	return w, parts, nil
+}
+
+// aside does what the core does not depend on.
+func (w *waking) aside(ctx context.Context, do func(context.Context)) {
+	ctx, done := context.WithTimeout(ctx, besideBudget)
+	defer done()
+	do(ctx)
 }
 
 // remembered is what the local copy has of the project, and what else a session
@@ -78,6 +114,14 @@ func (w *waking) remembered(ctx, enough context.Context) (hook.Memory, wake.Star
 		return p, wake.Start{}
 	}
 	return found, start
+}
+
+// waysOf is how an agent answers to what waits: by tools where the MCP server that
+// setup wrote into the settings of its harness has them, else by commands, which
+// are always there.
+func (a *app) waysOf(h hook.Harness) hook.Ways {
+	known, err := harness.Named(string(h))
+	return hook.WaysOf(err == nil && a.home() != "" && slices.Contains(strings.Split(known.Tools(harness.Disk{}, a.roots()), ","), "mind"))
 }
 
 // memoryOf fills a project's memory in from a view.

@@ -14,6 +14,7 @@ type Parts struct {
 	Core    hook.Section
 	Project hook.Memory
 	Start   Start
+	Who     hook.Identity
 	// After is told once what waits was: a request.
 	After hook.Section
 }
@@ -24,7 +25,7 @@ func Text(p Parts) (string, []hook.Unit) {
 	m := p.Measure
 	narrative := hook.Narrative(m, p.Start.Narrative, p.Start.Copy)
 	project, whole := hook.Project(m, p.Project)
-	sections := []hook.Section{p.Core, narrative, project, p.Start.Counts.Section(p.Ways), p.After}
+	sections := []hook.Section{p.Core, narrative, project, p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
 	// An episode of the project may stand there already.
 	rest := slices.DeleteFunc(slices.Clone(p.Start.Episodes), func(e hook.Episode) bool {
 		return slices.ContainsFunc(whole, func(u hook.Unit) bool { return u.Slug == e.Slug })
