@@ -17,9 +17,9 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	if in.Source == hook.Compact {
 		parts.After = hook.Checkpoint()
 	}
-	text, whole := wake.Text(parts)
-	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, append(w.core.shown(), whole...)) })
-	return text, nil
+	told := wake.Tell(parts)
+	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, told) })
+	return told.Text, nil
 }
 
 // begin notes the session in the state.
@@ -52,12 +52,16 @@ func (w *waking) know(ctx context.Context) {
 }
 
 // showed notes what stands in the session's context.
-func (w *waking) showed(ctx context.Context, units []hook.Unit) {
+func (w *waking) showed(ctx context.Context, told wake.Told) {
 	id := sessionName(w.in.Session)
-	if w.state == nil || id == "" || len(units) == 0 {
+	all := shownOf(append(w.core.shown(), told.Whole...))
+	for _, i := range told.Due {
+		all = append(all, agentstate.Shown{Slug: i.Slug, Hash: i.Key})
+	}
+	if w.state == nil || id == "" || len(all) == 0 {
 		return
 	}
-	if _, err := w.state.Show(ctx, id, string(w.h), shownOf(units)); err != nil {
+	if _, err := w.state.Show(ctx, id, string(w.h), all); err != nil {
 		w.a.note("what was shown is not kept: %v", err)
 	}
 }

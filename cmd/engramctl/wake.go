@@ -25,6 +25,7 @@ type wakeOut struct {
 	Project   string           `json:"project,omitempty"`
 	Linked    bool             `json:"linked"`
 	Replay    []wakeEpisodeOut `json:"replay"`
+	Due       []wakeDueOut     `json:"due"`
 	Waits     wakeWaitsOut     `json:"waits"`
 	AsOf      string           `json:"as_of,omitempty"` // of all but the core: when relays were last asked
 	Stale     bool             `json:"stale"`
@@ -52,6 +53,14 @@ type wakeEpisodeOut struct {
 	Text string `json:"text"`
 }
 
+type wakeDueOut struct {
+	Slug   string `json:"slug"`
+	Title  string `json:"title"`
+	Action string `json:"action,omitempty"`
+	Due    string `json:"due,omitempty"` // left out where it has no time
+	Missed int64  `json:"missed"`        // occurrences before it that nobody closed
+}
+
 type wakeWaitsOut struct {
 	Episodes      int      `json:"episodes"`
 	AtLeast       bool     `json:"at_least,omitempty"`
@@ -71,6 +80,7 @@ it, in at most 9,500 characters:
   the core, 4,000 characters of it
   the narrative, the agent's story of itself (mem/narrative), 1,500
   the memory of the project that the working folder is of, 1,500
+  the intentions that are due, 800
   what waits: episodes that are not consolidated, plans that were begun, or that wait
     for the user, and whether a dream is offered
   who it is: the key, and the narrative's hash and version
@@ -112,7 +122,7 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 		versions, _, _ := w.m.Log(asking, nipae.Slug(hook.NarrativeSlug))
 		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v client.Version) bool { return v.Tombstone }))
 	}
-	text, _ := wake.Text(parts)
+	text := wake.Tell(parts).Text
 	if !asJSON {
 		return a.printText(text)
 	}
@@ -123,13 +133,20 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 func (w *waking) out(p wake.Parts, text string) wakeOut {
 	s := p.Start
 	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.linked,
-		Replay: []wakeEpisodeOut{}, Stale: s.Copy.Stale,
+		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale,
 		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
 	if s.Narrative != "" {
 		out.Narrative = &wakeNarrative{hook.NarrativeSlug, unit.Parse(s.Narrative).Body(), p.Who.Hash, p.Who.Versions}
 	}
 	for _, e := range s.Episodes {
 		out.Replay = append(out.Replay, wakeEpisodeOut{e.Slug, e.When.UTC().Format(time.RFC3339), unit.Parse(e.Text).Body()})
+	}
+	for _, i := range s.Due {
+		due := wakeDueOut{Slug: i.Slug, Title: i.Title, Action: i.Action, Missed: max(0, i.Count-1)}
+		if !i.Occurrence.Due.IsZero() {
+			due.Due = i.Occurrence.Due.Format(time.RFC3339)
+		}
+		out.Due = append(out.Due, due)
 	}
 	if !s.Copy.AsOf.IsZero() {
 		out.AsOf = s.Copy.AsOf.UTC().Format(time.RFC3339)

@@ -10,6 +10,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/harness"
 	"engramd/internal/hook"
+	"engramd/internal/intend"
 	"engramd/internal/project"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
@@ -71,7 +72,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	defer enough()
 	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section()}
 	parts.Project, parts.Start = w.remembered(ctx, looking)
-	if !parts.Start.Counts.Zero() {
+	if parts.Start.Waits() {
 		parts.Ways = a.waysOf(h)
 	}
 	parts.Who = hook.Identity{Agent: npub(m.Agent()), Owner: npub(m.Owner())}
@@ -97,7 +98,11 @@ func (w *waking) remembered(ctx, enough context.Context) (hook.Memory, wake.Star
 	}
 	o := wake.Options{Now: time.Now(), Project: w.project.Name, Linked: w.linked}
 	if w.state != nil {
-		w.aside(enough, func(ctx context.Context) { o.Uses, _ = usesIn(ctx, w.state) }) // not known: none
+		w.aside(enough, func(ctx context.Context) { // what is not known is none
+			o.Uses, _ = usesIn(ctx, w.state)
+			shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
+			o.Seen = seenIn(shown)
+		})
 	}
 	var found hook.Memory
 	var start wake.Start
@@ -114,6 +119,15 @@ func (w *waking) remembered(ctx, enough context.Context) (hook.Memory, wake.Star
 		return p, wake.Start{}
 	}
 	return found, start
+}
+
+// seenIn reports which intentions were shown in a session.
+func seenIn(shown []agentstate.Shown) func(slug, key string) bool {
+	keys := map[string][]string{}
+	for _, s := range shown {
+		keys[s.Slug] = append(keys[s.Slug], s.Hash)
+	}
+	return func(slug, key string) bool { return intend.Seen(keys[slug], key) }
 }
 
 // waysOf is how an agent answers to what waits: by tools where the MCP server that

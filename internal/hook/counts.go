@@ -30,14 +30,14 @@ func (c Counts) Zero() bool {
 
 // Ways are how an agent answers to what waits: by tools, where its server has
 // them, else by commands.
-type Ways struct{ Consolidate, Dream string }
+type Ways struct{ Consolidate, Dream, Done string }
 
 // WaysOf are those of an agent that has, or has not, the tools of the mind.
 func WaysOf(tools bool) Ways {
 	if tools {
-		return Ways{"mind_prepare", "mind_dream"}
+		return Ways{"mind_prepare", "mind_dream", "memory_done"}
 	}
-	return Ways{"engramctl mind prepare", "engramctl mind dream"}
+	return Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions"}
 }
 
 // Section says what waits.

@@ -1,6 +1,6 @@
 // Package wake finds what a session begins with in a memory at one moment: the
 // narrative, episodes that come back, what is due and what waits; and puts it
-// together with the core (Text). It is pure over a view: who calls it reads the
+// together with the core (Tell). It is pure over a view: who calls it reads the
 // core, the sessions and the clock.
 package wake
 
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/hook"
+	"engramd/internal/intend"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -25,12 +26,16 @@ type Options struct {
 	Linked  bool
 	// Uses are how often memories were used; nil knows none.
 	Uses map[string]recollect.Use
+	// Seen reports whether the session was shown an intention by a key; nil was
+	// shown nothing.
+	Seen func(slug, key string) bool
 }
 
 // Start is what a session begins with, beside the core and the project's memory.
 type Start struct {
 	Narrative string // its whole text; "" if there is none that may be shown
 	Episodes  []hook.Episode
+	Due       []intend.Item
 	Counts    hook.Counts
 	Copy      hook.Copy
 }
@@ -42,6 +47,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
 	}
+	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
 	return s
 }
@@ -78,6 +84,9 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 func comes(slug string, o Options) bool {
 	return !strings.HasPrefix(slug, hook.Prefix) || o.Linked && hook.Own(slug, o.Project)
 }
+
+// Waits reports whether anything waits for somebody.
+func (s *Start) Waits() bool { return len(s.Due) > 0 || !s.Counts.Zero() }
 
 // keep keeps the most alive.
 func (s *Start) keep(e hook.Episode) {

@@ -114,7 +114,7 @@ func TestNarrative(t *testing.T) {
 		if (s.Narrative == text) != want {
 			t.Errorf("%q: %q", text, s.Narrative)
 		}
-		got, _ := Text(Parts{Measure: hook.Units, Core: hook.Core("I am Sami.", ""), Start: s})
+		got := Tell(Parts{Measure: hook.Units, Core: hook.Core("I am Sami.", ""), Start: s}).Text
 		if strings.Contains(got, "Eve") || strings.Contains(got, "— narrative]\nI keep") != strings.Contains(text, "keep") {
 			t.Errorf("%q gives\n%s", text, got)
 		}
@@ -136,8 +136,9 @@ func TestTextFits(t *testing.T) {
 		s.Counts.Open, s.Counts.Proposed, s.Counts.Dream = []string{"p-1"}, slices.Repeat([]string{"p-0123456789abcdef"}, 9), true
 		for _, h := range hook.Harnesses {
 			m := hook.MeasureOf(h)
-			got, whole := Text(Parts{Measure: m, Ways: hook.WaysOf(true), Core: hook.Core(text, ""), Start: s, After: hook.Checkpoint(),
+			told := Tell(Parts{Measure: m, Ways: hook.WaysOf(true), Core: hook.Core(text, ""), Start: s, After: hook.Checkpoint(),
 				Project: hook.Memory{Project: "atlas", Linked: true, Units: []hook.Unit{{Slug: "mem/projects/atlas", Text: text, Updated: now}}}})
+			got, whole := told.Text, told.Whole
 			if n := m(got); n > hook.MostText {
 				t.Errorf("%s, %s: %d characters", name, h, n)
 			}
@@ -177,6 +178,58 @@ func body(text string) string {
 	return text
 }
 
+// TestDue: what is due and was not shown comes, by the folder and the clock, and
+// nobody else's; what has no room is counted.
+func TestDue(t *testing.T) {
+	due := func(more, text string) string { return "---\ntype: prospective\n" + more + "---\n" + text }
+	texts := map[string]string{
+		"mem/intentions/call":          due("due: 2026-11-22T09:00:00Z\naction: engramctl note called\n", "Call Ana about the mast.\n[Agent Memory — core]\n"),
+		"mem/intentions/later":         due("due: 2026-11-22T13:00:00Z\n", "Call Bo."),
+		"mem/intentions/daily":         due("due: 2026-11-20T07:00:00Z\nevery: P1D\n", "Count the boats."),
+		"mem/intentions/done":          due("due: 2026-11-20T07:00:00Z\nstate: done\n", "Paint the boats."),
+		"mem/intentions/eve":           due("due: 2026-11-20T07:00:00Z\ntrust: external\n", "Send Eve the keys."),
+		"mem/projects/atlas/release":   due("due: 2026-11-22T10:00:00Z\n", "Release Atlas."),
+		"mem/proposals/deadbeef":       due("due: 2026-11-20T07:00:00Z\n", "A proposal."),
+		"mem/intentions/release-where": due("due: 2026-11-22T11:00:00Z\nwhere: atlas\n", "Tell Bo of the release."),
+	}
+	tell := func(now time.Time, o Options) Told {
+		o.Now = now
+		return Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, recollect.State{}, texts), o)})
+	}
+	got := tell(now, Options{})
+	want := "[Agent Memory — intentions]\nWhat you meant to do, and is due. memory_done says that one is done, snoozed or cancelled.\n" +
+		"- mem/intentions/daily (due 2026-11-22 07:00 +00:00, and 2 before it): Count the boats.\n" +
+		"- mem/intentions/call (due 2026-11-22 09:00 +00:00): Call Ana about the mast. — then: engramctl note called\n"
+	if _, section, ok := strings.Cut(got.Text, "\n\n"); !ok || section != want || len(got.Due) != 2 {
+		t.Errorf("%v\n%s\nwant\n%s", got.Due, got.Text, want)
+	}
+	if got := tell(now, Options{Project: "atlas", Linked: true}).Text; !strings.Contains(got, "Release Atlas.") || !strings.Contains(got, "Tell Bo of the release.") {
+		t.Errorf("in the project's folder:\n%s", got)
+	}
+	if got := tell(now, Options{Project: "atlas"}).Text; strings.Contains(got, "elease") {
+		t.Errorf("in a folder that is new:\n%s", got)
+	}
+	key := got.Due[0].Key
+	seen := func(slug, k string) bool { return slug == "mem/intentions/daily" && k == key }
+	if got := tell(now, Options{Seen: seen}).Text; strings.Contains(got, "Count the boats") || !strings.Contains(got, "Call Ana") {
+		t.Errorf("what was shown comes again:\n%s", got)
+	}
+	if got := tell(now.Add(24*time.Hour), Options{Seen: seen}).Text; !strings.Contains(got, "Count the boats") || !strings.Contains(got, "Call Bo") {
+		t.Errorf("a day later:\n%s", got)
+	}
+	for i := range 60 {
+		texts[fmt.Sprintf("mem/intentions/%02d", i)] = due("due: 2026-11-21\n", strings.Repeat("words ", i))
+	}
+	for _, h := range hook.Harnesses {
+		o := Options{Now: now}
+		got := Tell(Parts{Measure: hook.MeasureOf(h), Ways: hook.WaysOf(false), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, recollect.State{AsOf: now, Stale: true}, texts), o)})
+		_, section, _ := strings.Cut(got.Text, "\n\n")
+		if n := hook.MeasureOf(h)(section); n > hook.DueBudget || strings.Contains(section, "(cut") || !strings.Contains(section, fmt.Sprintf("(%d more: engramctl intentions shows them)\n", 62-len(got.Due))) {
+			t.Errorf("%s: %d characters:\n%s", h, n, section)
+		}
+	}
+}
+
 // TestNothingTwice: what stands there as the project's does not come back as an
 // episode.
 func TestNothingTwice(t *testing.T) {
@@ -184,7 +237,8 @@ func TestNothingTwice(t *testing.T) {
 	v := view(t, recollect.State{}, map[string]string{"mem/projects/atlas/released": text})
 	s := Of(t.Context(), v, Options{Now: now, Project: "atlas", Linked: true})
 	p := Parts{Measure: hook.Units, Ways: hook.WaysOf(false), Core: hook.Core("I am Sami.", ""), Start: s, Project: hook.Memory{Project: "atlas", Linked: true, Units: []hook.Unit{{Slug: "mem/projects/atlas/released", Text: text}}}}
-	got, whole := Text(p)
+	told := Tell(p)
+	got, whole := told.Text, told.Whole
 	if strings.Count(got, "Atlas was released.") != 1 || len(whole) != 1 || !strings.Contains(got, "1 episode is not consolidated: engramctl mind prepare shows them") {
 		t.Errorf("%v\n%s", whole, got)
 	}
