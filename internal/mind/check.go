@@ -30,6 +30,8 @@ type CheckOptions struct {
 	Now             time.Time
 	Source, Session string         // stamped; a source of "" is that of the plan
 	View            recollect.View // what else the memory holds: whose words a text has, what is like it
+	// Meaning compares what an insight says with what is there; nil without a model.
+	Meaning Meaning
 }
 
 // Asked returns the slugs of which Check wants to know what is there.
