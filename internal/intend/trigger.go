@@ -6,13 +6,13 @@ import (
 
 // Threshold is the share of what a trigger's words say that a prompt must say. It
 // was chosen on the first half of the set in testdata: see TestTriggers.
-const Threshold = 0.4
+const Threshold = 0.35
 
 // idle are the words by which people say that a trigger is one. They say nothing of
 // what it is about.
 const idle = `user owner human person people someone somebody anyone asks asked asking wants wanted mentions mentioned talks talking
 topic subject comes come coming next time again whenever happens about start starts started begin begins need needs
-prompt question session conversation work working day`
+prompt question session conversation work working make makes made go goes going went back get gets got new use used look take give put`
 
 // Matcher compares triggers with one prompt or query.
 type Matcher struct {

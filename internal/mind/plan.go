@@ -1,0 +1,142 @@
+package mind
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Kind says what a plan is for.
+type Kind string
+
+// The kinds.
+const (
+	Consolidate Kind = "consolidate" // episodes into what they mean
+	Dream       Kind = "dream"       // units drawn at random, for what they have in common
+	Archive     Kind = "archive"     // units that are hardly used
+)
+
+// Role says why a plan shows a unit.
+type Role string
+
+// The roles.
+const (
+	Episode       Role = "episode"   // waits to be consolidated
+	Beside        Role = "beside"    // looks like an episode, or contradicts a unit
+	Stale         Role = "stale"     // old and not used: it may be archived
+	Orphan        Role = "orphan"    // nothing links to it, and it links to nothing
+	NarrativeRole Role = "narrative" // who the agent is
+	Drawn         Role = "drawn"     // of a dream
+)
+
+// Shown is a unit that a plan shows, bound to its text.
+type Shown struct {
+	Slug  string  `json:"slug"`
+	Hash  string  `json:"hash"` // of the whole text: see Hash
+	Role  Role    `json:"role"`
+	Alike []Alike `json:"alike,omitempty"`
+}
+
+// Alike is a unit that looks like another one, or says that it contradicts it.
+type Alike struct {
+	Slug string `json:"slug"`
+	// Differs are words that one of both has and the other has not.
+	Differs     []string `json:"differs,omitempty"`
+	Contradicts bool     `json:"contradicts,omitempty"` // one of both says so
+}
+
+// Plan is what is shown to who thinks. Nothing is written by making one.
+type Plan struct {
+	ID      string    `json:"id"`
+	Kind    Kind      `json:"kind"`
+	Made    time.Time `json:"made"`
+	Seed    uint64    `json:"seed,omitempty"` // of a dream
+	Units   []Shown   `json:"units"`
+	Waiting int       `json:"waiting"` // episodes that wait, with those that are shown
+	AsOf    time.Time `json:"as_of"`   // when relays were last asked; zero: never
+	Stale   bool      `json:"stale"`   // not every relay has confirmed it lately
+}
+
+// Change is one write that follows from operations. Old and New are whole texts.
+type Change struct {
+	Slug string `json:"slug"`
+	Base string `json:"base,omitempty"` // hash of the head that is replaced; "": nothing may be there
+	Old  string `json:"old,omitempty"`
+	New  string `json:"new"`
+	Op   int    `json:"op"` // the first of the operations that ask for it
+	// Note is what whoever looks at the change should know: that a unit contradicts
+	// another one instead of superseding it, and why.
+	Note string `json:"note,omitempty"`
+}
+
+// OpError is an operation that cannot be done, in words that a model can act on.
+type OpError struct {
+	Index  int    // of the operation; -1: all of them together
+	Op     string // what it does
+	Reason string
+	err    error
+}
+
+// Error names the operation, counted from 1.
+func (e *OpError) Error() string {
+	if e.Index < 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf("operation %d (%s): %s", e.Index+1, e.Op, e.Reason)
+}
+
+// Unwrap gives errors.Is ErrChanged.
+func (e *OpError) Unwrap() error { return e.err }
+
+var (
+	// ErrChanged is a unit that is not any more what the plan showed: the plan must
+	// be made anew.
+	ErrChanged = errors.New("changed since the plan was made")
+	// ErrPlan is a plan that nobody can have been shown.
+	ErrPlan = errors.New("not a plan")
+)
+
+// Hash returns the SHA-256 of a text in 64 lower-case hex digits: the one that
+// writes are based on.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Identify gives the plan its id: the same showing is the same plan, whenever it is
+// made.
+func (p Plan) Identify() Plan {
+	h := sha256.New()
+	put := func(s string) { // with its length, so that nothing reads as something else
+		_ = binary.Write(h, binary.BigEndian, uint64(len(s)))
+		_, _ = h.Write([]byte(s))
+	}
+	put(string(p.Kind))
+	_ = binary.Write(h, binary.BigEndian, p.Seed)
+	for _, u := range p.Units {
+		put(u.Slug)
+		put(u.Hash)
+		put(string(u.Role))
+	}
+	p.ID = "p-" + hex.EncodeToString(h.Sum(nil)[:8])
+	return p
+}
+
+var planID = regexp.MustCompile(`^p-[0-9a-f]{16}$`)
+
+// IsID reports whether a text has the form of a plan's id.
+func IsID(s string) bool { return planID.MatchString(s) }
+
+// Find returns how the plan shows a unit.
+func (p Plan) Find(slug string) (Shown, bool) {
+	for _, u := range p.Units {
+		if u.Slug == slug {
+			return u, true
+		}
+	}
+	return Shown{}, false
+}
