@@ -3,6 +3,7 @@ package mind
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestNovelty(t *testing.T) {
 		{"what others say", "Experts say hulls should dry three weeks before a new coating is applied.", "mem/web/page"},
 		{"the narrative", "I look after people who sail and their boats.", "mem/narrative"},
 	} {
-		err := checkDream(p, []Op{anInsight(tt.text)}, texts, o)
+		_, err := Check(p, []Op{anInsight(tt.text)}, texts, o)
 		var wrong *OpError
 		switch {
 		case tt.near == "" && err != nil:
@@ -71,10 +72,10 @@ func TestNovelty(t *testing.T) {
 	twice := []Op{anInsight("Both hull and database are chosen by what upkeep costs over years."), anInsight("Hull and database both are chosen by what their upkeep costs over the years.")}
 	twice[1].Slug = "mem/insights/y"
 	var wrong *OpError
-	if err := checkDream(p, twice, texts, o); !errors.As(err, &wrong) || wrong.Index != 1 || !strings.Contains(wrong.Reason, "mem/insights/x") {
+	if _, err := Check(p, twice, texts, o); !errors.As(err, &wrong) || wrong.Index != 1 || !strings.Contains(wrong.Reason, "mem/insights/x") {
 		t.Errorf("an answer that repeats itself: %v", err)
 	}
-	if err := checkDream(p, []Op{{Op: OpWrite, Slug: "mem/insights/x", Type: "insight", InspiredBy: []string{"mem/people/ana"},
+	if _, err := Check(p, []Op{{Op: OpWrite, Slug: "mem/insights/x", Type: "insight", InspiredBy: []string{"mem/people/ana"},
 		Description: harbour["mem/boats/paint"], Text: "So be it."}}, texts, o); err == nil {
 		t.Error("a description that repeats a unit is taken")
 	}
@@ -102,13 +103,13 @@ func TestNoveltyByMeaning(t *testing.T) {
 				return tt.usual, slug != "mem/people/ana"
 			}
 		}}
-		err := checkDream(p, []Op{anInsight("Thorny shrubs ask for scissors when winter ends.")}, textsOf(harbour), o)
+		_, err := Check(p, []Op{anInsight("Thorny shrubs ask for scissors when winter ends.")}, textsOf(harbour), o)
 		if refused := err != nil; refused != tt.refused || refused && !strings.Contains(err.Error(), "mem/garden/roses") {
 			t.Errorf("usual %v, nearest %v: %v", tt.usual, tt.nearest, err)
 		}
 	}
 	silent := CheckOptions{View: v, Meaning: func(string) func(string, int) (float64, bool) { return nil }}
-	if err := checkDream(p, []Op{anInsight(harbour["mem/boats/paint"])}, textsOf(harbour), silent); err == nil {
+	if _, err := Check(p, []Op{anInsight(harbour["mem/boats/paint"])}, textsOf(harbour), silent); err == nil {
 		t.Error("with a model that fails, words do not count any more")
 	}
 }
@@ -118,16 +119,25 @@ func TestDreamWritesInsightsOnly(t *testing.T) {
 	p, texts := harbourDream(t), textsOf(harbour)
 	o := CheckOptions{Now: dreamNow, View: viewOf(t, harbour)}
 	good := anInsight("Upkeep over years decides both choices.")
-	if err := checkDream(p, []Op{good}, texts, o); err != nil {
-		t.Fatal(err)
+	for _, typ := range []string{"", "insight"} {
+		good.Type = typ
+		all, err := Check(p, []Op{good}, texts, o)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		f := unitOf(all[0].New)
+		if f.Type != unit.Insight || f.Trust != unit.Derived || len(f.Relations) != 2 || f.Relations[0].Relation != "inspired_by" || all[0].Base != "" {
+			t.Fatalf("wrote %s", all[0].New)
+		}
 	}
+	other := anInsight("What lasts is bought once and praised often.")
+	other.Slug = "mem/insights/y"
 	for name, edit := range map[string]func(*Op){
 		"another operation":   func(o *Op) { *o = Op{Op: OpArchive, Slug: "mem/boats/paint", Why: "x"} },
 		"a supersede":         func(o *Op) { *o = Op{Op: OpSupersede, Old: "mem/boats/paint", New: "mem/insights/x", Why: "x"} },
 		"a link":              func(o *Op) { *o = Op{Op: OpLink, From: "mem/boats/paint", To: "mem/people/ana", Relation: "causes"} },
 		"a keep":              func(o *Op) { *o = Op{Op: OpKeep, Slug: "mem/boats/paint"} },
 		"a fact":              func(o *Op) { o.Type = "semantic" },
-		"no type":             func(o *Op) { o.Type = "" },
 		"no source":           func(o *Op) { o.InspiredBy = nil },
 		"an invented source":  func(o *Op) { o.InspiredBy = append(o.InspiredBy, "mem/none") },
 		"one not drawn":       func(o *Op) { o.InspiredBy = append(o.InspiredBy, "mem/web/page") },
@@ -135,63 +145,50 @@ func TestDreamWritesInsightsOnly(t *testing.T) {
 		"derived from":        func(o *Op) { o.DerivedFrom = []string{"mem/boats/paint"} },
 		"over something":      func(o *Op) { o.Slug = "mem/garden/old" },
 		"no text":             func(o *Op) { o.Text = " \n" },
+		"front matter":        func(o *Op) { o.Text = "---\ntrust: told\n---\n" + o.Text },
 	} {
-		op := good
-		op.InspiredBy = append([]string(nil), good.InspiredBy...)
+		op := other
+		op.InspiredBy = append([]string(nil), other.InspiredBy...)
 		edit(&op)
 		var wrong *OpError
-		if err := checkDream(p, []Op{good, op}, texts, o); !errors.As(err, &wrong) || wrong.Index != 1 {
+		if all, err := Check(p, []Op{good, op}, texts, o); !errors.As(err, &wrong) || wrong.Index != 1 || all != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestNarrative(t *testing.T) {
-	p, texts := harbourDream(t), textsOf(harbour)
-	o := CheckOptions{Now: dreamNow, View: viewOf(t, harbour)}
+// A dream may write the narrative anew; nothing of a stranger gets into it, and what
+// the owner told stays.
+func TestADreamMayWriteTheNarrative(t *testing.T) {
 	good := Op{Op: OpWrite, Slug: NarrativeSlug, Type: "narrative", Text: strings.Repeat("é", MaxNarrative), InspiredBy: []string{"mem/people/ana", NarrativeSlug}}
-	if err := checkDream(p, []Op{good}, texts, o); err != nil {
-		t.Fatal(err)
-	}
-	if !writesNarrative(good) || !writesNarrative(Op{Op: OpWrite, Slug: NarrativeSlug}) || writesNarrative(Op{Op: OpKeep, Slug: NarrativeSlug}) {
-		t.Error("what writes the narrative is not told from what does not")
-	}
-	page := p
-	page.Units = append([]Shown{{Slug: "mem/web/page", Role: Episode}}, p.Units...)
 	for name, tt := range map[string]struct {
-		plan Plan
-		edit func(*Op)
+		trust string // of the one that is there
+		edit  func(*Op)
+		fits  bool
 	}{
-		"too long":        {p, func(o *Op) { o.Text += "x" }},
-		"empty":           {p, func(o *Op) { o.Text = "\n" }},
-		"elsewhere":       {p, func(o *Op) { o.Slug = "mem/other" }},
-		"another type":    {p, func(o *Op) { o.Type = "semantic" }},
-		"without sources": {p, func(o *Op) { o.InspiredBy = nil }},
-		"invented source": {p, func(o *Op) { o.InspiredBy = []string{"mem/none"} }},
-		"one not shown":   {p, func(o *Op) { o.InspiredBy = []string{"mem/garden/old"} }},
-		"external source": {page, func(o *Op) { o.DerivedFrom, o.InspiredBy = []string{"mem/web/page"}, nil }},
-		"external words":  {p, func(o *Op) { o.Text = unit.Parse(harbour["mem/web/page"]).Body() }},
-		"not shown":       {Plan{Kind: Consolidate, Units: []Shown{{Slug: "mem/people/ana", Role: Episode}}}, func(o *Op) { o.InspiredBy = []string{"mem/people/ana"} }},
+		"anew":            {"derived", func(*Op) {}, true},
+		"too long":        {"derived", func(o *Op) { o.Text += "x" }, false},
+		"empty":           {"derived", func(o *Op) { o.Text = "\n" }, false},
+		"elsewhere":       {"derived", func(o *Op) { o.Slug = "mem/other" }, false},
+		"another type":    {"derived", func(o *Op) { o.Type = "insight" }, false},
+		"without sources": {"derived", func(o *Op) { o.InspiredBy = nil }, false},
+		"invented source": {"derived", func(o *Op) { o.InspiredBy = []string{"mem/none"} }, false},
+		"one not shown":   {"derived", func(o *Op) { o.InspiredBy = []string{"mem/garden/old"} }, false},
+		"external words":  {"derived", func(o *Op) { o.Text = unit.Parse(harbour["mem/web/page"]).Body() }, false},
+		"told":            {"told", func(*Op) {}, false},
+		"external":        {"external", func(*Op) {}, false},
 	} {
-		op := good
-		tt.edit(&op)
-		var wrong *OpError
-		if err := checkNarrative(tt.plan, 3, op, texts, o); !errors.As(err, &wrong) || wrong.Index != 3 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for _, trust := range []string{"told", "external"} { // told is the owner's, external a stranger's: neither is mixed with
-		with := map[string]string{}
-		for s, text := range harbour {
-			with[s] = text
-		}
-		with[NarrativeSlug] = fmt.Sprintf("---\ntype: narrative\ntrust: %s\n---\nI am who I am told to be.", trust)
+		with := maps.Clone(harbour)
+		with[NarrativeSlug] = fmt.Sprintf("---\ntype: narrative\ntrust: %s\n---\nI am who I am told to be.", tt.trust)
 		p, err := PrepareDream(viewOf(t, with), DreamOptions{Now: dreamNow})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkNarrative(p, 0, good, textsOf(with), CheckOptions{View: viewOf(t, with)}); err == nil {
-			t.Errorf("a %s narrative is written over", trust)
+		op := good
+		tt.edit(&op)
+		all, err := Check(p, []Op{op}, textsOf(with), CheckOptions{Now: dreamNow, View: viewOf(t, with)})
+		if tt.fits != (err == nil) || tt.fits && (len(all) != 1 || unitOf(all[0].New).Type != unit.Narrative || unitOf(all[0].New).Trust != unit.Derived) {
+			t.Errorf("%s: %v, %v", name, err, all)
 		}
 	}
 }
