@@ -175,6 +175,7 @@ func TestADreamMayWriteTheNarrative(t *testing.T) {
 		"invented source": {"derived", func(o *Op) { o.InspiredBy = []string{"mem/none"} }, false},
 		"one not shown":   {"derived", func(o *Op) { o.InspiredBy = []string{"mem/garden/old"} }, false},
 		"external words":  {"derived", func(o *Op) { o.Text = unit.Parse(harbour["mem/web/page"]).Body() }, false},
+		"described so":    {"derived", func(o *Op) { o.Description = unit.Parse(harbour["mem/web/page"]).Body() }, false},
 		"told":            {"told", func(*Op) {}, false},
 		"external":        {"external", func(*Op) {}, false},
 	} {
