@@ -11,6 +11,7 @@ import (
 	"engramd/internal/harness"
 	"engramd/internal/hook"
 	"engramd/internal/intend"
+	"engramd/internal/mind"
 	"engramd/internal/project"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
@@ -102,6 +103,7 @@ func (w *waking) remembered(ctx, enough context.Context) (hook.Memory, wake.Star
 			o.Uses, _ = usesIn(ctx, w.state)
 			shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
 			o.Seen = seenIn(shown)
+			o.Dreamt = dreamtIn(ctx, w.state)
 		})
 	}
 	var found hook.Memory
@@ -128,6 +130,19 @@ func seenIn(shown []agentstate.Shown) func(slug, key string) bool {
 		keys[s.Slug] = append(keys[s.Slug], s.Hash)
 	}
 	return func(slug, key string) bool { return intend.Seen(keys[slug], key) }
+}
+
+// dreamtIn returns what dreams drew on this machine; nil where that is not known.
+func dreamtIn(ctx context.Context, state *agentstate.State) map[string]mind.Dreamt {
+	tallies, err := state.Tallies(ctx, agentstate.Dreamt)
+	if err != nil {
+		return nil
+	}
+	dreamt := make(map[string]mind.Dreamt, len(tallies))
+	for slug, t := range tallies {
+		dreamt[slug] = mind.Dreamt{Times: t.N, Last: t.Last}
+	}
+	return dreamt
 }
 
 // waysOf is how an agent answers to what waits: by tools where the MCP server that

@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/hook"
 	"engramd/internal/intend"
+	"engramd/internal/mind"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -29,6 +30,10 @@ type Options struct {
 	// Seen reports whether the session was shown an intention by a key; nil was
 	// shown nothing.
 	Seen func(slug, key string) bool
+	// Dreamt is what earlier dreams drew, of which When says how soon another one is
+	// offered; nil knows nothing of dreams, and none is.
+	Dreamt map[string]mind.Dreamt
+	When   mind.DreamWhen
 }
 
 // Start is what a session begins with, beside the core and the project's memory.
@@ -49,6 +54,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 	}
 	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
+	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
 	return s
 }
 
@@ -78,6 +84,32 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * activation(l, o)})
 		}
 	}
+}
+
+// exact is how many units may be looked at to know whether a dream can be drawn;
+// of more it can.
+const exact = 500
+
+// dreams reports whether a dream is to be offered: it is time for one, and there is
+// something to dream of.
+func dreams(v recollect.View, o Options) bool {
+	known := recall.Filter{Types: []unit.Type{unit.Semantic, unit.Procedural}, States: []unit.State{unit.Active}, MinTrust: unit.Derived}
+	n := v.Index().Count(known)
+	if n < mind.DreamUnits {
+		return false
+	}
+	last, since := mind.LastDream(o.Dreamt), 0
+	if !mind.DreamDue(o.Now, last, since, o.When) {
+		since = mind.NewUnits(v, last)
+	}
+	if !mind.DreamDue(o.Now, last, since, o.When) {
+		return false
+	}
+	if n > exact {
+		return true
+	}
+	_, err := mind.PrepareDream(v, mind.DreamOptions{Now: o.Now, Dreamt: o.Dreamt})
+	return err == nil
 }
 
 // comes reports whether an episode may come unasked into a session of a folder.

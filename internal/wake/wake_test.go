@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/hook"
+	"engramd/internal/mind"
 	"engramd/internal/recollect"
 )
 
@@ -75,7 +76,7 @@ func TestEpisodes(t *testing.T) {
 		if got := slugs(s.Episodes); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-		if s.Counts.Episodes != 7 || s.Counts.AtLeast { // all but what is done, gone or reserved
+		if s.Counts.Episodes != 7 || mind.Waiting(v) != 7 || s.Counts.AtLeast { // all but what is done, gone or reserved
 			t.Errorf("%s: %+v wait", name, s.Counts)
 		}
 	}
@@ -226,6 +227,43 @@ func TestDue(t *testing.T) {
 		_, section, _ := strings.Cut(got.Text, "\n\n")
 		if n := hook.MeasureOf(h)(section); n > hook.DueBudget || strings.Contains(section, "(cut") || !strings.Contains(section, fmt.Sprintf("(%d more: engramctl intentions shows them)\n", 62-len(got.Due))) {
 			t.Errorf("%s: %d characters:\n%s", h, n, section)
+		}
+	}
+}
+
+// TestDreamIsOffered: when it is time for one, and something is there to dream of.
+func TestDreamIsOffered(t *testing.T) {
+	texts := map[string]string{}
+	add := func(n int) {
+		for i := range n {
+			texts[fmt.Sprintf("mem/topic%d/%d", i%7, i)] = fmt.Sprintf("The fact number %d.", i)
+		}
+	}
+	lately := map[string]mind.Dreamt{"mem/topic0/0": {Times: 1, Last: now.Add(-2 * time.Hour)}}
+	for _, c := range []struct {
+		name   string
+		n      int
+		dreamt map[string]mind.Dreamt
+		when   mind.DreamWhen
+		want   bool
+	}{
+		{"nothing is known of dreams", 20, nil, mind.DreamWhen{}, false},
+		{"too little", 4, map[string]mind.Dreamt{}, mind.DreamWhen{}, false},
+		{"the first one", 20, map[string]mind.Dreamt{}, mind.DreamWhen{}, true},
+		{"one was lately", 20, lately, mind.DreamWhen{}, false},
+		{"and much is new since", 60, lately, mind.DreamWhen{}, true},
+		{"sooner, as it is wanted", 20, lately, mind.DreamWhen{Every: time.Hour}, true},
+		{"never, as it is wanted", 60, lately, mind.DreamWhen{Every: -1, Units: -1}, false},
+		{"more than are looked at", exact + 50, map[string]mind.Dreamt{}, mind.DreamWhen{}, true},
+	} {
+		clear(texts)
+		add(c.n)
+		s := Of(t.Context(), view(t, recollect.State{}, texts), Options{Now: now, Dreamt: c.dreamt, When: c.when})
+		if s.Counts.Dream != c.want {
+			t.Errorf("%s: %v", c.name, s.Counts.Dream)
+		}
+		if got := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true), Core: hook.Core("I am Sami.", ""), Start: s}).Text; strings.Contains(got, "A dream is offered: mind_dream.\n") != c.want {
+			t.Errorf("%s:\n%s", c.name, got)
 		}
 	}
 }
