@@ -39,7 +39,7 @@ func TestColdPrompt(t *testing.T) {
 	gone := "ws://" + down.Addr().String()
 	down.Close()
 	m := newMachine(t)
-	questions := keep(t, m, n, "")
+	questions := keep(t, m, n)
 	best, least := map[string]time.Duration{}, time.Hour
 	kinds := map[string]string{"answering": relay.URL, "hanging": relaytest.Silent(t), "gone": gone}
 	at := len(m.env) - 1 // ENGRAM_RELAYS
@@ -89,8 +89,20 @@ func TestColdStart(t *testing.T) {
 	m := newMachine(t, relay.URL)
 	m.ctlOK("mem", "set", "core", "I am Sami.")
 	m.ctlOK("mem", "set", "narrative", "I keep the boats of the harbour.")
-	m.ctlOK("mem", "ls") // into the copy
-	keep(t, m, n, "---\ntype: episodic\n---\n")
+	c, err := relaytest.Dial(relay.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	events, _ := memories(n, "---\ntype: episodic\n---\n")
+	for _, ev := range events {
+		if answer, err := c.Publish(ev); err != nil || !answer.True {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+	}
+	if got := m.ctlOK("mem", "stats", "--wait", "2m", "--timeout", "2m"); !strings.Contains(got, fmt.Sprint(n+2, " memories")) {
+		t.Fatal(got)
+	}
 	at := len(m.env) - 1 // ENGRAM_RELAYS
 	kinds := map[string]string{"answering": relay.URL, "hanging": relaytest.Silent(t), "gone": "ws://127.0.0.1:1"}
 	best, least := map[string]time.Duration{}, time.Hour
@@ -137,8 +149,8 @@ func word(i int) string {
 }
 
 // keep makes the machine's local copy of that many memories, and returns questions
-// that the first of them answer. head is the front matter of each.
-func keep(t *testing.T, m *machine, n int, head string) (questions []string) {
+// that the first of them answer.
+func keep(t *testing.T, m *machine, n int) []string {
 	t.Helper()
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	kept, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: relaytest.ConversationKey(agent, owner.Pub)},
@@ -146,8 +158,23 @@ func keep(t *testing.T, m *machine, n int, head string) (questions []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	events, questions := memories(n, "")
+	for some := range slices.Chunk(events, 500) {
+		if _, err := kept.Put(t.Context(), "ws://127.0.0.1:1/", some); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return questions
+}
+
+// memories makes that many, and questions that the first of them answer. head is
+// the front matter of each.
+func memories(n int, head string) (events []*nostr.Event, questions []string) {
+	agent, owner := relaytest.Agent(), relaytest.Owner()
 	r := mathrand.New(mathrand.NewPCG(1, 2))
-	var events []*nostr.Event
 	for i := range n { // their words are as common as those of people are
 		var b strings.Builder
 		for b.Len() < 500+r.IntN(500) {
@@ -158,13 +185,5 @@ func keep(t *testing.T, m *machine, n int, head string) (questions []string) {
 		}
 		events = append(events, relaytest.Memory(agent, owner.Pub, fmt.Sprintf("mem/x%s/%05d", hex.EncodeToString([]byte{byte(i)}), i), head+b.String(), 1_795_000_000+int64(i)))
 	}
-	for some := range slices.Chunk(events, 500) {
-		if _, err := kept.Put(t.Context(), "ws://127.0.0.1:1/", some); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := kept.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return questions
+	return events, questions
 }
