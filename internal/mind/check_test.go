@@ -98,6 +98,7 @@ func TestCheckRefuses(t *testing.T) {
 		"an episode lost":              {[]Op{archive("mem/e1")}, 0, "derived_from"},
 		"an episode lost by another":   {[]Op{write("mem/x", "mem/e2"), archive("mem/e1")}, 1, "derived_from"},
 		"an episode superseded":        {[]Op{write("mem/x", "mem/told-e"), supersede("mem/e1", "mem/x")}, 1, "derived_from"},
+		"an intention superseded":      {[]Op{write("mem/x", "mem/e1"), supersede("mem/due", "mem/x")}, 1, "intention"},
 		"a fact archived":              {[]Op{archive("mem/old")}, 0, "stale"},
 		"told archived":                {[]Op{archive("mem/t-stale")}, 0, "told"},
 		"a told episode archived":      {[]Op{write("mem/x", "mem/told-e"), archive("mem/told-e")}, 1, "told"},
