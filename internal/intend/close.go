@@ -117,8 +117,8 @@ const maxWho = 80
 
 func (by By) closed(what string) unit.Change {
 	line := what + " " + by.Now.UTC().Format(time.RFC3339)
-	if who := []rune(unit.OneLine(by.Who)); len(who) > 0 {
-		line += " by " + string(who[:min(len(who), maxWho)])
+	if who := short(unit.OneLine(by.Who), maxWho); who != "" {
+		line += " by " + who
 	}
 	return unit.Set(keyClosed, unit.String(line))
 }

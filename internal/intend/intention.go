@@ -42,8 +42,19 @@ type Intention struct {
 	first time.Time
 }
 
-// maxTitle is how much of a title is shown, in characters.
-const maxTitle = 120
+// How much of a title, and of what was last done, is shown, in characters.
+const (
+	maxTitle  = 120
+	maxClosed = 160
+)
+
+// short cuts a line to that many characters.
+func short(line string, most int) string {
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return line
+}
 
 // Read takes an intention from a unit; ok says that it is one.
 func Read(slug string, d unit.Doc) (i Intention, ok bool) {
@@ -52,8 +63,11 @@ func Read(slug string, d unit.Doc) (i Intention, ok bool) {
 		return i, false
 	}
 	i = Intention{Slug: slug, Title: d.Heading(maxTitle), Action: strings.TrimSpace(f.Action), Where: unit.OneLine(f.Where),
-		Trigger: strings.ToValidUTF8(f.Trigger[:min(len(f.Trigger), maxTrigger)], ""), Trust: f.Trust, State: f.State, Closed: unit.OneLine(text(d, keyClosed))}
+		Trigger: strings.ToValidUTF8(f.Trigger[:min(len(f.Trigger), maxTrigger)], ""), Trust: f.Trust, State: f.State}
 	i.Trigger = unit.OneLine(i.Trigger)
+	if f.Trust > unit.External { // errors repeat it
+		i.Closed = short(unit.OneLine(text(d, keyClosed)), maxClosed)
+	}
 	i.Due, i.Day = i.moment(d, keyDue)
 	var whole bool
 	if i.Until, whole = i.moment(d, keyUntil); whole {

@@ -124,11 +124,8 @@ func btoi(b bool) int {
 func (i Item) Line() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "- %s (%s): %s", i.Slug, i.Why(), cmp.Or(i.Title, "no text"))
-	if action := []rune(unit.OneLine(i.Action)); len(action) > 0 {
-		out.WriteString(" — then: " + string(action[:min(len(action), maxAction)]))
-		if len(action) > maxAction {
-			out.WriteString("…")
-		}
+	if action := short(unit.OneLine(i.Action), maxAction); action != "" {
+		out.WriteString(" — then: " + action)
 	}
 	out.WriteByte('\n')
 	return out.String()
@@ -138,11 +135,7 @@ func (i Item) Line() string {
 func (i Item) Why() string {
 	switch {
 	case i.May:
-		trigger := []rune(i.Trigger)
-		if len(trigger) > maxTitle {
-			trigger = append(trigger[:maxTitle:maxTitle], '…')
-		}
-		return fmt.Sprintf("may apply: %q", string(trigger))
+		return fmt.Sprintf("may apply: %q", short(i.Trigger, maxTitle))
 	case i.Occurrence.Due.IsZero():
 		return "open"
 	case i.Day:
