@@ -13,7 +13,6 @@ import (
 	"engramd/internal/intend"
 	"engramd/internal/mind"
 	"engramd/internal/project"
-	"engramd/internal/recollect"
 	"engramd/internal/wake"
 )
 
@@ -23,6 +22,10 @@ const wakeBudget = 2 * time.Second
 // besideBudget is how long the start of a session waits for what another process
 // of this machine holds: the state or the copy. The core does not depend on them.
 const besideBudget = 400 * time.Millisecond
+
+// lookAfter is when the local copy is looked through while relays are still asked:
+// where none answers, there would be no time for it.
+const lookAfter = 300 * time.Millisecond
 
 // lookSpare is how long beyond wakeBudget the local copy is looked through: what
 // was found until then is told.
@@ -39,6 +42,7 @@ type waking struct {
 	state   *agentstate.State
 	project project.Project
 	linked  bool
+	look    wake.Options
 	core    coreFound
 }
 
@@ -66,13 +70,14 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 			a.later(func() { _ = w.kept.Close() }) // what was kept is kept
 		}
 	})
-	if err := w.ask(local); err != nil {
-		return nil, wake.Parts{}, err
-	}
+	w.aside(local, w.options)
 	looking, enough := context.WithDeadline(ctx, began.Add(wakeBudget+lookSpare))
 	defer enough()
-	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section()}
-	parts.Project, parts.Start = w.remembered(ctx, looking)
+	found, err := w.find(ctx, local, looking)
+	if err != nil {
+		return nil, wake.Parts{}, err
+	}
+	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start}
 	if parts.Start.Waits() {
 		parts.Ways = a.waysOf(h)
 	}
@@ -90,37 +95,16 @@ func (w *waking) aside(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// remembered is what the local copy has of the project, and what else a session
-// begins with, as far as it was found before enough ends.
-func (w *waking) remembered(ctx, enough context.Context) (hook.Memory, wake.Start) {
-	p := hook.Memory{Project: w.project.Name, Linked: w.linked}
-	if w.kept == nil {
-		return p, wake.Start{}
+// options are what the copy is looked through for. What is not known is none.
+func (w *waking) options(ctx context.Context) {
+	w.look = wake.Options{Now: time.Now(), Project: w.project.Name, Linked: w.linked}
+	if w.state == nil {
+		return
 	}
-	o := wake.Options{Now: time.Now(), Project: w.project.Name, Linked: w.linked}
-	if w.state != nil {
-		w.aside(enough, func(ctx context.Context) { // what is not known is none
-			o.Uses, _ = usesIn(ctx, w.state)
-			shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
-			o.Seen = seenIn(shown)
-			o.Dreamt = dreamtIn(ctx, w.state)
-		})
-	}
-	var found hook.Memory
-	var start wake.Start
-	err := w.kept.source().Read(ctx, func(v recollect.View) error {
-		found, start = p, wake.Start{}
-		if p.Project != "" {
-			found = memoryOf(v, p)
-		}
-		start = wake.Of(enough, v, o)
-		return nil
-	})
-	if err != nil {
-		w.a.note("what is remembered beside the core is not known: %v", err)
-		return p, wake.Start{}
-	}
-	return found, start
+	w.look.Uses, _ = usesIn(ctx, w.state)
+	shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
+	w.look.Seen = seenIn(shown)
+	w.look.Dreamt = dreamtIn(ctx, w.state)
 }
 
 // seenIn reports which intentions were shown in a session.
@@ -151,18 +135,4 @@ func dreamtIn(ctx context.Context, state *agentstate.State) map[string]mind.Drea
 func (a *app) waysOf(h hook.Harness) hook.Ways {
 	known, err := harness.Named(string(h))
 	return hook.WaysOf(err == nil && a.home() != "" && slices.Contains(strings.Split(known.Tools(harness.Disk{}, a.roots()), ","), "mind"))
-}
-
-// memoryOf fills a project's memory in from a view.
-func memoryOf(v recollect.View, p hook.Memory) hook.Memory {
-	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
-	for _, head := range v.Under(hook.Prefix + p.Project) {
-		if !hook.Own(head.Slug, p.Project) {
-			continue
-		}
-		if text, ok := v.Text(head.Slug); ok {
-			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0)})
-		}
-	}
-	return p
 }

@@ -9,7 +9,6 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/hook"
 	"engramd/internal/mirror/follow"
-	"engramd/internal/recollect"
 	"engramd/nips/nipae"
 )
 
@@ -50,6 +49,7 @@ func (w *waking) ask(ctx context.Context) error {
 		w.a.note("%v", err)
 	}
 	var both sync.WaitGroup
+	defer both.Wait()
 	if w.kept != nil {
 		w.kept.found.Store(true)
 		both.Go(func() {
@@ -57,12 +57,7 @@ func (w *waking) ask(ctx context.Context) error {
 			_, _ = w.kept.Follower.CatchUp(asking, follow.Ask{Grace: copyGrace}) // what did not come is stale
 		})
 	}
-	err := w.getCore(asking)
-	both.Wait()
-	if err != nil {
-		err = w.keptCore(ctx, err)
-	}
-	return err
+	return w.getCore(asking)
 }
 
 // getCore reads the core as the relays have it.
@@ -78,26 +73,5 @@ func (w *waking) getCore(ctx context.Context) error {
 	if w.core = (coreFound{partial: status.Partial}); !absent {
 		w.core.entry = &entry
 	}
-	return nil
-}
-
-// keptCore takes the core of the local copy, where the relays did not give one;
-// failed if they said something of it, or there is none here.
-func (w *waking) keptCore(ctx context.Context, failed error) error {
-	if code := codeOf(failed); w.kept == nil || code != exitRelay && code != exitAuth {
-		return failed
-	}
-	var found coreFound
-	err := w.kept.source().Read(ctx, func(v recollect.View) error {
-		if text, ok := v.Text(string(nipae.Core)); ok {
-			head, _ := v.Head(string(nipae.Core))
-			found = coreFound{entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, kept: true, asOf: v.State().AsOf}
-		}
-		return nil
-	})
-	if err != nil || found.entry == nil {
-		return failed
-	}
-	w.core = found
 	return nil
 }

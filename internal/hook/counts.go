@@ -37,7 +37,7 @@ func WaysOf(tools bool) Ways {
 	if tools {
 		return Ways{"mind_prepare", "mind_dream", "memory_done"}
 	}
-	return Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions"}
+	return Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions done SLUG"}
 }
 
 // Section says what waits.

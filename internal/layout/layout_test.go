@@ -66,7 +66,7 @@ var allowed = map[string][]string{
 	"internal/when":                      {},
 	"internal/project":                   {},
 	"internal/hook":                      {"nips/unit"},
-	"internal/wake":                      {"internal/hook", "internal/intend", "internal/mind", "internal/recall", "internal/recollect", "nips/unit"},
+	"internal/wake":                      {"internal/hook", "internal/intend", "internal/mind", "internal/mind/plans", "internal/recall", "internal/recollect", "nips/unit"},
 	"internal/sealedfile":                {"internal/files"},
 	"internal/agentstate":                {"internal/sealedfile"},
 	"internal/embed":                     {},

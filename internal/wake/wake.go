@@ -13,6 +13,7 @@ import (
 	"engramd/internal/hook"
 	"engramd/internal/intend"
 	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -54,6 +55,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 	}
 	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
+	s.plans(ctx, v)
 	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
 	return s
 }
@@ -85,6 +87,28 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		}
 	}
 }
+
+// plans finds those that are not closed: their ids, and nothing of what they say.
+func (s *Start) plans(ctx context.Context, v recollect.View) {
+	records, err := (&plans.Plans{Source: at{v}}).List(ctx)
+	if err != nil {
+		return
+	}
+	for _, r := range records {
+		switch {
+		case r.Err != nil: // nothing is known of it
+		case r.Status == plans.Proposed:
+			s.Counts.Proposed = append(s.Counts.Proposed, r.ID)
+		case r.Status == plans.Open || r.Status == plans.Undoing:
+			s.Counts.Open = append(s.Counts.Open, r.ID)
+		}
+	}
+}
+
+// at is a view as the source of itself.
+type at struct{ recollect.View }
+
+func (a at) Read(_ context.Context, do func(recollect.View) error) error { return do(a.View) }
 
 // exact is how many units may be looked at to know whether a dream can be drawn;
 // of more it can.
