@@ -83,8 +83,9 @@ var allowed = map[string][]string{
 	"internal/recall":         {"nips/nipae", "nips/unit"},
 	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
 	"internal/mirror/follow":  {"internal/client", "internal/mirror", "nips/nip77"},
-	"internal/recall/measure": {"nips/unit", "internal/recall"},
-	"internal/recollect":      {"nips/nipae", "nips/unit", "internal/mirror", "internal/recall", "internal/remember"},
+	"internal/recall/measure": {"nips/unit", "internal/metabolism", "internal/recall"},
+	"internal/metabolism":     {"nips/nipae", "nips/unit", "internal/recall"},
+	"internal/recollect":      {"nips/nipae", "nips/unit", "internal/metabolism", "internal/mirror", "internal/recall", "internal/remember"},
 	"internal/mind":           {"nips/nipae", "nips/unit", "internal/recall", "internal/recollect"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
