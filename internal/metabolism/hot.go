@@ -22,14 +22,15 @@ func Ranked(units []Unit, now time.Time) []Active {
 	for i, u := range units {
 		u.Tokens = max(1, u.Tokens)
 		a := u.Activation(now)
-		all[i] = Active{Unit: u, Activation: a, worth: worth(a, u.Tokens)}
+		all[i] = Active{Unit: u, Activation: a, worth: Worth(a, u.Tokens)}
 	}
 	slices.SortFunc(all, func(a, b Active) int { return cmp.Or(cmp.Compare(b.worth, a.worth), strings.Compare(a.Slug, b.Slug)) })
 	return all
 }
 
-// worth of an activation below 0 grows worse with length, too.
-func worth(activation float64, tokens int) float64 {
+// Worth is an activation for what it takes: for each token^0.3. One below 0 is worse
+// the longer the text is.
+func Worth(activation float64, tokens int) float64 {
 	weight := math.Pow(float64(tokens), tokenPower)
 	if activation < 0 {
 		return activation * weight
