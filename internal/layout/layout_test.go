@@ -84,10 +84,11 @@ var allowed = map[string][]string{
 	"internal/recall":         {"nips/nipae", "nips/unit"},
 	"internal/mirror":         {"internal/recall", "internal/sealedfile", "internal/wire", "nips/nip77", "nips/nipae", "nips/unit"},
 	"internal/mirror/follow":  {"internal/client", "internal/mirror", "nips/nip77"},
-	"internal/recall/measure": {"nips/unit", "internal/recall"},
-	"internal/recollect":      {"nips/nipae", "nips/unit", "internal/mirror", "internal/recall", "internal/remember"},
+	"internal/recall/measure": {"nips/unit", "internal/recall", "internal/metabolism"},
+	"internal/recollect":      {"nips/nipae", "nips/unit", "internal/mirror", "internal/recall", "internal/remember", "internal/metabolism"},
 	"internal/intend":         {"nips/unit", "internal/recall", "internal/recollect"},
 	"internal/intend/acts":    {"nips/nipae", "nips/unit", "internal/client", "internal/intend", "internal/remember", "internal/when"},
+	"internal/metabolism":     {"nips/nipae", "nips/unit", "internal/recall"},
 	"internal/mind":           {"nips/nipae", "nips/unit", "internal/recall", "internal/recollect"},
 	"internal/mind/plans":     {"nips/nipae", "nips/unit", "internal/agentstate", "internal/client", "internal/files", "internal/mind", "internal/recollect"},
 	// Contract memory over the relay; its transports are above it.
