@@ -45,11 +45,11 @@ only in folders that are known to be that project's.
 The slug is mem/intentions/WORDS-XXXX of the text, unless --slug names one. Prints
 slug, size and hash, as mem set does. docs/mind.md says more.`,
 		Example: `  engramctl intend "Water the beds" --due 'tomorrow 7:00' --every P2D
-  engramctl intend "Ask Ana about the notes" --trigger "when a release of Atlas is planned" --action "ask before the tag"
+  engramctl intend "Ask Ana for the notes" --trigger "when a release of Atlas is planned"
   engramctl intend "Clean up the fixtures" --where project`,
 		Args: arguments("TEXT"),
 	}, func(ctx context.Context, args []string) (err error) {
-		if d.Text, err = a.value(args[0], false); err != nil {
+		if d.Text, err = a.value(args[0], true); err != nil {
 			return err
 		}
 		if slug != "" {

@@ -70,7 +70,7 @@ func (s *Server) intended(w acts.Written) intentionOut {
 }
 
 type doneIn struct {
-	Slug       string `json:"slug"`
+	Slug       string `json:"slug" jsonschema:"as it was shown"`
 	As         string `json:"as,omitempty" jsonschema:"done (default), snooze, cancel"`
 	Until      string `json:"until,omitempty" jsonschema:"of snooze: tomorrow 9:00, in 2 hours"`
 	Occurrence string `json:"occurrence,omitempty" jsonschema:"the due that you were shown"`

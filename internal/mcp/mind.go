@@ -17,5 +17,5 @@ func (s *Server) mindAlone() bool { return s.minds() && s.o.Mind.Alone && s.o.Fi
 // them stands in each session's context: TestMindFits has the limit.
 func (s *Server) addMindTools() {
 	add(s, "memory_intend", "Intend", effectAdd, describeIntend, s.intend)
-	add(s, "memory_done", "Close", effectOverwrite, describeDone, s.done)
+	add(s, "memory_done", "Close", effectDestroy, describeDone, s.done)
 }
