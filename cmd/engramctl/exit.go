@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
+	"engramd/internal/intend"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -97,7 +98,7 @@ func codeOf(err error) int {
 		return exitUsage
 	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit):
+	case is(client.ErrConflict, errNoFit, intend.ErrClosed):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay

@@ -50,6 +50,7 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 		}
 	}
 	a.serveSession(ctx, state, o)
+	a.serveIntentions(state, o)
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	return func() { _ = state.Close() } // each use is kept already
 }

@@ -16,4 +16,6 @@ func (s *Server) mindAlone() bool { return s.minds() && s.o.Mind.Alone && s.o.Fi
 // addMindTools adds the tools for what an agent makes of its memory. Every one of
 // them stands in each session's context: TestMindFits has the limit.
 func (s *Server) addMindTools() {
+	add(s, "memory_intend", "Intend", effectAdd, describeIntend, s.intend)
+	add(s, "memory_done", "Close", effectDestroy, describeDone, s.done)
 }
