@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
+	"engramd/internal/intend"
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
 	"engramd/internal/snapshot"
@@ -101,7 +102,7 @@ func codeOf(err error) int {
 		return exitUnreadable
 	case is(plans.ErrRecord):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
+	case is(client.ErrConflict, errNoFit, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy, intend.ErrClosed):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay
