@@ -88,6 +88,7 @@ var allowed = map[string][]string{
 	"internal/intend":         {"nips/unit", "internal/recall", "internal/recollect"},
 	"internal/intend/acts":    {"nips/nipae", "nips/unit", "internal/client", "internal/intend", "internal/remember", "internal/when"},
 	"internal/mind":           {"nips/nipae", "nips/unit", "internal/recall", "internal/recollect"},
+	"internal/mind/plans":     {"nips/nipae", "nips/unit", "internal/agentstate", "internal/client", "internal/files", "internal/mind", "internal/recollect"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},
@@ -109,9 +110,9 @@ var allowed = map[string][]string{
 	"internal/replica":         {"nips/kind", "nips/nip01", "nips/nip77", "nips/niptemp", "internal/client", "internal/gate", "internal/store"},
 	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/intend", "internal/intend/acts", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
+	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/intend", "internal/intend/acts", "internal/memfile", "internal/mind", "internal/mind/plans", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/intend", "internal/intend/acts", "internal/folder", "internal/migrate", "internal/project"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/intend", "internal/intend/acts", "internal/folder", "internal/migrate", "internal/project", "internal/mind", "internal/mind/plans"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},

@@ -107,6 +107,7 @@ type Server struct {
 	external      *externals
 	shown         shownIntentions
 	notes         *remember.Batch
+	waiters       waiters
 	arguments     map[string][]string // of each tool
 	life          context.Context     // ends the calls that are under way
 	end           context.CancelFunc

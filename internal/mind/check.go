@@ -13,14 +13,8 @@ import (
 	"engramd/nips/unit"
 )
 
-const (
-	// NarrativeSlug is where the one narrative stands.
-	NarrativeSlug = "mem/narrative"
-	// MaxNarrative is how long it is, in characters.
-	MaxNarrative = 1500
-	// MaxArchived is how many units one plan archives that is not about archiving.
-	MaxArchived = 5
-)
+// MaxArchived is how many units one plan archives that is not about archiving.
+const MaxArchived = 5
 
 // Texts gives the text that is at a slug now, and its hash; false if there is none.
 type Texts func(slug string) (head, hash string, ok bool)
