@@ -11,6 +11,8 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
 	"engramd/internal/intend"
+	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -98,11 +100,13 @@ func codeOf(err error) int {
 		return exitUsage
 	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit, intend.ErrClosed):
+	case is(plans.ErrRecord):
+		return exitUnreadable
+	case is(client.ErrConflict, errNoFit, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy, intend.ErrClosed):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay
-	case is(client.ErrNotFound, client.ErrTombstone):
+	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, mind.ErrDreamless):
 		return exitNotFound
 	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
 		return exitUsage

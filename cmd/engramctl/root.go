@@ -19,6 +19,7 @@ func (a *app) commands() []*cobra.Command {
 		a.noteCommand(),
 		a.intendCommand(),
 		a.intentionsCommand(),
+		a.mindCommand(),
 		a.exportCommand(),
 		a.importCommand(),
 		a.recallCommand(),

@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/hook"
 	"engramd/internal/intend"
+	"engramd/internal/metabolism"
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
 	"engramd/internal/recall"
@@ -26,8 +27,8 @@ type Options struct {
 	// folder is known to be its. Episodes of other projects do not come unasked.
 	Project string
 	Linked  bool
-	// Uses are how often memories were used; nil knows none.
-	Uses map[string]recollect.Use
+	// Known is what is known of how memories were used.
+	Known metabolism.Known
 	// Seen reports whether the session was shown an intention by a key; nil was
 	// shown nothing.
 	Seen func(slug, key string) bool
@@ -69,6 +70,7 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		}
 		return strings.Compare(a.Slug, b.Slug)
 	})
+	alive := metabolism.NewReader(o.Known, metabolism.Informations(v.Index().Said()), "")
 	for _, l := range all {
 		if ctx.Err() != nil {
 			s.Counts.AtLeast = true
@@ -82,8 +84,11 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		if f.Consolidated.IsZero() {
 			s.Counts.Episodes++
 		}
-		if f.Trust > unit.External && comes(l.Slug, o) {
-			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * activation(l, o)})
+		if f.Trust == unit.External || !comes(l.Slug, o) {
+			continue
+		}
+		if u, ok := alive.Unit(metabolism.Text{Slug: l.Slug, Text: text, Written: l.When}); ok {
+			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now)})
 		}
 	}
 }
@@ -152,10 +157,4 @@ func (s *Start) keep(e hook.Episode) {
 	}
 	s.Episodes = slices.Insert(s.Episodes, at, e)
 	s.Episodes = s.Episodes[:min(len(s.Episodes), hook.MaxReplay)]
-}
-
-// activation is how alive a memory is.
-func activation(l recall.Listed, o Options) float64 {
-	days := max(0, o.Now.Sub(l.When).Hours()/24)
-	return 1 / (1 + days/90)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/hook"
+	"engramd/internal/metabolism"
 	"engramd/internal/mind"
 	"engramd/internal/recollect"
 )
@@ -66,10 +67,10 @@ func TestEpisodes(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"no project":                {Options{}, []string{"mem/journal/dear", "mem/journal/new", "mem/journal/done", "mem/journal/old"}},
-		"a folder that is new":      {Options{Project: "atlas"}, []string{"mem/journal/dear", "mem/journal/new", "mem/journal/done", "mem/journal/old"}},
-		"a folder that is linked":   {Options{Project: "atlas", Linked: true}, []string{"mem/journal/dear", "mem/journal/new", "mem/projects/atlas/released", "mem/journal/done", "mem/journal/old"}},
-		"a name that begins others": {Options{Project: "e", Linked: true}, []string{"mem/journal/dear", "mem/journal/new", "mem/journal/done", "mem/journal/old"}},
+		"no project":                {Options{}, []string{"mem/journal/dear", "mem/journal/done", "mem/journal/new", "mem/journal/old"}},
+		"a folder that is new":      {Options{Project: "atlas"}, []string{"mem/journal/dear", "mem/journal/done", "mem/journal/new", "mem/journal/old"}},
+		"a folder that is linked":   {Options{Project: "atlas", Linked: true}, []string{"mem/journal/dear", "mem/journal/done", "mem/journal/new", "mem/projects/atlas/released", "mem/journal/old"}},
+		"a name that begins others": {Options{Project: "e", Linked: true}, []string{"mem/journal/dear", "mem/journal/done", "mem/journal/new", "mem/journal/old"}},
 	} {
 		c.o.Now = now
 		s := Of(t.Context(), v, c.o)
@@ -79,6 +80,10 @@ func TestEpisodes(t *testing.T) {
 		if s.Counts.Episodes != 7 || mind.Waiting(v) != 7 || s.Counts.AtLeast { // all but what is done, gone or reserved
 			t.Errorf("%s: %+v wait", name, s.Counts)
 		}
+	}
+	used := metabolism.Known{Uses: map[string]metabolism.Use{"mem/journal/old": {N: 5000, Last: now.Add(-time.Hour)}}}
+	if got := slugs(Of(t.Context(), v, Options{Now: now, Known: used}).Episodes); got[len(got)-1] == "mem/journal/old" {
+		t.Errorf("what is used much is the least alive: %v", got)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -144,7 +144,7 @@ type agent struct {
 // into its environment.
 func (m *machine) serve(more ...string) *agent {
 	m.t.Helper()
-	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory")}
+	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory,mind")}
 	a.cmd.Dir, a.cmd.Env, a.cmd.Stderr = m.project, append(m.env[:len(m.env):len(m.env)], more...), &a.stderr
 	stdin, err := a.cmd.StdinPipe()
 	if err != nil {
