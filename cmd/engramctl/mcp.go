@@ -30,7 +30,9 @@ memories, to show their history and restore versions, and the core as a resource
 a prompt; one that keeps the whole memory before a risky change (engramctl snapshot
 lists and restores what it makes). With --agent, as the owner, those that read only.
 
---tools says which are offered, a list of "memory", "files" and "contracts". With files,
+--tools says which are offered, a list of "memory", "mind", "files" and "contracts", in
+any order. With mind, the tools for what an agent makes of its memory: consolidation,
+dreams, intentions (docs/mind.md). With files,
 the memory tool of Anthropic's API: one tool, memory, with its commands view, create,
 str_replace, insert, delete and rename over /memories. With contracts, the tools for the
 agent's contracts, as engramctl contract has them. The default is memory; without owner
@@ -54,6 +56,7 @@ with --no-mirror nowhere. No model is asked unless --embed-url or --rerank-url
 names one: then memory_recall compares meaning beside words, or has the best put in
 order (docs/memory.md).`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
+  engramctl mcp --tools memory,mind
   engramctl mcp --tools memory,contracts
   engramctl mcp --tools files
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
@@ -61,7 +64,7 @@ order (docs/memory.md).`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, e, tools) }))
 	e.add(c)
-	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory files contracts (default memory)")
+	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
 }
@@ -73,6 +76,7 @@ const snapshotPatience = 5 * time.Second
 // Profiles of tools.
 const (
 	memoryTools   = "memory"
+	mindTools     = "mind"
 	fileTools     = "files"
 	contractTools = "contracts"
 )
@@ -102,8 +106,8 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		return err
 	}
 	var own *client.Client
-	files := slices.Contains(tools, fileTools)
-	if slices.Contains(tools, memoryTools) || files {
+	files, thinks := slices.Contains(tools, fileTools), slices.Contains(tools, mindTools)
+	if slices.Contains(tools, memoryTools) || files || thinks {
 		c, m, err := a.open(ctx)
 		if err != nil {
 			return err
@@ -130,6 +134,9 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 			meaning, stop := keepMeaning(ctx, kept.Mirror, named.embed, func(line string) { o.Log.Warn(line) })
 			defer stop()
 			o.Near = meaning.Near
+		}
+		if thinks {
+			o.Mind = &mcp.Mind{Alone: !slices.Contains(tools, memoryTools)}
 		}
 		if done := a.keepState(ctx, m, &o); done != nil {
 			defer done()
@@ -160,16 +167,16 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 	case tools == nil:
 		return []string{contractTools}, nil
 	case len(tools) == 0:
-		return nil, usagef("--tools: name memory, files, contracts, or several of them")
+		return nil, usagef("--tools: name memory, mind, files, contracts, or several of them")
 	}
 	for _, t := range tools {
 		switch {
-		case t != memoryTools && t != fileTools && t != contractTools:
-			return nil, usagef("--tools: %q is none of memory, files, contracts", t)
+		case t != memoryTools && t != mindTools && t != fileTools && t != contractTools:
+			return nil, usagef("--tools: %q is none of memory, mind, files, contracts", t)
 		case t != contractTools && !pair:
 			return nil, usagef("--tools %s: whose memory? Name the owner or the agent (--owner, --agent)", t)
-		case t == contractTools && owner:
-			return nil, usagef("--tools contracts: an owner's server only reads memory")
+		case (t == contractTools || t == mindTools) && owner:
+			return nil, usagef("--tools %s: an owner's server only reads memory", t)
 		}
 	}
 	return tools, nil

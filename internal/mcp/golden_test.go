@@ -49,7 +49,7 @@ func offered(t *testing.T, o Options) offer {
 // TestOffer compares what a model reads with the golden files: a change of it
 // is a change of behaviour.
 func TestOffer(t *testing.T) {
-	for name, o := range map[string]Options{"agent": {}, "owner": {ReadOnly: true}} {
+	for name, o := range map[string]Options{"agent": {}, "mind": {Mind: anyMind()}, "owner": {ReadOnly: true}} {
 		var got bytes.Buffer
 		enc := json.NewEncoder(&got)
 		enc.SetEscapeHTML(false)
@@ -80,7 +80,7 @@ func TestTools(t *testing.T) {
 		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
-	for _, o := range []Options{{}, {ReadOnly: true}} {
+	for _, o := range []Options{{}, {Mind: anyMind()}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
 		all := offered(t, o)
 		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > maxInstructions {
 			t.Errorf("instructions of %d bytes", len(text))
@@ -132,7 +132,7 @@ func TestTools(t *testing.T) {
 func TestOfferFits(t *testing.T) {
 	var sizes []string
 	for name, o := range map[string]Options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
-		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}} {
+		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}, "mind": {Memory: newFake(), Mind: anyMind()}} {
 		o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
 		p := connect(t, New(o))
 		words := p.InitializeResult().Instructions
@@ -155,10 +155,31 @@ func TestOfferFits(t *testing.T) {
 			sizes = append(sizes, fmt.Sprintf("%s %d", tool.Name, len(one)))
 		}
 		all, err := json.Marshal(tools)
-		if name == "memory" && (err != nil || len(all) > maxTools) {
-			t.Errorf("the default tools/list has %d bytes, %v: %v", len(all), err, sizes)
+		if most := map[string]int{"memory": maxTools, "mind": maxMindTools}[name]; err != nil || most > 0 && len(all) > most {
+			t.Errorf("tools/list of %s has %d bytes, %v: %v", name, len(all), err, sizes)
 		}
 		t.Logf("%s: instructions %d bytes, tools/list %d bytes without output schemas", name, len(words), len(all))
+	}
+}
+
+// TestInstructionsFit: in every combination of tools they are short, and about the
+// tools that there are.
+func TestInstructionsFit(t *testing.T) {
+	for _, mind := range []*Mind{nil, anyMind(), {Alone: true}} {
+		for _, files := range []Files{NoFiles, FilesBeside, FilesAlone} {
+			for _, contracts := range []Contracts{nil, &fakeContracts{}} {
+				for _, owner := range []bool{false, true} {
+					words := connect(t, New(Options{Memory: newFake(), Mind: mind, Files: files, Contracts: contracts, ReadOnly: owner})).InitializeResult().Instructions
+					name := fmt.Sprintf("mind %v, files %v, contracts %v, owner %v", mind, files, contracts != nil, owner)
+					if len(words) > maxInstructions {
+						t.Errorf("%s: %d bytes", name, len(words))
+					}
+					if strings.Contains(words, "mind_") != (mind != nil && !owner) || strings.Contains(words, "contract_") != (contracts != nil && !owner) {
+						t.Errorf("%s: the instructions are about other tools: %s", name, words)
+					}
+				}
+			}
+		}
 	}
 }
 
@@ -167,6 +188,8 @@ const (
 	// the other stands in every context.
 	maxInstructions = 1900
 	maxTools        = 10 << 10
+	// maxMindTools is the same for memory and mind together.
+	maxMindTools = 15 << 10
 
 	docsPath  = "../../docs/mcp.md"
 	docsBegin = "<!-- generated: go test ./internal/mcp -run Docs -update -->\n"
@@ -184,7 +207,7 @@ func TestDocs(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s has no generated part", docsPath)
 	}
-	want := tables(offered(t, Options{}), offered(t, Options{ReadOnly: true}))
+	want := tables(offered(t, Options{Mind: anyMind()}), offered(t, Options{}), offered(t, Options{ReadOnly: true}))
 	if *update {
 		if err := os.WriteFile(docsPath, []byte(before+docsBegin+want+docsEnd+after), 0o644); err != nil {
 			t.Fatal(err)
@@ -207,10 +230,13 @@ func codes() []string {
 }
 
 // tables is the generated part of the documentation.
-func tables(agent, owner offer) string {
-	forOwner := map[string]bool{}
+func tables(agent, plain, owner offer) string {
+	forOwner, forAll := map[string]bool{}, map[string]bool{}
 	for _, tool := range owner.Tools {
 		forOwner[tool.Name] = true
+	}
+	for _, tool := range plain.Tools {
+		forAll[tool.Name] = true
 	}
 	var b strings.Builder
 	b.WriteString("| tool | for | arguments | what |\n|---|---|---|---|\n")
@@ -218,6 +244,9 @@ func tables(agent, owner offer) string {
 		who := "agent"
 		if forOwner[tool.Name] {
 			who = "agent, owner"
+		}
+		if !forAll[tool.Name] {
+			who = "agent, with `mind`"
 		}
 		first, _, _ := strings.Cut(tool.Description, ". ")
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s. |\n", tool.Name, who, arguments(tool), strings.TrimSuffix(first, "."))

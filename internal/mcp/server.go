@@ -27,6 +27,9 @@ type Options struct {
 	Memory Memory
 	// Files offers the memory as files too, or only so.
 	Files Files
+	// Mind offers the tools for consolidation and what goes with it beside; nil, or
+	// ReadOnly, leaves them out.
+	Mind *Mind
 	// Contracts is contract memory, for the contract tools; nil, or ReadOnly,
 	// leaves them out.
 	Contracts Contracts
@@ -127,7 +130,7 @@ func New(o Options) *Server {
 			c.TTLMs, c.CacheScope = 0, "private"
 		},
 	}
-	memories := o.Memory != nil && o.Files != FilesAlone
+	memories := o.Memory != nil && o.Files != FilesAlone && !s.mindAlone()
 	if memories {
 		options.Capabilities.Prompts, options.Capabilities.Resources = &sdk.PromptCapabilities{}, &sdk.ResourceCapabilities{}
 		options.CompletionHandler = s.complete
@@ -141,6 +144,9 @@ func New(o Options) *Server {
 	}
 	if o.Memory != nil && o.Files != NoFiles {
 		s.addFiles()
+	}
+	if s.minds() {
+		s.addMindTools()
 	}
 	if o.Contracts != nil && !o.ReadOnly {
 		s.addContractTools()

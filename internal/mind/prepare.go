@@ -1,8 +1,13 @@
 package mind
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
 )
@@ -12,7 +17,27 @@ const (
 	// long its text is.
 	DefaultEpisodes = 20
 	DefaultBytes    = 32 << 10
+	MinBytes        = 16 << 10
+	MaxBytes        = 256 << 10
+
+	// offers is how often an episode is shown in vain until it goes to the end of
+	// the line.
+	offers = 3
+	// maxBeside is how many facts stand beside one episode, maxPairs how many
+	// contradictions are shown, maxAside how many stale units, and how many orphans.
+	maxBeside  = 3
+	maxPairs   = 5
+	maxAside   = 5
+	staleAfter = 180 * 24 * time.Hour
+	// alike is the least share of what is said that two texts have in common which
+	// look alike, asked how many sections of an episode are looked for, and ranked
+	// among how many facts.
+	alike  = 0.25
+	asked  = 4
+	ranked = 8
 )
+
+var episodes = recall.Filter{Types: []unit.Type{unit.Episodic}}
 
 // PrepareOptions say what a plan of consolidation may show.
 type PrepareOptions struct {
@@ -28,33 +53,186 @@ type PrepareOptions struct {
 }
 
 // Prepare makes a plan of consolidation. The same memory and options give the same
-// plan.
+// plan. The error says which option makes no sense.
 func Prepare(v recollect.View, o PrepareOptions) (Plan, error) {
-	state := v.State()
-	p := Plan{Kind: Consolidate, Made: o.Now, AsOf: state.AsOf, Stale: state.Stale || state.Unfinished}
-	for _, h := range v.Heads() {
-		if text, ok := v.Text(h.Slug); ok && waits(h.Slug, unit.Parse(text)) {
-			p.Waiting++
-			p.Units = append(p.Units, Shown{Slug: h.Slug, Hash: Hash(text), Role: Episode})
+	o.MaxEpisodes, o.MaxBytes = cmp.Or(o.MaxEpisodes, DefaultEpisodes), cmp.Or(o.MaxBytes, DefaultBytes)
+	if o.MaxEpisodes < 1 || o.MaxEpisodes > DefaultEpisodes {
+		return Plan{}, fmt.Errorf("a plan shows 1 to %d episodes, not %d", DefaultEpisodes, o.MaxEpisodes)
+	}
+	if o.MaxBytes < MinBytes || o.MaxBytes > MaxBytes {
+		return Plan{}, fmt.Errorf("a plan has %d to %d bytes, not %d", MinBytes, MaxBytes, o.MaxBytes)
+	}
+	state, m := v.State(), scan(v)
+	line := m.line(o.Offered)
+	b := &batch{memory: m, now: o.Now, taken: map[string]int{}, left: o.MaxBytes - frame}
+	b.narrative()
+	b.contradictions(b.left / 8)
+	b.episodes(line[:min(len(line), o.MaxEpisodes)], b.left*4/5)
+	b.aside(m.stale(o), Stale)
+	b.aside(m.orphans(o), Orphan)
+	return Plan{
+		Kind: Consolidate, Made: o.Now, Waiting: len(line), Units: b.inOrder(),
+		AsOf: state.AsOf, Stale: state.Stale || state.Unfinished,
+	}.Identify(), nil
+}
+
+// batch collects what a plan shows, as long as there is room.
+type batch struct {
+	*memory
+	now   time.Time
+	units []Shown
+	taken map[string]int // places in units
+	left  int
+}
+
+// show takes a unit in if there is room for it, and reports whether it is there.
+func (b *batch) show(s *seen, role Role, alike ...Alike) bool {
+	if _, ok := b.taken[s.slug]; ok {
+		return true
+	}
+	text, ok := b.view.Text(s.slug)
+	u := Shown{Slug: s.slug, Hash: s.hash, Role: role, Alike: alike}
+	size := len(u.written(text))
+	if !ok || size > b.left {
+		return false
+	}
+	b.left -= size
+	b.taken[s.slug] = len(b.units)
+	b.units = append(b.units, u)
+	return true
+}
+
+// narrative shows who the agent is, and what else says so.
+func (b *batch) narrative() {
+	if s := b.memory.units[NarrativeSlug]; s != nil {
+		b.show(s, NarrativeRole)
+	}
+	others := 0
+	for _, slug := range b.slugs {
+		s := b.memory.units[slug]
+		if others < 2 && slug != NarrativeSlug && s.fields.Type == unit.Narrative && s.fields.State == unit.Active && b.show(s, NarrativeRole) {
+			others++
 		}
 	}
-	p.Units = p.Units[:min(len(p.Units), DefaultEpisodes)]
-	return p.Identify(), nil
 }
 
-// waits reports whether a text is an episode that is to be consolidated.
-func waits(slug string, d unit.Doc) bool {
-	f := d.Fields()
-	return !recollect.Reserved(slug) && slug != "core" && f.Type == unit.Episodic && f.State == unit.Active && f.Consolidated.IsZero()
+// contradictions shows facts that say of each other that only one can be right.
+func (b *batch) contradictions(room int) {
+	floor, pairs := b.left-room, b.pairs()
+	for _, pair := range pairs[:min(len(pairs), maxPairs)] {
+		before, left := len(b.units), b.left
+		edge := b.alike(pair[0], pair[1])
+		edge.Contradicts = true
+		if !b.show(pair[1], Beside) || !b.show(pair[0], Beside, edge) || b.left < floor {
+			b.back(before, left)
+			return
+		}
+	}
 }
 
-// Waiting counts the episodes that are to be consolidated.
-func Waiting(v recollect.View) int {
+// back takes out what was shown since.
+func (b *batch) back(units, left int) {
+	for _, u := range b.units[units:] {
+		delete(b.taken, u.Slug)
+	}
+	b.units, b.left = b.units[:units], left
+}
+
+// episodes shows those of the line for which there is room, each with what looks
+// like it. The first one is shown in any case: nothing may stop the line.
+func (b *batch) episodes(line []*seen, room int) {
+	spare := b.left - room
+	for i, s := range line {
+		before, left := len(b.units), b.left
+		near := b.near(s)
+		var alikes []Alike
+		for _, f := range near {
+			alikes = append(alikes, b.alike(s, f))
+		}
+		ok := b.show(s, Episode, alikes...)
+		for j, f := range near {
+			var others []Alike
+			for _, o := range near[:j] {
+				if a := b.alike(f, o); len(a.Differs) > 0 {
+					others = append(others, a)
+				}
+			}
+			ok = ok && b.show(f, Beside, others...)
+		}
+		if ok && b.left >= spare {
+			continue
+		}
+		if b.back(before, left); i == 0 {
+			b.show(s, Episode)
+		}
+		return
+	}
+}
+
+// near returns the facts that look like an episode, the nearest first.
+func (b *batch) near(s *seen) []*seen {
+	text, _ := b.view.Text(s.slug)
+	x := b.view.Index()
+	allowed := func(slug string) bool { return b.memory.units[slug] != nil && slug != s.slug }
+	sections := recall.Sections(recall.Of(s.slug, unit.Parse(text), s.written))
+	shares := map[string]float64{}
+	var found []*seen
+	for _, section := range sections[:min(len(sections), asked)] {
+		q := recall.Query{Text: strings.ReplaceAll(section, `"`, " "), Now: b.now, Filter: recall.Filter{Types: facts, Slugs: allowed}}
+		for _, hit := range x.Rank(q, recall.Recipe(), ranked) {
+			if _, ok := shares[hit.Slug]; ok {
+				continue
+			}
+			other, _ := b.view.Text(hit.Slug)
+			shared, _ := x.Compare(text, other)
+			if shares[hit.Slug] = shared; shared >= alike {
+				found = append(found, b.memory.units[hit.Slug])
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *seen) int {
+		return cmp.Or(cmp.Compare(shares[b.slug], shares[a.slug]), strings.Compare(a.slug, b.slug))
+	})
+	return found[:min(len(found), maxBeside)]
+}
+
+// alike compares two units. The words of somebody else are named only where they
+// are quoted.
+func (b *batch) alike(s, other *seen) Alike {
+	a := Alike{Slug: other.slug}
+	if s.fields.Trust == unit.External || other.fields.Trust == unit.External {
+		return a
+	}
+	text, _ := b.view.Text(s.slug)
+	against, _ := b.view.Text(other.slug)
+	if shared, differs := b.view.Index().Compare(text, against); shared >= alike {
+		a.Differs = differs
+	}
+	return a
+}
+
+func (b *batch) aside(all []*seen, role Role) {
 	n := 0
-	for _, h := range v.Heads() {
-		if text, ok := v.Text(h.Slug); ok && waits(h.Slug, unit.Parse(text)) {
-			n++
+	for _, s := range all {
+		if _, ok := b.taken[s.slug]; ok {
+			continue
+		}
+		if n >= maxAside || !b.show(s, role) {
+			return
+		}
+		n++
+	}
+}
+
+// inOrder returns what is shown by its role, the episodes first.
+func (b *batch) inOrder() []Shown {
+	all := make([]Shown, 0, len(b.units))
+	for _, role := range roles {
+		for _, u := range b.units {
+			if u.Role == role {
+				all = append(all, u)
+			}
 		}
 	}
-	return n
+	return all
 }

@@ -1,15 +1,181 @@
 package mind
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
 
-// Text is what whoever thinks reads: the rules, then the units. text gives what is
-// at a slug now.
+	"engramd/nips/unit"
+)
+
+const (
+	// frame is the room that a plan's text needs beside the units.
+	frame = 6 << 10
+	// How much of a unit's text is shown, in bytes: of an episode or a drawn unit, of
+	// the narrative, which may be written anew, and of what stands aside.
+	maxShown     = 4 << 10
+	maxNarrated  = 7 << 10
+	maxAsideText = 600
+	maxFieldText = 200 // characters
+)
+
+// roles in the order in which units stand in the text, each with its heading.
+var roles = []Role{Episode, Drawn, Beside, NarrativeRole, Stale, Orphan}
+
+var headings = map[Role]string{
+	Episode:       "Episodes that wait",
+	Drawn:         "Drawn at random",
+	Beside:        "What is known beside them",
+	NarrativeRole: "Narrative",
+	Stale:         "Stale: hardly used, may be archived",
+	Orphan:        "Orphans: nothing links to them",
+}
+
+// Text is what whoever thinks reads: the rules, then the units, each line of which
+// is quoted, so that no text can pass for a part of the plan. text gives what is at
+// a slug now; what is not what the plan was made of is not shown.
 func (p Plan) Text(text func(slug string) (string, bool)) string {
-	out := fmt.Sprintf("# Plan %s (%s)\n", p.ID, p.Kind)
-	for _, u := range p.Units {
-		if t, ok := text(u.Slug); ok {
-			out += fmt.Sprintf("## %s (%s)\n%s\n", u.Slug, u.Role, t)
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Plan %s (%s), made %s\n", p.ID, p.Kind, p.Made.UTC().Format(time.RFC3339))
+	if p.Kind == Consolidate {
+		fmt.Fprintf(&out, "%d episodes wait.\n", p.Waiting)
+	}
+	if p.Kind == Dream {
+		fmt.Fprintf(&out, "Seed %d.\n", p.Seed)
+	}
+	if p.Stale {
+		out.WriteString("Not every relay has confirmed this lately: newer texts may exist, and a commit would say so.\n")
+	}
+	out.WriteString("\n## Rules\n" + rulesOf(p.Kind))
+	for _, role := range roles {
+		first := true
+		for _, u := range p.Units {
+			if u.Role != role {
+				continue
+			}
+			if first {
+				fmt.Fprintf(&out, "\n## %s\n", headings[role])
+				first = false
+			}
+			now, ok := text(u.Slug)
+			if !ok || Hash(now) != u.Hash {
+				fmt.Fprintf(&out, "### %s\n(changed since the plan was made: prepare anew)\n", u.Slug)
+				continue
+			}
+			out.WriteString(u.written(now))
 		}
 	}
-	return out
+	return out.String()
+}
+
+// written is a unit as the plan's text shows it.
+func (u Shown) written(text string) string {
+	d := unit.Parse(text)
+	f := d.Fields()
+	mark := "| "
+	about := []string{string(f.Type), f.Trust.String()}
+	if f.Trust == unit.External {
+		mark, about[1] = "> ", "external: somebody else's words"
+	}
+	if f.State != unit.Active {
+		about = append(about, string(f.State))
+	}
+	if m := cmpMoment(f.When, f.Created); !m.IsZero() {
+		about = append(about, m.String())
+	}
+	if f.Pin {
+		about = append(about, "pinned")
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "### %s (%s)\n", u.Slug, strings.Join(about, "; "))
+	for _, a := range u.Alike {
+		out.WriteString(a.line())
+	}
+	if f.Description != "" {
+		out.WriteString(mark + "description: " + short(f.Description) + "\n")
+	}
+	if len(f.Tags) > 0 {
+		out.WriteString(mark + "tags: " + short(strings.Join(f.Tags, ", ")) + "\n")
+	}
+	body, rest := u.most(visible(d.Body()))
+	for line := range strings.Lines(body) {
+		out.WriteString(mark + strings.TrimRight(line, "\n") + "\n")
+	}
+	if rest > 0 {
+		fmt.Fprintf(&out, "(%d more bytes: read %s for all of it)\n", rest, u.Slug)
+	}
+	return out.String()
+}
+
+func (a Alike) line() string {
+	how := "looks like"
+	if a.Contradicts {
+		how = "contradicts"
+	}
+	if len(a.Differs) == 0 {
+		return fmt.Sprintf("(%s %s)\n", how, a.Slug)
+	}
+	words := slices.Clone(a.Differs)
+	for i := range words {
+		words[i] = fmt.Sprintf("%q", words[i])
+	}
+	return fmt.Sprintf("(%s %s; not the same: %s)\n", how, a.Slug, strings.Join(words, ", "))
+}
+
+func cmpMoment(a, b unit.Moment) unit.Moment {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+// most returns as much of a body as its role shows, and how many bytes are left.
+// The marks of many short lines count.
+func (u Shown) most(body string) (shown string, rest int) {
+	body = strings.TrimRight(body, "\n")
+	room := maxShown
+	switch u.Role {
+	case NarrativeRole:
+		room = maxNarrated
+	case Stale, Orphan:
+		room = maxAsideText
+	}
+	at := 0
+	for line := range strings.Lines(body) {
+		room -= len("| ")
+		if len(line) > room {
+			end := at + max(0, room)
+			for end > at && !utf8.RuneStart(body[end]) {
+				end--
+			}
+			return body[:end], len(body) - end
+		}
+		room -= len(line)
+		at += len(line)
+	}
+	return body, 0
+}
+
+// lineEnds makes one of all that a reader may take for the end of a line.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// visible returns a text without what a model reads and a person does not see.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unit.Hidden(r) {
+			return -1
+		}
+		return r
+	}, lineEnds.Replace(s))
+}
+
+// short is a text on one line, as a field of a unit shows it.
+func short(s string) string {
+	line := unit.OneLine(s)
+	if runes := []rune(line); len(runes) > maxFieldText {
+		return string(runes[:maxFieldText]) + "…"
+	}
+	return line
 }
