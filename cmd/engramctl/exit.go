@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
+	"engramd/internal/mind/think"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -85,6 +86,12 @@ func codeOf(err error) int {
 		return exitOK
 	case errors.As(err, &usageError{}):
 		return exitUsage
+	case is(think.ErrFailed, think.ErrBudget):
+		return exitRelay
+	case is(think.ErrAnswer):
+		return exitUnreadable
+	case is(think.ErrBusy):
+		return exitConflict
 	case is(client.ErrUnverified):
 		return exitRelay
 	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, remote.ErrJournal, snapshot.ErrUnreadable):

@@ -17,8 +17,8 @@ type Round struct {
 	Prepare func(context.Context, mind.Kind) (p mind.Plan, text string, err error)
 	Apply   func(ctx context.Context, plan string, ops []mind.Op) error
 	Thinker Thinker
-	Lock    string // see Take
-	PerDay  int    // see Turn.Spend
+	Turn    *Turn
+	PerDay  int // see Turn.Spend
 	Now     func() time.Time
 }
 
@@ -26,23 +26,18 @@ type Round struct {
 type Done struct {
 	Plan  mind.Plan
 	Asked bool // the thinker; not, if nothing waits
-	Ops   int  // that it wants; none is a right answer, and nothing is applied then
+	Ops   int  // that it wants; none is a right answer
 }
 
 // Run makes a plan of a kind happen. Whatever fails before Apply has changed
-// nothing, and the plan stays what it is: Done names it. Errors are ErrBusy,
-// ErrBudget, those of the thinker, and those of Prepare and Apply.
+// nothing, and the plan stays what it is: Done names it. Errors are ErrBudget,
+// those of the thinker, and those of Prepare and Apply.
 func (r Round) Run(ctx context.Context, kind mind.Kind) (done Done, err error) {
-	turn, err := Take(r.Lock)
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, turn.Close()) }()
 	plan, text, err := r.Prepare(ctx, kind)
 	if done.Plan = plan; err != nil || !waits(plan) {
 		return done, err
 	}
-	if err := turn.Spend(r.Now(), r.PerDay); err != nil {
+	if err := r.Turn.Spend(r.Now(), r.PerDay); err != nil {
 		return done, err
 	}
 	done.Asked = true
@@ -50,9 +45,7 @@ func (r Round) Run(ctx context.Context, kind mind.Kind) (done Done, err error) {
 	if err != nil {
 		return done, fmt.Errorf("plan %s is as it was: %w", plan.ID, err)
 	}
-	if done.Ops = len(ops); done.Ops == 0 {
-		return done, nil
-	}
+	done.Ops = len(ops)
 	return done, r.Apply(ctx, plan.ID, ops)
 }
 

@@ -36,7 +36,7 @@ func TestRound(t *testing.T) {
 	}{
 		"done":              {plan: waiting, ops: []mind.Op{{Op: "keep"}}, asked: true, applied: true},
 		"a dream":           {plan: mind.Plan{ID: "p-1", Kind: mind.Dream, Units: []mind.Shown{{Role: mind.Drawn}}}, ops: []mind.Op{{Op: "write"}}, asked: true, applied: true},
-		"an empty list":     {plan: waiting, asked: true},
+		"an empty list":     {plan: waiting, asked: true, applied: true},
 		"nothing waits":     {plan: mind.Plan{ID: "p-1", Kind: mind.Consolidate, Units: []mind.Shown{{Role: mind.NarrativeRole}, {Role: mind.Orphan}}}},
 		"nothing to dream":  {plan: mind.Plan{ID: "p-1", Kind: mind.Dream, Units: []mind.Shown{{Role: mind.NarrativeRole}}}},
 		"no plan":           {prepare: errPrepare, want: errPrepare},
@@ -46,7 +46,11 @@ func TestRound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked, applied bool
-			lock := filepath.Join(t.TempDir(), "think.lock")
+			turn, err := Take(filepath.Join(t.TempDir(), "think.lock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer turn.Close()
 			r := Round{
 				Prepare: func(context.Context, mind.Kind) (mind.Plan, string, error) { return c.plan, "the text", c.prepare },
 				Apply: func(_ context.Context, plan string, ops []mind.Op) error {
@@ -61,12 +65,9 @@ func TestRound(t *testing.T) {
 					if plan != "the text" {
 						t.Errorf("it was given %q", plan)
 					}
-					if _, err := Take(lock); !errors.Is(err, ErrBusy) {
-						t.Errorf("another one beside it: %v", err)
-					}
 					return c.ops, c.think
 				}),
-				Lock: lock, PerDay: 1, Now: time.Now,
+				Turn: turn, PerDay: 1, Now: time.Now,
 			}
 			done, err := r.Run(t.Context(), c.plan.Kind)
 			if !errors.Is(err, c.want) || err != nil && c.want == nil || asked != c.asked || done.Asked != c.asked || applied != c.applied || done.Plan.ID != c.plan.ID {
