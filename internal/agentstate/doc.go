@@ -1,6 +1,6 @@
 // Package agentstate is what an agent's machine knows and no relay has: who
 // writes here, the sessions and what was shown in them, how often memories were
-// used, and plans that are open. Unlike the local copy it cannot be built again,
+// used or offered, and plans that are open. Unlike the local copy it cannot be built again,
 // so it is never deleted: one that cannot be used is set aside.
 //
 // There is one file for each pair of agent and owner, sealed under a key from
@@ -37,6 +37,7 @@ const (
 	MaxFolders    = 4096
 	MaxShown      = 4000    // in a session
 	MaxCounters   = 20_000  // memories
+	MaxTallies    = 20_000  // memories of one kind of tally
 	MaxPlans      = 64      // that are open
 	MaxPlan       = 1 << 20 // bytes of one
 	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
@@ -102,6 +103,9 @@ ALTER TABLE sessions ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX sessions_process ON sessions (process);
 CREATE TABLE servers (process TEXT NOT NULL, folder TEXT NOT NULL, session TEXT NOT NULL, seen INTEGER NOT NULL, PRIMARY KEY (process, folder, session)) STRICT, WITHOUT ROWID;
 CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (folder, project)) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE tallies (kind TEXT NOT NULL, slug TEXT NOT NULL, n INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (kind, slug)) STRICT, WITHOUT ROWID;
+CREATE INDEX tallies_last ON tallies (kind, last);
 `}
 
 // Open opens the state of a pair, or begins it.

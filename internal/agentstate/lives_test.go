@@ -47,6 +47,7 @@ func TestFirstVersionOpens(t *testing.T) {
 	if len(sessions) != 1 || sessions[0].Harness != "codex" || sessions[0].Prompts != 1 {
 		t.Errorf("sessions %v", sessions)
 	}
+	must(t, s.Tally(t.Context(), Offered, "mem/a"))
 }
 
 // placeOfNew is the place of a file in the rig's folder, which it makes.

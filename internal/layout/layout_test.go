@@ -88,6 +88,7 @@ var allowed = map[string][]string{
 	"internal/recollect":      {"nips/nipae", "nips/unit", "internal/mirror", "internal/recall", "internal/remember"},
 	"internal/mind":           {"nips/nipae", "nips/unit", "internal/recall", "internal/recollect"},
 	"internal/mind/think":     {"internal/files", "internal/mind", "internal/modelserver", "internal/secrets"},
+	"internal/mind/plans":     {"nips/nipae", "nips/unit", "internal/agentstate", "internal/client", "internal/files", "internal/mind", "internal/recollect"},
 	// Contract memory over the relay; its transports are above it.
 	"internal/contracts":          {"nips/nip01", "internal/share", "nips/niptemp", "nips/disclose", "internal/gate", "internal/relay", "internal/store", "internal/wire"},
 	"internal/contracts/api":      {"nips/nip01", "internal/share", "nips/niptemp", "internal/bridge", "internal/contracts", "internal/gate", "internal/replay", "internal/store"},

@@ -98,6 +98,7 @@ type Server struct {
 	slugs         *locks
 	external      *externals
 	notes         *remember.Batch
+	waiters       waiters
 	arguments     map[string][]string // of each tool
 	life          context.Context     // ends the calls that are under way
 	end           context.CancelFunc

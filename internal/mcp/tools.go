@@ -37,8 +37,13 @@ func (s *Server) addTools() {
 	if s.o.ReadOnly {
 		return
 	}
-	add(s, "memory_write", "Write", effectOverwrite, describeWrite, s.write)
-	add(s, noteTool, "Note", effectAdd, describeNote, s.note)
+	if s.minds() {
+		add(s, "memory_write", "Write", effectOverwrite, describeWrite, andWaiting(s, s.write))
+		add(s, noteTool, "Note", effectAdd, describeNote, andWaiting(s, s.note))
+	} else {
+		add(s, "memory_write", "Write", effectOverwrite, describeWrite, s.write)
+		add(s, noteTool, "Note", effectAdd, describeNote, s.note)
+	}
 	add(s, "memory_append", "Append", effectAdd, describeAppend, s.append)
 	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, s.edit)
 	add(s, "memory_rename", "Rename", effectDestroy, describeRename, s.rename)

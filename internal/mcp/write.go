@@ -48,6 +48,7 @@ type writeOut struct {
 	Similar    []SimilarUnit `json:"similar,omitempty" jsonschema:"memories that say nearly the same: one of them might be the one to change"`
 	Superseded []string      `json:"superseded,omitempty" jsonschema:"memories that are marked as superseded now"`
 	answer
+	episode bool // a new one
 }
 
 func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
@@ -185,6 +186,7 @@ func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
 		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
 	}
 	s.external.note(r.Entry)
+	out.episode = r.Outcome == remember.Created && unit.Parse(r.Text).Fields().Type == unit.Episodic
 	return out
 }
 

@@ -21,7 +21,7 @@ func (c *checker) changes() ([]Change, error) {
 			continue
 		}
 		if err == nil {
-			_, err = nipae.NewMemory(nipae.Slug(d.slug), text)
+			err = fits(d.slug, text)
 		}
 		if err != nil {
 			return nil, c.fail(c.opOf(d), "%s: %s", d.slug, reason(err))
@@ -33,6 +33,15 @@ func (c *checker) changes() ([]Change, error) {
 		return cmp.Or(cmp.Compare(ranks[a.Slug], ranks[b.Slug]), cmp.Compare(a.Op, b.Op), strings.Compare(a.Slug, b.Slug))
 	})
 	return all, nil
+}
+
+// fits says whether a text can be a memory.
+func fits(slug, text string) error {
+	body, err := nipae.NewMemory(nipae.Slug(slug), text)
+	if err == nil {
+		_, err = body.Bytes()
+	}
+	return err
 }
 
 // opOf is the operation that a change belongs to: the one that decides over the

@@ -13,14 +13,8 @@ import (
 	"engramd/nips/unit"
 )
 
-const (
-	// NarrativeSlug is where the one narrative stands.
-	NarrativeSlug = "mem/narrative"
-	// MaxNarrative is how long it is, in characters.
-	MaxNarrative = 1500
-	// MaxArchived is how many units one plan archives that is not about archiving.
-	MaxArchived = 5
-)
+// MaxArchived is how many units one plan archives that is not about archiving.
+const MaxArchived = 5
 
 // Texts gives the text that is at a slug now, and its hash; false if there is none.
 type Texts func(slug string) (head, hash string, ok bool)
@@ -30,6 +24,8 @@ type CheckOptions struct {
 	Now             time.Time
 	Source, Session string         // stamped; a source of "" is that of the plan
 	View            recollect.View // what else the memory holds: whose words a text has, what is like it
+	// Meaning compares what an insight says with what is there; nil without a model.
+	Meaning Meaning
 }
 
 // Asked returns the slugs of which Check wants to know what is there.

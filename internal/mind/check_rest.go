@@ -58,6 +58,8 @@ func (c *checker) supersede(i int, op Op) error {
 		return c.fail(i, "%s is told, and nothing supersedes that: keep it, and link to it with contradicts if it is wrong", old.slug)
 	case old.slug == NarrativeSlug:
 		return c.fail(i, "the narrative is written anew at its slug")
+	case old.fields.Type == unit.Prospective:
+		return c.fail(i, "%s is an intention: it is done or cancelled, not superseded", old.slug)
 	case old.state != unit.Active:
 		return c.fail(i, "%s is %s already", old.slug, old.state)
 	case by.base != "" && by.write == nil && by.fields.Trust == unit.Told:

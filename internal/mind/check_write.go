@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -57,10 +56,13 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if from, ok := c.copied(op); ok {
 		d.trust, d.note = unit.External, "the words are those of "+from+", which is external"
 	}
-	if typ == unit.Narrative {
-		return c.narrative(i, d)
+	switch {
+	case typ != unit.Narrative:
+		return nil
+	case d.trust == unit.External:
+		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of its sources"))
 	}
-	return nil
+	return checkNarrative(c.plan, i, *op, c.text, c.o)
 }
 
 // typeOf returns the type of what an operation writes.
@@ -96,8 +98,12 @@ func (c *checker) place(i int, slug string, typ unit.Type) (*draft, error) {
 			return nil, &OpError{Index: i, Op: c.ops[i].Op, Reason: slug + " was written since the plan was made: prepare anew", err: ErrChanged}
 		}
 		d, err := c.shown(i, slug)
-		if err == nil && d.fields.Trust == unit.Told {
+		switch {
+		case err != nil:
+		case d.trust == unit.Told:
 			err = c.fail(i, "%s is told: only its owner changes it", slug)
+		case d.trust == unit.External:
+			err = c.fail(i, "%s holds somebody else's words: it is not written anew, but removed", slug)
 		}
 		return d, err
 	case shown:
@@ -118,18 +124,4 @@ func (c *checker) copied(op *Op) (slug string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// narrative judges the story of the agent: its own, from what it knows itself.
-func (c *checker) narrative(i int, d *draft) error {
-	n := utf8.RuneCountInString(d.write.Text)
-	switch {
-	case n > MaxNarrative:
-		return c.fail(i, "the narrative has %d characters, and may have %d", n, MaxNarrative)
-	case d.base != "" && d.doc.Trust() == unit.External:
-		return c.fail(i, "%s holds somebody else's words: it is not written anew, but removed", d.slug)
-	case d.trust == unit.External:
-		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of derived_from"))
-	}
-	return nil
 }

@@ -17,7 +17,7 @@ const (
 	// long its text is.
 	DefaultEpisodes = 20
 	DefaultBytes    = 32 << 10
-	MinBytes        = 16 << 10
+	MinBytes        = 24 << 10
 	MaxBytes        = 256 << 10
 
 	// offers is how often an episode is shown in vain until it goes to the end of
@@ -102,16 +102,17 @@ func (b *batch) show(s *seen, role Role, alike ...Alike) bool {
 	return true
 }
 
-// narrative shows who the agent is, and what else says so.
+// narrative shows who the agent is, and another one that says so: there is to be
+// one.
 func (b *batch) narrative() {
 	if s := b.memory.units[NarrativeSlug]; s != nil {
 		b.show(s, NarrativeRole)
 	}
-	others := 0
 	for _, slug := range b.slugs {
 		s := b.memory.units[slug]
-		if others < 2 && slug != NarrativeSlug && s.fields.Type == unit.Narrative && s.fields.State == unit.Active && b.show(s, NarrativeRole) {
-			others++
+		if slug != NarrativeSlug && s.fields.Type == unit.Narrative && s.fields.State == unit.Active {
+			b.show(s, NarrativeRole)
+			return
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	// frame is the room that a plan's text needs beside the units.
-	frame = 6 << 10
+	frame = 4 << 10
 	// How much of a unit's text is shown, in bytes: of an episode or a drawn unit, of
 	// the narrative, which may be written anew, and of what stands aside.
 	maxShown     = 4 << 10
@@ -82,7 +82,7 @@ func (u Shown) written(text string) string {
 	if f.State != unit.Active {
 		about = append(about, string(f.State))
 	}
-	if m := cmpMoment(f.When, f.Created); !m.IsZero() {
+	if m := firstOf(f.When, f.Created); !m.IsZero() {
 		about = append(about, m.String())
 	}
 	if f.Pin {
@@ -124,7 +124,7 @@ func (a Alike) line() string {
 	return fmt.Sprintf("(%s %s; not the same: %s)\n", how, a.Slug, strings.Join(words, ", "))
 }
 
-func cmpMoment(a, b unit.Moment) unit.Moment {
+func firstOf(a, b unit.Moment) unit.Moment {
 	if a.IsZero() {
 		return b
 	}

@@ -1,0 +1,148 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"engramd/internal/client"
+	"engramd/internal/mind"
+	"engramd/internal/recollect"
+	"engramd/nips/nipae"
+)
+
+// Commit judges operations on a plan that was shown here, and carries them out. No
+// operation is a right answer, and writes nothing.
+//
+// An *mind.OpError, ErrNoPlan, ErrTooLarge and ErrBusy say that nothing was written;
+// mind.ErrChanged beneath that a unit is not any more what the plan showed: prepare
+// again. An *OpenError says that it is not finished.
+func (p *Plans) Commit(ctx context.Context, id string, ops []mind.Op) (out Result, err error) {
+	err = p.locked(ctx, p.wait(), func() error {
+		out, err = p.take(ctx, id, ops, Open)
+		return err
+	})
+	return out, err
+}
+
+// Propose judges operations as Commit does, and leaves them in the plan's record to
+// be looked at (Review, Accept, Reject).
+func (p *Plans) Propose(ctx context.Context, id string, ops []mind.Op) (out Result, err error) {
+	err = p.locked(ctx, p.wait(), func() error {
+		out, err = p.take(ctx, id, ops, Proposed)
+		return err
+	})
+	return out, err
+}
+
+// take is Commit or Propose under the lock.
+func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Status) (Result, error) {
+	w := &writer{memory: p.Memory}
+	if err := p.resumePlan(ctx, id); err != nil {
+		return Result{}, err
+	}
+	plan, err := p.kept(ctx, id)
+	if errors.Is(err, ErrNoPlan) {
+		if out, ok := p.again(ctx, w, id, ops); ok {
+			return out, nil
+		}
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	changes, old, err := p.check(ctx, w, plan, ops)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(changes) == 0 {
+		return Result{}, p.settle(ctx, plan, ops)
+	}
+	r, err := p.begin(ctx, w, content{Plan: plan, Operations: ops, Changes: changes}, old, status)
+	if err != nil {
+		return Result{}, err
+	}
+	if status == Open {
+		out, err := p.carry(ctx, w, r)
+		p.sweep(ctx)
+		return out, err
+	}
+	err = errors.Join(p.settle(ctx, plan, nil), p.close(ctx, openPrefix+r.id))
+	return r.result(w), err
+}
+
+// again returns what came of the same answer to the same plan, if that was taken
+// before: the call is made twice when its answer was lost.
+func (p *Plans) again(ctx context.Context, w *writer, id string, ops []mind.Op) (Result, bool) {
+	hash, err := opsHash(ops)
+	if err != nil {
+		return Result{}, false
+	}
+	r, err := p.load(ctx, w, id)
+	if err != nil || r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed {
+		return Result{}, false
+	}
+	out := r.result(w)
+	out.Again = true
+	return out, true
+}
+
+func (r *record) result(w *writer) Result {
+	return Result{ID: r.id, Status: r.Status, Changes: r.content.Changes, Left: r.Left, Behind: w.behind}
+}
+
+// check judges operations by what is there now: by the source, and by the memory
+// itself for all that they name or would change. old are the ids of what is there.
+func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind.Op) (changes []mind.Change, old []string, err error) {
+	heads := map[string]there{}
+	get := func(slug string) error {
+		if _, ok := heads[slug]; ok {
+			return nil
+		}
+		now, err := w.get(ctx, nipae.Slug(slug))
+		heads[slug] = now
+		return err
+	}
+	for slug := range namedBy(ops) {
+		if err := get(slug); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", slug, err)
+		}
+	}
+	err = p.Source.Read(ctx, func(v recollect.View) error {
+		changes, err = mind.Check(plan, ops, func(slug string) (string, string, bool) {
+			if now, ok := heads[slug]; ok {
+				return now.text, client.Hash(now.text), now.ok
+			}
+			text, ok := v.Text(slug)
+			return text, client.Hash(text), ok
+		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v})
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, ch := range changes {
+		if err := get(ch.Slug); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", ch.Slug, err)
+		}
+		now := heads[ch.Slug]
+		if now.ok != (ch.Base != "") || now.ok && client.Hash(now.text) != ch.Base {
+			return nil, nil, fmt.Errorf("%s: %w: prepare again", ch.Slug, mind.ErrChanged)
+		}
+		old = append(old, now.id)
+	}
+	return changes, old, nil
+}
+
+// namedBy returns the slugs that operations name.
+func namedBy(ops []mind.Op) map[string]bool {
+	named := map[string]bool{}
+	for _, op := range ops {
+		for _, s := range slices.Concat([]string{op.Slug, op.Old, op.New, op.From, op.To}, op.DerivedFrom, op.InspiredBy) {
+			if slug, err := nipae.NormalizeSlug(s); err == nil {
+				named[string(slug)] = true
+			}
+		}
+	}
+	return named
+}

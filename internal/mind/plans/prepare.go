@@ -1,0 +1,137 @@
+package plans
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/mind"
+	"engramd/internal/recollect"
+)
+
+// PrepareOptions say what a plan may show.
+type PrepareOptions struct {
+	MaxEpisodes, MaxBytes int                    // see mind.PrepareOptions
+	Stale                 func(slug string) bool // likewise
+	Seed                  uint64                 // of a dream; 0 draws one
+}
+
+// Prepare makes a plan and keeps it for a commit. The text is for whoever thinks.
+// Nothing is written to the memory. A plan without units has nothing to think about,
+// and is not kept.
+func (p *Plans) Prepare(ctx context.Context, kind mind.Kind, o PrepareOptions) (mind.Plan, string, error) {
+	make, err := p.maker(ctx, kind, o)
+	if err != nil {
+		return mind.Plan{}, "", err
+	}
+	var plan mind.Plan
+	var text string
+	err = p.Source.Read(ctx, func(v recollect.View) error {
+		if plan, err = make(v); err == nil {
+			text = plan.Text(v.Text)
+		}
+		return err
+	})
+	if err == nil && len(plan.Units) > 0 {
+		err = p.Keep(ctx, plan)
+	}
+	return plan, text, err
+}
+
+// maker returns what makes a plan of a kind.
+func (p *Plans) maker(ctx context.Context, kind mind.Kind, o PrepareOptions) (func(recollect.View) (mind.Plan, error), error) {
+	if kind != mind.Consolidate {
+		return nil, fmt.Errorf("nobody prepares plans of the kind %q here", kind)
+	}
+	tallies, err := p.State.Tallies(ctx, agentstate.Offered)
+	if err != nil {
+		return nil, err
+	}
+	offered := map[string]int{}
+	for slug, t := range tallies {
+		offered[slug] = int(t.N)
+	}
+	return func(v recollect.View) (mind.Plan, error) {
+		return mind.Prepare(v, mind.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes, Stale: o.Stale})
+	}, nil
+}
+
+// Keep keeps a plan that somebody else made and showed, so that it can be committed.
+// When there is no room, the one that expires first makes it.
+func (p *Plans) Keep(ctx context.Context, plan mind.Plan) error {
+	if !mind.IsID(plan.ID) {
+		return ErrID
+	}
+	data, err := json.Marshal(plan)
+	if err != nil {
+		return fmt.Errorf("keep the plan: %w", err)
+	}
+	kept := agentstate.Plan{ID: plan.ID, Data: data, Expires: p.now().Add(Lasts)}
+	err = p.State.PutPlan(ctx, kept)
+	if !errors.Is(err, agentstate.ErrFull) {
+		return err
+	}
+	all, err := p.State.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, old := range all {
+		if !strings.HasPrefix(old.ID, openPrefix) {
+			if err := p.close(ctx, old.ID); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return p.State.PutPlan(ctx, kept)
+}
+
+// kept returns a plan that was shown here.
+func (p *Plans) kept(ctx context.Context, id string) (plan mind.Plan, err error) {
+	if !mind.IsID(id) {
+		return plan, ErrID
+	}
+	one, err := p.State.Plan(ctx, id)
+	if errors.Is(err, agentstate.ErrNoPlan) {
+		return plan, ErrNoPlan
+	}
+	if err == nil {
+		err = json.Unmarshal(one.Data, &plan)
+	}
+	return plan, err
+}
+
+// close ends what the state has, if it has it.
+func (p *Plans) close(ctx context.Context, id string) error {
+	if err := p.State.ClosePlan(ctx, id); err != nil && !errors.Is(err, agentstate.ErrNoPlan) {
+		return err
+	}
+	return nil
+}
+
+// settle notes in the state that an answer to a plan was taken: which episodes it
+// named, and that nobody waits for another one.
+func (p *Plans) settle(ctx context.Context, plan mind.Plan, ops []mind.Op) error {
+	named := namedBy(ops)
+	var did, ignored []string
+	for _, u := range plan.Units {
+		if u.Role != mind.Episode {
+			continue
+		}
+		if named[u.Slug] {
+			did = append(did, u.Slug)
+		} else {
+			ignored = append(ignored, u.Slug)
+		}
+	}
+	if err := p.State.Untally(ctx, agentstate.Offered, did...); err != nil {
+		return err
+	}
+	if err := p.State.Tally(ctx, agentstate.Offered, ignored...); err != nil {
+		return err
+	}
+	return p.close(ctx, plan.ID)
+}
