@@ -10,6 +10,8 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
+	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
 	"engramd/internal/mind/think"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
@@ -41,7 +43,7 @@ func exitCodes() []exitCode {
 		{exitNotFound, "not found, or removed, and every relay says so; core: not for this owner, agent or key"},
 		{exitUsage, "usage: command line, environment, configuration, key or input"},
 		{exitAuth, "the relays refuse this key, or what it writes (restricted:, blocked:)"},
-		{exitRelay, "relay or network: none answered, or not all and it matters"},
+		{exitRelay, "relay or network: none answered, or not all and it matters; mind run: the thinker failed"},
 		{exitConflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
 		{exitUnreadable, "unreadable: there is something, and it cannot be read; a check of it failed"},
 		{exitInterrupted, "interrupted by a signal"},
@@ -104,11 +106,13 @@ func codeOf(err error) int {
 		return exitUsage
 	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit):
+	case is(plans.ErrRecord):
+		return exitUnreadable
+	case is(client.ErrConflict, errNoFit, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay
-	case is(client.ErrNotFound, client.ErrTombstone):
+	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, mind.ErrDreamless):
 		return exitNotFound
 	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
 		return exitUsage

@@ -17,6 +17,7 @@ func (a *app) commands() []*cobra.Command {
 		a.memCommand(),
 		a.coreCommand(),
 		a.noteCommand(),
+		a.mindCommand(),
 		a.exportCommand(),
 		a.importCommand(),
 		a.recallCommand(),

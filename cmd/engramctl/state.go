@@ -38,6 +38,9 @@ func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) 
 func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (done func()) {
 	state := a.stateOf(ctx, m, func(line string) { o.Log.Warn(line) })
 	if state == nil {
+		if o.Mind != nil {
+			o.Log.Warn("no plans can be made: nothing is kept on this machine")
+		}
 		return nil
 	}
 	o.Used = func(ctx context.Context, read bool, slugs []string) {
@@ -51,7 +54,11 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	}
 	a.serveSession(ctx, state, o)
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
-	return func() { _ = state.Close() } // each use is kept already
+	stop := a.serveMind(ctx, m, state, o)
+	return func() {
+		stop()
+		_ = state.Close() // each use is kept already
+	}
 }
 
 // countRecalled counts what a command recalled.

@@ -110,9 +110,9 @@ var allowed = map[string][]string{
 	"internal/replica":         {"nips/kind", "nips/nip01", "nips/nip77", "nips/niptemp", "internal/client", "internal/gate", "internal/store"},
 	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
+	"internal/mcp":             {"nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/mind", "internal/mind/plans", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/mind", "internal/mind/think", "internal/modelserver", "internal/hook", "internal/folder", "internal/migrate", "internal/project"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/folder", "internal/migrate", "internal/project", "internal/mind", "internal/mind/plans", "internal/mind/think", "internal/modelserver"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},

@@ -16,13 +16,15 @@ import (
 // tools, by the argument that they mean. No tool's schema shows them. A name
 // that is an argument of the tool itself means that.
 var aliases = map[string][]string{
-	"slug":    {"path", "topic", "key", "identifier", "file_path", "old_path", "old_slug", "from"},
-	"text":    {"content", "value", "file_text"},
-	"query":   {"q", "search", "text"},
-	"old_str": {"old_string", "old_text", "find_text"},
-	"new_str": {"new_string", "new_text"},
-	"to":      {"new_path", "new_slug", "destination"},
-	"limit":   {"n_results", "page_size", "top_k"},
+	"slug":       {"path", "topic", "key", "identifier", "file_path", "old_path", "old_slug", "from"},
+	"text":       {"content", "value", "file_text"},
+	"query":      {"q", "search", "text"},
+	"old_str":    {"old_string", "old_text", "find_text"},
+	"new_str":    {"new_string", "new_text"},
+	"to":         {"new_path", "new_slug", "destination"},
+	"plan":       {"plan_id", "id"},
+	"operations": {"ops"},
+	"limit":      {"n_results", "page_size", "top_k"},
 }
 
 // lists are the arguments that are lists of texts; models give one text for a list
@@ -41,6 +43,9 @@ func aliased(properties map[string][]string) sdk.Middleware {
 			arguments, err := renamed(properties[call.Params.Name], call.Params.Arguments)
 			if err == nil && call.Params.Name == noteTool {
 				ctx, arguments, err = withNoteFields(ctx, arguments)
+			}
+			if err == nil && call.Params.Name == commitTool {
+				ctx, arguments, err = withOperations(ctx, arguments)
 			}
 			if err != nil {
 				res := &sdk.CallToolResult{}

@@ -21,7 +21,7 @@ func (s *Server) instructions() string {
 	if s.o.Files == FilesBeside {
 		words += filesBesideUse
 	}
-	if s.minds() {
+	if s.consolidates() {
 		words += instructionsForMind
 	}
 	if s.o.Contracts != nil && !s.o.ReadOnly {

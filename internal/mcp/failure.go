@@ -46,6 +46,10 @@ type Failure struct {
 	Message string `json:"message"` // what happened
 	Action  string `json:"action"`  // what to do; "" where the message says it
 	Slug    string `json:"slug,omitempty"`
+	// Operation is the one of a plan that was refused, counted from 1, and Plan the
+	// one that has begun.
+	Operation int    `json:"operation,omitempty"`
+	Plan      string `json:"plan,omitempty"`
 	// Theirs is the stored version, for a conflict, if it is known.
 	Theirs *theirs `json:"theirs,omitempty"`
 	// Relays says what went wrong at each relay.

@@ -78,6 +78,7 @@ func TestOffer(t *testing.T) {
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
 		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
+		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
 	for _, o := range []Options{{}, {Mind: anyMind()}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
@@ -165,7 +166,7 @@ func TestOfferFits(t *testing.T) {
 // TestInstructionsFit: in every combination of tools they are short, and about the
 // tools that there are.
 func TestInstructionsFit(t *testing.T) {
-	for _, mind := range []*Mind{nil, anyMind(), {Alone: true}} {
+	for _, mind := range []*Mind{nil, anyMind(), {Alone: true, Plans: anyMind().Plans}} {
 		for _, files := range []Files{NoFiles, FilesBeside, FilesAlone} {
 			for _, contracts := range []Contracts{nil, &fakeContracts{}} {
 				for _, owner := range []bool{false, true} {
@@ -281,7 +282,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "plan", "operations", "force", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

@@ -273,4 +273,6 @@ func callOf(tool string, a args) *sdk.CallToolParams {
 func slugf(format string, a ...any) nipae.Slug { return nipae.Slug(fmt.Sprintf(format, a...)) }
 
 // anyMind is a Mind with everything that it can have.
-func anyMind() *Mind { return &Mind{} }
+func anyMind() *Mind {
+	return &Mind{Plans: func(string) Plans { return &fakePlans{} }}
+}

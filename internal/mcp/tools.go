@@ -37,7 +37,7 @@ func (s *Server) addTools() {
 	if s.o.ReadOnly {
 		return
 	}
-	if s.minds() {
+	if s.consolidates() {
 		add(s, "memory_write", "Write", effectOverwrite, describeWrite, andWaiting(s, s.write))
 		add(s, noteTool, "Note", effectAdd, describeNote, andWaiting(s, s.note))
 	} else {

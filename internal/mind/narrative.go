@@ -18,11 +18,6 @@ const (
 	MaxNarrative = 1500
 )
 
-// writesNarrative reports whether an operation is about the narrative.
-func writesNarrative(op Op) bool {
-	return op.Op == OpWrite && (op.Slug == NarrativeSlug || op.Type == string(unit.Narrative))
-}
-
 // checkNarrative judges a write of the narrative: a plan that shows it, or that was
 // made when there was none, may write it anew as a whole. It comes into every session
 // unasked, so nothing of somebody else's may get into it: neither by its sources nor by
@@ -63,8 +58,10 @@ func checkNarrative(p Plan, i int, op Op, text Texts, o CheckOptions) error {
 			return wrong("%s is somebody else's words, and a narrative takes none", s)
 		}
 	}
-	if from, ok := copiedFrom(o.View, body); ok {
-		return wrong("it is taken from %s, which is somebody else's words, and a narrative takes none", from)
+	for _, words := range []string{body, op.Description, op.words()} {
+		if from, ok := copiedFrom(o.View, words); ok {
+			return wrong("it is taken from %s, which is somebody else's words, and a narrative takes none", from)
+		}
 	}
 	return nil
 }

@@ -84,11 +84,11 @@ func nearestMeaning(v recollect.View, but string, near func(string, int) (float6
 		return "", 0
 	}
 	slices.Sort(all)
-	usual := min(max(all[len(all)/2], 0), 0.99)
+	usual := max(all[len(all)/2], 0)
 	if len(all) < leastUsual {
 		usual = 0 // too few to say what is usual
 	}
-	return slug, max(0, (best-usual)/(1-usual))
+	return slug, max(0, (best-usual)/max(1-usual, 0.01))
 }
 
 // leastUsual is how many sections it takes to say what is usual.

@@ -12,7 +12,7 @@ import (
 const (
 	// leastSaid is how many terms a text counts as having at least, where it is
 	// compared for what is new: two words say too little to be like something.
-	leastSaid = 8
+	leastSaid = 10
 	// maxNearest is how many documents are compared with a text.
 	maxNearest = 200
 )

@@ -2,12 +2,10 @@ package plans
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"engramd/internal/agentstate"
@@ -38,12 +36,8 @@ func (p *Plans) note(ctx context.Context, r *record) error {
 
 func (p *Plans) nonce() (string, error) {
 	var b [8]byte
-	random := p.Random
-	if random == nil {
-		random = rand.Reader
-	}
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("draw a claim: %w", err)
+	if err := p.draw(b[:]); err != nil {
+		return "", err
 	}
 	return hex.EncodeToString(b[:]), nil
 }

@@ -115,7 +115,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 			}
 			text, ok := v.Text(slug)
 			return text, client.Hash(text), ok
-		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v})
+		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: p.Meaning})
 		return err
 	})
 	if err != nil {

@@ -130,6 +130,7 @@ type Plans struct {
 	Clock   func() time.Time // nil is the system's
 	Random  io.Reader        // nil is the system's
 	Wait    time.Duration    // for the lock; 0 is 10 s
+	Meaning mind.Meaning     // nil without a model
 }
 
 // Status says how far a recorded plan is.

@@ -2,9 +2,12 @@ package plans
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"engramd/internal/agentstate"
@@ -21,31 +24,49 @@ type PrepareOptions struct {
 
 // Prepare makes a plan and keeps it for a commit. The text is for whoever thinks.
 // Nothing is written to the memory. A plan without units has nothing to think about,
-// and is not kept.
+// and is not kept. mind.ErrDreamless says that there is nothing to dream of.
+//
+// Plans of archiving are made by who counts uses: see Keep.
 func (p *Plans) Prepare(ctx context.Context, kind mind.Kind, o PrepareOptions) (mind.Plan, string, error) {
-	make, err := p.maker(ctx, kind, o)
+	prepare := p.consolidation
+	switch kind {
+	case mind.Consolidate:
+	case mind.Dream:
+		prepare = p.dream
+	default:
+		return mind.Plan{}, "", fmt.Errorf("plans of the kind %q are made elsewhere", kind)
+	}
+	from, err := prepare(ctx, o)
 	if err != nil {
 		return mind.Plan{}, "", err
 	}
 	var plan mind.Plan
 	var text string
 	err = p.Source.Read(ctx, func(v recollect.View) error {
-		if plan, err = make(v); err == nil {
+		if plan, err = from(v); err == nil {
 			text = plan.Text(v.Text)
 		}
 		return err
 	})
-	if err == nil && len(plan.Units) > 0 {
-		err = p.Keep(ctx, plan)
+	if err != nil || len(plan.Units) == 0 {
+		return plan, text, err
 	}
-	return plan, text, err
+	if err := p.Keep(ctx, plan); err != nil {
+		return plan, text, err
+	}
+	var drawn []string
+	for _, u := range plan.Units {
+		if u.Role == mind.Drawn {
+			drawn = append(drawn, u.Slug)
+		}
+	}
+	return plan, text, p.State.Tally(ctx, agentstate.Dreamt, drawn...)
 }
 
-// maker returns what makes a plan of a kind.
-func (p *Plans) maker(ctx context.Context, kind mind.Kind, o PrepareOptions) (func(recollect.View) (mind.Plan, error), error) {
-	if kind != mind.Consolidate {
-		return nil, fmt.Errorf("nobody prepares plans of the kind %q here", kind)
-	}
+// maker makes a plan of a memory.
+type maker func(recollect.View) (mind.Plan, error)
+
+func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, error) {
 	tallies, err := p.State.Tallies(ctx, agentstate.Offered)
 	if err != nil {
 		return nil, err
@@ -57,6 +78,40 @@ func (p *Plans) maker(ctx context.Context, kind mind.Kind, o PrepareOptions) (fu
 	return func(v recollect.View) (mind.Plan, error) {
 		return mind.Prepare(v, mind.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes, Stale: o.Stale})
 	}, nil
+}
+
+func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
+	tallies, err := p.State.Tallies(ctx, agentstate.Dreamt)
+	if err != nil {
+		return nil, err
+	}
+	dreamt := map[string]mind.Dreamt{}
+	for slug, t := range tallies {
+		dreamt[slug] = mind.Dreamt{Times: t.N, Last: t.Last}
+	}
+	seed := o.Seed
+	for seed == 0 {
+		var b [8]byte
+		if err := p.draw(b[:]); err != nil {
+			return nil, err
+		}
+		seed = binary.BigEndian.Uint64(b[:])
+	}
+	return func(v recollect.View) (mind.Plan, error) {
+		return mind.PrepareDream(v, mind.DreamOptions{Now: p.now(), Seed: seed, Dreamt: dreamt})
+	}, nil
+}
+
+// draw fills b at random.
+func (p *Plans) draw(b []byte) error {
+	random := p.Random
+	if random == nil {
+		random = rand.Reader
+	}
+	if _, err := io.ReadFull(random, b); err != nil {
+		return fmt.Errorf("draw at random: %w", err)
+	}
+	return nil
 }
 
 // Keep keeps a plan that somebody else made and showed, so that it can be committed.

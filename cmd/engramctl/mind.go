@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
+	"engramd/internal/recollect"
+)
+
+func (a *app) mindCommand() *cobra.Command {
+	return a.pairFlags(a.group(&cobra.Command{
+		Use:   "mind",
+		Short: "Make knowledge of episodes, and dream",
+		Long: `Make knowledge of episodes, and dream (docs/mind.md). prepare and dream show a plan:
+memories, and the rules for what may become of them. Whoever thinks about it answers
+with operations, which commit checks and carries out, all or none. What it wrote can be
+taken back as one act, with undo.
+
+No operation deletes, and none raises trust. A commit that was killed goes on with the
+next of these commands on the same machine.`,
+	},
+		a.mindPrepareCommand(),
+		a.mindCommitCommand(),
+		a.mindDreamCommand(),
+		a.mindReviewCommand(),
+		a.mindResumeCommand(),
+		a.mindUndoCommand(),
+		a.mindLsCommand(),
+	))
+}
+
+// thinking is what the commands of mind work with.
+type thinking struct {
+	*plans.Plans
+	copy *localCopy
+}
+
+// withPlans runs do with the plans of an agent, over the local copy that is caught up,
+// and finishes before what was begun and not finished. An owner is told at once.
+func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thinking) error) error {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if s.agent != "" {
+		return client.ErrReadOnly
+	}
+	if a.flags.noMirror || s.noMirror {
+		return usagef("plans are kept on this machine until they are committed: not with --no-mirror")
+	}
+	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
+		if !l.m.Writable() {
+			return client.ErrReadOnly
+		}
+		if err := a.reportCopy(ctx, l); err != nil {
+			return err
+		}
+		state, err := a.openState(ctx, l.m, a.noteLine)
+		if err != nil {
+			return fmt.Errorf("plans are kept in the agent's state: %w", err)
+		}
+		defer func() { _ = state.Close() }() // each of its writes is kept already
+		p, err := a.plansOf(ctx, l.m, l.source(), state)
+		if err != nil {
+			return err
+		}
+		if err := a.resumeOpen(ctx, p); err != nil {
+			return err
+		}
+		return do(ctx, thinking{Plans: p, copy: l})
+	})
+}
+
+// withRecords is withPlans for what only looks: owners may, and nothing is finished.
+func (a *app) withRecords(ctx context.Context, do func(ctx context.Context, p thinking) error) error {
+	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
+		if err := a.reportCopy(ctx, l); err != nil {
+			return err
+		}
+		return do(ctx, thinking{Plans: &plans.Plans{Memory: l.m, Source: l.source()}, copy: l})
+	})
+}
+
+// reportCopy says which relays were not reached.
+func (a *app) reportCopy(ctx context.Context, l *localCopy) error {
+	fresh, err := l.Follower.Freshness(ctx)
+	if err != nil {
+		return err
+	}
+	return a.report(l.status(fresh), nil)
+}
+
+// plansOf are the plans of a pair on this machine.
+func (a *app) plansOf(ctx context.Context, m *client.Memory, source recollect.Source, state *agentstate.State) (*plans.Plans, error) {
+	writer, err := state.Writer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := hex.EncodeToString(writer[:])
+	dir := agentstate.Dir(func(name string) string { return a.env[name] }, a.home())
+	return &plans.Plans{Memory: m, Source: source, State: state, Lock: filepath.Join(dir, name+".plans.lock"), Machine: name[:8]}, nil
+}
+
+// resumeOpen finishes what this machine has begun, and says so. That it cannot be
+// finished now stops nobody: it stays open.
+func (a *app) resumeOpen(ctx context.Context, p *plans.Plans) error {
+	all, err := p.ResumeOpen(ctx)
+	for _, r := range all {
+		a.note("%s had begun and is %s now%s", r.ID, r.Status, leftWords(r.Left))
+	}
+	if err != nil && ctx.Err() == nil {
+		a.note("a plan that has begun cannot be finished now: %v", err)
+	}
+	return ctx.Err()
+}
+
+// preparedOut is `mind prepare --json` and `mind dream --json`.
+type preparedOut struct {
+	Plan    string       `json:"plan"` // "" if there is nothing to think about
+	Kind    mind.Kind    `json:"kind"`
+	Seed    uint64       `json:"seed,omitempty"`
+	Waiting int          `json:"waiting"`
+	AsOf    string       `json:"as_of,omitempty"`
+	Stale   bool         `json:"stale"`
+	Units   []mind.Shown `json:"units"`
+	Text    string       `json:"text"`
+}
+
+// prepare makes a plan and prints it; nothing is said where there is nothing to think
+// about.
+func (a *app) prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOptions, asJSON bool, nothing string) error {
+	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+		plan, text, err := p.Prepare(ctx, kind, o)
+		if err != nil {
+			return understoodPlan(err)
+		}
+		if len(plan.Units) == 0 {
+			plan.ID, text = "", ""
+		}
+		if asJSON {
+			out := preparedOut{Plan: plan.ID, Kind: kind, Seed: plan.Seed, Waiting: plan.Waiting, Stale: plan.Stale, Units: append([]mind.Shown{}, plan.Units...), Text: text}
+			if !plan.AsOf.IsZero() {
+				out.AsOf = plan.AsOf.UTC().Format(time.RFC3339)
+			}
+			return a.printJSON(out)
+		}
+		if plan.ID == "" {
+			a.note("%s", nothing)
+			return nil
+		}
+		if err := a.printText(text); err != nil {
+			return err
+		}
+		a.note("answer with: engramctl mind commit %s FILE", plan.ID)
+		return nil
+	})
+}
+
+// understoodPlan makes usage errors of what is wrong with an answer or an id.
+func understoodPlan(err error) error {
+	var op *mind.OpError
+	switch {
+	case errors.Is(err, mind.ErrChanged):
+		return err
+	case errors.As(err, &op), errors.Is(err, mind.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
+		return usageError{err}
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
+	"engramd/nips/unit"
+)
+
+// committedOut is what the commands that carry a plan out print as JSON.
+type committedOut struct {
+	Plan    string         `json:"plan"` // of the record; "" if nothing was to be written
+	Status  plans.Status   `json:"status,omitempty"`
+	Changes []committedOne `json:"changes"`
+	Left    []plans.Left   `json:"left,omitempty"`
+	Behind  []string       `json:"behind,omitempty"` // relays that did not take all of it
+	Again   bool           `json:"again,omitempty"`
+}
+
+type committedOne struct {
+	Slug      string `json:"slug"`
+	What      string `json:"what"`
+	Operation int    `json:"operation"` // counted from 1
+	Note      string `json:"note,omitempty"`
+}
+
+func (a *app) mindCommitCommand() *cobra.Command {
+	var propose, asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "commit PLAN [FILE|-] [--propose] [--json]",
+		Short: "Check operations on a plan, and carry them out",
+		Long: `Check operations on a plan that mind prepare or mind dream has shown here, and carry
+them out: all of them or none. FILE, or stdin, has {"operations": [...]} as the plan's
+rules say; an empty list is a right answer, and writes nothing.
+
+An operation that is wrong is named, and nothing is written (exit code 2). If a memory
+is not any more what the plan showed, nothing is written either (5): prepare again.
+What somebody else changes while it is carried out is left and named (5). Prints what
+was written; mind undo takes it back. A commit that is killed goes on with the next
+command of mind on this machine, or if it is given again.
+
+With --propose nothing is changed: the operations wait in the plan's record for mind
+review.`,
+		Example: `  engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
+  claude -p "$(engramctl mind prepare)" | engramctl mind commit p-5f1b8e0c9a3d2e44 --propose`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 && len(args) != 2 {
+				return arguments("PLAN", "FILE")(nil, args)
+			}
+			return nil
+		},
+	}, func(ctx context.Context, args []string) error {
+		if !mind.IsID(args[0]) {
+			return usagef("%q: %w", args[0], plans.ErrID)
+		}
+		ops, err := a.operations(args[1:])
+		if err != nil {
+			return err
+		}
+		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+			carry := p.Commit
+			if propose {
+				carry = p.Propose
+			}
+			r, err := carry(ctx, args[0], ops)
+			if err != nil {
+				return understoodPlan(err)
+			}
+			return a.printCommitted(r, asJSON)
+		})
+	})
+	c.Flags().BoolVar(&propose, "propose", false, "leave the operations to be looked at (mind review)")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// operations reads those of a file, or of stdin.
+func (a *app) operations(args []string) ([]mind.Op, error) {
+	if len(args) == 0 || args[0] == "-" {
+		if a.Terminal.Stdin {
+			a.note("reading from the terminal; Ctrl-D ends")
+		}
+		ops, err := mind.ParseOps(a.Stdin)
+		if err != nil {
+			return nil, usagef("stdin: %w", err)
+		}
+		return ops, nil
+	}
+	f, err := os.Open(a.path(args[0]))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	defer f.Close()
+	ops, err := mind.ParseOps(f)
+	if err != nil {
+		return nil, usagef("%s: %w", args[0], err)
+	}
+	return ops, nil
+}
+
+// printCommitted says what was written. What was left makes it a conflict.
+func (a *app) printCommitted(r plans.Result, asJSON bool) error {
+	out := committedOut{Plan: r.ID, Status: r.Status, Changes: []committedOne{}, Left: r.Left, Behind: r.Behind, Again: r.Again}
+	left := map[string]bool{}
+	for _, l := range r.Left {
+		left[l.Slug] = true
+	}
+	for _, c := range r.Changes {
+		if !left[c.Slug] {
+			out.Changes = append(out.Changes, committedOne{Slug: c.Slug, What: c.What(), Operation: c.Op + 1, Note: c.Note})
+		}
+	}
+	for _, url := range r.Behind {
+		a.note("%s did not take all of it; engramctl sync brings it up to date", url)
+	}
+	var err error
+	if asJSON {
+		err = a.printJSON(out)
+	} else {
+		err = a.printChanges(out)
+	}
+	if err == nil && len(r.Left) > 0 {
+		err = fmt.Errorf("%w: %s written, %s", client.ErrConflict, counted(len(out.Changes), "memory", "memories"), leftWords(r.Left))
+	}
+	return err
+}
+
+func (a *app) printChanges(out committedOut) error {
+	would := ""
+	if out.Status == plans.Proposed {
+		would = "would be "
+	}
+	for _, c := range out.Changes {
+		line := fmt.Sprintf("%s%-12s  %s", would, c.What, c.Slug)
+		if c.Note != "" {
+			line += "  (" + unit.OneLine(c.Note) + ")"
+		}
+		if err := a.print("%s\n", harmless(line)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case out.Plan == "":
+		a.note("nothing was to be written")
+	case out.Again:
+		a.note("%s was taken before: nothing was written now", out.Plan)
+	case out.Status == plans.Proposed:
+		a.note("proposed: engramctl mind review %s", out.Plan)
+	default:
+		a.note("%s is %s; engramctl mind undo %s takes it back", out.Plan, out.Status, out.Plan)
+	}
+	return nil
+}
+
+// leftWords names what was left, as the end of a sentence.
+func leftWords(all []plans.Left) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var words []string
+	for _, l := range all {
+		words = append(words, fmt.Sprintf("%s is left: %s", l.Slug, unit.OneLine(l.Why)))
+	}
+	return "; " + strings.Join(words, "; ")
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) mindResumeCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "resume PLAN [--json]",
+		Short: "Finish a plan that was begun and not finished",
+		Long: `Finish a plan that was begun and not finished, here or on another machine (mind ls has
+it as open or undoing). The machine that has begun it does so by itself; this is for one
+that will not come back. One that is finished stays as it is.
+
+What was changed meanwhile is left and named (exit code 5). Exit code 1 if there is no
+record of such a plan.`,
+		Example: `  engramctl mind resume p-5f1b8e0c9a3d2e44`,
+		Args:    arguments("PLAN"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+			r, err := p.Resume(ctx, args[0])
+			if err != nil {
+				return understoodPlan(err)
+			}
+			return a.printCommitted(r, asJSON)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}

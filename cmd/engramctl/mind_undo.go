@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/mind/plans"
+	"engramd/nips/unit"
+)
+
+// undoneOut is `mind undo --json`.
+type undoneOut struct {
+	Plan   string       `json:"plan"`
+	Back   []string     `json:"back"`
+	Left   []plans.Left `json:"left,omitempty"`
+	Behind []string     `json:"behind,omitempty"` // relays that did not take all of it
+}
+
+func (a *app) mindUndoCommand() *cobra.Command {
+	var force, asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "undo PLAN [--force] [--json]",
+		Short: "Take back all that a plan wrote",
+		Long: `Take back all that a plan wrote, as one act, from any machine: every memory is as it
+was, byte for byte, and what the plan added is removed. The plan's record has the texts,
+so this works for 90 days, whatever relays still keep.
+
+If something was changed since, nothing is written: it is named (exit code 5). With
+--force the rest is brought back, and what was changed stays. Exit code 1 if there is no
+record of such a plan.`,
+		Example: `  engramctl mind undo p-5f1b8e0c9a3d2e44`,
+		Args:    arguments("PLAN"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+			r, err := p.Undo(ctx, args[0], force)
+			if err != nil {
+				return understoodPlan(err)
+			}
+			return a.printUndone(r, asJSON)
+		})
+	})
+	c.Flags().BoolVar(&force, "force", false, "bring back what was not changed since, and leave the rest")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (a *app) printUndone(r plans.Undone, asJSON bool) error {
+	for _, url := range r.Behind {
+		a.note("%s did not take all of it; engramctl sync brings it up to date", url)
+	}
+	if asJSON {
+		return a.printJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
+	}
+	for _, slug := range r.Back {
+		if err := a.print("back  %s\n", slug); err != nil {
+			return err
+		}
+	}
+	for _, l := range r.Left {
+		if err := a.print("left  %s: %s\n", l.Slug, harmless(unit.OneLine(l.Why))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
