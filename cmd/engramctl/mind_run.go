@@ -149,11 +149,12 @@ func (a *app) thinkOf(ctx context.Context, kind mind.Kind, f runFlags, thinker t
 		a.note("%s: nothing waits, nobody was asked", kind)
 		return a.printRun(plans.Result{}, f.asJSON)
 	case errors.As(err, &op) && !errors.Is(err, mind.ErrChanged):
-		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, think.ErrAnswer, err)
+		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, think.ErrAnswer, op)
 	case err != nil:
 		return err
 	}
-	a.note("%s: %s, of which %s shown; %s asked for", kind, counted(done.Plan.Waiting, "episode waits", "episodes wait"), counted(len(done.Plan.Units), "memory was", "memories were"), counted(done.Ops, "operation was", "operations were"))
+	a.note("%s: %s, %s shown; %s asked for", kind, counted(done.Plan.Waiting, "episode waits", "episodes wait"),
+		counted(len(done.Plan.Units), "memory was", "memories were"), counted(done.Ops, "operation was", "operations were"))
 	return a.printRun(result, f.asJSON)
 }
 
