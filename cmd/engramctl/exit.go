@@ -102,7 +102,7 @@ func codeOf(err error) int {
 		return exitUnreadable
 	case is(plans.ErrRecord):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy, intend.ErrClosed):
+	case is(client.ErrConflict, errNoFit, intend.ErrClosed, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay

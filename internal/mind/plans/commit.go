@@ -119,6 +119,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 			return nil, nil, fmt.Errorf("%s: %w", slug, err)
 		}
 	}
+	near := p.meaning(ctx, plan, ops) // a model is asked before the memory is held
 	err = p.Source.Read(ctx, func(v recollect.View) error {
 		changes, err = mind.Check(plan, ops, func(slug string) (string, string, bool) {
 			if now, ok := heads[slug]; ok {
@@ -126,7 +127,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 			}
 			text, ok := v.Text(slug)
 			return text, client.Hash(text), ok
-		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: p.Meaning})
+		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: near})
 		return err
 	})
 	if err != nil {
@@ -143,6 +144,23 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 		old = append(old, now.id)
 	}
 	return changes, old, nil
+}
+
+// meaning compares what a dream's insights say with what is there, nil without a
+// model. One that fails leaves the others to words: it must not cost more time.
+func (p *Plans) meaning(ctx context.Context, plan mind.Plan, ops []mind.Op) mind.Meaning {
+	if p.Near == nil || plan.Kind != mind.Dream {
+		return nil
+	}
+	near := map[string]func(string, int) (float64, bool){}
+	for _, text := range mind.Insights(ops) {
+		compared, err := p.Near(ctx, text)
+		if err != nil {
+			break
+		}
+		near[text] = compared
+	}
+	return func(text string) func(string, int) (float64, bool) { return near[text] }
 }
 
 // namedBy returns the slugs that operations name.
