@@ -10,7 +10,6 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/harness"
 	"engramd/internal/hook"
-	"engramd/internal/intend"
 	"engramd/internal/metabolism"
 	"engramd/internal/mind"
 	"engramd/internal/project"
@@ -102,19 +101,10 @@ func (w *waking) options(ctx context.Context) {
 	if w.state == nil {
 		return
 	}
-	w.look.Known.Uses = usedIn(ctx, w.state)
+	w.look.Known = metabolism.Known{Uses: usedIn(ctx, w.state), Feedback: judgedIn(ctx, w.state)}
 	shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
-	w.look.Seen = seenIn(shown)
+	w.look.Seen = seenBy(shown)
 	w.look.Dreamt = dreamtIn(ctx, w.state)
-}
-
-// seenIn reports which intentions were shown in a session.
-func seenIn(shown []agentstate.Shown) func(slug, key string) bool {
-	keys := map[string][]string{}
-	for _, s := range shown {
-		keys[s.Slug] = append(keys[s.Slug], s.Hash)
-	}
-	return func(slug, key string) bool { return intend.Seen(keys[slug], key) }
 }
 
 // usedIn returns how often memories were used on this machine, and when last.
@@ -128,6 +118,19 @@ func usedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.
 		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
 	}
 	return uses
+}
+
+// judgedIn returns how often memories were called useful and wrong.
+func judgedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Feedback {
+	all, _, err := state.Judgements(ctx)
+	if err != nil {
+		return nil
+	}
+	judged := make(map[string]metabolism.Feedback, len(all))
+	for slug, j := range all {
+		judged[slug] = metabolism.Feedback{Useful: j.Useful, Wrong: j.Wrong}
+	}
+	return judged
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.
