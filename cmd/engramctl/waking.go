@@ -95,16 +95,20 @@ func (w *waking) aside(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// options are what the copy is looked through for. What is not known is none.
+// options are what the copy is looked through for.
 func (w *waking) options(ctx context.Context) {
-	w.look = wake.Options{Now: time.Now(), Project: w.project.Name, Linked: w.linked}
-	if w.state == nil {
-		return
+	w.look = wakeOptions(ctx, w.state, sessionName(w.in.Session))
+	w.look.Now, w.look.Project, w.look.Linked = time.Now(), w.project.Name, w.linked
+}
+
+// wakeOptions are what a machine knows that counts at the start of a session. What
+// is not known is none.
+func wakeOptions(ctx context.Context, state *agentstate.State, session string) wake.Options {
+	if state == nil {
+		return wake.Options{}
 	}
-	w.look.Known = metabolism.Known{Uses: usedIn(ctx, w.state), Feedback: judgedIn(ctx, w.state)}
-	shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
-	w.look.Seen = seenBy(shown)
-	w.look.Dreamt = dreamtIn(ctx, w.state)
+	shown, _ := state.Shown(ctx, session)
+	return wake.Options{Known: metabolism.Known{Uses: usedIn(ctx, state), Feedback: judgedIn(ctx, state)}, Seen: seenBy(shown), Dreamt: dreamtIn(ctx, state)}
 }
 
 // usedIn returns how often memories were used on this machine, and when last.
