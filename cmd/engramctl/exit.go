@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
+	"engramd/internal/intend"
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
 	"engramd/internal/mind/think"
@@ -108,7 +109,7 @@ func codeOf(err error) int {
 		return exitUnreadable
 	case is(plans.ErrRecord):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
+	case is(client.ErrConflict, errNoFit, intend.ErrClosed, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay

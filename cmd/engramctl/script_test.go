@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 //	page NAME                   a server that answers everything with a page for people
 //	model FILE                  a model server that answers with what FILE holds; sets MODEL and ENGRAM_LLM_KEY
 //	snapshotid VAR              set VAR to the last snapshot id in the last output
+//	planid VAR                  set VAR to the first id of a plan in the last output
 //	plant URL WHAT ARGS…        publish an event, see plant
 //	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer; see within
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
-			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID,
+			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
 		},
 	})
 }
@@ -222,6 +223,14 @@ func snapshotID(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no snapshot in the output")
 	}
 	ts.Setenv(args[0], ids[len(ids)-1])
+}
+
+func planID(ts *testscript.TestScript, _ bool, args []string) {
+	id := regexp.MustCompile(`p-[0-9a-f]{16}(-[0-9]+)?`).FindString(ts.ReadFile("stdout"))
+	if id == "" {
+		ts.Fatalf("no plan in the output")
+	}
+	ts.Setenv(args[0], id)
 }
 
 // plant publishes what engramctl would not:

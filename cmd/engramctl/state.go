@@ -53,6 +53,7 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 		}
 	}
 	a.serveSession(ctx, state, o)
+	a.serveIntentions(state, o)
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	stop := a.serveMind(ctx, m, state, o)
 	return func() {
