@@ -12,13 +12,15 @@ import (
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
 	"engramd/internal/hook"
+	"engramd/internal/intend"
 	"engramd/internal/mirror"
 	"engramd/internal/project"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
 )
 
-// hookPrompt recalls what bears on a prompt, from the local copy alone.
+// hookPrompt tells what was intended and is due, and recalls what bears on a prompt,
+// from the local copy alone.
 func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (string, error) {
 	id := sessionName(in.Session)
 	if id == "" {
@@ -44,7 +46,7 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 		var kept *mirror.Mirror
 		defer func() { opened <- kept }()
 		defer recovered()
-		if question != "" {
+		if h.Injects(hook.Prompt) {
 			kept, err = a.lying(ctx)
 		}
 	}()
@@ -54,16 +56,30 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 		return "", cmp.Or(err, counted)
 	}
 	a.later(func() { _ = kept.Leave() })
-	told := telling{state: state, copy: lyingSource(kept, c), session: id, harness: string(h), question: question}
+	told := telling{state: state, copy: lyingSource(kept, c), session: id, harness: string(h), question: question,
+		prompt: cmp.Or(question, in.Prompt)}
 	if where, err := project.Of(in.Folder); err == nil { // of no project: nothing is known of it
 		if told.linked, err = state.Linked(ctx, where.Folder, where.Name); err != nil {
 			return "", err
 		}
+		told.place = intend.Place{Project: where.Name, Linked: told.linked}
 	}
 	if told.seen, err = state.Shown(ctx, id); err != nil {
 		return "", err
 	}
-	return a.recalled(ctx, told)
+	text, slugs, err := a.intended(ctx, told)
+	if err != nil {
+		return "", err
+	}
+	told.left, told.already = hook.BlockBudget-len(text), slugs
+	block, err := a.recalled(ctx, told)
+	if text != "" && (block == "" || err != nil) {
+		return text, nil // it is noted as told
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text + block, err
 }
 
 // telling is what a prompt is answered from.
@@ -71,7 +87,15 @@ type telling struct {
 	state                      *agentstate.State
 	copy                       recollect.Source
 	session, harness, question string
-	seen                       []agentstate.Shown
+	// prompt is what triggers are compared with: also one that is too short to be
+	// recalled for.
+	prompt string
+	place  intend.Place
+	// left is how many bytes a block may have, and already are the memories that are
+	// told beside it.
+	left    int
+	already []string
+	seen    []agentstate.Shown
 	// linked says that the folder is known to be its project's. In another one
 	// nothing of any project comes unasked: who made it may read along.
 	linked bool
@@ -86,6 +110,9 @@ func lyingSource(kept *mirror.Mirror, c *client.Client) recollect.Source {
 // recalled makes the block of what is new to a session, and notes that it was
 // shown.
 func (a *app) recalled(ctx context.Context, told telling) (string, error) {
+	if told.question == "" || told.left < recollect.MinBudget {
+		return "", nil
+	}
 	shown := map[string][]string{} // hashes by slug
 	for _, s := range told.seen {
 		shown[s.Slug] = append(shown[s.Slug], s.Hash)
@@ -97,8 +124,8 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		var as recollect.State
 		err := told.copy.Read(ctx, func(v recollect.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: hook.BlockBudget, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
-				if !told.linked && strings.HasPrefix(slug, hook.Prefix) {
+			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
+				if !told.linked && strings.HasPrefix(slug, hook.Prefix) || slices.Contains(told.already, slug) {
 					return true
 				}
 				hashes := shown[slug]

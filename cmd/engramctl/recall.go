@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/intend"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
 )
@@ -41,6 +44,8 @@ type recallOut struct {
 	Block string        `json:"block"`
 	Hits  []recalledOut `json:"hits"`
 	More  int           `json:"more"` // fit besides, for which the block has no room
+	// Intentions are those that are due, or may apply to the query.
+	Intentions []comingOut `json:"intentions,omitempty"`
 }
 
 type recalledOut struct {
@@ -69,7 +74,8 @@ forms, the people, dates and times that are named, and links; docs/memory.md say
 how. Each memory says what it is and why it is there. What is external is quoted
 and called somebody else's words.
 
-If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
+Intentions that are due, or of which the trigger has words of the query, follow
+(docs/mind.md). If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
 relays did not answer and nothing fits, that is a failure: it may be there.
 
 No model is asked unless --embed-url or --rerank-url names one: then meaning is
@@ -91,12 +97,18 @@ compared beside words, and the best are put in its order.`,
 		now := time.Now()
 		var whose *client.Memory
 		var found recollect.Answer
+		var coming []intend.Item
+		var at intend.Place
 		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
 			whose = l.m
+			at = a.placeFor(ctx, l.m)
 			return m.ask(ctx, l, &q, now, a.note)
 		}, func(v recollect.View) (_ seen, err error) {
 			found, err = recollect.Recall(v, q, now)
-			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, out, asJSON) }}, err
+			if whose.Writable() { // its owner does not intend it
+				coming = intend.Look(v, intend.Ask{Now: now, Place: at, Text: q.Text})
+			}
+			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, coming, out, asJSON) }}, err
 		})
 		if err == nil {
 			a.countRecalled(ctx, whose, found.Hits)
@@ -113,14 +125,15 @@ compared beside words, and the best are put in its order.`,
 	return c
 }
 
-func (a *app) printRecalled(found recollect.Answer, out viewOut, asJSON bool) error {
+func (a *app) printRecalled(found recollect.Answer, coming []intend.Item, out viewOut, asJSON bool) error {
+	coming = coming[:min(len(coming), maxComing)]
 	if len(found.Hits)+found.More == 0 {
 		a.note("nothing fits")
 	}
 	if !asJSON {
-		return a.printText(found.Block)
+		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
-	all := recallOut{viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More}
+	all := recallOut{Intentions: comingOf(coming), viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More}
 	for _, h := range found.Hits {
 		r := recalledOut{foundOut: foundOf(h), Whole: h.Whole}
 		for _, d := range h.Alike {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"strings"
 	"time"
 
@@ -34,11 +33,7 @@ func sessionName(id string) string {
 // where that is known, and count what is written in it.
 func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.Options) {
 	v := agentstate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
-	folder := a.Dir
-	if folder == "" {
-		folder, _ = os.Getwd() // "" is no project
-	}
-	if p, err := project.Of(folder); err == nil {
+	if p, err := project.Of(a.folder()); err == nil {
 		v.Folder = p.Folder
 	}
 	if err := state.Serve(ctx, v); err != nil {

@@ -26,6 +26,20 @@ const (
 // BlockBudget is how many bytes of RecallBudget are left for what is recalled.
 const BlockBudget = RecallBudget - len(recalledTitle) - len(longestAsOf)
 
+// IntendedBudget is how many bytes of RecallBudget what was intended may take.
+const IntendedBudget = 700
+
+const intendedTitle = "[Agent Memory — intentions%s]\nWhat you meant to do. Judge whether it still fits; memory_done closes, snoozes or\ncancels it (engramctl intentions does too).\n"
+
+// Intended is what is told of intentions that come up: whole lines. asOf and stale
+// are as in Memory.
+func Intended(lines string, asOf time.Time, stale bool) string {
+	if lines == "" {
+		return ""
+	}
+	return fmt.Sprintf(intendedTitle, unconfirmed(asOf, stale)) + lines
+}
+
 // Question returns what to recall for a prompt; "" for nothing. Of a long prompt
 // it is the beginning and the end, where people ask. Quotes are taken away: in a
 // question they ask for a phrase, and in a prompt they stand around code.

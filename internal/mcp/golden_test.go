@@ -54,7 +54,11 @@ func TestOffer(t *testing.T) {
 		enc := json.NewEncoder(&got)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		if err := enc.Encode(offered(t, o)); err != nil {
+		all := offered(t, o)
+		if name == "mind" { // the rest is the agent's
+			all = beside(all, offered(t, Options{}))
+		}
+		if err := enc.Encode(all); err != nil {
 			t.Fatal(err)
 		}
 		path := "testdata/" + name + ".golden.json"
@@ -74,10 +78,24 @@ func TestOffer(t *testing.T) {
 	}
 }
 
+// beside is what an offer has that another has not.
+func beside(more, less offer) offer {
+	told := func(v any) string {
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	known := map[string]bool{}
+	for _, tool := range less.Tools {
+		known[told(tool)] = true
+	}
+	return offer{Instructions: more.Instructions, Tools: slices.DeleteFunc(more.Tools, func(tool *sdk.Tool) bool { return known[told(tool)] })}
+}
+
 // TestTools: what every tool must have for a model to use it well.
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
 		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
+		"memory_intend": {}, "memory_done": {},
 		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
@@ -93,7 +111,7 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
 			case a.IdempotentHint != (w != nil && w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
@@ -282,7 +300,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "plan", "operations", "force", "from", "to", "relation", "strength", "remove", "mend_links", "text", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "plan", "operations", "force", "as", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

@@ -40,6 +40,8 @@ func (s *Server) consolidates() bool { return s.minds() && s.o.Mind.Plans != nil
 // addMindTools adds the tools for what an agent makes of its memory. Every one of
 // them stands in each session's context: maxMindTools is the limit.
 func (s *Server) addMindTools() {
+	add(s, "memory_intend", "Intend", effectAdd, describeIntend, s.intend)
+	add(s, "memory_done", "Close", effectDestroy, describeDone, s.done)
 	if s.o.Mind.Plans != nil {
 		add(s, "mind_prepare", "Prepare", effectNone, describePrepare, s.mindPrepare)
 		add(s, commitTool, "Commit", effectOverwrite, describeCommit, s.mindCommit)

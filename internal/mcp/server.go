@@ -9,8 +9,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/intend"
 	"engramd/internal/recollect"
 	"engramd/internal/remember"
+	"engramd/internal/wake"
 )
 
 const (
@@ -71,6 +73,16 @@ type Options struct {
 	// Wrote is told after each write that succeeded which slugs it was about; nil
 	// is told nothing.
 	Wrote func(ctx context.Context, slugs []string)
+	// Place returns where the session works, for intentions of a project; nil does
+	// not know. Fresh returns the first of some intentions that the session was not
+	// shown before, at most that many, and notes that it is now; known says that the
+	// session is. nil, and one that knows no session, leaves that to the server, which
+	// then is the session.
+	Place func(ctx context.Context) intend.Place
+	Fresh func(ctx context.Context, items []intend.Item, most int) (fresh []intend.Item, known bool)
+	// Wake says for what the memory is looked through at the start of a session, but
+	// for the time; nil knows nothing of projects and uses.
+	Wake func(ctx context.Context) wake.Options
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool
@@ -97,6 +109,7 @@ type Server struct {
 	contractCalls *limiter // their relays are not discovered
 	slugs         *locks
 	external      *externals
+	shown         shownIntentions
 	notes         *remember.Batch
 	waiters       waiters
 	arguments     map[string][]string // of each tool
@@ -142,6 +155,9 @@ func New(o Options) *Server {
 		s.addTools()
 		s.addResources()
 		s.addPrompts()
+		if s.minds() {
+			s.addWake()
+		}
 	}
 	if o.Memory != nil && o.Files != NoFiles {
 		s.addFiles()

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"time"
 
 	"engramd/nips/unit"
@@ -44,3 +45,20 @@ func moment(unix int64) time.Time {
 	}
 	return time.Unix(unix, 0).UTC()
 }
+
+// Terms returns the terms by which a text is compared, each once and in order, as
+// the index has them: without stop words, stemmed and folded.
+func (x *Index) Terms(text string) []string {
+	all := x.lang.terms(text)
+	seen := make(map[string]bool, len(all))
+	return slices.DeleteFunc(all, func(t string) bool {
+		if seen[t] {
+			return true
+		}
+		seen[t] = true
+		return false
+	})
+}
+
+// IDF is how much a term says here: the less, the more sections have it.
+func (x *Index) IDF(term string) float64 { return idf(x.having(term), x.live) }

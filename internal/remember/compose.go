@@ -71,8 +71,8 @@ func Claims(old, text string, copied Copied) error {
 	return nil
 }
 
-// arrived returns the words of a text that its head has not: its body, and what
-// stands for it in lists.
+// arrived returns the words of a text that its head has not: its body, what
+// stands for it in lists, and what an intention tells the agent to do.
 func arrived(d unit.Doc, head *unit.Doc) []string {
 	var words []string
 	was := unit.Doc{}
@@ -83,7 +83,7 @@ func arrived(d unit.Doc, head *unit.Doc) []string {
 		words = append(words, d.Body())
 	}
 	f, before := d.Fields(), was.Fields()
-	for _, pair := range [][2]string{{f.Description, before.Description}, {f.Title, before.Title}} {
+	for _, pair := range [][2]string{{f.Description, before.Description}, {f.Title, before.Title}, {f.Trigger, before.Trigger}, {f.Action, before.Action}} {
 		if pair[0] != pair[1] {
 			words = append(words, pair[0])
 		}

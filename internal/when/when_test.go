@@ -47,13 +47,21 @@ func TestParse(t *testing.T) {
 		{"1w", Since, now.Add(-7 * 24 * time.Hour)},
 		{"72h", Until, now.Add(72 * time.Hour)},
 		{"0s", At, now},
+		{"2026-11-30", Begin, at("2026-11-30T00:00:00+02:00")},
+		{"tomorrow", Begin, at("2026-11-23T00:00:00+02:00")},
+		{"tomorrow 9:00", Begin, at("2026-11-23T09:00:00+02:00")},
+		{"Today 18:30", Until, at("2026-11-22T18:30:00+02:00")},
+		{"in 2 hours", Begin, now.Add(2 * time.Hour)},
+		{"In 90m", Until, now.Add(90 * time.Minute)},
+		{"3 days", Begin, now.Add(72 * time.Hour)},
+		{"1 week ago", At, now.Add(-7 * 24 * time.Hour)},
 	} {
 		got, err := Parse(tt.text, tt.use, now)
 		if err != nil || !got.Equal(tt.want) {
 			t.Errorf("%q for %d: %v, %v; want %v", tt.text, tt.use, got, err, tt.want)
 		}
 	}
-	for _, text := range []string{"", "soon", "-1h", "2026-13-01", "99999d", "1234567890123", "-5", "1x", "2026-11-20T25:00:00Z", "ago", "d"} {
+	for _, text := range []string{"", "soon", "-1h", "2026-13-01", "99999d", "1234567890123", "-5", "1x", "2026-11-20T25:00:00Z", "ago", "d", "in 2 hours", "tomorrow 25:00", "2026-11-20 9", "9:00 tomorrow", "2 months", "99999999999 days"} {
 		if got, err := Parse(text, At, now); !errors.Is(err, ErrTime) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/hook"
+	"engramd/internal/intend"
+	"engramd/internal/recollect"
+)
+
+// intended is what is told of intentions at a prompt, noted as shown, and which they
+// are.
+func (a *app) intended(ctx context.Context, told telling) (text string, slugs []string, err error) {
+	var lines []string
+	var shown []intend.Item
+	var as recollect.State
+	err = told.copy.Read(ctx, func(v recollect.View) error {
+		as = v.State()
+		items := intend.Look(v, intend.Ask{Now: time.Now(), Place: told.place, Text: told.prompt, Seen: seenBy(told.seen)})
+		lines, shown, _ = intend.Lines(items, hook.IntendedBudget)
+		return nil
+	})
+	if err != nil || len(shown) == 0 || ctx.Err() != nil {
+		return "", nil, err
+	}
+	a.telling.Store(true)
+	line := map[agentstate.Shown]string{}
+	var ask []agentstate.Shown
+	for n, i := range shown {
+		s := agentstate.Shown{Slug: i.Slug, Hash: i.Key}
+		ask, line[s] = append(ask, s), lines[n]
+	}
+	fresh, err := told.state.Show(ctx, told.session, told.harness, ask)
+	if err != nil || len(fresh) == 0 {
+		return "", nil, err
+	}
+	var out strings.Builder
+	for _, s := range fresh {
+		out.WriteString(line[s])
+		slugs = append(slugs, s.Slug)
+	}
+	return hook.Intended(out.String(), as.AsOf, as.Stale || as.Unfinished), slugs, nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/intend/acts"
+	"engramd/internal/project"
+	"engramd/nips/nipae"
+)
+
+// intentionOut is what a write of an intention prints as JSON.
+type intentionOut struct {
+	wroteOut
+	State string `json:"state"`          // active or done
+	Next  string `json:"next,omitempty"` // when it is open next
+}
+
+func (a *app) intendCommand() *cobra.Command {
+	var d acts.Draft
+	var slug string
+	var asJSON, allow bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "intend TEXT|- [--due TIME] [--every PERIOD] [--until TIME] [--trigger WORDS] [--where project|NAME] [--action TEXT] [--slug SLUG] [--tag TAG] [--trust external] [--allow-secret] [--json]",
+		Short: "Intend to do something, at a time or when something comes up",
+		Long: `Intend to do something later. It is shown in sessions of the agent (hooks, engramctl
+wake and recall, memory_recall) once in each, until engramctl intentions done, snooze
+or cancel says otherwise: at and after --due, again and again with --every, when a prompt
+or query has most of the words of --trigger, and without --due and --trigger at once.
+What it says to do is text for the agent: nothing is run.
+
+A time is like 2026-12-01T09:00:00+01:00, 2026-12-01 (its first moment), 'tomorrow 9:00'
+or 'in 2 hours'; its zone's offset is kept, also where summer has another one. A period is
+an ISO 8601 duration: P1D, P1W, P1M, P1Y, PT4H, or several parts of one. After January 31
+a month later is February 28, and then March 31. After --until nothing begins.
+
+--where project binds it to the project of this folder (engramctl project): it comes up
+only in folders that are known to be that project's.
+
+The slug is mem/intentions/WORDS-XXXX of the text, unless --slug names one. Prints
+slug, size and hash, as mem set does. docs/mind.md says more.`,
+		Example: `  engramctl intend "Water the beds" --due 'tomorrow 7:00' --every P2D
+  engramctl intend "Ask Ana for the notes" --trigger "when a release of Atlas is planned"
+  engramctl intend "Clean up the fixtures" --where project`,
+		Args: arguments("TEXT"),
+	}, func(ctx context.Context, args []string) (err error) {
+		if d.Text, err = a.value(args[0], true); err != nil {
+			return err
+		}
+		if slug != "" {
+			if d.Slug, err = ownSlug(slug); err != nil {
+				return err
+			}
+		}
+		if d.Where == "project" {
+			p, err := project.Of(a.folder())
+			if err != nil {
+				return usagef("--where project: this folder is of none: %w", err)
+			}
+			d.Where = p.Name
+		}
+		now := time.Now()
+		return a.actOn(ctx, asJSON, d.Slug, func(ctx context.Context, m *client.Memory) (acts.Written, error) {
+			return acts.Make(ctx, a.writer(ctx, m), rand.Reader, d, now, guard(allow))
+		})
+	}))
+	f := c.Flags()
+	f.StringVar(&d.Due, "due", "", "`TIME` from which on it is due")
+	f.StringVar(&d.Every, "every", "", "again each `PERIOD` after due: P1D, P1W, P1M, P1Y, PT4H")
+	f.StringVar(&d.Until, "until", "", "`TIME` after which nothing of it begins")
+	f.StringVar(&d.Trigger, "trigger", "", "`WORDS` that say when it may apply, compared with prompts")
+	f.StringVar(&d.Where, "where", "", "only in one project: \"project\" for that of this folder, or its `NAME`")
+	f.StringVar(&d.Action, "action", "", "`TEXT` that says what to do then")
+	f.StringVar(&slug, "slug", "", "`SLUG` of it, at which nothing may be yet")
+	f.StringArrayVar(&d.Tags, "tag", nil, "a `tag`, may be given several times")
+	f.StringVar(&d.Trust, "trust", "", "`external` for somebody else's words: it is never shown unasked")
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &allow)
+	return c
+}
+
+// actOn writes an intention and says what came of it.
+func (a *app) actOn(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *client.Memory) (acts.Written, error)) error {
+	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		w, err := do(ctx, m)
+		slug := cmp.Or(w.Slug, slug)
+		if err := a.report(w.Status, about(slug, w.Entry, explained(understood(unclosed(slug, err))))); err != nil {
+			return err
+		}
+		a.noteCopied(slug, w.From)
+		next := ""
+		if !w.Next.IsZero() {
+			next = w.Next.Format(time.RFC3339)
+		}
+		if asJSON {
+			return a.printJSON(intentionOut{wroteOut{answerOf(m, w.Status), entryFor(w.Entry)}, string(w.Intention.State), next})
+		}
+		line := ""
+		if next != "" {
+			line = "  next " + next
+		}
+		return a.print("%s  %d B  hash %s  %s%s\n", w.Slug, w.Size, w.Hash, w.Intention.State, line)
+	})
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/intend"
+	"engramd/internal/intend/acts"
+	"engramd/internal/recollect"
+	"engramd/internal/when"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+// intentionsOut is `intentions --json`.
+type intentionsOut struct {
+	viewOut
+	Intentions []listedOut `json:"intentions"`
+}
+
+type listedOut struct {
+	Slug    string   `json:"slug"`
+	Title   string   `json:"title"`
+	Trust   string   `json:"trust"`
+	State   string   `json:"state"`
+	Open    bool     `json:"open"`            // now, without regard to its trigger
+	Count   int64    `json:"count,omitempty"` // how many occurrences are open
+	Due     string   `json:"due,omitempty"`
+	Next    string   `json:"next,omitempty"` // when the next occurrence begins
+	Every   string   `json:"every,omitempty"`
+	Until   string   `json:"until,omitempty"`
+	Snoozed string   `json:"snoozed,omitempty"`
+	Trigger string   `json:"trigger,omitempty"`
+	Where   string   `json:"where,omitempty"`
+	Action  string   `json:"action,omitempty"`
+	Closed  string   `json:"closed,omitempty"` // what was last done, when and by whom
+	Faults  []string `json:"faults,omitempty"` // fields that cannot be read
+}
+
+func (a *app) intentionsCommand() *cobra.Command {
+	var asJSON, all bool
+	var wait time.Duration
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "intentions [--all] [--json]",
+		Short: "List what is intended, and close it: done, snooze, cancel",
+		Long: `List what is intended, what is due first: open ones, those to come, and those that wait
+for words in a prompt. --all lists also what is done, cancelled or archived. What is
+somebody else's words is listed, quoted, and shown nowhere else.
+
+The subcommands close an intention: see their help.`,
+		Example: `  engramctl intentions
+  engramctl intentions --all --json | jq -r '.intentions[] | select(.open) | .slug'
+  engramctl intentions done mem/intentions/water-the-beds-3f2a`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		now := time.Now()
+		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
+			found := intend.All(v, all)
+			return seen{len(found), func(out viewOut) error { return a.printIntentions(found, now, out, asJSON) }}, nil
+		})
+	}))
+	c.Flags().BoolVar(&all, "all", false, "also those that are closed")
+	jsonFlag(c, &asJSON)
+	waitFlag(c, &wait)
+	c.AddCommand(a.doneCommand(), a.snoozeCommand(), a.cancelCommand())
+	return c
+}
+
+func (a *app) printIntentions(found []intend.Intention, now time.Time, out viewOut, asJSON bool) error {
+	if len(found) == 0 {
+		a.note("nothing is intended")
+	}
+	all := intentionsOut{viewOut: out, Intentions: []listedOut{}}
+	var text strings.Builder
+	for _, i := range found {
+		l := listedFor(i, now)
+		all.Intentions = append(all.Intentions, l)
+		text.WriteString(l.line(i))
+	}
+	if asJSON {
+		return a.printJSON(all)
+	}
+	return a.printText(text.String())
+}
+
+func listedFor(i intend.Intention, now time.Time) listedOut {
+	written := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.Format(time.RFC3339)
+	}
+	l := listedOut{Slug: i.Slug, Title: i.Title, Trust: i.Trust.String(), State: string(i.State), Due: written(i.Due), Every: i.Every.String(), Until: written(i.Until),
+		Snoozed: written(i.Snoozed), Trigger: i.Trigger, Where: i.Where, Action: i.Action, Closed: i.Closed, Faults: i.Faults}
+	if o, ok := i.Open(now); ok {
+		l.Open, l.Count = true, o.Count
+	}
+	if next, ok := i.Next(now); ok {
+		l.Next = written(next)
+	}
+	return l
+}
+
+// line is what a person reads of it: what is somebody else's is quoted.
+func (l listedOut) line(i intend.Intention) string {
+	says := func(s string) string {
+		if s = unit.OneLine(s); i.Trust == unit.External {
+			return fmt.Sprintf("%q", s)
+		}
+		return s
+	}
+	about := []string{l.when()}
+	if l.Every != "" {
+		about = append(about, "every "+l.Every)
+	}
+	if l.Until != "" {
+		about = append(about, "until "+l.Until)
+	}
+	if l.Trigger != "" {
+		about = append(about, fmt.Sprintf("may apply: %q", l.Trigger))
+	}
+	if l.Where != "" {
+		about = append(about, "in "+says(l.Where))
+	}
+	if i.Trust == unit.External {
+		about = append(about, "external: somebody else's words")
+	}
+	for _, f := range l.Faults {
+		about = append(about, "cannot be read: "+f)
+	}
+	text := fmt.Sprintf("%s  (%s)\n  %s\n", l.Slug, strings.Join(about, "; "), says(l.Title))
+	if l.Action != "" {
+		text += "  then: " + says(l.Action) + "\n"
+	}
+	return text
+}
+
+// when says how it stands.
+func (l listedOut) when() string {
+	switch {
+	case l.State != string(unit.Active) && l.Closed != "":
+		return l.Closed
+	case l.State != string(unit.Active):
+		return l.State
+	case l.Open && l.Due == "":
+		return "open"
+	case l.Open && l.Count > 1:
+		return fmt.Sprintf("open %d times since %s", l.Count, l.Due)
+	case l.Open:
+		return "open since " + l.Due
+	case l.Snoozed != "" && (l.Next == "" || l.Next != l.Due):
+		return "snoozed until " + l.Snoozed
+	case l.Next != "":
+		return "next " + l.Next
+	}
+	return "waiting"
+}
+
+func (a *app) doneCommand() *cobra.Command {
+	var asJSON bool
+	var occurrence string
+	c := a.command(&cobra.Command{
+		Use:   "done SLUG [--occurrence TIME] [--json]",
+		Short: "Say that an intention is done",
+		Long: `Say that an intention is done: what is open of it, with all that was missed. One that
+repeats is due again at its next time after now; any other has ended.
+
+If nothing of it is open, nothing is written: somebody was faster (exit code 5, with who
+and when), or it is not due yet. --occurrence names the due that is meant, as it was
+shown: so it can be closed before it begins.`,
+		Example: `  engramctl intentions done mem/intentions/water-the-beds-3f2a
+  engramctl intentions done intentions/water-the-beds-3f2a --occurrence 2026-12-01T07:00:00+01:00`,
+		Args: arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		now := time.Now()
+		var at time.Time
+		if occurrence != "" {
+			var err error
+			if at, err = when.Parse(occurrence, when.Begin, now); err != nil {
+				return usagef("--occurrence: %w", err)
+			}
+		}
+		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Done(ctx, a.writer(ctx, m), slug, at, now)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&occurrence, "occurrence", "", "the due that is meant: a `TIME`")
+	return c
+}
+
+func (a *app) snoozeCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "snooze SLUG TIME [--json]",
+		Short: "Hide what is open of an intention until a time",
+		Long: `Hide what is open of an intention until a time: 'tomorrow 9:00', 'in 2 hours', 2026-12-01.
+Its due stays as it is.`,
+		Example: `  engramctl intentions snooze intentions/water-the-beds-3f2a 'in 2 hours'`,
+		Args:    arguments("SLUG", "TIME"),
+	}, func(ctx context.Context, args []string) error {
+		now := time.Now()
+		until, err := when.Parse(args[1], when.Begin, now)
+		if err != nil {
+			return usageError{err}
+		}
+		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Snooze(ctx, a.writer(ctx, m), slug, until, now)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (a *app) cancelCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:     "cancel SLUG [--json]",
+		Short:   "End an intention that is not to be done",
+		Long:    `End an intention that is not to be done, with all that it would repeat. Its text stays.`,
+		Example: `  engramctl intentions cancel intentions/water-the-beds-3f2a`,
+		Args:    arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		now := time.Now()
+		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Cancel(ctx, a.writer(ctx, m), slug, now)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (a *app) closing(ctx context.Context, asJSON bool, arg string, do func(context.Context, *client.Memory, nipae.Slug) (acts.Written, error)) error {
+	slug, err := ownSlug(arg)
+	if err != nil {
+		return err
+	}
+	return a.actOn(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (acts.Written, error) { return do(ctx, m, slug) })
+}
+
+// unclosed says what an intention that cannot be closed like that is: closed before,
+// which is a conflict, or a mistake.
+func unclosed(slug nipae.Slug, err error) error {
+	switch {
+	case errors.Is(err, intend.ErrClosed):
+		return fmt.Errorf("%s: %w", slug, err)
+	case errors.Is(err, intend.ErrNotOpen), errors.Is(err, intend.ErrWhen), errors.Is(err, acts.ErrNotIntention):
+		return usagef("%s: %w", slug, err)
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package intend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/recall"
+	"engramd/internal/recollect"
+	"engramd/nips/unit"
+)
+
+const (
+	// maxAction is how much of an action is told unasked, in characters.
+	maxAction = 300
+	// maxMay is how many intentions may come up by their triggers at once.
+	maxMay = 3
+	// dueFormat is how a time is told, with the offset that it is meant in.
+	dueFormat = "2006-01-02 15:04 -07:00"
+)
+
+// Ask is what an intention may come up for.
+type Ask struct {
+	Now   time.Time
+	Place Place
+	// Text is a prompt or a query, with which triggers are compared; "" compares
+	// none.
+	Text string
+	// Seen reports whether a session was shown an intention by a key: see Seen. nil
+	// was shown nothing.
+	Seen func(slug, key string) bool
+}
+
+// Item is an intention that comes up.
+type Item struct {
+	Intention
+	Occurrence
+	May   bool    // by its trigger
+	Share float64 // of the trigger, that the text says
+}
+
+// Look returns what comes up: what is open, the longest first, and then what may
+// apply, the best first. What is somebody else's words never does.
+func Look(v recollect.View, a Ask) []Item {
+	var due, may []Item
+	match := NewMatcher(v.Index(), a.Text)
+	each(v, recall.Filter{MinTrust: unit.Derived}, func(i Intention) {
+		if !i.Here(a.Place) {
+			return
+		}
+		item := Item{Intention: i}
+		var ok bool
+		if item.Occurrence, ok = i.Open(a.Now); !ok && a.Text != "" {
+			item.Key, item.May = i.Waits(a.Now)
+			item.Share = match.Share(i.Trigger)
+			ok = item.May && item.Share >= Threshold
+		}
+		switch {
+		case !ok || a.Seen != nil && a.Seen(i.Slug, item.Key):
+		case item.May:
+			may = append(may, item)
+		default:
+			due = append(due, item)
+		}
+	})
+	slices.SortFunc(due, func(a, b Item) int {
+		return cmp.Or(a.Intention.Due.Compare(b.Intention.Due), strings.Compare(a.Slug, b.Slug))
+	})
+	slices.SortFunc(may, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Slug, b.Slug)) })
+	return append(due, may[:min(len(may), maxMay)]...)
+}
+
+// each calls do with the intentions that a filter allows, by slug.
+func each(v recollect.View, f recall.Filter, do func(Intention)) {
+	f.Types = []unit.Type{unit.Prospective}
+	f.Slugs = func(slug string) bool { return !recollect.Reserved(slug) }
+	all := v.Index().Matching(f)
+	slices.SortFunc(all, func(a, b recall.Listed) int { return strings.Compare(a.Slug, b.Slug) })
+	for _, l := range all {
+		text, ok := v.Text(l.Slug)
+		if !ok {
+			continue
+		}
+		if i, ok := Read(l.Slug, unit.Parse(text)); ok {
+			do(i)
+		}
+	}
+}
+
+// All returns the intentions of a memory: what is due first comes first, and what
+// was closed last. closed says that those are wanted too.
+func All(v recollect.View, closed bool) []Intention {
+	f := recall.Filter{}
+	if closed {
+		f.States = unit.States
+	}
+	var all []Intention
+	each(v, f, func(i Intention) { all = append(all, i) })
+	slices.SortStableFunc(all, func(a, b Intention) int {
+		if (a.State == unit.Active) != (b.State == unit.Active) {
+			return cmp.Compare(btoi(a.State != unit.Active), btoi(b.State != unit.Active))
+		}
+		return cmp.Or(cmp.Compare(btoi(a.Due.IsZero()), btoi(b.Due.IsZero())), a.Due.Compare(b.Due))
+	})
+	return all
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Line is what is told of an intention that comes up, on one line.
+func (i Item) Line() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "- %s (%s): %s", i.Slug, i.Why(), cmp.Or(i.Title, "no text"))
+	if action := short(unit.OneLine(i.Action), maxAction); action != "" {
+		out.WriteString(" — then: " + action)
+	}
+	out.WriteByte('\n')
+	return out.String()
+}
+
+// Why says why it comes up.
+func (i Item) Why() string {
+	switch {
+	case i.May:
+		return fmt.Sprintf("may apply: %q", short(i.Trigger, maxTitle))
+	case i.Occurrence.Due.IsZero():
+		return "open"
+	case i.Day:
+		return "due " + i.Occurrence.Due.Format(time.DateOnly) + i.missed()
+	}
+	return "due " + i.Occurrence.Due.Format(dueFormat) + i.missed()
+}
+
+func (i Item) missed() string {
+	if i.Count < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d before it", i.Count-1)
+}
+
+// Lines writes items as lines, as many as fit in order, and returns those with how
+// many are left.
+func Lines(items []Item, budget int) (lines []string, shown []Item, more int) {
+	for _, i := range items {
+		l := i.Line()
+		if len(l) > budget {
+			more++
+			continue
+		}
+		budget -= len(l)
+		lines, shown = append(lines, l), append(shown, i)
+	}
+	return lines, shown, more
+}
