@@ -78,7 +78,7 @@ func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 	think.Repeat(ctx, f.every, time.After, func(ctx context.Context) error {
 		err := a.thinkOnce(ctx, f)
 		if err != nil && ctx.Err() == nil {
-			a.note("%v", err)
+			a.note("%s", redact(err.Error()))
 		}
 		return err
 	})
