@@ -72,19 +72,30 @@ func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Statu
 }
 
 // again returns what came of the same answer to the same plan, if that was taken
-// before: the call is made twice when its answer was lost.
+// here before: the call is made twice when its answer was lost.
 func (p *Plans) again(ctx context.Context, w *writer, id string, ops []mind.Op) (Result, bool) {
 	hash, err := opsHash(ops)
 	if err != nil {
 		return Result{}, false
 	}
-	r, err := p.load(ctx, w, id)
-	if err != nil || r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed {
-		return Result{}, false
+	for n := 1; n <= maxSuffix; n++ {
+		r, err := p.loadHead(ctx, w, numbered(id, n))
+		switch {
+		case errors.Is(err, ErrRecord):
+			continue
+		case err != nil:
+			return Result{}, false
+		case r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed:
+			continue
+		}
+		if err := p.loadContent(ctx, w, r); err != nil {
+			continue
+		}
+		out := r.result(w)
+		out.Again = true
+		return out, true
 	}
-	out := r.result(w)
-	out.Again = true
-	return out, true
+	return Result{}, false
 }
 
 func (r *record) result(w *writer) Result {
