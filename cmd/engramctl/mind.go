@@ -39,6 +39,7 @@ next of these commands on the same machine.`,
 		a.mindResumeCommand(),
 		a.mindUndoCommand(),
 		a.mindLsCommand(),
+		a.mindRunCommand(),
 	))
 }
 

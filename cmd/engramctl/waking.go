@@ -10,7 +10,6 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/harness"
 	"engramd/internal/hook"
-	"engramd/internal/intend"
 	"engramd/internal/metabolism"
 	"engramd/internal/mind"
 	"engramd/internal/project"
@@ -96,25 +95,20 @@ func (w *waking) aside(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// options are what the copy is looked through for. What is not known is none.
+// options are what the copy is looked through for.
 func (w *waking) options(ctx context.Context) {
-	w.look = wake.Options{Now: time.Now(), Project: w.project.Name, Linked: w.linked}
-	if w.state == nil {
-		return
-	}
-	w.look.Known.Uses = usedIn(ctx, w.state)
-	shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
-	w.look.Seen = seenIn(shown)
-	w.look.Dreamt = dreamtIn(ctx, w.state)
+	w.look = wakeOptions(ctx, w.state, sessionName(w.in.Session))
+	w.look.Now, w.look.Project, w.look.Linked = time.Now(), w.project.Name, w.linked
 }
 
-// seenIn reports which intentions were shown in a session.
-func seenIn(shown []agentstate.Shown) func(slug, key string) bool {
-	keys := map[string][]string{}
-	for _, s := range shown {
-		keys[s.Slug] = append(keys[s.Slug], s.Hash)
+// wakeOptions are what a machine knows that counts at the start of a session. What
+// is not known is none.
+func wakeOptions(ctx context.Context, state *agentstate.State, session string) wake.Options {
+	if state == nil {
+		return wake.Options{}
 	}
-	return func(slug, key string) bool { return intend.Seen(keys[slug], key) }
+	shown, _ := state.Shown(ctx, session)
+	return wake.Options{Known: metabolism.Known{Uses: usedIn(ctx, state), Feedback: judgedIn(ctx, state)}, Seen: seenBy(shown), Dreamt: dreamtIn(ctx, state)}
 }
 
 // usedIn returns how often memories were used on this machine, and when last.
@@ -128,6 +122,19 @@ func usedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.
 		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
 	}
 	return uses
+}
+
+// judgedIn returns how often memories were called useful and wrong.
+func judgedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Feedback {
+	all, _, err := state.Judgements(ctx)
+	if err != nil {
+		return nil
+	}
+	judged := make(map[string]metabolism.Feedback, len(all))
+	for slug, j := range all {
+		judged[slug] = metabolism.Feedback{Useful: j.Useful, Wrong: j.Wrong}
+	}
+	return judged
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.

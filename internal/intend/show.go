@@ -72,12 +72,6 @@ func Look(v recollect.View, a Ask) []Item {
 	return append(due, may[:min(len(may), maxMay)]...)
 }
 
-// Begun is Look for who begins a session: it returns lines for what is due, of at
-// most budget bytes together, with what they show, and how many more are open.
-func Begun(v recollect.View, now time.Time, at Place, seen func(slug, key string) bool, budget int) (lines []string, shown []Item, more int) {
-	return Lines(Look(v, Ask{Now: now, Place: at, Seen: seen}), budget)
-}
-
 // each calls do with the intentions that a filter allows, by slug.
 func each(v recollect.View, f recall.Filter, do func(Intention)) {
 	f.Types = []unit.Type{unit.Prospective}
