@@ -96,7 +96,7 @@ func onRelays(ctx context.Context, owner, dir string, relays []string, passes in
 		return nil, nil, nil, err
 	}
 	s, err := agentstate.Open(ctx, agentstate.Pair{Agent: m.Agent(), Owner: owner, Conversation: m.Conversation()},
-		agentstate.Options{Dir: dir, Machine: func() (string, error) { return "one", nil }})
+		agentstate.Options{Dir: dir, Now: func() time.Time { return testNow }, Machine: func() (string, error) { return "one", nil }})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -75,7 +75,7 @@ func (s *scheduler) run(all ...func()) {
 // records of both can be read.
 func TestTwoMachines(t *testing.T) {
 	rounds := 2000
-	if testing.Short() {
+	if testing.Short() || raced {
 		rounds = 200
 	}
 	left := 0
