@@ -158,3 +158,28 @@ func TestOldRecordsGo(t *testing.T) {
 		}
 	}
 }
+
+// TestProposeKilledAtEveryWrite: the proposal is there, or it can be made again.
+func TestProposeKilledAtEveryWrite(t *testing.T) {
+	plan := shown(memory())
+	propose := func(p *Plans) error { _, err := p.Propose(t.Context(), plan.ID, answer()); return err }
+	for n := 1; ; n++ {
+		m := newMachine(t, "one", newRelay(memory()))
+		m.keep(plan)
+		_, was := m.until(n, propose)
+		p, _ := m.start()
+		_, err := p.ResumeOpen(t.Context())
+		must(t, err)
+		out, err := p.Propose(t.Context(), plan.ID, answer())
+		if err != nil || out.Status != Proposed {
+			t.Errorf("pass %d: %+v, %v", n, out, err)
+		}
+		if _, err := p.Accept(t.Context(), out.ID, nil); err != nil || len(differ(memory(), m.relay.texts())) != 6 {
+			t.Errorf("pass %d: %v", n, err)
+		}
+		m.settled()
+		if !was {
+			break
+		}
+	}
+}
