@@ -102,7 +102,8 @@ func (w *waking) options(ctx context.Context) {
 	if w.state == nil {
 		return
 	}
-	w.look.Known.Uses = usedIn(ctx, w.state)
+	used, _ := usedHere(ctx, w.state)
+	w.look.Writer, w.look.Known = used.writer, metabolism.Known{Uses: used.own, Feedback: used.judged}
 	shown, _ := w.state.Shown(ctx, sessionName(w.in.Session))
 	w.look.Seen = seenIn(shown)
 	w.look.Dreamt = dreamtIn(ctx, w.state)
@@ -115,19 +116,6 @@ func seenIn(shown []agentstate.Shown) func(slug, key string) bool {
 		keys[s.Slug] = append(keys[s.Slug], s.Hash)
 	}
 	return func(slug, key string) bool { return intend.Seen(keys[slug], key) }
-}
-
-// usedIn returns how often memories were used on this machine, and when last.
-func usedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Use {
-	counters, _, err := state.Counters(ctx)
-	if err != nil {
-		return nil
-	}
-	uses := make(map[string]metabolism.Use, len(counters))
-	for _, c := range counters {
-		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
-	}
-	return uses
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.
