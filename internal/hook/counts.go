@@ -48,11 +48,14 @@ func (c Counts) Section(w Ways) Section {
 	var out strings.Builder
 	out.WriteString("[Agent Memory — what waits]\n")
 	if c.Episodes > 0 {
-		least := ""
+		least, them := "", "them"
+		if c.Episodes == 1 {
+			them = "it"
+		}
 		if c.AtLeast {
 			least = "at least "
 		}
-		fmt.Fprintf(&out, "%s%s not consolidated: %s shows them, when there is time for it.\n", least, counted(c.Episodes, "episode is", "episodes are"), w.Consolidate)
+		fmt.Fprintf(&out, "%s%s not consolidated: %s shows %s, when there is time to think.\n", least, counted(c.Episodes, "episode is", "episodes are"), w.Consolidate, them)
 	}
 	if n := len(c.Open); n > 0 {
 		fmt.Fprintf(&out, "%s begun and not ended: engramctl mind resume %s\n", counted(n, "plan was", "plans were"), named(c.Open))

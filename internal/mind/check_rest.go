@@ -114,7 +114,7 @@ func (c *checker) archive(i int, op Op) error {
 	switch {
 	case d.role != Episode && d.role != Stale:
 		return c.fail(i, "only episodes of this plan are archived, and units that it shows as stale: %s is neither", d.slug)
-	case f.State != unit.Active:
+	case f.State == unit.Archived || f.State == unit.Superseded:
 		return c.fail(i, "%s is %s already", d.slug, f.State)
 	case f.Trust == unit.Told:
 		return c.fail(i, "%s is told, and is not archived", d.slug)
@@ -122,8 +122,10 @@ func (c *checker) archive(i int, op Op) error {
 		return c.fail(i, "%s is pinned, and is not archived", d.slug)
 	case linkedFrom(head)[d.slug]:
 		return c.fail(i, "core links to %s: it is not archived", d.slug)
-	case f.Type == unit.Narrative, f.Type == unit.Prospective:
-		return c.fail(i, "%s is %s, and is not archived", d.slug, f.Type)
+	case f.Type == unit.Narrative:
+		return c.fail(i, "%s is a narrative, and is not archived", d.slug)
+	case f.Type == unit.Prospective && f.State != unit.Done:
+		return c.fail(i, "%s is an intention that is not done, and is not archived", d.slug)
 	}
 	d.state = unit.Archived
 	return nil

@@ -18,7 +18,6 @@ const (
 	maxShown     = 4 << 10
 	maxNarrated  = 7 << 10
 	maxAsideText = 600
-	maxFieldText = 200 // characters
 	maxMore      = 100 // the line that says what there was no room for
 )
 
@@ -101,10 +100,10 @@ func (u Shown) written(text string) string {
 		out.WriteString(a.line())
 	}
 	if f.Description != "" {
-		out.WriteString(mark + "description: " + short(f.Description) + "\n")
+		out.WriteString(mark + "description: " + brief(f.Description) + "\n")
 	}
 	if len(f.Tags) > 0 {
-		out.WriteString(mark + "tags: " + short(strings.Join(f.Tags, ", ")) + "\n")
+		out.WriteString(mark + "tags: " + brief(strings.Join(f.Tags, ", ")) + "\n")
 	}
 	body, rest := u.most(visible(d.Body()))
 	for line := range strings.Lines(body) {
@@ -176,13 +175,4 @@ func visible(s string) string {
 		}
 		return r
 	}, lineEnds.Replace(s))
-}
-
-// short is a text on one line, as a field of a unit shows it.
-func short(s string) string {
-	line := unit.OneLine(s)
-	if runes := []rune(line); len(runes) > maxFieldText {
-		return string(runes[:maxFieldText]) + "…"
-	}
-	return line
 }

@@ -282,7 +282,7 @@ func TestNothingTwice(t *testing.T) {
 	p := Parts{Measure: hook.Units, Ways: hook.WaysOf(false), Core: hook.Core("I am Sami.", ""), Start: s, Project: hook.Memory{Project: "atlas", Linked: true, Units: []hook.Unit{{Slug: "mem/projects/atlas/released", Text: text}}}}
 	told := Tell(p)
 	got, whole := told.Text, told.Whole
-	if strings.Count(got, "Atlas was released.") != 1 || len(whole) != 1 || !strings.Contains(got, "1 episode is not consolidated: engramctl mind prepare shows them") {
+	if strings.Count(got, "Atlas was released.") != 1 || len(whole) != 1 || !strings.Contains(got, "1 episode is not consolidated: engramctl mind prepare shows it") {
 		t.Errorf("%v\n%s", whole, got)
 	}
 	if strings.Contains(got, "— narrative") || strings.Contains(got, "— replay") {

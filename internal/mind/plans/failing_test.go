@@ -139,6 +139,30 @@ func TestResumeElsewhere(t *testing.T) {
 	m.settled()
 }
 
+// TestClaimOfAnother: what was killed before it had claimed its record does not go on
+// with the one that another machine claimed there.
+func TestClaimOfAnother(t *testing.T) {
+	before := memory()
+	m := newMachine(t, "one", newRelay(before))
+	other := newMachine(t, "two", m.relay)
+	plan := shown(before)
+	commit := func(p *Plans) error { _, err := p.Commit(t.Context(), plan.ID, answer()); return err }
+	m.keep(plan)
+	other.keep(plan)
+	_, one := m.until(2, commit)
+	_, two := other.until(14, commit)
+	n := m.relay.n
+	p, _ := m.start()
+	if out, err := p.ResumeOpen(t.Context()); len(out) > 0 || err != nil || m.relay.n != n || !one || !two {
+		t.Errorf("%v, %v, %d writes", out, err, m.relay.n-n)
+	}
+	p, _ = other.start()
+	_, err := p.ResumeOpen(t.Context())
+	must(t, err)
+	m.settled()
+	other.settled()
+}
+
 // TestSleptWhileFinishedElsewhere: a process that slept in the middle of a commit does
 // nothing when it wakes up and the plan was finished and taken back elsewhere.
 func TestSleptWhileFinishedElsewhere(t *testing.T) {

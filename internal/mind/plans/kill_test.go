@@ -74,6 +74,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				if !was {
 					break
 				}
+				lost(t, nil, m.relay.texts(), fmt.Sprintf("killed at pass %d", n))
 				p, _ := m.start()
 				_, err := p.ResumeOpen(t.Context())
 				must(t, err)
