@@ -52,7 +52,7 @@ func bundleManifest(p program, version string) any {
 			"entry_point": "server/" + p.exe(),
 			"mcp_config": map[string]any{
 				"command": "${__dirname}/server/" + p.exe(),
-				"args":    []string{"mcp", "--tools", "memory"},
+				"args":    []string{"mcp", "--tools", "memory,mind"},
 				"env": map[string]string{
 					"ENGRAM_RELAYS":   "${user_config.relays}",
 					"ENGRAM_OWNER":    "${user_config.owner}",

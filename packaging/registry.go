@@ -48,7 +48,7 @@ func (r *release) registry() error {
 	stdio := map[string]string{"type": "stdio"}
 	arguments := []registryArgument{
 		{Type: "positional", Value: "mcp"},
-		{Type: "named", Name: "--tools", Value: "memory"},
+		{Type: "named", Name: "--tools", Value: "memory,mind"},
 	}
 	variables := []registryVariable{
 		{Name: "ENGRAM_RELAYS", Description: "Where the memory is kept: wss:// URLs with commas between them. A profile may say it."},

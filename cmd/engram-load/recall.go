@@ -22,6 +22,7 @@ type recallOptions struct {
 	synthetic int
 	seed      uint64
 	recipe    bool
+	forget    bool
 	json      bool
 
 	embedURL, embedModel string
@@ -47,6 +48,7 @@ func (m *Main) recallCommand() *cobra.Command {
 	flags.IntVar(&o.synthetic, "synthetic", 0, "make a set with this many subjects, 1 to 2000, instead")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made")
 	flags.BoolVar(&o.recipe, "recipe", false, "the recipe alone, without what each weight brings")
+	flags.BoolVar(&o.forget, "forget", false, "instead: what is still found when ways of forgetting keep 75, 50 and 25 % of the tokens")
 	flags.BoolVar(&o.json, "json", false, "one JSON object instead of the tables")
 	flags.StringVar(&o.embedURL, "embed-url", "", "an embeddings endpoint in OpenAI's form, whose model is measured beside the recipe; a key for it is in ENGRAM_EMBED_KEY")
 	flags.StringVar(&o.embedModel, "embed-model", "", "its model")
@@ -58,6 +60,9 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 	set, err := o.set()
 	if err != nil {
 		return err
+	}
+	if o.forget {
+		return m.forget(set, o.json)
 	}
 	sizes, err := measure.SizeOf(set, processorTime)
 	if err != nil {
@@ -104,6 +109,22 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 	}
 	_, err = fmt.Fprintf(m.Stdout, "\n%s\n", fits)
 	return err
+}
+
+// forget prints what ways of forgetting leave.
+func (m *Main) forget(set *measure.Set, asJSON bool) error {
+	f, err := measure.Forget(set)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(m.Stdout).Encode(struct {
+			Set string `json:"set"`
+			measure.Forgotten
+		}{set.Name, f})
+	}
+	fmt.Fprintf(m.Stdout, "%s: ", set.Name)
+	return f.Print(m.Stdout)
 }
 
 // processorTime is a clock that goes while this process computes, so that other

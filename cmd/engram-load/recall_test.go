@@ -36,6 +36,18 @@ func TestRecallCommand(t *testing.T) {
 	}
 }
 
+func TestForgetCommand(t *testing.T) {
+	code, out, errs := command(t, "recall", "--synthetic", "3", "--forget")
+	if code != exitOK || errs != "" || !strings.Contains(out, "recall@10 of 39 questions; all kept: ") || !strings.Contains(out, "\n| activation |") {
+		t.Errorf("%d %q\n%s", code, errs, out)
+	}
+	code, out, _ = command(t, "recall", "--synthetic", "3", "--forget", "--json")
+	var got measure.Forgotten
+	if err := json.Unmarshal([]byte(out), &got); code != exitOK || err != nil || got.Questions != 39 || len(got.Ways) < 6 || len(got.Ways[0].At10) != 3 {
+		t.Errorf("%d, %v: %s", code, err, out)
+	}
+}
+
 // TestRecallWithAModel: a model that knows which texts belong together is measured
 // beside the recipe and alone.
 func TestRecallWithAModel(t *testing.T) {

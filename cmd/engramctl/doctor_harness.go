@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,6 +69,11 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 		d.fail(h.Name, usagef("missing from its settings: %s", strings.Join(s.Missing, ", ")), remedy)
 	case len(s.Edited) > 0:
 		d.add(h.Name, warned, remedy+" --force", "changed by hand: %s", strings.Join(s.Edited, ", "))
+		if withoutMind(s.Tools) {
+			d.add(h.Name, warned, "add mind to the list behind --tools there", "its MCP server offers %s, and not the tools of the mind (docs/mind.md)", s.Tools)
+		}
+	case s.Outdated && withoutMind(s.Tools):
+		d.add(h.Name, warned, remedy, "its MCP server was set up by an older version: it offers %s, and not the tools of the mind (docs/mind.md)", s.Tools)
 	case s.Outdated:
 		d.add(h.Name, warned, remedy, "its entries run %s%s, and not this program as it is set up", s.Binary, ofProfile(s.Profile))
 	default:
@@ -82,7 +88,14 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 			d.hook(ctx, h.Name, s, event)
 		}
 	}
-	d.mcpServer(ctx, h.Name, s.Binary, s.Profile)
+	d.mcpServer(ctx, h.Name, s.Binary, s.Profile, s.Tools)
+}
+
+// withoutMind reports whether a server has the tools of memory, and not those of
+// the mind.
+func withoutMind(tools string) bool {
+	all := strings.Split(tools, ",")
+	return slices.Contains(all, "memory") && !slices.Contains(all, "mind")
 }
 
 func ofProfile(name string) string {
@@ -117,16 +130,17 @@ func (d *doctor) server(ctx context.Context) {
 		return
 	}
 	if self, err := d.self(); err == nil {
-		d.mcpServer(ctx, "", self, d.flags.profile)
+		d.mcpServer(ctx, "", self, d.flags.profile, "")
 	}
 }
 
 // mcpServer starts a server as a harness does, and looks at how it introduces
 // itself.
-func (d *doctor) mcpServer(ctx context.Context, name, binary, profile string) {
+func (d *doctor) mcpServer(ctx context.Context, name, binary, profile, tools string) {
+	tools = cmp.Or(tools, harness.DefaultTools)
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"engramctl doctor","version":"1"}}}` + "\n"
 	began := time.Now()
-	out, err := d.try(ctx, hello, true, binary, ofFlag(profile, "mcp", "--tools", "memory")...)
+	out, err := d.try(ctx, hello, true, binary, ofFlag(profile, "mcp", "--tools", tools)...)
 	took := time.Since(began).Round(time.Millisecond)
 	if name != "" {
 		name += ": "
@@ -141,7 +155,7 @@ func (d *doctor) mcpServer(ctx context.Context, name, binary, profile string) {
 	}
 	switch size := len(answer.Result.Instructions); {
 	case err != nil:
-		d.fail("mcp", fmt.Errorf("%sthe MCP server: %w", name, err), "engramctl mcp --tools memory, typed in a terminal, says why")
+		d.fail("mcp", fmt.Errorf("%sthe MCP server: %w", name, err), "engramctl mcp --tools "+tools+", typed in a terminal, says why")
 	case size > maxInstructions:
 		d.add("mcp", warned, "bring engramctl up to date", "%sthe server's instructions have %d bytes, and harnesses cut them at %d", name, size, maxInstructions)
 	default:

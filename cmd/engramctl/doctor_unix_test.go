@@ -30,7 +30,7 @@ func TestDoctorRunsWhatIsInstalled(t *testing.T) {
 		return `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"instructions":"` + strings.Repeat("x", size) + `"}}'; cat >/dev/null` + "\n"
 	}
 	server := func(text string) func(*doctor) {
-		return func(d *doctor) { d.mcpServer(context.Background(), "claude", program(text), "") }
+		return func(d *doctor) { d.mcpServer(context.Background(), "claude", program(text), "", "") }
 	}
 	start := func(text string) func(*doctor) {
 		return func(d *doctor) {

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/intend"
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
+	"engramd/internal/mind/think"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -43,7 +44,7 @@ func exitCodes() []exitCode {
 		{exitNotFound, "not found, or removed, and every relay says so; core: not for this owner, agent or key"},
 		{exitUsage, "usage: command line, environment, configuration, key or input"},
 		{exitAuth, "the relays refuse this key, or what it writes (restricted:, blocked:)"},
-		{exitRelay, "relay or network: none answered, or not all and it matters"},
+		{exitRelay, "relay or network: none answered, or not all and it matters; mind run: the thinker failed"},
 		{exitConflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
 		{exitUnreadable, "unreadable: there is something, and it cannot be read; a check of it failed"},
 		{exitInterrupted, "interrupted by a signal"},
@@ -88,6 +89,12 @@ func codeOf(err error) int {
 		return exitOK
 	case errors.As(err, &usageError{}):
 		return exitUsage
+	case is(think.ErrFailed, think.ErrBudget):
+		return exitRelay
+	case is(think.ErrAnswer):
+		return exitUnreadable
+	case is(think.ErrBusy):
+		return exitConflict
 	case is(client.ErrUnverified):
 		return exitRelay
 	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, remote.ErrJournal, snapshot.ErrUnreadable):

@@ -20,6 +20,7 @@ func (a *app) serveMind(ctx context.Context, m *client.Memory, state *agentstate
 		o.Log.Warn("no plans can be made", "error", err)
 		return func() {}
 	}
+	p.Near = o.Near
 	o.Mind.Plans = func(session string) mcp.Plans {
 		own := *p
 		own.Session = session

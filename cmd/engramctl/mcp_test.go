@@ -31,14 +31,42 @@ type mcpChild struct {
 }
 
 type transcript struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu   sync.Mutex
+	b    bytes.Buffer
+	more chan struct{} // closed by the next write; nil: nobody waits
 }
 
 func (tr *transcript) Write(p []byte) (int, error) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
+	if tr.more != nil {
+		close(tr.more)
+		tr.more = nil
+	}
 	return tr.b.Write(p)
+}
+
+// await waits until it has a text.
+func (tr *transcript) await(t *testing.T, text string) {
+	t.Helper()
+	deadline := time.After(relaytest.Patience)
+	for {
+		tr.mu.Lock()
+		there := strings.Contains(tr.b.String(), text)
+		if tr.more == nil {
+			tr.more = make(chan struct{})
+		}
+		more := tr.more
+		tr.mu.Unlock()
+		if there {
+			return
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("it never says %q:\n%s", text, tr)
+		}
+	}
 }
 
 func (tr *transcript) String() string {

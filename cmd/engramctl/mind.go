@@ -28,6 +28,9 @@ taken back as one act, with undo.
 
 No operation deletes, and none raises trust. A commit that was killed goes on with the
 next of these commands on the same machine.`,
+		Example: `  engramctl mind prepare > plan.md
+  engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
+  engramctl mind undo p-5f1b8e0c9a3d2e44`,
 	},
 		a.mindPrepareCommand(),
 		a.mindCommitCommand(),
@@ -36,6 +39,7 @@ next of these commands on the same machine.`,
 		a.mindResumeCommand(),
 		a.mindUndoCommand(),
 		a.mindLsCommand(),
+		a.mindRunCommand(),
 	))
 }
 
@@ -170,9 +174,11 @@ func (a *app) prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOption
 func understoodPlan(err error) error {
 	var op *mind.OpError
 	switch {
-	case errors.Is(err, mind.ErrChanged):
-		return err
-	case errors.As(err, &op), errors.Is(err, mind.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
+	case errors.As(err, &op) && errors.Is(op, mind.ErrChanged):
+		return op
+	case errors.As(err, &op):
+		return usageError{op}
+	case errors.Is(err, mind.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
 		return usageError{err}
 	}
 	return err

@@ -153,6 +153,8 @@ func (a *app) printChanges(out committedOut) error {
 		a.note("%s was taken before: nothing was written now", out.Plan)
 	case out.Status == plans.Proposed:
 		a.note("proposed: engramctl mind review %s", out.Plan)
+	case out.Status != plans.Done:
+		a.note("%s is %s", out.Plan, out.Status)
 	default:
 		a.note("%s is %s; engramctl mind undo %s takes it back", out.Plan, out.Status, out.Plan)
 	}

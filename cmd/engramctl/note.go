@@ -37,7 +37,8 @@ func (a *app) noteCommand() *cobra.Command {
 the text comes from stdin. Front matter says that it is episodic, when and by whom it
 was written, and what the flags say (docs/memory.md).
 
-It is answered once a relay has taken it. Prints slug, size and hash, as mem set
+It is answered once a relay has taken it. Each time that eight more wait to be
+consolidated, as the local copy has them, stderr says so. Prints slug, size and hash, as mem set
 does. A text in which something looks like a key or a token is refused, unless
 --allow-secret is given.`,
 		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
@@ -110,6 +111,7 @@ func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check
 			return err
 		}
 		a.noteCopied(r.Slug, r.From)
+		a.noteWaiting(ctx)
 		if asJSON {
 			return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
 		}

@@ -43,6 +43,11 @@ type profileFile struct {
 	// RerankURL and RerankModel name one that puts results in order.
 	RerankURL   string `toml:"rerank_url"`
 	RerankModel string `toml:"rerank_model"`
+	// MindExec is a command that thinks about plans, LLMURL and LLMModel name a model
+	// server that does.
+	MindExec string `toml:"mind_exec"`
+	LLMURL   string `toml:"llm_url"`
+	LLMModel string `toml:"llm_model"`
 }
 
 // profile returns the layer of the profile in use, an empty one if there is
@@ -73,7 +78,7 @@ func (a *app) profile() (layer, error) {
 	if p.KeyStore != "" && p.KeyStore != storeFile && p.KeyStore != storeKeychain {
 		return layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, storeFile, storeKeychain)
 	}
-	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel}
+	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel, mindExec: p.MindExec, llmURL: p.LLMURL, llmModel: p.LLMModel}
 	if p.KeyStore == storeKeychain {
 		l.stored = name
 	}
@@ -104,7 +109,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url and rerank_model", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url and llm_model", path, unknown[0].String())
 	}
 	return path, file, nil
 }

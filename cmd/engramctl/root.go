@@ -32,6 +32,7 @@ func (a *app) commands() []*cobra.Command {
 		a.namesCommand(),
 		a.adminCommand(),
 		a.mcpCommand(),
+		a.wakeCommand(),
 		a.hookCommand(),
 		a.projectCommand(),
 		a.versionCommand(),

@@ -40,7 +40,9 @@ func TestMain(m *testing.M) {
 //	stop NAME                   end it
 //	hang NAME                   something that takes connections and never says a word
 //	page NAME                   a server that answers everything with a page for people
+//	model FILE                  a model server that answers with what FILE holds; sets MODEL and ENGRAM_LLM_KEY
 //	snapshotid VAR              set VAR to the last snapshot id in the last output
+//	planid VAR                  set VAR to the first id of a plan in the last output
 //	plant URL WHAT ARGS…        publish an event, see plant
 //	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer; see within
@@ -55,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
-			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "snapshotid": snapshotID,
+			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
 		},
 	})
 }
@@ -124,7 +126,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",
-		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH"} {
+		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "ENGRAM_LLM_KEY", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH"} {
 		if value := ts.Getenv(name); value != "" {
 			m.Env = append(m.Env, name+"="+value)
 		}
@@ -221,6 +223,14 @@ func snapshotID(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no snapshot in the output")
 	}
 	ts.Setenv(args[0], ids[len(ids)-1])
+}
+
+func planID(ts *testscript.TestScript, _ bool, args []string) {
+	id := regexp.MustCompile(`p-[0-9a-f]{16}(-[0-9]+)?`).FindString(ts.ReadFile("stdout"))
+	if id == "" {
+		ts.Fatalf("no plan in the output")
+	}
+	ts.Setenv(args[0], id)
 }
 
 // plant publishes what engramctl would not:

@@ -44,6 +44,8 @@ type layer struct {
 	noMirror           bool
 	// embedURL, embedModel and so on name model servers, or are "".
 	embedURL, embedModel, rerankURL, rerankModel string
+	// mindExec, llmURL and llmModel name who thinks, or are "".
+	mindExec, llmURL, llmModel string
 }
 
 // Where a profile's key lies.

@@ -8,6 +8,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/mcp"
 	"engramd/internal/recollect"
+	"engramd/internal/wake"
 )
 
 // openState opens what this machine knows of a pair and no relay has.
@@ -54,6 +55,7 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	}
 	a.serveSession(ctx, state, o)
 	a.serveIntentions(state, o)
+	o.Wake = func(ctx context.Context) wake.Options { return wakeOptions(ctx, state, "") }
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	stop := a.serveMind(ctx, m, state, o)
 	return func() {

@@ -106,6 +106,11 @@ CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, since INTEGER
 `, `
 CREATE TABLE tallies (kind TEXT NOT NULL, slug TEXT NOT NULL, n INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (kind, slug)) STRICT, WITHOUT ROWID;
 CREATE INDEX tallies_last ON tallies (kind, last);
+`, `
+CREATE TABLE feedback (slug TEXT PRIMARY KEY, useful INTEGER NOT NULL, wrong INTEGER NOT NULL, last INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX feedback_last ON feedback (last);
+CREATE TABLE earned (day TEXT NOT NULL, slug TEXT NOT NULL, PRIMARY KEY (day, slug)) STRICT, WITHOUT ROWID;
+CREATE TABLE flushes (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -1,22 +1,18 @@
 package embed
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
-	"strings"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"engramd/internal/modelserver"
 )
 
 // Client is an Embedder that asks a server.
 type Client struct {
-	*server
+	*modelserver.Server
 	dim atomic.Int64
 }
 
@@ -25,15 +21,15 @@ var _ Embedder = (*Client)(nil)
 // New returns a Client for an embeddings endpoint. It asks nothing yet. Errors
 // are ErrURL and ErrPlaintext.
 func New(o Options) (*Client, error) {
-	s, err := open(o, "/embeddings")
+	s, err := modelserver.Open(o, "/embeddings")
 	if err != nil {
 		return nil, err
 	}
-	return &Client{server: s}, nil
+	return &Client{Server: s}, nil
 }
 
 // Name returns the model's name.
-func (c *Client) Name() string { return c.model }
+func (c *Client) Name() string { return c.Model }
 
 // Dim returns the length of the model's vectors; 0 before the first answer.
 func (c *Client) Dim() int { return int(c.dim.Load()) }
@@ -58,14 +54,14 @@ func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error)
 		Model  string   `json:"model"`
 		Input  []string `json:"input"`
 		Format string   `json:"encoding_format"`
-	}{c.model, bounded(texts), "float"}
+	}{c.Model, bounded(texts), "float"}
 	var out struct {
 		Data []struct {
 			Index     *int      `json:"index"`
 			Embedding []float32 `json:"embedding"`
 		} `json:"data"`
 	}
-	if err := c.post(ctx, in, &out); err != nil {
+	if err := c.Post(ctx, in, &out); err != nil {
 		return nil, err
 	}
 	if len(out.Data) != len(texts) {
@@ -122,11 +118,11 @@ func bounded(texts []string) []string {
 }
 
 // Reranker asks a server how well texts answer a query.
-type Reranker struct{ *server }
+type Reranker struct{ *modelserver.Server }
 
 // NewReranker returns a Reranker. It asks nothing yet.
 func NewReranker(o Options) (*Reranker, error) {
-	s, err := open(o, "/rerank")
+	s, err := modelserver.Open(o, "/rerank")
 	if err != nil {
 		return nil, err
 	}
@@ -147,14 +143,14 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 		Query     string   `json:"query"`
 		Documents []string `json:"documents"`
 		TopN      int      `json:"top_n"`
-	}{r.model, bounded([]string{query})[0], bounded(texts), len(texts)}
+	}{r.Model, bounded([]string{query})[0], bounded(texts), len(texts)}
 	var out struct {
 		Results []struct {
 			Index *int     `json:"index"`
 			Score *float64 `json:"relevance_score"`
 		} `json:"results"`
 	}
-	if err := r.post(ctx, in, &out); err != nil {
+	if err := r.Post(ctx, in, &out); err != nil {
 		return nil, err
 	}
 	scores, seen := make([]float64, len(texts)), make([]bool, len(texts))
@@ -168,65 +164,4 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 		scores[*one.Index], seen[*one.Index] = *one.Score, true
 	}
 	return scores, nil
-}
-
-// post sends a request and reads the answer. Neither texts, key nor what the
-// server says stand in an error.
-func (s *server) post(ctx context.Context, in, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrURL, err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	if s.key != "" {
-		req.Header.Set("Authorization", "Bearer "+s.key)
-	}
-	resp, err := s.http.Do(req)
-	if err != nil {
-		return failed(ctx, err)
-	}
-	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return fmt.Errorf("%w: HTTP status %d", ErrRefused, resp.StatusCode)
-	default:
-		return fmt.Errorf("%w: HTTP status %d", ErrFailed, resp.StatusCode)
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
-		return failed(ctx, err)
-	}
-	if len(data) > maxAnswer {
-		return fmt.Errorf("%w: it is longer than %d bytes", ErrAnswer, maxAnswer)
-	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("%w: it is not the JSON that was asked for", ErrAnswer)
-	}
-	return nil
-}
-
-// failed is a failure of the network, without the URL: a query of it may hold a
-// key.
-func failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", ErrFailed, ctx.Err())
-	}
-	var timeout interface{ Timeout() bool }
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fmt.Errorf("%w: no answer in time", ErrFailed)
-	}
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			break
-		}
-		err = inner
-	}
-	return fmt.Errorf("%w: %s", ErrFailed, strings.ToValidUTF8(err.Error(), "?"))
 }

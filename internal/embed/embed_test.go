@@ -89,7 +89,7 @@ func TestHostileAnswers(t *testing.T) {
 		"infinite":         {200, `{"data":[{"embedding":[1e39,0]},{"embedding":[1,1]}]}`, ErrAnswer},
 		"NaN":              {200, `{"data":[{"embedding":[NaN]},{"embedding":[1]}]}`, ErrAnswer},
 		"long vector":      {200, `{"data":[{"embedding":[1` + strings.Repeat(",1", MaxDim) + `]},{"embedding":[1]}]}`, ErrAnswer},
-		"long answer":      {200, `{"data":"` + strings.Repeat("x", maxAnswer) + `"}`, ErrAnswer},
+		"long answer":      {200, `{"data":"` + strings.Repeat("x", 16<<20) + `"}`, ErrAnswer},
 		"no JSON":          {200, `<html>the words`, ErrAnswer},
 		"refused":          {401, `the words`, ErrFailed},
 		"redirect":         {302, ``, ErrFailed},

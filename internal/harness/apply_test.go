@@ -191,7 +191,7 @@ func TestHookLinesFailSafe(t *testing.T) {
 		if err != nil || string(out) != "--profile work hook stop --harness claude\n" {
 			t.Errorf("%s gives %q, %v", line, out, err)
 		}
-		if c, r := readLine(line, "stop", "claude"); c != ours || r != (run{binary, "work"}) {
+		if c, r := readLine(line, "stop", "claude"); c != ours || r != (run{binary: binary, profile: "work"}) {
 			t.Errorf("%s is read as %v %+v", line, c, r)
 		}
 	}

@@ -29,10 +29,14 @@ const (
 type Entry struct {
 	Binary  string // absolute path of engramctl
 	Profile string // "" for the default one
-	Tools   string // what `mcp --tools` takes; "" means memory
+	Tools   string // what `mcp --tools` takes; "" means DefaultTools
 	Scope   Scope
 	Force   bool // take over, or take out, entries that a person changed
 }
+
+// DefaultTools are what an agent's MCP server offers: its memory, and what is
+// made of it.
+const DefaultTools = "memory,mind"
 
 // Roots are the folders that settings lie in. The caller reads the environment.
 type Roots struct {
@@ -82,7 +86,8 @@ type Status struct {
 	Missing   []string // those that are not
 	Binary    string   // that the entries run; with Profile of the last one seen
 	Profile   string
-	Outdated  bool // Install would change an entry of ours
+	Tools     string // that its MCP server offers
+	Outdated  bool   // Install would change an entry of ours
 	Edited    []string
 	Notes     []string // switches of the harness that keep ours from working
 	Files     []string
@@ -149,5 +154,5 @@ type result struct {
 // seen is what one document holds of ours.
 type seen struct {
 	present, missing, edited []string
-	binary, profile          string
+	binary, profile, tools   string
 }

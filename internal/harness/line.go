@@ -80,7 +80,7 @@ func readLine(line, event, harness string) (claim, run) {
 	if m == nil {
 		return edited, run{}
 	}
-	r := run{unquotePath(m[1]), m[2]}
+	r := run{binary: unquotePath(m[1]), profile: m[2]}
 	if !isProgram(r.binary) || m[3] != event || m[4] != harness || strings.HasPrefix(line, "cmd ") != strings.HasSuffix(line, `"`) {
 		return edited, r
 	}

@@ -1,6 +1,9 @@
 package harness
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // claim says whose an entry is.
 type claim int
@@ -12,7 +15,10 @@ const (
 )
 
 // run is what an entry of ours starts.
-type run struct{ binary, profile string }
+type run struct {
+	binary, profile string
+	tools           string // of an MCP server
+}
 
 // part is one entry that a document shall have: a member of an object, or an
 // element of a list.
@@ -130,6 +136,7 @@ func (f jsonForm) look(src []byte) (seen, error) {
 			if at.run.binary != "" {
 				s.binary, s.profile = at.run.binary, at.run.profile
 			}
+			s.tools = cmp.Or(at.run.tools, s.tools)
 		}
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,6 +112,7 @@ func (h Harness) Check(fsys Reader, r Roots, e Entry) (Status, error) {
 		if in.binary != "" {
 			s.Binary, s.Profile = in.binary, in.profile
 		}
+		s.Tools = cmp.Or(in.tools, s.Tools)
 		if len(in.present) > 0 {
 			out, err := t.form.install(src, exists, false)
 			if err != nil {
@@ -124,6 +126,22 @@ func (h Harness) Check(fsys Reader, r Roots, e Entry) (Status, error) {
 		s.Notes = h.watch(fsys, r, e)
 	}
 	return s, nil
+}
+
+// Tools returns what the MCP server offers that a person's settings of the
+// harness start; "" if they start none, or cannot be read.
+func (h Harness) Tools(fsys Reader, r Roots) (tools string) {
+	targets, err := h.targets(fsys, r, Entry{Scope: User})
+	if err != nil {
+		return ""
+	}
+	for _, t := range targets {
+		if src, _, err := read(fsys, t.path); err == nil {
+			in, _ := t.form.look(src)
+			tools = cmp.Or(in.tools, tools)
+		}
+	}
+	return tools
 }
 
 // maxFile bounds what is read: Claude Code's own file grows to megabytes.
@@ -150,7 +168,7 @@ func read(fsys Reader, path string) ([]byte, bool, error) {
 // checked fills in what was left out, and refuses what no settings can hold.
 func checked(r Roots, e Entry) (Entry, error) {
 	if e.Tools == "" {
-		e.Tools = "memory"
+		e.Tools = DefaultTools
 	}
 	if !absolute(e.Binary) {
 		return e, fmt.Errorf("engramctl's path %q is not absolute: a harness starts it from any folder", e.Binary)
@@ -158,7 +176,7 @@ func checked(r Roots, e Entry) (Entry, error) {
 	if !isProgram(e.Binary) {
 		return e, fmt.Errorf("the program %q is not called engramctl, and its entries could not be told from others'; rename it", e.Binary)
 	}
-	if !word.MatchString(e.Tools) || e.Profile != "" && !word.MatchString(e.Profile) {
+	if e.Tools != DefaultTools && !oneTool.MatchString(e.Tools) || e.Profile != "" && !word.MatchString(e.Profile) {
 		return e, fmt.Errorf("the profile %q or the tools %q hold characters that settings cannot carry; letters, digits, dot, hyphen and underscore can", e.Profile, e.Tools)
 	}
 	if strings.ContainsFunc(e.Binary, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\ufffd' }) {

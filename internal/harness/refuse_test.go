@@ -89,6 +89,9 @@ func TestEditedEntriesAreLeft(t *testing.T) {
 		{"claude", settings, `"type": "command",`, `"type": "command", "async": true,`},
 		{"claude", settings, `"SessionStart": [`, "\"SessionStart\": [ // mine\n"},
 		{"claude", servers, `"args": [`, `"env": {"X": "1"}, "args": [`},
+		{"claude", servers, `"memory,mind"`, `"memory,contracts"`},
+		{"cursor", "/home/ana/.cursor/mcp.json", `"memory,mind"`, `"memory,mind,contracts"`},
+		{"codex", codexDir + "config.toml", `"memory,mind"`, `"memory,contracts"`},
 		{"cursor", "/home/ana/.cursor/hooks.json", `"timeout": 10`, `"timeout": 10, "matcher": "x"`},
 		{"codex", codexDir + "config.toml", "args = ", "startup_timeout_sec = 9\nargs = "},
 		{"opencode", "/home/ana/.config/opencode/opencode.json", `"enabled": true`, `"enabled": false`},
@@ -159,10 +162,56 @@ func TestOlderAndDoubleEntriesBecomeOne(t *testing.T) {
 	}
 }
 
+// A server that an older version set up, as it did, offers today's tools after
+// the next setup; hooks and doctor see what it offers now. What a person chose is
+// seen as well, and stays.
+func TestOlderToolsBecomeTodays(t *testing.T) {
+	paths := map[string]string{"claude": servers, "codex": codexDir + "config.toml", "cursor": "/home/ana/.cursor/mcp.json", "opencode": "/home/ana/.config/opencode/opencode.json"}
+	for _, h := range All() {
+		path := paths[h.Name]
+		if path == "" {
+			continue
+		}
+		if got := h.Tools(files{}, roots); got != "" {
+			t.Errorf("%s: of no server: %q", h.Name, got)
+		}
+		older := entry
+		older.Tools = "memory"
+		with, _ := install(t, h, files{}, roots, older)
+		s, err := h.Check(with, roots, entry)
+		if err != nil || s.Tools != "memory" || !s.Outdated || len(s.Edited) > 0 || h.Tools(with, roots) != "memory" {
+			t.Errorf("%s: an older entry is %+v, %v", h.Name, s, err)
+		}
+		now, plan := install(t, h, with, roots, entry)
+		if len(plan.Changes) != 1 || len(plan.Edited) > 0 || !strings.Contains(now[path], `"memory,mind"`) {
+			t.Errorf("%s: %s", h.Name, Diff(plan.Changes))
+		}
+		if s, err = h.Check(now, roots, entry); err != nil || s.Tools != DefaultTools || s.Outdated || h.Tools(now, roots) != DefaultTools {
+			t.Errorf("%s: then it is %+v, %v", h.Name, s, err)
+		}
+		if gone, _ := uninstall(t, h, with, roots, Entry{}); len(gone) > 0 {
+			t.Errorf("%s: a removal leaves %q", h.Name, gone)
+		}
+		now[path] = strings.Replace(now[path], "memory,mind", "memory,contracts", 1)
+		if s, err = h.Check(now, roots, entry); err != nil || s.Tools != "memory,contracts" || len(s.Edited) != 1 {
+			t.Errorf("%s: a person's choice is %+v, %v", h.Name, s, err)
+		}
+		now[path] = "{["
+		if got := h.Tools(now, roots); got != "" {
+			t.Errorf("%s: of a file that cannot be read: %q", h.Name, got)
+		}
+	}
+	h := named(t, "claude")
+	ancient := `{"mcpServers": {"engram": {"command": "/usr/bin/engramctl", "args": ["mcp"]}}}`
+	if got := h.Tools(files{servers: ancient}, roots); got != "memory" {
+		t.Errorf("without --tools: %q", got)
+	}
+}
+
 // Claude Code writes its file anew, in its own way, and adds an empty env.
 func TestRewrittenByTheHarness(t *testing.T) {
 	h := named(t, "claude")
-	again := "{\n \"numStartups\": 3,\n \"mcpServers\": {\n  \"engram\": {\"type\":\"stdio\",\"command\":\"/usr/bin/engramctl\",\n   \"args\":[\"mcp\",\n\"--tools\",\"memory\"],\"env\":{}}}}"
+	again := "{\n \"numStartups\": 3,\n \"mcpServers\": {\n  \"engram\": {\"type\":\"stdio\",\"command\":\"/usr/bin/engramctl\",\n   \"args\":[\"mcp\",\n\"--tools\",\"memory,mind\"],\"env\":{}}}}"
 	plan, err := h.Install(files{servers: again}, roots, entry)
 	if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Path != settings {
 		t.Fatalf("%v: %s", err, Diff(plan.Changes))

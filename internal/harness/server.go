@@ -2,6 +2,7 @@ package harness
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -17,7 +18,18 @@ func arguments(e Entry) list {
 	return append(args, "mcp", "--tools", e.Tools)
 }
 
-// readArguments is the reverse. An older version wrote no --tools.
+// offered is what the server offers where nothing says so.
+const offered = "memory"
+
+// toolLists are lists of what a server offers, whoever wrote them; oneTool is one
+// of one.
+var (
+	toolLists = regexp.MustCompile(`^[a-z]+(,[a-z]+)*$`)
+	oneTool   = regexp.MustCompile(`^[a-z]+$`)
+)
+
+// readArguments is the reverse. Older versions wrote --tools memory, or none. A
+// list of tools is ours as it is written today; another is a person's choice.
 func readArguments(command string, args []string) (claim, run) {
 	r := run{binary: command}
 	if !absolute(command) || !isProgram(command) {
@@ -28,9 +40,12 @@ func readArguments(command string, args []string) (claim, run) {
 	}
 	switch {
 	case len(args) == 1 && args[0] == "mcp":
+		r.tools = offered
 		return ours, r
-	case len(args) == 3 && args[0] == "mcp" && args[1] == "--tools" && word.MatchString(args[2]):
-		return ours, r
+	case len(args) == 3 && args[0] == "mcp" && args[1] == "--tools" && toolLists.MatchString(args[2]):
+		if r.tools = args[2]; r.tools == DefaultTools || oneTool.MatchString(r.tools) {
+			return ours, r
+		}
 	}
 	return edited, r
 }

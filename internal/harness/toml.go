@@ -88,7 +88,7 @@ func (f tomlForm) look(src []byte) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	s := seen{binary: d.run.binary, profile: d.run.profile}
+	s := seen{binary: d.run.binary, profile: d.run.profile, tools: d.run.tools}
 	switch d.claim {
 	case foreign:
 		s.missing = []string{f.name}

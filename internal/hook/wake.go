@@ -50,6 +50,11 @@ func Wake(m Measure, sections ...Section) string {
 	return out.String()
 }
 
+// Left is how much Wake leaves for a section that follows others.
+func Left(m Measure, sections ...Section) int {
+	return max(0, MostText-m(Wake(m, sections...))-1) // the blank line
+}
+
 // Core is the section with the core as the relays have it now. partial follows a
 // core of which a newer version may exist.
 func Core(text, partial string) Section {

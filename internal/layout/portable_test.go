@@ -24,7 +24,7 @@ var needCgo = map[string][]string{
 
 // another are what a file may be left out for besides: another system, another
 // build. What libsecp256k1 does, Go code does without it.
-var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n"}
+var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n"}
 
 // TestEngramctlNeedsNoCgo: no file of engramctl, nor a test, is left out
 // without cgo but those above, and none at all for a reason that is not known.

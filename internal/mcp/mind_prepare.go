@@ -82,8 +82,10 @@ func mindFailure(err error) error {
 		f := &Failure{Code: CodeConflict, Plan: changed.ID, Message: fmt.Sprintf("Nothing was taken back: %s changed since.", leftSlugs(changed.Changed)),
 			Action: fmt.Sprintf("Ask the user. With force true the other %d are brought back, and these stay as they are.", changed.Rest)}
 		return f
+	case errors.As(err, &op) && is(mind.ErrChanged):
+		return &Failure{Code: CodeConflict, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: prepareAgain}
 	case is(mind.ErrChanged):
-		return &Failure{Code: CodeConflict, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "What the plan showed was changed meanwhile. " + prepareAgain}
+		return &Failure{Code: CodeConflict, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: prepareAgain}
 	case errors.As(err, &op):
 		f := &Failure{Code: CodeInvalid, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: "Correct or leave out that operation, and call mind_commit again with all the others."}
 		return f

@@ -7,6 +7,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client"
+	"engramd/internal/hook"
+	"engramd/internal/recollect"
+	"engramd/internal/wake"
 	"engramd/nips/nipae"
 )
 
@@ -23,6 +26,49 @@ const (
 func (s *Server) addPrompts() {
 	s.sdk.AddPrompt(&sdk.Prompt{Name: "core", Title: "Core memory",
 		Description: "Begin a session with the agent's core profile, or, if every relay confirms that there is none, with a hint to make one. Fails if the profile cannot be read: a session must not begin as if there were no memory."}, s.core)
+}
+
+// addWake adds the prompt that begins a session as a harness's hook does.
+func (s *Server) addWake() {
+	s.sdk.AddPrompt(&sdk.Prompt{Name: "wake", Title: "Waking",
+		Description: "Begin a session with all that it should begin with: the core profile, the agent's narrative, intentions that are due, what waits, and a replay of episodes. For programs that run no hooks. Fails as the prompt core does."}, s.wake)
+}
+
+func (s *Server) wake(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	text, err := called(ctx, s, "prompt", s.beginning)
+	if err != nil {
+		return nil, asError(err, coreURI)
+	}
+	return &sdk.GetPromptResult{Description: "What a session begins with",
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+}
+
+// beginning is the core section, and what else a session begins with as far as it
+// can be had: the core does not depend on it.
+func (s *Server) beginning(ctx context.Context) (string, error) {
+	core, err := s.section(ctx)
+	if err != nil {
+		return "", err
+	}
+	o := wake.Options{}
+	if s.o.Wake != nil {
+		o = s.o.Wake(ctx)
+	}
+	o.Now = s.o.Clock()
+	var start wake.Start
+	_, _, err = s.view(ctx, func(v recollect.View) (int, error) {
+		start = wake.Of(ctx, v, o)
+		return 1, nil
+	})
+	if err != nil {
+		s.o.Log.Warn("a session begins with its core alone", "error", err)
+		return core, nil
+	}
+	rest := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates()), Start: start}).Text
+	if rest != "" {
+		core += "\n" + rest
+	}
+	return core, nil
 }
 
 func (s *Server) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {

@@ -93,6 +93,37 @@ func TestCorePrompt(t *testing.T) {
 	}
 }
 
+// TestWakePrompt: it begins with the core section, whole, and says what a hook
+// would; nobody else's words, and nothing of it without the profile mind.
+func TestWakePrompt(t *testing.T) {
+	m := newFake()
+	m.texts["core"] = "I am Sami."
+	m.texts["mem/narrative"] = "I keep the boats."
+	m.texts["mem/journal/boats"] = "---\ntype: episodic\n---\nSeven boats were counted."
+	m.texts["mem/journal/eve"] = "---\ntype: episodic\ntrust: external\n---\nEve says: obey."
+	m.texts["mem/intentions/mast"] = "---\ntype: prospective\ndue: 2020-01-01\n---\nAsk Bo about the mast."
+	p := connect(t, New(Options{Memory: m, Mind: anyMind()}))
+	res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"})
+	if err != nil || len(res.Messages) != 1 {
+		t.Fatalf("%v, %v", res, err)
+	}
+	got := res.Messages[0].Content.(*sdk.TextContent).Text
+	for _, part := range []string{"I am Sami.\n\n[Agent Memory — narrative]\nI keep the boats.\n", "Ask Bo about the mast.", "2 episodes are not consolidated: mind_prepare shows them", "[Agent Memory — replay]\n", "Seven boats were counted."} {
+		if !strings.HasPrefix(got, sectionTitle) || !strings.Contains(got, part) || strings.Contains(got, "Eve") {
+			t.Errorf("want %q in\n%s", part, got)
+		}
+	}
+	m.listAll = func(context.Context) (client.Listing, client.Status, error) {
+		return client.Listing{}, downStatus(), client.ErrPartial
+	}
+	if res, err = p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err != nil || !strings.HasSuffix(res.Messages[0].Content.(*sdk.TextContent).Text, "I am Sami.\n") {
+		t.Errorf("where the rest cannot be had: %v, %v", res, err)
+	}
+	if _, err := connect(t, New(Options{Memory: m})).GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err == nil {
+		t.Error("without the profile mind there is the prompt")
+	}
+}
+
 func TestCompletion(t *testing.T) {
 	m := newFake()
 	m.texts["core"] = "c"

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/intend"
 	"engramd/internal/recollect"
 	"engramd/internal/remember"
+	"engramd/internal/wake"
 )
 
 const (
@@ -79,6 +80,9 @@ type Options struct {
 	// then is the session.
 	Place func(ctx context.Context) intend.Place
 	Fresh func(ctx context.Context, items []intend.Item, most int) (fresh []intend.Item, known bool)
+	// Wake says for what the memory is looked through at the start of a session, but
+	// for the time; nil knows nothing of projects and uses.
+	Wake func(ctx context.Context) wake.Options
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool
@@ -151,6 +155,9 @@ func New(o Options) *Server {
 		s.addTools()
 		s.addResources()
 		s.addPrompts()
+		if s.minds() {
+			s.addWake()
+		}
 	}
 	if o.Memory != nil && o.Files != NoFiles {
 		s.addFiles()

@@ -10,15 +10,12 @@ import (
 )
 
 // waitingWrite is the answer of a write where episodes can be consolidated: each
-// time that another microBatch of them wait, it says so.
+// time that another mind.MicroBatch of them wait, it says so.
 type waitingWrite struct {
 	writeOut
 	Waiting int    `json:"episodes_waiting,omitempty" jsonschema:"about how many wait to be consolidated; said now and then"`
 	Next    string `json:"next,omitempty" jsonschema:"what to do about them, when it suits"`
 }
-
-// microBatch is how many new episodes are worth a word.
-const microBatch = 8
 
 // waiters know about how many episodes wait. All are counted at the first new one,
 // and again when a batch may be full: what others write or consolidate meanwhile is
@@ -35,7 +32,7 @@ func (w *waiters) another(count func() (int, error)) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now++
-	if w.counted && w.now < w.said+microBatch {
+	if w.counted && w.now < w.said+mind.MicroBatch {
 		return 0, nil
 	}
 	n, err := count()
@@ -43,13 +40,13 @@ func (w *waiters) another(count func() (int, error)) (int, error) {
 		return 0, err
 	}
 	if !w.counted { // what waited before this process was said by another
-		w.counted, w.said = true, max(0, n-1)/microBatch*microBatch
+		w.counted, w.said = true, max(0, n-1)/mind.MicroBatch*mind.MicroBatch
 	}
-	w.now, w.said = n, min(w.said, n/microBatch*microBatch)
-	if n < w.said+microBatch {
+	w.now, w.said = n, min(w.said, n/mind.MicroBatch*mind.MicroBatch)
+	if n < w.said+mind.MicroBatch {
 		return 0, nil
 	}
-	w.said = n / microBatch * microBatch
+	w.said = n / mind.MicroBatch * mind.MicroBatch
 	return n, nil
 }
 

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"engramd/internal/recollect"
-	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
 
@@ -26,22 +24,6 @@ type CheckOptions struct {
 	View            recollect.View // what else the memory holds: whose words a text has, what is like it
 	// Meaning compares what an insight says with what is there; nil without a model.
 	Meaning Meaning
-}
-
-// Asked returns the slugs of which Check wants to know what is there.
-func Asked(p Plan, ops []Op) []string {
-	slugs := map[string]bool{core: true, NarrativeSlug: true}
-	for _, u := range p.Units {
-		slugs[u.Slug] = true
-	}
-	for _, op := range ops {
-		for _, s := range []string{op.Slug, op.New} {
-			if slug, err := nipae.NormalizeSlug(s); err == nil {
-				slugs[string(slug)] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(slugs))
 }
 
 // Check judges operations on a plan as a whole, and returns the writes that follow

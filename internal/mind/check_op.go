@@ -46,7 +46,7 @@ var kinds = map[Kind][]string{
 func normal(k Kind, ops []Op) ([]Op, error) {
 	all := slices.Clone(ops)
 	for i := range all {
-		fail := func(reason string) error { return &OpError{Index: i, Op: all[i].Op, Reason: reason} }
+		fail := func(reason string) error { return &OpError{Index: i, Op: brief(all[i].Op), Reason: reason} }
 		op := &all[i]
 		if !slices.Contains(kinds[k], op.Op) {
 			return nil, fail("it is none of " + strings.Join(kinds[k], ", "))

@@ -62,7 +62,9 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	case d.trust == unit.External:
 		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of its sources"))
 	}
-	return checkNarrative(c.plan, i, *op, c.text, c.o)
+	story := *op
+	story.Slug = slug // a supersede may write it too
+	return checkNarrative(c.plan, i, story, c.text, c.o)
 }
 
 // typeOf returns the type of what an operation writes.

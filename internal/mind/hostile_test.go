@@ -218,7 +218,7 @@ func (h *hostile) broken(p Plan, ops []Op, all []Change) string {
 			return c.Slug + " claims what it is not"
 		case there && before.Trust == unit.Told && unstamped(d) != unstamped(was):
 			return c.Slug + " is told, and was touched"
-		case takenAway && (u.Role != Episode && u.Role != Stale || before.Pin || before.Trust == unit.Told || linkedFrom(h.m[core])[c.Slug] || f.Type == unit.Prospective || f.Type == unit.Narrative):
+		case takenAway && (u.Role != Episode && u.Role != Stale || before.Pin || before.Trust == unit.Told || linkedFrom(h.m[core])[c.Slug] || f.Type == unit.Prospective && before.State != unit.Done || f.Type == unit.Narrative):
 			return c.Slug + " must not be archived"
 		case !f.Consolidated.IsZero() && before.Consolidated.IsZero() && u.Role != Episode:
 			return c.Slug + " is no episode of the plan"

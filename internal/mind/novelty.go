@@ -17,6 +17,21 @@ const MaxSimilarity = 0.35
 // of both; it is nil, or gives nil, where there are none.
 type Meaning func(text string) (near func(slug string, section int) (cosine float64, ok bool))
 
+// Insights are the texts that Check asks Meaning about, for who has to ask a model
+// beforehand; none if the operations are no dream's.
+func Insights(ops []Op) (texts []string) {
+	ops, err := normal(Dream, ops)
+	if err != nil {
+		return nil
+	}
+	for _, op := range ops {
+		if op.Slug != NarrativeSlug {
+			texts = append(texts, op.words())
+		}
+	}
+	return texts
+}
+
 // insight is one that the same answer has.
 type insight struct{ slug, text string }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"engramd/nips/unit"
 )
 
 const (
@@ -58,11 +60,11 @@ func ParseOps(r io.Reader) ([]Op, error) {
 		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrOps, maxAnswer)
 	}
 	if err := unique(b); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOps, err)
+		return nil, fmt.Errorf("%w: %s", ErrOps, brief(err.Error()))
 	}
 	raw, err := list(b)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOps, err)
+		return nil, fmt.Errorf("%w: %s", ErrOps, brief(err.Error()))
 	}
 	if len(raw) > MaxOps {
 		return nil, fmt.Errorf("%w: %d of them, and one answer has %d at most", ErrOps, len(raw), MaxOps)
@@ -70,10 +72,19 @@ func ParseOps(r io.Reader) ([]Op, error) {
 	ops := make([]Op, len(raw))
 	for i, one := range raw {
 		if err := strictly(one, &ops[i]); err != nil {
-			return nil, fmt.Errorf("%w: operation %d: %w", ErrOps, i+1, err)
+			return nil, fmt.Errorf("%w: operation %d: %s", ErrOps, i+1, brief(err.Error()))
 		}
 	}
 	return ops, nil
+}
+
+// brief is what a message says of somebody's words: one line, and not all of them.
+func brief(s string) string {
+	const most = 200
+	if runes := []rune(unit.OneLine(s)); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return unit.OneLine(s)
 }
 
 // list takes the operations out of what stands around them.

@@ -38,6 +38,8 @@ func TestParseOps(t *testing.T) {
 		"a wrong type":      {`[{"op":"keep","slug":7}]`, nil, "slug"},
 		"text for a list":   {`[{"op":"write","derived_from":"mem/a"}]`, nil, "derived_from"},
 		"too deep":          {strings.Repeat("[", 100000), nil, "deep"},
+		"a long name":       {`[{"` + strings.Repeat("é", 9000) + `":1}]`, nil, "unknown"},
+		"a long name twice": {`[{"` + strings.Repeat("é", 9000) + `":1,"` + strings.Repeat("é", 9000) + `":1}]`, nil, "éé"},
 		"too long":          {"[" + strings.Repeat(" ", maxAnswer) + "]", nil, "longer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +49,9 @@ func TestParseOps(t *testing.T) {
 					t.Fatalf("%+v, %v", got, err)
 				}
 				return
+			}
+			if len(err.Error()) > 1000 {
+				t.Errorf("the error repeats %d bytes", len(err.Error()))
 			}
 			if !errors.Is(err, ErrOps) || !strings.Contains(err.Error(), tc.err) || got != nil {
 				t.Fatalf("%+v, %v", got, err)
@@ -66,6 +71,9 @@ func FuzzParseOps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ops, err := ParseOps(strings.NewReader(string(b)))
 		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Errorf("the error repeats %d bytes", len(err.Error()))
+			}
 			if !errors.Is(err, ErrOps) || ops != nil {
 				t.Fatalf("%+v, %v", ops, err)
 			}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"engramd/nips/unit"
 )
 
 func slugs(p Plan, role Role) []string {
@@ -231,7 +229,14 @@ func TestTextOfWhatChanged(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	if unit.Parse(m["mem/j/1"]).Trust() != unit.Observed {
-		t.Error("the fixture is observed")
+	// A plan of many units says for how many there was no room.
+	many := Plan{Kind: Archive, Made: now}
+	for i := range 2000 {
+		slug := fmt.Sprintf("mem/%04d", i)
+		m[slug] = strings.Repeat("word ", 100)
+		many.Units = append(many.Units, Shown{Slug: slug, Hash: Hash(m[slug]), Role: Stale})
+	}
+	if text := many.Text(m.text); len(text) > MaxBytes || !strings.Contains(text, "more units, for which there is no room") || strings.Count(text, "\n## ") != 2 {
+		t.Errorf("%d bytes: %.2000s", len(text), text)
 	}
 }

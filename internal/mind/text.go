@@ -18,7 +18,7 @@ const (
 	maxShown     = 4 << 10
 	maxNarrated  = 7 << 10
 	maxAsideText = 600
-	maxFieldText = 200 // characters
+	maxMore      = 100 // the line that says what there was no room for
 )
 
 // roles in the order in which units stand in the text, each with its heading.
@@ -35,7 +35,8 @@ var headings = map[Role]string{
 
 // Text is what whoever thinks reads: the rules, then the units, each line of which
 // is quoted, so that no text can pass for a part of the plan. text gives what is at
-// a slug now; what is not what the plan was made of is not shown.
+// a slug now; what is not what the plan was made of is not shown. It has at most
+// MaxBytes.
 func (p Plan) Text(text func(slug string) (string, bool)) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Plan %s (%s), made %s\n", p.ID, p.Kind, p.Made.UTC().Format(time.RFC3339))
@@ -49,23 +50,28 @@ func (p Plan) Text(text func(slug string) (string, bool)) string {
 		out.WriteString("Not every relay has confirmed this lately: newer texts may exist, and a commit would say so.\n")
 	}
 	out.WriteString("\n## Rules\n" + rulesOf(p.Kind))
+	left := 0
 	for _, role := range roles {
-		first := true
+		heading := "\n## " + headings[role] + "\n"
 		for _, u := range p.Units {
 			if u.Role != role {
 				continue
 			}
-			if first {
-				fmt.Fprintf(&out, "\n## %s\n", headings[role])
-				first = false
-			}
 			now, ok := text(u.Slug)
-			if !ok || Hash(now) != u.Hash {
-				fmt.Fprintf(&out, "### %s\n(changed since the plan was made: prepare anew)\n", u.Slug)
+			written := "### " + u.Slug + "\n(changed since the plan was made: prepare anew)\n"
+			if ok && Hash(now) == u.Hash {
+				written = u.written(now)
+			}
+			if left > 0 || out.Len()+len(heading)+len(written) > MaxBytes-maxMore {
+				left++
 				continue
 			}
-			out.WriteString(u.written(now))
+			out.WriteString(heading + written)
+			heading = ""
 		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&out, "\n(%d more units, for which there is no room)\n", left)
 	}
 	return out.String()
 }
@@ -94,10 +100,10 @@ func (u Shown) written(text string) string {
 		out.WriteString(a.line())
 	}
 	if f.Description != "" {
-		out.WriteString(mark + "description: " + short(f.Description) + "\n")
+		out.WriteString(mark + "description: " + brief(f.Description) + "\n")
 	}
 	if len(f.Tags) > 0 {
-		out.WriteString(mark + "tags: " + short(strings.Join(f.Tags, ", ")) + "\n")
+		out.WriteString(mark + "tags: " + brief(strings.Join(f.Tags, ", ")) + "\n")
 	}
 	body, rest := u.most(visible(d.Body()))
 	for line := range strings.Lines(body) {
@@ -169,13 +175,4 @@ func visible(s string) string {
 		}
 		return r
 	}, lineEnds.Replace(s))
-}
-
-// short is a text on one line, as a field of a unit shows it.
-func short(s string) string {
-	line := unit.OneLine(s)
-	if runes := []rune(line); len(runes) > maxFieldText {
-		return string(runes[:maxFieldText]) + "…"
-	}
-	return line
 }

@@ -31,3 +31,7 @@ func (c Change) What() string {
 	}
 	return Linked
 }
+
+// MicroBatch is how many new episodes are worth a word: who writes the last of them
+// is told how many wait.
+const MicroBatch = 8

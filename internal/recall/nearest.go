@@ -43,7 +43,7 @@ func (x *Index) Nearest(text string, texts Texts) (slug string, likeness float64
 		if !ok {
 			continue
 		}
-		for _, s := range x.documentSets(c.doc, other) {
+		for _, s := range x.documentSets(other) {
 			for _, o := range own {
 				if l := like(s, o); l > likeness {
 					slug, likeness = x.docs[c.doc].slug, l
@@ -66,14 +66,15 @@ func (x *Index) sectionSets(text string) []map[string]bool {
 }
 
 // documentSets is the same of a unit, whose description belongs to what it says.
-func (x *Index) documentSets(doc int32, text string) []map[string]bool {
+func (x *Index) documentSets(text string) []map[string]bool {
 	d := unit.Parse(text)
+	all := sections(d.Body())
 	var sets []map[string]bool
-	for _, s := range sections(d.Body()) {
+	for _, s := range all {
 		sets = append(sets, x.set(s))
 	}
 	if about := d.Fields().Description; about != "" {
-		sets = append(sets, x.set(about+"\n"+sections(d.Body())[0]), x.set(about))
+		sets = append(sets, x.set(about+"\n"+all[0]), x.set(about))
 	}
 	return sets
 }

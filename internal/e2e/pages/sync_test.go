@@ -11,15 +11,26 @@ import (
 )
 
 // TestMovingAnAgent types what docs/sync.md shows, with two relays of its own in
-// place of those on the page. ENGRAMD_UPDATE_DOCS=1 writes into the page what it
-// prints.
+// place of those on the page.
 func TestMovingAnAgent(t *testing.T) {
-	const name = "docs/sync.md"
+	typed(t, "docs/sync.md", "Moving an agent to another relay", 14, readmeAddress, "127.0.0.1:7448")
+}
+
+// TestAWeekOfAnAgent types the week of docs/mind.md.
+func TestAWeekOfAnAgent(t *testing.T) {
+	typed(t, "docs/mind.md", "A week of an agent", 20, readmeAddress)
+}
+
+// typed types what a section of a page shows, at least so many commands, with
+// relays of its own in place of those at the addresses. ENGRAMD_UPDATE_DOCS=1
+// writes into the page what it prints.
+func typed(t *testing.T, name, heading string, least int, addresses ...string) {
+	t.Helper()
 	page, err := Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	section, err := Section(page, "Moving an agent to another relay")
+	section, err := Section(page, heading)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +39,11 @@ func TestMovingAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := Console(section)
-	if len(shown) < 14 {
+	if len(shown) < least {
 		t.Fatalf("the section has %d commands only", len(shown))
 	}
 	var there, back []string
-	for _, address := range []string{readmeAddress, "127.0.0.1:7448"} {
+	for _, address := range addresses {
 		ours := strings.TrimPrefix(relaytest.Start(t, relaytest.Options{}).URL, "ws://")
 		there, back = append(there, address, ours), append(back, ours, address)
 	}

@@ -74,6 +74,69 @@ func TestColdPrompt(t *testing.T) {
 	}
 }
 
+// TestColdStart: what a session begins with does not wait for relays longer than
+// they may take, however much is remembered. With ENGRAMD_SOAK set it is 10,000
+// episodes, all of which wait, and what it computes is bounded.
+func TestColdStart(t *testing.T) {
+	n := 300
+	soak := os.Getenv("ENGRAMD_SOAK") == "1"
+	if soak {
+		n = 10_000
+	} else if testing.Short() {
+		t.Skip("it is for make test")
+	}
+	relay := relaytest.Start(t, relaytest.Options{})
+	m := newMachine(t, relay.URL)
+	m.ctlOK("mem", "set", "core", "I am Sami.")
+	m.ctlOK("mem", "set", "narrative", "I keep the boats of the harbour.")
+	c, err := relaytest.Dial(relay.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	events, _ := memories(n, "---\ntype: episodic\n---\n")
+	for _, ev := range events {
+		if answer, err := c.Publish(ev); err != nil || !answer.True {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+	}
+	if got := m.ctlOK("mem", "stats", "--wait", "2m", "--timeout", "2m"); !strings.Contains(got, fmt.Sprint(n+2, " memories")) {
+		t.Fatal(got)
+	}
+	at := len(m.env) - 1 // ENGRAM_RELAYS
+	kinds := map[string]string{"answering": relay.URL, "hanging": relaytest.Silent(t), "gone": "ws://127.0.0.1:1"}
+	best, least := map[string]time.Duration{}, time.Hour
+	for round := range 4 { // by turns: other programs run beside a test
+		for kind, url := range kinds {
+			m.env[at] = "ENGRAM_RELAYS=" + url
+			var stdout bytes.Buffer
+			cmd := m.command(t.Context(), "session-start", m.input(fmt.Sprint(kind, round), map[string]any{"source": "startup"}))
+			cmd.Stdout = &stdout
+			began := time.Now()
+			if err := cmd.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); best[kind] == 0 || took < best[kind] {
+				best[kind] = took
+			}
+			least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+			got := told(t, stdout.String())
+			if !strings.Contains(got, "I am Sami.") || !strings.Contains(got, "I keep the boats") || !strings.Contains(got, "[Agent Memory — replay") || !strings.Contains(got, "are not consolidated") {
+				t.Errorf("beside a relay that is %s a session of %d episodes begins with\n%.2000s", kind, n, got)
+			}
+		}
+	}
+	t.Logf("%d episodes: %v; processor %v", n, best, least)
+	for kind, took := range best { // relays have 2 s, and what is opened is closed in 1.5
+		if took > 6*time.Second {
+			t.Errorf("beside a relay that is %s it takes %v", kind, took)
+		}
+	}
+	if soak && least > time.Second {
+		t.Errorf("it computes for %v", least)
+	}
+}
+
 // word is one of a vocabulary, most of which is rare.
 func word(i int) string {
 	r := mathrand.New(mathrand.NewPCG(uint64(i), 7))
@@ -87,7 +150,7 @@ func word(i int) string {
 
 // keep makes the machine's local copy of that many memories, and returns questions
 // that the first of them answer.
-func keep(t *testing.T, m *machine, n int) (questions []string) {
+func keep(t *testing.T, m *machine, n int) []string {
 	t.Helper()
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	kept, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: relaytest.ConversationKey(agent, owner.Pub)},
@@ -95,18 +158,7 @@ func keep(t *testing.T, m *machine, n int) (questions []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := mathrand.New(mathrand.NewPCG(1, 2))
-	var events []*nostr.Event
-	for i := range n { // their words are as common as those of people are
-		var b strings.Builder
-		for b.Len() < 500+r.IntN(500) {
-			b.WriteString(word(int(20_000*r.Float64()*r.Float64()*r.Float64())) + " ")
-		}
-		if i < 12 {
-			questions = append(questions, "Where is "+strings.Join(strings.Fields(b.String())[:6], " ")+"?")
-		}
-		events = append(events, relaytest.Memory(agent, owner.Pub, fmt.Sprintf("mem/x%s/%05d", hex.EncodeToString([]byte{byte(i)}), i), b.String(), 1_795_000_000+int64(i)))
-	}
+	events, questions := memories(n, "")
 	for some := range slices.Chunk(events, 500) {
 		if _, err := kept.Put(t.Context(), "ws://127.0.0.1:1/", some); err != nil {
 			t.Fatal(err)
@@ -116,4 +168,22 @@ func keep(t *testing.T, m *machine, n int) (questions []string) {
 		t.Fatal(err)
 	}
 	return questions
+}
+
+// memories makes that many, and questions that the first of them answer. head is
+// the front matter of each.
+func memories(n int, head string) (events []*nostr.Event, questions []string) {
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	r := mathrand.New(mathrand.NewPCG(1, 2))
+	for i := range n { // their words are as common as those of people are
+		var b strings.Builder
+		for b.Len() < 500+r.IntN(500) {
+			b.WriteString(word(int(20_000*r.Float64()*r.Float64()*r.Float64())) + " ")
+		}
+		if i < 12 {
+			questions = append(questions, "Where is "+strings.Join(strings.Fields(b.String())[:6], " ")+"?")
+		}
+		events = append(events, relaytest.Memory(agent, owner.Pub, fmt.Sprintf("mem/x%s/%05d", hex.EncodeToString([]byte{byte(i)}), i), head+b.String(), 1_795_000_000+int64(i)))
+	}
+	return events, questions
 }

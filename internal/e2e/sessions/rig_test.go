@@ -86,6 +86,20 @@ func (m *machine) hook(event, session string, more map[string]any) string {
 	return told(m.t, stdout.String())
 }
 
+// ctlOK runs a command in the project's folder and returns what it prints.
+func (m *machine) ctlOK(args ...string) string {
+	m.t.Helper()
+	cmd := exec.CommandContext(m.t.Context(), m.ctl, args...)
+	cmd.Dir, cmd.Env = m.project, m.env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		m.t.Fatalf("%v: %v\n%s%s", args, err, out, &stderr)
+	}
+	return string(out)
+}
+
 // told is the text that reaches an agent.
 func told(t *testing.T, stdout string) string {
 	t.Helper()
@@ -130,7 +144,7 @@ type agent struct {
 // into its environment.
 func (m *machine) serve(more ...string) *agent {
 	m.t.Helper()
-	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory")}
+	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory,mind")}
 	a.cmd.Dir, a.cmd.Env, a.cmd.Stderr = m.project, append(m.env[:len(m.env):len(m.env)], more...), &a.stderr
 	stdin, err := a.cmd.StdinPipe()
 	if err != nil {

@@ -80,10 +80,7 @@ func (p *Plans) claim(ctx context.Context, w *writer, r *record) error {
 		return err
 	}
 	for n := 1; n <= maxSuffix; n++ {
-		r.id = r.head.Plan
-		if n > 1 {
-			r.id = fmt.Sprintf("%s-%d", r.head.Plan, n)
-		}
+		r.id = numbered(r.head.Plan, n)
 		now, err := w.get(ctx, headSlug(r.id))
 		if errors.Is(err, client.ErrUnreadable) || now.ok {
 			continue
@@ -111,6 +108,14 @@ func (p *Plans) claim(ctx context.Context, w *writer, r *record) error {
 		}
 	}
 	return fmt.Errorf("%w: %s has %d records", ErrStatus, r.head.Plan, maxSuffix)
+}
+
+// numbered is the id of a plan's nth record.
+func numbered(plan string, n int) string {
+	if n == 1 {
+		return plan
+	}
+	return fmt.Sprintf("%s-%d", plan, n)
 }
 
 // fill writes the parts of a claimed record, and then says so.

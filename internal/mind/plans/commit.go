@@ -72,19 +72,30 @@ func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Statu
 }
 
 // again returns what came of the same answer to the same plan, if that was taken
-// before: the call is made twice when its answer was lost.
+// here before: the call is made twice when its answer was lost.
 func (p *Plans) again(ctx context.Context, w *writer, id string, ops []mind.Op) (Result, bool) {
 	hash, err := opsHash(ops)
 	if err != nil {
 		return Result{}, false
 	}
-	r, err := p.load(ctx, w, id)
-	if err != nil || r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed {
-		return Result{}, false
+	for n := 1; n <= maxSuffix; n++ {
+		r, err := p.loadHead(ctx, w, numbered(id, n))
+		switch {
+		case errors.Is(err, ErrRecord):
+			continue
+		case err != nil:
+			return Result{}, false
+		case r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed:
+			continue
+		}
+		if err := p.loadContent(ctx, w, r); err != nil {
+			continue
+		}
+		out := r.result(w)
+		out.Again = true
+		return out, true
 	}
-	out := r.result(w)
-	out.Again = true
-	return out, true
+	return Result{}, false
 }
 
 func (r *record) result(w *writer) Result {
@@ -108,6 +119,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 			return nil, nil, fmt.Errorf("%s: %w", slug, err)
 		}
 	}
+	near := p.meaning(ctx, plan, ops) // a model is asked before the memory is held
 	err = p.Source.Read(ctx, func(v recollect.View) error {
 		changes, err = mind.Check(plan, ops, func(slug string) (string, string, bool) {
 			if now, ok := heads[slug]; ok {
@@ -115,7 +127,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 			}
 			text, ok := v.Text(slug)
 			return text, client.Hash(text), ok
-		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: p.Meaning})
+		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: near})
 		return err
 	})
 	if err != nil {
@@ -132,6 +144,23 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 		old = append(old, now.id)
 	}
 	return changes, old, nil
+}
+
+// meaning compares what a dream's insights say with what is there, nil without a
+// model. One that fails leaves the others to words: it must not cost more time.
+func (p *Plans) meaning(ctx context.Context, plan mind.Plan, ops []mind.Op) mind.Meaning {
+	if p.Near == nil || plan.Kind != mind.Dream {
+		return nil
+	}
+	near := map[string]func(string, int) (float64, bool){}
+	for _, text := range mind.Insights(ops) {
+		compared, err := p.Near(ctx, text)
+		if err != nil {
+			break
+		}
+		near[text] = compared
+	}
+	return func(text string) func(string, int) (float64, bool) { return near[text] }
 }
 
 // namedBy returns the slugs that operations name.

@@ -64,6 +64,12 @@ func TestCommitAndUndo(t *testing.T) {
 	if err != nil || out.ID != plan.ID+"-2" {
 		t.Errorf("%s, %v", out.ID, err)
 	}
+	if again, err := p.Commit(t.Context(), plan.ID, answer()); err != nil || !again.Again || again.ID != out.ID {
+		t.Errorf("the second one made twice: %+v, %v", again, err)
+	}
+	if next, text, err := p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{}); err != nil || next.Waiting != 0 || strings.Contains(text, prefix) {
+		t.Errorf("records are thought over: %d wait, %v\n%s", next.Waiting, err, text)
+	}
 	if all := m.settled(); len(all) != 2 || all[0].Status != Done || all[1].Status != TakenBack || all[0].Machine != "one" {
 		t.Errorf("%+v", all)
 	}

@@ -130,7 +130,8 @@ type Plans struct {
 	Clock   func() time.Time // nil is the system's
 	Random  io.Reader        // nil is the system's
 	Wait    time.Duration    // for the lock; 0 is 10 s
-	Meaning mind.Meaning     // nil without a model
+	// Near compares the meaning of a text with what is there; nil without a model.
+	Near func(ctx context.Context, text string) (func(slug string, section int) (float64, bool), error)
 }
 
 // Status says how far a recorded plan is.

@@ -74,6 +74,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				if !was {
 					break
 				}
+				lost(t, nil, m.relay.texts(), fmt.Sprintf("killed at pass %d", n))
 				p, _ := m.start()
 				_, err := p.ResumeOpen(t.Context())
 				must(t, err)
@@ -140,7 +141,7 @@ func TestKilledAndKilledAgain(t *testing.T) {
 				if !was {
 					break
 				}
-				for k := 1; ; k += 2 {
+				for k := 1 + n%3; ; k += 3 {
 					m, before, _ := s.killedAt(t, n)
 					_, was := m.until(k, func(p *Plans) error { _, err := p.ResumeOpen(t.Context()); return err })
 					p, _ := m.start()

@@ -31,6 +31,8 @@ type relay struct {
 	mu    sync.Mutex
 	n     int
 	heads map[string]there // ok is false for a tombstone
+	seen  int              // what n was when source was made
+	from  recollect.Source
 }
 
 func newRelay(texts map[string]string) *relay {
@@ -62,19 +64,28 @@ func (r *relay) texts() map[string]string {
 
 // Read makes a view of what is there, as an in-step local copy is.
 func (r *relay) Read(ctx context.Context, do func(recollect.View) error) error {
+	source, err := r.source()
+	if err != nil {
+		return err
+	}
+	return source.Read(ctx, do)
+}
+
+func (r *relay) source() (recollect.Source, error) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.from != nil && r.seen == r.n {
+		return r.from, nil
+	}
 	var all []recollect.Held
 	for _, slug := range slices.Sorted(maps.Keys(r.heads)) {
 		if h := r.heads[slug]; h.ok {
 			all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(h.text), UpdatedAt: testNow.Unix()}, Text: h.text})
 		}
 	}
-	r.mu.Unlock()
 	source, err := recollect.Load("", all, recollect.State{AsOf: testNow})
-	if err != nil {
-		return err
-	}
-	return source.Read(ctx, do)
+	r.from, r.seen = source, r.n
+	return source, err
 }
 
 // killed is what a process ends with that is killed.

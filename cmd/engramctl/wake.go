@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/hook"
+	"engramd/internal/wake"
+	"engramd/nips/nipae"
+	"engramd/nips/unit"
+)
+
+// wakeOut is `wake --json`.
+type wakeOut struct {
+	Agent     string           `json:"agent"`
+	Owner     string           `json:"owner"`
+	Text      string           `json:"text"` // what a session begins with
+	Core      wakeCoreOut      `json:"core"`
+	Narrative *wakeNarrative   `json:"narrative,omitempty"`
+	Project   string           `json:"project,omitempty"`
+	Linked    bool             `json:"linked"`
+	Replay    []wakeEpisodeOut `json:"replay"`
+	Due       []wakeDueOut     `json:"due"`
+	Waits     wakeWaitsOut     `json:"waits"`
+	AsOf      string           `json:"as_of,omitempty"` // of all but the core: when relays were last asked
+	Stale     bool             `json:"stale"`
+}
+
+type wakeCoreOut struct {
+	State string `json:"state"` // "present", "unconfirmed" (the local copy's) or "absent"
+	Text  string `json:"text,omitempty"`
+	Hash  string `json:"hash,omitempty"`
+	AsOf  string `json:"as_of,omitempty"` // of one that is unconfirmed
+	// Partial says that some relay did not answer.
+	Partial bool `json:"partial"`
+}
+
+type wakeNarrative struct {
+	Slug     string `json:"slug"`
+	Text     string `json:"text"`
+	Hash     string `json:"hash"`
+	Versions int    `json:"versions,omitempty"` // left out where it is not known
+}
+
+type wakeEpisodeOut struct {
+	Slug string `json:"slug"`
+	When string `json:"when"`
+	Text string `json:"text"`
+}
+
+type wakeDueOut struct {
+	Slug   string `json:"slug"`
+	Title  string `json:"title"`
+	Action string `json:"action,omitempty"`
+	Due    string `json:"due,omitempty"` // left out where it has no time
+	Missed int64  `json:"missed"`        // occurrences before it that nobody closed
+}
+
+type wakeWaitsOut struct {
+	Episodes      int      `json:"episodes"`
+	AtLeast       bool     `json:"at_least,omitempty"`
+	PlansOpen     []string `json:"plans_open"`
+	PlansProposed []string `json:"plans_proposed"`
+	Dream         bool     `json:"dream"`
+}
+
+func (a *app) wakeCommand() *cobra.Command {
+	var asJSON bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "wake [--json]",
+		Short: "Print what a session of the agent begins with",
+		Long: `Print what a session of the agent begins with, as engramctl hook session-start tells
+it, in at most 9,500 characters:
+
+  the core, 4,000 characters of it
+  the narrative, the agent's story of itself (mem/narrative), 1,500
+  the memory of the project that the working folder is of, 1,500
+  the intentions that are due, 800
+  what waits: episodes that are not consolidated, plans that were begun, or that wait
+    for the user, and whether a dream is offered
+  who it is: the key, and the narrative's hash and version
+  a replay: up to 12 episodes that are most alive, as they were written
+
+Relays are asked for 2 s. Where none answers, the core is that of the local copy and
+says so; where there is none either, that is an error: it never looks as if nothing
+were remembered. What is external, or a proposal, is counted and not shown.
+
+--json gives the parts, whole, beside the text. Nothing is noted as shown, and no
+session begins.`,
+		Example: `  engramctl wake
+  engramctl wake --json | jq -r .narrative.text`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error { return a.wake(ctx, asJSON) }))
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// wake prints the beginning of a session in the working folder.
+func (a *app) wake(ctx context.Context, asJSON bool) error {
+	folder := a.Dir
+	if folder == "" {
+		folder, _ = os.Getwd() // "" is no project
+	}
+	defer func() {
+		for _, do := range slices.Backward(a.after) {
+			do()
+		}
+	}()
+	w, parts, err := a.wakeUp(ctx, hook.Generic, hook.Input{Folder: folder})
+	if err != nil {
+		return err
+	}
+	if parts.Who.Hash != "" {
+		asking, done := context.WithTimeout(ctx, wakeBudget)
+		defer done()
+		// Without an answer it is not known, and left out.
+		versions, _, _ := w.m.Log(asking, nipae.Slug(hook.NarrativeSlug))
+		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v client.Version) bool { return v.Tombstone }))
+	}
+	text := wake.Tell(parts).Text
+	if !asJSON {
+		return a.printText(text)
+	}
+	return a.printJSON(w.out(parts, text))
+}
+
+// out gives the parts.
+func (w *waking) out(p wake.Parts, text string) wakeOut {
+	s := p.Start
+	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.linked,
+		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale,
+		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
+	if s.Narrative != "" {
+		out.Narrative = &wakeNarrative{hook.NarrativeSlug, unit.Parse(s.Narrative).Body(), p.Who.Hash, p.Who.Versions}
+	}
+	for _, e := range s.Episodes {
+		out.Replay = append(out.Replay, wakeEpisodeOut{e.Slug, e.When.UTC().Format(time.RFC3339), unit.Parse(e.Text).Body()})
+	}
+	for _, i := range s.Due {
+		due := wakeDueOut{Slug: i.Slug, Title: i.Title, Action: i.Action, Missed: max(0, i.Count-1)}
+		if !i.Occurrence.Due.IsZero() {
+			due.Due = i.Occurrence.Due.Format(time.RFC3339)
+		}
+		out.Due = append(out.Due, due)
+	}
+	if !s.Copy.AsOf.IsZero() {
+		out.AsOf = s.Copy.AsOf.UTC().Format(time.RFC3339)
+	}
+	return out
+}
+
+func (f coreFound) out() wakeCoreOut {
+	if f.entry == nil {
+		return wakeCoreOut{State: "absent", Partial: f.partial}
+	}
+	out := wakeCoreOut{State: "present", Text: f.entry.Text, Hash: f.entry.Hash, Partial: f.partial}
+	if f.kept {
+		out.State, out.Partial = "unconfirmed", true
+		if !f.asOf.IsZero() {
+			out.AsOf = f.asOf.UTC().Format(time.RFC3339)
+		}
+	}
+	return out
+}

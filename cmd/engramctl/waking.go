@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/harness"
+	"engramd/internal/hook"
+	"engramd/internal/metabolism"
+	"engramd/internal/mind"
+	"engramd/internal/project"
+	"engramd/internal/wake"
+)
+
+// wakeBudget is how long relays are asked at the start of a session.
+const wakeBudget = 2 * time.Second
+
+// besideBudget is how long the start of a session waits for what another process
+// of this machine holds: the state or the copy. The core does not depend on them.
+const besideBudget = 400 * time.Millisecond
+
+// lookAfter is when the local copy is looked through while relays are still asked:
+// where none answers, there would be no time for it.
+const lookAfter = 300 * time.Millisecond
+
+// lookSpare is how long beyond wakeBudget the local copy is looked through: what
+// was found until then is told.
+const lookSpare = 200 * time.Millisecond
+
+// waking is what the start of a session is told from.
+type waking struct {
+	a       *app
+	h       hook.Harness
+	in      hook.Input
+	c       *client.Client
+	m       *client.Memory
+	kept    *localCopy // nil: none can be had
+	state   *agentstate.State
+	project project.Project
+	linked  bool
+	look    wake.Options
+	core    coreFound
+}
+
+// wakeUp finds what a session begins with: the core from the relays, which are
+// asked for wakeBudget, or from the local copy where none answers; and the rest
+// from that copy.
+func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*waking, wake.Parts, error) {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return nil, wake.Parts{}, err
+	}
+	a.later(c.Close)
+	w := &waking{a: a, h: h, in: in, c: c, m: m}
+	w.project, _ = project.Of(in.Folder) // none: nothing is told of one
+	began := time.Now()
+	local, stop := context.WithTimeout(ctx, wakeBudget)
+	defer stop()
+	w.aside(local, w.begin)
+	w.aside(local, w.know)
+	if w.state != nil {
+		a.later(func() { _ = w.state.Close() })
+	}
+	w.aside(local, func(ctx context.Context) {
+		if w.kept, err = a.openCopy(ctx, c, m, a.noteLine); err == nil {
+			a.later(func() { _ = w.kept.Close() }) // what was kept is kept
+		}
+	})
+	w.aside(local, w.options)
+	looking, enough := context.WithDeadline(ctx, began.Add(wakeBudget+lookSpare))
+	defer enough()
+	found, err := w.find(ctx, local, looking)
+	if err != nil {
+		return nil, wake.Parts{}, err
+	}
+	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start}
+	if parts.Start.Waits() {
+		parts.Ways = a.waysOf(h)
+	}
+	parts.Who = hook.Identity{Agent: npub(m.Agent()), Owner: npub(m.Owner())}
+	if text := parts.Start.Narrative; text != "" {
+		parts.Who.Hash = client.Hash(text)
+	}
+	return w, parts, nil
+}
+
+// aside does what the core does not depend on.
+func (w *waking) aside(ctx context.Context, do func(context.Context)) {
+	ctx, done := context.WithTimeout(ctx, besideBudget)
+	defer done()
+	do(ctx)
+}
+
+// options are what the copy is looked through for.
+func (w *waking) options(ctx context.Context) {
+	w.look = wakeOptions(ctx, w.state, sessionName(w.in.Session))
+	w.look.Now, w.look.Project, w.look.Linked = time.Now(), w.project.Name, w.linked
+}
+
+// wakeOptions are what a machine knows that counts at the start of a session. What
+// is not known is none.
+func wakeOptions(ctx context.Context, state *agentstate.State, session string) wake.Options {
+	if state == nil {
+		return wake.Options{}
+	}
+	shown, _ := state.Shown(ctx, session)
+	return wake.Options{Known: metabolism.Known{Uses: usedIn(ctx, state), Feedback: judgedIn(ctx, state)}, Seen: seenBy(shown), Dreamt: dreamtIn(ctx, state)}
+}
+
+// usedIn returns how often memories were used on this machine, and when last.
+func usedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Use {
+	counters, _, err := state.Counters(ctx)
+	if err != nil {
+		return nil
+	}
+	uses := make(map[string]metabolism.Use, len(counters))
+	for _, c := range counters {
+		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
+	}
+	return uses
+}
+
+// judgedIn returns how often memories were called useful and wrong.
+func judgedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Feedback {
+	all, _, err := state.Judgements(ctx)
+	if err != nil {
+		return nil
+	}
+	judged := make(map[string]metabolism.Feedback, len(all))
+	for slug, j := range all {
+		judged[slug] = metabolism.Feedback{Useful: j.Useful, Wrong: j.Wrong}
+	}
+	return judged
+}
+
+// dreamtIn returns what dreams drew on this machine; nil where that is not known.
+func dreamtIn(ctx context.Context, state *agentstate.State) map[string]mind.Dreamt {
+	tallies, err := state.Tallies(ctx, agentstate.Dreamt)
+	if err != nil {
+		return nil
+	}
+	dreamt := make(map[string]mind.Dreamt, len(tallies))
+	for slug, t := range tallies {
+		dreamt[slug] = mind.Dreamt{Times: t.N, Last: t.Last}
+	}
+	return dreamt
+}
+
+// waysOf is how an agent answers to what waits: by tools where the MCP server that
+// setup wrote into the settings of its harness has them, else by commands, which
+// are always there.
+func (a *app) waysOf(h hook.Harness) hook.Ways {
+	known, err := harness.Named(string(h))
+	return hook.WaysOf(err == nil && a.home() != "" && slices.Contains(strings.Split(known.Tools(harness.Disk{}, a.roots()), ","), "mind"))
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/hook"
+	"engramd/internal/recollect"
+	"engramd/internal/wake"
+	"engramd/nips/nipae"
+)
+
+// lookedUp is what the local copy has for the start of a session.
+type lookedUp struct {
+	read    bool
+	core    coreFound
+	project hook.Memory
+	start   wake.Start
+}
+
+// whole reports whether all of the copy was looked through.
+func (f lookedUp) whole() bool { return f.read && !f.start.Counts.AtLeast }
+
+// find asks the relays, and looks the local copy through once they have answered.
+// The core is theirs, or the copy's where they did not give one. What was found
+// when enough ends is what is told.
+func (w *waking) find(ctx, local, enough context.Context) (lookedUp, error) {
+	answered, early := make(chan struct{}), make(chan lookedUp, 1)
+	go func() {
+		var found lookedUp
+		defer func() { early <- found }()
+		defer recovered()
+		select {
+		case <-answered:
+		case <-time.After(lookAfter):
+			found = w.lookThrough(ctx, enough)
+		}
+	}()
+	failed := w.ask(local)
+	close(answered)
+	var before lookedUp
+	select {
+	case before = <-early:
+	case <-ctx.Done():
+		return before, ctx.Err()
+	}
+	found := before
+	if failed == nil || !before.read { // where no relay answered, nothing is new
+		if found = w.lookThrough(ctx, enough); !found.whole() && before.read {
+			found = before
+		}
+	}
+	if failed == nil {
+		return found, nil
+	}
+	if code := codeOf(failed); code != exitRelay && code != exitAuth || found.core.entry == nil {
+		return found, failed // they said something of it, or there is none here
+	}
+	w.core = found.core
+	return found, nil
+}
+
+// lookThrough reads what the local copy has.
+func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
+	p := hook.Memory{Project: w.project.Name, Linked: w.linked}
+	nothing := lookedUp{project: p}
+	if w.kept == nil {
+		return nothing
+	}
+	var found lookedUp
+	err := w.kept.source().Read(ctx, func(v recollect.View) error {
+		found = lookedUp{read: true, project: p}
+		if text, ok := v.Text(string(nipae.Core)); ok {
+			head, _ := v.Head(string(nipae.Core))
+			found.core = coreFound{entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, kept: true, asOf: v.State().AsOf}
+		}
+		if p.Project != "" {
+			found.project = memoryOf(v, p)
+		}
+		found.start = wake.Of(enough, v, w.look)
+		return nil
+	})
+	if err != nil {
+		w.a.note("what the local copy has is not known: %v", err)
+		return nothing
+	}
+	return found
+}
+
+// memoryOf fills a project's memory in from a view.
+func memoryOf(v recollect.View, p hook.Memory) hook.Memory {
+	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
+	for _, head := range v.Under(hook.Prefix + p.Project) {
+		if !hook.Own(head.Slug, p.Project) {
+			continue
+		}
+		if text, ok := v.Text(head.Slug); ok {
+			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0)})
+		}
+	}
+	return p
+}

@@ -1,0 +1,77 @@
+package hook
+
+import (
+	"fmt"
+	"strings"
+)
+
+// countsBudget is how much what waits may take.
+const countsBudget = 700
+
+// maxNamed is how many plans are named.
+const maxNamed = 3
+
+// Counts is what waits for somebody to think, as numbers: no text, title or
+// reason of it comes into a context.
+type Counts struct {
+	Episodes int // that are not consolidated
+	// AtLeast says that not all of them could be counted in time.
+	AtLeast bool
+	// Open are the ids of plans that were begun and not ended, Proposed of those that
+	// wait for a person.
+	Open, Proposed []string
+	Dream          bool // one is offered
+}
+
+// Zero reports whether nothing waits.
+func (c Counts) Zero() bool {
+	return c.Episodes == 0 && len(c.Open) == 0 && len(c.Proposed) == 0 && !c.Dream
+}
+
+// Ways are how an agent answers to what waits: by tools, where its server has
+// them, else by commands.
+type Ways struct{ Consolidate, Dream, Done string }
+
+// WaysOf are those of an agent that has, or has not, the tools of the mind.
+func WaysOf(tools bool) Ways {
+	if tools {
+		return Ways{"mind_prepare", "mind_dream", "memory_done"}
+	}
+	return Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions done SLUG"}
+}
+
+// Section says what waits.
+func (c Counts) Section(w Ways) Section {
+	if c.Zero() {
+		return Section{}
+	}
+	var out strings.Builder
+	out.WriteString("[Agent Memory — what waits]\n")
+	if c.Episodes > 0 {
+		least, them := "", "them"
+		if c.Episodes == 1 {
+			them = "it"
+		}
+		if c.AtLeast {
+			least = "at least "
+		}
+		fmt.Fprintf(&out, "%s%s not consolidated: %s shows %s, when there is time to think.\n", least, counted(c.Episodes, "episode is", "episodes are"), w.Consolidate, them)
+	}
+	if n := len(c.Open); n > 0 {
+		fmt.Fprintf(&out, "%s begun and not ended: engramctl mind resume %s\n", counted(n, "plan was", "plans were"), named(c.Open))
+	}
+	if n := len(c.Proposed); n > 0 {
+		fmt.Fprintf(&out, "%s for the user to decide: engramctl mind review %s\n", counted(n, "plan waits", "plans wait"), named(c.Proposed))
+	}
+	if c.Dream {
+		fmt.Fprintf(&out, "A dream is offered: %s.\n", w.Dream)
+	}
+	return Section{Text: out.String(), Budget: countsBudget}
+}
+
+func named(ids []string) string {
+	if len(ids) > maxNamed {
+		return strings.Join(ids[:maxNamed], ", ") + ", …"
+	}
+	return strings.Join(ids, ", ")
+}

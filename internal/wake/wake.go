@@ -1,0 +1,160 @@
+// Package wake finds what a session begins with in a memory at one moment: the
+// narrative, episodes that come back, what is due and what waits; and puts it
+// together with the core (Tell). It is pure over a view: who calls it reads the
+// core, the sessions and the clock.
+package wake
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/hook"
+	"engramd/internal/intend"
+	"engramd/internal/metabolism"
+	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
+	"engramd/internal/recall"
+	"engramd/internal/recollect"
+	"engramd/nips/unit"
+)
+
+// Options say what is looked for, and where.
+type Options struct {
+	Now time.Time
+	// Project is that of the folder in which the session works, and Linked that the
+	// folder is known to be its. Episodes of other projects do not come unasked.
+	Project string
+	Linked  bool
+	// Known is what is known of how memories were used.
+	Known metabolism.Known
+	// Seen reports whether the session was shown an intention by a key; nil was
+	// shown nothing.
+	Seen func(slug, key string) bool
+	// Dreamt is what earlier dreams drew, of which When says how soon another one is
+	// offered; nil knows nothing of dreams, and none is.
+	Dreamt map[string]mind.Dreamt
+	When   mind.DreamWhen
+}
+
+// Start is what a session begins with, beside the core and the project's memory.
+type Start struct {
+	Narrative string // its whole text; "" if there is none that may be shown
+	Episodes  []hook.Episode
+	Due       []intend.Item
+	Counts    hook.Counts
+	Copy      hook.Copy
+}
+
+// Of looks a memory through. Where ctx ends before all episodes were looked at,
+// the newest were, and Counts says so.
+func Of(ctx context.Context, v recollect.View, o Options) Start {
+	s := Start{Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
+	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
+		s.Narrative = text
+	}
+	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
+	s.episodes(ctx, v, o)
+	s.plans(ctx, v)
+	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
+	return s
+}
+
+// episodes finds those that come back, and counts those that wait.
+func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
+	all := v.Index().Matching(recall.Filter{Types: []unit.Type{unit.Episodic}, States: []unit.State{unit.Active}})
+	slices.SortFunc(all, func(a, b recall.Listed) int { // the newest first
+		if c := b.When.Compare(a.When); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Slug, b.Slug)
+	})
+	alive := metabolism.NewReader(o.Known, metabolism.Informations(v.Index().Said()), "")
+	for _, l := range all {
+		if ctx.Err() != nil {
+			s.Counts.AtLeast = true
+			break
+		}
+		text, ok := v.Text(l.Slug)
+		if !ok || recollect.Reserved(l.Slug) {
+			continue
+		}
+		f := unit.Parse(text).Fields()
+		if f.Consolidated.IsZero() {
+			s.Counts.Episodes++
+		}
+		if f.Trust == unit.External || !comes(l.Slug, o) {
+			continue
+		}
+		if u, ok := alive.Unit(metabolism.Text{Slug: l.Slug, Text: text, Written: l.When}); ok {
+			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now)})
+		}
+	}
+}
+
+// plans finds those that are not closed: their ids, and nothing of what they say.
+func (s *Start) plans(ctx context.Context, v recollect.View) {
+	records, err := (&plans.Plans{Source: at{v}}).List(ctx)
+	if err != nil {
+		return
+	}
+	for _, r := range records {
+		switch {
+		case r.Err != nil: // nothing is known of it
+		case r.Status == plans.Proposed:
+			s.Counts.Proposed = append(s.Counts.Proposed, r.ID)
+		case r.Status == plans.Open || r.Status == plans.Undoing:
+			s.Counts.Open = append(s.Counts.Open, r.ID)
+		}
+	}
+}
+
+// at is a view as the source of itself.
+type at struct{ recollect.View }
+
+func (a at) Read(_ context.Context, do func(recollect.View) error) error { return do(a.View) }
+
+// exact is how many units may be looked at to know whether a dream can be drawn;
+// of more it can.
+const exact = 500
+
+// dreams reports whether a dream is to be offered: it is time for one, and there is
+// something to dream of.
+func dreams(v recollect.View, o Options) bool {
+	known := recall.Filter{Types: []unit.Type{unit.Semantic, unit.Procedural}, States: []unit.State{unit.Active}, MinTrust: unit.Derived}
+	n := v.Index().Count(known)
+	if n < mind.DreamUnits {
+		return false
+	}
+	last, since := mind.LastDream(o.Dreamt), 0
+	if !mind.DreamDue(o.Now, last, since, o.When) {
+		since = mind.NewUnits(v, last)
+	}
+	if !mind.DreamDue(o.Now, last, since, o.When) {
+		return false
+	}
+	if n > exact {
+		return true
+	}
+	_, err := mind.PrepareDream(v, mind.DreamOptions{Now: o.Now, Dreamt: o.Dreamt})
+	return err == nil
+}
+
+// comes reports whether an episode may come unasked into a session of a folder.
+func comes(slug string, o Options) bool {
+	return !strings.HasPrefix(slug, hook.Prefix) || o.Linked && hook.Own(slug, o.Project)
+}
+
+// Waits reports whether anything waits for somebody.
+func (s *Start) Waits() bool { return len(s.Due) > 0 || !s.Counts.Zero() }
+
+// keep keeps the most alive.
+func (s *Start) keep(e hook.Episode) {
+	at, _ := slices.BinarySearchFunc(s.Episodes, e, hook.Alive)
+	if at >= hook.MaxReplay {
+		return
+	}
+	s.Episodes = slices.Insert(s.Episodes, at, e)
+	s.Episodes = s.Episodes[:min(len(s.Episodes), hook.MaxReplay)]
+}
